@@ -1,0 +1,76 @@
+import type { Network } from '../network.js';
+import type { RedisAddress } from '../redis-address.js';
+import {
+  Base64Bytes,
+  BlobLocation,
+  HttpAddress,
+  KeyPrefix,
+  Networks,
+  OneOf,
+  Positive,
+  RedisLocation,
+  SomeOf,
+  Text,
+  Whole,
+  WholeList,
+} from './variable.js';
+
+/** What every process of the product reads. Names, defaults and units are those of the README's table. */
+export class CommonEnvironment {
+  @RedisLocation() REDIS_URL!: RedisAddress;
+  @KeyPrefix('tidings') REDIS_KEY_PREFIX = 'tidings';
+  @Base64Bytes(32) ENCRYPTION_KEY!: Buffer;
+
+  @HttpAddress('https://messages.example.com/v1') UPSTREAM_BASE_URL!: string;
+  @Text('the-key-of-your-account') UPSTREAM_API_KEY!: string;
+  @Whole(10_000, 1) UPSTREAM_TIMEOUT_MS = 10_000;
+  @Positive(10) UPSTREAM_REQUESTS_PER_SECOND = 10;
+
+  @Whole(168, 1, 87_600) EVENT_RETENTION_HOURS = 168;
+  @Whole(1_000_000, 1) EVENT_RETENTION_MAX = 1_000_000;
+  @Whole(86_400, 1) SEND_MAX_AGE_SECONDS = 86_400;
+
+  @Networks('10.0.0.0/8,fd00::/8') WEBHOOK_ALLOW_NETWORKS: Network[] = [];
+
+  @BlobLocation() BLOB_STORE = '.data/blobs';
+  @OneOf('fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent') LOG_LEVEL = 'info';
+}
+
+/** What the gateway reads besides. */
+export class GatewayEnvironment extends CommonEnvironment {
+  @Text('a-long-random-key', 16) API_KEY!: string;
+  @Text('127.0.0.1') HOST = '127.0.0.1';
+  @Whole(3000, 0, 65_535) PORT = 3000;
+  @Whole(26_214_400, 1) UPLOAD_MAX_BYTES = 26_214_400;
+}
+
+/** The three kinds of work that a worker can do. */
+export type WorkerRole = 'relay' | 'poll' | 'dispatch';
+
+/** What a worker reads besides. */
+export class WorkerEnvironment extends CommonEnvironment {
+  @Text('127.0.0.1') WORKER_HOST = '127.0.0.1';
+  @Whole(3001, 0, 65_535) WORKER_PORT = 3001;
+  @SomeOf('relay', 'poll', 'dispatch') WORKER_ROLES: WorkerRole[] = ['relay', 'poll', 'dispatch'];
+
+  @Whole(30_000, 100) CONTACTS_INTERVAL_MS = 30_000;
+  @Whole(2_000, 10) POLL_MIN_INTERVAL_MS = 2_000;
+  @Whole(300_000, 10) POLL_MAX_INTERVAL_MS = 300_000;
+  @OneOf('silent', 'emit') POLL_BASELINE: 'silent' | 'emit' = 'silent';
+
+  @WholeList('1,5,30,120,600', 0, 86_400) SEND_RETRY_SCHEDULE_SECONDS = [1, 5, 30, 120, 600];
+  @WholeList('429,503', 300, 599, true) SEND_SAFE_STATUSES = [429];
+  @Whole(120_000, 1) SEND_CONFIRM_MS = 120_000;
+  @Whole(1_200_000, 1) SEND_CONFIRM_MEDIA_MS = 1_200_000;
+  @OneOf('hold', 'resend') SEND_ON_UNKNOWN: 'hold' | 'resend' = 'hold';
+  @Whole(168, 1, 87_600) SEND_RETENTION_HOURS = 168;
+  @Whole(1_000_000, 1) SEND_RETENTION_MAX = 1_000_000;
+
+  @Whole(15_000, 1) WEBHOOK_TIMEOUT_MS = 15_000;
+  @WholeList('5,300,1800', 0, 604_800) WEBHOOK_RETRY_SCHEDULE_SECONDS = [
+    5, 300, 1800, 7200, 18_000, 36_000, 36_000,
+  ];
+  @Whole(20, 1, 1000) WEBHOOK_MAX_CONCURRENCY = 20;
+  @Whole(168, 1, 87_600) DELIVERY_RETENTION_HOURS = 168;
+  @Whole(1_000_000, 1) DELIVERY_RETENTION_MAX = 1_000_000;
+}

@@ -1,0 +1,19 @@
+export { type Clock, systemClock } from './clock.js';
+export { DeadlineError, pause, withDeadline } from './deadline.js';
+export { ConfigurationError } from './environment/configuration-error.js';
+export {
+  CommonEnvironment,
+  GatewayEnvironment,
+  WorkerEnvironment,
+  type WorkerRole,
+} from './environment/environment.js';
+export { readEnvironment } from './environment/read-environment.js';
+export { type IdPrefix, newId } from './ids.js';
+export { accountKeys, type AccountKeys } from './keys.js';
+export { createLogger, type Logger } from './logger.js';
+export { type Network, parseNetworks } from './network.js';
+export { QUEUE_NAMES, type QueueName, type QueuePayloads, queuePrefix } from './queues.js';
+export { parseRedisAddress, type RedisAddress } from './redis-address.js';
+export { closeRedis, openRedis, REDIS_COMMAND_TIMEOUT_MS, type RedisClient } from './redis-connection.js';
+export { checkRedisRequirements } from './redis-requirements.js';
+export { RedisScript } from './redis-script.js';

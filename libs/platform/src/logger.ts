@@ -1,0 +1,21 @@
+import { pino, type DestinationStream, type Logger as PinoLogger } from 'pino';
+
+/** One line of JSON an entry. Message texts and secrets are never given to it. */
+export type Logger = PinoLogger;
+
+/** Fields that are blanked wherever a careless call puts them. */
+const SECRETS = ['apiKey', 'secret', 'password', 'authorization', '["x-api-key"]', 'message', 'text'];
+
+/** A logger to standard output. `name` is the process: gateway, worker. */
+export function createLogger(name: string, level: string, destination?: DestinationStream): Logger {
+  const options = {
+    name,
+    level,
+    redact: {
+      paths: SECRETS.flatMap((field) => [field, field.startsWith('[') ? `*${field}` : `*.${field}`]),
+      censor: '[redacted]',
+    },
+    timestamp: pino.stdTimeFunctions.isoTime,
+  };
+  return destination === undefined ? pino(options) : pino(options, destination);
+}

@@ -1,0 +1,13 @@
+import ipaddr from 'ipaddr.js';
+
+/** A block of addresses in CIDR notation. */
+export type Network = ReturnType<typeof ipaddr.parseCIDR>;
+
+/**
+ * Reads CIDR blocks separated by commas, such as `10.0.0.0/8,fd00::/8`. Empty text is no block.
+ * @throws {Error} on anything that is not a CIDR block.
+ */
+export function parseNetworks(text: string): Network[] {
+  if (text.trim() === '') return [];
+  return text.split(',').map((item) => ipaddr.parseCIDR(item.trim()));
+}

@@ -1,0 +1,46 @@
+/** A host and port of a Redis process. */
+export interface RedisNode {
+  host: string;
+  port: number;
+}
+
+/** Where Redis is and how it is laid out. */
+export type RedisAddress =
+  | { kind: 'standalone'; url: string }
+  | { kind: 'sentinel'; sentinels: RedisNode[]; name: string; username?: string; password?: string }
+  | { kind: 'cluster'; nodes: RedisNode[]; username?: string; password?: string };
+
+/**
+ * Reads `redis://…`, `rediss://…`, `redis-sentinel://[user:password@]host:port,host:port/name`
+ * or `redis-cluster://[user:password@]host:port,host:port`.
+ * @throws {Error} on any other text.
+ */
+export function parseRedisAddress(text: string): RedisAddress {
+  if (/^rediss?:\/\/./.test(text)) {
+    if (new URL(text).hostname === '') throw new Error('no host');
+    return { kind: 'standalone', url: text };
+  }
+  const match = /^redis-(sentinel|cluster):\/\/(?:([^@/]*)@)?([^@/]+)(?:\/([\w.-]+))?\/?$/.exec(text);
+  const [, kind, login, hosts, name] = match ?? [];
+  if (hosts === undefined) throw new Error('not a Redis address');
+  const nodes = hosts.split(',').map(parseNode);
+  const credentials = parseLogin(login);
+  if (kind === 'cluster') return { kind, nodes, ...credentials };
+  if (name === undefined) throw new Error('the name of the master is missing');
+  return { kind: 'sentinel', sentinels: nodes, name, ...credentials };
+}
+
+function parseNode(text: string): RedisNode {
+  const url = new URL(`redis://${text}`);
+  const port = Number(url.port);
+  if (url.hostname === '' || port === 0) throw new Error('host:port is missing');
+  return { host: url.hostname, port };
+}
+
+function parseLogin(login: string | undefined): { username?: string; password?: string } {
+  if (login === undefined || login === '') return {};
+  const colon = login.indexOf(':');
+  const username = decodeURIComponent(colon < 0 ? login : login.slice(0, colon));
+  const password = colon < 0 ? undefined : decodeURIComponent(login.slice(colon + 1));
+  return { ...(username === '' ? {} : { username }), ...(password === undefined ? {} : { password }) };
+}

@@ -1,0 +1,28 @@
+import { createHash } from 'node:crypto';
+import type { RedisClient } from './redis-connection.js';
+
+/**
+ * A Lua script, run by its digest and loaded where it is missing (a restarted Redis, a new master).
+ * Every script is safe to be run again from its start: only NOSCRIPT, which ran nothing, is answered by a second call.
+ */
+export class RedisScript {
+  private readonly digest: string;
+
+  constructor(private readonly source: string) {
+    this.digest = createHash('sha1').update(source).digest('hex');
+  }
+
+  /** Runs the script. All keys must be of one slot. Buffers pass through as they are; replies are text. */
+  async run(
+    redis: RedisClient,
+    keys: readonly string[],
+    args: readonly (string | number | Buffer)[],
+  ): Promise<unknown> {
+    try {
+      return await redis.evalsha(this.digest, keys.length, ...keys, ...args);
+    } catch (error) {
+      if (!(error instanceof Error) || !error.message.startsWith('NOSCRIPT')) throw error;
+      return await redis.eval(this.source, keys.length, ...keys, ...args);
+    }
+  }
+}
