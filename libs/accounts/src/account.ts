@@ -1,0 +1,37 @@
+/** The account that the environment describes. */
+export const DEFAULT_ACCOUNT = 'default';
+
+/** One account at the upstream service. */
+export interface Account {
+  id: string;
+  /** The upstream's base address, `/v1` included, without a trailing slash. */
+  baseUrl: string;
+  apiKey: string;
+  /** The budget: requests a second, over all processes together. */
+  requestsPerSecond: number;
+  /** Whether its contacts and messages are polled. */
+  polling: boolean;
+}
+
+/** Knows the accounts. */
+export interface AccountDirectory {
+  list(): Promise<Account[]>;
+  find(id: string): Promise<Account | undefined>;
+}
+
+/** The accounts that are fixed at start. */
+export class FixedAccounts implements AccountDirectory {
+  private readonly accounts: ReadonlyMap<string, Account>;
+
+  constructor(accounts: readonly Account[]) {
+    this.accounts = new Map(accounts.map((account) => [account.id, account]));
+  }
+
+  list(): Promise<Account[]> {
+    return Promise.resolve([...this.accounts.values()]);
+  }
+
+  find(id: string): Promise<Account | undefined> {
+    return Promise.resolve(this.accounts.get(id));
+  }
+}

@@ -1,0 +1,53 @@
+import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto';
+
+const CIPHER = 'aes-256-gcm';
+const NONCE_BYTES = 12;
+const TAG_BYTES = 16;
+
+/** A stored secret cannot be opened: sealed with another key, for another purpose, or damaged. */
+export class SealBrokenError extends Error {
+  constructor(reason: string) {
+    super(`A stored secret cannot be opened: ${reason}. Is ENCRYPTION_KEY the one it was stored with?`);
+    this.name = 'SealBrokenError';
+  }
+}
+
+/**
+ * Encrypts secrets at rest with AES-256-GCM. The sealed text is `keyId.base64url(nonce, ciphertext, tag)`;
+ * the id of the key stands beside it, so that keys can be rotated. `context` (what the secret belongs to) is bound in,
+ * so that a sealed text copied to another place does not open there.
+ */
+export class SecretBox {
+  readonly keyId: string;
+
+  /** @param key 32 bytes */
+  constructor(private readonly key: Buffer) {
+    this.keyId = createHash('sha256').update(key).digest('hex').slice(0, 8);
+  }
+
+  seal(secret: string, context: string): string {
+    const nonce = randomBytes(NONCE_BYTES);
+    const cipher = createCipheriv(CIPHER, this.key, nonce).setAAD(Buffer.from(context));
+    const sealed = Buffer.concat([nonce, cipher.update(secret, 'utf8'), cipher.final(), cipher.getAuthTag()]);
+    return `${this.keyId}.${sealed.toString('base64url')}`;
+  }
+
+  /** @throws {SealBrokenError} */
+  open(sealed: string, context: string): string {
+    const [keyId, text] = sealed.split('.');
+    if (keyId !== this.keyId || text === undefined)
+      throw new SealBrokenError(`it names the key ${keyId ?? '?'}`);
+    const bytes = Buffer.from(text, 'base64url');
+    try {
+      const decipher = createDecipheriv(CIPHER, this.key, bytes.subarray(0, NONCE_BYTES), {
+        authTagLength: TAG_BYTES,
+      })
+        .setAAD(Buffer.from(context))
+        .setAuthTag(bytes.subarray(-TAG_BYTES));
+      const opened = decipher.update(bytes.subarray(NONCE_BYTES, -TAG_BYTES));
+      return Buffer.concat([opened, decipher.final()]).toString('utf8');
+    } catch {
+      throw new SealBrokenError('it is damaged or belongs elsewhere');
+    }
+  }
+}

@@ -1,0 +1,20 @@
+export { type Cursor, formatCursor, parseCursor } from './cursor.js';
+export { type Event, eventToJson, type LoggedEvent, type NewEvent } from './event.js';
+export {
+  CursorExpiredError,
+  type EventFilter,
+  type EventLog,
+  type EventPage,
+  type EventRetention,
+} from './event-log.js';
+export {
+  EVENT_TYPES,
+  type EventType,
+  type EventTypeOf,
+  type EventTypePattern,
+  isEventTypePattern,
+  matchesEventType,
+} from './event-type.js';
+export { APPEND_EVENTS, eventArguments, logKeys } from './redis-append.js';
+export { RedisEventConsumer } from './redis-event-consumer.js';
+export { RedisEventLog } from './redis-event-log.js';

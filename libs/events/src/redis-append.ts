@@ -1,0 +1,59 @@
+import { randomBytes } from 'node:crypto';
+import type { AccountKeys } from '#platform';
+import type { NewEvent } from './event.js';
+
+/**
+ * How other scripts record events in the same step as the state they tell of: their source starts with
+ * {@link APPEND_EVENTS}, their first keys are {@link logKeys}, and their last arguments are {@link eventArguments},
+ * which `append_events(first)` reads from the index `first` on.
+ *
+ * The log is a stream; an index from event id to place finds single events and refuses an id that is already recorded;
+ * the counters are the sequences, the epoch, and the places of the newest, the trimmed and the dispatched.
+ */
+export const APPEND_EVENTS = `
+local LOG, INDEX, COUNTERS = KEYS[1], KEYS[2], KEYS[3]
+
+local function append_events(first)
+  local account, candidate = ARGV[first], ARGV[first + 1]
+  local time = redis.call('TIME')
+  local now = time[1] * 1000 + math.floor(time[2] / 1000)
+  if redis.call('HSETNX', COUNTERS, 'epoch', candidate) == 1 then
+    redis.call('HSET', COUNTERS, 'installedAt', string.format('%d', now))
+  end
+  local epoch = redis.call('HGET', COUNTERS, 'epoch')
+  for i = first + 2, #ARGV, 5 do
+    local type, contact, subject, revision, data = ARGV[i], ARGV[i + 1], ARGV[i + 2], ARGV[i + 3], ARGV[i + 4]
+    local id = 'evt_' .. redis.sha1hex(table.concat({account, epoch, subject, type, revision}, '\\n'))
+    if redis.call('HEXISTS', INDEX, id) == 0 then
+      local counter = 'account'
+      if string.find(type, '^message%.') or string.find(type, '^contact%.') then counter = 'contact:' .. contact end
+      local sequence = redis.call('HINCRBY', COUNTERS, counter, 1)
+      local place = redis.call('XADD', LOG, '*', 'i', id, 't', type, 'c', contact, 's', sequence,
+        'at', string.format('%d', now), 'd', data)
+      redis.call('HSET', INDEX, id, place)
+      redis.call('HSET', COUNTERS, 'last', place)
+    end
+  end
+end
+`;
+
+/** The first three keys of every script that includes {@link APPEND_EVENTS}. */
+export function logKeys(keys: AccountKeys): [log: string, index: string, counters: string] {
+  return [keys('events'), keys('events', 'index'), keys('events', 'counters')];
+}
+
+/** The last arguments of every script that includes {@link APPEND_EVENTS}. */
+export function eventArguments(account: string, events: readonly NewEvent[]): (string | number)[] {
+  const epoch = randomBytes(8).toString('hex');
+  return [
+    account,
+    epoch,
+    ...events.flatMap(({ type, contactId = '', subject, revision, data }) => [
+      type,
+      contactId,
+      subject,
+      revision,
+      JSON.stringify(data),
+    ]),
+  ];
+}

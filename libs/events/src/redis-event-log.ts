@@ -1,0 +1,137 @@
+import { accountKeys, type AccountKeys, type RedisClient, RedisScript } from '#platform';
+import { type Cursor, isBefore } from './cursor.js';
+import {
+  CursorExpiredError,
+  type EventFilter,
+  type EventLog,
+  type EventPage,
+  type EventRetention,
+  passes,
+} from './event-log.js';
+import type { LoggedEvent, NewEvent } from './event.js';
+import { APPEND_EVENTS, eventArguments, logKeys } from './redis-append.js';
+import { readStreamEntry } from './redis-stream-entry.js';
+
+const append = new RedisScript(`${APPEND_EVENTS}
+append_events(1)
+`);
+
+/** Sees to it that the log has an epoch, so that a cursor can be given before the first event. */
+const open = new RedisScript(`${APPEND_EVENTS}
+append_events(1)
+return redis.call('HMGET', COUNTERS, 'epoch', 'last', 'trimmed')
+`);
+
+/**
+ * Removes from the head of the log what is too old or too much, never what is above the dispatched mark.
+ * ARGV: most entries to keep, oldest time to keep in ms, most entries to look at.
+ */
+const trim = new RedisScript(`
+local log, index, counters = KEYS[1], KEYS[2], KEYS[3]
+local function parts(id)
+  local ms, n = string.match(id, '^(%d+)-(%d+)$')
+  return tonumber(ms), tonumber(n)
+end
+local mark_ms, mark_n = parts(redis.call('HGET', counters, 'dispatched') or '0-0')
+local excess = redis.call('XLEN', log) - tonumber(ARGV[1])
+local removed, last, ids = 0, nil, {}
+for _, entry in ipairs(redis.call('XRANGE', log, '-', '+', 'COUNT', ARGV[3])) do
+  local ms, n = parts(entry[1])
+  local dispatched = ms < mark_ms or (ms == mark_ms and n <= mark_n)
+  if not dispatched or (removed >= excess and ms >= tonumber(ARGV[2])) then break end
+  removed = removed + 1
+  last = entry[1]
+  ids[removed] = entry[2][2]
+end
+if removed > 0 then
+  for i = 1, removed, 1000 do
+    redis.call('HDEL', index, unpack(ids, i, math.min(i + 999, removed)))
+  end
+  redis.call('XTRIM', log, 'MINID', last)
+  redis.call('XDEL', log, last)
+  redis.call('HSET', counters, 'trimmed', last)
+end
+return removed
+`);
+
+const CHUNK = 500;
+/** How many entries one filtered read may pass over before it answers with what it has. */
+const MOST_SCANNED = 5_000;
+const MOST_TRIMMED = 1_000;
+
+/** {@link EventLog} as one Redis stream an account. */
+export class RedisEventLog implements EventLog {
+  constructor(
+    private readonly redis: RedisClient,
+    private readonly prefix: string,
+  ) {}
+
+  async append(account: string, events: readonly NewEvent[]): Promise<void> {
+    await append.run(this.redis, logKeys(this.keys(account)), eventArguments(account, events));
+  }
+
+  async read(
+    account: string,
+    after: Cursor | undefined,
+    limit: number,
+    filter: EventFilter = {},
+  ): Promise<EventPage> {
+    const { epoch, trimmed } = await this.state(account);
+    if (after !== undefined && (after.epoch !== epoch || isBefore(after.position, trimmed))) {
+      throw new CursorExpiredError();
+    }
+    const events: LoggedEvent[] = [];
+    let position = after?.position ?? '0-0';
+    for (let scanned = 0; scanned < MOST_SCANNED; scanned += CHUNK) {
+      const chunk = await this.chunk(account, position);
+      for (const event of chunk) {
+        if (events.length === limit) return { events, next: { epoch, position }, hasMore: true };
+        position = event.position;
+        if (passes(filter, event)) events.push(event);
+      }
+      if (chunk.length < CHUNK) return { events, next: { epoch, position }, hasMore: false };
+    }
+    return { events, next: { epoch, position }, hasMore: true };
+  }
+
+  async end(account: string): Promise<Cursor> {
+    const { epoch, last } = await this.state(account);
+    return { epoch, position: last };
+  }
+
+  async find(account: string, id: string): Promise<LoggedEvent | undefined> {
+    const [log, index] = logKeys(this.keys(account));
+    const position = await this.redis.hget(index, id);
+    if (position === null) return undefined;
+    const [entry] = await this.redis.xrange(log, position, position);
+    return entry === undefined ? undefined : readStreamEntry(account, entry);
+  }
+
+  async trim(account: string, { maxAgeMs, maxCount }: EventRetention): Promise<number> {
+    const [seconds] = await this.redis.time();
+    const oldest = Number(seconds) * 1000 - maxAgeMs;
+    return Number(await trim.run(this.redis, logKeys(this.keys(account)), [maxCount, oldest, MOST_TRIMMED]));
+  }
+
+  async installedAt(account: string): Promise<Date | undefined> {
+    const [, , counters] = logKeys(this.keys(account));
+    const at = await this.redis.hget(counters, 'installedAt');
+    return at === null ? undefined : new Date(Number(at));
+  }
+
+  private async chunk(account: string, after: string): Promise<LoggedEvent[]> {
+    const [log] = logKeys(this.keys(account));
+    const entries = await this.redis.xrange(log, `(${after}`, '+', 'COUNT', CHUNK);
+    return entries.flatMap((entry) => readStreamEntry(account, entry) ?? []);
+  }
+
+  private async state(account: string): Promise<{ epoch: string; last: string; trimmed: string }> {
+    const reply = await open.run(this.redis, logKeys(this.keys(account)), eventArguments(account, []));
+    const [epoch, last, trimmed] = reply as [string, string | null, string | null];
+    return { epoch, last: last ?? '0-0', trimmed: trimmed ?? '0-0' };
+  }
+
+  private keys(account: string): AccountKeys {
+    return accountKeys(this.prefix, account);
+  }
+}

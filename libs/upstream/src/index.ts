@@ -1,0 +1,22 @@
+export { phoneNumbersOf, type UpstreamContact } from './contact.js';
+export { HttpUpstream } from './http-upstream.js';
+export { type Direction, isRecord, type UpstreamMessage } from './message.js';
+export { RedisRequestBudget } from './redis-request-budget.js';
+export { type ParsedList } from './reply-list.js';
+export { BudgetExhaustedError, type RequestBudget, type RequestClass } from './request-budget.js';
+export {
+  UpstreamConnectionLostError,
+  UpstreamError,
+  UpstreamReplyError,
+  UpstreamStatusError,
+  UpstreamTimeoutError,
+  UpstreamUnreachableError,
+} from './upstream-error.js';
+export {
+  type ContactList,
+  type MessagePage,
+  type Upstream,
+  type UpstreamAddress,
+  type UpstreamFile,
+  type UpstreamSend,
+} from './upstream.js';

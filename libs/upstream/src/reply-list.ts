@@ -1,0 +1,51 @@
+import { isRecord } from './message.js';
+import { UpstreamReplyError } from './upstream-error.js';
+
+/** What could be read of a list, and how many of its elements could not. */
+export interface ParsedList<T> {
+  items: T[];
+  skipped: number;
+}
+
+/** The names under which lists are known to come, besides a bare array. */
+const ENVELOPES = ['data', 'items', 'results'];
+
+/**
+ * Reads a list out of a reply's JSON text: a bare array, or an array under `name` or a usual envelope.
+ * One unreadable element does not stop the others.
+ * @throws {UpstreamReplyError} if the text is not JSON or holds no such list: an error page must never look like
+ * an empty list.
+ */
+export function parseReplyList<T>(
+  text: string,
+  name: string,
+  parse: (value: unknown) => T | undefined,
+): ParsedList<T> {
+  const list = findList(parseJson(text), name);
+  if (list === undefined) throw new UpstreamReplyError(`the reply holds no list of ${name}`);
+  const items = list.flatMap((value) => parse(value) ?? []);
+  return { items, skipped: list.length - items.length };
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new UpstreamReplyError('the reply is not JSON');
+  }
+}
+
+function findList(body: unknown, name: string): unknown[] | undefined {
+  if (isList(body)) return body;
+  if (!isRecord(body)) return undefined;
+  for (const envelope of [name, ...ENVELOPES]) {
+    const inner = body[envelope];
+    if (isList(inner)) return inner;
+    if (isRecord(inner) && isList(inner[name])) return inner[name];
+  }
+  return undefined;
+}
+
+function isList(value: unknown): value is unknown[] {
+  return Array.isArray(value);
+}

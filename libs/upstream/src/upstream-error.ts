@@ -1,0 +1,48 @@
+/** A request to upstream did not end well. The class names the stage that it reached. */
+export abstract class UpstreamError extends Error {
+  protected constructor(name: string, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = name;
+  }
+}
+
+/** No connection came about: upstream surely has not seen the request. */
+export class UpstreamUnreachableError extends UpstreamError {
+  constructor(reason: string, options?: ErrorOptions) {
+    super('UpstreamUnreachableError', `upstream cannot be reached: ${reason}`, options);
+  }
+}
+
+/** The exchange was not over in time. Upstream may have acted on the request. */
+export class UpstreamTimeoutError extends UpstreamError {
+  constructor(ms: number, options?: ErrorOptions) {
+    super('UpstreamTimeoutError', `upstream did not answer within ${ms} ms`, options);
+  }
+}
+
+/** The connection broke in the middle. Upstream may have acted on the request. */
+export class UpstreamConnectionLostError extends UpstreamError {
+  constructor(reason: string, options?: ErrorOptions) {
+    super('UpstreamConnectionLostError', `the connection to upstream broke: ${reason}`, options);
+  }
+}
+
+/** Upstream answered with a status other than 2xx. */
+export class UpstreamStatusError extends UpstreamError {
+  constructor(
+    readonly status: number,
+    /** What upstream said, shortened. */
+    readonly words: string,
+    /** How long upstream asks to wait, in milliseconds. */
+    readonly retryAfterMs: number | undefined,
+  ) {
+    super('UpstreamStatusError', `upstream answered ${status}${words === '' ? '' : `: ${words}`}`);
+  }
+}
+
+/** Upstream answered 2xx with something that cannot be read. It may have acted on the request. */
+export class UpstreamReplyError extends UpstreamError {
+  constructor(reason: string, options?: ErrorOptions) {
+    super('UpstreamReplyError', `upstream's answer cannot be read: ${reason}`, options);
+  }
+}

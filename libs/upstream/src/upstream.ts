@@ -1,0 +1,60 @@
+import type { Readable } from 'node:stream';
+import type { UpstreamContact } from './contact.js';
+import type { UpstreamMessage } from './message.js';
+import type { ParsedList } from './reply-list.js';
+
+/** Where an account's upstream is. */
+export interface UpstreamAddress {
+  /** `/v1` included, without a trailing slash. */
+  baseUrl: string;
+  apiKey: string;
+}
+
+/** A file that goes with a send. */
+export interface UpstreamFile {
+  name: string;
+  contentType: string;
+  /** Bytes. */
+  size: number;
+  content: Readable;
+}
+
+/** What is asked of upstream. At least one of `message`, `file`, `fileUrl`. */
+export interface UpstreamSend {
+  /** E.164. */
+  phoneNumber: string;
+  type: string;
+  message?: string;
+  fileUrl?: string;
+  file?: UpstreamFile;
+}
+
+/** A stretch of a contact's messages. */
+export interface MessagePage extends ParsedList<UpstreamMessage> {
+  /** Upstream's clock when it answered, in milliseconds since 1970, if it said so. */
+  date?: number;
+}
+
+/** The contact list. */
+export interface ContactList extends ParsedList<UpstreamContact> {
+  date?: number;
+}
+
+/**
+ * The upstream service: one request a call, never repeated by itself.
+ * Every call ends within the deadline, and fails with an {@link UpstreamError} of the stage that it reached.
+ */
+export interface Upstream {
+  /** Resolves once upstream has queued the send. */
+  send(address: UpstreamAddress, send: UpstreamSend): Promise<void>;
+
+  listContacts(address: UpstreamAddress): Promise<ContactList>;
+
+  /** @param page counts from 1 */
+  listMessages(
+    address: UpstreamAddress,
+    contactId: string,
+    page: number,
+    limit: number,
+  ): Promise<MessagePage>;
+}
