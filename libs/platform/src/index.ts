@@ -17,3 +17,9 @@ export { parseRedisAddress, type RedisAddress } from './redis-address.js';
 export { closeRedis, openRedis, REDIS_COMMAND_TIMEOUT_MS, type RedisClient } from './redis-connection.js';
 export { checkRedisRequirements } from './redis-requirements.js';
 export { RedisScript } from './redis-script.js';
+export {
+  type EmbeddedRedis,
+  type EmbeddedRedisOptions,
+  startEmbeddedRedis,
+} from './embedded-redis/embedded-redis.js';
+export { findRedisServer, type RedisServerSearch } from './embedded-redis/find-redis-server.js';

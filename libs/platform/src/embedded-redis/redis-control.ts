@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { Redis } from 'ioredis';
 import { pause } from '../deadline.js';
 import { addressOf, type Credentials } from './settings.js';
@@ -28,11 +29,7 @@ export async function identityOf(
   return await inquire(credentials, async (redis) => {
     try {
       const pid = /^process_id:(\d+)/m.exec(await redis.info('server'))?.[1];
-      // CONFIG is refused while the data is being loaded, INFO is not.
-      const directory = await redis.config('GET', 'dir').then(lastText, (error: unknown) => {
-        if (error instanceof Error && error.message.startsWith('LOADING')) return '';
-        throw error;
-      });
+      const directory = lastText(await redis.config('GET', 'dir'));
       return pid === undefined ? undefined : { pid: Number(pid), directory };
     } catch {
       return undefined;
@@ -44,7 +41,7 @@ export async function identityOf(
 export async function askToShutDown(credentials: Credentials): Promise<void> {
   await inquire(credentials, async (redis) => {
     try {
-      await redis.shutdown('NOSAVE');
+      await redis.shutdown();
     } catch {
       // It answers by closing the connection.
     }
@@ -64,8 +61,18 @@ export async function hasEnded(pid: number, withinMs: number): Promise<boolean> 
 function isRunning(pid: number): boolean {
   try {
     process.kill(pid, 0);
-    return true;
   } catch {
+    return false;
+  }
+  return !isZombie(pid);
+}
+
+/** Ended, but not yet fetched by its parent: in a container without an init process nobody may ever do that. */
+function isZombie(pid: number): boolean {
+  try {
+    return / Z /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
+  } catch {
+    // No such file: not Linux, or it is gone, which the next look will tell.
     return false;
   }
 }

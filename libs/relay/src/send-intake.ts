@@ -1,0 +1,48 @@
+import type { NewSend, Send } from './send.js';
+
+/** A caller's key against doubling, with a digest of what was asked under it. */
+export interface IdempotencyKey {
+  key: string;
+  /** Hexadecimal digest of the same fields and file digests, whatever their encoding was. */
+  fingerprint: string;
+}
+
+/** What became of an accepted request. */
+export interface Acceptance {
+  send: Send;
+  /** Whether the send is an earlier one, of the same idempotency key; nothing new was stored. */
+  replayed: boolean;
+}
+
+/** The idempotency key was used before, for another body. */
+export class IdempotencyKeyReusedError extends Error {
+  constructor() {
+    super('The Idempotency-Key was used before with another body; use a new key for a new send.');
+    this.name = 'IdempotencyKeyReusedError';
+  }
+}
+
+/** The send cannot be cancelled any more. */
+export class SendNotCancellableError extends Error {
+  constructor(readonly status: Send['status']) {
+    super(`The send is ${status}; only a scheduled or queued send can be cancelled.`);
+    this.name = 'SendNotCancellableError';
+  }
+}
+
+/** What callers can do with sends. */
+export interface SendIntake {
+  /**
+   * Stores a send; it is relayed, or its end is told, from then on.
+   * @throws {IdempotencyKeyReusedError}
+   */
+  accept(account: string, request: NewSend, idempotency?: IdempotencyKey): Promise<Acceptance>;
+
+  find(account: string, id: string): Promise<Send | undefined>;
+
+  /**
+   * Ends a send that is not yet being relayed; undefined if there is no such send.
+   * @throws {SendNotCancellableError}
+   */
+  cancel(account: string, id: string): Promise<Send | undefined>;
+}

@@ -1,0 +1,50 @@
+import type { EventTypePattern } from '#events';
+
+/** What a subscriber asks for. */
+export interface NewEndpoint {
+  url: string;
+  /** Types or patterns such as `message.*`; none given means all. */
+  eventTypes?: readonly EventTypePattern[];
+  /** Only events of these contacts; none given means all. */
+  contactIds?: readonly string[];
+  description?: string;
+  /** Whether events are delivered to it; default true. */
+  enabled?: boolean;
+}
+
+/** A subscriber's webhook. */
+export interface Endpoint {
+  /** `whk_…` */
+  id: string;
+  url: string;
+  eventTypes: readonly EventTypePattern[] | null;
+  contactIds: readonly string[] | null;
+  description: string | null;
+  enabled: boolean;
+  /** Why it is disabled, if the gateway did it. */
+  disabledReason: string | null;
+  /** ISO 8601. */
+  createdAt: string;
+  updatedAt: string;
+}
+
+/** The address is one that webhooks may not reach; the message says why and what to do. */
+export class DestinationRefusedError extends Error {
+  constructor(reason: string) {
+    super(reason);
+    this.name = 'DestinationRefusedError';
+  }
+}
+
+/** What subscribers can do with their endpoints. */
+export interface EndpointRegistry {
+  /**
+   * The new endpoint and its signing secret, `whsec_…`.
+   * @throws {DestinationRefusedError}
+   */
+  create(account: string, request: NewEndpoint): Promise<{ endpoint: Endpoint; secret: string }>;
+  list(account: string): Promise<Endpoint[]>;
+  find(account: string, id: string): Promise<Endpoint | undefined>;
+  /** Whether there was such an endpoint. Its pending deliveries end. */
+  remove(account: string, id: string): Promise<boolean>;
+}

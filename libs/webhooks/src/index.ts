@@ -1,0 +1,6 @@
+export {
+  DestinationRefusedError,
+  type Endpoint,
+  type EndpointRegistry,
+  type NewEndpoint,
+} from './endpoint.js';
