@@ -1,0 +1,73 @@
+import type { Direction } from '#upstream';
+import { FINGERPRINT_FIELDS } from './fingerprint.js';
+import type { KnownMessage } from './known-message.js';
+
+/**
+ * The packed form: flags (1 byte), revision (4), minute of the timestamp (4), the whole fingerprint (8), 2 a field.
+ * It stays below the 64 bytes up to which Redis keeps a small hash in its compact encoding.
+ */
+const FLAGS_AT = 0;
+const REVISION_AT = 1;
+const MINUTE_AT = 5;
+const WHOLE_AT = 9;
+const FIELDS_AT = 17;
+const LENGTH = FIELDS_AT + 2 * FINGERPRINT_FIELDS.length;
+
+const MINUTE_MS = 60_000;
+const DIRECTIONS: readonly Direction[] = ['other', 'inbound', 'outbound'];
+
+const DELIVERED = 1;
+const READ = 2;
+const TOLD_DELIVERED = 4;
+const TOLD_READ = 8;
+const DIRECTION_SHIFT = 4;
+
+/** A remembered message was written by something else, or is damaged. */
+export class DamagedSnapshotError extends Error {
+  constructor() {
+    super('A remembered message cannot be read.');
+    this.name = 'DamagedSnapshotError';
+  }
+}
+
+export function packKnownMessage(known: KnownMessage): Buffer {
+  const packed = Buffer.alloc(LENGTH);
+  const flags =
+    (known.delivered ? DELIVERED : 0) |
+    (known.read ? READ : 0) |
+    (known.toldDelivered ? TOLD_DELIVERED : 0) |
+    (known.toldRead ? TOLD_READ : 0) |
+    (DIRECTIONS.indexOf(known.direction) << DIRECTION_SHIFT);
+  packed.writeUInt8(flags, FLAGS_AT);
+  packed.writeUInt32BE(known.revision, REVISION_AT);
+  packed.writeUInt32BE(packMinute(known.timestamp), MINUTE_AT);
+  packed.write(known.fingerprint.whole, WHOLE_AT, 'hex');
+  known.fingerprint.fields.forEach((bits, i) => packed.writeUInt16BE(bits, FIELDS_AT + 2 * i));
+  return packed;
+}
+
+/** @throws {DamagedSnapshotError} */
+export function unpackKnownMessage(packed: Buffer): KnownMessage {
+  if (packed.length !== LENGTH) throw new DamagedSnapshotError();
+  const flags = packed.readUInt8(FLAGS_AT);
+  const minute = packed.readUInt32BE(MINUTE_AT);
+  return {
+    direction: DIRECTIONS[flags >> DIRECTION_SHIFT] ?? 'other',
+    delivered: (flags & DELIVERED) !== 0,
+    read: (flags & READ) !== 0,
+    toldDelivered: (flags & TOLD_DELIVERED) !== 0,
+    toldRead: (flags & TOLD_READ) !== 0,
+    revision: packed.readUInt32BE(REVISION_AT),
+    fingerprint: {
+      whole: packed.toString('hex', WHOLE_AT, FIELDS_AT),
+      fields: FINGERPRINT_FIELDS.map((_, i) => packed.readUInt16BE(FIELDS_AT + 2 * i)),
+    },
+    ...(minute === 0 ? {} : { timestamp: minute * MINUTE_MS }),
+  };
+}
+
+/** Zero stands for none; what does not fit, long before or after any message, too. */
+function packMinute(timestamp: number | undefined): number {
+  const minute = Math.floor((timestamp ?? 0) / MINUTE_MS);
+  return minute > 0 && minute <= 0xff_ff_ff_ff ? minute : 0;
+}

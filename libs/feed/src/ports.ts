@@ -1,0 +1,37 @@
+import type { ContactList, MessagePage, UpstreamMessage } from '#upstream';
+
+/** What the reads of a poll are paid as: a look-up for a send goes before ordinary polls. */
+export type ReadPurpose = 'poll' | 'lookup';
+
+/** Reads one account's upstream within its budget. */
+export interface FeedSource {
+  listContacts(account: string, purpose: ReadPurpose): Promise<ContactList>;
+  listMessages(
+    account: string,
+    contactId: string,
+    page: number,
+    limit: number,
+    purpose: ReadPurpose,
+  ): Promise<MessagePage>;
+}
+
+/** A poll's news about outbound messages of one contact. */
+export interface Sightings {
+  account: string;
+  contactId: string;
+  /** Not seen before, oldest first. */
+  fresh: readonly UpstreamMessage[];
+  /** Seen before, with other flags or another form than then. */
+  changed: readonly UpstreamMessage[];
+  /** Upstream's clock at the poll, in milliseconds since 1970, if it said so. */
+  upstreamNow?: number;
+}
+
+/** Knows which messages belong to sends. */
+export interface SendBinder {
+  /**
+   * Binds outbound messages to the sends that they are, and carries their flags over: send id by message id, of all
+   * that are ours. The same sighting again gives the same answer.
+   */
+  bind(sightings: Sightings): Promise<ReadonlyMap<string, string>>;
+}

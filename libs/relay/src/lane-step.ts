@@ -1,0 +1,45 @@
+import type { SendRecord } from './send-record.js';
+
+/** What is to be done with the send at the head of a lane. */
+export type LaneStep =
+  | { kind: 'wait'; ms: number }
+  | { kind: 'expire'; reason: string }
+  | { kind: 'post' }
+  /** The process that was posting is gone; nobody knows what became of the POST. */
+  | { kind: 'recover' }
+  | { kind: 'look' }
+  /** It has ended and does not belong here: a leftover that is cleared away. */
+  | { kind: 'leave' };
+
+/** Decides by the send's state alone. `now` is by Redis' clock. */
+export function nextStep({ order, state }: SendRecord, now: number, maxAgeMs: number): LaneStep {
+  switch (state.status) {
+    case 'queued': {
+      const wait = (state.notBefore ?? 0) - now;
+      const end = Math.min(order.expiresAt ?? Infinity, (order.sendAt ?? order.createdAt) + maxAgeMs);
+      if (now >= end) return { kind: 'expire', reason: expiryReason(order.expiresAt, end) };
+      return wait > 0 ? { kind: 'wait', ms: Math.min(wait, end - now) } : { kind: 'post' };
+    }
+    case 'relaying': {
+      const wait = (state.notBefore ?? 0) - now;
+      if (wait > 0) return { kind: 'wait', ms: wait };
+      return { kind: state.phase === 'looking' ? 'look' : 'recover' };
+    }
+    case 'scheduled':
+    case 'accepted':
+    case 'sent':
+    case 'delivered':
+    case 'read':
+    case 'unknown':
+    case 'failed':
+    case 'cancelled':
+    case 'expired':
+      return { kind: 'leave' };
+  }
+}
+
+function expiryReason(expiresAt: number | undefined, end: number): string {
+  return end === expiresAt
+    ? 'It could not be relayed before its expiresAt.'
+    : 'It could not be relayed within SEND_MAX_AGE_SECONDS.';
+}

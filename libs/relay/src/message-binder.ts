@@ -1,0 +1,132 @@
+import type { Logger } from '#platform';
+import type { UpstreamMessage } from '#upstream';
+import type { BlobStore } from './blob-store.js';
+import { type Match, matchMessages } from './message-match.js';
+import type { RelayStore } from './relay-store.js';
+import { settled } from './send-record.js';
+import type { SendStatus } from './send.js';
+
+/** A poll's news about outbound messages of one contact. */
+export interface Sightings {
+  account: string;
+  contactId: string;
+  /** Not seen before, oldest first. */
+  fresh: readonly UpstreamMessage[];
+  /** Seen before, with other flags or another form than then. */
+  changed: readonly UpstreamMessage[];
+  /** Upstream's clock at the poll, in milliseconds since 1970, if it said so. */
+  upstreamNow?: number;
+}
+
+/** More sends to one recipient than this never wait for their sighting at once in sane use; later ones wait their turn. */
+const MOST_WAITING = 100;
+
+/** So many times a send may change under our hands before the poll is given up, to be made again. */
+const MOST_RACES = 10;
+
+/** Binds messages to the sends that they are, and carries their flags over to the sends. */
+export class MessageBinder {
+  constructor(
+    private readonly store: RelayStore,
+    private readonly blobs: BlobStore,
+    private readonly logger: Logger,
+  ) {}
+
+  /** Send id by message id, of all sightings that are ours. The same sighting again gives the same answer. */
+  async bind(sightings: Sightings): Promise<ReadonlyMap<string, string>> {
+    const { account, fresh, changed } = sightings;
+    const all = [...fresh, ...changed];
+    if (all.length === 0) return new Map();
+    const bound = await this.store.claims(
+      account,
+      all.map(({ id }) => id),
+    );
+    for (const [recipient, messages] of byRecipient(fresh)) {
+      await this.bindFresh(sightings, recipient, messages, bound);
+    }
+    for (const message of all) {
+      const sendId = bound.get(message.id);
+      if (sendId !== undefined) await this.carryFlags(account, sendId, message);
+    }
+    return bound;
+  }
+
+  private async bindFresh(
+    { account, contactId, upstreamNow }: Sightings,
+    recipient: string,
+    messages: readonly UpstreamMessage[],
+    bound: Map<string, string>,
+  ): Promise<void> {
+    for (let race = 0; race < MOST_RACES; race += 1) {
+      const waiting = await this.store.awaiting(account, recipient, MOST_WAITING);
+      if (waiting.length === 0) return;
+      const ahead = upstreamNow === undefined ? 0 : upstreamNow - (await this.store.now());
+      const unbound = messages.filter(({ id }) => !bound.has(id));
+      const moved = await this.claimAll(account, contactId, matchMessages(unbound, waiting, ahead), bound);
+      if (!moved) return;
+    }
+    throw new Error(`sends to the recipient of contact ${contactId} keep changing while they are bound`);
+  }
+
+  /** Whether a send changed meanwhile, such as by the answer to its POST, so that the match must be made again. */
+  private async claimAll(
+    account: string,
+    contactId: string,
+    matches: readonly Match[],
+    bound: Map<string, string>,
+  ): Promise<boolean> {
+    for (const { message, record } of matches) {
+      const done = await this.store.transit(account, record, {
+        state: { ...settled(record.state), status: 'sent', contactId, messageId: message.id },
+        event: 'send.sent',
+        lane: 'leave',
+        awaiting: false,
+        confirmInMs: null,
+        claim: message.id,
+      });
+      if (done === undefined) return true;
+      bound.set(message.id, record.order.id);
+      this.logger.info(
+        { account, sendId: record.order.id, messageId: message.id },
+        'send bound to its message',
+      );
+      if (record.order.file !== undefined) await this.blobs.remove(record.order.file.blobId);
+    }
+    return false;
+  }
+
+  private async carryFlags(account: string, sendId: string, message: UpstreamMessage): Promise<void> {
+    const status: SendStatus = message.read ? 'read' : message.delivered ? 'delivered' : 'sent';
+    for (let race = 0; race < MOST_RACES; race += 1) {
+      const record = await this.store.find(account, sendId);
+      if (record === undefined || RANK[record.state.status] >= RANK[status]) return;
+      if ((await this.store.transit(account, record, { state: { ...record.state, status } })) !== undefined)
+        return;
+    }
+    throw new Error(`${sendId} keeps changing while its flags are carried over`);
+  }
+}
+
+/** Flags only ever carry a bound send forward. */
+const RANK: Readonly<Record<SendStatus, number>> = {
+  scheduled: 9,
+  queued: 9,
+  relaying: 9,
+  accepted: 9,
+  unknown: 9,
+  failed: 9,
+  cancelled: 9,
+  expired: 9,
+  sent: 0,
+  delivered: 1,
+  read: 2,
+};
+
+function byRecipient(messages: readonly UpstreamMessage[]): Map<string, UpstreamMessage[]> {
+  const groups = new Map<string, UpstreamMessage[]>();
+  for (const message of messages) {
+    if (message.to === undefined) continue;
+    groups.set(message.to, [...(groups.get(message.to) ?? []), message]);
+  }
+  return groups;
+}

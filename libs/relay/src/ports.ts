@@ -1,0 +1,33 @@
+import type { UpstreamSend } from '#upstream';
+
+/** Hands sends to one account's upstream. */
+export interface Sender {
+  /**
+   * Resolves when one request may leave within the account's budget.
+   * @throws {BudgetExhaustedError}
+   */
+  admit(account: string): Promise<void>;
+
+  /**
+   * One POST, never repeated.
+   * @throws {UpstreamError}
+   */
+  post(account: string, send: UpstreamSend): Promise<void>;
+}
+
+/** Reads the messages of a recipient. */
+export interface Lookup {
+  /**
+   * Reads them now; messages are bound to sends on the way. Whether the look was complete.
+   * @throws {UpstreamError} if upstream could not be read
+   */
+  lookUp(account: string, phoneNumber: string): Promise<boolean>;
+
+  /** Sees to it that a message to this recipient is noticed soon. */
+  expect(account: string, phoneNumber: string): Promise<void>;
+}
+
+/** Hints that a lane may have work. A lost hint costs time only: what is due stands in the store. */
+export interface RelayJobs {
+  wake(account: string, lane: string, delayMs?: number): Promise<void>;
+}

@@ -1,0 +1,216 @@
+import { createHash } from 'node:crypto';
+import { eventArguments, logKeys } from '#events';
+import { accountKeys, type AccountKeys, type Clock, type RedisClient } from '#platform';
+import { dueMembers, insertSend, laneHead, postponeLane, transitSend } from './redis-relay-scripts.js';
+import type { LaneHead, RelayStore, Stored, Transition } from './relay-store.js';
+import type { IdempotencyKey } from './send-intake.js';
+import { type SendOrder, type SendRecord, type SendState, toSend } from './send-record.js';
+import type { SendStatus } from './send.js';
+
+const IDEMPOTENCY_MS = 24 * 3_600_000;
+const MOST_TRIMMED = 500;
+
+/** The states that a send may rest in for good; from then on its retention counts. */
+const FINISHED: ReadonlySet<SendStatus> = new Set([
+  'accepted',
+  'sent',
+  'delivered',
+  'read',
+  'unknown',
+  'failed',
+  'cancelled',
+  'expired',
+]);
+
+/** {@link RelayStore} on Redis: a hash a send, a list a lane, and sorted sets for what is due. */
+export class RedisRelayStore implements RelayStore {
+  constructor(
+    private readonly redis: RedisClient,
+    private readonly prefix: string,
+    private readonly clock: Clock,
+  ) {}
+
+  async insert(account: string, order: SendOrder, idempotency?: IdempotencyKey): Promise<Stored> {
+    const keys = this.keys(account);
+    const state: SendState = {
+      status: order.sendAt === undefined ? 'queued' : 'scheduled',
+      revision: 0,
+      updatedAt: order.createdAt,
+      attempts: [],
+      refusals: 0,
+    };
+    const reply = await insertSend.run(
+      this.redis,
+      [
+        keys('send', order.id),
+        keys('lane', order.phoneNumber),
+        keys('lanes', 'due'),
+        keys('scheduled'),
+        keys('idempotency', digest(idempotency?.key ?? '')),
+      ],
+      [
+        order.id,
+        JSON.stringify(order),
+        JSON.stringify(state),
+        order.phoneNumber,
+        order.sendAt ?? '',
+        idempotency?.fingerprint ?? '',
+        IDEMPOTENCY_MS,
+      ],
+    );
+    if (reply === 'new') return { kind: 'new' };
+    return reply === 'reused' ? { kind: 'reused' } : { kind: 'replay', id: String(reply) };
+  }
+
+  async find(account: string, id: string): Promise<SendRecord | undefined> {
+    const [record] = await this.records(account, [id]);
+    return record;
+  }
+
+  async transit(
+    account: string,
+    record: SendRecord,
+    transition: Transition,
+  ): Promise<SendRecord | undefined> {
+    const keys = this.keys(account);
+    const { order } = record;
+    const revision = record.state.revision + 1;
+    const next: SendRecord = { order, state: { ...transition.state, revision, updatedAt: this.clock.now() } };
+    const { event, lane, laneDueInMs, awaiting, confirmInMs, unschedule, claim } = transition;
+    const done = await transitSend.run(
+      this.redis,
+      [
+        ...logKeys(keys),
+        keys('send', order.id),
+        keys('lane', order.phoneNumber),
+        keys('lanes', 'due'),
+        keys('awaiting', order.phoneNumber),
+        keys('confirms'),
+        keys('scheduled'),
+        keys('finished'),
+        keys('claims'),
+      ],
+      [
+        order.id,
+        record.state.revision,
+        JSON.stringify(next.state),
+        order.phoneNumber,
+        lane ?? '',
+        laneDueInMs === undefined ? '' : Math.ceil(laneDueInMs),
+        awaiting === undefined ? '' : awaiting ? 'add' : 'remove',
+        confirmInMs === undefined ? '' : confirmInMs === null ? 'never' : Math.ceil(confirmInMs),
+        unschedule === true ? 'yes' : '',
+        FINISHED.has(next.state.status) ? 'yes' : 'no',
+        claim ?? '',
+        ...eventArguments(
+          account,
+          event === undefined
+            ? []
+            : [{ type: event, subject: `send:${order.id}`, revision, data: { send: toSend(next) } }],
+        ),
+      ],
+    );
+    return done === 1 ? next : undefined;
+  }
+
+  async head(account: string, lane: string): Promise<LaneHead | undefined> {
+    const keys = this.keys(account);
+    const reply = await laneHead.run(this.redis, [keys('lane', lane)], [keys('send', '')]);
+    const [now, order, state, revision] = reply as string[];
+    if (now === undefined || order === undefined || state === undefined) return undefined;
+    return { record: parseRecord(order, state, revision), now: Number(now) };
+  }
+
+  async postpone(account: string, lane: string, ms: number): Promise<void> {
+    await postponeLane.run(this.redis, [this.keys(account)('lanes', 'due')], [lane, Math.ceil(ms)]);
+  }
+
+  async dueLanes(account: string, count: number): Promise<string[]> {
+    return this.due(this.keys(account)('lanes', 'due'), count);
+  }
+
+  async dueConfirms(account: string, count: number): Promise<SendRecord[]> {
+    return this.records(account, await this.due(this.keys(account)('confirms'), count));
+  }
+
+  async dueScheduled(account: string, count: number): Promise<SendRecord[]> {
+    return this.records(account, await this.due(this.keys(account)('scheduled'), count));
+  }
+
+  async awaiting(account: string, phoneNumber: string, count: number): Promise<SendRecord[]> {
+    const ids = await this.redis.zrange(this.keys(account)('awaiting', phoneNumber), '0', String(count - 1));
+    return this.records(account, ids);
+  }
+
+  async claims(account: string, messageIds: readonly string[]): Promise<Map<string, string>> {
+    if (messageIds.length === 0) return new Map();
+    const sendIds = await this.redis.hmget(this.keys(account)('claims'), ...messageIds);
+    return new Map(
+      messageIds.flatMap((id, i): [string, string][] => {
+        const sendId = sendIds[i];
+        return sendId == null ? [] : [[id, sendId]];
+      }),
+    );
+  }
+
+  async trim(
+    account: string,
+    { maxAgeMs, maxCount }: { maxAgeMs: number; maxCount: number },
+  ): Promise<SendOrder[]> {
+    const keys = this.keys(account);
+    const excess = (await this.redis.zcard(keys('finished'))) - maxCount;
+    const oldest = (await this.now()) - maxAgeMs;
+    const heads = await this.redis.zrange(keys('finished'), '0', String(MOST_TRIMMED - 1), 'WITHSCORES');
+    const ids: string[] = [];
+    for (let i = 0; i < heads.length; i += 2) {
+      if (i / 2 < excess || Number(heads[i + 1]) < oldest) ids.push(heads[i] ?? '');
+    }
+    const records = await this.records(account, ids);
+    for (const { order, state } of records) {
+      const removal = this.redis
+        .multi()
+        .del(keys('send', order.id))
+        .zrem(keys('awaiting', order.phoneNumber), order.id)
+        .zrem(keys('confirms'), order.id)
+        .zrem(keys('finished'), order.id);
+      if (state.messageId !== undefined) removal.hdel(keys('claims'), state.messageId);
+      await removal.exec();
+    }
+    return records.map(({ order }) => order);
+  }
+
+  async now(): Promise<number> {
+    const [seconds, microseconds] = await this.redis.time();
+    return Number(seconds) * 1000 + Math.floor(Number(microseconds) / 1000);
+  }
+
+  private async due(key: string, count: number): Promise<string[]> {
+    return (await dueMembers.run(this.redis, [key], [count])) as string[];
+  }
+
+  /** The records of these sends, in their order; those that are gone are left out. */
+  private async records(account: string, ids: readonly string[]): Promise<SendRecord[]> {
+    const keys = this.keys(account);
+    const found = await Promise.all(
+      ids.map(async (id) => this.redis.hmget(keys('send', id), 'order', 'state', 'revision')),
+    );
+    return found.flatMap(([order, state, revision]) =>
+      order == null || state == null ? [] : [parseRecord(order, state, revision ?? null)],
+    );
+  }
+
+  private keys(account: string): AccountKeys {
+    return accountKeys(this.prefix, account);
+  }
+}
+
+/** The texts are our own: written by {@link RedisRelayStore.insert} and {@link RedisRelayStore.transit} alone. */
+function parseRecord(order: string, state: string, revision: string | null | undefined): SendRecord {
+  const parsed = JSON.parse(state) as SendState;
+  return { order: JSON.parse(order) as SendOrder, state: { ...parsed, revision: Number(revision) } };
+}
+
+/** Keys of callers are hashed: any text may come, of any length. */
+function digest(text: string): string {
+  return createHash('sha256').update(text).digest('hex');
+}

@@ -1,0 +1,69 @@
+import { BudgetExhaustedError, UpstreamError } from '#upstream';
+import type { BlobStore } from './blob-store.js';
+import type { Lookup, RelayJobs } from './ports.js';
+import type { RelaySettings } from './relay-settings.js';
+import type { RelayStore } from './relay-store.js';
+import { type SendRecord, settled } from './send-record.js';
+
+/** How much one round takes up; the next one takes the rest. */
+const MOST_A_ROUND = 500;
+const LONGEST_CONFIRM_WAIT_MS = 30_000;
+
+/** What must be seen to again and again: lost hints, scheduled sends, sightings that did not come, old sends. */
+export class RelayRounds {
+  constructor(
+    private readonly store: RelayStore,
+    private readonly lookup: Lookup,
+    private readonly blobs: BlobStore,
+    private readonly jobs: RelayJobs,
+    private readonly settings: RelaySettings,
+  ) {}
+
+  /** Wakes every lane that is due: a crash may have kept its hint from being added. */
+  async reconcile(account: string): Promise<void> {
+    const lanes = await this.store.dueLanes(account, MOST_A_ROUND);
+    await Promise.all(lanes.map((lane) => this.jobs.wake(account, lane)));
+  }
+
+  /** Moves scheduled sends whose time has come into their lanes. */
+  async promote(account: string): Promise<void> {
+    for (const record of await this.store.dueScheduled(account, MOST_A_ROUND)) {
+      const done = await this.store.transit(account, record, {
+        state: { ...settled(record.state), status: 'queued' },
+        lane: 'join',
+        unschedule: true,
+      });
+      if (done !== undefined) await this.jobs.wake(account, record.order.phoneNumber);
+    }
+  }
+
+  /** Asks again for the sighting of sends that upstream took; tells of those that were not seen in time. */
+  async confirm(account: string): Promise<void> {
+    for (const record of await this.store.dueConfirms(account, MOST_A_ROUND))
+      await this.confirmOne(account, record);
+  }
+
+  /** Removes what retention lets go, with its files. */
+  async trim(account: string, retention: { maxAgeMs: number; maxCount: number }): Promise<void> {
+    for (const { file } of await this.store.trim(account, retention)) {
+      if (file !== undefined) await this.blobs.remove(file.blobId);
+    }
+  }
+
+  private async confirmOne(account: string, record: SendRecord): Promise<void> {
+    const { order, state } = record;
+    const age = (await this.store.now()) - (state.begunAt ?? order.createdAt);
+    const { confirmMs, confirmMediaMs } = this.settings;
+    if (age >= (order.file === undefined && order.fileUrl === undefined ? confirmMs : confirmMediaMs)) {
+      await this.store.transit(account, record, { state, event: 'send.unconfirmed', confirmInMs: null });
+      return;
+    }
+    await this.store.transit(account, record, { state, confirmInMs: Math.min(age, LONGEST_CONFIRM_WAIT_MS) });
+    try {
+      await this.lookup.expect(account, order.phoneNumber);
+    } catch (error) {
+      // It is asked for again.
+      if (!(error instanceof UpstreamError) && !(error instanceof BudgetExhaustedError)) throw error;
+    }
+  }
+}

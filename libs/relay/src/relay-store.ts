@@ -1,0 +1,70 @@
+import type { EventTypeOf } from '#events';
+import type { IdempotencyKey } from './send-intake.js';
+import type { SendOrder, SendRecord, SendState } from './send-record.js';
+
+/** A step of a send's life, with everything that changes in the same step. */
+export interface Transition {
+  /** The state after it, but for what the store sets: revision and time. */
+  state: Omit<SendState, 'revision' | 'updatedAt'>;
+  event?: EventTypeOf<'send'>;
+  /** The recipient's lane: `leave` it, `join` its tail, or stay. */
+  lane?: 'leave' | 'join';
+  /** When the lane is looked at again, from now, in milliseconds; a lane that is left goes on at once. */
+  laneDueInMs?: number;
+  /** Whether a message of the recipient may be this send. */
+  awaiting?: boolean;
+  /** When to ask again for its sighting, from now, in milliseconds; null for never again. */
+  confirmInMs?: number | null;
+  /** Whether it left the waiting room of scheduled sends. */
+  unschedule?: boolean;
+  /** The message that it is; a message that is another send's already refuses the transition. */
+  claim?: string;
+}
+
+/** What became of a send that was to be stored. */
+export type Stored = { kind: 'new' } | { kind: 'replay'; id: string } | { kind: 'reused' };
+
+/** The head of a lane. */
+export interface LaneHead {
+  record: SendRecord;
+  /** Redis' clock, in milliseconds since 1970. */
+  now: number;
+}
+
+/** Where sends are kept. Every change is one step, together with its event. */
+export interface RelayStore {
+  /** Stores a send that is `queued`, in its lane, or `scheduled`; unless the idempotency key has one already. */
+  insert(account: string, order: SendOrder, idempotency?: IdempotencyKey): Promise<Stored>;
+
+  find(account: string, id: string): Promise<SendRecord | undefined>;
+
+  /** The record after the transition, or undefined if the send changed since it was read. */
+  transit(account: string, record: SendRecord, transition: Transition): Promise<SendRecord | undefined>;
+
+  /** The send whose turn it is, or undefined for an empty lane. */
+  head(account: string, lane: string): Promise<LaneHead | undefined>;
+
+  /** Puts the next look at a lane off, from now, in milliseconds. */
+  postpone(account: string, lane: string, ms: number): Promise<void>;
+
+  /** Lanes that are due, at most `count`. */
+  dueLanes(account: string, count: number): Promise<string[]>;
+
+  /** Sends whose sighting is to be asked for now, at most `count`. */
+  dueConfirms(account: string, count: number): Promise<SendRecord[]>;
+
+  /** Scheduled sends whose time has come, at most `count`. */
+  dueScheduled(account: string, count: number): Promise<SendRecord[]>;
+
+  /** The sends to this recipient that no message is bound to, the first begun first, at most `count`. */
+  awaiting(account: string, phoneNumber: string, count: number): Promise<SendRecord[]>;
+
+  /** The sends that these messages are: send id by message id. */
+  claims(account: string, messageIds: readonly string[]): Promise<Map<string, string>>;
+
+  /** Removes finished sends by age and number, the oldest first; the orders that are gone. */
+  trim(account: string, retention: { maxAgeMs: number; maxCount: number }): Promise<SendOrder[]>;
+
+  /** Redis' clock, in milliseconds since 1970. */
+  now(): Promise<number>;
+}

@@ -1,0 +1,95 @@
+import type { NewSend, Send, SendAttempt, SendStatus } from './send.js';
+
+/** What of a send never changes. Times are milliseconds since 1970. */
+export interface SendOrder extends NewSend {
+  id: string;
+  createdAt: number;
+}
+
+/**
+ * Where a send stands.
+ *
+ * While `relaying`, `posting` says that a POST may be under way until the lease is over, and `looking` that the POST
+ * ended without a clear answer and the contact's messages are searched for it.
+ */
+export interface SendState {
+  status: SendStatus;
+  phase?: 'posting' | 'looking';
+  /** Rises by one with every transition: the fence, and the revision of its events. */
+  revision: number;
+  updatedAt: number;
+  attempts: SendAttempt[];
+  /** Attempts that upstream surely did not take, in a row. */
+  refusals: number;
+  /** By Redis' clock: not posted again before, or when posting: not taken for dead before. */
+  notBefore?: number;
+  /** When the last POST began, by Redis' clock. */
+  begunAt?: number;
+  /** How much longer it is looked for, and when the last look ended. */
+  lookLeftMs?: number;
+  lookedAt?: number;
+  looks?: number;
+  contactId?: string;
+  messageId?: string;
+  reason?: string;
+}
+
+/** A send as it is stored. */
+export interface SendRecord {
+  order: SendOrder;
+  state: SendState;
+}
+
+/** The most attempts that are kept; the first ones give way. */
+const MOST_ATTEMPTS = 50;
+
+/** The attempts with one more. */
+export function withAttempt(attempts: readonly SendAttempt[], attempt: SendAttempt): SendAttempt[] {
+  return [...attempts, attempt].slice(-MOST_ATTEMPTS);
+}
+
+/** A state without what only matters on the way to its end. */
+export function settled(state: SendState): SendState {
+  const { revision, updatedAt, status, attempts, refusals, begunAt, contactId, messageId } = state;
+  return {
+    status,
+    revision,
+    updatedAt,
+    attempts,
+    refusals,
+    ...(begunAt === undefined ? {} : { begunAt }),
+    ...(contactId === undefined ? {} : { contactId }),
+    ...(messageId === undefined ? {} : { messageId }),
+  };
+}
+
+/** The send as callers and events see it. */
+export function toSend({ order, state }: SendRecord): Send {
+  const { file } = order;
+  return {
+    id: order.id,
+    status: state.status,
+    phoneNumber: order.phoneNumber,
+    type: order.type,
+    message: order.message ?? null,
+    fileUrl: order.fileUrl ?? null,
+    file:
+      file === undefined
+        ? null
+        : { name: file.name, contentType: file.contentType, size: file.size, sha256: file.sha256 },
+    reference: order.reference ?? null,
+    metadata: order.metadata ?? null,
+    createdAt: iso(order.createdAt),
+    updatedAt: iso(state.updatedAt),
+    sendAt: order.sendAt === undefined ? null : iso(order.sendAt),
+    expiresAt: order.expiresAt === undefined ? null : iso(order.expiresAt),
+    attempts: state.attempts,
+    contactId: state.contactId ?? null,
+    messageId: state.messageId ?? null,
+    reason: state.reason ?? null,
+  };
+}
+
+function iso(ms: number): string {
+  return new Date(ms).toISOString();
+}
