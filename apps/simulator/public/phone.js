@@ -1,0 +1,305 @@
+// The phone page: what a contact of the account would see and type. All texts go in as text, never as HTML.
+
+const REQUEST_DEADLINE_MS = 10_000;
+
+const $ = (id) => document.getElementById(id);
+const app = $('app');
+const conversation = $('conversation');
+const composer = $('composer');
+
+/** The contact whose phone is shown. */
+let chosen = decodeURIComponent(location.hash.slice(1)) || null;
+/** Ids of the messages that are on the screen, to tell which ones are new. */
+let shown = new Set();
+let shownFor = null;
+/** When each conversation was last looked at, by its newest message. */
+const seen = new Map();
+
+function element(tag, className, text) {
+  const made = document.createElement(tag);
+  if (className) made.className = className;
+  if (text !== undefined) made.textContent = text;
+  return made;
+}
+
+async function call(path, body) {
+  const init = body && {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  };
+  const reply = await fetch(`/_simulator/${path}`, {
+    ...init,
+    signal: AbortSignal.timeout(REQUEST_DEADLINE_MS),
+  });
+  const content = await reply.json();
+  if (!reply.ok)
+    throw Object.assign(new Error(content.message ?? `Status ${reply.status}`), { status: reply.status });
+  return content;
+}
+
+// Contacts
+
+function initials(name) {
+  const letters = name.match(/\p{L}+/gu);
+  if (!letters) return '#';
+  return letters
+    .slice(0, 2)
+    .map((word) => [...word][0].toUpperCase())
+    .join('');
+}
+
+function tint(text) {
+  let sum = 0;
+  for (const character of text) sum = (sum * 31 + character.codePointAt(0)) % 6;
+  return String(sum);
+}
+
+function dress(avatar, contact) {
+  avatar.textContent = initials(contact.name);
+  avatar.dataset.tint = tint(contact.phoneNumber);
+}
+
+const clock = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' });
+const dayName = new Intl.DateTimeFormat(undefined, { weekday: 'long', month: 'long', day: 'numeric' });
+const shortDay = new Intl.DateTimeFormat(undefined, { month: 'short', day: 'numeric' });
+
+function when(time) {
+  if (!time) return '';
+  const date = new Date(time);
+  return date.toDateString() === new Date().toDateString() ? clock.format(date) : shortDay.format(date);
+}
+
+function contactRow(contact) {
+  const item = element('li');
+  const button = element('button', 'contact');
+  button.type = 'button';
+  button.dataset.testid = 'contact';
+  button.dataset.contactId = contact.id;
+  button.setAttribute('aria-current', String(contact.id === chosen));
+  const avatar = element('span', 'avatar');
+  avatar.setAttribute('aria-hidden', 'true');
+  dress(avatar, contact);
+  const text = element('span', 'contact-text');
+  text.append(
+    element('span', 'contact-name', contact.name),
+    element('span', 'contact-last', contact.lastText || contact.phoneNumber),
+  );
+  const side = element('span', 'contact-side');
+  side.append(element('span', '', when(contact.lastAt)));
+  if (contact.id !== chosen && contact.lastAt > (seen.get(contact.id) ?? Infinity)) {
+    const dot = element('span', 'contact-new');
+    dot.setAttribute('role', 'img');
+    dot.setAttribute('aria-label', 'New message');
+    side.append(dot);
+  }
+  button.append(avatar, text, side);
+  button.addEventListener('click', () => choose(contact.id));
+  item.append(button);
+  return item;
+}
+
+async function showContacts() {
+  const { accountNumber, contacts } = await call('phone/contacts');
+  $('account-number').textContent = accountNumber;
+  for (const { id, lastAt } of contacts) if (!seen.has(id) || id === chosen) seen.set(id, lastAt);
+  const focused = document.activeElement?.dataset?.contactId;
+  $('contacts').replaceChildren(...contacts.map(contactRow));
+  // The rows are new: the keyboard's place must not be lost with the old ones.
+  if (focused !== undefined)
+    $('contacts')
+      .querySelector(`[data-contact-id="${CSS.escape(focused)}"]`)
+      ?.focus();
+  $('people-empty').hidden = contacts.length > 0;
+  $('contacts').hidden = contacts.length === 0;
+}
+
+function choose(id) {
+  chosen = id;
+  history.replaceState(null, '', id === null ? location.pathname : `#${encodeURIComponent(id)}`);
+  app.dataset.view = id === null ? 'list' : 'phone';
+  $('send-problem').textContent = '';
+  for (const button of $('contacts').querySelectorAll('.contact'))
+    button.setAttribute('aria-current', String(button.dataset.contactId === id));
+  refresh();
+  if (id === null) return;
+  // Shown at once, for only what is shown has a height and takes the focus.
+  $('phone').hidden = false;
+  $('nothing').hidden = true;
+  fitComposer();
+  composer.focus();
+}
+
+// Conversation
+
+function statusOf(message) {
+  if (message.read) return 'Read';
+  return message.delivered ? 'Delivered' : 'Sent';
+}
+
+function messageRow(message, previous, next) {
+  const row = element('div', 'message');
+  row.dataset.testid = 'message';
+  row.dataset.messageId = message.id;
+  row.dataset.direction = message.direction;
+  row.dataset.service = message.service;
+  if (previous?.direction !== message.direction) row.dataset.turn = 'new';
+  if (shownFor === chosen && !shown.has(message.id)) row.classList.add('fresh');
+  const bubble = element('div', 'bubble');
+  bubble.append(element('span', 'visually-hidden', message.direction === 'inbound' ? 'You: ' : 'Received: '));
+  if (message.text) bubble.append(element('span', 'message-text', message.text));
+  for (const name of message.attachments) bubble.append(element('span', 'attachment', name));
+  row.append(bubble);
+  const turnEnds = next?.direction !== message.direction;
+  const foot = element('div', 'message-foot');
+  if (turnEnds) foot.append(`${clock.format(message.timestamp)} `);
+  if (message.direction === 'outbound') {
+    const status = element('span', 'message-status', statusOf(message));
+    status.dataset.testid = 'message-status';
+    status.dataset.state = statusOf(message).toLowerCase();
+    if (turnEnds) foot.append('· ');
+    foot.append(status);
+  }
+  if (foot.childNodes.length > 0) row.append(foot);
+  return row;
+}
+
+function rowsOf(messages, total) {
+  const rows = [];
+  if (total > messages.length)
+    rows.push(element('p', 'earlier', `${total - messages.length} earlier messages`));
+  let day = '';
+  messages.forEach((message, index) => {
+    const thisDay = new Date(message.timestamp).toDateString();
+    if (thisDay !== day) rows.push(element('p', 'day', dayName.format(message.timestamp)));
+    day = thisDay;
+    rows.push(messageRow(message, messages[index - 1], messages[index + 1]));
+  });
+  return rows;
+}
+
+async function showConversation() {
+  const wanted = chosen;
+  $('phone').hidden = wanted === null;
+  $('nothing').hidden = wanted !== null;
+  if (wanted === null) return;
+  let content;
+  try {
+    content = await call(`phone/messages?contactId=${encodeURIComponent(wanted)}`);
+  } catch (error) {
+    if (error.status !== 404) throw error;
+    // The contact is gone, as after a reset.
+    if (chosen === wanted) choose(null);
+    return;
+  }
+  if (chosen !== wanted) return;
+  const { contact, messages, total } = content;
+  $('phone-name').textContent = contact.name;
+  $('phone-number').textContent = contact.phoneNumber;
+  dress($('phone-avatar'), contact);
+  $('mark-read').disabled = !messages.some(({ direction, read }) => direction === 'outbound' && !read);
+  const atEnd = conversation.scrollHeight - conversation.scrollTop - conversation.clientHeight < 80;
+  conversation.replaceChildren(...rowsOf(messages, total));
+  const changedPhone = shownFor !== wanted;
+  shown = new Set(messages.map(({ id }) => id));
+  shownFor = wanted;
+  if (atEnd || changedPhone) conversation.scrollTop = conversation.scrollHeight;
+}
+
+// One refresh at a time; what changes meanwhile brings one more.
+let refreshing = false;
+let again = false;
+
+async function refresh() {
+  if (refreshing) {
+    again = true;
+    return;
+  }
+  refreshing = true;
+  try {
+    do {
+      again = false;
+      await Promise.all([showContacts(), showConversation()]);
+    } while (again);
+  } catch {
+    live('lost');
+  } finally {
+    refreshing = false;
+  }
+}
+
+// What one can do
+
+async function attempt(problem, work) {
+  problem.textContent = '';
+  try {
+    await work();
+    await refresh();
+    return true;
+  } catch (error) {
+    problem.textContent = error.message;
+    return false;
+  }
+}
+
+function fitComposer() {
+  composer.style.height = 'auto';
+  if (composer.scrollHeight > 0) composer.style.height = `${composer.scrollHeight + 2}px`;
+  $('send').disabled = composer.value.trim() === '';
+}
+
+composer.addEventListener('input', fitComposer);
+composer.addEventListener('keydown', (event) => {
+  if (event.key !== 'Enter' || event.shiftKey || event.isComposing) return;
+  event.preventDefault();
+  $('compose').requestSubmit();
+});
+
+$('compose').addEventListener('submit', async (event) => {
+  event.preventDefault();
+  const message = composer.value;
+  const contactId = chosen;
+  if (message.trim() === '' || contactId === null) return;
+  composer.value = '';
+  fitComposer();
+  const sent = await attempt($('send-problem'), () => call('typing', { contactId, message }));
+  if (!sent && composer.value === '') composer.value = message;
+  fitComposer();
+  conversation.scrollTop = conversation.scrollHeight;
+});
+
+$('mark-read').addEventListener('click', () =>
+  attempt($('send-problem'), () => call('messages/read', { contactId: chosen })),
+);
+
+$('add').addEventListener('submit', (event) => {
+  event.preventDefault();
+  const field = $('add-number');
+  const phoneNumber = field.value.replace(/[\s().-]/g, '');
+  return attempt($('add-problem'), async () => {
+    const { contacts } = await call('contacts', { phoneNumber });
+    field.value = '';
+    choose(contacts[0].id);
+  });
+});
+
+$('back').addEventListener('click', () => choose(null));
+
+// Live
+
+function live(state) {
+  $('live').dataset.state = state;
+  $('live').textContent = { live: 'Live', lost: 'Reconnecting', connecting: 'Connecting' }[state];
+}
+
+const stream = new EventSource('/_simulator/phone/stream');
+stream.addEventListener('open', () => {
+  live('live');
+  refresh();
+});
+stream.addEventListener('message', refresh);
+stream.addEventListener('error', () => live('lost'));
+
+fitComposer();
+app.dataset.view = chosen === null ? 'list' : 'phone';
+refresh();

@@ -1,0 +1,135 @@
+import { once } from 'node:events';
+import type { FastifyReply } from 'fastify';
+import type { Answer } from './answers.js';
+import { JSON_TYPE, jsonAnswer, sendAnswer } from './answers.js';
+import type { Fault, StatusFault } from './fault-kinds.js';
+import type { HeldExchanges } from './held-exchanges.js';
+
+export interface Exchange {
+  readonly reply: FastifyReply;
+  readonly held: HeldExchanges;
+  /** After this a hanging exchange is dropped. */
+  readonly hangCapMs: number;
+  /** Carries the request out and says what a sound upstream would answer. Called at most once. */
+  process(fault: Fault | null): Answer;
+}
+
+/** Carries a request out as its fault, if any, will have it. */
+export async function enact(exchange: Exchange, fault: Fault | null): Promise<void> {
+  if (fault === null) {
+    sendAnswer(exchange.reply, exchange.process(null));
+    return;
+  }
+  const { reply } = exchange;
+  switch (fault.kind) {
+    case 'status':
+    case 'statusAfter':
+      instead(exchange, fault, fault.processed, statusAnswer(fault));
+      return;
+    case 'html':
+      instead(exchange, fault, fault.processed, htmlAnswer(fault.status));
+      return;
+    case 'emptyObject':
+      instead(exchange, fault, fault.processed, jsonAnswer(200, {}));
+      return;
+    case 'errorBody200':
+      instead(exchange, fault, fault.processed, jsonAnswer(200, fault.body));
+      return;
+    case 'timeoutBefore':
+      exchange.held.hang(reply, exchange.hangCapMs);
+      return;
+    case 'timeoutAfter':
+      exchange.process(fault);
+      exchange.held.hang(reply, exchange.hangCapMs);
+      return;
+    case 'resetBefore':
+    case 'resetDuringUpload':
+      reset(reply);
+      return;
+    case 'resetAfter':
+      exchange.process(fault);
+      reset(reply);
+      return;
+    case 'truncatedJson':
+      truncate(reply, exchange.process(fault), fault.cut);
+      return;
+    case 'slow':
+      await slowly(exchange, fault);
+      return;
+    case 'drip':
+      await drip(exchange, exchange.process(fault), fault.bytes, fault.intervalMs);
+      return;
+    case 'invalidUtf8':
+    case 'poisonMessage':
+      sendAnswer(reply, exchange.process(fault));
+      return;
+  }
+}
+
+function instead(exchange: Exchange, fault: Fault, processed: boolean, answer: Answer): void {
+  if (processed) exchange.process(fault);
+  sendAnswer(exchange.reply, answer);
+}
+
+function statusAnswer({ status, body, contentType, retryAfter, location }: StatusFault): Answer {
+  const headers: Record<string, string> = {};
+  if (retryAfter !== null) headers['retry-after'] = retryAfter;
+  if (location !== null) headers['location'] = location;
+  return { status, body: typeof body === 'string' ? body : JSON.stringify(body), contentType, headers };
+}
+
+function htmlAnswer(status: number): Answer {
+  const body =
+    '<!doctype html><html><head><title>Gateway</title></head><body><h1>Please wait…</h1></body></html>';
+  return { status, body, contentType: 'text/html; charset=utf-8' };
+}
+
+function reset(reply: FastifyReply): void {
+  reply.hijack();
+  const { socket } = reply.raw;
+  if (socket === null) reply.raw.destroy();
+  else socket.resetAndDestroy();
+}
+
+function truncate(reply: FastifyReply, answer: Answer, cut: 'body' | 'connection'): void {
+  const whole = Buffer.from(answer.body);
+  const half = whole.subarray(0, Math.max(1, whole.length >> 1));
+  if (cut === 'body') {
+    sendAnswer(reply, { status: answer.status, contentType: answer.contentType, body: half });
+    return;
+  }
+  reply.hijack();
+  reply.raw.writeHead(answer.status, { 'content-type': answer.contentType, 'content-length': whole.length });
+  // The socket is torn down only once the half has left; a client that is already gone makes no difference.
+  reply.raw.write(half, () => reply.raw.destroy());
+}
+
+/** The request is carried out even when its client has left meanwhile, as behind a proxy with a queue. */
+async function slowly(exchange: Exchange, fault: Fault & { readonly kind: 'slow' }): Promise<void> {
+  const { reply, held } = exchange;
+  const early = fault.processedFirst ? exchange.process(fault) : null;
+  const waited = await held.wait(fault.delayMs);
+  if (!waited) {
+    reply.hijack();
+    reply.raw.destroy();
+    return;
+  }
+  sendAnswer(reply, early ?? exchange.process(fault));
+}
+
+async function drip(exchange: Exchange, answer: Answer, size: number, intervalMs: number): Promise<void> {
+  const { reply, held } = exchange;
+  const bytes = Buffer.from(answer.body);
+  const deadline = Date.now() + exchange.hangCapMs;
+  reply.hijack();
+  reply.raw.writeHead(answer.status, { 'content-type': JSON_TYPE, 'content-length': bytes.length });
+  for (let at = 0; at < bytes.length && !reply.raw.destroyed; at += size) {
+    if (!reply.raw.write(bytes.subarray(at, at + size)))
+      await Promise.race([once(reply.raw, 'drain'), once(reply.raw, 'close')]);
+    if (Date.now() >= deadline || !(await held.wait(intervalMs))) {
+      reply.raw.destroy();
+      return;
+    }
+  }
+  reply.raw.end();
+}

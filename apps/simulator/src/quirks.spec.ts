@@ -1,0 +1,156 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import type { RunningSimulator } from './testing/running-simulator.js';
+import { onlyContactId, startSimulator } from './testing/running-simulator.js';
+
+let upstream: RunningSimulator;
+
+beforeEach(async () => {
+  upstream = await startSimulator();
+  upstream.simulator.control('messages', { from: '+15551234567', count: 30, intervalMs: 1_000 });
+});
+
+afterEach(() => upstream.stop());
+
+const set = (settings: object): object => upstream.simulator.control('settings', settings);
+const path = (): string => `/contacts/${onlyContactId(upstream)}/messages`;
+
+async function texts(query = ''): Promise<string[]> {
+  const page = (await upstream.getJson(path() + query)) as { messages: { message: string }[] };
+  return page.messages.map(({ message }) => message);
+}
+
+describe('the knobs', () => {
+  it('turn the order round', async () => {
+    set({ order: 'oldestFirst' });
+    expect(await texts('?limit=2')).toEqual(['Message 1', 'Message 2']);
+  });
+
+  it('shuffle the order anew for each read', async () => {
+    set({ order: 'random' });
+    const first = await texts('?limit=30');
+    const second = await texts('?limit=30');
+    expect(first).not.toEqual(second);
+    expect(first.toSorted()).toEqual(second.toSorted());
+  });
+
+  it('sort by arrival instead of by timestamp', async () => {
+    upstream.simulator.control('messages', {
+      from: '+15551234567',
+      text: 'old',
+      timestamp: '2001-01-01T00:00:00Z',
+    });
+    expect((await texts())[0]).toBe('Message 30');
+    set({ sortBy: 'arrival' });
+    expect((await texts())[0]).toBe('old');
+  });
+
+  it.each(['array', 'contacts', 'data', 'items'])('shape the contact list as %s', async (contactsShape) => {
+    set({ contactsShape });
+    const body = await upstream.getJson('/contacts');
+    const list = contactsShape === 'array' ? body : (body as Record<string, unknown>)[contactsShape];
+    expect(list).toHaveLength(1);
+  });
+
+  it.each(['messages', 'data', 'items', 'array'])('shape a page as %s', async (messagesShape) => {
+    set({ messagesShape });
+    const body = await upstream.getJson(path());
+    const list = messagesShape === 'array' ? body : (body as Record<string, unknown>)[messagesShape];
+    expect(list).toHaveLength(20);
+  });
+
+  it('cap or ignore limit, and ignore page', async () => {
+    set({ limitCap: 5 });
+    expect(await texts('?limit=50')).toHaveLength(5);
+    set({ limitIgnored: true, limitCap: null });
+    expect(await texts('?limit=3')).toHaveLength(20);
+    set({ limitIgnored: false, pageIgnored: true });
+    expect(await texts('?page=2&limit=1')).toEqual(['Message 30']);
+  });
+
+  it('insert a message between page reads', async () => {
+    set({ insertWhilePaging: 2 });
+    await texts('?page=1&limit=10');
+    await texts('?page=2&limit=10');
+    expect((await texts('?page=3&limit=10'))[0]).toBe('Message 11');
+  });
+
+  it('show an outage as empty lists', async () => {
+    set({ outage: true });
+    expect(await upstream.getJson('/contacts')).toEqual({ contacts: [] });
+    expect(await texts()).toEqual([]);
+    set({ outage: false });
+    expect(await texts()).toHaveLength(20);
+  });
+
+  it('pad a page to any size without changing what it says', async () => {
+    set({ hugePage: { bytes: 5_000_000 } });
+    const body = await (await upstream.get(path())).text();
+    expect(Buffer.byteLength(body)).toBe(5_000_000);
+    expect((JSON.parse(body) as { messages: unknown[] }).messages).toHaveLength(20);
+    set({ hugePage: { bytes: 100_000, per: 'message' } });
+    expect((await (await upstream.get(`${path()}?limit=3`)).text()).length).toBe(300_000);
+  });
+
+  it('write timestamps in other ways, always of the same moment', async () => {
+    const shown = async (timestampFormat: string): Promise<unknown> => {
+      set({ timestampFormat });
+      return ((await upstream.getJson(path())) as { messages: { timestamp?: unknown }[] }).messages[0]
+        ?.timestamp;
+    };
+    const iso = String(await shown('iso-Z'));
+    const offset = String(await shown('iso-offset'));
+    expect(offset).toMatch(/\+02:00$/);
+    expect(Date.parse(offset)).toBe(Date.parse(iso));
+    expect(await shown('epoch-ms')).toBe(Date.parse(iso));
+    expect(await shown('no-millis')).toBe(`${iso.slice(0, 19)}Z`);
+    expect(await shown('absent')).toBeUndefined();
+  });
+
+  it('make numeric ids that can be read by', async () => {
+    set({ idType: 'number' });
+    await upstream.send({ phoneNumber: '+15557654321', message: 'x' });
+    const { contacts } = (await upstream.getJson('/contacts')) as { contacts: { id: unknown }[] };
+    const id = contacts[1]?.id;
+    expect(typeof id).toBe('number');
+    const page = (await upstream.getJson(`/contacts/${String(id)}/messages`)) as {
+      messages: { id: unknown }[];
+    };
+    expect(typeof page.messages[0]?.id).toBe('number');
+  });
+
+  it('rename directions and services, and change what attachments look like', async () => {
+    set({ directionValues: { outbound: 'OUT' }, serviceValues: ['SMS'], attachmentShape: 'strings' });
+    await upstream.send({ phoneNumber: '+15551234567', message: 'x', fileUrl: 'https://example.com/a.png' });
+    const shown = async (): Promise<unknown> =>
+      ((await upstream.getJson(path())) as { messages: unknown[] }).messages[0];
+    expect(await shown()).toMatchObject({
+      direction: 'OUT',
+      service: 'SMS',
+      attachments: ['https://example.com/a.png'],
+    });
+    set({ attachmentShape: 'absent' });
+    expect(await shown()).not.toHaveProperty('attachments');
+  });
+
+  it('split text and file, rewrite quotes, and lose sends', async () => {
+    set({ splitTextAndFile: true, rewriteQuotes: true });
+    const file = new Blob(['x']);
+    await upstream.send({ phoneNumber: '+15551234567', message: `"It's" - ok`, file });
+    expect((await texts()).slice(0, 2)).toEqual(['', '“It’s” – ok']);
+    const [accepted] = upstream.simulator.ledger.read({ kinds: ['send.accepted'] }).entries;
+    expect(accepted).toMatchObject({ messageIds: [expect.any(String), expect.any(String)] });
+    set({ sendLostProbability: 1 });
+    const before = await texts();
+    expect((await upstream.send({ phoneNumber: '+15551234567', message: 'gone' })).status).toBe(200);
+    expect(await texts()).toEqual(before);
+  });
+
+  it('show activity on contacts and undocumented fields on messages', async () => {
+    set({ extraContactFields: true, extraMessageFields: true, contactPhoneField: null });
+    const { contacts } = (await upstream.getJson('/contacts')) as { contacts: object[] };
+    expect(contacts[0]).toMatchObject({ unreadCount: 30, lastMessageAt: expect.any(String) });
+    expect(contacts[0]).not.toHaveProperty('phoneNumber');
+    const page = (await upstream.getJson(path())) as { messages: object[] };
+    expect(page.messages[0]).toMatchObject({ revision: 0, conversationId: expect.any(String) });
+  });
+});

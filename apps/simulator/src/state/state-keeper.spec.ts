@@ -1,0 +1,98 @@
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import type { RunningSimulator } from '../testing/running-simulator.js';
+import { eventually, startSimulator } from '../testing/running-simulator.js';
+
+let folder: string;
+let stateFile: string;
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'simulator-state-'));
+  stateFile = join(folder, 'state.json');
+});
+
+afterEach(() => rm(folder, { recursive: true, force: true }));
+
+const start = (settings = {}): Promise<RunningSimulator> =>
+  startSimulator({ stateFile, settings: { demo: false, ...settings } });
+
+/** The state without what moves by itself. */
+function lasting(state: object): object {
+  const moving = new Set(['ledger', 'now', 'upstreamNow']);
+  return Object.fromEntries(Object.entries(state).filter(([name]) => !moving.has(name)));
+}
+
+describe('the state file', () => {
+  it('brings back messages, deletions, what is pending, knobs, random draws and the ledger', async () => {
+    const first = await start({ sendVisibleDelayMs: 100_000 });
+    first.simulator.control('messages', { from: '+15551', count: 3 });
+    first.simulator.control('settings', { order: 'oldestFirst', idType: 'number' });
+    await first.send({ phoneNumber: '+15551', message: 'pending' });
+    const { ids } = first.simulator.control('messages', { from: '+15551' }) as { ids: string[] };
+    first.simulator.control('messages/delete', { ids });
+    const before = lasting(first.simulator.control('state'));
+    const kinds = first.simulator.ledger.read({ kinds: ['message.*', 'send.*'] }).entries;
+    await first.stop();
+    const second = await start({ sendVisibleDelayMs: 100_000 });
+    const after = lasting(second.simulator.control('state'));
+    expect(after).toEqual(before);
+    expect(second.simulator.ledger.read({ kinds: ['message.*', 'send.*'] }).entries).toEqual(kinds);
+    await second.stop();
+  });
+
+  it('lets happen at once what became due while it was down', async () => {
+    const first = await start({ sendVisibleDelayMs: 150 });
+    await first.send({ phoneNumber: '+15551', message: 'due' });
+    await first.stop();
+    const due = first.simulator.core.world.timetable.nextDue ?? 0;
+    await eventually(() => Date.now() >= due);
+    const second = await start({ sendVisibleDelayMs: 150 });
+    const [contact] = second.simulator.core.world.contacts.listed();
+    expect(contact?.messages.map(({ text }) => text)).toEqual(['due']);
+    await second.stop();
+  });
+
+  it('goes on counting in the ledger when a crash tore its last line', async () => {
+    const first = await start();
+    first.simulator.control('messages', { from: '+15551', count: 3 });
+    const { next } = first.simulator.ledger;
+    await first.stop();
+    const ledgerFile = `${stateFile}.ledger`;
+    await writeFile(ledgerFile, `${await readFile(ledgerFile, 'utf8')}{"index":`);
+    const second = await start();
+    expect(second.simulator.ledger.next).toBe(next + 1);
+    await second.stop();
+    const third = await start();
+    expect(third.simulator.ledger.next).toBe(next + 2);
+    await third.stop();
+  });
+
+  it('takes the settings of the start again only when they are others than last time', async () => {
+    const first = await start({ limitCap: 10 });
+    first.simulator.control('settings', { limitCap: 30 });
+    await first.stop();
+    const second = await start({ limitCap: 10 });
+    expect(second.simulator.core.settings.limitCap).toBe(30);
+    await second.stop();
+    const third = await start({ limitCap: 50 });
+    expect(third.simulator.core.settings.limitCap).toBe(50);
+    await third.stop();
+  });
+
+  it.each([
+    ['cut off', (text: string) => text.slice(0, -20)],
+    ['without its last line', (text: string) => `${text.trimEnd().split('\n').slice(0, -1).join('\n')}\n`],
+    ['with a line that is no contact', (text: string) => text.replace('"phoneNumber":', '"phone":')],
+    ['empty', () => ''],
+  ])('is refused when it is %s, and left as it is', async (_how, damage) => {
+    const first = await start();
+    first.simulator.control('messages', { from: '+15551' });
+    await first.stop();
+    const damaged = damage(await readFile(stateFile, 'utf8'));
+    await writeFile(stateFile, damaged);
+    await expect(start()).rejects.toThrow(/is damaged/);
+    expect(await readFile(stateFile, 'utf8')).toBe(damaged);
+  });
+});

@@ -1,0 +1,11 @@
+/** Rewrites a text as phones do while one types: curly quotes, long dashes, an ellipsis. */
+export function typographic(text: string): string {
+  return text
+    .replaceAll('...', '…')
+    .replaceAll('--', '—')
+    .replaceAll(' - ', ' – ')
+    .replace(/(^|[\s([{—–])"/gu, '$1“')
+    .replaceAll('"', '”')
+    .replace(/(^|[\s([{—–“])'/gu, '$1‘')
+    .replaceAll("'", '’');
+}

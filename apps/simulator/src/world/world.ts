@@ -1,0 +1,137 @@
+import type { LedgerEvent } from '../ledger-entries.js';
+import type { Settings } from '../settings.js';
+import { Clock } from './clock.js';
+import { Contacts } from './contacts.js';
+import type { WorldContext } from './context.js';
+import { upstreamNow } from './context.js';
+import { peopleForDemo } from './demo.js';
+import { Ids } from './ids.js';
+import { Messages } from './messages.js';
+import type { RandomStreams } from './random.js';
+import { Sends } from './sends.js';
+import type { Contact, Message } from './things.js';
+import type { Happening } from './timetable.js';
+import { Timetable } from './timetable.js';
+
+export interface WorldOptions {
+  readonly accountNumber: string;
+  readonly random: RandomStreams;
+  settings(): Readonly<Settings>;
+  record(event: LedgerEvent): void;
+  changed(contactId: string): void;
+}
+
+/** The model: contacts, their messages, a clock and what will happen by itself. It knows nothing of HTTP or files. */
+export class World {
+  readonly clock = new Clock();
+  readonly timetable = new Timetable();
+  readonly ids: Ids;
+  readonly random: RandomStreams;
+  readonly contacts: Contacts;
+  readonly messages: Messages;
+  readonly sends: Sends;
+  readonly #context: WorldContext;
+
+  constructor(options: WorldOptions) {
+    const { random } = options;
+    const ids = new Ids(random, () => options.settings());
+    this.#context = { ...options, clock: this.clock, timetable: this.timetable, ids };
+    this.ids = ids;
+    this.random = random;
+    this.contacts = new Contacts(this.#context);
+    this.messages = new Messages(this.#context);
+    this.sends = new Sends(this.#context, this.contacts, this.messages);
+  }
+
+  get accountNumber(): string {
+    return this.#context.accountNumber;
+  }
+
+  /** What upstream's own, perhaps skewed clock shows. */
+  upstreamNow(): number {
+    return upstreamNow(this.#context);
+  }
+
+  fillForDemo(): void {
+    peopleForDemo(this.#context, this.contacts, this.messages);
+  }
+
+  /** The contact of a number, made if there is none. */
+  contactOf(phoneNumber: string): Contact {
+    return this.contacts.byNumber(phoneNumber) ?? this.contacts.create({ phoneNumber });
+  }
+
+  /** The contact writes to the account, as on their own phone. */
+  typeAs(contact: Contact, text: string, origin: 'typed' | 'autoReply' | 'insertWhilePaging'): Message {
+    return this.messages.create({ contact, direction: 'inbound', origin, text });
+  }
+
+  /** Lets everything happen that is due by now. */
+  runDue(): void {
+    this.#runUntil(this.clock.now());
+  }
+
+  /** Moves a manual clock, step by step from one due thing to the next, so that each happens at its own time. */
+  advance(ms: number): void {
+    const end = this.clock.now() + ms;
+    this.#runUntil(end);
+    this.clock.moveTo(end);
+  }
+
+  /** Everything is gone, and ids go on as those of another installation. */
+  clear(): void {
+    this.contacts.clear();
+    this.messages.clear();
+    this.timetable.clear();
+    this.ids.counters.generation += 1;
+  }
+
+  #runUntil(time: number): void {
+    for (let next = this.timetable.take(time); next !== undefined; next = this.timetable.take(time)) {
+      this.clock.moveTo(next.due);
+      this.#happen(next.happening);
+    }
+  }
+
+  #happen(happening: Happening): void {
+    switch (happening.what) {
+      case 'showContact': {
+        const contact = this.contacts.bySerial(happening.contactSerial);
+        if (contact !== undefined) this.contacts.show(contact);
+        return;
+      }
+      case 'showMessage':
+        this.#with(happening.messageId, (message) => {
+          this.sends.show(message);
+        });
+        return;
+      case 'attach':
+        this.#with(happening.messageId, (message) => {
+          this.messages.edit(message, { attachments: happening.attachments });
+        });
+        return;
+      case 'deliver':
+        this.#with(happening.messageId, (message) => {
+          this.messages.edit(message, { delivered: true });
+        });
+        return;
+      case 'read':
+        this.#with(happening.messageId, (message) => {
+          this.messages.edit(message, { read: true });
+        });
+        return;
+      case 'reply': {
+        const contact = this.contacts.bySerial(happening.contactSerial);
+        if (contact !== undefined && contact.state !== 'deleted')
+          this.typeAs(contact, happening.text, 'autoReply');
+        return;
+      }
+    }
+  }
+
+  /** A message that was deleted meanwhile is left alone. */
+  #with(messageId: string, act: (message: Message) => void): void {
+    const message = this.messages.find(messageId);
+    if (message !== undefined && message.state !== 'deleted') act(message);
+  }
+}
