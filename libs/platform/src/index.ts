@@ -1,3 +1,4 @@
+export { BullmqHintQueue, type Hint } from './bullmq-hint-queue.js';
 export { type Clock, systemClock } from './clock.js';
 export { DeadlineError, pause, withDeadline } from './deadline.js';
 export { ConfigurationError } from './environment/configuration-error.js';
@@ -12,10 +13,22 @@ export { type IdPrefix, newId } from './ids.js';
 export { accountKeys, type AccountKeys } from './keys.js';
 export { createLogger, type Logger } from './logger.js';
 export { type Network, parseNetworks } from './network.js';
-export { QUEUE_NAMES, type QueueName, type QueuePayloads, queuePrefix } from './queues.js';
+export {
+  listenFault,
+  type ListenAddress,
+  type ProcessHandle,
+  type ProcessLog,
+  runProcess,
+  type RunningProcess,
+  type StartContext,
+  STOP_WITHIN_MS,
+} from './process-lifecycle.js';
+export { type QueueName, type QueuePayloads, queuePrefix } from './queues.js';
 export { parseRedisAddress, type RedisAddress } from './redis-address.js';
 export { closeRedis, openRedis, REDIS_COMMAND_TIMEOUT_MS, type RedisClient } from './redis-connection.js';
 export { checkRedisRequirements } from './redis-requirements.js';
+export { oncePerFault, openFitRedis } from './redis-start.js';
+export { FrameworkLogger } from './framework-logger.js';
 export { RedisScript } from './redis-script.js';
 export {
   type EmbeddedRedis,

@@ -2,17 +2,17 @@
 export interface QueuePayloads {
   /** The lane of one recipient may have a send to relay. */
   relay: { account: string; lane: string };
-  /** One contact, or the contact list, is due to be read. */
-  poll: { account: string; contactId?: string };
-  /** One delivery is due. */
-  deliveries: { account: string; deliveryId: string };
-  /** A round of work that comes again and again: see the worker's schedules. */
-  rounds: { round: string };
+  /** One contact is due to be read. */
+  poll: { account: string; contactId: string };
+  /** An endpoint may have a delivery that is due. */
+  deliveries: { account: string; endpointId: string };
+  /** Work of one role that comes again and again; see the worker's rounds. */
+  'relay-rounds': Record<string, never>;
+  'poll-rounds': Record<string, never>;
+  'dispatch-rounds': Record<string, never>;
 }
 
 export type QueueName = keyof QueuePayloads;
-
-export const QUEUE_NAMES: readonly QueueName[] = ['relay', 'poll', 'deliveries', 'rounds'];
 
 /**
  * BullMQ's key prefix for one queue. Each queue has a hash tag of its own, as a Redis Cluster asks for,

@@ -34,23 +34,26 @@ return 'new'
 `);
 
 /**
- * One step of a send, or nothing if it changed since it was read, or the message is another send's.
+ * One step of a send, or nothing if it changed since it was read, or the message is another send's. A step that was
+ * taken already, whose answer was lost with the connection, is known by its nonce.
  * KEYS: log ×3, send, lane, lanes due, awaiting, confirms, scheduled, finished, claims.
  * ARGV: id, revision, state, recipient, lane ('leave', 'join', ''), lane due in ms or '', awaiting ('add', 'remove', ''),
- * confirm in ms, 'never' or '', unschedule ('yes', ''), finished ('yes', 'no'), message id or '', then the events.
+ * confirm in ms, 'never' or '', unschedule ('yes', ''), finished ('yes', 'no'), message id or '', nonce, then the events.
  */
 export const transitSend = new RedisScript(`${APPEND_EVENTS}${NOW}
 local send, lane, lanes, awaiting, confirms = KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8]
 local scheduled, finished, claims = KEYS[9], KEYS[10], KEYS[11]
 local id, recipient = ARGV[1], ARGV[4]
-if redis.call('HGET', send, 'revision') ~= ARGV[2] then return 0 end
+if redis.call('HGET', send, 'revision') ~= ARGV[2] then
+  return redis.call('HGET', send, 'nonce') == ARGV[12] and 1 or 0
+end
 if ARGV[11] ~= '' then
   local owner = redis.call('HGET', claims, ARGV[11])
   if owner and owner ~= id then return 0 end
   redis.call('HSET', claims, ARGV[11], id)
 end
 local now = now_ms()
-redis.call('HSET', send, 'state', ARGV[3], 'revision', ARGV[2] + 1)
+redis.call('HSET', send, 'state', ARGV[3], 'revision', ARGV[2] + 1, 'nonce', ARGV[12])
 if ARGV[5] == 'leave' then
   if redis.call('LREM', lane, 1, id) == 1 then
     if redis.call('EXISTS', lane) == 1 then redis.call('ZADD', lanes, text(now), recipient)
@@ -67,7 +70,7 @@ if ARGV[8] == 'never' then redis.call('ZREM', confirms, id)
 elseif ARGV[8] ~= '' then redis.call('ZADD', confirms, text(now + ARGV[8]), id) end
 if ARGV[9] == 'yes' then redis.call('ZREM', scheduled, id) end
 if ARGV[10] == 'yes' then redis.call('ZADD', finished, text(now), id) else redis.call('ZREM', finished, id) end
-append_events(12)
+append_events(13)
 return 1
 `);
 

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { eventArguments, logKeys } from '#events';
 import { accountKeys, type AccountKeys, type Clock, type RedisClient } from '#platform';
 import { dueMembers, insertSend, laneHead, postponeLane, transitSend } from './redis-relay-scripts.js';
@@ -102,6 +102,7 @@ export class RedisRelayStore implements RelayStore {
         unschedule === true ? 'yes' : '',
         FINISHED.has(next.state.status) ? 'yes' : 'no',
         claim ?? '',
+        randomBytes(8).toString('hex'),
         ...eventArguments(
           account,
           event === undefined

@@ -1,7 +1,9 @@
+export { AccountUpstream, type FindUpstreamAccount, type UpstreamAccount } from './account-upstream.js';
 export { phoneNumbersOf, type UpstreamContact } from './contact.js';
 export { HttpUpstream } from './http-upstream.js';
 export { type Direction, isRecord, type UpstreamMessage } from './message.js';
 export { RedisRequestBudget } from './redis-request-budget.js';
+export { RedisUpstreamHealth } from './redis-upstream-health.js';
 export { type ParsedList } from './reply-list.js';
 export { BudgetExhaustedError, type RequestBudget, type RequestClass } from './request-budget.js';
 export {
@@ -20,3 +22,4 @@ export {
   type UpstreamFile,
   type UpstreamSend,
 } from './upstream.js';
+export { type UpstreamHealth } from './upstream-health.js';

@@ -1,0 +1,49 @@
+import { createHash } from 'node:crypto';
+import type { Queue } from 'bullmq';
+import type { Clock } from './clock.js';
+
+/** Hints that fall due within the same stretch of so many milliseconds are one job, at the end of the stretch. */
+const STRETCH_MS = 250;
+
+/** A hint that something may have work: what it is about, and what its job carries. */
+export interface Hint<Payload> {
+  /** What it is about, such as an account and a lane; any text. */
+  about: string;
+  payload: Payload;
+}
+
+/**
+ * Hints as BullMQ jobs. At most one job about the same thing waits to be run at once: a hint that finds one waiting is
+ * that one, and a hint that finds one running is run after it, so that none is lost between that job's last look and
+ * its end.
+ */
+export class BullmqHintQueue<Payload> {
+  constructor(
+    private readonly queue: Queue<Payload>,
+    private readonly clock: Clock,
+  ) {}
+
+  /** Adds the hints, to be run after `delayMs` milliseconds. */
+  async add(hints: readonly Hint<Payload>[], delayMs = 0): Promise<void> {
+    if (hints.length === 0) return;
+    const jobs = hints.map(({ about, payload }) => ({
+      name: 'hint',
+      data: payload,
+      opts: { ...this.merge(digest(about), delayMs), removeOnComplete: true, removeOnFail: true },
+    }));
+    // The payload's type is BullMQ's own inference from the queue's.
+    await this.queue.addBulk(jobs as Parameters<Queue<Payload>['addBulk']>[0]);
+  }
+
+  private merge(id: string, delayMs: number): object {
+    if (delayMs <= 0) return { deduplication: { id, keepLastIfActive: true } };
+    const now = this.clock.now();
+    const stretch = Math.ceil((now + delayMs) / STRETCH_MS);
+    return { jobId: `${id}-${stretch}`, delay: stretch * STRETCH_MS - now };
+  }
+}
+
+/** In job ids a colon is not possible, and phone numbers have no place. */
+function digest(about: string): string {
+  return createHash('sha256').update(about).digest('hex').slice(0, 32);
+}
