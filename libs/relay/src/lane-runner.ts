@@ -21,6 +21,8 @@ const FIRST_CONFIRM_MS = 1_000;
 
 /** Relays the sends of one recipient, one at a time, in the order of their acceptance. */
 export class LaneRunner {
+  private stopping = false;
+
   constructor(
     private readonly store: RelayStore,
     private readonly sender: Sender,
@@ -32,9 +34,14 @@ export class LaneRunner {
     private readonly random: () => number = Math.random,
   ) {}
 
+  /** From now on a run ends with the send that it is at; what is left is due and found by others. */
+  stop(): void {
+    this.stopping = true;
+  }
+
   /** Does what is due in a lane. Two runners in one lane do no harm: each step is fenced. */
   async run(account: string, lane: string): Promise<void> {
-    for (let sends = 0; sends < MOST_SENDS; sends += 1) {
+    for (let sends = 0; sends < MOST_SENDS && !this.stopping; sends += 1) {
       const head = await this.store.head(account, lane);
       if (head === undefined || !(await this.step(account, lane, head))) return;
     }

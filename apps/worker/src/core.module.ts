@@ -1,0 +1,122 @@
+import { type DynamicModule, Global, Module, type Provider } from '@nestjs/common';
+import { type AccountDirectory, DEFAULT_ACCOUNT, FixedAccounts } from '#accounts';
+import { RedisEventLog } from '#events';
+import { ContactListPoll, ContactPoll, type FeedStore, RecipientLookup, RedisFeedStore } from '#feed';
+import { systemClock } from '#platform';
+import { type BlobStore, FileBlobStore, MessageBinder, RedisRelayStore, type RelayStore } from '#relay';
+import { AccountUpstream, HttpUpstream, RedisRequestBudget, RedisUpstreamHealth } from '#upstream';
+import { AccountFeedSource } from './poll/account-feed-source.js';
+import {
+  ACCOUNT_UPSTREAM,
+  ACCOUNTS,
+  BLOB_STORE,
+  CONTACT_LIST_POLL,
+  CONTACT_POLL,
+  ENVIRONMENT,
+  EVENT_LOG,
+  FEED_STORE,
+  LOGGER,
+  RECIPIENT_LOOKUP,
+  REDIS,
+  RELAY_STORE,
+} from './tokens.js';
+import type { Opened } from './worker.module.js';
+
+/** What more than one role needs: the accounts, upstream, and where sends and contacts meet. */
+@Global()
+@Module({})
+export class CoreModule {
+  static register(opened: Opened): DynamicModule {
+    const providers = bindings(opened);
+    return {
+      module: CoreModule,
+      providers,
+      exports: providers.map((provider) => (typeof provider === 'function' ? provider : provider.provide)),
+    };
+  }
+}
+
+function bindings({ environment, logger, redis }: Opened): Provider[] {
+  const prefix = environment.REDIS_KEY_PREFIX;
+  return [
+    { provide: ENVIRONMENT, useValue: environment },
+    { provide: LOGGER, useValue: logger },
+    { provide: REDIS, useValue: redis },
+    { provide: ACCOUNTS, useValue: accountsOf(environment) },
+    { provide: EVENT_LOG, useValue: new RedisEventLog(redis, prefix) },
+    { provide: RELAY_STORE, useValue: new RedisRelayStore(redis, prefix, systemClock) },
+    { provide: FEED_STORE, useValue: new RedisFeedStore(redis, prefix) },
+    { provide: BLOB_STORE, useValue: new FileBlobStore(environment.BLOB_STORE) },
+    {
+      provide: ACCOUNT_UPSTREAM,
+      inject: [ACCOUNTS],
+      useFactory: (accounts: AccountDirectory) =>
+        new AccountUpstream(
+          new HttpUpstream(environment.UPSTREAM_TIMEOUT_MS),
+          (id) => accountNamed(accounts, id),
+          new RedisRequestBudget(redis, prefix),
+          new RedisUpstreamHealth(redis, prefix),
+          logger,
+        ),
+    },
+    {
+      provide: CONTACT_LIST_POLL,
+      inject: [FEED_STORE, ACCOUNT_UPSTREAM],
+      useFactory: (store: FeedStore, upstream: AccountUpstream) =>
+        new ContactListPoll(store, new AccountFeedSource(upstream), systemClock),
+    },
+    {
+      provide: CONTACT_POLL,
+      inject: [FEED_STORE, ACCOUNT_UPSTREAM, RELAY_STORE, BLOB_STORE, ACCOUNTS],
+      useFactory: (
+        store: FeedStore,
+        upstream: AccountUpstream,
+        sends: RelayStore,
+        blobs: BlobStore,
+        accounts: AccountDirectory,
+      ) =>
+        new ContactPoll(
+          store,
+          new AccountFeedSource(upstream),
+          new MessageBinder(sends, blobs, logger),
+          {
+            interval: { min: environment.POLL_MIN_INTERVAL_MS, max: environment.POLL_MAX_INTERVAL_MS },
+            undated: environment.POLL_BASELINE,
+            readsPerSecond: async (id) => (await accountNamed(accounts, id)).requestsPerSecond * POLL_SHARE,
+          },
+          systemClock,
+          logger,
+        ),
+    },
+    {
+      provide: RECIPIENT_LOOKUP,
+      inject: [FEED_STORE, CONTACT_LIST_POLL, CONTACT_POLL],
+      useFactory: (store: FeedStore, contacts: ContactListPoll, messages: ContactPoll) =>
+        new RecipientLookup(store, contacts, messages),
+    },
+  ];
+}
+
+/** The part of the budget that polls plan with; the rest is left to sends, look-ups and callers' reads. */
+const POLL_SHARE = 0.6;
+
+function accountsOf(environment: Opened['environment']): AccountDirectory {
+  return new FixedAccounts([
+    {
+      id: DEFAULT_ACCOUNT,
+      baseUrl: environment.UPSTREAM_BASE_URL,
+      apiKey: environment.UPSTREAM_API_KEY,
+      requestsPerSecond: environment.UPSTREAM_REQUESTS_PER_SECOND,
+      polling: true,
+    },
+  ]);
+}
+
+async function accountNamed(
+  accounts: AccountDirectory,
+  id: string,
+): Promise<NonNullable<Awaited<ReturnType<AccountDirectory['find']>>>> {
+  const account = await accounts.find(id);
+  if (account === undefined) throw new Error(`there is no account ${id}`);
+  return account;
+}

@@ -1,0 +1,18 @@
+import { Processor, WorkerHost } from '@nestjs/bullmq';
+import { Inject } from '@nestjs/common';
+import type { Job } from 'bullmq';
+import type { QueuePayloads } from '#platform';
+import type { DeliveryPump } from '#webhooks';
+import { DELIVERY_PUMP } from '../tokens.js';
+
+/** Starts what an endpoint has due. A job ends when its attempts have begun: a slow receiver holds no job. */
+@Processor('deliveries', { concurrency: 32 })
+export class DeliveriesProcessor extends WorkerHost {
+  constructor(@Inject(DELIVERY_PUMP) private readonly pump: DeliveryPump) {
+    super();
+  }
+
+  override process({ data }: Job<QueuePayloads['deliveries']>): Promise<void> {
+    return this.pump.work(data.account, data.endpointId);
+  }
+}

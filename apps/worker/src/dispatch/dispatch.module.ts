@@ -1,0 +1,178 @@
+import { getQueueToken, Processor } from '@nestjs/bullmq';
+import { Inject, Module, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
+import type { Queue } from 'bullmq';
+import { type AccountDirectory, SecretBox } from '#accounts';
+import type { EventLog } from '#events';
+import {
+  type Logger,
+  productVersion,
+  type QueuePayloads,
+  type RedisClient,
+  systemClock,
+  type WorkerEnvironment,
+} from '#platform';
+import {
+  BullmqDeliveryJobs,
+  Courier,
+  DeliveryPump,
+  type DeliveryStore,
+  DestinationGuard,
+  Dispatcher,
+  HttpDeliveryClient,
+  RedisDeliveryStore,
+  RedisEndpointStore,
+  systemResolver,
+} from '#webhooks';
+import { queueOf } from '../queue.js';
+import { RoundsProcessor } from '../rounds.processor.js';
+import { type Rounds, RoundSchedule } from '../rounds.js';
+import { ACCOUNTS, ENVIRONMENT, EVENT_LOG, LOGGER, REDIS } from '../tokens.js';
+import { DELIVERY_PUMP, DELIVERY_STORE, DISPATCH_ROUNDS, EVENT_DISPATCH } from '../tokens.js';
+import { DeliveriesProcessor } from './deliveries.processor.js';
+import { EventDispatch } from './event-dispatch.js';
+
+/** Attempts in flight when the worker is asked to stop may end within so many milliseconds. */
+const DRAIN_MS = 12_000;
+
+@Processor('dispatch-rounds')
+class DispatchRoundsProcessor extends RoundsProcessor {
+  constructor(@Inject(DISPATCH_ROUNDS) schedule: RoundSchedule) {
+    super(schedule);
+  }
+}
+
+/** The role `dispatch`: makes deliveries of events and carries them to their receivers. */
+@Module({
+  imports: [queueOf('deliveries'), queueOf('dispatch-rounds')],
+  providers: [
+    DeliveriesProcessor,
+    DispatchRoundsProcessor,
+    {
+      provide: DELIVERY_STORE,
+      inject: [REDIS, ENVIRONMENT],
+      useFactory: (redis: RedisClient, environment: WorkerEnvironment) =>
+        new RedisDeliveryStore(redis, environment.REDIS_KEY_PREFIX),
+    },
+    {
+      provide: DELIVERY_PUMP,
+      inject: [DELIVERY_STORE, getQueueToken('deliveries'), REDIS, ENVIRONMENT, LOGGER],
+      useFactory: (
+        store: DeliveryStore,
+        queue: Queue<QueuePayloads['deliveries']>,
+        redis: RedisClient,
+        environment: WorkerEnvironment,
+        logger: Logger,
+      ) =>
+        new DeliveryPump(
+          store,
+          endpointStore(redis, environment),
+          courierOf(environment),
+          jobsOf(queue),
+          { maxConcurrency: environment.WEBHOOK_MAX_CONCURRENCY, timeoutMs: environment.WEBHOOK_TIMEOUT_MS },
+          logger,
+        ),
+    },
+    {
+      provide: EVENT_DISPATCH,
+      inject: [DELIVERY_STORE, getQueueToken('deliveries'), REDIS, ACCOUNTS, ENVIRONMENT, LOGGER],
+      useFactory: (
+        store: DeliveryStore,
+        queue: Queue<QueuePayloads['deliveries']>,
+        redis: RedisClient,
+        accounts: AccountDirectory,
+        environment: WorkerEnvironment,
+        logger: Logger,
+      ) => {
+        const dispatcher = new Dispatcher(endpointStore(redis, environment), store, jobsOf(queue), logger);
+        return new EventDispatch(dispatcher, accounts, environment, logger);
+      },
+    },
+    {
+      provide: DISPATCH_ROUNDS,
+      inject: [
+        getQueueToken('dispatch-rounds'),
+        DELIVERY_PUMP,
+        DELIVERY_STORE,
+        EVENT_LOG,
+        ACCOUNTS,
+        ENVIRONMENT,
+        LOGGER,
+      ],
+      useFactory: (
+        queue: Queue,
+        pump: DeliveryPump,
+        store: DeliveryStore,
+        log: EventLog,
+        accounts: AccountDirectory,
+        environment: WorkerEnvironment,
+        logger: Logger,
+      ) => new RoundSchedule(queue, roundsOf(pump, store, log, environment), accounts, logger),
+    },
+  ],
+})
+export class DispatchModule implements OnApplicationBootstrap, OnModuleDestroy {
+  constructor(
+    @Inject(EVENT_DISPATCH) private readonly dispatch: EventDispatch,
+    @Inject(DELIVERY_PUMP) private readonly pump: DeliveryPump,
+  ) {}
+
+  async onApplicationBootstrap(): Promise<void> {
+    await this.dispatch.start();
+  }
+
+  async onModuleDestroy(): Promise<void> {
+    await this.dispatch.stop();
+    await this.pump.drain(DRAIN_MS);
+  }
+}
+
+function endpointStore(redis: RedisClient, environment: WorkerEnvironment): RedisEndpointStore {
+  return new RedisEndpointStore(redis, environment.REDIS_KEY_PREFIX, systemClock);
+}
+
+function jobsOf(queue: Queue<QueuePayloads['deliveries']>): BullmqDeliveryJobs {
+  return new BullmqDeliveryJobs(queue, systemClock);
+}
+
+function courierOf(environment: WorkerEnvironment): Courier {
+  const guard = new DestinationGuard(environment.WEBHOOK_ALLOW_NETWORKS);
+  return new Courier(
+    new HttpDeliveryClient(guard, systemResolver(), environment.WEBHOOK_TIMEOUT_MS),
+    new SecretBox(environment.ENCRYPTION_KEY),
+    { scheduleSeconds: environment.WEBHOOK_RETRY_SCHEDULE_SECONDS, random: Math.random },
+    systemClock,
+    productVersion(),
+  );
+}
+
+function roundsOf(
+  pump: DeliveryPump,
+  store: DeliveryStore,
+  log: EventLog,
+  environment: WorkerEnvironment,
+): Rounds {
+  const hour = 3_600_000;
+  const deliveries = {
+    maxAgeMs: environment.DELIVERY_RETENTION_HOURS * hour,
+    maxCount: environment.DELIVERY_RETENTION_MAX,
+  };
+  const events = {
+    maxAgeMs: environment.EVENT_RETENTION_HOURS * hour,
+    maxCount: environment.EVENT_RETENTION_MAX,
+  };
+  return {
+    reconcile: { everyMs: 2_000, run: (account) => pump.reconcile(account) },
+    'trim-deliveries': {
+      everyMs: 30_000,
+      run: (account) => untilNone(() => store.trim(account, deliveries)),
+    },
+    'trim-events': { everyMs: 30_000, run: (account) => untilNone(() => log.trim(account, events)) },
+  };
+}
+
+/** Retention takes small bites; so many of them a round. */
+const MOST_BITES = 100;
+
+async function untilNone(bite: () => Promise<number>): Promise<void> {
+  for (let bites = 0; bites < MOST_BITES; bites += 1) if ((await bite()) === 0) return;
+}

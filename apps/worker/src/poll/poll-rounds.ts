@@ -1,0 +1,48 @@
+import type { AccountDirectory } from '#accounts';
+import type { ContactListPoll, FeedStore } from '#feed';
+import type { BullmqHintQueue, Logger, QueuePayloads } from '#platform';
+import { BudgetExhaustedError, UpstreamError } from '#upstream';
+import type { Rounds } from '../rounds.js';
+
+/** How often it is looked who is due. */
+const TICK_MS = 250;
+/** A contact whose poll was lost with its worker is due again after this. */
+const LEASE_MS = 60_000;
+/** So many seconds' worth of polls are taken up at a time; more would only grow old in the queue. */
+const TAKEN_UP_SECONDS = 2;
+
+/** The polling role's rounds: who is due, and the contact list. */
+export function pollRounds(
+  store: FeedStore,
+  contacts: ContactListPoll,
+  accounts: AccountDirectory,
+  hints: BullmqHintQueue<QueuePayloads['poll']>,
+  contactsEveryMs: number,
+  logger: Logger,
+): Rounds {
+  return {
+    due: {
+      everyMs: TICK_MS,
+      run: async (account) => {
+        const { requestsPerSecond = 1, polling = false } = (await accounts.find(account)) ?? {};
+        if (!polling) return;
+        const due = await store.claimDue(account, Math.ceil(requestsPerSecond * TAKEN_UP_SECONDS), LEASE_MS);
+        await hints.add(
+          due.map((contactId) => ({ about: `${account}\n${contactId}`, payload: { account, contactId } })),
+        );
+      },
+    },
+    contacts: {
+      everyMs: contactsEveryMs,
+      run: async (account) => {
+        if ((await accounts.find(account))?.polling !== true) return;
+        try {
+          await contacts.poll(account);
+        } catch (error) {
+          if (!(error instanceof UpstreamError) && !(error instanceof BudgetExhaustedError)) throw error;
+          logger.warn({ account, reason: error.message }, 'the contact list could not be read');
+        }
+      },
+    },
+  };
+}

@@ -1,0 +1,60 @@
+import { getQueueToken, Processor } from '@nestjs/bullmq';
+import { Inject, Module } from '@nestjs/common';
+import type { Queue } from 'bullmq';
+import type { AccountDirectory } from '#accounts';
+import type { ContactListPoll, FeedStore } from '#feed';
+import {
+  BullmqHintQueue,
+  type Logger,
+  type QueuePayloads,
+  systemClock,
+  type WorkerEnvironment,
+} from '#platform';
+import { queueOf } from '../queue.js';
+import { RoundsProcessor } from '../rounds.processor.js';
+import { RoundSchedule } from '../rounds.js';
+import { ACCOUNTS, CONTACT_LIST_POLL, ENVIRONMENT, FEED_STORE, LOGGER, POLL_ROUNDS } from '../tokens.js';
+import { pollRounds } from './poll-rounds.js';
+import { PollProcessor } from './poll.processor.js';
+
+@Processor('poll-rounds')
+class PollRoundsProcessor extends RoundsProcessor {
+  constructor(@Inject(POLL_ROUNDS) schedule: RoundSchedule) {
+    super(schedule);
+  }
+}
+
+/** The role `poll`: reads the contact list and the contacts that are due. */
+@Module({
+  imports: [queueOf('poll'), queueOf('poll-rounds')],
+  providers: [
+    PollProcessor,
+    PollRoundsProcessor,
+    {
+      provide: POLL_ROUNDS,
+      inject: [
+        getQueueToken('poll-rounds'),
+        getQueueToken('poll'),
+        FEED_STORE,
+        CONTACT_LIST_POLL,
+        ACCOUNTS,
+        ENVIRONMENT,
+        LOGGER,
+      ],
+      useFactory: (
+        rounds: Queue,
+        polls: Queue<QueuePayloads['poll']>,
+        store: FeedStore,
+        contacts: ContactListPoll,
+        accounts: AccountDirectory,
+        environment: WorkerEnvironment,
+        logger: Logger,
+      ) => {
+        const hints = new BullmqHintQueue(polls, systemClock);
+        const all = pollRounds(store, contacts, accounts, hints, environment.CONTACTS_INTERVAL_MS, logger);
+        return new RoundSchedule(rounds, all, accounts, logger);
+      },
+    },
+  ],
+})
+export class PollModule {}

@@ -1,0 +1,15 @@
+import type { Sender } from '#relay';
+import type { AccountUpstream, UpstreamSend } from '#upstream';
+
+/** The relay's requests, through the account's budget. */
+export class AccountSender implements Sender {
+  constructor(private readonly upstream: AccountUpstream) {}
+
+  admit(account: string): Promise<void> {
+    return this.upstream.admit(account, 'send');
+  }
+
+  post(account: string, send: UpstreamSend): Promise<void> {
+    return this.upstream.post(account, send);
+  }
+}

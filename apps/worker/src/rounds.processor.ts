@@ -1,0 +1,23 @@
+import { WorkerHost } from '@nestjs/bullmq';
+import type { OnApplicationBootstrap, OnModuleDestroy } from '@nestjs/common';
+import type { Job } from 'bullmq';
+import type { RoundSchedule } from './rounds.js';
+
+/** Runs the rounds of one role. */
+export abstract class RoundsProcessor extends WorkerHost implements OnApplicationBootstrap, OnModuleDestroy {
+  protected constructor(private readonly schedule: RoundSchedule) {
+    super();
+  }
+
+  onApplicationBootstrap(): void {
+    this.schedule.start();
+  }
+
+  onModuleDestroy(): void {
+    this.schedule.stop();
+  }
+
+  override process(job: Job): Promise<void> {
+    return this.schedule.run(job.name);
+  }
+}

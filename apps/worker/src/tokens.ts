@@ -1,0 +1,21 @@
+/** The names under which the worker's parts are bound. */
+export const ENVIRONMENT = Symbol('environment');
+export const LOGGER = Symbol('logger');
+export const REDIS = Symbol('redis');
+export const ACCOUNTS = Symbol('accounts');
+export const ACCOUNT_UPSTREAM = Symbol('account upstream');
+export const RELAY_STORE = Symbol('relay store');
+export const BLOB_STORE = Symbol('blob store');
+export const FEED_STORE = Symbol('feed store');
+export const CONTACT_POLL = Symbol('contact poll');
+export const CONTACT_LIST_POLL = Symbol('contact list poll');
+export const RECIPIENT_LOOKUP = Symbol('recipient lookup');
+export const RELAY_JOBS = Symbol('relay jobs');
+export const LANE_RUNNER = Symbol('lane runner');
+export const RELAY_ROUNDS = Symbol('relay rounds');
+export const POLL_ROUNDS = Symbol('poll rounds');
+export const EVENT_DISPATCH = Symbol('event dispatch');
+export const DISPATCH_ROUNDS = Symbol('dispatch rounds');
+export const DELIVERY_STORE = Symbol('delivery store');
+export const DELIVERY_PUMP = Symbol('delivery pump');
+export const EVENT_LOG = Symbol('event log');

@@ -1,0 +1,31 @@
+import { type DynamicModule, Module } from '@nestjs/common';
+import type { Logger, RedisClient, WorkerEnvironment } from '#platform';
+import { CoreModule } from './core.module.js';
+import { DispatchModule } from './dispatch/dispatch.module.js';
+import { HealthModule } from './health/health.module.js';
+import { PollModule } from './poll/poll.module.js';
+import { RelayModule } from './relay/relay.module.js';
+
+/** What the process has opened before its modules are put together. */
+export interface Opened {
+  environment: WorkerEnvironment;
+  logger: Logger;
+  redis: RedisClient;
+}
+
+const ROLES = { relay: RelayModule, poll: PollModule, dispatch: DispatchModule } as const;
+
+/** A worker: what every role needs, and the modules of its own roles. */
+@Module({})
+export class WorkerModule {
+  static register(opened: Opened): DynamicModule {
+    return {
+      module: WorkerModule,
+      imports: [
+        CoreModule.register(opened),
+        HealthModule,
+        ...opened.environment.WORKER_ROLES.map((role) => ROLES[role]),
+      ],
+    };
+  }
+}
