@@ -1,6 +1,23 @@
+export { BullmqDeliveryJobs } from './bullmq-delivery-jobs.js';
+export { Courier } from './courier.js';
+export type { DeliveryClient, DeliveryReply, DeliveryRequest } from './delivery-client.js';
+export type { DeliveryJobs } from './delivery-jobs.js';
+export { DeliveryPump, type PumpSettings } from './delivery-pump.js';
+export type { DeliveryRetention, DeliveryStore } from './delivery-store.js';
+export { type Attempt, type Delivery, deliveryId, type DeliveryStatus } from './delivery.js';
+export { DestinationCheck } from './destination-check.js';
+export { DestinationGuard } from './destination-guard.js';
+export { Dispatcher } from './dispatcher.js';
 export {
   DestinationRefusedError,
   type Endpoint,
   type EndpointRegistry,
   type NewEndpoint,
 } from './endpoint.js';
+export type { EndpointStore } from './endpoint-store.js';
+export { Endpoints } from './endpoints.js';
+export { HttpDeliveryClient } from './http-delivery-client.js';
+export { RedisDeliveryStore } from './redis-delivery-store.js';
+export { RedisEndpointStore } from './redis-endpoint-store.js';
+export { type Resolver, systemResolver } from './resolver.js';
+export type { RetryPolicy } from './retry-policy.js';

@@ -1,0 +1,49 @@
+import { createHash } from 'node:crypto';
+import type { EventType } from '#events';
+
+export type DeliveryStatus = 'pending' | 'succeeded' | 'failed';
+
+/** One HTTP request of a delivery. */
+export interface Attempt {
+  /** When it began: ISO 8601, by the worker's clock. */
+  at: string;
+  durationMs: number;
+  /** Null where no reply came. */
+  statusCode: number | null;
+  /** The first KB of the reply as text. */
+  reply: string;
+  /** Why the exchange failed, or null where it was complete. */
+  error: string | null;
+}
+
+/** One event for one endpoint. */
+export interface Delivery {
+  /** `dlv_…` */
+  id: string;
+  endpointId: string;
+  eventId: string;
+  eventType: EventType;
+  contactId: string | null;
+  status: DeliveryStatus;
+  /** Why it failed for good. */
+  reason: string | null;
+  attempts: Attempt[];
+  /** ISO 8601, by Redis' clock, like the two that follow. */
+  createdAt: string;
+  /** Null while an attempt is under way and after the last. */
+  nextAttemptAt: string | null;
+  finishedAt: string | null;
+}
+
+/** A delivery that is to be made. */
+export interface NewDelivery {
+  endpointId: string;
+  event: { id: string; type: EventType; contactId?: string };
+  /** The event as JSON: what is posted, byte for byte. */
+  body: string;
+}
+
+/** The id of an event's delivery to an endpoint: there can never be two. */
+export function deliveryId(eventId: string, endpointId: string): string {
+  return `dlv_${createHash('sha256').update(`${eventId}\n${endpointId}`).digest('hex').slice(0, 32)}`;
+}

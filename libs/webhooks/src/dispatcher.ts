@@ -1,0 +1,56 @@
+import { eventToJson, type LoggedEvent, matchesEventType } from '#events';
+import type { Logger } from '#platform';
+import type { DeliveryJobs } from './delivery-jobs.js';
+import type { DeliveryStore } from './delivery-store.js';
+import type { NewDelivery } from './delivery.js';
+import type { EndpointStore } from './endpoint-store.js';
+import type { Endpoint } from './endpoint.js';
+
+/** Makes a delivery of every event for every endpoint that asked for it. */
+export class Dispatcher {
+  constructor(
+    private readonly endpoints: Pick<EndpointStore, 'list'>,
+    private readonly deliveries: Pick<DeliveryStore, 'create'>,
+    private readonly jobs: DeliveryJobs,
+    private readonly logger: Logger,
+  ) {}
+
+  /**
+   * Stores the deliveries of the events; once it resolves, the events may be acknowledged. Safe to be called again
+   * with the same events: what exists is left alone.
+   */
+  async dispatch(account: string, events: readonly LoggedEvent[]): Promise<void> {
+    if (events.length === 0) return;
+    const enabled = (await this.endpoints.list(account)).filter((endpoint) => endpoint.enabled);
+    const deliveries = events.flatMap((event) => deliveriesOf(event, enabled));
+    if (deliveries.length === 0) return;
+    await this.deliveries.create(account, deliveries);
+    try {
+      await this.jobs.wake(account, [...new Set(deliveries.map(({ endpointId }) => endpointId))]);
+    } catch (error) {
+      // The deliveries are stored: the reconciler finds them.
+      this.logger.warn({ account, err: error }, 'delivery.hint_lost');
+    }
+  }
+}
+
+function deliveriesOf(event: LoggedEvent, endpoints: readonly Endpoint[]): NewDelivery[] {
+  const wanting = endpoints.filter((endpoint) => wants(endpoint, event));
+  if (wanting.length === 0) return [];
+  const body = eventToJson(event);
+  return wanting.map(({ id }) => ({ endpointId: id, event, body }));
+}
+
+/** Whether an event is for an endpoint. A test is for the endpoint that it names, whatever that asked for. */
+export function wants(endpoint: Endpoint, event: LoggedEvent): boolean {
+  if (event.type === 'webhook.test') return testedEndpoint(event) === endpoint.id;
+  const { eventTypes, contactIds } = endpoint;
+  if (eventTypes !== null && !eventTypes.some((pattern) => matchesEventType(pattern, event.type))) {
+    return false;
+  }
+  return contactIds === null || (event.contactId !== undefined && contactIds.includes(event.contactId));
+}
+
+function testedEndpoint({ data }: LoggedEvent): unknown {
+  return (JSON.parse(data) as { webhookId?: unknown }).webhookId;
+}

@@ -1,0 +1,12 @@
+import type { StoredEndpoint } from './stored-endpoint.js';
+
+/** Keeps the endpoints of all accounts. */
+export interface EndpointStore {
+  add(account: string, endpoint: StoredEndpoint): Promise<void>;
+  list(account: string): Promise<StoredEndpoint[]>;
+  find(account: string, id: string): Promise<StoredEndpoint | undefined>;
+  /** Whether there was such an endpoint. What is pending at it ends later, at the latest with the next reconciliation. */
+  remove(account: string, id: string): Promise<boolean>;
+  /** Disables an endpoint and records `webhook.disabled` in the same step; false if it was not enabled any more. */
+  disable(account: string, id: string, reason: string): Promise<boolean>;
+}

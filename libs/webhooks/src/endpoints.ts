@@ -1,0 +1,63 @@
+import type { SecretBox } from '#accounts';
+import { type Clock, newId } from '#platform';
+import type { DeliveryStore } from './delivery-store.js';
+import type { DestinationCheck } from './destination-check.js';
+import type { EndpointStore } from './endpoint-store.js';
+import type { Endpoint, EndpointRegistry, NewEndpoint } from './endpoint.js';
+import { newSigningSecret } from './signature.js';
+import { publicPart, type StoredEndpoint } from './stored-endpoint.js';
+
+/** {@link EndpointRegistry}: checks destinations, makes and seals secrets. */
+export class Endpoints implements EndpointRegistry {
+  constructor(
+    private readonly store: EndpointStore,
+    private readonly deliveries: Pick<DeliveryStore, 'endPending'>,
+    private readonly destinations: DestinationCheck,
+    private readonly box: SecretBox,
+    private readonly clock: Clock,
+  ) {}
+
+  async create(account: string, request: NewEndpoint): Promise<{ endpoint: Endpoint; secret: string }> {
+    const url = await this.destinations.check(request.url);
+    const id = newId('whk');
+    const secret = newSigningSecret();
+    const now = new Date(this.clock.now()).toISOString();
+    const stored: StoredEndpoint = {
+      id,
+      url,
+      eventTypes: emptyIsNull(request.eventTypes),
+      contactIds: emptyIsNull(request.contactIds),
+      description: request.description ?? null,
+      enabled: request.enabled ?? true,
+      disabledReason: null,
+      createdAt: now,
+      updatedAt: now,
+      secrets: [{ sealed: this.box.seal(secret, id), expiresAt: null }],
+      revision: 1,
+    };
+    await this.store.add(account, stored);
+    return { endpoint: publicPart(stored), secret };
+  }
+
+  async list(account: string): Promise<Endpoint[]> {
+    const stored = await this.store.list(account);
+    return stored
+      .map(publicPart)
+      .sort((a, b) => a.createdAt.localeCompare(b.createdAt) || a.id.localeCompare(b.id));
+  }
+
+  async find(account: string, id: string): Promise<Endpoint | undefined> {
+    const stored = await this.store.find(account, id);
+    return stored === undefined ? undefined : publicPart(stored);
+  }
+
+  async remove(account: string, id: string): Promise<boolean> {
+    const removed = await this.store.remove(account, id);
+    if (removed) await this.deliveries.endPending(account, id);
+    return removed;
+  }
+}
+
+function emptyIsNull(list: readonly string[] | undefined): readonly string[] | null {
+  return list === undefined || list.length === 0 ? null : list;
+}

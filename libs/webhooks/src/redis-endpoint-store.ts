@@ -1,0 +1,83 @@
+import { APPEND_EVENTS, eventArguments, logKeys } from '#events';
+import { accountKeys, type AccountKeys, type Clock, type RedisClient, RedisScript } from '#platform';
+import type { EndpointStore } from './endpoint-store.js';
+import { publicPart, readEndpoint, type StoredEndpoint, writeEndpoint } from './stored-endpoint.js';
+
+/** Removes the endpoint and puts it on the agenda, so that its deliveries end even if this process does. */
+const remove = new RedisScript(`
+local webhooks, agenda, id = KEYS[1], KEYS[2], ARGV[1]
+local removed = redis.call('HDEL', webhooks, id)
+if removed == 1 then redis.call('ZADD', agenda, 0, id) end
+return removed
+`);
+
+/** Replaces an endpoint that is still the expected one, and records what that means. ARGV: id, expected, replacement. */
+const replace = new RedisScript(`${APPEND_EVENTS}
+local webhooks, id, expected, replacement = KEYS[4], ARGV[1], ARGV[2], ARGV[3]
+if redis.call('HGET', webhooks, id) ~= expected then return 0 end
+redis.call('HSET', webhooks, id, replacement)
+append_events(4)
+return 1
+`);
+
+/** {@link EndpointStore} as one hash an account. */
+export class RedisEndpointStore implements EndpointStore {
+  constructor(
+    private readonly redis: RedisClient,
+    private readonly prefix: string,
+    private readonly clock: Clock,
+  ) {}
+
+  async add(account: string, endpoint: StoredEndpoint): Promise<void> {
+    await this.redis.hset(this.keys(account)('webhooks'), endpoint.id, writeEndpoint(endpoint));
+  }
+
+  async list(account: string): Promise<StoredEndpoint[]> {
+    const stored = await this.redis.hvals(this.keys(account)('webhooks'));
+    return stored.map(readEndpoint);
+  }
+
+  async find(account: string, id: string): Promise<StoredEndpoint | undefined> {
+    const stored = await this.redis.hget(this.keys(account)('webhooks'), id);
+    return stored === null ? undefined : readEndpoint(stored);
+  }
+
+  async remove(account: string, id: string): Promise<boolean> {
+    const keys = this.keys(account);
+    return (await remove.run(this.redis, [keys('webhooks'), keys('webhooks', 'due')], [id])) === 1;
+  }
+
+  async disable(account: string, id: string, reason: string): Promise<boolean> {
+    const keys = this.keys(account);
+    // Each round that fails means that somebody else changed the endpoint: that ends.
+    for (;;) {
+      const expected = await this.redis.hget(keys('webhooks'), id);
+      if (expected === null) return false;
+      const before = readEndpoint(expected);
+      if (!before.enabled) return false;
+      const after: StoredEndpoint = {
+        ...before,
+        enabled: false,
+        disabledReason: reason,
+        updatedAt: new Date(this.clock.now()).toISOString(),
+        revision: before.revision + 1,
+      };
+      const event = {
+        type: 'webhook.disabled',
+        subject: `webhook:${id}`,
+        revision: after.revision,
+        data: { webhook: publicPart(after), reason },
+      } as const;
+      const done = await replace.run(
+        this.redis,
+        [...logKeys(keys), keys('webhooks')],
+        [id, expected, writeEndpoint(after), ...eventArguments(account, [event])],
+      );
+      if (done === 1) return true;
+    }
+  }
+
+  private keys(account: string): AccountKeys {
+    return accountKeys(this.prefix, account);
+  }
+}

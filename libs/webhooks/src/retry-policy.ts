@@ -1,0 +1,62 @@
+/** What came of one attempt, as far as it decides what happens next. */
+export interface AttemptOutcome {
+  /** Null where no complete reply came. */
+  statusCode: number | null;
+  /** The reply's `Retry-After`, if it had one. */
+  retryAfter: string | null;
+  /** Why the exchange failed although a status came, or instead of one; null where it was complete. */
+  error: string | null;
+}
+
+/** What happens to a delivery after an attempt. */
+export type Decision =
+  | { kind: 'succeeded' }
+  | { kind: 'retry'; waitMs: number }
+  | { kind: 'failed'; reason: string }
+  /** The receiver asked for no more: the endpoint is disabled, and the delivery has failed. */
+  | { kind: 'gone'; reason: string };
+
+export interface RetryPolicy {
+  /** The waits after the first, second, … attempt. */
+  scheduleSeconds: readonly number[];
+  /** A number from 0 up to 1, evenly spread; spreads the waits by ±20 %. */
+  random: () => number;
+}
+
+const JITTER = 0.2;
+const LONGEST_RETRY_AFTER_MS = 24 * 3_600_000;
+const GONE = 410;
+/** The statuses whose `Retry-After` is kept. */
+const ASKS_FOR_PATIENCE: ReadonlySet<number | null> = new Set([429, 503]);
+
+/**
+ * Decides after attempt number `attempt` (the first is 1).
+ * @param now milliseconds since 1970: a `Retry-After` may be a date
+ */
+export function decide(policy: RetryPolicy, attempt: number, outcome: AttemptOutcome, now: number): Decision {
+  const { statusCode, error } = outcome;
+  if (statusCode === GONE) {
+    return { kind: 'gone', reason: 'The receiver answered 410 Gone: it wants no more events.' };
+  }
+  if (error === null && statusCode !== null && statusCode >= 200 && statusCode < 300) {
+    return { kind: 'succeeded' };
+  }
+  const seconds = policy.scheduleSeconds[attempt - 1];
+  if (seconds === undefined) {
+    return { kind: 'failed', reason: `The last of ${attempt} attempts failed: ${describe(outcome)}.` };
+  }
+  const scheduled = seconds * 1000 * (1 + JITTER * (2 * policy.random() - 1));
+  const asked = ASKS_FOR_PATIENCE.has(statusCode) ? parseRetryAfter(outcome.retryAfter, now) : 0;
+  return { kind: 'retry', waitMs: Math.round(Math.max(scheduled, asked)) };
+}
+
+/** How long a `Retry-After` asks to wait, in milliseconds, at most a day; 0 for what is neither seconds nor a date. */
+function parseRetryAfter(header: string | null, now: number): number {
+  const text = header?.trim() ?? '';
+  const ms = /^\d+$/.test(text) ? Number(text) * 1000 : Date.parse(text) - now;
+  return Number.isNaN(ms) ? 0 : Math.min(Math.max(ms, 0), LONGEST_RETRY_AFTER_MS);
+}
+
+function describe({ statusCode, error }: AttemptOutcome): string {
+  return error ?? `status ${String(statusCode)}`;
+}

@@ -1,0 +1,50 @@
+import { describe, expect, it } from '@jest/globals';
+import { Webhook } from 'standardwebhooks';
+import { newSigningSecret, sign } from './signature.js';
+
+const body = '{"type":"message.received","data":{"text":"Grüße 👋 \\u2028"}}';
+const now = Math.floor(Date.now() / 1000);
+
+describe('a signature', () => {
+  it('is verified by the library of Standard Webhooks', () => {
+    const secret = newSigningSecret();
+    const headers = {
+      'webhook-id': 'evt_1',
+      'webhook-timestamp': String(now),
+      'webhook-signature': sign([secret], 'evt_1', now, body),
+    };
+    expect(new Webhook(secret).verify(body, headers)).toEqual(JSON.parse(body));
+  });
+
+  it('is verified with each of several secrets', () => {
+    const secrets = [newSigningSecret(), newSigningSecret()];
+    const headers = {
+      'webhook-id': 'evt_1',
+      'webhook-timestamp': String(now),
+      'webhook-signature': sign(secrets, 'evt_1', now, body),
+    };
+    for (const secret of secrets) expect(() => new Webhook(secret).verify(body, headers)).not.toThrow();
+    expect(() => new Webhook(newSigningSecret()).verify(body, headers)).toThrow();
+  });
+
+  it('does not fit another body, id or time', () => {
+    const secret = newSigningSecret();
+    const signature = sign([secret], 'evt_1', now, body);
+    const verify = (id: string, at: number, text: string) => (): unknown =>
+      new Webhook(secret).verify(text, {
+        'webhook-id': id,
+        'webhook-timestamp': String(at),
+        'webhook-signature': signature,
+      });
+    expect(verify('evt_1', now, body)).not.toThrow();
+    expect(verify('evt_2', now, body)).toThrow();
+    expect(verify('evt_1', now + 1, body)).toThrow();
+    expect(verify('evt_1', now, `${body} `)).toThrow();
+  });
+
+  it('uses secrets of 32 random bytes', () => {
+    const secret = newSigningSecret();
+    expect(secret).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/);
+    expect(newSigningSecret()).not.toBe(secret);
+  });
+});

@@ -1,0 +1,108 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { Queue, Worker } from 'bullmq';
+import {
+  closeRedis,
+  openRedis,
+  parseRedisAddress,
+  type QueuePayloads,
+  queuePrefix,
+  type RedisClient,
+  systemClock,
+} from '#platform';
+import { BullmqDeliveryJobs } from '#webhooks';
+import { startTestRedis, type TestRedis } from '../../support/redis-server.js';
+import { until } from './street.js';
+
+type Job = QueuePayloads['deliveries'];
+
+let server: TestRedis;
+let connection: RedisClient;
+let queue: Queue<Job>;
+let jobs: BullmqDeliveryJobs;
+let worker: Worker<Job> | undefined;
+
+beforeAll(async () => {
+  server = await startTestRedis();
+});
+afterAll(async () => {
+  await server.dispose();
+});
+beforeEach(() => {
+  connection = openRedis(parseRedisAddress(server.url), 'patient', () => undefined);
+  queue = new Queue<Job>('deliveries', { connection, prefix: queuePrefix('test', 'deliveries') });
+  jobs = new BullmqDeliveryJobs(queue, systemClock);
+});
+afterEach(async () => {
+  await worker?.close();
+  worker = undefined;
+  await queue.obliterate({ force: true });
+  await queue.close();
+  await closeRedis(connection);
+});
+
+function startWorker(process: (job: Job) => Promise<void>): void {
+  worker = new Worker<Job>('deliveries', (job) => process(job.data), {
+    connection,
+    prefix: queuePrefix('test', 'deliveries'),
+    concurrency: 5,
+  });
+}
+
+describe('a hint', () => {
+  it('merges with one that waits, each endpoint for itself', async () => {
+    await jobs.wake('a:b', ['whk_1', 'whk_2']);
+    await jobs.wake('a:b', ['whk_1']);
+    await jobs.wake('a', ['whk_1']);
+    expect(await queue.getWaitingCount()).toBe(3);
+    const done: Job[] = [];
+    startWorker((job) => {
+      done.push(job);
+      return Promise.resolve();
+    });
+    await until('all run', () => done.length === 3);
+    expect(done).toContainEqual({ account: 'a:b', endpointId: 'whk_2' });
+    await until('nothing kept', async () => (await queue.getJobCounts())['completed'] === 0);
+  });
+
+  it('that comes while one runs is run after it', async () => {
+    let runs = 0;
+    startWorker(async () => {
+      if (++runs > 1) return;
+      await jobs.wake('a', ['whk_1']);
+      await jobs.wake('a', ['whk_1']);
+    });
+    await jobs.wake('a', ['whk_1']);
+    await until('run again', () => runs >= 2);
+    await until('nothing left', async () => {
+      const counts = await queue.getJobCounts();
+      return Object.values(counts).every((count) => count === 0);
+    });
+    expect(runs).toBe(2);
+  });
+
+  it('for later comes later, and merges with those for about the same time', async () => {
+    let runs = 0;
+    const began = Date.now();
+    for (let i = 0; i < 20; i++) await jobs.wake('a', ['whk_1'], 500);
+    expect(await queue.getDelayedCount()).toBeLessThanOrEqual(4);
+    let at = 0;
+    startWorker(() => {
+      runs++;
+      at ||= Date.now();
+      return Promise.resolve();
+    });
+    await until('run', () => runs > 0);
+    expect(at - began).toBeGreaterThanOrEqual(495);
+  });
+
+  it('of a job that failed is not in the way of the next', async () => {
+    let runs = 0;
+    startWorker(() => (++runs === 1 ? Promise.reject(new Error('Redis was away')) : Promise.resolve()));
+    await jobs.wake('a', ['whk_1']);
+    await until('failed', () => runs === 1);
+    await until('run again', async () => {
+      await jobs.wake('a', ['whk_1']);
+      return runs >= 2;
+    });
+  });
+});

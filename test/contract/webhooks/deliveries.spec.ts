@@ -1,0 +1,395 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { Webhook } from 'standardwebhooks';
+import { eventToJson, type LoggedEvent } from '#events';
+import { type DeliveryClient, type Delivery, deliveryId } from '#webhooks';
+import { startTestRedis, type TestRedis } from '../../support/redis-server.js';
+import { type Answer, type Received, Receiver } from './receiver.js';
+import { ACCOUNT, Street, until } from './street.js';
+
+let server: TestRedis;
+let street: Street;
+const receivers: Receiver[] = [];
+
+beforeAll(async () => {
+  server = await startTestRedis();
+});
+afterAll(async () => {
+  await server.dispose();
+});
+beforeEach(async () => {
+  street = await Street.open(server.url);
+});
+afterEach(async () => {
+  await street.close();
+  await Promise.all(receivers.splice(0).map((receiver) => receiver.stop()));
+});
+
+async function receiver(answer?: (request: Received, count: number) => Answer): Promise<Receiver> {
+  const started = await Receiver.start(answer);
+  receivers.push(started);
+  return started;
+}
+
+async function subscribe(
+  to: Receiver,
+  request: { eventTypes?: string[] } = {},
+): Promise<{ id: string; secret: string }> {
+  const { endpoint, secret } = await street.endpoints.create(ACCOUNT, { url: to.url, ...request });
+  return { id: endpoint.id, secret };
+}
+
+async function find(event: LoggedEvent | undefined, endpointId: string): Promise<Delivery> {
+  const delivery = await street.deliveries.find(ACCOUNT, deliveryId(event?.id ?? '', endpointId));
+  if (delivery === undefined) throw new Error('no such delivery');
+  return delivery;
+}
+
+const finished = (event: LoggedEvent | undefined, endpointId: string) => async (): Promise<boolean> =>
+  (await find(event, endpointId)).finishedAt !== null;
+
+describe('a delivery', () => {
+  it('is the event as it is in the log, signed so that the library of Standard Webhooks verifies it', async () => {
+    const to = await receiver();
+    const { id, secret } = await subscribe(to);
+    street.pump();
+    const [event] = await street.record(1);
+    await street.dispatcher.dispatch(ACCOUNT, event === undefined ? [] : [event]);
+    await until('succeeded', finished(event, id));
+    const [got] = to.received;
+    expect(got?.body).toBe(event === undefined ? '' : eventToJson(event));
+    expect(new Webhook(secret).verify(got?.body ?? '', got?.headers as Record<string, string>)).toMatchObject(
+      {
+        id: event?.id,
+        type: 'message.received',
+      },
+    );
+    expect(got?.headers).toMatchObject({
+      'content-type': 'application/json',
+      'user-agent': 'Tidings/1.2.3',
+      'webhook-id': event?.id,
+    });
+    expect(await find(event, id)).toMatchObject({
+      status: 'succeeded',
+      contactId: 'c1',
+      nextAttemptAt: null,
+      attempts: [{ statusCode: 204, error: null, reply: '' }],
+    });
+  });
+
+  it('is made once, however often its event is dispatched', async () => {
+    const to = await receiver();
+    const { id } = await subscribe(to);
+    const pump = street.pump();
+    const events = await street.record(3);
+    await Promise.all([1, 2, 3].map(() => street.dispatcher.dispatch(ACCOUNT, events)));
+    await until('all succeeded', async () => {
+      const all = await Promise.all(events.map((event) => finished(event, id)()));
+      return all.every(Boolean);
+    });
+    await street.dispatcher.dispatch(ACCOUNT, events);
+    await pump.work(ACCOUNT, id);
+    await pump.drain(5_000);
+    expect(to.received.map(({ headers }) => headers['webhook-id']).sort()).toEqual(
+      events.map((e) => e.id).sort(),
+    );
+  });
+
+  it('goes to the endpoints that asked for its type or contact, and a test only to the one that it names', async () => {
+    const [all, sends, other, disabled] = [
+      await receiver(),
+      await receiver(),
+      await receiver(),
+      await receiver(),
+    ];
+    await subscribe(all);
+    const named = await subscribe(sends, { eventTypes: ['send.*'] });
+    await street.endpoints.create(ACCOUNT, { url: other.url, contactIds: ['c2'] });
+    await street.endpoints.create(ACCOUNT, { url: disabled.url, enabled: false });
+    const pump = street.pump();
+    await street.dispatcher.dispatch(ACCOUNT, [
+      ...(await street.record(1)),
+      ...(await street.record(1, { contactId: 'c2' })),
+      ...(await street.record(1, { type: 'send.accepted', contactId: '' })),
+      ...(await street.record(1, { type: 'webhook.test', contactId: '', data: { webhookId: named.id } })),
+    ]);
+    await until(
+      'all arrived',
+      () => all.received.length + sends.received.length + other.received.length === 6,
+    );
+    await pump.drain(5_000);
+    const types = (to: Receiver): string[] =>
+      to.received.map(({ body }) => (JSON.parse(body) as { type: string }).type).sort();
+    expect(types(all)).toEqual(['message.received', 'message.received', 'send.accepted']);
+    expect(types(sends)).toEqual(['send.accepted', 'webhook.test']);
+    expect(types(other)).toEqual(['message.received']);
+    expect(disabled.received).toEqual([]);
+  });
+
+  it('is logged in one line an attempt, without body or secret', async () => {
+    const to = await receiver((_, count) => ({ status: count === 1 ? 500 : 204 }));
+    const { id, secret } = await subscribe(to);
+    street.pump([0]);
+    const events = await street.record(1);
+    await street.dispatcher.dispatch(ACCOUNT, events);
+    await until('succeeded', finished(events[0], id));
+    await until('logged', () => street.lines.length === 2);
+    expect(street.lines).toMatchObject([
+      { endpointId: id, eventId: events[0]?.id, attempt: 1, status: 500, decision: 'retry in 0 ms' },
+      { endpointId: id, eventId: events[0]?.id, attempt: 2, status: 204, decision: 'succeeded' },
+    ]);
+    expect(JSON.stringify(street.lines)).not.toContain('Grüße');
+    expect(JSON.stringify(street.lines)).not.toContain(secret);
+  });
+});
+
+describe('an attempt that fails', () => {
+  it('is repeated by the schedule, with the same id and a new time, until the schedule ends', async () => {
+    const to = await receiver((_, count) =>
+      count % 2 === 0 ? { status: 302, headers: { location: '/x' } } : { status: 500 },
+    );
+    const { id } = await subscribe(to);
+    street.pump([0.1, 1.1]);
+    const events = await street.record(1);
+    await street.dispatcher.dispatch(ACCOUNT, events);
+    await until('failed', finished(events[0], id));
+    const delivery = await find(events[0], id);
+    expect(delivery).toMatchObject({
+      status: 'failed',
+      reason: 'The last of 3 attempts failed: status 500.',
+    });
+    expect(delivery.attempts.map(({ statusCode }) => statusCode)).toEqual([500, 302, 500]);
+    expect(to.received.map(({ path }) => path)).toEqual(['/hook', '/hook', '/hook']);
+    expect(new Set(to.received.map(({ headers }) => headers['webhook-id'])).size).toBe(1);
+    expect(new Set(to.received.map(({ headers }) => headers['webhook-timestamp'])).size).toBeGreaterThan(1);
+    const at = delivery.attempts.map((attempt) => Date.parse(attempt.at));
+    expect((at[1] ?? 0) - (at[0] ?? 0)).toBeGreaterThanOrEqual(99);
+    expect((at[2] ?? 0) - (at[1] ?? 0)).toBeGreaterThanOrEqual(1_099);
+  });
+
+  it('waits as long as Retry-After asks', async () => {
+    const to = await receiver((_, count) =>
+      count === 1 ? { status: 429, headers: { 'retry-after': '1' } } : { status: 204 },
+    );
+    const { id } = await subscribe(to);
+    street.pump([0.01]);
+    const events = await street.record(1);
+    await street.dispatcher.dispatch(ACCOUNT, events);
+    await until('succeeded', finished(events[0], id));
+    const [first, second] = (await find(events[0], id)).attempts.map(({ at }) => Date.parse(at));
+    expect((second ?? 0) - (first ?? 0)).toBeGreaterThanOrEqual(999);
+  });
+
+  it('with 410 disables the endpoint, ends what waits there, and tells the others', async () => {
+    const gone = await receiver(() => ({ status: 410 }));
+    const other = await receiver();
+    const { id } = await subscribe(gone);
+    const telling = await subscribe(other, { eventTypes: ['webhook.disabled'] });
+    street.pump([60], { maxConcurrency: 1 });
+    const events = await street.record(5);
+    await street.dispatcher.dispatch(ACCOUNT, events);
+    await until('all ended', async () =>
+      (await Promise.all(events.map((event) => finished(event, id)()))).every(Boolean),
+    );
+    expect(gone.received).toHaveLength(1);
+    expect(await street.endpoints.find(ACCOUNT, id)).toMatchObject({
+      enabled: false,
+      disabledReason: 'The receiver answered 410 Gone: it wants no more events.',
+    });
+    for (const event of events) {
+      const { status, reason } = await find(event, id);
+      expect(status).toBe('failed');
+      expect(reason).toMatch(/410 Gone/);
+    }
+    const { events: logged } = await street.log.read(ACCOUNT, undefined, 100);
+    const disabled = logged.filter(({ type }) => type === 'webhook.disabled');
+    expect(disabled).toHaveLength(1);
+    expect(JSON.parse(disabled[0]?.data ?? '')).toMatchObject({ webhook: { id, enabled: false } });
+    expect(disabled[0]?.data).not.toContain('sealed');
+    await street.dispatcher.dispatch(ACCOUNT, disabled);
+    await until('told', finished(disabled[0], telling.id));
+  });
+});
+
+describe('a process that ends', () => {
+  it('between claim and attempt leaves a delivery that another makes when the lease ends', async () => {
+    const to = await receiver();
+    const { id } = await subscribe(to);
+    const events = await street.record(1);
+    street.jobs.lost = true;
+    await street.dispatcher.dispatch(ACCOUNT, events);
+    await street.deliveries.claim(ACCOUNT, id, { slots: 20, room: 10, leaseMs: 300 });
+    street.jobs.lost = false;
+    const pump = street.pump();
+    await until('succeeded', async () => {
+      await pump.reconcile(ACCOUNT);
+      return await finished(events[0], id)();
+    });
+    expect(to.received).toHaveLength(1);
+  });
+
+  it('between attempt and its record leaves a delivery that is made again, with the same id', async () => {
+    const to = await receiver();
+    const { id } = await subscribe(to);
+    const events = await street.record(1);
+    // Posts, and is never heard of again.
+    const dying: DeliveryClient = {
+      post: async (request, signal) => {
+        await fetch(request.url, { method: 'POST', headers: { ...request.headers }, body: request.body });
+        return await new Promise((_, reject) => {
+          signal.addEventListener('abort', () => {
+            reject(new Error('aborted'));
+          });
+        });
+      },
+      close: () => Promise.resolve(),
+    };
+    const dead = street.pump([], { timeoutMs: 100, leaseMarginMs: 200 }, dying);
+    await street.dispatcher.dispatch(ACCOUNT, events);
+    await until('posted once', () => to.received.length === 1);
+    street.jobs.pumps.splice(street.jobs.pumps.indexOf(dead), 1);
+    const alive = street.pump();
+    await until('succeeded', async () => {
+      await alive.reconcile(ACCOUNT);
+      return await finished(events[0], id)();
+    });
+    expect(to.received.map(({ headers }) => headers['webhook-id'])).toEqual([events[0]?.id, events[0]?.id]);
+    await dead.drain(0);
+    expect((await find(events[0], id)).attempts).toHaveLength(1);
+  });
+
+  it('in good order waits for what is under way, and gives back the rest, due at once', async () => {
+    const quick = await receiver(() => ({ status: 204, afterMs: 100 }));
+    const hanging = await receiver(() => 'hang');
+    const [first, second] = [await subscribe(quick), await subscribe(hanging)];
+    const events = await street.record(1);
+    const pump = street.pump();
+    await street.dispatcher.dispatch(ACCOUNT, events);
+    await until('both under way', () => quick.received.length === 1 && hanging.received.length === 1);
+    street.jobs.lost = true;
+    await pump.drain(500);
+    expect(await find(events[0], first.id)).toMatchObject({ status: 'succeeded' });
+    expect(await find(events[0], second.id)).toMatchObject({ status: 'pending', attempts: [] });
+    hanging.answer = () => ({ status: 204 });
+    street.jobs.lost = false;
+    await street.pump().work(ACCOUNT, second.id);
+    await until('made by another', finished(events[0], second.id));
+    await pump.work(ACCOUNT, second.id);
+  });
+
+  it('before its hints are given leaves deliveries that the reconciler finds', async () => {
+    const to = await receiver();
+    const { id } = await subscribe(to);
+    const events = await street.record(1);
+    street.jobs.lost = true;
+    await street.dispatcher.dispatch(ACCOUNT, events);
+    street.jobs.lost = false;
+    await street.pump().reconcile(ACCOUNT);
+    await until('succeeded', finished(events[0], id));
+    expect(to.received).toHaveLength(1);
+  });
+});
+
+describe('an endpoint', () => {
+  it('that hangs holds its own slots only', async () => {
+    const hanging = await receiver(() => 'hang');
+    const healthy = await receiver();
+    const [bad, good] = [await subscribe(hanging), await subscribe(healthy)];
+    street.pump([60], { maxConcurrency: 3, timeoutMs: 10_000, places: 8 });
+    const events = await street.record(60);
+    await street.dispatcher.dispatch(ACCOUNT, events);
+    await until('the healthy one has all', async () => {
+      const all = await Promise.all(events.map((event) => finished(event, good.id)()));
+      return all.every(Boolean);
+    });
+    expect(hanging.received).toHaveLength(3);
+    expect(hanging.most).toBe(3);
+    expect(await find(events[59], bad.id)).toMatchObject({ status: 'pending' });
+  });
+
+  it('never has more requests in flight than it may, over all processes', async () => {
+    const to = await receiver(() => ({ status: 204, afterMs: 5 }));
+    const { id } = await subscribe(to);
+    for (let i = 0; i < 3; i++) street.pump([], { maxConcurrency: 4 });
+    const events = await street.record(100);
+    await street.dispatcher.dispatch(ACCOUNT, events);
+    await until('all succeeded', async () =>
+      (await Promise.all(events.map((event) => finished(event, id)()))).every(Boolean),
+    );
+    expect(to.most).toBeLessThanOrEqual(4);
+    expect(to.most).toBeGreaterThan(1);
+    expect(to.received).toHaveLength(100);
+  });
+
+  it('keeps its secret sealed', async () => {
+    const { id, secret } = await subscribe(await receiver());
+    const stored = await street.redis.hget(`${street.prefix}:{${ACCOUNT}}:webhooks`, id);
+    expect(stored).toContain('sealed');
+    expect(stored).not.toContain(secret.slice('whsec_'.length));
+    expect(JSON.stringify(await street.endpoints.list(ACCOUNT))).not.toMatch(/sealed|whsec/);
+  });
+
+  it('that is removed gets nothing more, and its keys go', async () => {
+    const to = await receiver(() => 'hang');
+    const { id } = await subscribe(to);
+    const pump = street.pump([0], { maxConcurrency: 2 });
+    const events = await street.record(1_200);
+    await street.dispatcher.dispatch(ACCOUNT, events);
+    await until('two under way', () => to.received.length === 2);
+    expect(await street.endpoints.remove(ACCOUNT, id)).toBe(true);
+    expect(await street.endpoints.remove(ACCOUNT, id)).toBe(false);
+    await street.dispatcher.dispatch(ACCOUNT, await street.record(1));
+    await pump.work(ACCOUNT, id);
+    await pump.drain(0);
+    expect(to.received).toHaveLength(2);
+    for (const event of [events[0], events[1_199]]) {
+      expect(await find(event, id)).toMatchObject({ status: 'failed', reason: 'The endpoint was removed.' });
+    }
+    expect(await street.redis.keys(`${street.prefix}:*endpoint*`)).toEqual([]);
+    expect(await street.redis.exists(`${street.prefix}:{${ACCOUNT}}:webhooks:due`)).toBe(0);
+  });
+
+  it('that is removed by a process that ends meanwhile is cleared up after by the reconciler', async () => {
+    const to = await receiver();
+    const { id } = await subscribe(to);
+    street.jobs.lost = true;
+    const events = await street.record(1);
+    await street.dispatcher.dispatch(ACCOUNT, events);
+    await street.endpointStore.remove(ACCOUNT, id);
+    street.jobs.lost = false;
+    await street.pump().reconcile(ACCOUNT);
+    await until('ended', finished(events[0], id));
+    expect(to.received).toEqual([]);
+    await until(
+      'keys gone',
+      async () => (await street.redis.exists(`${street.prefix}:{${ACCOUNT}}:webhooks:due`)) === 0,
+    );
+  });
+});
+
+describe('retention', () => {
+  it('removes finished deliveries by number and by age, the oldest first, and never a pending one', async () => {
+    const to = await receiver();
+    const { id } = await subscribe(to);
+    const pump = street.pump();
+    const events = await street.record(5);
+    for (const event of events) {
+      await street.dispatcher.dispatch(ACCOUNT, [event]);
+      await until('succeeded', finished(event, id));
+    }
+    street.jobs.lost = true;
+    const [waiting] = await street.record(1);
+    await street.dispatcher.dispatch(ACCOUNT, waiting === undefined ? [] : [waiting]);
+    const kept = async (): Promise<boolean[]> =>
+      await Promise.all(
+        events.map(
+          async (event) => (await street.deliveries.find(ACCOUNT, deliveryId(event.id, id))) !== undefined,
+        ),
+      );
+    expect(await street.deliveries.trim(ACCOUNT, { maxAgeMs: 60_000, maxCount: 5 })).toBe(0);
+    expect(await street.deliveries.trim(ACCOUNT, { maxAgeMs: 60_000, maxCount: 2 })).toBe(3);
+    expect(await kept()).toEqual([false, false, false, true, true]);
+    expect(await street.deliveries.trim(ACCOUNT, { maxAgeMs: -1_000, maxCount: 100 })).toBe(2);
+    expect(await find(waiting, id)).toMatchObject({ status: 'pending' });
+    await pump.drain(0);
+  });
+});

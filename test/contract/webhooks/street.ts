@@ -1,0 +1,149 @@
+import { once } from 'node:events';
+import { SecretBox } from '#accounts';
+import { type LoggedEvent, type NewEvent, RedisEventLog } from '#events';
+import {
+  closeRedis,
+  createLogger,
+  type Logger,
+  newId,
+  openRedis,
+  parseNetworks,
+  parseRedisAddress,
+  pause,
+  type RedisClient,
+  systemClock,
+} from '#platform';
+import {
+  Courier,
+  type DeliveryClient,
+  type DeliveryJobs,
+  DeliveryPump,
+  DestinationCheck,
+  DestinationGuard,
+  Dispatcher,
+  Endpoints,
+  HttpDeliveryClient,
+  type PumpSettings,
+  RedisDeliveryStore,
+  RedisEndpointStore,
+  systemResolver,
+} from '#webhooks';
+
+export const ACCOUNT = 'default';
+
+/** Hands hints to the pumps of this process at their time, and keeps them in mind. */
+class LocalJobs implements DeliveryJobs {
+  readonly hints: { endpointIds: readonly string[]; delayMs: number }[] = [];
+  readonly pumps: DeliveryPump[] = [];
+  /** Whether hints are lost from now on. */
+  lost = false;
+  private readonly timers = new Set<NodeJS.Timeout>();
+
+  wake(account: string, endpointIds: readonly string[], delayMs = 0): Promise<void> {
+    this.hints.push({ endpointIds, delayMs });
+    if (this.lost) return Promise.resolve();
+    const timer = setTimeout(() => {
+      this.timers.delete(timer);
+      for (const pump of this.pumps) {
+        for (const endpointId of endpointIds) pump.work(account, endpointId).catch(() => undefined);
+      }
+    }, delayMs);
+    this.timers.add(timer);
+    return Promise.resolve();
+  }
+
+  stop(): void {
+    this.lost = true;
+    for (const timer of this.timers) clearTimeout(timer);
+  }
+}
+
+/** The whole street from the event log to the subscribers, in this process, on a Redis of its own key prefix. */
+export class Street {
+  readonly prefix = newId('req');
+  readonly jobs = new LocalJobs();
+  readonly lines: Record<string, unknown>[] = [];
+  readonly log: RedisEventLog;
+  readonly endpointStore: RedisEndpointStore;
+  readonly deliveries: RedisDeliveryStore;
+  readonly endpoints: Endpoints;
+  readonly dispatcher: Dispatcher;
+  private readonly guard = new DestinationGuard(parseNetworks('127.0.0.0/8'));
+  private readonly box = new SecretBox(Buffer.alloc(32, 7));
+  private readonly clients: HttpDeliveryClient[] = [];
+  private readonly logger: Logger;
+  private revision = 0;
+
+  private constructor(readonly redis: RedisClient) {
+    this.logger = createLogger('test', 'info', {
+      write: (line) => this.lines.push(JSON.parse(line) as Record<string, unknown>),
+    });
+    this.log = new RedisEventLog(redis, this.prefix);
+    this.endpointStore = new RedisEndpointStore(redis, this.prefix, systemClock);
+    this.deliveries = new RedisDeliveryStore(redis, this.prefix);
+    const check = new DestinationCheck(this.guard, systemResolver());
+    this.endpoints = new Endpoints(this.endpointStore, this.deliveries, check, this.box, systemClock);
+    this.dispatcher = new Dispatcher(this.endpointStore, this.deliveries, this.jobs, this.logger);
+  }
+
+  static async open(url: string): Promise<Street> {
+    const redis = openRedis(parseRedisAddress(url), 'failFast', () => undefined);
+    await once(redis, 'ready');
+    return new Street(redis);
+  }
+
+  /** A pump that hints are given to; `schedule` in seconds. */
+  pump(
+    schedule: readonly number[] = [],
+    settings: Partial<PumpSettings> = {},
+    client?: DeliveryClient,
+  ): DeliveryPump {
+    const { timeoutMs = 2_000 } = settings;
+    const http = new HttpDeliveryClient(this.guard, systemResolver(), timeoutMs);
+    this.clients.push(http);
+    const policy = { scheduleSeconds: schedule, random: () => 0.5 };
+    const pump = new DeliveryPump(
+      this.deliveries,
+      this.endpointStore,
+      new Courier(client ?? http, this.box, policy, systemClock, '1.2.3'),
+      this.jobs,
+      { maxConcurrency: 20, timeoutMs, ...settings },
+      this.logger,
+    );
+    this.jobs.pumps.push(pump);
+    return pump;
+  }
+
+  /** Records events and returns them as the log has them. */
+  async record(count: number, event: Partial<NewEvent> = {}): Promise<LoggedEvent[]> {
+    const end = await this.log.end(ACCOUNT);
+    await this.log.append(
+      ACCOUNT,
+      Array.from({ length: count }, () => ({
+        type: 'message.received' as const,
+        contactId: 'c1',
+        subject: 'message:m1',
+        revision: ++this.revision,
+        data: { message: { text: 'Grüße \u{1F44B}' } },
+        ...event,
+      })),
+    );
+    return (await this.log.read(ACCOUNT, end, count)).events;
+  }
+
+  async close(): Promise<void> {
+    this.jobs.stop();
+    await Promise.all(this.jobs.pumps.map((pump) => pump.drain(0)));
+    await Promise.all(this.clients.map((client) => client.close()));
+    await closeRedis(this.redis);
+  }
+}
+
+/** Waits until the condition holds, at most ten seconds. */
+export async function until(what: string, condition: () => boolean | Promise<boolean>): Promise<void> {
+  const end = performance.now() + 10_000;
+  while (!(await condition())) {
+    if (performance.now() > end) throw new Error(`It did not come to this within 10 s: ${what}`);
+    await pause(10);
+  }
+}
