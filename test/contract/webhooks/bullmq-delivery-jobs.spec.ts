@@ -6,6 +6,7 @@ import {
   parseRedisAddress,
   type QueuePayloads,
   queuePrefix,
+  BullmqHintQueue,
   type RedisClient,
   systemClock,
 } from '#platform';
@@ -30,7 +31,7 @@ afterAll(async () => {
 beforeEach(() => {
   connection = openRedis(parseRedisAddress(server.url), 'patient', () => undefined);
   queue = new Queue<Job>('deliveries', { connection, prefix: queuePrefix('test', 'deliveries') });
-  jobs = new BullmqDeliveryJobs(queue, systemClock);
+  jobs = new BullmqDeliveryJobs(new BullmqHintQueue(queue, systemClock));
 });
 afterEach(async () => {
   await worker?.close();

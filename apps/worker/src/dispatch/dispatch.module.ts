@@ -4,6 +4,7 @@ import type { Queue } from 'bullmq';
 import { type AccountDirectory, SecretBox } from '#accounts';
 import type { EventLog } from '#events';
 import {
+  BullmqHintQueue,
   type Logger,
   productVersion,
   type QueuePayloads,
@@ -131,7 +132,7 @@ function endpointStore(redis: RedisClient, environment: WorkerEnvironment): Redi
 }
 
 function jobsOf(queue: Queue<QueuePayloads['deliveries']>): BullmqDeliveryJobs {
-  return new BullmqDeliveryJobs(queue, systemClock);
+  return new BullmqDeliveryJobs(new BullmqHintQueue(queue, systemClock));
 }
 
 function courierOf(environment: WorkerEnvironment): Courier {
