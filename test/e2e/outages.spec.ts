@@ -1,0 +1,113 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { eventually } from '../support/eventually.js';
+import { Product } from '../support/product.js';
+
+let product: Product | undefined;
+
+afterEach(async () => {
+  await product?.[Symbol.asyncDispose]();
+  product = undefined;
+}, 60_000);
+
+const SEND = { phoneNumber: '+14155550123', message: 'Through the outage' };
+
+async function sendOnce(
+  running: Product,
+): Promise<{ status: number; ms: number; code?: string; retryAfter: string | null }> {
+  const began = performance.now();
+  const response = await running.call('POST', '/v1/messages/send', SEND);
+  const { code } = (await response.json()) as { code?: string };
+  return {
+    status: response.status,
+    ms: performance.now() - began,
+    ...(code === undefined ? {} : { code }),
+    retryAfter: response.headers.get('retry-after'),
+  };
+}
+
+describe('outages', () => {
+  it.each(['SIGKILL', 'SIGSTOP'] as const)(
+    'while Redis is away (%s) a send is answered 503 unavailable within 2 s, and afterwards it works without a restart',
+    async (signal) => {
+      product = await Product.start();
+      const running = product;
+      running.redis.server.kill(signal);
+      const refused = await sendOnce(running);
+      expect(refused).toMatchObject({ status: 503, code: 'unavailable' });
+      expect(Number(refused.retryAfter)).toBeGreaterThan(0);
+      expect(refused.ms).toBeLessThan(2_000);
+      const ready = await fetch(`http://127.0.0.1:${running.gateway.port}/health/ready`);
+      expect(ready.status).toBe(503);
+
+      if (signal === 'SIGSTOP') running.redis.server.kill('SIGCONT');
+      else await running.redis.server.restart();
+      const accepted = await eventually('sends are accepted again', async () => {
+        const { status } = await sendOnce(running);
+        return status === 200;
+      });
+      expect(accepted).toBe(true);
+      await eventually('the worker relays again', async () => (await running.texts()).length > 0);
+    },
+    60_000,
+  );
+
+  it('while upstream is away the gateway starts, says so, and sends wait; then they go out, once', async () => {
+    product = await Product.start();
+    const running = product;
+    await running.gateway.stop();
+    await running.worker.stop();
+    await running.simulator.stop();
+    await Promise.all([running.startGateway(), running.startWorker()]);
+    const ready = await eventually('readiness tells of upstream', async () => {
+      const response = await fetch(`http://127.0.0.1:${running.gateway.port}/health/ready`);
+      const body = (await response.json()) as { status: string; reasons: string[] };
+      return body.reasons.some((reason) => reason.includes('upstream')) && { code: response.status, ...body };
+    });
+    // Sends are stored, so traffic may come.
+    expect(ready).toMatchObject({ code: 200, status: 'degraded' });
+
+    const { id } = await running.json<{ id: string }>('POST', '/v1/messages/send', SEND);
+    const waiting = await eventually('an attempt was made', async () => {
+      const send = await running.json<{ status: string; attempts: { outcome: string }[] }>(
+        'GET',
+        `/v1/sends/${id}`,
+      );
+      return send.attempts.length > 0 && send;
+    });
+    expect(waiting).toMatchObject({ status: 'queued', attempts: [{ outcome: 'not_taken' }] });
+    const contacts = await running.call('GET', '/v1/contacts');
+    expect(contacts.status).toBe(503);
+    expect(await contacts.json()).toMatchObject({ code: 'upstream_unavailable' });
+
+    await running.startSimulator();
+    await eventually('the send is delivered', async () => {
+      const send = await running.json<{ status: string }>('GET', `/v1/sends/${id}`);
+      return send.status === 'delivered';
+    });
+    expect(await running.texts()).toEqual([SEND.message]);
+    await eventually('readiness is well again', async () => {
+      const response = await fetch(`http://127.0.0.1:${running.gateway.port}/health/ready`);
+      return ((await response.json()) as { status: string }).status === 'ok';
+    });
+  }, 60_000);
+
+  it('a worker that is killed in the middle of a POST leads to no second text', async () => {
+    product = await Product.start({ UPSTREAM_TIMEOUT_MS: '1000' });
+    const running = product;
+    // Upstream takes the send and never answers.
+    await running.simulate('faults', { match: { method: 'POST' }, fault: 'timeoutAfter' });
+    const { id } = await running.json<{ id: string }>('POST', '/v1/messages/send', SEND);
+    await eventually('upstream has taken it', async () => (await running.texts()).length === 1);
+    await running.worker.stop('SIGKILL');
+    await running.startWorker();
+    await eventually(
+      'the send was found among the messages',
+      async () => {
+        const send = await running.json<{ status: string }>('GET', `/v1/sends/${id}`);
+        return send.status === 'delivered';
+      },
+      30_000,
+    );
+    expect(await running.texts()).toEqual([SEND.message]);
+  }, 60_000);
+});

@@ -1,0 +1,70 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { eventually } from '../support/eventually.js';
+import { findBrowser, withBrowser } from '../support/browser.js';
+import { Product } from '../support/product.js';
+
+const browser = findBrowser();
+if (browser === undefined) {
+  process.stderr.write(
+    '\n*** SKIPPED: the phone page is not tested in a browser, for there is no Chromium on this machine. ***\n' +
+      '*** On Debian or Ubuntu: sudo apt-get install chromium                                       ***\n\n',
+  );
+}
+const withChromium = browser === undefined ? describe.skip : describe;
+
+withChromium('the phone page in a real browser', () => {
+  let product: Product;
+
+  beforeAll(async () => {
+    product = await Product.start();
+  }, 60_000);
+
+  afterAll(async () => {
+    await product[Symbol.asyncDispose]();
+  }, 60_000);
+
+  it('shows a send with its delivery and its reading, and what is typed there becomes message.received', async () => {
+    const markup = '<b onclick="alert(1)">Hello</b> & welcome';
+    await product.json('POST', '/v1/messages/send', { phoneNumber: '+14155550123', message: markup });
+    await withBrowser(browser ?? '', async (context) => {
+      const page = await context.newPage();
+      await page.goto(`http://127.0.0.1:${product.simulator.port}/`);
+      await page.getByTestId('contact').filter({ hasText: '+14155550123' }).click();
+
+      const sent = page.locator('[data-testid="message"][data-direction="outbound"]');
+      await sent.first().waitFor();
+      // Shown as text: a message must not become markup.
+      expect(await sent.first().textContent()).toContain(markup);
+      const status = sent.first().getByTestId('message-status');
+      await eventually('delivered is shown', async () =>
+        /delivered/i.test((await status.textContent()) ?? ''),
+      );
+
+      await page.getByTestId('composer').fill('Typed on the phone 😀');
+      await page.getByTestId('composer').press('Enter');
+      await page
+        .locator('[data-testid="message"][data-direction="inbound"]')
+        .filter({ hasText: 'Typed on the phone' })
+        .waitFor();
+
+      await page.getByTestId('mark-read').click();
+      await eventually('read is shown', async () => /read/i.test((await status.textContent()) ?? ''));
+    });
+    const types = await eventually('the events of all that', async () => {
+      const { events } = await product.json<{
+        events: { type: string; data: { message?: { message?: string } } }[];
+      }>('GET', '/v1/events?types=message.*');
+      const told = events.map(({ type }) => type);
+      return told.includes('message.read') && told.includes('message.received') && events;
+    });
+    expect(types.map(({ type }) => type).sort()).toEqual([
+      'message.delivered',
+      'message.read',
+      'message.received',
+      'message.sent',
+    ]);
+    expect(types.find(({ type }) => type === 'message.received')?.data.message?.message).toBe(
+      'Typed on the phone 😀',
+    );
+  }, 60_000);
+});

@@ -1,0 +1,170 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { eventually } from '../support/eventually.js';
+import { Product } from '../support/product.js';
+import { WebhookReceiver } from '../support/webhook-receiver.js';
+
+const RECIPIENT = '+14155550123';
+
+interface SendView {
+  id: string;
+  status: string;
+  messageId: string | null;
+  contactId: string | null;
+}
+
+let product: Product;
+let receiver: WebhookReceiver;
+
+beforeAll(async () => {
+  product = await Product.start();
+  receiver = await WebhookReceiver.start();
+}, 60_000);
+
+afterAll(async () => {
+  await receiver[Symbol.asyncDispose]();
+  await product[Symbol.asyncDispose]();
+}, 60_000);
+
+/** Each step builds on the ones before it, as a new user's first five minutes do. */
+describe('the tour: real processes, a real Redis', () => {
+  let sendId: string;
+  let contactId: string;
+
+  it('an endpoint is made, and its secret is shown', async () => {
+    const made = await product.json<{ id: string; secret: string }>('POST', '/v1/webhooks', {
+      url: receiver.url,
+    });
+    expect(made.id).toMatch(/^whk_/);
+    expect(made.secret).toMatch(/^whsec_/);
+    receiver.secret = made.secret;
+  });
+
+  it('a send is accepted, relayed once and becomes delivered', async () => {
+    const accepted = await product.json<{ status: string; id: string }>('POST', '/v1/messages/send', {
+      phoneNumber: RECIPIENT,
+      message: 'Hello from the tour',
+    });
+    expect(accepted.status).toBe('queued');
+    sendId = accepted.id;
+    const send = await eventually('the send is delivered', async () => {
+      const seen = await product.json<SendView>('GET', `/v1/sends/${sendId}`);
+      return seen.status === 'delivered' && seen;
+    });
+    expect(send.messageId).not.toBeNull();
+    contactId = send.contactId ?? '';
+    expect(await product.texts()).toEqual(['Hello from the tour']);
+  });
+
+  it('the webhook tells of message.sent and message.delivered, with the send that it is', async () => {
+    const [sent] = await eventually(
+      'message.sent',
+      () => receiver.ofType('message.sent').length > 0 && receiver.events,
+    );
+    const delivered = await eventually('message.delivered', () => receiver.ofType('message.delivered')[0]);
+    expect(receiver.ofType('message.sent')[0]?.data.sendId).toBe(sendId);
+    expect(delivered.data).toMatchObject({
+      sendId,
+      changes: { 'status.delivered': { from: false, to: true } },
+    });
+    expect(sent).toBeDefined();
+  });
+
+  it('a reply is told within five seconds', async () => {
+    const typedAt = performance.now();
+    await product.simulate('typing', { contactId, message: 'Hello back 👋🏽' });
+    const received = await eventually(
+      'message.received',
+      () => receiver.ofType('message.received')[0],
+      5_000,
+    );
+    expect(performance.now() - typedAt).toBeLessThan(5_000);
+    expect(received.data).toMatchObject({
+      contactId,
+      message: { message: 'Hello back 👋🏽', direction: 'inbound' },
+    });
+  });
+
+  it('every signature held', () => {
+    expect(receiver.forged).toEqual([]);
+  });
+
+  it('the log has the same events, contacts and messages can be read, and sequences have no gap', async () => {
+    const { events } = await product.json<{
+      events: { id: string; type: string; contactId?: string; sequence: number }[];
+    }>('GET', '/v1/events?limit=1000');
+    const told = new Set(receiver.events.map(({ id }) => id));
+    // What was recorded before the endpoint was made is not delivered to it.
+    expect(events.filter(({ type }) => type.startsWith('message.')).every(({ id }) => told.has(id))).toBe(
+      true,
+    );
+    const sequences = events.filter((event) => event.contactId === contactId).map(({ sequence }) => sequence);
+    expect(sequences).toEqual(sequences.map((_, i) => i + 1));
+    const contacts = await product.json<{ contacts: { id: string }[] }>('GET', '/v1/contacts');
+    expect(contacts.contacts.map(({ id }) => id)).toContain(contactId);
+    const messages = await product.json<{ messages: { message: string }[] }>(
+      'GET',
+      `/v1/contacts/${contactId}/messages`,
+    );
+    expect(messages.messages.map(({ message }) => message).sort()).toEqual([
+      'Hello back 👋🏽',
+      'Hello from the tour',
+    ]);
+  });
+
+  it('a file goes along as multipart and leaves nothing behind', async () => {
+    const form = new FormData();
+    form.append('phoneNumber', RECIPIENT);
+    form.append('message', 'A picture');
+    form.append('file', new Blob([Buffer.alloc(300_000, 7)], { type: 'image/png' }), 'picture.png');
+    const { id } = await product.json<{ id: string }>('POST', '/v1/messages/send', form);
+    await eventually('the picture is delivered', async () => {
+      const seen = await product.json<SendView>('GET', `/v1/sends/${id}`);
+      return seen.status === 'delivered';
+    });
+    const { entries } = await product.simulate<{
+      entries: { message: string; parts: { size?: number }[] }[];
+    }>('ledger', {
+      kind: 'send.accepted',
+    });
+    expect(entries.at(-1)?.parts.map(({ size }) => size)).toContain(300_000);
+  });
+
+  it('after everything was stopped and started again, sends, endpoints and events are there and nothing is told twice', async () => {
+    await eventually('the last events arrived', () => receiver.ofType('message.delivered').length === 2);
+    const before = await product.json<{ events: { id: string }[] }>('GET', '/v1/events?limit=1000');
+    expect(await product.gateway.stop()).toBe(0);
+    expect(await product.worker.stop()).toBe(0);
+    expect(await product.simulator.stop()).toBe(0);
+    await product.redis.server.restart();
+    await product.startSimulator();
+    await Promise.all([product.startGateway(), product.startWorker()]);
+
+    const send = await product.json<SendView>('GET', `/v1/sends/${sendId}`);
+    expect(send.status).toBe('delivered');
+    const { webhooks } = await product.json<{ webhooks: { url: string }[] }>('GET', '/v1/webhooks');
+    expect(webhooks.map(({ url }) => url)).toEqual([receiver.url]);
+
+    // A new reply proves that the feed is at work again, so that silence about the old ones means something.
+    await product.simulate('typing', { contactId, message: 'Still there?' });
+    await eventually('the reply after the restart', () => receiver.ofType('message.received').length === 2);
+    const after = await product.json<{ events: { id: string }[] }>('GET', '/v1/events?limit=1000');
+    expect(after.events.slice(0, before.events.length)).toEqual(before.events);
+    expect(after.events).toHaveLength(before.events.length + 1);
+    expect(receiver.doubled()).toEqual([]);
+    expect(receiver.forged).toEqual([]);
+  }, 60_000);
+
+  it('a deleted endpoint is told no more, while another is', async () => {
+    await using other = await WebhookReceiver.start();
+    const { webhooks } = await product.json<{ webhooks: { id: string }[] }>('GET', '/v1/webhooks');
+    other.secret = (
+      await product.json<{ secret: string }>('POST', '/v1/webhooks', { url: other.url })
+    ).secret;
+    for (const { id } of webhooks)
+      expect((await product.call('DELETE', `/v1/webhooks/${id}`)).status).toBe(204);
+    const count = receiver.events.length;
+    await product.simulate('typing', { contactId, message: 'Only one hears this' });
+    await eventually('the other endpoint is told', () => other.ofType('message.received').length === 1);
+    expect(receiver.events).toHaveLength(count);
+  });
+});

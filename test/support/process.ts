@@ -1,0 +1,93 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join, resolve } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+
+/** The checkout. */
+export const ROOT = resolve(import.meta.dirname, '../..');
+
+/** A process of the product, run from the build. */
+export interface ProductProcess {
+  /** Set once it is ready. */
+  readonly port: number;
+  readonly child: ChildProcess;
+  /** What it wrote so far to standard output and standard error. */
+  readonly output: () => string;
+  /** Asks it to end, and waits; the exit code. */
+  stop(signal?: NodeJS.Signals): Promise<number | null>;
+}
+
+export type ProductName = 'gateway' | 'worker' | 'simulator';
+
+const READY_WITHIN_MS = 20_000;
+const STOP_WITHIN_MS = 21_000;
+
+/** Starts a process and waits until it says over IPC that it answers. */
+export async function startProcess(
+  name: ProductName,
+  environment: Readonly<Record<string, string>>,
+): Promise<ProductProcess> {
+  const { child, output } = spawnProduct(name, environment, true);
+  const port = await new Promise<number>((resolvePort, reject) => {
+    const late = setTimeout(() => {
+      child.kill('SIGKILL');
+      reject(new Error(`${name} was not ready within ${READY_WITHIN_MS} ms:\n${output()}`));
+    }, READY_WITHIN_MS);
+    child.on('message', (message) => {
+      const { type, port: ready } = message as { type?: string; port?: number };
+      if (type !== 'ready' || ready === undefined) return;
+      clearTimeout(late);
+      resolvePort(ready);
+    });
+    child.once('exit', (code) => {
+      clearTimeout(late);
+      reject(new Error(`${name} ended with ${String(code)} before it was ready:\n${output()}`));
+    });
+  });
+  return { port, child, output, stop: (signal = 'SIGTERM') => stop(child, signal) };
+}
+
+/** Runs a process that is expected to end by itself: its exit code and what it wrote. */
+export async function runToEnd(
+  name: ProductName,
+  environment: Readonly<Record<string, string>>,
+): Promise<{ code: number | null; stderr: string }> {
+  const { child, stderr } = spawnProduct(name, environment, false);
+  const late = setTimeout(() => child.kill('SIGKILL'), READY_WITHIN_MS);
+  const [code] = (await once(child, 'close')) as [number | null];
+  clearTimeout(late);
+  return { code, stderr: stderr() };
+}
+
+function spawnProduct(
+  name: ProductName,
+  environment: Readonly<Record<string, string>>,
+  ipc: boolean,
+): { child: ChildProcess; output: () => string; stderr: () => string } {
+  const child = spawn(process.execPath, [join(ROOT, `dist/apps/${name}/src/main.js`)], {
+    // Nothing of the tests' own environment: a variable of the machine must not decide a test.
+    env: { PATH: process.env.PATH, ...environment },
+    stdio: ['ignore', 'pipe', 'pipe', ...(ipc ? (['ipc'] as const) : [])],
+  });
+  const texts = { out: '', err: '' };
+  child.stdout?.on('data', (text: Buffer) => (texts.out += text.toString()));
+  child.stderr?.on('data', (text: Buffer) => (texts.err += text.toString()));
+  return { child, output: () => texts.out + texts.err, stderr: () => texts.err };
+}
+
+async function stop(child: ChildProcess, signal: NodeJS.Signals): Promise<number | null> {
+  if (hasEnded(child)) return child.exitCode;
+  const gone = once(child, 'exit');
+  child.kill(signal);
+  await Promise.race([gone, pause(STOP_WITHIN_MS, undefined, { ref: false })]);
+  if (!hasEnded(child)) {
+    child.kill('SIGKILL');
+    await gone;
+    throw new Error(`the process did not end within ${STOP_WITHIN_MS} ms of ${signal}`);
+  }
+  return child.exitCode;
+}
+
+function hasEnded({ exitCode, signalCode }: ChildProcess): boolean {
+  return exitCode !== null || signalCode !== null;
+}

@@ -1,0 +1,139 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { randomBytes } from 'node:crypto';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type ProductProcess, startProcess } from './process.js';
+import { startTestRedis, type TestRedis } from './redis-server.js';
+
+const SIMULATOR_KEY = 'simulator-key-of-a-test';
+
+/**
+ * The whole product as real processes on random ports: simulator, Redis, gateway, worker.
+ * Each may be stopped and started again; the state stays.
+ */
+export class Product implements AsyncDisposable {
+  readonly apiKey = `tk_${randomBytes(12).toString('hex')}`;
+  gateway!: ProductProcess;
+  worker!: ProductProcess;
+  simulator!: ProductProcess;
+
+  private constructor(
+    readonly redis: TestRedis,
+    private readonly directory: string,
+    private readonly extra: Readonly<Record<string, string>>,
+  ) {}
+
+  /** @param extra variables over the test's defaults */
+  static async start(extra: Readonly<Record<string, string>> = {}): Promise<Product> {
+    const redis = await startTestRedis();
+    const product = new Product(redis, await mkdtemp(join(tmpdir(), 'tidings-e2e-')), extra);
+    try {
+      await product.startSimulator();
+      await Promise.all([product.startGateway(), product.startWorker()]);
+    } catch (error) {
+      await product[Symbol.asyncDispose]();
+      throw error;
+    }
+    return product;
+  }
+
+  /** On the port that it had before, if it had one: the others know it by that. */
+  async startSimulator(): Promise<void> {
+    this.simulator = await startProcess('simulator', {
+      SIMULATOR_PORT: String(this.simulatorPort ?? 0),
+      SIMULATOR_API_KEY: SIMULATOR_KEY,
+      SIMULATOR_STATE_FILE: join(this.directory, 'simulator.json'),
+      SIMULATOR_SETTINGS: JSON.stringify({
+        demo: false,
+        sendVisibleDelayMs: 100,
+        deliveredDelayMs: 200,
+        readProbability: 0,
+      }),
+    });
+    this.simulatorPort = this.simulator.port;
+  }
+
+  async startGateway(): Promise<void> {
+    this.gateway = await startProcess('gateway', { ...this.environment(), PORT: '0', API_KEY: this.apiKey });
+  }
+
+  async startWorker(): Promise<void> {
+    this.worker = await startProcess('worker', { ...this.environment(), WORKER_PORT: '0' });
+  }
+
+  /** Variables that gateway and worker share. */
+  environment(): Record<string, string> {
+    return {
+      REDIS_URL: this.redis.url,
+      ENCRYPTION_KEY: this.encryptionKey,
+      UPSTREAM_BASE_URL: `http://127.0.0.1:${this.simulatorPort ?? 0}/v1`,
+      UPSTREAM_API_KEY: SIMULATOR_KEY,
+      UPSTREAM_REQUESTS_PER_SECOND: '100',
+      CONTACTS_INTERVAL_MS: '500',
+      POLL_MIN_INTERVAL_MS: '200',
+      WEBHOOK_ALLOW_NETWORKS: '127.0.0.0/8',
+      WEBHOOK_RETRY_SCHEDULE_SECONDS: '1,1,2,2,5',
+      SEND_RETRY_SCHEDULE_SECONDS: '1',
+      BLOB_STORE: `file:${join(this.directory, 'blobs')}`,
+      ...this.extra,
+    };
+  }
+
+  /** Where uploads wait. */
+  get blobDirectory(): string {
+    return join(this.directory, 'blobs');
+  }
+
+  /** A request to the gateway with the key. A plain object as body goes as JSON. */
+  async call(method: string, path: string, body?: object): Promise<Response> {
+    return fetch(`http://127.0.0.1:${this.gateway.port}${path}`, {
+      method,
+      headers: {
+        'X-API-Key': this.apiKey,
+        ...(body === undefined || body instanceof FormData ? {} : { 'Content-Type': 'application/json' }),
+      },
+      ...(body === undefined ? {} : { body: body instanceof FormData ? body : JSON.stringify(body) }),
+      signal: AbortSignal.timeout(10_000),
+    });
+  }
+
+  /** The JSON of a reply that must be 2xx. */
+  async json<T>(method: string, path: string, body?: object): Promise<T> {
+    const response = await this.call(method, path, body);
+    const text = await response.text();
+    if (!response.ok) throw new Error(`${method} ${path} answered ${response.status}: ${text}`);
+    return JSON.parse(text) as T;
+  }
+
+  /** A verb of the simulator's control interface. */
+  async simulate<T = unknown>(verb: string, body: object = {}): Promise<T> {
+    const response = await fetch(`http://127.0.0.1:${this.simulator.port}/_simulator/${verb}`, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify(body),
+      signal: AbortSignal.timeout(10_000),
+    });
+    const text = await response.text();
+    if (!response.ok) throw new Error(`${verb} answered ${response.status}: ${text}`);
+    return JSON.parse(text) as T;
+  }
+
+  /** The messages that the simulator's contacts got, by text. */
+  async texts(): Promise<string[]> {
+    const { entries } = await this.simulate<{ entries: { message: string }[] }>('ledger', {
+      kind: 'send.accepted',
+    });
+    return entries.map(({ message }) => message);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    // A start that failed half-way left some of them unset.
+    const running: (ProductProcess | undefined)[] = [this.gateway, this.worker, this.simulator];
+    await Promise.allSettled(running.map(async (process) => process?.stop()));
+    await this.redis.dispose();
+    await rm(this.directory, { recursive: true, force: true });
+  }
+
+  private readonly encryptionKey = randomBytes(32).toString('base64');
+  private simulatorPort: number | undefined;
+}

@@ -1,0 +1,74 @@
+import { createServer, type IncomingMessage, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { Webhook } from 'standardwebhooks';
+
+/** An event as a subscriber sees it. */
+export interface ReceivedEvent {
+  id: string;
+  type: string;
+  timestamp: string;
+  account: string;
+  contactId?: string;
+  sequence: number;
+  data: Record<string, unknown>;
+}
+
+/** A subscriber that verifies every signature with the public library, and remembers what it got. */
+export class WebhookReceiver implements AsyncDisposable {
+  readonly events: ReceivedEvent[] = [];
+  /** Requests whose signature did not hold. */
+  readonly forged: string[] = [];
+  /** Set once the endpoint is made. */
+  secret: string | undefined;
+
+  private constructor(
+    private readonly server: Server,
+    readonly url: string,
+  ) {}
+
+  static async start(): Promise<WebhookReceiver> {
+    const server = createServer();
+    await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
+    const { port } = server.address() as AddressInfo;
+    const receiver = new WebhookReceiver(server, `http://127.0.0.1:${port}/hook`);
+    server.on('request', (request, response) => {
+      receiver.receive(request).then(
+        () => response.writeHead(204).end(),
+        (error: unknown) => {
+          receiver.forged.push(String(error));
+          response.writeHead(400).end();
+        },
+      );
+    });
+    return receiver;
+  }
+
+  /** Of one type, in the order of their arrival. */
+  ofType(type: string): ReceivedEvent[] {
+    return this.events.filter((event) => event.type === type);
+  }
+
+  /** Ids that arrived more than once. */
+  doubled(): string[] {
+    const ids = this.events.map(({ id }) => id);
+    return ids.filter((id, i) => ids.indexOf(id) !== i);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.server.closeAllConnections();
+    await new Promise((closed) => this.server.close(closed));
+  }
+
+  private async receive(request: IncomingMessage): Promise<void> {
+    const chunks: Buffer[] = [];
+    for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk);
+    const body = Buffer.concat(chunks).toString();
+    if (this.secret === undefined) throw new Error('the receiver does not know the secret yet');
+    const event = new Webhook(this.secret).verify(
+      body,
+      request.headers as Record<string, string>,
+    ) as ReceivedEvent;
+    if (request.headers['webhook-id'] !== event.id) throw new Error('webhook-id is not the event id');
+    this.events.push(event);
+  }
+}
