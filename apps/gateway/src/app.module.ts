@@ -1,0 +1,46 @@
+import { type DynamicModule, Module, type Provider } from '@nestjs/common';
+import { APP_FILTER, APP_GUARD } from '@nestjs/core';
+import { ApiKeyGuard } from './auth/api-key.guard.js';
+import { ContactsModule } from './contacts/contacts.module.js';
+import { EventsModule } from './events/events.module.js';
+import { HealthModule } from './health/health.module.js';
+import { MessagesModule } from './messages/messages.module.js';
+import { ProblemFilter } from './problems/problem.filter.js';
+import { SendsModule } from './sends/sends.module.js';
+import { WebhooksModule } from './webhooks/webhooks.module.js';
+
+/** What the names of `tokens.ts` are bound to, for every module. */
+@Module({})
+class BindingsModule {
+  static with(bindings: readonly Provider[]): DynamicModule {
+    return {
+      module: BindingsModule,
+      global: true,
+      providers: [...bindings],
+      exports: bindings.map((binding) => (typeof binding === 'function' ? binding : binding.provide)),
+    };
+  }
+}
+
+/** The gateway: one module a resource, one guard, one filter. */
+@Module({})
+export class GatewayModule {
+  static register(bindings: readonly Provider[]): DynamicModule {
+    return {
+      module: GatewayModule,
+      imports: [
+        BindingsModule.with(bindings),
+        MessagesModule,
+        SendsModule,
+        ContactsModule,
+        EventsModule,
+        WebhooksModule,
+        HealthModule,
+      ],
+      providers: [
+        { provide: APP_GUARD, useClass: ApiKeyGuard },
+        { provide: APP_FILTER, useClass: ProblemFilter },
+      ],
+    };
+  }
+}

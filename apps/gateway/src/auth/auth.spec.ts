@@ -1,0 +1,104 @@
+import { Controller, Get } from '@nestjs/common';
+import { APP_FILTER, APP_GUARD, NestFactory } from '@nestjs/core';
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { FixedApiKeys, SCOPES } from '#accounts';
+import { createLogger } from '#platform';
+import { startTestRedis, type TestRedis } from '../../../../test/support/redis-server.js';
+import { describeApi } from '../docs/openapi.js';
+import {
+  EMPTY_KEY,
+  json,
+  KEY,
+  OTHER_KEY,
+  problemIn,
+  startTestGateway,
+  type TestGateway,
+} from '../fixtures/gateway.js';
+import { createServer } from '../http/server.js';
+import { ProblemFilter } from '../problems/problem.filter.js';
+import { API_KEYS, LOGGER } from '../tokens.js';
+import { ApiKeyGuard } from './api-key.guard.js';
+import { Public } from './require-scope.js';
+
+const LOG = createLogger('gateway', 'silent');
+const GUARDED = [
+  { provide: API_KEYS, useValue: new FixedApiKeys([{ key: KEY, account: 'default', scopes: SCOPES }]) },
+  { provide: LOGGER, useValue: LOG },
+  { provide: APP_GUARD, useClass: ApiKeyGuard },
+  { provide: APP_FILTER, useClass: ProblemFilter },
+];
+
+let redis: TestRedis;
+let gateway: TestGateway;
+
+beforeAll(async () => {
+  redis = await startTestRedis();
+  gateway = await startTestGateway({ redisUrl: redis.url });
+});
+
+afterAll(async () => {
+  await gateway.dispose();
+  await redis.dispose();
+});
+
+/** Every operation under /v1, from the document of the routes as they are. */
+function operations(): { method: string; path: string }[] {
+  return Object.entries(describeApi(gateway.app).paths)
+    .filter(([path]) => path.startsWith('/v1'))
+    .flatMap(([path, methods]) =>
+      Object.keys(methods).map((method) => ({
+        method: method.toUpperCase(),
+        path: path.replace('{id}', 'x'),
+      })),
+    );
+}
+
+describe('API keys', () => {
+  it('are asked for on every operation under /v1: 401 without, 403 without the scope', async () => {
+    expect(operations().length).toBeGreaterThanOrEqual(11);
+    for (const { method, path } of operations()) {
+      const missing = await gateway.fetch(path, { method, key: null });
+      expect([path, await problemIn(missing)]).toMatchObject([
+        path,
+        { status: 401, code: 'unauthenticated' },
+      ]);
+      const unknown = await gateway.fetch(path, { method, key: 'nobodys' });
+      expect(await problemIn(unknown)).toMatchObject({ status: 401, code: 'unauthenticated' });
+      const powerless = await gateway.fetch(path, { method, key: EMPTY_KEY });
+      expect([path, await problemIn(powerless)]).toMatchObject([path, { status: 403, code: 'forbidden' }]);
+    }
+  });
+
+  it('open only what is of their own account: all else is 404', async () => {
+    const sent = await gateway.fetch(
+      '/v1/messages/send',
+      json({ phoneNumber: '+14155550123', message: 'hi' }),
+    );
+    const path = String(sent.headers.get('location'));
+    expect((await gateway.fetch(path)).status).toBe(200);
+    expect(await problemIn(await gateway.fetch(path, { key: OTHER_KEY }))).toMatchObject({ status: 404 });
+  });
+});
+
+describe('A handler under /v1 that declares no scope', () => {
+  it('is closed to every key, even if it says that it is public', async () => {
+    @Public()
+    @Controller('v1/forgotten')
+    class Forgotten {
+      @Get()
+      get(): string {
+        return 'open';
+      }
+    }
+    const app = await NestFactory.create<NestFastifyApplication>(
+      { module: Forgotten, controllers: [Forgotten], providers: GUARDED },
+      createServer(LOG, 1),
+      { logger: false, abortOnError: false, bodyParser: false },
+    );
+    await app.init();
+    const reply = await app.inject({ path: '/v1/forgotten', headers: { 'x-api-key': KEY } });
+    await app.close();
+    expect(JSON.parse(reply.body)).toMatchObject({ status: 403, code: 'forbidden' });
+  });
+});

@@ -1,0 +1,103 @@
+import type { Provider, ValueProvider } from '@nestjs/common';
+import { DEFAULT_ACCOUNT, FixedAccounts, FixedApiKeys, SCOPES, SecretBox } from '#accounts';
+import { RedisEventLog } from '#events';
+import {
+  BullmqHintQueue,
+  type GatewayEnvironment,
+  type Logger,
+  type RedisClient,
+  systemClock,
+} from '#platform';
+import { BullmqRelayJobs, FileBlobStore, RedisRelayStore, type SendIntake, StoredSendIntake } from '#relay';
+import { HttpUpstream, RedisRequestBudget } from '#upstream';
+import {
+  DestinationCheck,
+  DestinationGuard,
+  type EndpointRegistry,
+  Endpoints,
+  RedisDeliveryStore,
+  RedisEndpointStore,
+  systemResolver,
+} from '#webhooks';
+import { openRelayQueue } from './relay-queue.js';
+import {
+  ACCOUNTS,
+  API_KEYS,
+  BLOB_STORE,
+  ENDPOINT_REGISTRY,
+  ENVIRONMENT,
+  EVENT_LOG,
+  LOGGER,
+  REDIS,
+  REQUEST_BUDGET,
+  SEND_INTAKE,
+  SHUTDOWN,
+  UPSTREAM,
+} from './tokens.js';
+
+/** What the process has opened before its modules are put together. */
+export interface Opened {
+  environment: GatewayEnvironment;
+  logger: Logger;
+  redis: RedisClient;
+  shutdown: AbortSignal;
+}
+
+/** What each name of `tokens.ts` is bound to. */
+export function bindings(opened: Opened): Provider[] {
+  const { environment, logger, redis, shutdown } = opened;
+  const prefix = environment.REDIS_KEY_PREFIX;
+  return [
+    value(ENVIRONMENT, environment),
+    value(LOGGER, logger),
+    value(REDIS, redis),
+    value(SHUTDOWN, shutdown),
+    value(ACCOUNTS, accountsOf(environment)),
+    value(API_KEYS, keysOf(environment)),
+    value(BLOB_STORE, new FileBlobStore(environment.BLOB_STORE)),
+    value(EVENT_LOG, new RedisEventLog(redis, prefix)),
+    value(REQUEST_BUDGET, new RedisRequestBudget(redis, prefix)),
+    value(UPSTREAM, new HttpUpstream(environment.UPSTREAM_TIMEOUT_MS)),
+    value(SEND_INTAKE, sendsOf(opened)),
+    value(ENDPOINT_REGISTRY, endpointsOf(opened)),
+  ];
+}
+
+function accountsOf(environment: GatewayEnvironment): FixedAccounts {
+  return new FixedAccounts([
+    {
+      id: DEFAULT_ACCOUNT,
+      baseUrl: environment.UPSTREAM_BASE_URL,
+      apiKey: environment.UPSTREAM_API_KEY,
+      requestsPerSecond: environment.UPSTREAM_REQUESTS_PER_SECOND,
+      polling: true,
+    },
+  ]);
+}
+
+function keysOf(environment: GatewayEnvironment): FixedApiKeys {
+  return new FixedApiKeys([{ key: environment.API_KEY, account: DEFAULT_ACCOUNT, scopes: SCOPES }]);
+}
+
+function sendsOf({ environment, logger, redis }: Opened): SendIntake {
+  const prefix = environment.REDIS_KEY_PREFIX;
+  const hints = new BullmqHintQueue(openRelayQueue(redis, prefix, logger), systemClock);
+  const jobs = new BullmqRelayJobs(hints, logger);
+  return new StoredSendIntake(new RedisRelayStore(redis, prefix, systemClock), jobs, systemClock);
+}
+
+function endpointsOf({ environment, redis }: Opened): EndpointRegistry {
+  const prefix = environment.REDIS_KEY_PREFIX;
+  const guard = new DestinationGuard(environment.WEBHOOK_ALLOW_NETWORKS);
+  return new Endpoints(
+    new RedisEndpointStore(redis, prefix, systemClock),
+    new RedisDeliveryStore(redis, prefix),
+    new DestinationCheck(guard, systemResolver()),
+    new SecretBox(environment.ENCRYPTION_KEY),
+    systemClock,
+  );
+}
+
+function value<T>(token: symbol, useValue: T): ValueProvider<T> {
+  return { provide: token, useValue };
+}

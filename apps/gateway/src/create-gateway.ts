@@ -1,0 +1,27 @@
+import type { NestApplicationOptions, Provider } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import { FrameworkLogger } from '#platform';
+import { GatewayModule } from './app.module.js';
+import type { Opened } from './bindings.js';
+import { serveDocs } from './docs/openapi.js';
+import { createServer } from './http/server.js';
+
+/** The gateway, ready to listen. */
+export async function createGateway(
+  { environment, logger }: Opened,
+  bound: readonly Provider[],
+): Promise<NestFastifyApplication> {
+  const options: NestApplicationOptions = {
+    logger: new FrameworkLogger(logger),
+    abortOnError: false,
+    bodyParser: false,
+  };
+  const app = await NestFactory.create<NestFastifyApplication>(
+    GatewayModule.register(bound),
+    createServer(logger, environment.UPLOAD_MAX_BYTES),
+    options,
+  );
+  serveDocs(app);
+  return app;
+}

@@ -1,0 +1,49 @@
+import { applyDecorators } from '@nestjs/common';
+import { ApiProperty, ApiPropertyOptional, ApiResponse, getSchemaPath } from '@nestjs/swagger';
+import { PROBLEM_CODES, PROBLEM_TYPE, PROBLEMS, type ProblemCode } from '../problems/problem-catalog.js';
+
+class FieldFaultDto {
+  @ApiProperty({ example: 'phoneNumber' }) field!: string;
+  @ApiProperty({ example: 'must be a phone number in E.164 form, for example +14155550123' })
+  message!: string;
+}
+
+/** Every error's body. */
+export class ProblemDto {
+  @ApiProperty({ example: 'urn:tidings:problem:validation_failed' }) type!: string;
+  @ApiProperty({ example: PROBLEMS.validation_failed.title }) title!: string;
+  @ApiProperty({ example: 400 }) status!: number;
+  @ApiProperty({ example: 'phoneNumber must be a phone number in E.164 form, for example +14155550123.' })
+  detail!: string;
+  @ApiProperty({ example: '/v1/messages/send' }) instance!: string;
+  @ApiProperty({ enum: PROBLEM_CODES, example: 'validation_failed' }) code!: ProblemCode;
+  @ApiProperty({ example: 'req_0f3a5c7e9b1d2f4a6c8e0b2d4f6a8c0e' }) requestId!: string;
+  @ApiPropertyOptional({ type: [FieldFaultDto] }) errors?: FieldFaultDto[];
+}
+
+/** What any operation under `/v1` can be answered with. */
+const ALWAYS: readonly ProblemCode[] = [
+  'unauthenticated',
+  'forbidden',
+  'rate_limited',
+  'internal',
+  'unavailable',
+];
+
+/** Documents the errors of an operation, one response a status. */
+export function ApiProblems(...codes: readonly ProblemCode[]): MethodDecorator {
+  const byStatus = new Map<number, ProblemCode[]>();
+  for (const code of new Set([...codes, ...ALWAYS])) {
+    const { status } = PROBLEMS[code];
+    byStatus.set(status, [...(byStatus.get(status) ?? []), code]);
+  }
+  return applyDecorators(
+    ...[...byStatus].map(([status, those]) =>
+      ApiResponse({
+        status,
+        description: those.map((code) => `\`${code}\`: ${PROBLEMS[code].title}.`).join(' '),
+        content: { [PROBLEM_TYPE]: { schema: { $ref: getSchemaPath(ProblemDto) } } },
+      }),
+    ),
+  );
+}

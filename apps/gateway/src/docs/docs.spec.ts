@@ -1,0 +1,89 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { startTestRedis, type TestRedis } from '../../../../test/support/redis-server.js';
+import { startTestGateway, type TestGateway } from '../fixtures/gateway.js';
+
+let redis: TestRedis;
+let gateway: TestGateway;
+
+beforeAll(async () => {
+  redis = await startTestRedis();
+  gateway = await startTestGateway({ redisUrl: redis.url });
+});
+
+afterAll(async () => {
+  await gateway.dispose();
+  await redis.dispose();
+});
+
+interface Document {
+  openapi: string;
+  paths: Record<
+    string,
+    Record<string, { responses: Record<string, unknown>; requestBody?: { content: object } }>
+  >;
+  components: { schemas: Record<string, unknown>; securitySchemes: Record<string, unknown> };
+}
+
+const document = async (): Promise<Document> =>
+  (await (await gateway.fetch('/docs/openapi.json', { key: null })).json()) as Document;
+
+describe('The OpenAPI document', () => {
+  it('is of 3.1, names the key, and has every operation with its errors', async () => {
+    const { openapi, paths, components } = await document();
+    expect(openapi).toBe('3.1.0');
+    expect(components.securitySchemes).toEqual({
+      apiKey: { type: 'apiKey', in: 'header', name: 'X-API-Key' },
+    });
+    const operations = Object.entries(paths).flatMap(([path, methods]) =>
+      Object.entries(methods).map(([method, { responses }]) => ({ name: `${method} ${path}`, responses })),
+    );
+    expect(operations.map(({ name }) => name).sort()).toEqual([
+      'delete /v1/webhooks/{id}',
+      'get /health/live',
+      'get /health/ready',
+      'get /v1/contacts',
+      'get /v1/contacts/{id}',
+      'get /v1/contacts/{id}/messages',
+      'get /v1/events',
+      'get /v1/events/{id}',
+      'get /v1/sends/{id}',
+      'get /v1/webhooks',
+      'get /v1/webhooks/{id}',
+      'post /v1/messages/send',
+      'post /v1/sends/{id}/cancel',
+      'post /v1/webhooks',
+    ]);
+    for (const { name, responses } of operations.filter((operation) => operation.name.includes('/v1/'))) {
+      expect([name, Object.keys(responses)]).toEqual([
+        name,
+        expect.arrayContaining(['401', '403', '500', '503']),
+      ]);
+    }
+    expect(Object.keys(paths['/v1/messages/send']?.post?.requestBody?.content ?? {})).toEqual([
+      'application/json',
+      'multipart/form-data',
+    ]);
+  });
+
+  it('refers to nothing that it does not hold', async () => {
+    const { components, ...rest } = await document();
+    const references = JSON.stringify([components, rest]).matchAll(/"#\/components\/schemas\/(\w+)"/g);
+    const named = [...references].map(([, name]) => name);
+    expect(named.length).toBeGreaterThan(0);
+    for (const name of named) expect(components.schemas).toHaveProperty(String(name));
+  });
+});
+
+describe('The page at /docs', () => {
+  it('takes all it needs from this server', async () => {
+    const page = await (await gateway.fetch('/docs', { key: null })).text();
+    const parts = [...page.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, address]) => String(address));
+    expect(parts.length).toBeGreaterThan(2);
+    for (const part of parts) {
+      expect(part).not.toMatch(/^(https?:)?\/\//);
+      const response = await gateway.fetch(new URL(part, 'http://x/docs').pathname, { key: null });
+      expect([part, response.status]).toEqual([part, 200]);
+      await response.arrayBuffer();
+    }
+  });
+});

@@ -1,0 +1,125 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { eventToJson, type EventType, RedisEventLog } from '#events';
+import { startTestRedis, type TestRedis } from '../../../../test/support/redis-server.js';
+import { problemIn, startTestGateway, type TestGateway } from '../fixtures/gateway.js';
+
+let redis: TestRedis;
+let gateway: TestGateway;
+let log: RedisEventLog;
+let revision = 0;
+
+beforeAll(async () => {
+  redis = await startTestRedis();
+  gateway = await startTestGateway({ redisUrl: redis.url });
+  log = new RedisEventLog(gateway.redis, 'tidings');
+});
+
+afterAll(async () => {
+  await gateway.dispose();
+  await redis.dispose();
+});
+
+async function append(type: EventType, contactId?: string): Promise<void> {
+  revision++;
+  const about = contactId === undefined ? {} : { contactId };
+  await log.append('default', [{ type, ...about, subject: 'x', revision, data: { revision, word: 'ü' } }]);
+}
+
+interface Page {
+  events: { id: string; type: string; data: { revision: number } }[];
+  next: string;
+  hasMore: boolean;
+}
+
+async function page(query: string): Promise<Page> {
+  const response = await gateway.fetch(`/v1/events${query}`);
+  expect(response.status).toBe(200);
+  expect(response.headers.get('content-type')).toBe('application/json; charset=utf-8');
+  return (await response.json()) as Page;
+}
+
+describe('Events', () => {
+  it('are read on from a cursor, also of an empty log', async () => {
+    const empty = await page('?after=now');
+    expect(empty).toMatchObject({ events: [], hasMore: false });
+    for (let i = 0; i < 3; i++) await append('message.received', 'c1');
+    const first = await page(`?after=${empty.next}&limit=2`);
+    expect(first).toMatchObject({ hasMore: true, events: [{ type: 'message.received' }, {}] });
+    const second = await page(`?after=${first.next}&limit=2`);
+    expect(second.events.map(({ data }) => data.revision)).toEqual([3]);
+    expect(await page(`?after=${second.next}`)).toEqual({ events: [], next: second.next, hasMore: false });
+    expect((await page('')).events.length).toBe(3);
+  });
+
+  it('come as the same bytes as everywhere else', async () => {
+    const [event] = (await log.read('default', undefined, 1)).events;
+    if (event === undefined) throw new Error('no event');
+    const one = await gateway.fetch(`/v1/events/${event.id}`);
+    expect(await one.text()).toBe(eventToJson(event));
+    const all = await gateway.fetch('/v1/events?limit=1');
+    expect(await all.text()).toContain(`{"events":[${eventToJson(event)}],`);
+    expect(await problemIn(await gateway.fetch('/v1/events/evt_x'))).toMatchObject({ status: 404 });
+  });
+
+  it('are filtered by type, pattern and contact', async () => {
+    const { next } = await page('?after=now');
+    await append('message.sent', 'c1');
+    await append('message.sent', 'c2');
+    await append('send.failed');
+    const typesOf = async (query: string): Promise<string[]> =>
+      (await page(`?after=${next}&${query}`)).events.map(({ type }) => type);
+    expect(await typesOf('types=message.*')).toEqual(['message.sent', 'message.sent']);
+    expect(await typesOf('types=send.failed,message.sent&contactId=c2')).toEqual(['message.sent']);
+    expect(await typesOf('types=send.*&types=contact.*')).toEqual(['send.failed']);
+  });
+
+  it.each([
+    'after=nonsense',
+    'after=',
+    'types=nonsense',
+    'types=',
+    'limit=0',
+    'limit=1001',
+    'wait=31',
+    'x=1',
+  ])('are refused for %s', async (query) => {
+    const problem = await problemIn(await gateway.fetch(`/v1/events?${query}`));
+    expect(problem).toMatchObject({ status: 400, code: 'validation_failed' });
+    expect(problem.errors?.[0]?.field).toBe(query.split('=')[0]);
+  });
+
+  it('of another installation are 410 cursor_expired', async () => {
+    const cursor = Buffer.from('0123456789abcdef/1-0').toString('base64url');
+    const response = await gateway.fetch(`/v1/events?after=${cursor}`);
+    expect(await problemIn(response)).toMatchObject({ status: 410, code: 'cursor_expired' });
+  });
+});
+
+describe('A wait', () => {
+  it('ends as soon as something comes', async () => {
+    const { next } = await page('?after=now');
+    const began = performance.now();
+    const waiting = page(`?after=${next}&wait=10&types=contact.*`);
+    await append('message.sent', 'c1');
+    await append('contact.created', 'c3');
+    expect((await waiting).events.map(({ type }) => type)).toEqual(['contact.created']);
+    expect(performance.now() - began).toBeLessThan(5_000);
+  });
+
+  it('ends with nothing after its time', async () => {
+    const began = performance.now();
+    expect((await page('?after=now&wait=1')).events).toEqual([]);
+    expect(performance.now() - began).toBeGreaterThanOrEqual(1_000);
+  });
+
+  it('ends at once when the gateway begins to stop', async () => {
+    await using other = await startTestGateway({ redisUrl: redis.url });
+    const began = performance.now();
+    const waiting = other.fetch('/v1/events?after=now&wait=30');
+    setTimeout(() => {
+      other.stopping.abort();
+    }, 200);
+    expect((await waiting).status).toBe(200);
+    expect(performance.now() - began).toBeLessThan(5_000);
+  });
+});

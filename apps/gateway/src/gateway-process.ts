@@ -1,0 +1,73 @@
+import type { AddressInfo, Server } from 'node:net';
+import type { Server as HttpServer } from 'node:http';
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import {
+  closeRedis,
+  createLogger,
+  GatewayEnvironment,
+  listenFault,
+  openFitRedis,
+  readEnvironment,
+  type RunningProcess,
+  type StartContext,
+} from '#platform';
+import { bindings } from './bindings.js';
+import { createGateway } from './create-gateway.js';
+
+/** What is still in flight by then is cut off, in milliseconds. */
+const FINISH_WITHIN_MS = 15_000;
+const SWEEP_EVERY_MS = 100;
+
+/** Starts the gateway as the environment says. */
+export async function startGateway({ useLog, fail }: StartContext): Promise<RunningProcess> {
+  const environment = readEnvironment(GatewayEnvironment);
+  const logger = createLogger('gateway', environment.LOG_LEVEL);
+  useLog(logger);
+  const redis = await openFitRedis(environment.REDIS_URL, 'failFast', logger, fail);
+  const stopping = new AbortController();
+  try {
+    const opened = { environment, logger, redis, shutdown: stopping.signal };
+    const app = await createGateway(opened, bindings(opened));
+    const port = await listen(app, environment);
+    logger.info({ host: environment.HOST, port }, 'listening');
+    return {
+      port,
+      stop: async () => {
+        stopping.abort();
+        await closeServer(app);
+        await closeRedis(redis);
+      },
+    };
+  } catch (error) {
+    await closeRedis(redis);
+    throw error;
+  }
+}
+
+async function listen(app: NestFastifyApplication, { HOST, PORT }: GatewayEnvironment): Promise<number> {
+  try {
+    await app.listen(PORT, HOST);
+  } catch (error) {
+    throw listenFault(error, { host: HOST, port: PORT, hostVariable: 'HOST', portVariable: 'PORT' });
+  }
+  const server: Server = app.getHttpServer();
+  return (server.address() as AddressInfo).port;
+}
+
+/** Takes no new connection, lets requests in flight end, and cuts off what does not. */
+async function closeServer(app: NestFastifyApplication): Promise<void> {
+  const server: HttpServer = app.getHttpServer();
+  // A connection whose request just ended would be kept for the next one.
+  const sweep = setInterval(() => {
+    server.closeIdleConnections();
+  }, SWEEP_EVERY_MS);
+  const cut = setTimeout(() => {
+    server.closeAllConnections();
+  }, FINISH_WITHIN_MS);
+  try {
+    await app.close();
+  } finally {
+    clearInterval(sweep);
+    clearTimeout(cut);
+  }
+}

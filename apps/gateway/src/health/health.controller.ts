@@ -1,0 +1,40 @@
+import { Controller, Get, Inject, Res } from '@nestjs/common';
+import { ApiOkResponse, ApiOperation, ApiProperty, ApiResponse, ApiSecurity, ApiTags } from '@nestjs/swagger';
+import type { FastifyReply } from 'fastify';
+import { Public } from '../auth/require-scope.js';
+import { type Readiness, RedisReadiness } from './redis-readiness.js';
+
+class LiveView {
+  @ApiProperty({ enum: ['ok'] }) status!: 'ok';
+}
+
+class ReadyView implements Readiness {
+  @ApiProperty({ enum: ['ok', 'degraded', 'unavailable'] }) status!: Readiness['status'];
+  @ApiProperty({ type: [String], example: ['no worker was seen in the last 15 seconds'] }) reasons!: string[];
+}
+
+@ApiTags('Health')
+@ApiSecurity({})
+@Public()
+@Controller('health')
+export class HealthController {
+  constructor(@Inject(RedisReadiness) private readonly readiness: RedisReadiness) {}
+
+  @Get('live')
+  @ApiOperation({ operationId: 'live', summary: 'Whether the process runs' })
+  @ApiOkResponse({ type: LiveView })
+  live(): { status: 'ok' } {
+    return { status: 'ok' };
+  }
+
+  @Get('ready')
+  @ApiOperation({ operationId: 'ready', summary: 'Whether sends can be stored' })
+  @ApiOkResponse({ type: ReadyView })
+  @ApiResponse({ status: 503, type: ReadyView, description: 'Redis cannot be written.' })
+  async ready(@Res({ passthrough: true }) reply: FastifyReply): Promise<Readiness> {
+    const readiness = await this.readiness.check();
+    reply.header('cache-control', 'no-store');
+    if (readiness.status === 'unavailable') reply.code(503);
+    return readiness;
+  }
+}

@@ -1,0 +1,102 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { RedisEventLog } from '#events';
+import { startTestRedis, type TestRedis } from '../../../../test/support/redis-server.js';
+import { problemIn, startTestGateway, type TestGateway } from '../fixtures/gateway.js';
+
+let redis: TestRedis;
+let gateway: TestGateway;
+
+beforeEach(async () => {
+  redis = await startTestRedis();
+  gateway = await startTestGateway({ redisUrl: redis.url });
+});
+
+afterEach(async () => {
+  await gateway.dispose();
+  await redis.dispose();
+});
+
+async function ready(): Promise<{ code: number; status: string; reasons: string[] }> {
+  const response = await gateway.fetch('/health/ready', { key: null });
+  return { code: response.status, ...((await response.json()) as { status: string; reasons: string[] }) };
+}
+
+/** Waits until readiness is as it should be: it is kept for a second. */
+async function untilReady(status: string): Promise<Awaited<ReturnType<typeof ready>>> {
+  const end = performance.now() + 10_000;
+  for (;;) {
+    const now = await ready();
+    if (now.status === status) return now;
+    if (performance.now() > end) throw new Error(`still ${now.status}: ${now.reasons.join()}`);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+}
+
+describe('Health', () => {
+  it('is live without a key', async () => {
+    const response = await gateway.fetch('/health/live', { key: null });
+    expect([response.status, await response.json()]).toEqual([200, { status: 'ok' }]);
+  });
+
+  it('is degraded without a worker, or while upstream is down, and ok otherwise', async () => {
+    expect(await ready()).toMatchObject({ code: 200, status: 'degraded', reasons: [/no worker/] });
+    await gateway.redis.zadd('tidings:workers', Date.now() + 60_000, 'worker-1');
+    expect(await untilReady('ok')).toEqual({ code: 200, status: 'ok', reasons: [] });
+    await gateway.redis.hset('tidings:{default}:upstream', 'unavailableSince', '2030-01-01T00:00:00.000Z');
+    expect((await untilReady('degraded')).reasons).toEqual([
+      'upstream of account default is down since 2030-01-01T00:00:00.000Z',
+    ]);
+  });
+
+  it('is not ready once the gateway begins to stop', async () => {
+    gateway.stopping.abort();
+    expect(await ready()).toMatchObject({ code: 503, status: 'unavailable' });
+  });
+});
+
+describe('A Redis that stands still, is gone, or is full', () => {
+  /** What must not be answered as if it worked, and how long it may take. */
+  async function expectUnavailable(): Promise<void> {
+    const requests = ['/v1/events', '/v1/events?after=now', '/v1/events/evt_1'];
+    const began = performance.now();
+    for (const response of await Promise.all(requests.map((path) => gateway.fetch(path)))) {
+      expect(response.headers.get('retry-after')).toBe('2');
+      expect(await problemIn(response)).toMatchObject({ status: 503, code: 'unavailable' });
+    }
+    expect(performance.now() - began).toBeLessThan(2_000);
+    expect((await untilReady('unavailable')).code).toBe(503);
+    const form = new FormData();
+    form.append('file', new Blob(['x']), 'x');
+    const upload = await gateway.fetch('/v1/messages/send', { method: 'POST', body: form });
+    expect(await problemIn(upload)).toMatchObject({ code: 'unavailable' });
+    expect(await gateway.blobs()).toEqual([]);
+  }
+
+  it('is 503 unavailable within two seconds, takes no file, and recovers without a restart', async () => {
+    redis.server.kill('SIGSTOP');
+    const began = performance.now();
+    const response = await gateway.fetch('/v1/events');
+    expect(await problemIn(response)).toMatchObject({ status: 503, code: 'unavailable' });
+    expect(performance.now() - began).toBeLessThan(2_000);
+    await expectUnavailable();
+    redis.server.kill('SIGCONT');
+    await untilReady('degraded');
+
+    redis.server.kill('SIGKILL');
+    await redis.server.exited;
+    await expectUnavailable();
+    await redis.server.restart();
+    await untilReady('degraded');
+    expect((await gateway.fetch('/v1/events')).status).toBe(200);
+  });
+
+  it('is 503 unavailable when it is full', async () => {
+    await gateway.redis.config('SET', 'maxmemory', '1');
+    expect((await untilReady('unavailable')).code).toBe(503);
+    const log = new RedisEventLog(gateway.redis, 'tidings');
+    await expect(log.append('default', [])).rejects.toThrow(/OOM/);
+    const response = await gateway.fetch('/v1/events');
+    expect(await problemIn(response)).toMatchObject({ status: 503, code: 'unavailable' });
+    await gateway.redis.config('SET', 'maxmemory', '0');
+  });
+});

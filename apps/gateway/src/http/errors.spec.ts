@@ -1,0 +1,128 @@
+import { connect } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { startTestRedis, type TestRedis } from '../../../../test/support/redis-server.js';
+import { json, problemIn, startTestGateway, type TestGateway } from '../fixtures/gateway.js';
+
+let redis: TestRedis;
+let gateway: TestGateway;
+
+beforeAll(async () => {
+  redis = await startTestRedis();
+  gateway = await startTestGateway({ redisUrl: redis.url });
+});
+
+afterAll(async () => {
+  await gateway.dispose();
+  await redis.dispose();
+});
+
+/** What comes back for bytes that no HTTP client would send. */
+async function raw(bytes: string): Promise<string> {
+  const socket = connect(Number(new URL(gateway.url).port), '127.0.0.1');
+  socket.end(bytes);
+  return await text(socket);
+}
+
+describe('Every error is problem+json', () => {
+  it('404 not_found for an address that is not there', async () => {
+    for (const path of ['/', '/v1', '/v2/sends/x', '/v1/sends', '/v1/contacts/a/b/c']) {
+      const response = await gateway.fetch(path, { key: null });
+      expect(response.status).toBe(404);
+      expect(await problemIn(response)).toMatchObject({ code: 'not_found', instance: path });
+    }
+  });
+
+  it('405 method_not_allowed with Allow for a method that an address lacks', async () => {
+    const response = await gateway.fetch('/v1/webhooks/whk_1', { method: 'PUT' });
+    expect(response.status).toBe(405);
+    expect(response.headers.get('allow')).toBe('DELETE, GET, HEAD');
+    expect(await problemIn(response)).toMatchObject({ code: 'method_not_allowed' });
+    expect((await gateway.fetch('/v1/messages/send')).headers.get('allow')).toBe('POST');
+    expect((await gateway.fetch('/v1/events', { method: 'OPTIONS' })).status).toBe(405);
+  });
+
+  it('400 malformed_body for JSON that cannot be read, is no object, or is nested too deeply', async () => {
+    const deep = `{"url":${'['.repeat(200_000)}${']'.repeat(200_000)}}`;
+    for (const body of ['{"url":', '[]', '"text"', 'null', '', '{"__proto__":{}}', deep]) {
+      const response = await gateway.fetch('/v1/webhooks', json(body));
+      expect(await problemIn(response)).toMatchObject({ status: 400, code: 'malformed_body' });
+    }
+  });
+
+  it('413 payload_too_large for a JSON body above 1 MiB', async () => {
+    const response = await gateway.fetch('/v1/webhooks', json({ url: 'x'.repeat(1_100_000) }));
+    expect(await problemIn(response)).toMatchObject({ status: 413, code: 'payload_too_large' });
+  });
+
+  it('415 unsupported_media_type for any other content type', async () => {
+    for (const type of ['text/plain', 'application/xml', 'application/x-www-form-urlencoded', 'nonsense']) {
+      const init = { method: 'POST', headers: { 'content-type': type }, body: 'a=b' };
+      const response = await gateway.fetch('/v1/messages/send', init);
+      expect(await problemIn(response)).toMatchObject({ status: 415, code: 'unsupported_media_type' });
+    }
+    const form = new FormData();
+    form.set('url', 'https://example.com');
+    const response = await gateway.fetch('/v1/webhooks', { method: 'POST', body: form });
+    expect(await problemIn(response)).toMatchObject({ status: 415 });
+  });
+
+  it('400 for an address that is not valid percent-encoding, 404 for one longer than any', async () => {
+    expect(await problemIn(await gateway.fetch('/v1/sends/%ff'))).toMatchObject({ status: 400 });
+    expect(await problemIn(await gateway.fetch(`/v1/sends/${'x'.repeat(2000)}`))).toMatchObject({
+      status: 404,
+    });
+  });
+
+  it('answers bytes that are no HTTP, and headers that are too large', async () => {
+    expect(await raw('NONSENSE\r\n\r\n')).toMatch(/^HTTP\/1\.1 400 .*"code":"malformed_body"/s);
+    const large = await raw(`GET / HTTP/1.1\r\nHost: x\r\nX-Large: ${'x'.repeat(20_000)}\r\n\r\n`);
+    expect(large).toMatch(/^HTTP\/1\.1 413 .*"code":"payload_too_large"/s);
+    expect(large).toContain('application/problem+json');
+  });
+
+  it('500 internal tells nothing of what happened, and the log tells all under the request id', async () => {
+    gateway.sends.fault = new Error('the secret plan failed');
+    const response = await gateway.fetch('/v1/sends/snd_1', { headers: { 'x-request-id': 'trace-me.1' } });
+    gateway.sends.fault = undefined;
+    const body = JSON.stringify(await problemIn(response));
+    expect(response.status).toBe(500);
+    expect(body).not.toContain('secret plan');
+    expect(body).not.toContain('.ts');
+    expect(
+      gateway.log.find((line) => line.includes('trace-me.1') && line.includes('secret plan')),
+    ).toBeDefined();
+  });
+});
+
+describe('X-Request-Id', () => {
+  it("is the caller's own if it is sane, else a new one, on every reply", async () => {
+    const echo = async (id: string): Promise<string | null> =>
+      (await gateway.fetch('/health/live', { headers: { 'x-request-id': id } })).headers.get('x-request-id');
+    expect(await echo('order-7_a.b')).toBe('order-7_a.b');
+    expect(await echo('not sane')).toMatch(/^req_[0-9a-f]{32}$/);
+    expect(await echo('x'.repeat(129))).toMatch(/^req_/);
+  });
+});
+
+describe('The log', () => {
+  it('has one line a request, without keys, numbers or texts', async () => {
+    gateway.log.length = 0;
+    const fields = { phoneNumber: '+14155550123', message: 'a text nobody may log' };
+    const response = await gateway.fetch('/v1/messages/send', json(fields));
+    const requestId = response.headers.get('x-request-id');
+    const lines = gateway.log.filter((line) => line.includes(String(requestId)));
+    expect(lines.map((line) => JSON.parse(line) as unknown)).toEqual([
+      expect.objectContaining({
+        method: 'POST',
+        route: '/v1/messages/send',
+        status: 200,
+        account: 'default',
+        durationMs: expect.any(Number),
+      }),
+    ]);
+    for (const secret of ['4155550123', 'nobody may log', 'a-key-with']) {
+      expect(gateway.log.join('')).not.toContain(secret);
+    }
+  });
+});

@@ -1,0 +1,21 @@
+/** Bounds of what is read from a caller, whom nobody has to trust. Sizes in bytes, times in milliseconds. */
+export const LIMITS = {
+  /** A JSON body. */
+  body: 1_048_576,
+  /** All headers of a request together. */
+  headers: 16_384,
+  /** The headers have to be there by then. */
+  headersMs: 15_000,
+  /** The whole request has to be there by then: the largest upload over a slow line. */
+  requestMs: 300_000,
+  /** A connection on which nothing moves is closed; longer than the longest wait for events. */
+  silenceMs: 60_000,
+  /** A connection without a request is kept so long. */
+  keepAliveMs: 65_000,
+  /** One text part of a multipart body. */
+  part: 262_144,
+  /** The name of a path parameter's value, in characters. */
+  parameter: 512,
+  /** What is still read of a body that was refused, so that the caller gets to read the answer. */
+  drain: 33_554_432,
+} as const;

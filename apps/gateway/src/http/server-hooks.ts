@@ -1,0 +1,63 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { Logger } from '#platform';
+import { callerOf } from '../auth/caller.js';
+import { Problem } from '../problems/problem.js';
+import { pathOf } from '../problems/problem.filter.js';
+import type { RouteTable } from './route-table.js';
+
+/** What happens to every request, whatever handler it goes to. */
+export function useServerHooks(server: FastifyInstance, routes: RouteTable, logger: Logger): void {
+  server.addHook('onRequest', async (request, reply) => {
+    reply.header('x-request-id', request.id);
+    // Before the body is read: nobody waits for it.
+    if (request.is404) throw unknownAddress(request, routes);
+    await Promise.resolve();
+  });
+  server.addHook('preParsing', async (request) => {
+    if (isForm(request) && request.routeOptions.url !== MULTIPART_ROUTE) {
+      throw new Problem('unsupported_media_type', 'Send application/json here.');
+    }
+    await Promise.resolve();
+  });
+  server.addHook('onResponse', async (request, reply) => {
+    logRequest(logger, request, { status: reply.statusCode, durationMs: Math.round(reply.elapsedTime) });
+    await Promise.resolve();
+  });
+  server.addHook('onRequestAbort', async (request) => {
+    logRequest(logger, request, { aborted: true });
+    await Promise.resolve();
+  });
+}
+
+/** The one address that takes files. */
+const MULTIPART_ROUTE = '/v1/messages/send';
+
+function isForm({ headers }: FastifyRequest): boolean {
+  return /^\s*multipart\//i.test(headers['content-type'] ?? '');
+}
+
+function unknownAddress(request: FastifyRequest, routes: RouteTable): Problem {
+  const methods = routes.methodsOf(pathOf(request.url));
+  if (methods.length === 0) return new Problem('not_found', 'Nothing is served at this address.');
+  const allow = methods.join(', ');
+  return new Problem('method_not_allowed', `This address knows ${allow}.`, { headers: { allow } });
+}
+
+/** One line a request: never its address, body, query or key, which may hold what nobody should read in a log. */
+function logRequest(
+  logger: Logger,
+  request: FastifyRequest,
+  outcome: { status: number; durationMs: number } | { aborted: true },
+): void {
+  const account = callerOf(request)?.account;
+  logger.info(
+    {
+      requestId: request.id,
+      method: request.method,
+      route: request.routeOptions.url ?? null,
+      ...(account === undefined ? {} : { account }),
+      ...outcome,
+    },
+    'request',
+  );
+}

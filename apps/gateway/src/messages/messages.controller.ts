@@ -1,0 +1,62 @@
+import { Controller, HttpCode, Inject, Post, Req, Res } from '@nestjs/common';
+import { ApiHeader, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Principal } from '#accounts';
+import { Caller } from '../auth/caller.js';
+import { RequireScope } from '../auth/require-scope.js';
+import { ApiProblems } from '../docs/api-problems.js';
+import { MessageQueuedDto } from './send.dto.js';
+import { SendAcceptance } from './send-acceptance.js';
+
+/** Upstream's send result, and where the send is. */
+interface Queued {
+  status: 'queued';
+  message: string;
+  id: string;
+}
+
+@ApiTags('Messages')
+@Controller('v1/messages')
+export class MessagesController {
+  constructor(@Inject(SendAcceptance) private readonly acceptance: SendAcceptance) {}
+
+  @Post('send')
+  @HttpCode(200)
+  @RequireScope('messages:send')
+  @ApiOperation({
+    operationId: 'sendMessage',
+    summary: 'Send a message',
+    description: 'Answered once the send is safely stored; it is then relayed, or its end is told.',
+  })
+  @ApiHeader({
+    name: 'Idempotency-Key',
+    required: false,
+    description: 'The same key and request within 24 hours gets the same answer and sends nothing.',
+    schema: { type: 'string', maxLength: 255 },
+  })
+  @ApiOkResponse({
+    type: MessageQueuedDto,
+    headers: {
+      Location: { description: 'Where the send is.', schema: { type: 'string' } },
+      'Idempotent-Replayed': { description: 'true if it is an earlier answer.', schema: { type: 'string' } },
+    },
+  })
+  @ApiProblems(
+    'validation_failed',
+    'malformed_body',
+    'payload_too_large',
+    'unsupported_media_type',
+    'idempotency_in_progress',
+    'idempotency_key_reused',
+  )
+  async send(
+    @Caller() caller: Principal,
+    @Req() request: FastifyRequest,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<Queued> {
+    const { send, replayed } = await this.acceptance.accept(caller.account, request);
+    reply.header('location', `/v1/sends/${send.id}`);
+    if (replayed) reply.header('idempotent-replayed', 'true');
+    return { status: 'queued', message: 'The message is stored and will be sent.', id: send.id };
+  }
+}

@@ -1,0 +1,7 @@
+import { Module } from '@nestjs/common';
+import { HealthModule } from '../health/health.module.js';
+import { MessagesController } from './messages.controller.js';
+import { SendAcceptance } from './send-acceptance.js';
+
+@Module({ imports: [HealthModule], controllers: [MessagesController], providers: [SendAcceptance] })
+export class MessagesModule {}

@@ -1,0 +1,261 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { startTestRedis, type TestRedis } from '../../../../test/support/redis-server.js';
+import { json, problemIn, startTestGateway, type TestGateway } from '../fixtures/gateway.js';
+
+const NUMBER = '+14155550123';
+
+let redis: TestRedis;
+let gateway: TestGateway;
+
+beforeAll(async () => {
+  redis = await startTestRedis();
+  gateway = await startTestGateway({ redisUrl: redis.url });
+});
+
+afterAll(async () => {
+  await gateway.dispose();
+  await redis.dispose();
+});
+
+beforeEach(() => {
+  gateway.sends.requests.length = 0;
+});
+
+function form(fields: Readonly<Record<string, string>>, file?: Blob, name = 'photo.jpg'): RequestInit {
+  const body = new FormData();
+  for (const [field, value] of Object.entries(fields)) body.append(field, value);
+  if (file !== undefined) body.append('file', file, name);
+  return { method: 'POST', body };
+}
+
+async function send(init: RequestInit, key?: string): Promise<Response> {
+  const headers = new Headers(init.headers);
+  if (key !== undefined) headers.set('idempotency-key', key);
+  return await gateway.fetch('/v1/messages/send', { ...init, headers });
+}
+
+async function faultyFields(init: RequestInit): Promise<string[]> {
+  const problem = await problemIn(await send(init));
+  expect(problem).toMatchObject({ status: 400, code: 'validation_failed' });
+  return (problem.errors ?? []).map(({ field }) => field);
+}
+
+describe('A send', () => {
+  it('is answered with queued, its id and its place, in both encodings', async () => {
+    for (const init of [
+      json({ phoneNumber: NUMBER, message: 'hi' }),
+      form({ phoneNumber: NUMBER, message: 'hi' }),
+    ]) {
+      const response = await send(init);
+      const body = (await response.json()) as { id: string };
+      expect(response.status).toBe(200);
+      expect(body).toEqual({
+        status: 'queued',
+        message: expect.any(String),
+        id: expect.stringMatching(/^snd_/),
+      });
+      expect(response.headers.get('location')).toBe(`/v1/sends/${body.id}`);
+    }
+    expect(gateway.sends.requests[0]).toMatchObject({
+      account: 'default',
+      request: { phoneNumber: NUMBER, type: 'text', message: 'hi' },
+      idempotency: undefined,
+    });
+  });
+
+  it('is the same request in both encodings', async () => {
+    const fields = { phoneNumber: NUMBER, message: 'hi 👋', reference: 'r-1', type: 'audio' };
+    const times = { sendAt: '2099-01-01T00:00:00Z', expiresAt: '2099-01-02T01:00:00+01:00' };
+    const metadata = { b: [1, { d: 1, c: 2 }], a: 'x' };
+    const reordered = { a: 'x', b: [1, { c: 2, d: 1 }] };
+    await send(json({ ...fields, ...times, metadata }), 'same-1');
+    await send(form({ metadata: JSON.stringify(reordered), ...times, ...fields }), 'same-2');
+    const [first, second] = gateway.sends.requests;
+    expect(first?.request).toEqual(second?.request);
+    expect(first?.request).toMatchObject({ sendAt: Date.UTC(2099, 0, 1), expiresAt: Date.UTC(2099, 0, 2) });
+    expect(first?.idempotency?.fingerprint).toMatch(/^[0-9a-f]{64}$/);
+    expect(first?.idempotency?.fingerprint).toBe(second?.idempotency?.fingerprint);
+  });
+
+  it('names every field at fault, in both encodings', async () => {
+    const faulty = {
+      phoneNumber: '415 555',
+      type: 'Text!',
+      fileUrl: 'ftp://example.com/x',
+      reference: 'x'.repeat(129),
+      metadata: '[1]',
+      sendAt: '2030-01-01',
+      expiresAt: 'tomorrow',
+      nonsense: 'x',
+    };
+    const all = [...Object.keys(faulty)].sort();
+    expect((await faultyFields(json(faulty))).sort()).toEqual(all);
+    expect((await faultyFields(form(faulty))).sort()).toEqual(all);
+  });
+
+  it('is refused without any of message, file and fileUrl', async () => {
+    expect(await faultyFields(json({ phoneNumber: NUMBER }))).toEqual(['message']);
+    expect(await faultyFields(form({ phoneNumber: NUMBER }))).toEqual(['message']);
+  });
+
+  it.each([
+    ['phoneNumber', { phoneNumber: '14155550123' }],
+    ['phoneNumber', { phoneNumber: '+1 415 555 0123' }],
+    ['phoneNumber', { phoneNumber: '+999999999999999' }],
+    ['phoneNumber', { phoneNumber: 14155550123 }],
+    ['message', { message: '' }],
+    ['message', { message: ['hi'] }],
+    ['message', { message: 'a\u0000b' }],
+    ['message', { message: 'half \ud83d' }],
+    ['message', { message: 'x'.repeat(65_537) }],
+    ['metadata', { metadata: { a: 'x'.repeat(2048) } }],
+    ['sendAt', { sendAt: '2030-02-30T00:00:00Z' }],
+    ['sendAt', { sendAt: '2030-01-01T00:00:00' }],
+    ['expiresAt', { expiresAt: '2001-01-01T00:00:00Z' }],
+    ['expiresAt', { sendAt: '2099-01-02T00:00:00Z', expiresAt: '2099-01-01T00:00:00Z' }],
+  ])('is refused with a faulty %s: %j', async (field, fields) => {
+    expect(await faultyFields(json({ phoneNumber: NUMBER, message: 'hi', ...fields }))).toEqual([field]);
+  });
+
+  it('takes null for absent, and metadata with any field names', async () => {
+    const metadata = { constructor: 'x', then: 1, toString: null, hasOwnProperty: {} };
+    const response = await send(json({ phoneNumber: NUMBER, message: 'hi', fileUrl: null, metadata }));
+    expect(response.status).toBe(200);
+    expect(gateway.sends.requests[0]?.request).toEqual({
+      phoneNumber: NUMBER,
+      type: 'text',
+      message: 'hi',
+      metadata,
+    });
+  });
+});
+
+describe('Idempotency-Key', () => {
+  it('gets the same answer again, marked as replayed', async () => {
+    const ask = (): Promise<Response> => send(json({ phoneNumber: NUMBER, message: 'once' }), 'key-1');
+    const [first, second] = [await ask(), await ask()];
+    expect(first.headers.get('idempotent-replayed')).toBeNull();
+    expect(second.headers.get('idempotent-replayed')).toBe('true');
+    expect(second.headers.get('location')).toBe(first.headers.get('location'));
+    expect(await second.json()).toEqual(await first.json());
+  });
+
+  it('of another body is 422 idempotency_key_reused', async () => {
+    await send(json({ phoneNumber: NUMBER, message: 'one' }), 'key-2');
+    const response = await send(json({ phoneNumber: NUMBER, message: 'two' }), 'key-2');
+    expect(await problemIn(response)).toMatchObject({ status: 422, code: 'idempotency_key_reused' });
+  });
+
+  it('must be 1 to 255 printable characters', async () => {
+    for (const key of ['', 'x'.repeat(256), 'ü']) {
+      const response = await send(json({ phoneNumber: NUMBER, message: 'hi' }), key);
+      expect(await problemIn(response)).toMatchObject({
+        status: 400,
+        errors: [{ field: 'Idempotency-Key' }],
+      });
+    }
+  });
+});
+
+describe('A file', () => {
+  const photo = new Blob(['not really a photo'], { type: 'image/jpeg' });
+
+  it('is stored, and goes with the send, before or after the fields', async () => {
+    const last = form({ phoneNumber: NUMBER }, photo);
+    const first = new FormData();
+    first.append('file', photo, 'photo.jpg');
+    first.append('phoneNumber', NUMBER);
+    for (const init of [last, { method: 'POST', body: first }]) expect((await send(init)).status).toBe(200);
+    const [one, two] = gateway.sends.requests.map(({ request }) => request.file);
+    expect(one).toMatchObject({ name: 'photo.jpg', contentType: 'image/jpeg', size: 18 });
+    expect(two?.sha256).toBe(one?.sha256);
+    expect((await gateway.blobs()).sort()).toEqual([one?.blobId, two?.blobId].sort());
+  });
+
+  it('decides by its content what is the same request, not by its name', async () => {
+    const ask = (content: string, name: string): Promise<Response> =>
+      send(form({ phoneNumber: NUMBER }, new Blob([content]), name), 'file-key');
+    const before = (await gateway.blobs()).length;
+    expect((await ask('abc', 'a.txt')).headers.get('idempotent-replayed')).toBeNull();
+    expect((await ask('abc', 'b.txt')).headers.get('idempotent-replayed')).toBe('true');
+    expect((await ask('abd', 'a.txt')).status).toBe(422);
+    expect((await gateway.blobs()).length).toBe(before + 1);
+  });
+
+  it('is not kept when the request is refused', async () => {
+    const before = await gateway.blobs();
+    const twice = form({ phoneNumber: NUMBER }, photo);
+    (twice.body as FormData).append('file', photo, 'again.jpg');
+    const elsewhere = form({ phoneNumber: NUMBER, message: 'hi' });
+    (elsewhere.body as FormData).append('photo', photo, 'photo.jpg');
+    expect(await faultyFields(form({ phoneNumber: 'x' }, photo))).toEqual(['phoneNumber']);
+    expect(await faultyFields(twice)).toEqual(['file']);
+    expect(await faultyFields(elsewhere)).toEqual(['photo']);
+    expect(await faultyFields(form({ phoneNumber: NUMBER }, new Blob([])))).toEqual(['file']);
+    expect(await faultyFields(form({ phoneNumber: NUMBER, message: 'hi', file: 'text' }))).toEqual(['file']);
+    expect(await gateway.blobs()).toEqual(before);
+  });
+
+  it('is kept when the store fails after it may have stored the send', async () => {
+    const before = (await gateway.blobs()).length;
+    gateway.sends.fault = new Error('Command timed out');
+    const response = await send(form({ phoneNumber: NUMBER }, photo));
+    gateway.sends.fault = undefined;
+    expect(await problemIn(response)).toMatchObject({ status: 503, code: 'unavailable' });
+    expect((await gateway.blobs()).length).toBe(before + 1);
+  });
+});
+
+describe('A form', () => {
+  const type = { 'content-type': 'multipart/form-data; boundary=x' };
+  const part = (name: string, value: string): string =>
+    `--x\r\nContent-Disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`;
+
+  it.each([
+    ['without a boundary', { 'content-type': 'multipart/form-data' }, 'x'],
+    ['that breaks off in a field', type, part('message', 'hi')],
+    [
+      'that breaks off in a file',
+      type,
+      '--x\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\nabc',
+    ],
+    ['that is something else', type, 'nonsense'],
+    ['of which nothing comes', type, '--x'],
+    ['with a field that would change a prototype', type, `${part('__proto__', 'x')}--x--\r\n`],
+  ])('%s is malformed_body', async (_, headers, body) => {
+    const before = await gateway.blobs();
+    const response = await send({ method: 'POST', headers, body });
+    expect(await problemIn(response)).toMatchObject({ status: 400, code: 'malformed_body' });
+    expect(await gateway.blobs()).toEqual(before);
+  });
+
+  it('with 10,000 parts, or a part that is too large, is 413', async () => {
+    const many = `${part('a', 'b').repeat(10_000)}--x--\r\n`;
+    expect(await problemIn(await send({ method: 'POST', headers: type, body: many }))).toMatchObject({
+      status: 413,
+      code: 'payload_too_large',
+    });
+    const large = form({ phoneNumber: NUMBER, message: 'x'.repeat(300_000) });
+    expect(await problemIn(await send(large))).toMatchObject({ status: 413 });
+  });
+
+  it('with a field that comes twice names that field', async () => {
+    const body = `${part('message', 'a')}${part('message', 'b')}${part('phoneNumber', NUMBER)}--x--\r\n`;
+    expect(await faultyFields({ method: 'POST', headers: type, body })).toEqual(['message']);
+  });
+
+  it('with parts that have no name, or no headers, is refused without a fall', async () => {
+    for (const disposition of ['form-data', 'form-data; filename="a"', 'attachment; name="a"']) {
+      const body = `--x\r\nContent-Disposition: ${disposition}\r\n\r\nhi\r\n--x\r\n\r\nbare\r\n--x--\r\n`;
+      expect((await send({ method: 'POST', headers: type, body })).status).toBe(400);
+    }
+  });
+
+  it('of a browser in which no file was chosen has none', async () => {
+    const empty =
+      '--x\r\nContent-Disposition: form-data; name="file"; filename=""\r\nContent-Type: application/octet-stream\r\n\r\n\r\n';
+    const body = `${part('message', 'a')}${empty}${part('phoneNumber', NUMBER)}--x--\r\n`;
+    expect((await send({ method: 'POST', headers: type, body })).status).toBe(200);
+    expect(gateway.sends.requests[0]?.request.file).toBeUndefined();
+  });
+});

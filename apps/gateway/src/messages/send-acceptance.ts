@@ -1,0 +1,74 @@
+import { Inject, Injectable } from '@nestjs/common';
+import type { FastifyRequest } from 'fastify';
+import type { GatewayEnvironment, Logger } from '#platform';
+import { type Acceptance, type BlobStore, IdempotencyKeyReusedError, type SendIntake } from '#relay';
+import { RedisReadiness } from '../health/redis-readiness.js';
+import { Problem, unavailable } from '../problems/problem.js';
+import { BLOB_STORE, ENVIRONMENT, LOGGER, SEND_INTAKE } from '../tokens.js';
+import { fingerprintOf } from './fingerprint.js';
+import { readIdempotencyKey } from './idempotency-key.js';
+import { MultipartForm } from './multipart-form.js';
+import { readSendRequest } from './send-request.js';
+
+/** Takes a request for a send, in either encoding, and hands it to the relay; a file stays stored only with its send. */
+@Injectable()
+export class SendAcceptance {
+  constructor(
+    @Inject(SEND_INTAKE) private readonly sends: SendIntake,
+    @Inject(BLOB_STORE) private readonly blobs: BlobStore,
+    @Inject(ENVIRONMENT) private readonly environment: GatewayEnvironment,
+    @Inject(RedisReadiness) private readonly readiness: RedisReadiness,
+    @Inject(LOGGER) private readonly logger: Logger,
+  ) {}
+
+  async accept(account: string, request: FastifyRequest): Promise<Acceptance> {
+    const key = readIdempotencyKey(request.headers['idempotency-key']);
+    if (!request.isMultipart()) return await this.store(account, key, request.body, undefined);
+
+    await this.assertStorable();
+    const form = new MultipartForm(request, this.blobs, this.environment.UPLOAD_MAX_BYTES);
+    await form.read();
+    try {
+      const acceptance = await this.store(account, key, form.fields, form);
+      // The first request's file is the one that is sent.
+      if (acceptance.replayed) await form.discard();
+      return acceptance;
+    } catch (error) {
+      await this.discardUnlessStored(form, error, request.id);
+      throw error;
+    }
+  }
+
+  private async store(
+    account: string,
+    key: string | undefined,
+    fields: unknown,
+    form: MultipartForm | undefined,
+  ): Promise<Acceptance> {
+    const send = readSendRequest(fields, form?.file);
+    const idempotency = key === undefined ? undefined : { key, fingerprint: fingerprintOf(send) };
+    return await this.sends.accept(account, send, idempotency);
+  }
+
+  /**
+   * Only an error that says so is proof that the send is not stored: the store's answer may have been lost, and the
+   * file of a stored send must not be missing.
+   */
+  private async discardUnlessStored(form: MultipartForm, error: unknown, requestId: string): Promise<void> {
+    if (error instanceof Problem || error instanceof IdempotencyKeyReusedError) {
+      await form.discard();
+      return;
+    }
+    if (form.file === undefined) return;
+    this.logger.warn(
+      { requestId, blobId: form.file.blobId },
+      'kept the file of a send that may or may not be stored',
+    );
+  }
+
+  /** Before the first byte of a file: an outage must not fill the disk with files whose sends cannot be stored. */
+  private async assertStorable(): Promise<void> {
+    const { status, reasons } = await this.readiness.check();
+    if (status === 'unavailable') throw unavailable(reasons.join('; '));
+  }
+}

@@ -1,0 +1,29 @@
+import type { NewSend, StoredFile } from '#relay';
+import { readInput } from '../input/input.pipe.js';
+import { parseInstant } from '../input/rules.js';
+import { invalid } from '../problems/problem.js';
+import { SendDto } from './send.dto.js';
+
+/**
+ * What a caller asks for, from the fields of either encoding.
+ * @throws {Problem} naming the fields at fault
+ */
+export function readSendRequest(fields: unknown, file: StoredFile | undefined): NewSend {
+  const dto = readInput(SendDto, fields);
+  const { phoneNumber, type, message, fileUrl, reference, metadata } = dto;
+  if (message === undefined && file === undefined && fileUrl === undefined) {
+    throw invalid({ field: 'message', message: 'is required, unless there is a file or a fileUrl' });
+  }
+  const [sendAt, expiresAt] = [parseInstant(dto.sendAt), parseInstant(dto.expiresAt)];
+  return {
+    phoneNumber,
+    type,
+    ...(message === undefined ? {} : { message }),
+    ...(fileUrl === undefined ? {} : { fileUrl }),
+    ...(file === undefined ? {} : { file }),
+    ...(reference === undefined ? {} : { reference }),
+    ...(metadata === undefined ? {} : { metadata }),
+    ...(sendAt === undefined ? {} : { sendAt }),
+    ...(expiresAt === undefined ? {} : { expiresAt }),
+  };
+}

@@ -1,0 +1,107 @@
+import { request } from 'node:http';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { startTestRedis, type TestRedis } from '../../../../test/support/redis-server.js';
+import { KEY, problemIn, startTestGateway, type TestGateway } from '../fixtures/gateway.js';
+
+const MAX = 26_214_400;
+const CHUNK = Buffer.alloc(65_536, 'x');
+
+let redis: TestRedis;
+let gateway: TestGateway;
+
+beforeAll(async () => {
+  redis = await startTestRedis();
+  gateway = await startTestGateway({ redisUrl: redis.url, environment: { UPLOAD_MAX_BYTES: String(MAX) } });
+});
+
+afterAll(async () => {
+  await gateway.dispose();
+  await redis.dispose();
+});
+
+const HEAD = '--x\r\nContent-Disposition: form-data; name="file"; filename="a.bin"\r\n\r\n';
+const FIELDS =
+  '\r\n--x\r\nContent-Disposition: form-data; name="phoneNumber"\r\n\r\n+14155550123\r\n--x--\r\n';
+
+/** A form with a file of so many bytes, made as it is sent; `watch` is called between chunks. */
+async function* bodyOf(size: number, watch: () => void = () => undefined): AsyncGenerator<Buffer> {
+  await Promise.resolve();
+  yield Buffer.from(HEAD);
+  for (let left = size; left > 0; left -= CHUNK.length) {
+    watch();
+    yield CHUNK.subarray(0, Math.min(left, CHUNK.length));
+  }
+  yield Buffer.from(FIELDS);
+}
+
+async function upload(size: number, watch?: () => void): Promise<Response> {
+  return await gateway.fetch('/v1/messages/send', {
+    method: 'POST',
+    headers: { 'content-type': 'multipart/form-data; boundary=x' },
+    body: ReadableStream.from(bodyOf(size, watch)),
+    duplex: 'half',
+  });
+}
+
+/** Collects garbage, so that what is measured is what is held. */
+function collector(): () => void {
+  setFlagsFromString('--expose-gc');
+  return runInNewContext('gc') as () => void;
+}
+
+async function until(holds: () => Promise<boolean>): Promise<void> {
+  const end = performance.now() + 10_000;
+  while (!(await holds())) {
+    if (performance.now() > end) throw new Error('it did not come about within 10 s');
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
+
+describe('An upload', () => {
+  it('of the largest size is stored without being held in memory', async () => {
+    await upload(CHUNK.length);
+    const collect = collector();
+    collect();
+    const before = process.memoryUsage().arrayBuffers;
+    let [chunks, most] = [0, 0];
+    const response = await upload(MAX, () => {
+      if (++chunks % 40 !== 0) return;
+      collect();
+      most = Math.max(most, process.memoryUsage().arrayBuffers - before);
+    });
+    expect(response.status).toBe(200);
+    expect(gateway.sends.requests.at(-1)?.request.file?.size).toBe(MAX);
+    expect(most).toBeLessThan(MAX / 2);
+  });
+
+  it('above that size is 413, and nothing of it is left', async () => {
+    const before = await gateway.blobs();
+    for (const size of [MAX + 1, MAX + 4_000_000]) {
+      const problem = await problemIn(await upload(size));
+      expect(problem).toMatchObject({ status: 413, code: 'payload_too_large', errors: [{ field: 'file' }] });
+    }
+    expect(await gateway.blobs()).toEqual(before);
+  });
+
+  it.each([
+    ['in the middle of the file', HEAD + 'x'.repeat(200_000)],
+    ['after the file', `${HEAD}abc\r\n--x\r\nContent-Disposition: form-data; name="message"\r\n\r\nhal`],
+  ])('whose caller goes away %s leaves nothing', async (_, start) => {
+    const before = await gateway.blobs();
+    const call = request(`${gateway.url}/v1/messages/send`, {
+      method: 'POST',
+      headers: {
+        'x-api-key': KEY,
+        'content-type': 'multipart/form-data; boundary=x',
+        'content-length': 1_000_000,
+      },
+    });
+    call.on('error', () => undefined);
+    call.write(start);
+    await until(async () => (await gateway.blobs()).length > before.length);
+    call.destroy();
+    await until(async () => (await gateway.blobs()).length === before.length);
+  });
+});

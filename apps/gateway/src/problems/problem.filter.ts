@@ -1,0 +1,48 @@
+import { type ArgumentsHost, Catch, type ExceptionFilter, Inject } from '@nestjs/common';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Logger } from '#platform';
+import { LOGGER } from '../tokens.js';
+import type { Problem } from './problem.js';
+import { PROBLEM_TYPE } from './problem-catalog.js';
+import { problemOf } from './problem-of.js';
+
+/** Answers every error as problem+json. */
+@Catch()
+export class ProblemFilter implements ExceptionFilter {
+  constructor(@Inject(LOGGER) private readonly logger: Logger) {}
+
+  catch(error: unknown, host: ArgumentsHost): void {
+    const http = host.switchToHttp();
+    const request = http.getRequest<FastifyRequest>();
+    const reply = http.getResponse<FastifyReply>();
+    const problem = problemOf(error);
+    this.report(problem, request);
+    if (reply.sent || reply.raw.headersSent) {
+      // Too late for a reply of ours: what the caller has is all it can get.
+      reply.raw.destroy();
+      return;
+    }
+    void reply
+      .code(problem.status)
+      .headers({ ...problem.headers, 'x-request-id': request.id })
+      .type(PROBLEM_TYPE)
+      .send(problem.toJson(pathOf(request.url), request.id));
+  }
+
+  private report(problem: Problem, request: FastifyRequest): void {
+    if (problem.status < 500) return;
+    const details = { requestId: request.id, code: problem.code, ...causeOf(problem.cause) };
+    if (problem.code === 'internal') this.logger.error(details, 'request failed');
+    else this.logger.warn(details, 'request could not be served');
+  }
+}
+
+/** The address without its query, which may hold a caller's data. */
+export function pathOf(url: string): string {
+  return url.split('?', 1)[0] ?? '/';
+}
+
+function causeOf(cause: unknown): { error?: string; stack?: string } {
+  if (!(cause instanceof Error)) return cause === undefined ? {} : { error: typeof cause };
+  return { error: cause.name, ...(cause.stack === undefined ? {} : { stack: cause.stack }) };
+}

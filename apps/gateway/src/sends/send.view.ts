@@ -1,0 +1,53 @@
+import { ApiProperty } from '@nestjs/swagger';
+import type { Send, SendAttempt, SendStatus } from '#relay';
+
+const STATUSES: readonly SendStatus[] = [
+  'scheduled',
+  'queued',
+  'relaying',
+  'accepted',
+  'sent',
+  'delivered',
+  'read',
+  'unknown',
+  'failed',
+  'cancelled',
+  'expired',
+];
+
+class SendAttemptDto implements SendAttempt {
+  @ApiProperty({ format: 'date-time' }) at!: string;
+  @ApiProperty({ enum: ['accepted', 'not_taken', 'refused', 'ambiguous'] }) outcome!: SendAttempt['outcome'];
+  @ApiProperty({ type: 'integer', required: false }) httpStatus?: number;
+  @ApiProperty({ type: 'string', required: false }) error?: string;
+}
+
+class SendFileDto {
+  @ApiProperty({ example: 'photo.jpg' }) name!: string;
+  @ApiProperty({ example: 'image/jpeg' }) contentType!: string;
+  @ApiProperty({ type: 'integer' }) size!: number;
+  @ApiProperty() sha256!: string;
+}
+
+/** Documents a {@link Send}. */
+export class SendView implements Send {
+  @ApiProperty({ example: 'snd_0f3a5c7e9b1d2f4a6c8e0b2d4f6a8c0e' }) id!: string;
+  @ApiProperty({ enum: STATUSES }) status!: SendStatus;
+  @ApiProperty({ example: '+14155550123' }) phoneNumber!: string;
+  @ApiProperty({ example: 'text' }) type!: string;
+  @ApiProperty({ type: 'string', nullable: true }) message!: string | null;
+  @ApiProperty({ type: 'string', nullable: true }) fileUrl!: string | null;
+  @ApiProperty({ type: SendFileDto, nullable: true }) file!: SendFileDto | null;
+  @ApiProperty({ type: 'string', nullable: true }) reference!: string | null;
+  @ApiProperty({ type: 'object', additionalProperties: true, nullable: true })
+  metadata!: Readonly<Record<string, unknown>> | null;
+  @ApiProperty({ format: 'date-time' }) createdAt!: string;
+  @ApiProperty({ format: 'date-time' }) updatedAt!: string;
+  @ApiProperty({ type: 'string', format: 'date-time', nullable: true }) sendAt!: string | null;
+  @ApiProperty({ type: 'string', format: 'date-time', nullable: true }) expiresAt!: string | null;
+  @ApiProperty({ type: [SendAttemptDto] }) attempts!: SendAttemptDto[];
+  @ApiProperty({ type: 'string', nullable: true }) contactId!: string | null;
+  @ApiProperty({ type: 'string', nullable: true }) messageId!: string | null;
+  @ApiProperty({ type: 'string', nullable: true, description: 'Why it failed, expired or is unknown.' })
+  reason!: string | null;
+}

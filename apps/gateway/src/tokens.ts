@@ -1,0 +1,14 @@
+/** The names under which the composition root binds what the gateway uses; `bindings.ts` says to what. */
+export const ENVIRONMENT = Symbol('GatewayEnvironment');
+export const LOGGER = Symbol('Logger');
+export const REDIS = Symbol('RedisClient');
+export const ACCOUNTS = Symbol('AccountDirectory');
+export const API_KEYS = Symbol('ApiKeys');
+export const BLOB_STORE = Symbol('BlobStore');
+export const ENDPOINT_REGISTRY = Symbol('EndpointRegistry');
+export const EVENT_LOG = Symbol('EventLog');
+export const REQUEST_BUDGET = Symbol('RequestBudget');
+export const SEND_INTAKE = Symbol('SendIntake');
+/** An AbortSignal that aborts when the gateway begins to stop. */
+export const SHUTDOWN = Symbol('AbortSignal');
+export const UPSTREAM = Symbol('Upstream');

@@ -1,0 +1,82 @@
+import { Body, Controller, Delete, Get, HttpCode, Inject, Param, Post, Res } from '@nestjs/common';
+import {
+  ApiCreatedResponse,
+  ApiNoContentResponse,
+  ApiOkResponse,
+  ApiOperation,
+  ApiTags,
+} from '@nestjs/swagger';
+import type { FastifyReply } from 'fastify';
+import type { Principal } from '#accounts';
+import type { Endpoint, EndpointRegistry, NewEndpoint } from '#webhooks';
+import { Caller } from '../auth/caller.js';
+import { RequireScope } from '../auth/require-scope.js';
+import { ApiProblems } from '../docs/api-problems.js';
+import { InputPipe } from '../input/input.pipe.js';
+import { notFound } from '../problems/problem.js';
+import { ENDPOINT_REGISTRY } from '../tokens.js';
+import { CreatedWebhookView, CreateWebhookDto, WebhooksReply, WebhookView } from './webhooks.dto.js';
+
+@ApiTags('Webhooks')
+@Controller('v1/webhooks')
+export class WebhooksController {
+  constructor(@Inject(ENDPOINT_REGISTRY) private readonly endpoints: EndpointRegistry) {}
+
+  @Post()
+  @RequireScope('webhooks:manage')
+  @ApiOperation({ operationId: 'createWebhook', summary: 'Have events delivered to an address' })
+  @ApiCreatedResponse({
+    type: CreatedWebhookView,
+    headers: { Location: { description: 'Where the webhook is.', schema: { type: 'string' } } },
+  })
+  @ApiProblems('validation_failed', 'malformed_body', 'payload_too_large', 'unsupported_media_type')
+  async create(
+    @Caller() { account }: Principal,
+    @Body(new InputPipe(CreateWebhookDto)) body: CreateWebhookDto,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<Endpoint & { secret: string }> {
+    const { endpoint, secret } = await this.endpoints.create(account, newEndpointOf(body));
+    reply.header('location', `/v1/webhooks/${endpoint.id}`);
+    return { ...endpoint, secret };
+  }
+
+  @Get()
+  @RequireScope('webhooks:manage')
+  @ApiOperation({ operationId: 'listWebhooks', summary: 'Every webhook' })
+  @ApiOkResponse({ type: WebhooksReply })
+  @ApiProblems()
+  async list(@Caller() { account }: Principal): Promise<{ webhooks: Endpoint[] }> {
+    return { webhooks: await this.endpoints.list(account) };
+  }
+
+  @Get(':id')
+  @RequireScope('webhooks:manage')
+  @ApiOperation({ operationId: 'getWebhook', summary: 'One webhook' })
+  @ApiOkResponse({ type: WebhookView })
+  @ApiProblems('not_found')
+  async get(@Caller() { account }: Principal, @Param('id') id: string): Promise<Endpoint> {
+    const endpoint = await this.endpoints.find(account, id);
+    if (endpoint === undefined) throw notFound('webhook', id);
+    return endpoint;
+  }
+
+  @Delete(':id')
+  @HttpCode(204)
+  @RequireScope('webhooks:manage')
+  @ApiOperation({ operationId: 'deleteWebhook', summary: 'End a webhook and its pending deliveries' })
+  @ApiNoContentResponse()
+  @ApiProblems('not_found')
+  async remove(@Caller() { account }: Principal, @Param('id') id: string): Promise<void> {
+    if (!(await this.endpoints.remove(account, id))) throw notFound('webhook', id);
+  }
+}
+
+function newEndpointOf({ url, eventTypes, contactIds, description, enabled }: CreateWebhookDto): NewEndpoint {
+  return {
+    url,
+    enabled,
+    ...(eventTypes === undefined ? {} : { eventTypes }),
+    ...(contactIds === undefined ? {} : { contactIds }),
+    ...(description === undefined ? {} : { description }),
+  };
+}
