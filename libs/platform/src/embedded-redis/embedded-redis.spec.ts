@@ -32,7 +32,11 @@ async function start(): Promise<EmbeddedRedis> {
 }
 
 async function using<T>(url: string, ask: (client: Redis) => Promise<T>): Promise<T> {
-  const client = new Redis(url, { maxRetriesPerRequest: 0, retryStrategy: () => null });
+  const client = new Redis(url, {
+    maxRetriesPerRequest: 0,
+    retryStrategy: () => null,
+    disconnectTimeout: 50,
+  });
   client.on('error', () => undefined);
   try {
     return await ask(client);

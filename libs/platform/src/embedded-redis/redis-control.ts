@@ -1,10 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { Redis } from 'ioredis';
-import { pause } from '../deadline.js';
+import { pause, withDeadline } from '../deadline.js';
 import { addressOf, type Credentials } from './settings.js';
 
-const CONNECT_TIMEOUT_MS = 2_000;
-const COMMAND_TIMEOUT_MS = 2_000;
+const ANSWER_WITHIN_MS = 2_000;
 const LOOK_AGAIN_MS = 20;
 
 /** What a server says when it is asked how it is: `away` where nobody listens, or nobody who knows the password. */
@@ -12,14 +11,16 @@ export type Health = 'ready' | 'loading' | 'away';
 
 /** Asks once. */
 export async function healthOf(credentials: Credentials): Promise<Health> {
-  return await inquire(credentials, async (redis) => {
+  const reply = await inquire(credentials, async (redis) => {
     try {
-      await redis.ping();
-      return 'ready';
+      return await redis.ping();
     } catch (error) {
-      return error instanceof Error && error.message.startsWith('LOADING') ? 'loading' : 'away';
+      if (error instanceof Error && error.message.startsWith('LOADING')) return 'LOADING';
+      throw error;
     }
   });
+  if (reply === undefined) return 'away';
+  return reply === 'LOADING' ? 'loading' : 'ready';
 }
 
 /** The server's process id and data directory, by its own word; undefined where nobody with this password answers. */
@@ -27,25 +28,15 @@ export async function identityOf(
   credentials: Credentials,
 ): Promise<{ pid: number; directory: string } | undefined> {
   return await inquire(credentials, async (redis) => {
-    try {
-      const pid = /^process_id:(\d+)/m.exec(await redis.info('server'))?.[1];
-      const directory = lastText(await redis.config('GET', 'dir'));
-      return pid === undefined ? undefined : { pid: Number(pid), directory };
-    } catch {
-      return undefined;
-    }
+    const pid = /^process_id:(\d+)/m.exec(await redis.info('server'))?.[1];
+    if (pid === undefined) return undefined;
+    return { pid: Number(pid), directory: lastText(await redis.config('GET', 'dir')) };
   });
 }
 
-/** Asks the server to write everything down and end. Whether it has ended is for the caller to watch. */
+/** Asks the server to write everything down and end. Its answer is to close; watch the process for its end. */
 export async function askToShutDown(credentials: Credentials): Promise<void> {
-  await inquire(credentials, async (redis) => {
-    try {
-      await redis.shutdown();
-    } catch {
-      // It answers by closing the connection.
-    }
-  });
+  await inquire(credentials, (redis) => redis.shutdown());
 }
 
 /** Waits until no process has this id; false if one still has when the time is over. */
@@ -77,19 +68,25 @@ function isZombie(pid: number): boolean {
   }
 }
 
-/** Runs questions on a connection of their own, one attempt, bounded in time. */
-async function inquire<T>(credentials: Credentials, ask: (redis: Redis) => Promise<T>): Promise<T> {
+/** Runs questions on a connection of their own, one attempt; undefined if it fails or takes too long. */
+async function inquire<T>(
+  credentials: Credentials,
+  ask: (redis: Redis) => Promise<T>,
+): Promise<T | undefined> {
   const redis = new Redis(addressOf(credentials), {
-    connectTimeout: CONNECT_TIMEOUT_MS,
-    commandTimeout: COMMAND_TIMEOUT_MS,
     maxRetriesPerRequest: 0,
     enableReadyCheck: false,
     retryStrategy: () => null,
+    // The library waits this long even for a connection that is closed already.
+    disconnectTimeout: 50,
   });
-  // What went wrong is told by the command that failed.
+  // What went wrong is told by the question that failed.
   redis.on('error', () => undefined);
   try {
-    return await ask(redis);
+    return await withDeadline(ask(redis), ANSWER_WITHIN_MS, 'Redis: an answer');
+  } catch {
+    // Nobody there, another password, a server that hangs or is closing: no answer.
+    return undefined;
   } finally {
     redis.disconnect();
   }

@@ -1,0 +1,231 @@
+// Compiles every project of nest-cli.json into dist/, only what has changed. Type errors are tsc's business.
+import { createHash } from 'node:crypto';
+import { existsSync, readdirSync, readFileSync, rmdirSync } from 'node:fs';
+import { copyFile, mkdir, rename, rm, writeFile } from 'node:fs/promises';
+import { basename, dirname, join, relative, resolve } from 'node:path';
+import { waitForLock } from './src/lock.mjs';
+
+/** Raised when what a file is compiled to changes by other means than the settings, so that old output is made anew. */
+const BUILD_FORMAT = 1;
+
+/**
+ * What the last build made: the digest of the compiler and its settings, and of each source.
+ * @typedef {{ compiler: string, sources: Record<string, string> }} Stamp
+ */
+
+/** Sources that could not be compiled; one line or more each, beginning with the file. */
+export class BuildError extends Error {}
+
+/**
+ * Brings dist/ up to date with the sources.
+ * @param {string} root the checkout
+ * @param {string[]} [extra] folders to build besides those of nest-cli.json
+ * @returns {Promise<{ sources: number, compiled: number, removed: number }>}
+ * @throws {BuildError}
+ */
+export async function build(root, extra = []) {
+  const folders = [...projectsOf(root), ...extra];
+  const compiler = digest(
+    String(BUILD_FORMAT),
+    readFileSync(join(root, '.swcrc')),
+    readFileSync(join(root, 'node_modules/@swc/core/package.json')),
+  );
+  const last = readStamp(root);
+  const sources = new Map(
+    sourcesOf(root, folders).map((file) => [file, digest(readFileSync(join(root, file)))]),
+  );
+  const stale = [...sources].filter(
+    ([file, hash]) =>
+      last.compiler !== compiler ||
+      last.sources[file] !== hash ||
+      outputsOf(file).some((out) => !existsSync(join(root, out))),
+  );
+  const removed = await removeOrphans(root, folders, [...sources.keys()], Object.keys(last.sources));
+  if (stale.length === 0 && removed === 0) return { sources: sources.size, compiled: 0, removed };
+
+  const failures = await compile(
+    root,
+    stale.map(([file]) => file),
+  );
+  for (const file of failures.keys()) sources.delete(file);
+  await writeAtomically(stampPath(root), JSON.stringify({ compiler, sources: Object.fromEntries(sources) }));
+  if (failures.size > 0) throw new BuildError([...failures.values()].sort().join('\n'));
+  return { sources: sources.size, compiled: stale.length, removed };
+}
+
+/**
+ * @param {string} root
+ * @param {string[]} files
+ * @returns {Promise<Map<string, string>>} the files that failed, and why
+ */
+async function compile(root, files) {
+  /** @type {Map<string, string>} */
+  const failures = new Map();
+  if (files.length === 0) return failures;
+  const { transformFile } = await import('@swc/core');
+  await Promise.all(
+    files.map(async (file) => {
+      const [out = '', map = ''] = outputsOf(file);
+      await mkdir(dirname(join(root, out)), { recursive: true });
+      if (file.endsWith('.mjs')) {
+        await copyFile(join(root, file), join(root, out));
+        return;
+      }
+      try {
+        const result = await transformFile(join(root, file), {
+          cwd: root,
+          configFile: join(root, '.swcrc'),
+          swcrc: false,
+          sourceMaps: true,
+          sourceFileName: relative(dirname(out), file),
+        });
+        await writeAtomically(join(root, map), result.map ?? '');
+        await writeAtomically(join(root, out), `${result.code}\n//# sourceMappingURL=${basename(map)}\n`);
+      } catch (error) {
+        failures.set(file, `${file}: ${wordsOf(error)}`);
+      }
+    }),
+  );
+  return failures;
+}
+
+/**
+ * The compiler's finding, without what led to it inside the compiler.
+ * @param {unknown} error
+ */
+function wordsOf(error) {
+  const text = typeof error === 'object' && error !== null && 'message' in error ? error.message : error;
+  return (String(text).split(/\n\s*Caused by:/)[0] ?? '').replace(/^Error:\s*/, '').trim();
+}
+
+/**
+ * Removes what earlier builds made of sources that are gone.
+ * @param {string} root
+ * @param {string[]} folders
+ * @param {string[]} sources
+ * @param {string[]} before the sources of the last build
+ */
+async function removeOrphans(root, folders, sources, before) {
+  const wanted = new Set(sources.flatMap(outputsOf));
+  const found = folders.flatMap((folder) => filesUnder(root, join('dist', folder)));
+  const orphans = [...new Set([...before.flatMap(outputsOf), ...found])].filter(
+    (out) => !wanted.has(out) && existsSync(join(root, out)),
+  );
+  for (const out of orphans) {
+    await rm(join(root, out));
+    removeEmptyFolders(join(root, dirname(out)), join(root, 'dist'));
+  }
+  return orphans.length;
+}
+
+/**
+ * @param {string} folder
+ * @param {string} end
+ */
+function removeEmptyFolders(folder, end) {
+  for (let at = folder; at !== end && existsSync(at) && readdirSync(at).length === 0; at = dirname(at))
+    rmdirSync(at);
+}
+
+/**
+ * The files to build, relative to the checkout.
+ * @param {string} root
+ * @param {string[]} folders
+ */
+function sourcesOf(root, folders) {
+  return folders
+    .flatMap((folder) => filesUnder(root, folder))
+    .filter(
+      (file) => /\.(ts|mjs)$/.test(file) && !/\.(spec|d)\.ts$/.test(file) && !file.includes('/fixtures/'),
+    );
+}
+
+/**
+ * @param {string} root
+ * @returns {string[]} the source folder of each project
+ */
+function projectsOf(root) {
+  /** @type {{ projects: Record<string, { sourceRoot: string }> }} */
+  const settings = JSON.parse(readFileSync(join(root, 'nest-cli.json'), 'utf8'));
+  return Object.values(settings.projects).map((project) => project.sourceRoot);
+}
+
+/**
+ * @param {string} root
+ * @param {string} folder which may be missing
+ */
+function filesUnder(root, folder) {
+  if (!existsSync(join(root, folder))) return [];
+  return readdirSync(join(root, folder), { withFileTypes: true, recursive: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => relative(root, join(entry.parentPath, entry.name)));
+}
+
+/** @param {string} source */
+function outputsOf(source) {
+  const out = join('dist', source.replace(/\.ts$/, '.js'));
+  return source.endsWith('.ts') ? [out, `${out}.map`] : [out];
+}
+
+/** @param {string} root */
+function stampPath(root) {
+  return join(root, 'dist/.build.json');
+}
+
+/**
+ * @param {string} root
+ * @returns {Stamp}
+ */
+function readStamp(root) {
+  try {
+    return /** @type {Stamp} */ (JSON.parse(readFileSync(stampPath(root), 'utf8')));
+  } catch {
+    // No build yet, or a stamp that cannot be read: build everything.
+    return { compiler: '', sources: {} };
+  }
+}
+
+/** @param {(string | Buffer)[]} parts */
+function digest(...parts) {
+  const hash = createHash('sha256');
+  for (const part of parts) hash.update(part).update('\0');
+  return hash.digest('hex');
+}
+
+/**
+ * Never leaves half a file behind: a process that is just starting reads the old one or the new one.
+ * @param {string} path
+ * @param {string} text
+ */
+async function writeAtomically(path, text) {
+  const draft = `${path}.${process.pid}.tmp`;
+  await mkdir(dirname(path), { recursive: true });
+  await writeFile(draft, text);
+  await rename(draft, path);
+}
+
+async function main() {
+  const root = resolve(import.meta.dirname, '../..');
+  const began = performance.now();
+  const lock = await waitForLock(join(root, '.data/setup.lock'), {
+    deadlineMs: 600_000,
+    onWait: (holder) => {
+      console.log(`Waiting for process ${holder.pid}, which is setting up this checkout.`);
+    },
+  });
+  try {
+    const { sources, compiled, removed } = await build(root);
+    const seconds = ((performance.now() - began) / 1000).toFixed(1);
+    console.log(
+      `Built dist/: ${compiled} of ${sources} files compiled, ${removed} removed, in ${seconds} s.`,
+    );
+  } catch (error) {
+    if (!(error instanceof BuildError)) throw error;
+    console.error(error.message);
+    process.exitCode = 1;
+  } finally {
+    lock.release();
+  }
+}
+
+if (process.argv[1] !== undefined && resolve(process.argv[1]) === import.meta.filename) await main();

@@ -1,0 +1,182 @@
+// `npm start`, `npm test`, `npm run test:long`, `npm run bench`: puts in place what is missing, then runs.
+// Plain JavaScript on Node's own modules: it is what installs the packages and runs the compiler.
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { SetupFault } from './setup/fault.mjs';
+import { installPackages } from './setup/packages.mjs';
+import { run } from './setup/run.mjs';
+import {
+  aptInstall,
+  hasChromiumPackage,
+  installRedis,
+  isRootWithApt,
+  onPath,
+} from './setup/system-packages.mjs';
+import { holderOf, waitForLock } from './src/lock.mjs';
+
+const OLDEST_NODE = [20, 19];
+const USAGE_EXIT = 64;
+const LOCK_DEADLINE_MS = 20 * 60_000;
+const BROWSERS = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable', 'chrome'];
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+/** @param {string} line */
+const say = (line) => {
+  console.log(line);
+};
+
+/** @type {Record<string, (args: string[]) => Promise<number>>} */
+const WORDS = { start, test, 'test:long': testLong, bench };
+
+/** @param {string[]} args */
+async function start(args) {
+  if (args.length > 0) {
+    throw new SetupFault(
+      `npm start takes no arguments (got ${args.join(' ')}); it is configured by the environment: see README.md`,
+      USAGE_EXIT,
+    );
+  }
+  const running = holderOf(join(root, '.data/launcher.lock'));
+  if (running !== undefined) {
+    throw new SetupFault(
+      `Tidings is already running in this checkout: process ${running.pid}${running.note === undefined ? '' : `, ${running.note}`}`,
+    );
+  }
+  await setUp({ redis: (process.env['REDIS_URL'] ?? '') === '' });
+  /** @type {typeof import('./src/main.js')} */
+  const { launch } = await import(built('apps/launcher/src/main.js'));
+  return await launch({ root, environment: process.env });
+}
+
+/** @param {string[]} args */
+async function test(args) {
+  await setUp({ redis: true });
+  await provideBrowser();
+  return await jest(args);
+}
+
+/** @param {string[]} args */
+async function testLong(args) {
+  await setUp({ redis: true });
+  return await jest(['--testPathPatterns', 'test/(long|chaos)/', ...args], { TIDINGS_LONG: '1' });
+}
+
+/** @param {string[]} args */
+async function bench(args) {
+  const folder = 'test/bench';
+  const benches = readdirSync(join(root, folder)).filter((file) => file.endsWith('.bench.ts'));
+  if (benches.length === 0)
+    throw new SetupFault(`There is no benchmark yet: ${folder} has no *.bench.ts.`, 1);
+  // Built like the product: what is measured is what runs.
+  await setUp({ redis: true, alsoBuild: [folder, 'test/support'] });
+  let worst = 0;
+  for (const file of benches) {
+    const script = join(root, 'dist', folder, file.replace(/\.ts$/, '.js'));
+    const { status, interrupted } = await run(process.execPath, [script, ...args], { cwd: root });
+    worst = Math.max(worst, status);
+    if (interrupted) break;
+  }
+  return worst;
+}
+
+/** @param {{ redis: boolean, alsoBuild?: string[] }} needs */
+async function setUp(needs) {
+  const lock = await waitForLock(join(root, '.data/setup.lock'), {
+    deadlineMs: LOCK_DEADLINE_MS,
+    onWait: (holder) => {
+      say(`Waiting for process ${holder.pid}, which is setting up this checkout …`);
+    },
+  });
+  try {
+    await installPackages(root, say);
+    await buildAll(needs.alsoBuild ?? []);
+    if (needs.redis) await provideRedis();
+  } finally {
+    lock.release();
+  }
+}
+
+/** @param {string[]} extra folders beside the projects */
+async function buildAll(extra) {
+  const { build, BuildError } = await import('./build.mjs');
+  const slow = setTimeout(() => {
+    say('Building …');
+  }, 1_000);
+  try {
+    await build(root, extra);
+  } catch (error) {
+    throw error instanceof BuildError ? new SetupFault(error.message, 1) : error;
+  } finally {
+    clearTimeout(slow);
+  }
+}
+
+async function provideRedis() {
+  /** @type {typeof import('../../libs/platform/src/embedded-redis/find-redis-server.js')} */
+  const { findRedisServer } = await import(built('libs/platform/src/embedded-redis/find-redis-server.js'));
+  let search = await findRedisServer();
+  if (!search.found && search.missing) {
+    await installRedis(say);
+    search = await findRedisServer();
+  }
+  if (!search.found) {
+    throw new SetupFault(
+      `Redis: ${search.reason}; install Redis 7.0 or newer (Debian 12, Ubuntu 24.04, Homebrew), or set REDIS_URL`,
+    );
+  }
+}
+
+/** The browser test wants one; it is worth a package in CI, and a word elsewhere. */
+async function provideBrowser() {
+  if (BROWSERS.some(onPath)) return;
+  const inCi = !['', '0', 'false'].includes(process.env['CI'] ?? '');
+  if (inCi && isRootWithApt() && hasChromiumPackage()) await aptInstall('chromium', say);
+  else
+    say(
+      'NO BROWSER: the browser test is skipped. To run it, install Chromium, for example: sudo apt-get install chromium',
+    );
+}
+
+/**
+ * @param {string[]} args
+ * @param {NodeJS.ProcessEnv} [extra]
+ */
+async function jest(args, extra = {}) {
+  // Jest reads ES modules through an interface of Node that is still marked experimental.
+  const flags = ['--experimental-vm-modules', '--disable-warning=ExperimentalWarning'];
+  const program = join(root, 'node_modules/jest/bin/jest.js');
+  const { status } = await run(process.execPath, [...flags, program, ...args], {
+    cwd: root,
+    env: { ...process.env, ...extra },
+  });
+  return status;
+}
+
+/** @param {string} file */
+function built(file) {
+  return pathToFileURL(join(root, 'dist', file)).href;
+}
+
+function checkNode() {
+  const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
+  const [oldestMajor = 0, oldestMinor = 0] = OLDEST_NODE;
+  if (major < oldestMajor || (major === oldestMajor && minor < oldestMinor)) {
+    throw new SetupFault(
+      `Node.js ${OLDEST_NODE.join('.')} or newer is needed; this is ${process.versions.node}: see https://nodejs.org`,
+    );
+  }
+}
+
+try {
+  const [word = '', ...args] = process.argv.slice(2);
+  const action = WORDS[word];
+  if (action === undefined)
+    throw new SetupFault(`usage: setup.mjs ${Object.keys(WORDS).join('|')}`, USAGE_EXIT);
+  checkNode();
+  process.exitCode = await action(args);
+} catch (error) {
+  if (!(error instanceof SetupFault)) throw error;
+  console.error(error.message);
+  process.exitCode = error.exitCode;
+}

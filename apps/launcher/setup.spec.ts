@@ -1,0 +1,137 @@
+import { execFile } from 'node:child_process';
+import { chmod, mkdir, mkdtemp, readFile, realpath, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { Checkout } from './src/fixtures/checkout.js';
+import { installPackages } from './setup/packages.mjs';
+
+interface Outcome {
+  status: number;
+  output: string;
+}
+
+async function setUp(checkout: Checkout, words: string[], environment = {}): Promise<Outcome> {
+  const env = { PATH: process.env['PATH'], ...environment };
+  const args = [checkout.path('apps/launcher/setup.mjs'), ...words];
+  try {
+    const { stdout, stderr } = await promisify(execFile)(process.execPath, args, { env, timeout: 15_000 });
+    return { status: 0, output: stdout + stderr };
+  } catch (error) {
+    const { code, stdout, stderr } = error as { code: number; stdout: string; stderr: string };
+    return { status: code, output: stdout + stderr };
+  }
+}
+
+describe('the set-up', () => {
+  let checkout: Checkout;
+
+  beforeAll(async () => {
+    checkout = await Checkout.make();
+    await mkdir(checkout.path('test/bench'), { recursive: true });
+  });
+
+  afterAll(async () => {
+    await checkout.dispose();
+  });
+
+  it('turns away what it does not know', async () => {
+    expect(await setUp(checkout, ['start', '--fast'])).toEqual({
+      status: 64,
+      output:
+        'npm start takes no arguments (got --fast); it is configured by the environment: see README.md\n',
+    });
+    expect(await setUp(checkout, ['dance'])).toMatchObject({ status: 64 });
+  });
+
+  it('does not pretend that there are benchmarks', async () => {
+    expect(await setUp(checkout, ['bench'])).toEqual({
+      status: 1,
+      output: 'There is no benchmark yet: test/bench has no *.bench.ts.\n',
+    });
+  });
+
+  it('names the command to run where Redis is missing and it has no right or way to install it', async () => {
+    const { status, output } = await setUp(checkout, ['start'], { PATH: '/nowhere' });
+    expect({ status, output }).toEqual({
+      status: 78,
+      output: 'No Redis server on this machine: install Redis 7.0 or newer, or set REDIS_URL\n',
+    });
+  });
+});
+
+describe('the npm packages', () => {
+  let root: string;
+  let calls: string;
+
+  beforeEach(async () => {
+    root = await realpath(await mkdtemp(join(tmpdir(), 'tidings-packages-')));
+    calls = join(root, 'calls.txt');
+    await mkdir(join(root, 'bin'));
+    // Stands in for npm: notes that it was called, and leaves behind what npm leaves when it is through.
+    await write(
+      'bin/npm',
+      '#!/bin/sh\necho "$@" >> calls.txt\n[ ! -e fail ] || exit 7\nmkdir -p node_modules\ncp installed.json node_modules/.package-lock.json\n',
+    );
+    await chmod(join(root, 'bin/npm'), 0o755);
+    await lock('1.0.0');
+  });
+
+  afterEach(async () => {
+    await rm(root, { recursive: true });
+  });
+
+  async function write(file: string, text: string): Promise<void> {
+    await writeFile(join(root, file), text);
+  }
+
+  /** The files as they are when version `wanted` is asked for, and npm would install `wanted`. */
+  async function lock(wanted: string): Promise<void> {
+    const dependencies = { a: `^${wanted}` };
+    const other = { version: '1.0.0', optional: true, os: ['an-other'], cpu: ['x64'] };
+    const packages = { 'node_modules/a': { version: wanted, integrity: wanted } };
+    await write('package.json', JSON.stringify({ dependencies }));
+    await write(
+      'package-lock.json',
+      JSON.stringify({ packages: { '': { dependencies }, ...packages, 'node_modules/b': other } }),
+    );
+    await write('installed.json', JSON.stringify({ packages }));
+  }
+
+  async function install(): Promise<number> {
+    await rm(calls, { force: true });
+    const PATH = `${join(root, 'bin')}:${process.env['PATH'] ?? ''}`;
+    await installPackages(root, () => undefined, { PATH });
+    return (await readFile(calls, 'utf8').catch(() => '')).split('\n').filter((line) => line !== '').length;
+  }
+
+  it('are installed once, development packages too, and again when the lock file has changed', async () => {
+    expect(await install()).toBe(1);
+    expect(await install()).toBe(0);
+    await lock('2.0.0');
+    expect(await install()).toBe(1);
+    expect(await readFile(calls, 'utf8')).toMatch(/^ci --include=dev /);
+  });
+
+  it('are left alone when somebody else has installed just these', async () => {
+    await mkdir(join(root, 'node_modules'));
+    await symlink(join(root, 'installed.json'), join(root, 'node_modules/.package-lock.json'));
+    expect(await install()).toBe(0);
+  });
+
+  it('are installed anew when an installation was cut off', async () => {
+    await install();
+    await rm(join(root, 'node_modules/.package-lock.json'));
+    expect(await install()).toBe(1);
+    await write('node_modules/.package-lock.json', '{"packages": {}}');
+    expect(await install()).toBe(1);
+  });
+
+  it('end the set-up when npm fails', async () => {
+    await write('fail', '');
+    await expect(install()).rejects.toMatchObject({ exitCode: 1 });
+    await rm(join(root, 'fail'));
+    expect(await install()).toBe(1);
+  });
+});

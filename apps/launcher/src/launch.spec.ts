@@ -1,0 +1,246 @@
+import { chmod, mkdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { once } from 'node:events';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { pause } from '#platform';
+import { Checkout, type Launch } from './fixtures/checkout.js';
+
+let checkout: Checkout;
+
+beforeEach(async () => {
+  checkout = await Checkout.make();
+});
+
+afterEach(async () => {
+  await checkout.dispose();
+});
+
+interface Shown {
+  pid: number;
+  environment: Record<string, string>;
+}
+
+async function show(address: string): Promise<Shown> {
+  return (await (await fetch(address)).json()) as Shown;
+}
+
+async function count(address: string): Promise<number> {
+  return Number(await (await fetch(`${address}/count`)).text());
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+async function until(ask: () => boolean | Promise<boolean>): Promise<void> {
+  const deadline = performance.now() + 15_000;
+  while (!(await ask())) {
+    if (performance.now() > deadline) throw new Error('it never came true');
+    await pause(50);
+  }
+}
+
+/** The process ids of everything that the launch runs: gateway, worker, simulator, Redis. */
+async function processesOf(launch: Launch): Promise<number[]> {
+  const worker = (await launch.printed(/Worker +(http:\/\/[\d.:]+)/))[1] ?? '';
+  const shown = await Promise.all([await launch.gateway(), worker, await launch.simulator()].map(show));
+  const redis = Number(/(\d+):C /.exec(await readFile(checkout.path('.data/logs/redis.log'), 'utf8'))?.[1]);
+  return [...shown.map(({ pid }) => pid), redis];
+}
+
+describe('npm start', () => {
+  it('prints the addresses, the key and a first command, and passes warnings on', async () => {
+    const launch = checkout.start();
+    const gateway = await launch.gateway();
+    const key = (await launch.printed(/API key +(tk_\S+)/))[1] ?? '';
+    expect(launch.output).toContain(
+      `curl -sS ${gateway}/v1/messages/send -H 'X-API-Key: ${key}' -H 'Content-Type: application/json' -d '{"phoneNumber":"+15551230001","message":"Hello from Tidings"}'`,
+    );
+    expect(launch.output).toContain('worker: warning: worker says hello');
+    expect((await show(gateway)).environment).toMatchObject({
+      API_KEY: key,
+      UPSTREAM_BASE_URL: `${await launch.simulator()}/v1`,
+      WEBHOOK_ALLOW_NETWORKS: '127.0.0.0/8,::1/128',
+      BLOB_STORE: `file:${checkout.path('.data/blobs')}`,
+      LOG_LEVEL: 'warn',
+    });
+  });
+
+  it('lets the environment win over every default', async () => {
+    const given = {
+      API_KEY: 'a-key-of-my-own-choice',
+      LOG_LEVEL: 'silent',
+      WEBHOOK_ALLOW_NETWORKS: '',
+      UPSTREAM_BASE_URL: 'http://127.0.0.1:9/v1',
+    };
+    const launch = checkout.start(given);
+    expect((await show(await launch.gateway())).environment).toMatchObject(given);
+    expect(launch.output).not.toContain('Phone page');
+    expect(launch.output).not.toContain(given.API_KEY);
+  });
+
+  it.each(['SIGINT', 'SIGTERM'] as const)(
+    'stops everything in order on %s, with status 0, and goes on from there the next time',
+    async (signal) => {
+      const first = checkout.start();
+      expect(await count(await first.gateway())).toBe(1);
+      const key = (await first.printed(/API key +(\S+)/))[1];
+      const processes = await processesOf(first);
+      first.signal(signal);
+      first.signal(signal);
+      expect(await first.exited).toBe(0);
+      expect(processes.filter(isRunning)).toEqual([]);
+      const order = (await readFile(checkout.path('.data/ended.txt'), 'utf8')).trim().split('\n');
+      expect(order.toSorted()).toEqual(['gateway', 'simulator', 'worker']);
+      expect(order.at(-1)).toBe('simulator');
+
+      const second = checkout.start();
+      expect(await count(await second.gateway())).toBe(2);
+      expect((await second.printed(/API key +(\S+)/))[1]).toBe(key);
+    },
+  );
+
+  it('keeps its secrets for the owner alone', async () => {
+    await checkout.start().gateway();
+    expect((await stat(checkout.path('.data/secrets.json'))).mode & 0o777).toBe(0o600);
+    expect((await stat(checkout.path('.data'))).mode & 0o777).toBe(0o700);
+  });
+
+  it('leaves no process behind when it is killed, and starts again on the same data', async () => {
+    const first = checkout.start();
+    expect(await count(await first.gateway())).toBe(1);
+    const processes = await processesOf(first);
+    first.signal('SIGKILL');
+    await first.exited;
+    await until(() => !processes.some(isRunning));
+    const second = checkout.start();
+    expect(await count(await second.gateway())).toBe(2);
+  });
+
+  it('stops in good order when the shell that npm puts before it is ended', async () => {
+    const launch = checkout.start({ npm_lifecycle_event: 'start' });
+    await launch.gateway();
+    const processes = await processesOf(launch);
+    launch.signal('SIGTERM');
+    await launch.exited;
+    await until(() => !processes.some(isRunning));
+    expect(launch.output).toMatch(/Stopping …\nStopped\.\n$/);
+  });
+
+  it('refuses a second instance, naming the first', async () => {
+    const first = checkout.start();
+    const gateway = await first.gateway();
+    const second = checkout.start();
+    expect(await second.exited).toBe(78);
+    expect(second.output).toBe(
+      `Tidings is already running in this checkout: process ${first.pid}, ${gateway}\n`,
+    );
+    expect(await count(gateway)).toBe(1);
+  });
+
+  it('starts a process again that crashed, saying so', async () => {
+    const launch = checkout.start();
+    const gateway = await launch.gateway();
+    const { pid } = await show(await launch.simulator());
+    process.kill(pid, 'SIGKILL');
+    await launch.printed(/simulator ended \(SIGKILL\); starting it again in 1 s/);
+    await launch.printed(/simulator is running again/);
+    expect(await count(gateway)).toBe(1);
+  });
+
+  it('starts Redis again at the same address on the same data', async () => {
+    const launch = checkout.start();
+    const gateway = await launch.gateway();
+    expect(await count(gateway)).toBe(1);
+    const redis = (await processesOf(launch)).at(-1) ?? 0;
+    process.kill(redis, 'SIGKILL');
+    await launch.printed(/redis is running again/);
+    expect(await count(gateway)).toBe(2);
+  });
+
+  it('stops with status 78 and the words of a process that finds its port taken', async () => {
+    const blocker = createServer().listen(0, '127.0.0.1');
+    await once(blocker, 'listening');
+    const address = blocker.address();
+    const port = typeof address === 'object' ? address?.port : 0;
+    const launch = checkout.start({ PORT: String(port) });
+    expect(await launch.exited).toBe(78);
+    expect(launch.output).toContain(`gateway: PORT is ${String(port)}, which another process uses`);
+    expect(launch.output).not.toContain('Tidings is running');
+    blocker.close();
+  });
+
+  it('stops with status 78 and the words of Redis on a damaged file', async () => {
+    const first = checkout.start();
+    for (let times = 0; times < 20; times++) await count(await first.gateway());
+    await first.stop();
+    const log = checkout.path('.data/redis/appendonlydir/appendonly.aof.1.incr.aof');
+    const text = await readFile(log, 'latin1');
+    await writeFile(log, text.slice(0, 100) + 'damaged' + text.slice(105), 'latin1');
+    const second = checkout.start();
+    expect(await second.exited).toBe(78);
+    expect(second.output).toMatch(/Bad file format .* redis-check-aof --fix/);
+  });
+
+  it('makes no new encryption key over a damaged one', async () => {
+    await mkdir(checkout.path('.data'));
+    await writeFile(checkout.path('.data/secrets.json'), '{"encryptionKey": ');
+    const launch = checkout.start();
+    expect(await launch.exited).toBe(78);
+    expect(launch.output).toContain('secrets.json is damaged');
+  });
+
+  it('takes over the lock of a process that is gone', async () => {
+    await mkdir(checkout.path('.data'));
+    const former = { pid: process.pid, started: 'another-boot/1', token: 'x' };
+    await writeFile(checkout.path('.data/launcher.lock'), JSON.stringify(former));
+    await checkout.start().gateway();
+  });
+
+  it('wants a Redis of version 7 or newer', async () => {
+    await oldRedis();
+    const launch = checkout.start({ PATH: `${checkout.path('bin')}:/nowhere` });
+    expect(await launch.exited).toBe(78);
+    expect(launch.output).toContain('version 6.0.16, but 7.0 or newer is needed');
+  });
+
+  it('needs no Redis of its own where REDIS_URL names one', async () => {
+    await oldRedis();
+    const launch = checkout.start({ PATH: checkout.path('bin'), REDIS_URL: 'redis://127.0.0.1:9' });
+    const { environment } = await show(await launch.gateway());
+    expect(environment['REDIS_URL']).toBe('redis://127.0.0.1:9');
+    await expect(stat(checkout.path('.data/redis'))).rejects.toThrow(/ENOENT/);
+  });
+
+  it('gives up on a process that never comes up, with its words', async () => {
+    await writeFile(checkout.path('apps/worker/src/main.ts'), "throw new Error('no such luck');");
+    const launch = checkout.start();
+    expect(await launch.exited).toBe(1);
+    expect(launch.output).toContain('worker: Error: no such luck');
+    expect(launch.output).toContain(
+      'worker ended before it was ready (exit status 1); starting it again in 2 s',
+    );
+  });
+
+  it('names the file that does not compile', async () => {
+    await writeFile(checkout.path('apps/worker/src/main.ts'), 'const = 1;');
+    const launch = checkout.start();
+    expect(await launch.exited).toBe(1);
+    expect(launch.output).toContain('apps/worker/src/main.ts');
+  });
+});
+
+async function oldRedis(): Promise<void> {
+  await mkdir(checkout.path('bin'));
+  const program = checkout.path('bin/redis-server');
+  await writeFile(
+    program,
+    '#!/bin/sh\necho "Redis server v=6.0.16 sha=00000000:0 malloc=jemalloc-5.2.1 bits=64"\n',
+  );
+  await chmod(program, 0o755);
+}

@@ -1,0 +1,38 @@
+import { type EmbeddedRedis, startEmbeddedRedis } from '#platform';
+import type { Narrator } from './narrator.js';
+import type { Run, Service } from './service.js';
+
+/** The embedded Redis: after a crash it comes back at the same address on the same data. */
+export class RedisService implements Service {
+  readonly name = 'redis';
+  private redis: EmbeddedRedis | undefined;
+
+  constructor(
+    private readonly dataDirectory: string,
+    private readonly narrator: Narrator,
+  ) {}
+
+  /** Its address, from the first run on. */
+  get url(): string {
+    if (this.redis === undefined) throw new Error('Redis has not been started');
+    return this.redis.url;
+  }
+
+  async run(signal: AbortSignal): Promise<Run> {
+    if (this.redis === undefined) {
+      const log = (line: string): void => {
+        this.narrator.record(line);
+      };
+      this.redis = await startEmbeddedRedis({ dataDirectory: this.dataDirectory, log });
+    } else {
+      await this.redis.restart();
+    }
+    const redis = this.redis;
+    if (signal.aborted) await redis.stop();
+    return {
+      port: redis.port,
+      ended: redis.exited.then(({ code, signal: by }) => by ?? `exit status ${String(code)}`),
+      stop: () => redis.stop(),
+    };
+  }
+}
