@@ -58,7 +58,7 @@ export class RedisEventConsumer {
       const left = await this.claim(count);
       return left.length > 0 ? left : await this.readNew(count, waitMs);
     } catch (error) {
-      if (!(error instanceof Error) || !error.message.startsWith('NOGROUP')) throw error;
+      if (!(error instanceof Error) || !/^(NOGROUP|UNBLOCKED)/.test(error.message)) throw error;
       await this.createGroup();
       return [];
     }

@@ -83,7 +83,8 @@ function alteration(
   const known: KnownMessage = { ...before, direction: message.direction, fingerprint };
   const tell = teller(message, known, input);
   const updates: Changes = {};
-  if (fingerprint.whole !== before.fingerprint.whole) {
+  const otherForm = fingerprint.whole !== before.fingerprint.whole;
+  if (otherForm) {
     for (const field of changedFields(before.fingerprint, fingerprint))
       updates[field] = { to: valueOf(message, field) };
   }
@@ -102,9 +103,9 @@ function alteration(
       Object.assign(updates, change);
     }
   }
-  if (Object.keys(updates).length > 0) tell('message.updated', updates);
-  const unchanged = tell.events.length === 0 && fingerprint.whole === before.fingerprint.whole;
-  return unchanged ? undefined : { events: tell.events, known };
+  // Once in many thousands, the field that changed cannot be named: its few bits are the same as before.
+  if (otherForm || Object.keys(updates).length > 0) tell('message.updated', updates);
+  return tell.events.length === 0 ? undefined : { events: tell.events, known };
 }
 
 type Teller = ((type: EventTypeOf<'message'>, changes?: Changes) => void) & { events: NewEvent[] };
@@ -118,7 +119,8 @@ function teller(message: UpstreamMessage, known: KnownMessage, { contactId, send
     events.push({
       type,
       contactId,
-      subject: `message:${contactId}:${message.id}`,
+      // Ids are any text: with a mere separator, two messages could share a subject and so an event.
+      subject: `message:${JSON.stringify([contactId, message.id])}`,
       revision: known.revision,
       data: {
         contactId,

@@ -10,6 +10,9 @@ const MOST_PAGES = 10_000;
 /** While new messages keep turning up, the pages are read again so many times at most. */
 const MOST_ROUNDS = 5;
 
+/** After so many pages in a row of which nothing can be read, nothing readable is expected any more. */
+const MOST_UNREADABLE = 5;
+
 /** What the walk asks for. */
 export interface WalkSource {
   /** One page; counts from 1. */
@@ -60,6 +63,7 @@ class Walk {
     const served = new Map<string, UpstreamMessage>();
     let foundNew = false;
     let pages = 0;
+    let unreadable = 0;
     while (pages < MOST_PAGES) {
       pages += 1;
       const page = await this.source.read(pages);
@@ -71,7 +75,13 @@ class Walk {
         this.seen.set(message.id, message);
       }
       foundNew ||= fresh;
-      if (repeats && (page.items.length > 0 || page.skipped === 0)) {
+      if (page.items.length === 0 && page.skipped > 0) {
+        unreadable += 1;
+        if (unreadable === MOST_UNREADABLE) break;
+        continue;
+      }
+      unreadable = 0;
+      if (repeats) {
         this.order = learn(this.order, [...served.values()]);
         break;
       }

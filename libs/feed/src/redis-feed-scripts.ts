@@ -39,7 +39,7 @@ return 1
 
 /**
  * A part of a contact list with its fence. KEYS: log ×3, contacts, list, due, numbers, contact…
- * ARGV: version, listed at, number of contacts, (id, raw, fingerprint, tellAfter or '', event or not, its revision,
+ * ARGV: version, listed at or '' (more parts follow), number of contacts, (id, raw, fingerprint, tellAfter or '', event or not, its revision,
  * number of numbers, numbers…)…, then the events.
  */
 export const commitContacts = new RedisScript(`${APPEND_EVENTS}${NOW}
@@ -62,7 +62,8 @@ for i = 1, tonumber(ARGV[3]) do
   for n = at + 6, at + 5 + count do redis.call('HSET', numbers, ARGV[n], id) end
   at = at + 6 + count
 end
-redis.call('HSET', list, 'version', ARGV[1] + 1, 'listedAt', ARGV[2])
+redis.call('HSET', list, 'version', ARGV[1] + 1)
+if ARGV[2] ~= '' then redis.call('HSET', list, 'listedAt', ARGV[2]) end
 append_events(at)
 return 1
 `);

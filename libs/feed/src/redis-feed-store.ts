@@ -63,7 +63,8 @@ export class RedisFeedStore implements FeedStore {
         [...shared, ...part.map(({ id }) => keys('contact', id))],
         [
           expected,
-          Math.round(listedAt),
+          // Only with its last part the list is read: a crash before it must not turn the rest into later contacts.
+          rest.length === 0 ? Math.round(listedAt) : '',
           part.length,
           ...part.flatMap(({ id, raw, fingerprint, tellAfter, event, numbers }) => [
             id,

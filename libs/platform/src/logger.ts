@@ -3,7 +3,7 @@ import { pino, type DestinationStream, type Logger as PinoLogger } from 'pino';
 /** One line of JSON an entry. Message texts and secrets are never given to it. */
 export type Logger = PinoLogger;
 
-/** Fields that are blanked wherever a careless call puts them. */
+/** Fields that are blanked where a careless call puts them: in an entry, or up to two levels down in it. */
 const SECRETS = ['apiKey', 'secret', 'password', 'authorization', '["x-api-key"]', 'message', 'text'];
 
 /** A logger to standard output. `name` is the process: gateway, worker. */
@@ -12,7 +12,10 @@ export function createLogger(name: string, level: string, destination?: Destinat
     name,
     level,
     redact: {
-      paths: SECRETS.flatMap((field) => [field, field.startsWith('[') ? `*${field}` : `*.${field}`]),
+      paths: SECRETS.flatMap((field) => {
+        const below = field.startsWith('[') ? field : `.${field}`;
+        return [field, `*${below}`, `*.*${below}`];
+      }),
       censor: '[redacted]',
     },
     timestamp: pino.stdTimeFunctions.isoTime,

@@ -34,7 +34,8 @@ function parseNode(text: string): RedisNode {
   const url = new URL(`redis://${text}`);
   const port = Number(url.port);
   if (url.hostname === '' || port === 0) throw new Error('host:port is missing');
-  return { host: url.hostname, port };
+  // The brackets of an IPv6 address belong to the URL, not to the host.
+  return { host: url.hostname.replace(/^\[(.*)\]$/, '$1'), port };
 }
 
 function parseLogin(login: string | undefined): { username?: string; password?: string } {

@@ -22,6 +22,7 @@ export const REDIS_COMMAND_TIMEOUT_MS = 1_500;
 
 const RECONNECT_CEILING_MS = 1_000;
 const CONNECT_TIMEOUT_MS = 5_000;
+const DISCONNECT_TIMEOUT_MS = 100;
 
 /** Opens a connection; it connects in the background and reconnects until it is closed. */
 export function openRedis(
@@ -39,6 +40,8 @@ function optionsFor(manners: RedisManners): ConnectionOptions {
   const backoff = (attempt: number): number => Math.min(attempt * 50, RECONNECT_CEILING_MS);
   const shared: ConnectionOptions = {
     connectTimeout: CONNECT_TIMEOUT_MS,
+    // A connection that is given up must not hold up the end of a process.
+    disconnectTimeout: DISCONNECT_TIMEOUT_MS,
     retryStrategy: backoff,
     // After a failover the old master answers READONLY: reconnect, and send the command again there.
     reconnectOnError: (error) => (error.message.startsWith('READONLY') ? 2 : false),

@@ -13,6 +13,8 @@ export class FileBlobStore implements BlobStore {
   constructor(private readonly directory: string) {}
 
   async put(content: Readable, limit: number): Promise<StoredBlob> {
+    // A content that breaks off before it is read would end the process; reading it then fails with its error.
+    content.on('error', () => undefined);
     await mkdir(this.directory, { recursive: true, mode: 0o700 });
     const id = newId('blb');
     const partial = `${this.path(id)}.part`;
@@ -43,8 +45,7 @@ export class FileBlobStore implements BlobStore {
       const file = await open(this.path(id), 'r');
       return file.createReadStream();
     } catch (error) {
-      if (error instanceof Error && 'code' in error && error.code === 'ENOENT')
-        throw new BlobMissingError(id);
+      if (isMissing(error)) throw new BlobMissingError(id);
       throw error;
     }
   }
@@ -66,4 +67,9 @@ export class FileBlobStore implements BlobStore {
   private path(id: string): string {
     return join(this.directory, id);
   }
+}
+
+/** By shape, not by class: where code runs in a context of its own, Node's errors are of another realm's class. */
+function isMissing(error: unknown): boolean {
+  return typeof error === 'object' && error !== null && 'code' in error && error.code === 'ENOENT';
 }

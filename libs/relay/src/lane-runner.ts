@@ -105,7 +105,10 @@ export class LaneRunner {
     }
     if (performance.now() - fencedAt > FENCE_MS) {
       request.file?.content.destroy();
-      await this.store.transit(account, record, { state: { ...settled(record.state), status: 'queued' } });
+      await this.store.transit(account, record, {
+        state: { ...settled(record.state), status: 'queued' },
+        awaiting: false,
+      });
       return true;
     }
     const result = await this.attempt(account, request);
@@ -287,14 +290,22 @@ export class LaneRunner {
 
   /**
    * Writes how an attempt ended. If the send moved meanwhile (its message was seen before the answer came), that end
-   * stands, and the attempt is only noted.
+   * stands, and the attempt is only noted; but where others merely look for what became of this very POST, its answer
+   * says it.
    */
   private async commit(account: string, record: SendRecord, transition: Transition): Promise<void> {
-    if ((await this.store.transit(account, record, transition)) !== undefined) return;
-    const moved = await this.store.find(account, record.order.id);
-    if (moved === undefined) return;
-    await this.store.transit(account, moved, {
-      state: { ...moved.state, attempts: transition.state.attempts },
-    });
+    let current = record;
+    while ((await this.store.transit(account, current, transition)) === undefined) {
+      const moved = await this.store.find(account, record.order.id);
+      if (moved === undefined) return;
+      const lookedFor = moved.state.phase === 'looking' && moved.state.begunAt === record.state.begunAt;
+      if (!lookedFor || transition.state.status === 'relaying') {
+        await this.store.transit(account, moved, {
+          state: { ...moved.state, attempts: transition.state.attempts },
+        });
+        return;
+      }
+      current = moved;
+    }
   }
 }

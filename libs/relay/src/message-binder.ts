@@ -18,8 +18,11 @@ export interface Sightings {
   upstreamNow?: number;
 }
 
-/** More sends to one recipient than this never wait for their sighting at once in sane use; later ones wait their turn. */
-const MOST_WAITING = 100;
+/**
+ * More sends to one recipient than this never wait for their sighting at once in sane use. The oldest give way: those
+ * that upstream never shows stay for good, and must not be in the way of later ones.
+ */
+const MOST_WAITING = 1_000;
 
 /** So many times a send may change under our hands before the poll is given up, to be made again. */
 const MOST_RACES = 10;

@@ -10,11 +10,12 @@ local function text(ms) return string.format('%d', ms) end
 `;
 
 /**
- * Stores a send once. KEYS: send, lane, lanes due, scheduled, idempotency (or any key, if there is none).
+ * Stores a send once; one that is stored already, whose answer was lost with the connection, is left as it is. KEYS: send, lane, lanes due, scheduled, idempotency (or any key, if there is none).
  * ARGV: id, order, state, recipient, send at in ms or '', fingerprint or '', lifetime of the idempotency key in ms.
  * Answers 'new', 'reused', or the id of the send that the idempotency key already has.
  */
 export const insertSend = new RedisScript(`${NOW}
+if redis.call('EXISTS', KEYS[1]) == 1 then return 'new' end
 if ARGV[6] ~= '' then
   local taken = redis.call('GET', KEYS[5])
   if taken then

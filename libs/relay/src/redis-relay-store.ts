@@ -139,7 +139,7 @@ export class RedisRelayStore implements RelayStore {
   }
 
   async awaiting(account: string, phoneNumber: string, count: number): Promise<SendRecord[]> {
-    const ids = await this.redis.zrange(this.keys(account)('awaiting', phoneNumber), '0', String(count - 1));
+    const ids = await this.redis.zrange(this.keys(account)('awaiting', phoneNumber), String(-count), '-1');
     return this.records(account, ids);
   }
 

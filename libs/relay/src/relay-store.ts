@@ -56,7 +56,7 @@ export interface RelayStore {
   /** Scheduled sends whose time has come, at most `count`. */
   dueScheduled(account: string, count: number): Promise<SendRecord[]>;
 
-  /** The sends to this recipient that no message is bound to, the first begun first, at most `count`. */
+  /** The last `count` sends to this recipient that no message is bound to, the first begun first. */
   awaiting(account: string, phoneNumber: string, count: number): Promise<SendRecord[]>;
 
   /** The sends that these messages are: send id by message id. */

@@ -17,7 +17,8 @@ const PATIENCE_MS = { send: 2_000, read: 5_000, poll: 15_000 } as const;
 
 /** Upstream as its accounts see it: within the budget, and with an eye on its health. */
 export class AccountUpstream {
-  private readonly thoughtDown = new Set<string>();
+  /** The accounts whose upstream this process has seen to be well, and not down since. */
+  private readonly thoughtWell = new Set<string>();
 
   constructor(
     private readonly upstream: Upstream,
@@ -65,18 +66,31 @@ export class AccountUpstream {
       await this.note(account, undefined);
       return result;
     } catch (error) {
-      await this.note(account, downReason(error));
+      const reason = downReason(error);
+      // A refusal is an answer; a connection that broke, or an answer that cannot be read, says neither.
+      if (reason !== undefined || error instanceof UpstreamStatusError) await this.note(account, reason);
       throw error;
     }
   }
 
-  /** Writes only what is news to this process, and while it is down: another process may think otherwise. */
+  /**
+   * Writes only what is news to this process: that it is down every time, for another process may think otherwise; that
+   * it is well the first time, for a process that ended may have left it noted as down. A note that cannot be written
+   * must not hide how the request ended.
+   */
   private async note(account: string, reason: string | undefined): Promise<void> {
-    if (reason !== undefined) {
-      this.thoughtDown.add(account);
-      if (await this.health.down(account, reason)) this.logger.warn({ account, reason }, 'upstream is down');
-    } else if (this.thoughtDown.delete(account)) {
-      if (await this.health.well(account)) this.logger.info({ account }, 'upstream is back');
+    if (reason === undefined && this.thoughtWell.has(account)) return;
+    try {
+      if (reason === undefined) {
+        if (await this.health.well(account)) this.logger.info({ account }, 'upstream is back');
+        this.thoughtWell.add(account);
+      } else {
+        this.thoughtWell.delete(account);
+        if (await this.health.down(account, reason))
+          this.logger.warn({ account, reason }, 'upstream is down');
+      }
+    } catch (error) {
+      this.logger.warn({ account, err: error }, 'the health of upstream could not be noted');
     }
   }
 }

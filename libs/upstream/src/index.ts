@@ -1,7 +1,7 @@
 export { AccountUpstream, type FindUpstreamAccount, type UpstreamAccount } from './account-upstream.js';
 export { phoneNumbersOf, type UpstreamContact } from './contact.js';
 export { HttpUpstream } from './http-upstream.js';
-export { type Direction, isRecord, type UpstreamMessage } from './message.js';
+export { type Direction, isRecord, parseMessage, type UpstreamMessage } from './message.js';
 export { RedisRequestBudget } from './redis-request-budget.js';
 export { RedisUpstreamHealth } from './redis-upstream-health.js';
 export { type ParsedList } from './reply-list.js';

@@ -19,16 +19,18 @@ export interface UpstreamMessage {
   raw: Readonly<Record<string, unknown>>;
 }
 
-const DIRECTIONS: Readonly<Record<string, Direction>> = {
-  inbound: 'inbound',
-  incoming: 'inbound',
-  received: 'inbound',
-  in: 'inbound',
-  outbound: 'outbound',
-  outgoing: 'outbound',
-  sent: 'outbound',
-  out: 'outbound',
-};
+const DIRECTIONS: ReadonlyMap<string, Direction> = new Map(
+  Object.entries({
+    inbound: 'inbound',
+    incoming: 'inbound',
+    received: 'inbound',
+    in: 'inbound',
+    outbound: 'outbound',
+    outgoing: 'outbound',
+    sent: 'outbound',
+    out: 'outbound',
+  } as const),
+);
 
 /** Reads one element of a message list, or undefined if it has no id to know it by. */
 export function parseMessage(value: unknown): UpstreamMessage | undefined {
@@ -40,7 +42,7 @@ export function parseMessage(value: unknown): UpstreamMessage | undefined {
   return {
     id,
     direction:
-      DIRECTIONS[typeof value.direction === 'string' ? value.direction.toLowerCase() : ''] ?? 'other',
+      DIRECTIONS.get(typeof value.direction === 'string' ? value.direction.toLowerCase() : '') ?? 'other',
     ...(typeof value.from === 'string' ? { from: value.from } : {}),
     ...(typeof value.to === 'string' ? { to: value.to } : {}),
     body: typeof value.message === 'string' ? value.message : '',

@@ -98,7 +98,8 @@ export function KeyPrefix(example: string): PropertyDecorator {
 export function HttpAddress(example: string): PropertyDecorator {
   return variable('an http:// or https:// address without query and fragment', example, (text) => {
     const url = new URL(text);
-    const plain = /^https?:$/.test(url.protocol) && url.search === '' && url.hash === '';
+    // An empty query or fragment is invisible in the URL, but paths are appended to the text.
+    const plain = /^https?:$/.test(url.protocol) && !/[?#]/.test(text);
     return plain ? text.replace(/\/+$/, '') : fail();
   });
 }

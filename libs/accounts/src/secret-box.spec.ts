@@ -1,0 +1,41 @@
+import { describe, expect, it } from '@jest/globals';
+import { SealBrokenError, SecretBox } from './secret-box.js';
+
+const box = new SecretBox(Buffer.alloc(32, 1));
+
+describe('a sealed secret', () => {
+  it.each(['', 'whsec_x', 'Grüße \u{1F44B} \u2028 \u0000', 'x'.repeat(10_000)])(
+    'opens as it was: %#',
+    (secret) => {
+      expect(box.open(box.seal(secret, 'webhook:1'), 'webhook:1')).toBe(secret);
+    },
+  );
+
+  it('shows nothing of the secret, and never looks the same twice', () => {
+    const sealed = box.seal('hush-hush', 'a');
+    expect(sealed).not.toContain('hush');
+    expect(Buffer.from(sealed.split('.')[1] ?? '', 'base64url').toString('latin1')).not.toContain('hush');
+    expect(box.seal('hush-hush', 'a')).not.toBe(sealed);
+    expect(sealed.startsWith(`${box.keyId}.`)).toBe(true);
+  });
+
+  it('opens neither elsewhere, nor with another key, nor damaged', () => {
+    const sealed = box.seal('secret', 'a');
+    expect(() => box.open(sealed, 'b')).toThrow(SealBrokenError);
+    expect(() => new SecretBox(Buffer.alloc(32, 2)).open(sealed, 'a')).toThrow(SealBrokenError);
+    const [keyId = '', text = ''] = sealed.split('.');
+    const bytes = Buffer.from(text, 'base64url');
+    for (let i = 0; i < bytes.length; i += 1) {
+      const damaged = Buffer.from(bytes);
+      damaged[i] = (damaged[i] ?? 0) ^ 1;
+      expect(() => box.open(`${keyId}.${damaged.toString('base64url')}`, 'a')).toThrow(SealBrokenError);
+    }
+    for (const cut of [0, 1, 12, 27, bytes.length - 1]) {
+      expect(() => box.open(`${keyId}.${bytes.subarray(0, cut).toString('base64url')}`, 'a')).toThrow(
+        SealBrokenError,
+      );
+    }
+    for (const other of ['', '.', keyId, 'nonsense'])
+      expect(() => box.open(other, 'a')).toThrow(SealBrokenError);
+  });
+});

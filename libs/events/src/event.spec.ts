@@ -1,0 +1,57 @@
+import { describe, expect, it } from '@jest/globals';
+import { type Event, eventToJson } from './event.js';
+import { EVENT_TYPES, isEventTypePattern, matchesEventType } from './event-type.js';
+
+const event: Event = {
+  id: 'evt_1',
+  type: 'message.received',
+  timestamp: '2026-01-01T00:00:00.000Z',
+  account: 'default',
+  contactId: 'c"1',
+  sequence: 17,
+  data: '{"n":1.0,"b":{}}',
+};
+
+describe('an event as JSON', () => {
+  it('has the fields of the contract in one order, with the data as it was recorded', () => {
+    expect(eventToJson(event)).toBe(
+      '{"id":"evt_1","type":"message.received","timestamp":"2026-01-01T00:00:00.000Z","account":"default","contactId":"c\\"1","sequence":17,"data":{"n":1.0,"b":{}}}',
+    );
+  });
+
+  it('leaves contactId out where there is none, and nothing else of the log in', () => {
+    const { contactId, ...account } = event;
+    expect(contactId).toBeDefined();
+    const logged = { ...account, position: '1-1' };
+    expect(Object.keys(JSON.parse(eventToJson(logged)) as object)).toEqual([
+      'id',
+      'type',
+      'timestamp',
+      'account',
+      'sequence',
+      'data',
+    ]);
+  });
+});
+
+describe('a pattern of event types', () => {
+  it('covers itself, its subject, or everything', () => {
+    expect(matchesEventType('*', 'send.failed')).toBe(true);
+    expect(matchesEventType('send.*', 'send.failed')).toBe(true);
+    expect(matchesEventType('send.failed', 'send.failed')).toBe(true);
+    expect(matchesEventType('send.*', 'message.sent')).toBe(false);
+    expect(matchesEventType('send.', 'send.failed')).toBe(false);
+    expect(matchesEventType('sen*', 'send.failed')).toBe(false);
+  });
+
+  it.each(['', 'message', 'messages.*', '.*', 'message.lost', '**'])(
+    'that covers nothing is none: %p',
+    (text) => {
+      expect(isEventTypePattern(text)).toBe(false);
+    },
+  );
+
+  it('is every known type', () => {
+    expect(EVENT_TYPES.every(isEventTypePattern)).toBe(true);
+  });
+});

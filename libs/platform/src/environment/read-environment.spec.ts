@@ -1,0 +1,164 @@
+import { describe, expect, it } from '@jest/globals';
+import { ConfigurationError } from './configuration-error.js';
+import { CommonEnvironment, GatewayEnvironment, WorkerEnvironment } from './environment.js';
+import { readEnvironment } from './read-environment.js';
+
+const KEY = Buffer.alloc(32, 3).toString('base64');
+const REQUIRED = {
+  REDIS_URL: 'redis://127.0.0.1:6379',
+  ENCRYPTION_KEY: KEY,
+  UPSTREAM_BASE_URL: 'https://upstream.example.com/v1',
+  UPSTREAM_API_KEY: 'upstream-key',
+};
+const GATEWAY = { ...REQUIRED, API_KEY: 'a-key-of-sixteen-characters' };
+
+function faultsOf(shape: new () => object, source: Record<string, string | undefined>): readonly string[] {
+  try {
+    readEnvironment(shape, source);
+    return [];
+  } catch (error) {
+    if (error instanceof ConfigurationError) return error.faults;
+    throw error;
+  }
+}
+
+describe('the environment', () => {
+  it('of the contract has these defaults', () => {
+    expect(readEnvironment(CommonEnvironment, REQUIRED)).toMatchObject({
+      REDIS_KEY_PREFIX: 'tidings',
+      UPSTREAM_TIMEOUT_MS: 10_000,
+      UPSTREAM_REQUESTS_PER_SECOND: 10,
+      EVENT_RETENTION_HOURS: 168,
+      EVENT_RETENTION_MAX: 1_000_000,
+      SEND_MAX_AGE_SECONDS: 86_400,
+      WEBHOOK_ALLOW_NETWORKS: [],
+      BLOB_STORE: '.data/blobs',
+      LOG_LEVEL: 'info',
+    });
+    expect(readEnvironment(GatewayEnvironment, GATEWAY)).toMatchObject({
+      HOST: '127.0.0.1',
+      PORT: 3000,
+      UPLOAD_MAX_BYTES: 26_214_400,
+    });
+    expect(readEnvironment(WorkerEnvironment, REQUIRED)).toMatchObject({
+      WORKER_HOST: '127.0.0.1',
+      WORKER_PORT: 3001,
+      WORKER_ROLES: ['relay', 'poll', 'dispatch'],
+      CONTACTS_INTERVAL_MS: 30_000,
+      POLL_MIN_INTERVAL_MS: 2_000,
+      POLL_MAX_INTERVAL_MS: 300_000,
+      POLL_BASELINE: 'silent',
+      SEND_RETRY_SCHEDULE_SECONDS: [1, 5, 30, 120, 600],
+      SEND_SAFE_STATUSES: [429],
+      SEND_CONFIRM_MS: 120_000,
+      SEND_CONFIRM_MEDIA_MS: 1_200_000,
+      SEND_ON_UNKNOWN: 'hold',
+      SEND_RETENTION_HOURS: 168,
+      SEND_RETENTION_MAX: 1_000_000,
+      WEBHOOK_TIMEOUT_MS: 15_000,
+      WEBHOOK_RETRY_SCHEDULE_SECONDS: [5, 300, 1800, 7200, 18_000, 36_000, 36_000],
+      WEBHOOK_MAX_CONCURRENCY: 20,
+      DELIVERY_RETENTION_HOURS: 168,
+      DELIVERY_RETENTION_MAX: 1_000_000,
+    });
+  });
+
+  it('is read into typed values', () => {
+    const read = readEnvironment(WorkerEnvironment, {
+      ...REQUIRED,
+      UPSTREAM_BASE_URL: 'http://localhost:4010/v1//',
+      UPSTREAM_REQUESTS_PER_SECOND: '0.5',
+      WORKER_ROLES: 'poll, relay,poll',
+      SEND_SAFE_STATUSES: ' 429 , 503 ',
+      WORKER_PORT: '0',
+      BLOB_STORE: 'file:/var/blobs',
+      WEBHOOK_ALLOW_NETWORKS: '10.0.0.0/8, fd00::/8',
+    });
+    expect(read).toMatchObject({
+      REDIS_URL: { kind: 'standalone', url: 'redis://127.0.0.1:6379' },
+      UPSTREAM_BASE_URL: 'http://localhost:4010/v1',
+      UPSTREAM_REQUESTS_PER_SECOND: 0.5,
+      WORKER_ROLES: ['poll', 'relay'],
+      SEND_SAFE_STATUSES: [429, 503],
+      WORKER_PORT: 0,
+      BLOB_STORE: '/var/blobs',
+    });
+    expect(read.ENCRYPTION_KEY.equals(Buffer.alloc(32, 3))).toBe(true);
+    expect(read.WEBHOOK_ALLOW_NETWORKS).toHaveLength(2);
+  });
+
+  it('treats an empty variable as one that is not set', () => {
+    expect(
+      readEnvironment(WorkerEnvironment, { ...REQUIRED, WORKER_PORT: '', SEND_ON_UNKNOWN: '' }),
+    ).toMatchObject({
+      WORKER_PORT: 3001,
+      SEND_ON_UNKNOWN: 'hold',
+    });
+    expect(faultsOf(CommonEnvironment, { ...REQUIRED, UPSTREAM_API_KEY: '' })).toEqual([
+      'UPSTREAM_API_KEY is required, for example UPSTREAM_API_KEY=the-key-of-your-account',
+    ]);
+  });
+
+  it('may hold anything else', () => {
+    expect(faultsOf(CommonEnvironment, { ...REQUIRED, PATH: '/bin', HOST: '\u0000' })).toEqual([]);
+  });
+
+  it.each([
+    ['REDIS_URL', 'localhost:6379', 'redis://127.0.0.1:6379'],
+    ['REDIS_KEY_PREFIX', 'a:b', 'tidings'],
+    ['REDIS_KEY_PREFIX', '{tag}', 'tidings'],
+    ['ENCRYPTION_KEY', Buffer.alloc(31).toString('base64'), '$(openssl rand -base64 32)'],
+    ['ENCRYPTION_KEY', `${KEY}!`, '$(openssl rand -base64 32)'],
+    ['UPSTREAM_BASE_URL', 'ftp://host/v1', 'https://messages.example.com/v1'],
+    ['UPSTREAM_BASE_URL', 'https://host/v1?key=x', 'https://messages.example.com/v1'],
+    ['UPSTREAM_BASE_URL', 'https://host/v1?', 'https://messages.example.com/v1'],
+    ['UPSTREAM_BASE_URL', 'https://host/v1#', 'https://messages.example.com/v1'],
+    ['UPSTREAM_BASE_URL', 'host/v1', 'https://messages.example.com/v1'],
+    ['UPSTREAM_API_KEY', 'key\nX-Evil: 1', 'the-key-of-your-account'],
+    ['UPSTREAM_TIMEOUT_MS', '10s', '10000'],
+    ['UPSTREAM_TIMEOUT_MS', '0', '10000'],
+    ['UPSTREAM_TIMEOUT_MS', '1e3', '10000'],
+    ['UPSTREAM_TIMEOUT_MS', '2147483648', '10000'],
+    ['UPSTREAM_REQUESTS_PER_SECOND', '0', '10'],
+    ['UPSTREAM_REQUESTS_PER_SECOND', '-1', '10'],
+    ['UPSTREAM_REQUESTS_PER_SECOND', 'Infinity', '10'],
+    ['WORKER_PORT', '65536', '3001'],
+    ['WORKER_ROLES', 'relay,polling', 'relay,poll,dispatch'],
+    ['POLL_BASELINE', 'loud', 'silent'],
+    ['SEND_RETRY_SCHEDULE_SECONDS', '1,,5', '1,5,30,120,600'],
+    ['SEND_RETRY_SCHEDULE_SECONDS', '1;5', '1,5,30,120,600'],
+    ['SEND_SAFE_STATUSES', '429,99', '429,503'],
+    ['SEND_ON_UNKNOWN', 'Resend', 'hold'],
+    ['WEBHOOK_ALLOW_NETWORKS', '10.0.0.0', '10.0.0.0/8,fd00::/8'],
+    ['BLOB_STORE', '/var/blobs', 'file:.data/blobs'],
+    ['LOG_LEVEL', 'loud', 'fatal'],
+  ])('with %s=%p is refused in one line: the name, what is wrong, an example', (name, text, example) => {
+    const faults = faultsOf(WorkerEnvironment, { ...REQUIRED, [name]: text });
+    expect(faults).toHaveLength(1);
+    expect(faults[0]?.startsWith(`${name} must be `)).toBe(true);
+    expect(faults[0]?.endsWith(`, for example ${name}=${example}`)).toBe(true);
+    expect(faults[0]).not.toContain('\n');
+  });
+
+  it('names every fault at once, and never what a secret was', () => {
+    const faults = faultsOf(GatewayEnvironment, {
+      REDIS_URL: 'nonsense',
+      ENCRYPTION_KEY: 'short-secret',
+      API_KEY: 'short-key',
+      PORT: 'x',
+    });
+    expect(faults.map((fault) => fault.split(' ')[0]).sort()).toEqual(
+      ['API_KEY', 'ENCRYPTION_KEY', 'PORT', 'REDIS_URL', 'UPSTREAM_API_KEY', 'UPSTREAM_BASE_URL'].sort(),
+    );
+    expect(faults.join('\n')).not.toMatch(/short-/);
+    expect(new ConfigurationError(faults).message.split('\n')).toHaveLength(6);
+    expect(ConfigurationError.exitCode).toBe(78);
+  });
+
+  it('of the gateway needs a key; that of the worker does not', () => {
+    expect(faultsOf(GatewayEnvironment, REQUIRED)).toEqual([
+      'API_KEY is required, for example API_KEY=a-long-random-key',
+    ]);
+    expect(faultsOf(WorkerEnvironment, REQUIRED)).toEqual([]);
+  });
+});

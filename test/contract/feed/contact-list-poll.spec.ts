@@ -1,0 +1,185 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { ContactListPoll, type FeedStore } from '#feed';
+import { systemClock } from '#platform';
+import { startTestRedis, type TestRedis } from '../../support/redis-server.js';
+import { until } from '../platform/until.js';
+import { A, House } from './house.js';
+
+let server: TestRedis;
+let house: House;
+
+beforeAll(async () => {
+  server = await startTestRedis();
+});
+afterAll(async () => {
+  await server.dispose();
+});
+beforeEach(async () => {
+  house = await House.open(server.url);
+});
+afterEach(async () => {
+  await house.close();
+});
+
+const due = (): Promise<string[]> => house.store.claimDue(A, 1_000, 60_000);
+
+describe('the contact list', () => {
+  it('that is read first is silent, and all its contacts are due', async () => {
+    house.control('contacts', { count: 450 });
+    await house.list.poll(A);
+    expect(await house.types()).toEqual([]);
+    expect((await house.store.knownContacts(A)).contacts.size).toBe(450);
+    expect(await due()).toHaveLength(450);
+    await house.list.poll(A);
+    expect(await house.types()).toEqual([]);
+    expect(await due()).toEqual([]);
+  });
+
+  it('tells a contact that comes later, once, and has it polled at once', async () => {
+    await house.list.poll(A);
+    const id = house.contact('+15551234567', { name: 'New' });
+    await house.list.poll(A);
+    await house.list.poll(A);
+    expect(await house.told()).toMatchObject([
+      { type: 'contact.created', contactId: id, sequence: 1, data: { contact: { id, name: 'New' } } },
+    ]);
+    expect(await due()).toEqual([id]);
+    expect(await house.store.contactOf(A, '+15551234567')).toBe(id);
+  });
+
+  it('tells a change of any field with from and to, and has the contact polled at once', async () => {
+    const id = house.contact('+15551234567', { name: 'Old', mood: { a: 1 } });
+    await house.sweep();
+    await due();
+    house.control('contacts/edit', { contactId: id, name: 'New', mood: { a: 2 }, extra: true });
+    await house.list.poll(A);
+    await house.list.poll(A);
+    const events = await house.told();
+    expect(events).toHaveLength(1);
+    expect(events[0]).toMatchObject({ type: 'contact.updated', contactId: id });
+    expect(events[0]?.data['changes']).toEqual({
+      name: { from: 'Old', to: 'New' },
+      mood: { from: { a: 1 }, to: { a: 2 } },
+      extra: { to: true },
+    });
+    expect(await due()).toEqual([id]);
+  });
+
+  it('tells a change there and back as two', async () => {
+    const contactId = house.contact('+15551234567', { name: 'a' });
+    await house.list.poll(A);
+    for (const name of ['b', 'a', 'b']) {
+      house.control('contacts/edit', { contactId, name });
+      await house.list.poll(A);
+    }
+    expect((await house.told()).map(({ sequence }) => sequence)).toEqual([1, 2, 3]);
+  });
+
+  it('is a hint: a contact whose last message moves is polled at once', async () => {
+    house.control('settings', { extraContactFields: true });
+    const id = house.contact('+15551234567');
+    house.contact('+15551234568');
+    await house.sweep();
+    await due();
+    house.messages(id);
+    await house.list.poll(A);
+    expect(await due()).toEqual([id]);
+  });
+
+  it('that cannot be read changes nothing', async () => {
+    house.contact('+15551234567');
+    for (const fault of ['status', 'html', 'emptyObject', 'truncatedJson']) {
+      house.control('faults', { fault });
+      await expect(house.list.poll(A)).rejects.toThrow();
+    }
+    expect(await house.store.knownContacts(A)).toEqual({ version: 0, contacts: new Map() });
+  });
+
+  it('of two who read it at once tells each contact once', async () => {
+    await house.list.poll(A);
+    house.control('contacts', { count: 20 });
+    await Promise.all([house.list.poll(A), house.list.poll(A), house.list.poll(A)]);
+    expect(await house.types()).toEqual(Array.from({ length: 20 }, () => 'contact.created'));
+  });
+
+  it('whose first commit is broken off half-way is silent all the same', async () => {
+    house.control('contacts', { count: 450 });
+    let commands = 0;
+    const dying = new Proxy(house.redis, {
+      get(target, name) {
+        const value: unknown = Reflect.get(target, name);
+        if (typeof value !== 'function') return value;
+        return (...args: unknown[]): unknown => {
+          if (name === 'evalsha' && ++commands > 1) return Promise.reject(new Error('killed'));
+          return Reflect.apply(value, target, args);
+        };
+      },
+    });
+    const { RedisFeedStore } = await import('#feed');
+    const store: FeedStore = new RedisFeedStore(dying, house.prefix);
+    await expect(new ContactListPoll(store, house.source, systemClock).poll(A)).rejects.toThrow('killed');
+    expect((await house.store.knownContacts(A)).contacts.size).toBe(200);
+    await house.list.poll(A);
+    expect((await house.store.knownContacts(A)).contacts.size).toBe(450);
+    expect(await house.types()).toEqual([]);
+  });
+});
+
+describe('what is due', () => {
+  it('is claimed once, and again when the lease is over', async () => {
+    house.control('contacts', { count: 3 });
+    await house.list.poll(A);
+    expect(await house.store.claimDue(A, 2, 50)).toHaveLength(2);
+    expect(await house.store.claimDue(A, 5, 60_000)).toHaveLength(1);
+    expect(await house.store.claimDue(A, 5, 60_000)).toEqual([]);
+    await until('the lease is over', async () => (await house.store.claimDue(A, 5, 60_000)).length === 2);
+  });
+
+  it('is sooner for a contact that is hastened, never later', async () => {
+    const id = house.contact('+15551234567');
+    await house.sweep();
+    await house.store.postpone(A, id, 60_000);
+    await house.store.hasten(A, id, 30_000);
+    expect(await due()).toEqual([]);
+    await house.store.hasten(A, id, 0);
+    await house.store.hasten(A, id, 60_000);
+    expect(await due()).toEqual([id]);
+    await house.store.hasten(A, 'nobody', 0);
+    expect(await due()).toEqual([]);
+  });
+
+  it('keeps a hastening that comes while the contact is polled', async () => {
+    const id = house.contact('+15551234567');
+    await house.sweep();
+    await due();
+    const poll = house.poller({
+      ...house.source,
+      listMessages: async (...args) => {
+        await house.store.hasten(A, id, 0);
+        return house.source.listMessages(...args);
+      },
+    });
+    await poll.poll(A, id);
+    expect(await due()).toEqual([id]);
+  });
+
+  it('does not come back after a poll whose hastening was before it', async () => {
+    const id = house.contact('+15551234567');
+    await house.sweep();
+    await house.store.hasten(A, id, 0);
+    expect(await due()).toEqual([id]);
+    await house.polls.poll(A, id);
+    expect(await house.store.claimDue(A, 10, 60_000)).toEqual([]);
+  });
+
+  it('keeps the sum of the shares of all contacts', async () => {
+    house.control('contacts', { count: 5 });
+    await house.sweep();
+    await house.sweep();
+    const ids = [...(await house.store.knownContacts(A)).contacts.keys()];
+    const states = await Promise.all(ids.map((id) => house.store.contactState(A, id)));
+    const sum = states.reduce((total, state) => total + (state?.share ?? 0), 0);
+    expect(states[0]?.shares).toBeCloseTo(sum, 4);
+    expect(sum).toBeGreaterThan(0);
+  });
+});

@@ -1,0 +1,229 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { type FeedSource } from '#feed';
+import { startTestRedis, type TestRedis } from '../../support/redis-server.js';
+import { A, House } from './house.js';
+
+const NUMBER = '+15551234567';
+
+let server: TestRedis;
+let house: House;
+
+beforeAll(async () => {
+  server = await startTestRedis();
+});
+afterAll(async () => {
+  await server.dispose();
+});
+beforeEach(async () => {
+  house = await House.open(server.url);
+});
+afterEach(async () => {
+  await house.close();
+});
+
+/** `type id` of each message event, sorted: what was told, each as often as it was. */
+async function told(): Promise<string[]> {
+  const events = (await house.told()).filter(({ type }) => type.startsWith('message.'));
+  return events.map(({ type, data }) => `${type} ${String((data['message'] as { id: unknown }).id)}`).sort();
+}
+const received = (ids: readonly string[]): string[] => ids.map((id) => `message.received ${id}`).sort();
+
+async function gapless(): Promise<void> {
+  const next = new Map<string, number>();
+  for (const { contactId, sequence } of await house.told()) {
+    expect(sequence).toBe((next.get(contactId) ?? 0) + 1);
+    next.set(contactId, sequence);
+  }
+}
+
+describe.each(['newestFirst', 'oldestFirst', 'random'] as const)('where messages come %s', (order) => {
+  beforeEach(() => {
+    house.control('settings', { order });
+  });
+
+  it('each new message and each flag becomes one event', async () => {
+    const contactId = house.contact(NUMBER);
+    const old = { count: 45, timestamp: Date.now() - 86_400_000 * 3, intervalMs: 1_000 };
+    house.messages(contactId, old);
+    await house.sweep();
+    expect(await house.types()).toEqual([]);
+
+    const ids = house.messages(contactId, { count: 53, intervalMs: 10 });
+    await house.sweepUntil('all told', async () => (await told()).length >= ids.length);
+    expect(await told()).toEqual(received(ids));
+
+    const sent = house.messages(contactId, { direction: 'outbound', count: 3, text: 'out {n}' });
+    await house.sweepUntil('all told', async () => (await told()).length >= ids.length + 3);
+    house.control('messages/flags', { ids: sent, delivered: true, read: true });
+    await house.sweepUntil('flags told', async () => (await told()).length >= ids.length + 9);
+    await house.sweep();
+    expect(await told()).toEqual(
+      [
+        ...received(ids),
+        ...sent.flatMap((id) => [`message.sent ${id}`, `message.delivered ${id}`, `message.read ${id}`]),
+      ].sort(),
+    );
+    await gapless();
+  });
+
+  it('what comes while the pages are read is told once', async () => {
+    const contactId = house.contact(NUMBER);
+    await house.sweep();
+    const ids = house.messages(contactId, { count: 30, intervalMs: 10 });
+    house.control('settings', { insertWhilePaging: 1 });
+    await house.sweep();
+    house.control('settings', { insertWhilePaging: 0 });
+    const inserted = house.simulator.ledger
+      .read({ kinds: ['message.created'] })
+      .entries.flatMap((entry) =>
+        entry.kind === 'message.created' && entry.origin === 'insertWhilePaging' ? [entry.messageId] : [],
+      );
+    expect(inserted.length).toBeGreaterThan(1);
+    const all = received([...ids, ...inserted]);
+    await house.sweepUntil('all told', async () => (await told()).length >= all.length);
+    expect(await told()).toEqual(all);
+  });
+});
+
+describe('a poll', () => {
+  it.each([{ pageIgnored: true }, { limitCap: 3 }, { limitIgnored: true }, { timestampFormat: 'absent' }])(
+    'tells what is new under %j',
+    async (settings) => {
+      const contactId = house.contact(NUMBER);
+      house.messages(contactId, { count: 5, timestamp: Date.now() - 86_400_000 * 3, intervalMs: 1_000 });
+      house.control('settings', settings);
+      await house.sweep();
+      const ids = house.messages(contactId, { count: 12, intervalMs: 10 });
+      await house.sweepUntil('all told', async () => (await told()).length >= 12);
+      await house.sweep();
+      expect(await told()).toEqual(received(ids));
+    },
+  );
+
+  it('skips a poison element and tells all others', async () => {
+    const contactId = house.contact(NUMBER);
+    await house.sweep();
+    const ids = house.messages(contactId, { count: 4, intervalMs: 10 });
+    house.control('faults', {
+      match: { contactId },
+      fault: { kind: 'poisonMessage', garbage: 'noId', mode: 'insert' },
+      times: 'always',
+    });
+    await house.sweep();
+    await house.sweep();
+    expect(await told()).toEqual(received(ids));
+  });
+
+  it.each(['status', 'html', 'emptyObject', 'errorBody200', 'truncatedJson', 'resetBefore'])(
+    'struck by %s fails and changes nothing; the next tells everything',
+    async (fault) => {
+      const contactId = house.contact(NUMBER);
+      await house.sweep();
+      const ids = house.messages(contactId, { count: 30, intervalMs: 10 });
+      house.control('faults', { match: { path: 'page=2' }, fault });
+      const before = await house.store.contactState(A, contactId);
+      await expect(house.polls.poll(A, contactId)).rejects.toThrow();
+      expect(await house.store.contactState(A, contactId)).toEqual(before);
+      expect(await house.types()).toEqual([]);
+      await house.sweep();
+      expect(await told()).toEqual(received(ids));
+    },
+  );
+
+  it('of an unchanged contact costs one request once the order is known, and no event', async () => {
+    const contactId = house.contact(NUMBER);
+    house.messages(contactId, { count: 60, intervalMs: 10 });
+    await house.sweep();
+    const before = house.requests(/messages/);
+    await house.polls.poll(A, contactId);
+    expect(house.requests(/messages/) - before).toBe(1);
+    expect((await house.store.contactState(A, contactId))?.order).toBe('newestFirst');
+  });
+
+  it('tells an edited text and a late attachment as updates', async () => {
+    const contactId = house.contact(NUMBER);
+    await house.sweep();
+    const [id] = house.messages(contactId, { text: 'first' });
+    await house.sweep();
+    house.control('messages/edit', { id, message: 'second', attachments: [{ url: 'x' }] });
+    await house.sweep();
+    expect(await told()).toEqual([`message.received ${id ?? ''}`, `message.updated ${id ?? ''}`]);
+    const update = (await house.told()).at(-1);
+    expect(Object.keys(update?.data['changes'] as object).sort()).toEqual(['attachments', 'message']);
+  });
+
+  it('of a contact that no list has shown does nothing', async () => {
+    expect(await house.polls.poll(A, 'nobody')).toBe(false);
+    expect(house.requests(/./)).toBe(0);
+  });
+
+  it('of a contact whose direction values are odd is no fault', async () => {
+    const contactId = house.contact(NUMBER);
+    await house.sweep();
+    house.messages(contactId, { direction: 'constructor' });
+    await house.sweep();
+    expect(await house.types()).toEqual(['message.created']);
+  });
+});
+
+describe('two polls of one contact at once', () => {
+  it('tell each change once: the second starts over', async () => {
+    const contactId = house.contact(NUMBER);
+    await house.sweep();
+    const ids = house.messages(contactId, { count: 25, intervalMs: 10 });
+    let waiting = 0;
+    let open: () => void = () => undefined;
+    const gate = new Promise<void>((resolve) => (open = resolve));
+    // Both have read their first page before either goes on.
+    const source: FeedSource = {
+      ...house.source,
+      listMessages: async (account, id, page, limit, purpose) => {
+        const read = await house.source.listMessages(account, id, page, limit, purpose);
+        if (page === 1 && waiting < 2) {
+          waiting += 1;
+          if (waiting === 2) open();
+          await gate;
+        }
+        return read;
+      },
+    };
+    const [one, two] = [house.poller(source), house.poller(source)];
+    expect(await Promise.all([one.poll(A, contactId), two.poll(A, contactId)])).toEqual([true, true]);
+    expect(await told()).toEqual(received(ids));
+    expect((await house.store.contactState(A, contactId))?.version).toBe(3);
+    await gapless();
+  });
+});
+
+describe('the first read of a contact', () => {
+  it('of the first list tells what was stamped since the account was added, less a minute', async () => {
+    const contactId = house.contact(NUMBER);
+    house.messages(contactId, { text: 'old', timestamp: Date.now() - 70_000 });
+    const [fresh] = house.messages(contactId, { text: 'fresh', timestamp: Date.now() - 50_000 });
+    await house.list.poll(A);
+    const [later] = house.messages(contactId, { text: 'while the others are read' });
+    await house.polls.poll(A, contactId);
+    expect(await told()).toEqual(received([fresh ?? '', later ?? '']));
+  });
+
+  it('of a later contact tells what is newer than the last list less a day', async () => {
+    await house.list.poll(A);
+    const contactId = house.contact(NUMBER);
+    house.messages(contactId, { text: 'years ago', timestamp: Date.now() - 86_400_000 * 700 });
+    const [fresh] = house.messages(contactId, { text: 'fresh', timestamp: Date.now() - 3_600_000 });
+    await house.sweep();
+    expect(await told()).toEqual(received([fresh ?? '']));
+  });
+
+  it.each([
+    ['silent', 0],
+    ['emit', 3],
+  ] as const)('of messages without a timestamp is %s', async (undated, count) => {
+    house.control('settings', { timestampFormat: 'absent' });
+    const contactId = house.contact(NUMBER);
+    house.messages(contactId, { count: 3 });
+    await house.list.poll(A);
+    await house.poller(house.source, undated).poll(A, contactId);
+    expect(await told()).toHaveLength(count);
+  });
+});

@@ -1,0 +1,142 @@
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { eventToJson, type LoggedEvent, RedisEventLog } from '#events';
+import { ContactListPoll, ContactPoll, type FeedSource, RecipientLookup, RedisFeedStore } from '#feed';
+import {
+  closeRedis,
+  createLogger,
+  newId,
+  openRedis,
+  parseRedisAddress,
+  type RedisClient,
+  systemClock,
+} from '#platform';
+import { FileBlobStore, MessageBinder, RedisRelayStore } from '#relay';
+import { HttpUpstream, type UpstreamAddress } from '#upstream';
+import { createSimulator, type Simulator } from '../../../apps/simulator/src/create-simulator.js';
+import type { Settings } from '../../../apps/simulator/src/settings.js';
+import { until } from '../platform/until.js';
+
+export const A = 'default';
+/** Deadline of one exchange with upstream, in milliseconds. */
+export const UPSTREAM_TIMEOUT_MS = 300;
+
+/** The feed with all it needs, on a key prefix of its own, against a simulator of its own. */
+export class House {
+  readonly log: RedisEventLog;
+  readonly store: RedisFeedStore;
+  readonly sends: RedisRelayStore;
+  readonly blobs: FileBlobStore;
+  readonly upstream = new HttpUpstream(UPSTREAM_TIMEOUT_MS);
+  readonly source: FeedSource;
+  readonly list: ContactListPoll;
+  readonly polls: ContactPoll;
+  readonly lookup: RecipientLookup;
+  readonly logger = createLogger('test', 'silent');
+
+  private constructor(
+    readonly redis: RedisClient,
+    readonly simulator: Simulator,
+    readonly address: UpstreamAddress,
+    readonly directory: string,
+    readonly prefix = newId('req'),
+  ) {
+    this.log = new RedisEventLog(redis, prefix);
+    this.store = new RedisFeedStore(redis, prefix);
+    this.sends = new RedisRelayStore(redis, prefix, systemClock);
+    this.blobs = new FileBlobStore(directory);
+    this.source = {
+      listContacts: () => this.upstream.listContacts(address),
+      listMessages: (_, contactId, page, limit) =>
+        this.upstream.listMessages(address, contactId, page, limit),
+    };
+    this.list = new ContactListPoll(this.store, this.source, systemClock);
+    this.polls = this.poller();
+    this.lookup = new RecipientLookup(this.store, this.list, this.polls);
+  }
+
+  static async open(url: string, settings: Partial<Settings> = {}): Promise<House> {
+    const redis = openRedis(parseRedisAddress(url), 'failFast', () => undefined);
+    await once(redis, 'ready');
+    const simulator = await createSimulator({
+      settings: { sendVisibleDelayMs: 0, deliveredProbability: 0, hangCapMs: 2_000, ...settings },
+    });
+    const { baseUrl } = await simulator.listen();
+    const directory = await mkdtemp(join(tmpdir(), 'tidings-house-'));
+    return new House(redis, simulator, { baseUrl, apiKey: 'simulator-key' }, directory);
+  }
+
+  /** Another poller of the same contacts. */
+  poller(source: FeedSource = this.source, undated: 'silent' | 'emit' = 'silent'): ContactPoll {
+    return new ContactPoll(
+      this.store,
+      source,
+      new MessageBinder(this.sends, this.blobs, this.logger),
+      { interval: { min: 50, max: 60_000 }, undated, readsPerSecond: () => Promise.resolve(100) },
+      systemClock,
+      this.logger,
+    );
+  }
+
+  /** Reads the contact list and every contact once. */
+  async sweep(): Promise<void> {
+    await this.list.poll(A);
+    const { contacts } = await this.store.knownContacts(A);
+    for (const id of contacts.keys()) await this.polls.poll(A, id);
+  }
+
+  async events(): Promise<LoggedEvent[]> {
+    return (await this.log.read(A, undefined, 100_000)).events;
+  }
+
+  async types(): Promise<string[]> {
+    return (await this.events()).map(({ type }) => type);
+  }
+
+  /** The events as subscribers see them. */
+  async told(): Promise<
+    { type: string; contactId: string; sequence: number; data: Record<string, unknown> }[]
+  > {
+    return (await this.events()).map((event) => JSON.parse(eventToJson(event)) as never);
+  }
+
+  control(verb: string, body?: unknown): Record<string, unknown> {
+    return this.simulator.control(verb, body) as Record<string, unknown>;
+  }
+
+  /** A contact that upstream has, by id. */
+  contact(phoneNumber: string, fields: Record<string, unknown> = {}): string {
+    const { contacts } = this.control('contacts', { phoneNumber, ...fields }) as {
+      contacts: { id: string }[];
+    };
+    return contacts[0]?.id ?? '';
+  }
+
+  /** Messages of a contact, by id; `count` of them. */
+  messages(contactId: string, fields: Record<string, unknown> = {}): string[] {
+    return (this.control('messages', { contactId, ...fields }) as { ids: string[] }).ids;
+  }
+
+  requests(path: RegExp): number {
+    const { entries } = this.simulator.ledger.read({ kinds: ['request'] });
+    return entries.filter((entry) => entry.kind === 'request' && path.test(`${entry.method} ${entry.path}`))
+      .length;
+  }
+
+  /** Sweeps until it has come to this. */
+  async sweepUntil(what: string, look: () => Promise<boolean>): Promise<void> {
+    await until(what, async () => {
+      await this.sweep();
+      return look();
+    });
+  }
+
+  async close(): Promise<void> {
+    this.upstream.close();
+    await this.simulator.close();
+    await closeRedis(this.redis);
+    await rm(this.directory, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,141 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { Queue, Worker } from 'bullmq';
+import {
+  BullmqHintQueue,
+  closeRedis,
+  newId,
+  openRedis,
+  parseRedisAddress,
+  queuePrefix,
+  type RedisClient,
+  systemClock,
+} from '#platform';
+import { startTestRedis, type TestRedis } from '../../support/redis-server.js';
+import { until } from './until.js';
+
+interface Payload {
+  n: number;
+}
+
+let server: TestRedis;
+let connection: RedisClient;
+let queue: Queue<Payload>;
+let hints: BullmqHintQueue<Payload>;
+let worker: Worker<Payload> | undefined;
+let prefix: string;
+
+beforeAll(async () => {
+  server = await startTestRedis();
+});
+afterAll(async () => {
+  await server.dispose();
+});
+beforeEach(() => {
+  prefix = queuePrefix(newId('req'), 'relay');
+  connection = openRedis(parseRedisAddress(server.url), 'patient', () => undefined);
+  queue = new Queue<Payload>('relay', { connection, prefix });
+  hints = new BullmqHintQueue(queue, systemClock);
+});
+afterEach(async () => {
+  await worker?.close();
+  worker = undefined;
+  await queue.close();
+  await closeRedis(connection);
+});
+
+const hint = (about: string, n = 0): { about: string; payload: Payload } => ({ about, payload: { n } });
+
+function work(run: (payload: Payload) => Promise<void> | void): void {
+  worker = new Worker<Payload>('relay', async (job) => run(job.data), { connection, prefix, concurrency: 5 });
+}
+
+async function empty(): Promise<boolean> {
+  return Object.values(await queue.getJobCounts()).every((count) => count === 0);
+}
+
+describe('a hint', () => {
+  it('that equals one that waits is that one; about something else it is another', async () => {
+    await hints.add([hint('a', 1), hint('a', 2), hint('b', 3)]);
+    await hints.add([hint('a', 4)]);
+    expect(await queue.getWaitingCount()).toBe(2);
+    await hints.add([]);
+  });
+
+  it('may be about any text, and shows nothing of it', async () => {
+    const about = 'account:x\n+15551234567 \u{1F44B}';
+    await hints.add([hint(about)]);
+    await hints.add([hint(about)], 500);
+    const keys = await connection.keys('*');
+    expect(keys.some((key) => key.includes('15551234567'))).toBe(false);
+    expect(await queue.getWaitingCount()).toBe(1);
+    expect(await queue.getDelayedCount()).toBe(1);
+  });
+
+  it('that comes while its job runs is run after it, once, with the latest payload', async () => {
+    const ran: number[] = [];
+    let running = 0;
+    let most = 0;
+    work(async ({ n }) => {
+      most = Math.max(most, ++running);
+      ran.push(n);
+      if (n === 1) {
+        await hints.add([hint('a', 2)]);
+        await hints.add([hint('a', 3)]);
+      }
+      running -= 1;
+    });
+    await hints.add([hint('a', 1)]);
+    await until('all run', async () => ran.length >= 2 && (await empty()));
+    expect(ran).toEqual([1, 3]);
+    expect(most).toBe(1);
+  });
+
+  it('is never lost: whatever was noted before it was given is seen by a run that begins after it', async () => {
+    let noted = 0;
+    let seen = 0;
+    work(() => {
+      seen = noted;
+    });
+    for (let i = 0; i < 200; i += 1) {
+      noted += 1;
+      await hints.add([hint('a', i)]);
+    }
+    await until('the last was seen', () => seen === 200);
+  });
+
+  it('for later is run then, not before; many for about the same time are few', async () => {
+    const began = Date.now();
+    let at = 0;
+    for (let i = 0; i < 20; i += 1) await hints.add([hint('a')], 400);
+    expect(await queue.getDelayedCount()).toBeLessThanOrEqual(4);
+    work(() => {
+      at ||= Date.now();
+    });
+    await until('run', () => at > 0);
+    expect(at - began).toBeGreaterThanOrEqual(395);
+    expect(at - began).toBeLessThan(3_000);
+  });
+
+  it('for later is in the way of none for now', async () => {
+    let runs = 0;
+    await hints.add([hint('a')], 60_000);
+    work(() => {
+      runs += 1;
+    });
+    await hints.add([hint('a')]);
+    await until('run', () => runs === 1);
+    expect(await queue.getDelayedCount()).toBe(1);
+  });
+
+  it('whose job failed leaves nothing behind', async () => {
+    let runs = 0;
+    work(() => {
+      runs += 1;
+      throw new Error('Redis was away');
+    });
+    await hints.add([hint('a')]);
+    await until('gone', async () => runs === 1 && (await empty()));
+    await hints.add([hint('a')]);
+    await until('run again', async () => runs === 2 && (await empty()));
+  });
+});

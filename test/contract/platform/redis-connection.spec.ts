@@ -1,0 +1,168 @@
+import { once } from 'node:events';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import {
+  closeRedis,
+  ConfigurationError,
+  createLogger,
+  openFitRedis,
+  openRedis,
+  parseRedisAddress,
+  type RedisClient,
+  RedisScript,
+} from '#platform';
+import { startTestRedis, type TestRedis } from '../../support/redis-server.js';
+import { until } from './until.js';
+
+let server: TestRedis;
+const clients: RedisClient[] = [];
+const silent = createLogger('test', 'silent');
+
+beforeAll(async () => {
+  server = await startTestRedis();
+});
+afterAll(async () => {
+  await server.dispose();
+});
+afterEach(async () => {
+  await Promise.all(clients.splice(0).map((client) => closeRedis(client)));
+});
+
+async function connected(manners: 'failFast' | 'patient'): Promise<RedisClient> {
+  const client = openRedis(parseRedisAddress(server.url), manners, () => undefined);
+  clients.push(client);
+  await once(client, 'ready');
+  return client;
+}
+
+/** How long a command took to fail, in milliseconds. */
+async function failsAfter(client: RedisClient): Promise<number> {
+  const began = performance.now();
+  await expect(client.set('key', 'lost')).rejects.toThrow();
+  return performance.now() - began;
+}
+
+const answers = (client: RedisClient): Promise<boolean> =>
+  client.set('key', 'kept').then(
+    () => true,
+    () => false,
+  );
+
+describe('a connection that fails fast', () => {
+  it('fails within two seconds while Redis hangs, and works again after it', async () => {
+    const client = await connected('failFast');
+    server.server.kill('SIGSTOP');
+    try {
+      expect(await failsAfter(client)).toBeLessThan(2_000);
+      expect(await failsAfter(client)).toBeLessThan(2_000);
+    } finally {
+      server.server.kill('SIGCONT');
+    }
+    await until('it answers', () => answers(client));
+    expect(await client.get('key')).toBe('kept');
+  });
+
+  it('fails at once while Redis is gone, and works again with its next life', async () => {
+    const client = await connected('failFast');
+    const gone = once(client, 'close');
+    server.server.kill('SIGKILL');
+    await server.server.exited;
+    await gone;
+    expect(await failsAfter(client)).toBeLessThan(200);
+    await server.server.restart();
+    await until('it answers', () => answers(client));
+    expect(await client.get('key')).toBe('kept');
+  });
+
+  it('fails what was under way when Redis went, and never sends it again', async () => {
+    const client = await connected('failFast');
+    await client.del('count');
+    server.server.kill('SIGSTOP');
+    const lost = expect(client.incr('count')).rejects.toThrow();
+    server.server.kill('SIGKILL');
+    await server.server.exited;
+    await lost;
+    await server.server.restart();
+    await until('it answers', () => answers(client));
+    expect(await client.get('count')).toBeNull();
+  });
+});
+
+describe('a patient connection', () => {
+  it('waits for a Redis that is away', async () => {
+    const client = await connected('patient');
+    server.server.kill('SIGKILL');
+    await server.server.exited;
+    const waiting = client.set('patient', 'yes');
+    await server.server.restart();
+    await waiting;
+    expect(await client.get('patient')).toBe('yes');
+  });
+});
+
+describe('a script', () => {
+  it('runs by its digest, is loaded where it is missing, and gets bytes as they are', async () => {
+    const client = await connected('failFast');
+    const script = new RedisScript(
+      `redis.call('SET', KEYS[1], ARGV[1]) return {redis.call('STRLEN', KEYS[1]), ARGV[2]}`,
+    );
+    const bytes = Buffer.from([0, 255, 13, 10]);
+    expect(await script.run(client, ['bytes'], [bytes, 7])).toEqual([4, '7']);
+    expect(await script.run(client, ['bytes'], [bytes, 7])).toEqual([4, '7']);
+    await client.script('FLUSH');
+    expect(await script.run(client, ['bytes'], [bytes, 'x'])).toEqual([4, 'x']);
+    expect((await client.getBuffer('bytes'))?.equals(bytes)).toBe(true);
+  });
+
+  it('that fails in its middle is not run again', async () => {
+    const client = await connected('failFast');
+    const script = new RedisScript(
+      `redis.call('INCR', KEYS[1]) return redis.error_reply('NOTSCRIPTED that is all')`,
+    );
+    await client.del('runs');
+    await expect(script.run(client, ['runs'], [])).rejects.toThrow('that is all');
+    expect(await client.get('runs')).toBe('1');
+  });
+});
+
+describe('a process', () => {
+  it('refuses to start with a Redis that may evict', async () => {
+    const client = await connected('failFast');
+    await client.config('SET', 'maxmemory-policy', 'allkeys-lru');
+    try {
+      const start = openFitRedis(parseRedisAddress(server.url), 'failFast', silent, () => undefined);
+      const fault: unknown = await start.catch((error: unknown) => error);
+      expect(fault).toBeInstanceOf(ConfigurationError);
+      expect(String(fault)).toContain('allkeys-lru');
+    } finally {
+      await client.config('SET', 'maxmemory-policy', 'noeviction');
+    }
+  });
+
+  it('starts while Redis is away, connects when it comes, and is told if that one is unfit', async () => {
+    server.server.kill('SIGKILL');
+    await server.server.exited;
+    const unfit: ConfigurationError[] = [];
+    const late = await openFitRedis(parseRedisAddress(server.url), 'failFast', silent, (error) => {
+      unfit.push(error);
+    });
+    clients.push(late);
+    expect(late.status).not.toBe('ready');
+    await server.server.restart();
+    await until('connected', () => late.status === 'ready');
+    expect(await late.ping()).toBe('PONG');
+    expect(unfit).toEqual([]);
+    await late.config('SET', 'maxmemory-policy', 'allkeys-lru');
+    try {
+      late.disconnect(true);
+      await until('told', () => unfit.length > 0);
+      expect(unfit[0]?.faults).toHaveLength(1);
+    } finally {
+      await until('set back', () =>
+        late.config('SET', 'maxmemory-policy', 'noeviction').then(
+          () => true,
+          () => false,
+        ),
+      );
+    }
+  });
+});

@@ -1,0 +1,452 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { createHash, randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer as createHttpServer, type RequestListener } from 'node:http';
+import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
+import { Readable } from 'node:stream';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import {
+  HttpUpstream,
+  UpstreamConnectionLostError,
+  UpstreamError,
+  type UpstreamAddress,
+  UpstreamReplyError,
+  type UpstreamSend,
+  UpstreamStatusError,
+  UpstreamTimeoutError,
+  UpstreamUnreachableError,
+} from '#upstream';
+import { createSimulator, type Simulator } from '../../../apps/simulator/src/create-simulator.js';
+
+const TIMEOUT_MS = 400;
+const NUMBER = '+15551234567';
+const SEND: UpstreamSend = { phoneNumber: NUMBER, type: 'text', message: 'Hi' };
+
+let simulator: Simulator;
+let address: UpstreamAddress;
+let upstream: HttpUpstream;
+const servers: Server[] = [];
+const sockets = new Set<Socket>();
+const children: ChildProcess[] = [];
+
+beforeEach(async () => {
+  simulator = await createSimulator({ settings: { sendVisibleDelayMs: 0 } });
+  const { baseUrl } = await simulator.listen();
+  address = { baseUrl, apiKey: 'simulator-key' };
+  upstream = new HttpUpstream(TIMEOUT_MS);
+});
+afterEach(async () => {
+  upstream.close();
+  await simulator.close();
+  for (const socket of sockets) socket.destroy();
+  sockets.clear();
+  for (const child of children.splice(0)) child.kill('SIGKILL');
+  await Promise.all(servers.splice(0).map((server) => new Promise((closed) => server.close(closed))));
+});
+
+async function listen(server: Server): Promise<UpstreamAddress> {
+  servers.push(server);
+  server.on('connection', (socket: Socket) => {
+    sockets.add(socket);
+    socket.on('error', () => undefined);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return { baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`, apiKey: 'k' };
+}
+const serve = (listener: RequestListener): Promise<UpstreamAddress> => listen(createHttpServer(listener));
+
+async function failure(request: Promise<unknown>): Promise<UpstreamError> {
+  const error: unknown = await request.then(
+    () => 'no failure',
+    (reason: unknown) => reason,
+  );
+  if (!(error instanceof UpstreamError)) throw new Error(`not an upstream error: ${String(error)}`);
+  return error;
+}
+
+const strike = (fault: unknown): object => simulator.control('faults', { fault });
+const accepted = (): number => simulator.ledger.read({ kinds: ['send.accepted'] }).entries.length;
+const contacts = (): { id: string }[] =>
+  (simulator.control('contacts', { count: 1 }) as { contacts: { id: string }[] }).contacts;
+
+describe('a send', () => {
+  it('is the documented form, and nothing else', async () => {
+    await upstream.send(address, {
+      ...SEND,
+      type: 'audio',
+      message: 'Grüße \u{1F44B}\r\n"x"',
+      fileUrl: 'https://x/y?a=1&b=2',
+    });
+    expect(simulator.ledger.read({ kinds: ['send.accepted'] }).entries).toMatchObject([
+      {
+        parts: [
+          { name: 'phoneNumber', value: NUMBER },
+          { name: 'type', value: 'audio' },
+          { name: 'message', value: 'Grüße \u{1F44B}\r\n"x"' },
+          { name: 'fileUrl', value: 'https://x/y?a=1&b=2' },
+        ],
+      },
+    ]);
+  });
+
+  it('streams its file', async () => {
+    const content = randomBytes(5 * 1024 * 1024);
+    let pulled = 0;
+    const stream = new Readable({
+      read(): void {
+        const chunk = content.subarray(pulled, pulled + 65_536);
+        pulled += chunk.length;
+        this.push(chunk.length === 0 ? null : chunk);
+      },
+    });
+    const patient = new HttpUpstream(10_000);
+    const file = {
+      name: 'photo \u{1F44B}.png',
+      contentType: 'image/png',
+      size: content.length,
+      content: stream,
+    };
+    await patient.send(address, { phoneNumber: NUMBER, type: 'text', file });
+    const [entry] = simulator.ledger.read({ kinds: ['send.accepted'] }).entries;
+    expect(entry).toMatchObject({
+      parts: [
+        { name: 'phoneNumber' },
+        { name: 'type' },
+        {
+          name: 'file',
+          filename: 'photo \u{1F44B}.png',
+          contentType: 'image/png',
+          size: content.length,
+          sha256: createHash('sha256').update(content).digest('hex'),
+        },
+      ],
+    });
+    expect(stream.destroyed).toBe(true);
+  });
+
+  it('cannot be given other headers or parts by the name of its file', async () => {
+    const name = 'a"; name="phoneNumber"\r\nX-Evil: 1\r\n\r\n+15550009999.txt';
+    const file = { name, contentType: 'text/plain', size: 1, content: Readable.from([Buffer.from('x')]) };
+    await failureOrFine(upstream.send(address, { ...SEND, file }));
+    for (const entry of simulator.ledger.read({ kinds: ['send.accepted'] }).entries) {
+      expect(entry).toMatchObject({ phoneNumber: NUMBER, message: 'Hi' });
+      expect(entry.kind === 'send.accepted' ? entry.parts.map((part) => part.name) : []).toEqual([
+        'phoneNumber',
+        'type',
+        'message',
+        'file',
+      ]);
+    }
+    expect(accepted()).toBe(1);
+  });
+
+  it('goes over a connection of its own, each time', async () => {
+    const used: (Socket | null)[] = [];
+    const to = await serve((request, response) => {
+      used.push(request.socket);
+      request.resume().on('end', () => response.end('{"status":"queued"}'));
+    });
+    for (let i = 0; i < 3; i += 1) await upstream.send(to, SEND);
+    expect(new Set(used).size).toBe(3);
+    expect(sockets.size).toBe(3);
+  });
+
+  it.each([
+    [{ kind: 'status', status: 400 }, UpstreamStatusError, 0],
+    [{ kind: 'status', status: 500 }, UpstreamStatusError, 0],
+    [{ kind: 'statusAfter', status: 500 }, UpstreamStatusError, 1],
+    [{ kind: 'timeoutBefore' }, UpstreamTimeoutError, 0],
+    [{ kind: 'timeoutAfter' }, UpstreamTimeoutError, 1],
+    [{ kind: 'resetBefore' }, UpstreamConnectionLostError, 0],
+    [{ kind: 'resetAfter' }, UpstreamConnectionLostError, 1],
+    [{ kind: 'resetDuringUpload' }, UpstreamConnectionLostError, 0],
+    [{ kind: 'html', processed: true }, UpstreamReplyError, 1],
+    [{ kind: 'emptyObject', processed: true }, UpstreamReplyError, 1],
+    [{ kind: 'errorBody200', processed: true }, UpstreamReplyError, 1],
+    [{ kind: 'truncatedJson', cut: 'body' }, UpstreamReplyError, 1],
+    [{ kind: 'truncatedJson', cut: 'connection' }, UpstreamConnectionLostError, 1],
+    [{ kind: 'poisonMessage' }, UpstreamReplyError, 1],
+    [{ kind: 'slow', delayMs: 5_000, processedFirst: true }, UpstreamTimeoutError, 1],
+    [{ kind: 'drip', bytes: 1, intervalMs: 100 }, UpstreamTimeoutError, 1],
+  ] as const)('struck by %j is %p, and is never sent again', async (fault, kind, times) => {
+    strike(fault);
+    const began = performance.now();
+    expect(await failure(upstream.send(address, SEND))).toBeInstanceOf(kind);
+    expect(performance.now() - began).toBeLessThan(TIMEOUT_MS + 300);
+    expect(accepted()).toBe(times);
+  });
+
+  it.each([{ kind: 'invalidUtf8' }, { kind: 'slow', delayMs: 50 }])(
+    'is fine in spite of %j',
+    async (fault) => {
+      strike(fault);
+      await upstream.send(address, SEND);
+      expect(accepted()).toBe(1);
+    },
+  );
+
+  it('that is redirected is not followed', async () => {
+    let hits = 0;
+    const target = await serve((_, response) => {
+      hits += 1;
+      response.end('{"status":"queued"}');
+    });
+    for (const status of [301, 302, 307, 308]) {
+      strike({ kind: 'status', status, location: `${target.baseUrl}/messages/send` });
+      expect(await failure(upstream.send(address, SEND))).toMatchObject({ status });
+    }
+    expect(hits).toBe(0);
+  });
+
+  it('keeps upstream’s words and how long it asks to wait, in either form', async () => {
+    strike({ kind: 'status', status: 429, retryAfter: '7', body: { message: 'too\n  fast' } });
+    expect(await failure(upstream.send(address, SEND))).toMatchObject({
+      status: 429,
+      words: 'too fast',
+      retryAfterMs: 7_000,
+    });
+    const date = new Date(Date.now() + 30_000).toUTCString();
+    strike({
+      kind: 'status',
+      status: 503,
+      retryAfter: date,
+      body: '<h1>busy</h1>',
+      contentType: 'text/html',
+    });
+    const error = await failure(upstream.send(address, SEND));
+    expect(error).toMatchObject({ status: 503, words: '<h1>busy</h1>' });
+    const { retryAfterMs } = error as UpstreamStatusError;
+    expect(retryAfterMs).toBeGreaterThan(25_000);
+    expect(retryAfterMs).toBeLessThanOrEqual(30_000);
+    strike({ kind: 'status', status: 500, body: { message: 'x'.repeat(10_000) } });
+    expect((await failure(upstream.send(address, SEND))).message.length).toBeLessThan(600);
+  });
+
+  it('never shows the key in an error', async () => {
+    for (const fault of ['status', 'timeoutBefore', 'resetBefore', 'html']) {
+      strike(fault);
+      const error = await failure(upstream.send({ ...address, apiKey: 'simulator-key' }, SEND));
+      expect(`${error.message}${JSON.stringify(error)}${error.stack ?? ''}`).not.toContain('simulator-key');
+    }
+  });
+});
+
+async function failureOrFine(request: Promise<unknown>): Promise<void> {
+  try {
+    await request;
+  } catch (error) {
+    if (!(error instanceof UpstreamError)) throw error;
+  }
+}
+
+describe('upstream surely has not seen a send', () => {
+  it('when the connection is refused', async () => {
+    const gone = createServer();
+    const to = await listen(gone);
+    await new Promise((closed) => gone.close(closed));
+    servers.length = 0;
+    const error = await failure(upstream.send(to, SEND));
+    expect(error).toBeInstanceOf(UpstreamUnreachableError);
+    expect(error.message).toContain('ECONNREFUSED');
+    expect(await failure(upstream.listContacts(to))).toBeInstanceOf(UpstreamUnreachableError);
+  });
+
+  it('when its name cannot be resolved', async () => {
+    const to = { baseUrl: 'http://no-such-host.invalid/v1', apiKey: 'k' };
+    const patient = new HttpUpstream(10_000);
+    expect(await failure(patient.send(to, SEND))).toBeInstanceOf(UpstreamUnreachableError);
+  });
+
+  it('when no connection comes about in time', async () => {
+    const error = await failure(upstream.send(await fullListener(), SEND));
+    expect(error).toBeInstanceOf(UpstreamUnreachableError);
+    expect(error.message).toContain(`no connection within ${TIMEOUT_MS} ms`);
+  });
+
+  it('when TLS does not come about', async () => {
+    const to = await listen(createServer((socket) => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n')));
+    const secure = { ...to, baseUrl: to.baseUrl.replace('http:', 'https:') };
+    expect(await failure(upstream.send(secure, SEND))).toBeInstanceOf(UpstreamUnreachableError);
+    const mute = await listen(createServer(() => undefined));
+    const silent = { ...mute, baseUrl: mute.baseUrl.replace('http:', 'https:') };
+    expect(await failure(upstream.send(silent, SEND))).toBeInstanceOf(UpstreamUnreachableError);
+  });
+
+  it('but may have, once the connection stood', async () => {
+    const mute = await listen(createServer(() => undefined));
+    expect(await failure(upstream.send(mute, SEND))).toBeInstanceOf(UpstreamTimeoutError);
+    const rude = await listen(createServer((socket) => socket.destroy()));
+    expect(await failure(upstream.send(rude, SEND))).toBeInstanceOf(UpstreamConnectionLostError);
+  });
+});
+
+/** A listener whose process accepts nothing and whose queue is full: a further connection hangs. */
+async function fullListener(): Promise<UpstreamAddress> {
+  const program = `
+    const server = require('node:net').createServer();
+    server.listen({ port: 0, host: '127.0.0.1', backlog: 1 }, () => {
+      require('node:fs').writeSync(1, String(server.address().port));
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
+    });`;
+  const child = spawn(process.execPath, ['-e', program], { stdio: ['ignore', 'pipe', 'inherit'] });
+  children.push(child);
+  const [port] = (await once(child.stdout, 'data')) as [Buffer];
+  for (let i = 0; i < 8; i += 1) {
+    const socket = connect(Number(port), '127.0.0.1');
+    socket.on('error', () => undefined);
+    sockets.add(socket);
+  }
+  return { baseUrl: `http://127.0.0.1:${String(port)}/v1`, apiKey: 'k' };
+}
+
+describe('a read', () => {
+  it.each(['array', 'contacts', 'data', 'items'])(
+    'understands a contact list as %s',
+    async (contactsShape) => {
+      const [contact] = contacts();
+      simulator.control('settings', { contactsShape });
+      const list = await upstream.listContacts(address);
+      expect(list.items.map(({ id }) => id)).toEqual([contact?.id]);
+      expect(Math.abs((list.date ?? 0) - Date.now())).toBeLessThan(5_000);
+    },
+  );
+
+  it.each([
+    { messagesShape: 'array' },
+    { messagesShape: 'data' },
+    { messagesShape: 'items' },
+    { directionValues: { inbound: 'incoming', outbound: 'OUT' } },
+    { idType: 'number' },
+    { timestampFormat: 'iso-offset' },
+    { timestampFormat: 'no-millis' },
+    { timestampFormat: 'epoch-ms' },
+    { attachmentShape: 'strings' },
+    { extraMessageFields: true },
+  ])('understands messages with %j', async (settings) => {
+    simulator.control('settings', settings);
+    const at = Date.UTC(2026, 0, 1);
+    const { contactId } = simulator.control('messages', {
+      from: NUMBER,
+      text: 'in',
+      timestamp: at,
+      attachments: [{ url: 'x' }],
+    }) as { contactId: string };
+    simulator.control('messages', {
+      contactId,
+      direction: 'outbound',
+      text: 'out',
+      timestamp: at + 1_000,
+      read: true,
+    });
+    const page = await upstream.listMessages(address, contactId, 1, 20);
+    expect(page).toMatchObject({
+      skipped: 0,
+      items: [
+        {
+          direction: 'outbound',
+          body: 'out',
+          to: NUMBER,
+          timestamp: at + 1_000,
+          read: true,
+          delivered: false,
+        },
+        { direction: 'inbound', body: 'in', from: NUMBER, timestamp: at, attachments: 1 },
+      ],
+    });
+  });
+
+  it('asks for the page and limit that it is told, of any id', async () => {
+    const id = 'a/b?c#d ü%';
+    simulator.control('contacts', { id, phoneNumber: NUMBER });
+    simulator.control('messages', { contactId: id, count: 7, intervalMs: 1_000 });
+    expect((await upstream.listMessages(address, id, 2, 5)).items).toHaveLength(2);
+  });
+
+  it.each([
+    [{ kind: 'status', status: 500 }, UpstreamStatusError],
+    [{ kind: 'timeoutBefore' }, UpstreamTimeoutError],
+    [{ kind: 'resetBefore' }, UpstreamConnectionLostError],
+    [{ kind: 'html' }, UpstreamReplyError],
+    [{ kind: 'emptyObject' }, UpstreamReplyError],
+    [{ kind: 'errorBody200' }, UpstreamReplyError],
+    [{ kind: 'truncatedJson', cut: 'body' }, UpstreamReplyError],
+    [{ kind: 'truncatedJson', cut: 'connection' }, UpstreamConnectionLostError],
+    [{ kind: 'drip', bytes: 1, intervalMs: 100 }, UpstreamTimeoutError],
+  ] as const)('struck by %j is %p, never an empty list', async (fault, kind) => {
+    contacts();
+    strike(fault);
+    const began = performance.now();
+    expect(await failure(upstream.listContacts(address))).toBeInstanceOf(kind);
+    expect(performance.now() - began).toBeLessThan(TIMEOUT_MS + 300);
+  });
+
+  it('skips a poison element and counts it', async () => {
+    const { contactId } = simulator.control('messages', { from: NUMBER, count: 3 }) as { contactId: string };
+    strike({ kind: 'poisonMessage', garbage: 'noId', position: 1 });
+    expect(await upstream.listMessages(address, contactId, 1, 20)).toMatchObject({
+      skipped: 1,
+      items: [{}, {}],
+    });
+  });
+
+  it('refuses a reply above 16 MB without holding it', async () => {
+    const [contact] = contacts();
+    simulator.control('settings', { hugePage: { bytes: 200_000_000 } });
+    const patient = new HttpUpstream(10_000);
+    const before = process.memoryUsage().rss;
+    const error = await failure(patient.listMessages(address, contact?.id ?? '', 1, 20));
+    expect(error).toBeInstanceOf(UpstreamReplyError);
+    expect(error.message).toContain('16777216');
+    // Half of what the reply has, in the process of its sender, too.
+    expect(process.memoryUsage().rss - before).toBeLessThan(100_000_000);
+    patient.close();
+  });
+
+  it('takes a reply of just below 16 MB', async () => {
+    const [contact] = contacts();
+    simulator.control('settings', { hugePage: { bytes: 16_000_000 } });
+    const patient = new HttpUpstream(10_000);
+    expect(await patient.listMessages(address, contact?.id ?? '', 1, 20)).toMatchObject({
+      items: [],
+      skipped: 0,
+    });
+    patient.close();
+  });
+
+  it('refuses a small reply that unpacks to a large one', async () => {
+    const { gzipSync } = await import('node:zlib');
+    const bomb = gzipSync(Buffer.alloc(64 * 1024 * 1024, ' '));
+    const to = await serve((_, response) => {
+      response.writeHead(200, { 'content-encoding': 'gzip', 'content-type': 'application/json' }).end(bomb);
+    });
+    const patient = new HttpUpstream(10_000);
+    expect(await failure(patient.listContacts(to))).toBeInstanceOf(UpstreamReplyError);
+    patient.close();
+  });
+});
+
+describe('a proxy in the environment', () => {
+  it('is not used', async () => {
+    let hits = 0;
+    const proxy = await serve((_, response) => {
+      hits += 1;
+      response.end('{}');
+    });
+    const names = ['HTTP_PROXY', 'http_proxy', 'ALL_PROXY', 'all_proxy'];
+    const before = names.map((name) => process.env[name]);
+    for (const name of names) process.env[name] = proxy.baseUrl;
+    try {
+      await upstream.send(address, SEND);
+      await upstream.listContacts(address);
+    } finally {
+      names.forEach((name, i) => {
+        const value = before[i];
+        if (value === undefined) Reflect.deleteProperty(process.env, name);
+        else process.env[name] = value;
+      });
+    }
+    expect(hits).toBe(0);
+    expect(accepted()).toBe(1);
+  });
+});

@@ -1,0 +1,150 @@
+import { once } from 'node:events';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { closeRedis, newId, openRedis, parseRedisAddress, type RedisClient } from '#platform';
+import { BudgetExhaustedError, RedisRequestBudget, RedisUpstreamHealth, type RequestClass } from '#upstream';
+import { startTestRedis, type TestRedis } from '../../support/redis-server.js';
+
+let server: TestRedis;
+let clients: RedisClient[];
+let budgets: RedisRequestBudget[];
+let prefix: string;
+
+beforeAll(async () => {
+  server = await startTestRedis();
+});
+afterAll(async () => {
+  await server.dispose();
+});
+beforeEach(async () => {
+  prefix = newId('req');
+  clients = [1, 2, 3].map(() => openRedis(parseRedisAddress(server.url), 'failFast', () => undefined));
+  await Promise.all(clients.map((client) => once(client, 'ready')));
+  budgets = clients.map((client) => new RedisRequestBudget(client, prefix));
+});
+afterEach(async () => {
+  await Promise.all(clients.map((client) => closeRedis(client)));
+});
+
+interface Leave {
+  at: number;
+  kind: RequestClass;
+}
+
+/** Asks again and again with so many callers a process, for so long; what left, and when. */
+async function hammer(
+  rate: number,
+  callers: Partial<Record<RequestClass, number>>,
+  ms: number,
+): Promise<Leave[]> {
+  const left: Leave[] = [];
+  const end = performance.now() + ms;
+  const call = async (budget: RedisRequestBudget, kind: RequestClass): Promise<void> => {
+    while (performance.now() < end) {
+      try {
+        await budget.acquire('a', rate, kind, end - performance.now());
+        left.push({ at: performance.now(), kind });
+      } catch (error) {
+        if (!(error instanceof BudgetExhaustedError)) throw error;
+        return;
+      }
+    }
+  };
+  const kinds = Object.entries(callers) as [RequestClass, number][];
+  await Promise.all(
+    budgets.flatMap((budget) =>
+      kinds.flatMap(([kind, count]) => Array.from({ length: count }, () => call(budget, kind))),
+    ),
+  );
+  return left;
+}
+
+const count = (left: readonly Leave[], kind: RequestClass): number =>
+  left.filter((one) => one.kind === kind).length;
+
+describe('the budget of an account', () => {
+  it('lets at most rate × (t + 1) leave in any t seconds, over all processes, and nearly as many as it may', async () => {
+    const rate = 50;
+    const left = await hammer(rate, { send: 3, read: 2, poll: 2 }, 2_500);
+    // An answer of Redis may reach its caller so much later than another one, on a busy machine.
+    const jitter = 0.05;
+    const over = left.flatMap((first, i) =>
+      left.slice(i).filter(({ at }, n) => n + 1 > rate * ((at - first.at) / 1000 + jitter + 1)),
+    );
+    expect(over).toEqual([]);
+    expect(left.length).toBeGreaterThan(rate * 3.5 * 0.85);
+    expect(left.length).toBeLessThanOrEqual(Math.ceil(rate * 3.55));
+  });
+
+  it('keeps a fifth for polls under a flood of sends', async () => {
+    await hammer(50, { send: 10 }, 300);
+    const left = await hammer(50, { send: 10, poll: 2 }, 2_000);
+    const share = count(left, 'poll') / left.length;
+    expect(share).toBeGreaterThan(0.14);
+    expect(share).toBeLessThan(0.3);
+  });
+
+  it('keeps a fifth for polls under a flood of reads and sends', async () => {
+    await hammer(50, { send: 5, read: 5 }, 300);
+    const left = await hammer(50, { send: 5, read: 5, poll: 2 }, 2_000);
+    expect(count(left, 'poll') / left.length).toBeGreaterThan(0.14);
+  });
+
+  it('lets sends go before reads', async () => {
+    await hammer(50, { send: 1 }, 300);
+    const left = await hammer(50, { send: 10, read: 10 }, 1_500);
+    expect(count(left, 'send')).toBeGreaterThan(count(left, 'read') * 4);
+  });
+
+  it('lets reads go before polls, but for their fifth', async () => {
+    await hammer(50, { read: 1 }, 300);
+    const left = await hammer(50, { read: 10, poll: 10 }, 1_500);
+    expect(count(left, 'read')).toBeGreaterThan(count(left, 'poll') * 2);
+  });
+
+  it('gives polls everything while nobody else asks', async () => {
+    const left = await hammer(50, { poll: 5 }, 1_000);
+    expect(left.length).toBeGreaterThan(80);
+  });
+
+  it('refuses at once what cannot leave in time, and says when to ask again', async () => {
+    const [budget] = budgets;
+    for (let i = 0; i < 2; i += 1) await budget?.acquire('a', 2, 'send', 0);
+    const began = performance.now();
+    const refused: unknown = await budget?.acquire('a', 2, 'send', 100).catch((error: unknown) => error);
+    expect(performance.now() - began).toBeLessThan(90);
+    expect(refused).toBeInstanceOf(BudgetExhaustedError);
+    const { retryAfterMs } = refused as BudgetExhaustedError;
+    expect(retryAfterMs).toBeGreaterThan(300);
+    expect(retryAfterMs).toBeLessThanOrEqual(500);
+  });
+
+  it('of less than one request a second still lets one leave, and the next in its time', async () => {
+    const [budget] = budgets;
+    await budget?.acquire('a', 0.5, 'poll', 0);
+    await expect(budget?.acquire('a', 0.5, 'poll', 1_000)).rejects.toThrow(BudgetExhaustedError);
+  });
+
+  it('is no other account’s', async () => {
+    const [budget] = budgets;
+    await budget?.acquire('a', 1, 'send', 0);
+    await budget?.acquire('b', 1, 'send', 0);
+    await expect(budget?.acquire('a', 1, 'send', 0)).rejects.toThrow(BudgetExhaustedError);
+  });
+});
+
+describe('the health of upstream', () => {
+  it('is down since the first word of it, with the latest reason, until it is well', async () => {
+    const [one, two] = clients.map((client) => new RedisUpstreamHealth(client, prefix));
+    expect(await one?.well('a')).toBe(false);
+    expect(await one?.down('a', 'first')).toBe(true);
+    const since = await clients[0]?.hget(`${prefix}:{a}:upstream`, 'unavailableSince');
+    expect(await two?.down('a', 'second')).toBe(false);
+    expect(await clients[0]?.hgetall(`${prefix}:{a}:upstream`)).toEqual({
+      unavailableSince: since,
+      reason: 'second',
+    });
+    expect(await two?.well('a')).toBe(true);
+    expect(await one?.well('a')).toBe(false);
+    expect(await clients[0]?.exists(`${prefix}:{a}:upstream`)).toBe(0);
+  });
+});
