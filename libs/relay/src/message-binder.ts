@@ -37,11 +37,12 @@ export class MessageBinder {
 
   /** Send id by message id, of all sightings that are ours. The same sighting again gives the same answer. */
   async bind(sightings: Sightings): Promise<ReadonlyMap<string, string>> {
-    const { account, fresh, changed } = sightings;
+    const { account, contactId, fresh, changed } = sightings;
     const all = [...fresh, ...changed];
     if (all.length === 0) return new Map();
     const bound = await this.store.claims(
       account,
+      contactId,
       all.map(({ id }) => id),
     );
     for (const [recipient, messages] of byRecipient(fresh)) {
@@ -85,7 +86,7 @@ export class MessageBinder {
         lane: 'leave',
         awaiting: false,
         confirmInMs: null,
-        claim: message.id,
+        claim: { contactId, messageId: message.id },
       });
       if (done === undefined) return true;
       bound.set(message.id, record.order.id);

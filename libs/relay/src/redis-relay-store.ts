@@ -101,7 +101,7 @@ export class RedisRelayStore implements RelayStore {
         confirmInMs === undefined ? '' : confirmInMs === null ? 'never' : Math.ceil(confirmInMs),
         unschedule === true ? 'yes' : '',
         FINISHED.has(next.state.status) ? 'yes' : 'no',
-        claim ?? '',
+        claim === undefined ? '' : claimField(claim.contactId, claim.messageId),
         randomBytes(8).toString('hex'),
         ...eventArguments(
           account,
@@ -143,9 +143,16 @@ export class RedisRelayStore implements RelayStore {
     return this.records(account, ids);
   }
 
-  async claims(account: string, messageIds: readonly string[]): Promise<Map<string, string>> {
+  async claims(
+    account: string,
+    contactId: string,
+    messageIds: readonly string[],
+  ): Promise<Map<string, string>> {
     if (messageIds.length === 0) return new Map();
-    const sendIds = await this.redis.hmget(this.keys(account)('claims'), ...messageIds);
+    const sendIds = await this.redis.hmget(
+      this.keys(account)('claims'),
+      ...messageIds.map((id) => claimField(contactId, id)),
+    );
     return new Map(
       messageIds.flatMap((id, i): [string, string][] => {
         const sendId = sendIds[i];
@@ -174,7 +181,9 @@ export class RedisRelayStore implements RelayStore {
         .zrem(keys('awaiting', order.phoneNumber), order.id)
         .zrem(keys('confirms'), order.id)
         .zrem(keys('finished'), order.id);
-      if (state.messageId !== undefined) removal.hdel(keys('claims'), state.messageId);
+      if (state.contactId !== undefined && state.messageId !== undefined) {
+        removal.hdel(keys('claims'), claimField(state.contactId, state.messageId));
+      }
       await removal.exec();
     }
     return records.map(({ order }) => order);
@@ -214,4 +223,9 @@ function parseRecord(order: string, state: string, revision: string | null | und
 /** Keys of callers are hashed: any text may come, of any length. */
 function digest(text: string): string {
   return createHash('sha256').update(text).digest('hex');
+}
+
+/** Message ids may be unique within their contact only. */
+function claimField(contactId: string, messageId: string): string {
+  return JSON.stringify([contactId, messageId]);
 }

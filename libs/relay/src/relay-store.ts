@@ -18,7 +18,7 @@ export interface Transition {
   /** Whether it left the waiting room of scheduled sends. */
   unschedule?: boolean;
   /** The message that it is; a message that is another send's already refuses the transition. */
-  claim?: string;
+  claim?: { contactId: string; messageId: string };
 }
 
 /** What became of a send that was to be stored. */
@@ -59,8 +59,8 @@ export interface RelayStore {
   /** The last `count` sends to this recipient that no message is bound to, the first begun first. */
   awaiting(account: string, phoneNumber: string, count: number): Promise<SendRecord[]>;
 
-  /** The sends that these messages are: send id by message id. */
-  claims(account: string, messageIds: readonly string[]): Promise<Map<string, string>>;
+  /** The sends that these messages of a contact are: send id by message id. */
+  claims(account: string, contactId: string, messageIds: readonly string[]): Promise<Map<string, string>>;
 
   /** Removes finished sends by age and number, the oldest first; the orders that are gone. */
   trim(account: string, retention: { maxAgeMs: number; maxCount: number }): Promise<SendOrder[]>;

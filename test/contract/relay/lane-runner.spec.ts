@@ -161,8 +161,9 @@ describe('a send', () => {
     const id = await accept({ ...text, message: `"Don't" -- Cafe\u0301...`, file: await upload() });
     await relayUntil(id, 'accepted');
     await house.sweepUntil('sent', async () => (await find(id)).status === 'sent');
-    await expect(house.sends.claims(A, [(await find(id)).messageId ?? ''])).resolves.toEqual(
-      new Map([[(await find(id)).messageId, id]]),
+    const { contactId, messageId } = await find(id);
+    await expect(house.sends.claims(A, contactId ?? '', [messageId ?? ''])).resolves.toEqual(
+      new Map([[messageId, id]]),
     );
   });
 

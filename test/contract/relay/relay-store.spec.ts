@@ -57,6 +57,7 @@ const order = (more: Partial<SendOrder> = {}): SendOrder => ({
   message: 'Hi',
   ...more,
 });
+const CLAIM = { contactId: 'c1', messageId: 'm1' };
 const request = { phoneNumber: NUMBER, type: 'text', message: 'Hi' };
 const key = (name: string, fingerprint = 'a1'): { key: string; fingerprint: string } => ({
   key: name,
@@ -245,11 +246,13 @@ describe('a step of a send', () => {
 
   it('that claims a message which is another send’s is refused', async () => {
     const [one, two] = [await insert(), await insert()];
-    expect(await accept(one, { claim: 'm1' })).toBeDefined();
-    expect(await accept(two, { claim: 'm1' })).toBeUndefined();
+    expect(await accept(one, { claim: CLAIM })).toBeDefined();
+    expect(await accept(two, { claim: CLAIM })).toBeUndefined();
     expect((await found(two.order.id)).state.status).toBe('queued');
-    expect(await store.claims(A, ['m1', 'm2'])).toEqual(new Map([['m1', one.order.id]]));
-    expect(await accept(await found(one.order.id), { claim: 'm1' })).toBeDefined();
+    expect(await store.claims(A, 'c1', ['m1', 'm2'])).toEqual(new Map([['m1', one.order.id]]));
+    expect(await accept(await found(one.order.id), { claim: CLAIM })).toBeDefined();
+    // The same id in another contact is another message.
+    expect(await accept(two, { claim: { ...CLAIM, contactId: 'c2' } })).toBeDefined();
   });
 
   it('out of a lane makes the lane due for the next at once', async () => {
@@ -328,9 +331,15 @@ describe('retention', () => {
     const done: string[] = [];
     for (let i = 0; i < 5; i += 1) {
       const record = await insert();
-      await accept(record, { claim: `m${i}`, awaiting: true, confirmInMs: 0 });
+      await accept(record, {
+        claim: { contactId: 'c1', messageId: `m${i}` },
+        awaiting: true,
+        confirmInMs: 0,
+      });
       const current = await found(record.order.id);
-      await store.transit(A, current, { state: { ...current.state, status: 'sent', messageId: `m${i}` } });
+      await store.transit(A, current, {
+        state: { ...current.state, status: 'sent', contactId: 'c1', messageId: `m${i}` },
+      });
       done.push(record.order.id);
       const at = performance.now();
       await until('another millisecond', () => performance.now() - at > 2);
@@ -338,7 +347,7 @@ describe('retention', () => {
     const gone = await store.trim(A, { maxAgeMs: 60_000, maxCount: 2 });
     expect(gone.map(({ id }) => id)).toEqual(done.slice(0, 3));
     expect(await store.find(A, done[0] ?? '')).toBeUndefined();
-    expect(await store.claims(A, ['m0', 'm4'])).toEqual(new Map([['m4', done[4]]]));
+    expect(await store.claims(A, 'c1', ['m0', 'm4'])).toEqual(new Map([['m4', done[4]]]));
     expect(await store.awaiting(A, NUMBER, 100)).toHaveLength(2);
     expect(await store.dueConfirms(A, 100)).toHaveLength(2);
     expect(await store.trim(A, { maxAgeMs: -10_000, maxCount: 100 })).toHaveLength(2);
