@@ -9,7 +9,8 @@ export interface IdempotencyKey {
 
 /** What became of an accepted request. */
 export interface Acceptance {
-  send: Send;
+  /** Of the send. */
+  id: string;
   /** Whether the send is an earlier one, of the same idempotency key; nothing new was stored. */
   replayed: boolean;
 }

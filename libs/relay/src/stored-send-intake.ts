@@ -33,11 +33,9 @@ export class StoredSendIntake implements SendIntake {
     };
     const stored = await this.store.insert(account, order, idempotency);
     if (stored.kind === 'reused') throw new IdempotencyKeyReusedError();
-    const id = stored.kind === 'replay' ? stored.id : order.id;
-    const record = await this.store.find(account, id);
-    if (record === undefined) throw new Error(`${id} was stored and is not there`);
-    if (stored.kind === 'new' && order.sendAt === undefined) await this.jobs.wake(account, order.phoneNumber);
-    return { send: toSend(record), replayed: stored.kind === 'replay' };
+    if (stored.kind === 'replay') return { id: stored.id, replayed: true };
+    if (order.sendAt === undefined) await this.jobs.wake(account, order.phoneNumber);
+    return { id: order.id, replayed: false };
   }
 
   async find(account: string, id: string): Promise<Send | undefined> {

@@ -59,7 +59,7 @@ const rounds = (settings: Partial<RelaySettings> = {}, jobs = JOBS): RelayRounds
   new RelayRounds(house.sends, house.lookup, house.blobs, jobs, { ...SETTINGS, ...settings });
 
 async function accept(request: Parameters<StoredSendIntake['accept']>[1] = text): Promise<string> {
-  return (await intake.accept(A, request)).send.id;
+  return (await intake.accept(A, request)).id;
 }
 async function find(id: string): Promise<Send> {
   const send = await intake.find(A, id);

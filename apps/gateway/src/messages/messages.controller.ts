@@ -54,9 +54,9 @@ export class MessagesController {
     @Req() request: FastifyRequest,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<Queued> {
-    const { send, replayed } = await this.acceptance.accept(caller.account, request);
-    reply.header('location', `/v1/sends/${send.id}`);
+    const { id, replayed } = await this.acceptance.accept(caller.account, request);
+    reply.header('location', `/v1/sends/${id}`);
     if (replayed) reply.header('idempotent-replayed', 'true');
-    return { status: 'queued', message: 'The message is stored and will be sent.', id: send.id };
+    return { status: 'queued', message: 'The message is stored and will be sent.', id };
   }
 }
