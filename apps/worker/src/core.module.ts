@@ -20,7 +20,7 @@ import {
   REDIS,
   RELAY_STORE,
 } from './tokens.js';
-import type { Opened } from './worker.module.js';
+import type { Opened } from './opened.js';
 
 /** What more than one role needs: the accounts, upstream, and where sends and contacts meet. */
 @Global()

@@ -1,17 +1,10 @@
 import { type DynamicModule, Module } from '@nestjs/common';
-import type { Logger, RedisClient, WorkerEnvironment } from '#platform';
 import { CoreModule } from './core.module.js';
 import { DispatchModule } from './dispatch/dispatch.module.js';
 import { HealthModule } from './health/health.module.js';
+import type { Opened } from './opened.js';
 import { PollModule } from './poll/poll.module.js';
 import { RelayModule } from './relay/relay.module.js';
-
-/** What the process has opened before its modules are put together. */
-export interface Opened {
-  environment: WorkerEnvironment;
-  logger: Logger;
-  redis: RedisClient;
-}
 
 const ROLES = { relay: RelayModule, poll: PollModule, dispatch: DispatchModule } as const;
 

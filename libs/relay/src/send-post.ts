@@ -1,0 +1,178 @@
+import type { Logger } from '#platform';
+import { BudgetExhaustedError, UpstreamError, type UpstreamSend } from '#upstream';
+import { type AttemptResult, outcomeOf, retryWaitMs } from './attempt-outcome.js';
+import { BlobMissingError, type BlobStore } from './blob-store.js';
+import type { Lookup, Sender } from './ports.js';
+import type { RelaySettings } from './relay-settings.js';
+import type { LaneHead, RelayStore, Transition } from './relay-store.js';
+import { type SendRecord, type SendState, settled, withAttempt } from './send-record.js';
+import type { SendSearch } from './send-search.js';
+
+/**
+ * From reading the send to its fence, and from its fence to its POST, there is at most this; else it is all begun anew,
+ * for others may have looked meanwhile.
+ */
+const FENCE_MS = 2_000;
+/** So much longer than the POST's deadline a posting process is believed to be alive. */
+const LEASE_MARGIN_MS = 5_000;
+/** How soon a sighting that did not come is asked for. */
+const FIRST_CONFIRM_MS = 1_000;
+
+/** Hands one send to upstream: the fence, the POST, and what became of it. */
+export class SendPost {
+  constructor(
+    private readonly store: RelayStore,
+    private readonly sender: Sender,
+    private readonly lookup: Lookup,
+    private readonly blobs: BlobStore,
+    private readonly search: SendSearch,
+    private readonly settings: RelaySettings,
+    private readonly logger: Logger,
+    private readonly random: () => number,
+  ) {}
+
+  /** How long the lane waits after it, in milliseconds; 0 to go on at once. */
+  async post(account: string, head: LaneHead): Promise<number> {
+    const readAt = performance.now();
+    try {
+      await this.sender.admit(account);
+    } catch (error) {
+      if (error instanceof BudgetExhaustedError) return error.retryAfterMs;
+      throw error;
+    }
+    const fencedAt = performance.now();
+    if (fencedAt - readAt > FENCE_MS) return 0;
+    const record = await this.fence(account, head);
+    if (record === undefined) return 0;
+    const request = await this.toRequest(record);
+    if (request instanceof BlobMissingError) {
+      return this.finish(account, record, { outcome: 'refused', error: request.message });
+    }
+    if (performance.now() - fencedAt > FENCE_MS) {
+      request.file?.content.destroy();
+      const state: SendState = { ...settled(record.state), status: 'queued' };
+      await this.store.transit(account, record, { state, awaiting: false });
+      return 0;
+    }
+    const result = await this.attempt(account, request);
+    this.logger.info({ account, sendId: record.order.id, ...result }, 'send attempted');
+    return this.finish(account, record, result);
+  }
+
+  /** Marks the send as being posted, for as long as the POST can take. */
+  private fence(account: string, { record, now }: LaneHead): Promise<SendRecord | undefined> {
+    const leaseMs = this.settings.postTimeoutMs + LEASE_MARGIN_MS;
+    const state: SendState = {
+      ...settled(record.state),
+      status: 'relaying',
+      phase: 'posting',
+      begunAt: now,
+      notBefore: now + leaseMs,
+    };
+    return this.store.transit(account, record, { state, laneDueInMs: leaseMs, awaiting: true });
+  }
+
+  private async toRequest({ order }: SendRecord): Promise<UpstreamSend | BlobMissingError> {
+    const { phoneNumber, type, message, fileUrl, file } = order;
+    const request: UpstreamSend = {
+      phoneNumber,
+      type,
+      ...(message === undefined ? {} : { message }),
+      ...(fileUrl === undefined ? {} : { fileUrl }),
+    };
+    if (file === undefined) return request;
+    try {
+      const { blobId, name, contentType, size } = file;
+      return { ...request, file: { name, contentType, size, content: await this.blobs.open(blobId) } };
+    } catch (error) {
+      if (error instanceof BlobMissingError) return error;
+      throw error;
+    }
+  }
+
+  private async attempt(account: string, request: UpstreamSend): Promise<AttemptResult> {
+    try {
+      await this.sender.post(account, request);
+      return { outcome: 'accepted', httpStatus: 200 };
+    } catch (error) {
+      return outcomeOf(error, this.settings.safeStatuses);
+    }
+  }
+
+  private async finish(account: string, record: SendRecord, result: AttemptResult): Promise<number> {
+    const { outcome, httpStatus, error, retryAfterMs } = result;
+    const attempts = withAttempt(record.state.attempts, {
+      at: new Date(record.state.begunAt ?? record.order.createdAt).toISOString(),
+      outcome,
+      ...(httpStatus === undefined ? {} : { httpStatus }),
+      ...(error === undefined ? {} : { error }),
+    });
+    const state: SendState = { ...settled(record.state), attempts };
+    switch (outcome) {
+      case 'accepted':
+        return this.accept(account, record, state);
+      case 'refused':
+        await this.commit(account, record, {
+          state: { ...state, status: 'failed', ...(error === undefined ? {} : { reason: error }) },
+          event: 'send.failed',
+          lane: 'leave',
+          awaiting: false,
+        });
+        return 0;
+      case 'not_taken': {
+        const { retryScheduleSeconds } = this.settings;
+        const waitMs = retryWaitMs(retryScheduleSeconds, state.refusals, retryAfterMs, this.random());
+        const notBefore = (await this.store.now()) + waitMs;
+        await this.commit(account, record, {
+          state: { ...state, status: 'queued', refusals: state.refusals + 1, notBefore },
+          awaiting: false,
+        });
+        return waitMs;
+      }
+      case 'ambiguous': {
+        const now = await this.store.now();
+        await this.commit(account, record, this.search.begin({ ...record, state }, now, error));
+        return 0;
+      }
+    }
+  }
+
+  private async accept(account: string, record: SendRecord, state: SendState): Promise<number> {
+    const { phoneNumber, file } = record.order;
+    await this.commit(account, record, {
+      state: { ...state, status: 'accepted' },
+      event: 'send.accepted',
+      lane: 'leave',
+      confirmInMs: FIRST_CONFIRM_MS,
+    });
+    if (file !== undefined) await this.blobs.remove(file.blobId);
+    try {
+      await this.lookup.expect(account, phoneNumber);
+    } catch (error) {
+      // Upstream took the send; that its list cannot be read just now only makes the sighting later.
+      if (!(error instanceof UpstreamError) && !(error instanceof BudgetExhaustedError)) throw error;
+    }
+    return 0;
+  }
+
+  /**
+   * Writes how an attempt ended. If the send moved meanwhile (its message was seen before the answer came), that end
+   * stands, and the attempt is only noted; but where others merely look for what became of this very POST, its answer
+   * says it.
+   */
+  private async commit(account: string, record: SendRecord, transition: Transition): Promise<void> {
+    let current = record;
+    while ((await this.store.transit(account, current, transition)) === undefined) {
+      const moved = await this.store.find(account, record.order.id);
+      if (moved === undefined) return;
+      const lookedFor = moved.state.phase === 'looking' && moved.state.begunAt === record.state.begunAt;
+      if (!lookedFor || transition.state.status === 'relaying') {
+        await this.store.transit(account, moved, {
+          state: { ...moved.state, attempts: transition.state.attempts },
+        });
+        return;
+      }
+      current = moved;
+    }
+  }
+}

@@ -1,0 +1,79 @@
+import { BudgetExhaustedError, UpstreamError } from '#upstream';
+import type { Lookup } from './ports.js';
+import type { RelaySettings } from './relay-settings.js';
+import type { LaneHead, RelayStore, Transition } from './relay-store.js';
+import { type SendRecord, settled } from './send-record.js';
+
+/** Waits between looks at a recipient's messages, in milliseconds; the last one from then on. */
+const LOOK_WAITS_MS = [500, 1_000, 2_000, 4_000, 8_000, 15_000] as const;
+
+/** Looks for a send that upstream may or may not have taken, among the messages of its recipient. */
+export class SendSearch {
+  constructor(
+    private readonly store: RelayStore,
+    private readonly lookup: Lookup,
+    private readonly settings: RelaySettings,
+  ) {}
+
+  /** The step with which the search begins. @param reason why nobody knows what became of the POST */
+  begin({ order, state }: SendRecord, now: number, reason: string | undefined): Transition {
+    const { confirmMs, confirmMediaMs } = this.settings;
+    const waitMs = LOOK_WAITS_MS[0];
+    return {
+      state: {
+        ...settled(state),
+        status: 'relaying',
+        phase: 'looking',
+        lookLeftMs: order.file === undefined && order.fileUrl === undefined ? confirmMs : confirmMediaMs,
+        lookedAt: now,
+        looks: 0,
+        notBefore: now + waitMs,
+        ...(reason === undefined ? {} : { reason }),
+      },
+      laneDueInMs: waitMs,
+      awaiting: true,
+    };
+  }
+
+  /**
+   * Looks once; a send that is found is bound on the way, and leaves its lane. How long to wait before the next look,
+   * in milliseconds. The time that is left counts down only while looks succeed, and it ends with a complete one.
+   */
+  async look(account: string, { record, now }: LaneHead): Promise<number> {
+    const { state } = record;
+    const complete = await this.lookUp(account, record.order.phoneNumber);
+    const seenMs = complete ? Math.max(now - (state.lookedAt ?? now), 0) : 0;
+    const lookLeftMs = (state.lookLeftMs ?? 0) - seenMs;
+    if (complete && lookLeftMs <= 0) {
+      await this.store.transit(account, record, this.end(record));
+      return 0;
+    }
+    const looks = (state.looks ?? 0) + 1;
+    const waitMs = LOOK_WAITS_MS[Math.min(looks, LOOK_WAITS_MS.length - 1)] ?? 0;
+    const waiting = await this.store.transit(account, record, {
+      state: { ...state, lookLeftMs, lookedAt: now, looks, notBefore: now + waitMs },
+      laneDueInMs: waitMs,
+    });
+    // Bound by the look itself: the lane goes on at once.
+    return waiting === undefined ? 0 : waitMs;
+  }
+
+  private async lookUp(account: string, phoneNumber: string): Promise<boolean> {
+    try {
+      return await this.lookup.lookUp(account, phoneNumber);
+    } catch (error) {
+      if (error instanceof UpstreamError || error instanceof BudgetExhaustedError) return false;
+      throw error;
+    }
+  }
+
+  private end({ state }: SendRecord): Transition {
+    const { reason } = state;
+    if (this.settings.onUnknown === 'resend') return { state: { ...settled(state), status: 'queued' } };
+    return {
+      state: { ...settled(state), status: 'unknown', ...(reason === undefined ? {} : { reason }) },
+      event: 'send.unknown',
+      lane: 'leave',
+    };
+  }
+}
