@@ -11,6 +11,14 @@ afterEach(async () => {
 
 const SEND = { phoneNumber: '+14155550123', message: 'Through the outage' };
 
+/** A contact that is known since the start. */
+async function contactNamed(running: Product): Promise<string> {
+  const { contacts } = await running.simulate<{ contacts: { id: string }[] }>('contacts', {
+    phoneNumber: '+14155550199',
+  });
+  return contacts[0]?.id ?? '';
+}
+
 async function sendOnce(
   running: Product,
 ): Promise<{ status: number; ms: number; code?: string; retryAfter: string | null }> {
@@ -89,6 +97,65 @@ describe('outages', () => {
       const response = await fetch(`http://127.0.0.1:${running.gateway.port}/health/ready`);
       return ((await response.json()) as { status: string }).status === 'ok';
     });
+  }, 60_000);
+
+  it.each(['SIGKILL', 'SIGSTOP'] as const)(
+    'asked to end while Redis is away (%s), gateway and worker end in good order within 20 s',
+    async (signal) => {
+      product = await Product.start();
+      const { gateway, worker, redis } = product;
+      redis.server.kill(signal);
+      expect(await Promise.all([gateway.stop(), worker.stop()])).toEqual([0, 0]);
+      if (signal === 'SIGSTOP') redis.server.kill('SIGCONT');
+    },
+    60_000,
+  );
+
+  it('a process whose output nobody reads any more goes on, and ends in good order', async () => {
+    product = await Product.start();
+    const { gateway, worker } = product;
+    for (const { child } of [gateway, worker]) {
+      child.stdout?.destroy();
+      child.stderr?.destroy();
+    }
+    // Each request and each attempt is a line of log.
+    const { id } = await product.json<{ id: string }>('POST', '/v1/messages/send', SEND);
+    await eventually('the send is delivered', async () => {
+      const send = await product?.json<{ status: string }>('GET', `/v1/sends/${id}`);
+      return send?.status === 'delivered';
+    });
+    expect(await Promise.all([gateway.stop(), worker.stop()])).toEqual([0, 0]);
+  }, 60_000);
+
+  it('what a killed worker was at, another goes on with in less than half a minute', async () => {
+    product = await Product.start({ UPSTREAM_TIMEOUT_MS: '1000' });
+    const running = product;
+    const first = running.worker;
+    // Every read and every POST hangs: whatever the first worker is at, it is at it when it dies.
+    await running.simulate('faults', { fault: 'timeoutBefore', times: 'always' });
+    const { id } = await running.json<{ id: string }>('POST', '/v1/messages/send', SEND);
+    await eventually('it is being relayed', async () => {
+      const send = await running.json<{ status: string }>('GET', `/v1/sends/${id}`);
+      return send.status === 'relaying';
+    });
+    await running.startWorker();
+    await first.stop('SIGKILL');
+    await running.simulate('faults/clear');
+    await running.simulate('typing', {
+      contactId: await contactNamed(running),
+      message: 'Is anybody there?',
+    });
+    await eventually(
+      'the reply is told',
+      async () => {
+        const { events } = await running.json<{ events: unknown[] }>(
+          'GET',
+          '/v1/events?types=message.received',
+        );
+        return events.length === 1;
+      },
+      28_000,
+    );
   }, 60_000);
 
   it('a worker that is killed in the middle of a POST leads to no second text', async () => {

@@ -13,6 +13,8 @@ export type Rounds = Readonly<Record<string, Round>>;
 
 /** How often it is seen to that the schedules are there: an emptied Redis loses them. */
 const ENSURE_EVERY_MS = 10_000;
+/** A round that is so much overdue lost its next job: it is scheduled anew. */
+const STUCK_AFTER_MS = 10_000;
 
 /**
  * Keeps the schedules of one role in Redis, where all workers of the role share them, and runs a round when its job
@@ -58,7 +60,7 @@ export class RoundSchedule {
   private async ensure(): Promise<void> {
     for (const [name, { everyMs }] of Object.entries(this.rounds)) {
       const scheduled = await this.queue.getJobScheduler(name);
-      if (scheduled?.every === everyMs) continue;
+      if (scheduled?.every === everyMs && !isStuck(scheduled.next, everyMs)) continue;
       await this.queue.upsertJobScheduler(
         name,
         { every: everyMs },
@@ -66,4 +68,8 @@ export class RoundSchedule {
       );
     }
   }
+}
+
+function isStuck(next: number | undefined, everyMs: number): boolean {
+  return (next ?? 0) < Date.now() - Math.max(2 * everyMs, STUCK_AFTER_MS);
 }

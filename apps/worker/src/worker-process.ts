@@ -5,12 +5,16 @@ import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fa
 import {
   closeRedis,
   createLogger,
+  DeadlineError,
   FrameworkLogger,
   listenFault,
+  type Logger,
   openFitRedis,
   readEnvironment,
+  type RedisClient,
   type RunningProcess,
   type StartContext,
+  withDeadline,
   WorkerEnvironment,
 } from '#platform';
 import { WorkerModule } from './worker.module.js';
@@ -33,13 +37,28 @@ export async function startWorker({ useLog, fail }: StartContext): Promise<Runni
     return {
       port,
       stop: async () => {
-        await app.close();
+        await closeInTime(app, redis, logger);
         await closeRedis(redis);
       },
     };
   } catch (error) {
     redis.disconnect();
     throw error;
+  }
+}
+
+/** What is not closed by then is left: it stands in Redis under leases, and others take it up. In milliseconds. */
+const CLOSE_WITHIN_MS = 15_000;
+/** While Redis is away nothing can be brought to an end. */
+const CLOSE_WITHOUT_REDIS_WITHIN_MS = 1_000;
+
+async function closeInTime(app: NestFastifyApplication, redis: RedisClient, logger: Logger): Promise<void> {
+  const ms = redis.status === 'ready' ? CLOSE_WITHIN_MS : CLOSE_WITHOUT_REDIS_WITHIN_MS;
+  try {
+    await withDeadline(app.close(), ms, 'closing');
+  } catch (error) {
+    if (!(error instanceof DeadlineError)) throw error;
+    logger.warn({ afterMs: ms }, 'work in flight is left to its leases');
   }
 }
 

@@ -27,6 +27,24 @@ else
 end
 `);
 
+/** KEYS: log. ARGV: group, idle for at least so many ms, only this one or '' for any. */
+const dropIdleConsumers = new RedisScript(`
+local log, group, idle, only = KEYS[1], ARGV[1], tonumber(ARGV[2]), ARGV[3]
+if redis.call('EXISTS', log) == 0 then return 0 end
+local known = false
+for _, info in ipairs(redis.call('XINFO', 'GROUPS', log)) do
+  for i = 1, #info, 2 do known = known or (info[i] == 'name' and info[i + 1] == group) end
+end
+if not known then return 0 end
+for _, info in ipairs(redis.call('XINFO', 'CONSUMERS', log, group)) do
+  local consumer = {}
+  for i = 1, #info, 2 do consumer[info[i]] = info[i + 1] end
+  if consumer.pending == 0 and consumer.idle >= idle and (only == '' or only == consumer.name) then
+    redis.call('XGROUP', 'DELCONSUMER', log, group, consumer.name)
+  end
+end
+`);
+
 const GROUP = 'dispatch';
 
 /**
@@ -72,6 +90,16 @@ export class RedisEventConsumer {
       [this.log, this.counters],
       [GROUP, ...events.map(({ position }) => position)],
     );
+  }
+
+  /** Takes this consumer out of the group, unless events are still with it: then others claim them. */
+  async leave(): Promise<void> {
+    await dropIdleConsumers.run(this.redis, [this.log], [GROUP, 0, this.name]);
+  }
+
+  /** Forgets consumers that were not heard of for `ms` milliseconds and left nothing behind. */
+  async forgetIdle(ms: number): Promise<void> {
+    await dropIdleConsumers.run(this.redis, [this.log], [GROUP, ms, '']);
   }
 
   private async claim(count: number): Promise<LoggedEvent[]> {

@@ -97,6 +97,12 @@ export interface FeedStore {
   /** Puts the next poll of a contact off to `ms` from now. */
   postpone(account: string, contactId: string, ms: number): Promise<void>;
 
+  /** Asks for a reading of the contact list soon; many who ask at once get one. */
+  wishForList(account: string): Promise<void>;
+
+  /** Whether somebody asked since the last time. */
+  takeListWish(account: string): Promise<boolean>;
+
   /** The contact that a phone number belongs to, as far as it is known. */
   contactOf(account: string, phoneNumber: string): Promise<string | undefined>;
 }

@@ -27,9 +27,10 @@ export class RecipientLookup {
 
   /** Sees to it that a message to this recipient is noticed soon. */
   async expect(account: string, phoneNumber: string): Promise<void> {
-    const contactId =
-      (await this.store.contactOf(account, phoneNumber)) ?? (await this.refresh(account, phoneNumber));
-    if (contactId !== undefined) await this.store.hasten(account, contactId, EXPECT_MS);
+    const contactId = await this.store.contactOf(account, phoneNumber);
+    // A recipient without a contact will have one: the list shows it, and a new contact is read at once.
+    if (contactId === undefined) await this.store.wishForList(account);
+    else await this.store.hasten(account, contactId, EXPECT_MS);
   }
 
   private async refresh(account: string, phoneNumber: string): Promise<string | undefined> {

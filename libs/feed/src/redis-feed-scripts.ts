@@ -62,10 +62,16 @@ for i = 1, tonumber(ARGV[3]) do
   for n = at + 6, at + 5 + count do redis.call('HSET', numbers, ARGV[n], id) end
   at = at + 6 + count
 end
-redis.call('HSET', list, 'version', ARGV[1] + 1)
+-- A list that says nothing new puts nobody else's reading in doubt.
+if tonumber(ARGV[3]) > 0 then redis.call('HSET', list, 'version', ARGV[1] + 1) end
 if ARGV[2] ~= '' then redis.call('HSET', list, 'listedAt', ARGV[2]) end
 append_events(at)
 return 1
+`);
+
+/** KEYS: list. Answers whether somebody wished for a reading of the list since the last time. */
+export const takeListWish = new RedisScript(`
+return redis.call('HDEL', KEYS[1], 'wished')
 `);
 
 /** KEYS: due. ARGV: how many, lease in ms. */

@@ -4,7 +4,14 @@ import type { ContactState, ContactUpdate, FeedStore, KnownContacts, PollCommit 
 import { packKnownMessage, unpackKnownMessage } from './known-message-codec.js';
 import type { KnownMessage } from './known-message.js';
 import type { PageOrder } from './page-order.js';
-import { claimDue, commitContacts, commitPoll, hasten, postpone } from './redis-feed-scripts.js';
+import {
+  claimDue,
+  commitContacts,
+  commitPoll,
+  hasten,
+  postpone,
+  takeListWish,
+} from './redis-feed-scripts.js';
 
 /** How many contacts one script changes: a script holds up everybody else. */
 const CONTACTS_A_COMMIT = 200;
@@ -173,6 +180,14 @@ export class RedisFeedStore implements FeedStore {
 
   async postpone(account: string, contactId: string, ms: number): Promise<void> {
     await postpone.run(this.redis, [this.dueKey(account)], [contactId, ms]);
+  }
+
+  async wishForList(account: string): Promise<void> {
+    await this.redis.hset(this.keys(account)('contact-list'), 'wished', 1);
+  }
+
+  async takeListWish(account: string): Promise<boolean> {
+    return Number(await takeListWish.run(this.redis, [this.keys(account)('contact-list')], [])) === 1;
   }
 
   async contactOf(account: string, phoneNumber: string): Promise<string | undefined> {

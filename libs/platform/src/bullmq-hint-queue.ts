@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Queue } from 'bullmq';
 import type { Clock } from './clock.js';
 
-/** Hints that fall due within the same stretch of so many milliseconds are one job, at the end of the stretch. */
+/** Later hints that fall due within the same stretch of so many milliseconds are one job, at the end of the stretch. */
 const STRETCH_MS = 250;
 
 /** A hint that something may have work: what it is about, and what its job carries. */
@@ -13,9 +13,9 @@ export interface Hint<Payload> {
 }
 
 /**
- * Hints as BullMQ jobs. At most one job about the same thing waits to be run at once: a hint that finds one waiting is
- * that one, and a hint that finds one running is run after it, so that none is lost between that job's last look and
- * its end.
+ * Hints as BullMQ jobs. An immediate hint is a job of its own, whatever is waiting or running already: a hint that is
+ * merged with an earlier one is lost with it, and an earlier one may be that of a process that died. Running one too
+ * many does no harm.
  */
 export class BullmqHintQueue<Payload> {
   constructor(
@@ -29,17 +29,17 @@ export class BullmqHintQueue<Payload> {
     const jobs = hints.map(({ about, payload }) => ({
       name: 'hint',
       data: payload,
-      opts: { ...this.merge(digest(about), delayMs), removeOnComplete: true, removeOnFail: true },
+      opts: { ...this.timing(about, delayMs), removeOnComplete: true, removeOnFail: true },
     }));
     // The payload's type is BullMQ's own inference from the queue's.
     await this.queue.addBulk(jobs as Parameters<Queue<Payload>['addBulk']>[0]);
   }
 
-  private merge(id: string, delayMs: number): object {
-    if (delayMs <= 0) return { deduplication: { id, keepLastIfActive: true } };
+  private timing(about: string, delayMs: number): object {
+    if (delayMs <= 0) return {};
     const now = this.clock.now();
     const stretch = Math.ceil((now + delayMs) / STRETCH_MS);
-    return { jobId: `${id}-${stretch}`, delay: stretch * STRETCH_MS - now };
+    return { jobId: `${digest(about)}-${stretch}`, delay: stretch * STRETCH_MS - now };
   }
 }
 

@@ -20,5 +20,15 @@ export function createLogger(name: string, level: string, destination?: Destinat
     },
     timestamp: pino.stdTimeFunctions.isoTime,
   };
-  return destination === undefined ? pino(options) : pino(options, destination);
+  return pino(options, destination ?? standardOutput);
 }
+
+/**
+ * Standard output by Node's own stream. Pino's writer would try again for ever, and block the process, once the reader of
+ * a pipe is gone; here such a line is lost, and the process goes on.
+ */
+const standardOutput: DestinationStream = {
+  write: (line) => {
+    process.stdout.write(line);
+  },
+};

@@ -1,4 +1,5 @@
 import { ConfigurationError } from './environment/configuration-error.js';
+import { ignoreBrokenOutput } from './process-output.js';
 
 /** Everything a process has opened, and how to end it. */
 export interface RunningProcess {
@@ -49,6 +50,7 @@ export async function runProcess(
   start: (context: StartContext) => Promise<RunningProcess>,
   handle: ProcessHandle = process,
 ): Promise<void> {
+  ignoreBrokenOutput();
   await new Life(handle).run(start);
 }
 

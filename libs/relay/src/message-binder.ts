@@ -45,7 +45,7 @@ export class MessageBinder {
       contactId,
       all.map(({ id }) => id),
     );
-    for (const [recipient, messages] of byRecipient(fresh)) {
+    for (const [recipient, messages] of byRecipient(candidates(fresh, changed, bound))) {
       await this.bindFresh(sightings, recipient, messages, bound);
     }
     for (const message of all) {
@@ -125,6 +125,19 @@ const RANK: Readonly<Record<SendStatus, number>> = {
   delivered: 1,
   read: 2,
 };
+
+/**
+ * What may be a send that waits: new messages, and changed ones that are nobody's yet, for an attachment may come later
+ * than its message. Only their time tells the latter from what was there before.
+ */
+function candidates(
+  fresh: readonly UpstreamMessage[],
+  changed: readonly UpstreamMessage[],
+  bound: ReadonlyMap<string, string>,
+): UpstreamMessage[] {
+  const late = changed.filter(({ id, timestamp }) => timestamp !== undefined && !bound.has(id));
+  return [...fresh, ...late].sort((a, b) => (a.timestamp ?? Infinity) - (b.timestamp ?? Infinity) || 0);
+}
 
 function byRecipient(messages: readonly UpstreamMessage[]): Map<string, UpstreamMessage[]> {
   const groups = new Map<string, UpstreamMessage[]>();

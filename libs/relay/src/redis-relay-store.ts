@@ -173,19 +173,20 @@ export class RedisRelayStore implements RelayStore {
     for (let i = 0; i < heads.length; i += 2) {
       if (i / 2 < excess || Number(heads[i + 1]) < oldest) ids.push(heads[i] ?? '');
     }
+    if (ids.length === 0) return [];
     const records = await this.records(account, ids);
+    const removal = this.redis.multi();
     for (const { order, state } of records) {
-      const removal = this.redis
-        .multi()
+      removal
         .del(keys('send', order.id))
         .zrem(keys('awaiting', order.phoneNumber), order.id)
-        .zrem(keys('confirms'), order.id)
-        .zrem(keys('finished'), order.id);
+        .zrem(keys('confirms'), order.id);
       if (state.contactId !== undefined && state.messageId !== undefined) {
         removal.hdel(keys('claims'), claimField(state.contactId, state.messageId));
       }
-      await removal.exec();
     }
+    // With the ids whose sends are gone already: they would be met again for ever.
+    await removal.zrem(keys('finished'), ...ids).exec();
     return records.map(({ order }) => order);
   }
 

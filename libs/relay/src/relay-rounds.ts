@@ -7,6 +7,8 @@ import { type SendRecord, settled } from './send-record.js';
 
 /** How much one round takes up; the next one takes the rest. */
 const MOST_A_ROUND = 500;
+/** Retention takes small bites; so many of them a round. */
+const MOST_BITES = 200;
 const LONGEST_CONFIRM_WAIT_MS = 30_000;
 
 /** What must be seen to again and again: lost hints, scheduled sends, sightings that did not come, old sends. */
@@ -45,8 +47,10 @@ export class RelayRounds {
 
   /** Removes what retention lets go, with its files. */
   async trim(account: string, retention: { maxAgeMs: number; maxCount: number }): Promise<void> {
-    for (const { file } of await this.store.trim(account, retention)) {
-      if (file !== undefined) await this.blobs.remove(file.blobId);
+    for (let bites = 0; bites < MOST_BITES; bites += 1) {
+      const removed = await this.store.trim(account, retention);
+      for (const { file } of removed) if (file !== undefined) await this.blobs.remove(file.blobId);
+      if (removed.length === 0) return;
     }
   }
 

@@ -5,7 +5,8 @@ import { BudgetExhaustedError, type RequestBudget, type RequestClass } from './r
  * A token bucket by Redis' clock, with a second, smaller one that only polls may draw on.
  * Answers 0 when the request may leave, else the milliseconds after which to ask again.
  *
- * The bucket holds one second's worth. A class that was made to wait leaves a note, which outlives its next question by
+ * The bucket holds a little less than the second's worth that is allowed: between its token and its arrival a request
+ * takes a while, now more and now less, and upstream counts arrivals. A class that was made to wait leaves a note, which outlives its next question by
  * far; while the note of a higher class lies there, a lower one yields, except polls that still have tokens of their own
  * fifth, and except where tokens pile up, which says that nobody waits any more. For a poll that waits with a token of
  * its own, the higher classes leave one in the bucket.
@@ -17,7 +18,7 @@ local bucket, rate, kind = KEYS[1], tonumber(ARGV[1]), ARGV[2]
 local time = redis.call('TIME')
 local now = time[1] * 1000 + time[2] / 1000
 local state = redis.call('HMGET', bucket, 'tokens', 'floor', 'at', 'send', 'read', 'poll')
-local capacity, floor_capacity = math.max(rate, 1), math.max(rate / 5, 1)
+local capacity, floor_capacity = math.max(rate * 0.8, 1), math.max(rate / 5, 1)
 local since = math.max(now - tonumber(state[3] or now), 0) / 1000
 local tokens = math.min(capacity, tonumber(state[1] or capacity) + since * rate)
 local floor = math.min(floor_capacity, tonumber(state[2] or floor_capacity) + since * rate / 5)

@@ -108,13 +108,13 @@ describe('the budget of an account', () => {
 
   it('refuses at once what cannot leave in time, and says when to ask again', async () => {
     const [budget] = budgets;
-    for (let i = 0; i < 2; i += 1) await budget?.acquire('a', 2, 'send', 0);
+    await budget?.acquire('a', 2, 'send', 0);
     const began = performance.now();
     const refused: unknown = await budget?.acquire('a', 2, 'send', 100).catch((error: unknown) => error);
     expect(performance.now() - began).toBeLessThan(90);
     expect(refused).toBeInstanceOf(BudgetExhaustedError);
     const { retryAfterMs } = refused as BudgetExhaustedError;
-    expect(retryAfterMs).toBeGreaterThan(300);
+    expect(retryAfterMs).toBeGreaterThan(100);
     expect(retryAfterMs).toBeLessThanOrEqual(500);
   });
 

@@ -12,6 +12,8 @@ export const LIMITS = {
   silenceMs: 60_000,
   /** A connection without a request is kept so long. */
   keepAliveMs: 65_000,
+  /** A caller who was refused outright has to hang up by then. */
+  hangUpMs: 2_000,
   /** One text part of a multipart body. */
   part: 262_144,
   /** The name of a path parameter's value, in characters. */

@@ -10,6 +10,7 @@ import { LIMITS } from './limits.js';
 import { requestIdOf } from './request-id.js';
 import { RouteTable } from './route-table.js';
 import { useServerHooks } from './server-hooks.js';
+import { useUnusualRequests } from './unusual-requests.js';
 
 /** The HTTP server, with the bounds and habits that hold for every route. */
 export function createServer(logger: Logger, uploadMaxBytes: number): FastifyAdapter {
@@ -28,6 +29,8 @@ export function createServer(logger: Logger, uploadMaxBytes: number): FastifyAda
       maxHeaderSize: LIMITS.headers,
       headersTimeout: LIMITS.headersMs,
       connectionsCheckingInterval: 2_000,
+      // Node's own refusal would be bare; ours is in the hooks.
+      requireHostHeader: false,
     },
     frameworkErrors: answerBadAddress,
     clientErrorHandler: answerClientError,
@@ -48,6 +51,7 @@ export function createServer(logger: Logger, uploadMaxBytes: number): FastifyAda
   const routes = new RouteTable();
   routes.watch(server);
   useJsonBodies(server);
+  useUnusualRequests(server);
   useServerHooks(server, routes, logger);
   return adapter;
 }

@@ -1,6 +1,9 @@
+import { once } from 'node:events';
+import { type IncomingMessage, request } from 'node:http';
+import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { startTestRedis, type TestRedis } from '../../../../test/support/redis-server.js';
-import { json, problemIn, startTestGateway, type TestGateway } from '../fixtures/gateway.js';
+import { json, KEY, problemIn, startTestGateway, type TestGateway } from '../fixtures/gateway.js';
 
 const NUMBER = '+14155550123';
 
@@ -154,6 +157,28 @@ describe('Idempotency-Key', () => {
         errors: [{ field: 'Idempotency-Key' }],
       });
     }
+  });
+
+  it('given twice is refused, even if both are the same', async () => {
+    const body = JSON.stringify({ phoneNumber: NUMBER, message: 'hi' });
+    for (const keys of [
+      ['twice-1', 'twice-2'],
+      ['twice-1', 'twice-1'],
+    ]) {
+      // fetch would join them to one header.
+      const call = request(`${gateway.url}/v1/messages/send`, {
+        method: 'POST',
+        headers: { 'x-api-key': KEY, 'content-type': 'application/json', 'idempotency-key': keys },
+      });
+      call.end(body);
+      const [reply] = (await once(call, 'response')) as [IncomingMessage];
+      expect(JSON.parse(await text(reply))).toMatchObject({
+        status: 400,
+        code: 'validation_failed',
+        errors: [{ field: 'Idempotency-Key', message: 'is given more than once' }],
+      });
+    }
+    expect(gateway.sends.requests).toEqual([]);
   });
 });
 

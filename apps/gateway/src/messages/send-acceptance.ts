@@ -22,7 +22,7 @@ export class SendAcceptance {
   ) {}
 
   async accept(account: string, request: FastifyRequest): Promise<Acceptance> {
-    const key = readIdempotencyKey(request.headers['idempotency-key']);
+    const key = readIdempotencyKey(request.raw.headersDistinct['idempotency-key']);
     if (!request.isMultipart()) return await this.store(account, key, request.body, undefined);
 
     await this.assertStorable();

@@ -1,4 +1,5 @@
 import type { HttpException } from '@nestjs/common';
+import { isRecord } from '#upstream';
 import { Problem } from './problem.js';
 import type { ProblemCode } from './problem-catalog.js';
 
@@ -20,6 +21,14 @@ const DETAILS: Partial<Record<ProblemCode, string>> = {
   payload_too_large: 'The body is larger than is read here.',
   unsupported_media_type: 'Send application/json; POST /v1/messages/send reads multipart/form-data as well.',
 };
+
+/**
+ * Whether it is the end of a body that broke off in the caller's hands. The framework marks what it meets while it
+ * reads a body with a 400; Node's word alone could as well be about a connection of our own.
+ */
+export function isBrokenBody(error: unknown): boolean {
+  return isRecord(error) && error.code === 'ECONNRESET' && error.statusCode === 400 && !('syscall' in error);
+}
 
 /** The problem of an error that the framework raised by itself, before or around our handlers. */
 export function fastifyProblem(error: HttpException): Problem {

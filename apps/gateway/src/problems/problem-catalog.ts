@@ -14,6 +14,7 @@ export const PROBLEMS = {
   },
   payload_too_large: { status: 413, title: 'The request is too large' },
   unsupported_media_type: { status: 415, title: 'The content type is not one that is read here' },
+  expectation_failed: { status: 417, title: 'The header Expect asks for what is not done here' },
   idempotency_key_reused: { status: 422, title: 'The idempotency key was used for another request' },
   rate_limited: { status: 429, title: 'Too many requests' },
   internal: { status: 500, title: 'Something went wrong here' },

@@ -10,7 +10,7 @@ import {
   UpstreamUnreachableError,
 } from '#upstream';
 import { DestinationRefusedError } from '#webhooks';
-import { fastifyProblem } from './fastify-problem.js';
+import { fastifyProblem, isBrokenBody } from './fastify-problem.js';
 import { invalid, Problem, retryAfter, unavailable } from './problem.js';
 import { isStoreFault } from './store-fault.js';
 
@@ -65,6 +65,10 @@ const RULES: readonly Rule[] = [
     ),
   ),
   rule(HttpException, fastifyProblem),
+  {
+    claims: isBrokenBody,
+    problem: (cause) => new Problem('malformed_body', 'The body broke off.', { cause }),
+  },
   { claims: isStoreFault, problem: unavailable },
 ];
 

@@ -3,10 +3,11 @@ import { Inject } from '@nestjs/common';
 import type { Job } from 'bullmq';
 import type { QueuePayloads } from '#platform';
 import type { DeliveryPump } from '#webhooks';
+import { STALLED_INTERVAL_MS } from '../queue.js';
 import { DELIVERY_PUMP } from '../tokens.js';
 
 /** Starts what an endpoint has due. A job ends when its attempts have begun: a slow receiver holds no job. */
-@Processor('deliveries', { concurrency: 32 })
+@Processor('deliveries', { concurrency: 32, stalledInterval: STALLED_INTERVAL_MS })
 export class DeliveriesProcessor extends WorkerHost {
   constructor(@Inject(DELIVERY_PUMP) private readonly pump: DeliveryPump) {
     super();

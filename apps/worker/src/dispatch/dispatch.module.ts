@@ -24,7 +24,7 @@ import {
   RedisEndpointStore,
   systemResolver,
 } from '#webhooks';
-import { queueOf } from '../queue.js';
+import { queueOf, ROUNDS_OPTIONS } from '../queue.js';
 import { RoundsProcessor } from '../rounds.processor.js';
 import { type Rounds, RoundSchedule } from '../rounds.js';
 import { ACCOUNTS, ENVIRONMENT, EVENT_LOG, LOGGER, REDIS } from '../tokens.js';
@@ -35,7 +35,7 @@ import { EventDispatch } from './event-dispatch.js';
 /** Attempts in flight when the worker is asked to stop may end within so many milliseconds. */
 const DRAIN_MS = 12_000;
 
-@Processor('dispatch-rounds')
+@Processor('dispatch-rounds', ROUNDS_OPTIONS)
 class DispatchRoundsProcessor extends RoundsProcessor {
   constructor(@Inject(DISPATCH_ROUNDS) schedule: RoundSchedule) {
     super(schedule);

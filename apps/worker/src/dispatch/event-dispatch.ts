@@ -17,6 +17,8 @@ const BATCH = 500;
 const WAIT_MS = 1_000;
 /** What a dispatcher left for so long, another takes. */
 const CLAIM_AFTER_MS = 10_000;
+/** A dispatcher that was not heard of for so long, and left nothing, is forgotten. */
+const FORGOTTEN_AFTER_MS = 3_600_000;
 const AFTER_FAILURE_MS = 1_000;
 
 /** Reads each account's log and makes deliveries of its events, until it is stopped. */
@@ -57,8 +59,11 @@ export class EventDispatch {
       if (redis.status !== 'ready') redis.disconnect();
     };
     this.stopping.signal.addEventListener('abort', cut);
+    let tidied = false;
     while (!this.isStopping()) {
       try {
+        if (!tidied) await consumer.forgetIdle(FORGOTTEN_AFTER_MS);
+        tidied = true;
         const events = await consumer.take(BATCH, WAIT_MS);
         await this.dispatcher.dispatch(account, events);
         await consumer.acknowledge(events);
@@ -68,6 +73,7 @@ export class EventDispatch {
         await pause(AFTER_FAILURE_MS, this.stopping.signal);
       }
     }
+    if (redis.status === 'ready') await consumer.leave();
     await closeRedis(redis);
   }
 }

@@ -6,8 +6,8 @@ import type { Rounds } from '../rounds.js';
 
 /** How often it is looked who is due. */
 const TICK_MS = 250;
-/** A contact whose poll was lost with its worker is due again after this. */
-const LEASE_MS = 60_000;
+/** A contact whose poll was lost with its worker is due again after this; a poll that takes longer renews it. */
+export const POLL_LEASE_MS = 15_000;
 /** So many seconds' worth of polls are taken up at a time; more would only grow old in the queue. */
 const TAKEN_UP_SECONDS = 2;
 
@@ -20,28 +20,36 @@ export function pollRounds(
   contactsEveryMs: number,
   logger: Logger,
 ): Rounds {
+  const readList = async (account: string): Promise<void> => {
+    if ((await accounts.find(account))?.polling !== true) return;
+    try {
+      await contacts.poll(account);
+    } catch (error) {
+      if (!(error instanceof UpstreamError) && !(error instanceof BudgetExhaustedError)) throw error;
+      logger.warn({ account, reason: error.message }, 'the contact list could not be read');
+    }
+  };
   return {
     due: {
       everyMs: TICK_MS,
       run: async (account) => {
         const { requestsPerSecond = 1, polling = false } = (await accounts.find(account)) ?? {};
         if (!polling) return;
-        const due = await store.claimDue(account, Math.ceil(requestsPerSecond * TAKEN_UP_SECONDS), LEASE_MS);
+        const due = await store.claimDue(
+          account,
+          Math.ceil(requestsPerSecond * TAKEN_UP_SECONDS),
+          POLL_LEASE_MS,
+        );
         await hints.add(
           due.map((contactId) => ({ about: `${account}\n${contactId}`, payload: { account, contactId } })),
         );
       },
     },
-    contacts: {
-      everyMs: contactsEveryMs,
+    contacts: { everyMs: contactsEveryMs, run: readList },
+    'wished-contacts': {
+      everyMs: TICK_MS,
       run: async (account) => {
-        if ((await accounts.find(account))?.polling !== true) return;
-        try {
-          await contacts.poll(account);
-        } catch (error) {
-          if (!(error instanceof UpstreamError) && !(error instanceof BudgetExhaustedError)) throw error;
-          logger.warn({ account, reason: error.message }, 'the contact list could not be read');
-        }
+        if (await store.takeListWish(account)) await readList(account);
       },
     },
   };

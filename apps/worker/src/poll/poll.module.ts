@@ -10,14 +10,14 @@ import {
   systemClock,
   type WorkerEnvironment,
 } from '#platform';
-import { queueOf } from '../queue.js';
+import { queueOf, ROUNDS_OPTIONS } from '../queue.js';
 import { RoundsProcessor } from '../rounds.processor.js';
 import { RoundSchedule } from '../rounds.js';
 import { ACCOUNTS, CONTACT_LIST_POLL, ENVIRONMENT, FEED_STORE, LOGGER, POLL_ROUNDS } from '../tokens.js';
 import { pollRounds } from './poll-rounds.js';
 import { PollProcessor } from './poll.processor.js';
 
-@Processor('poll-rounds')
+@Processor('poll-rounds', ROUNDS_OPTIONS)
 class PollRoundsProcessor extends RoundsProcessor {
   constructor(@Inject(POLL_ROUNDS) schedule: RoundSchedule) {
     super(schedule);

@@ -20,7 +20,7 @@ import {
   type RelayStore,
 } from '#relay';
 import type { AccountUpstream } from '#upstream';
-import { queueOf } from '../queue.js';
+import { queueOf, ROUNDS_OPTIONS } from '../queue.js';
 import { RoundsProcessor } from '../rounds.processor.js';
 import { type Rounds, RoundSchedule } from '../rounds.js';
 import {
@@ -38,7 +38,7 @@ import {
 import { AccountSender } from './account-sender.js';
 import { RelayProcessor } from './relay.processor.js';
 
-@Processor('relay-rounds')
+@Processor('relay-rounds', ROUNDS_OPTIONS)
 class RelayRoundsProcessor extends RoundsProcessor {
   constructor(@Inject(RELAY_ROUNDS) schedule: RoundSchedule) {
     super(schedule);
@@ -130,6 +130,6 @@ function roundsOf(rounds: RelayRounds, environment: WorkerEnvironment): Rounds {
     reconcile: { everyMs: 5_000, run: (account) => rounds.reconcile(account) },
     promote: { everyMs: 500, run: (account) => rounds.promote(account) },
     confirm: { everyMs: 500, run: (account) => rounds.confirm(account) },
-    trim: { everyMs: 60_000, run: (account) => rounds.trim(account, retention) },
+    trim: { everyMs: 30_000, run: (account) => rounds.trim(account, retention) },
   };
 }

@@ -3,10 +3,11 @@ import { Inject, type OnModuleDestroy } from '@nestjs/common';
 import type { Job } from 'bullmq';
 import type { QueuePayloads } from '#platform';
 import type { LaneRunner } from '#relay';
+import { STALLED_INTERVAL_MS } from '../queue.js';
 import { LANE_RUNNER } from '../tokens.js';
 
 /** Relays what is due in a lane. */
-@Processor('relay', { concurrency: 32 })
+@Processor('relay', { concurrency: 32, stalledInterval: STALLED_INTERVAL_MS })
 export class RelayProcessor extends WorkerHost implements OnModuleDestroy {
   constructor(@Inject(LANE_RUNNER) private readonly lanes: LaneRunner) {
     super();

@@ -1,0 +1,79 @@
+import { request } from 'node:http';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { startTestRedis, type TestRedis } from '../../../../test/support/redis-server.js';
+import { KEY, problemIn, startTestGateway, type TestGateway } from '../fixtures/gateway.js';
+
+const SEND = { phoneNumber: '+14155550123', message: 'grüß dich 👋' };
+
+let redis: TestRedis;
+let gateway: TestGateway;
+
+beforeAll(async () => {
+  redis = await startTestRedis();
+  gateway = await startTestGateway({ redisUrl: redis.url });
+});
+
+afterAll(async () => {
+  await gateway.dispose();
+  await redis.dispose();
+});
+
+async function send(type: string, body: string | Uint8Array): Promise<Response> {
+  const headers = { 'content-type': type };
+  return await gateway.fetch('/v1/messages/send', { method: 'POST', headers, body });
+}
+
+/** Sends the start of a JSON body and goes away; what the log has to say of it. */
+async function breakOff(framing: Readonly<Record<string, string>>): Promise<unknown[]> {
+  gateway.log.length = 0;
+  const headers = { 'x-api-key': KEY, 'content-type': 'application/json', ...framing };
+  const call = request(`${gateway.url}/v1/messages/send`, { method: 'POST', headers });
+  call.on('error', () => undefined);
+  await new Promise((resolve) => call.write('{"phoneNumber":', resolve));
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  call.destroy();
+  const end = performance.now() + 5_000;
+  while (gateway.log.length === 0 && performance.now() < end) {
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  return gateway.log.map((line) => JSON.parse(line) as unknown);
+}
+
+describe('A JSON body', () => {
+  it.each(['utf-8', 'UTF-8', '"utf-8"', 'utf8'])('may be said to be of charset %s', async (charset) => {
+    const response = await send(`application/json; charset=${charset}`, JSON.stringify(SEND));
+    expect(response.status).toBe(200);
+    expect(gateway.sends.requests.at(-1)?.request.message).toBe(SEND.message);
+  });
+
+  it.each(['utf-16', '"UTF-16LE"', 'iso-8859-1', 'utf-8; charset=utf-16', 'utf-80', '""'])(
+    'of charset %s is 415 unsupported_media_type, which names utf-8',
+    async (charset) => {
+      const bytes = Buffer.from(JSON.stringify(SEND), 'utf16le');
+      const problem = await problemIn(await send(`application/json;charset=${charset}`, bytes));
+      expect(problem).toMatchObject({ status: 415, code: 'unsupported_media_type' });
+      expect(problem.detail).toContain('utf-8');
+    },
+  );
+
+  it('that is not valid UTF-8 is 400 malformed_body, and no text with U+FFFD', async () => {
+    const before = gateway.sends.requests.length;
+    for (const encoding of ['latin1', 'utf16le'] as const) {
+      const problem = await problemIn(
+        await send('application/json', Buffer.from(JSON.stringify(SEND), encoding)),
+      );
+      expect(problem).toMatchObject({ status: 400, code: 'malformed_body' });
+    }
+    expect(gateway.sends.requests.length).toBe(before);
+  });
+
+  it.each([
+    ['of a known length', { 'content-length': '1000' }],
+    ['in chunks', { 'transfer-encoding': 'chunked' }],
+  ])('%s that breaks off is logged as a request, and as no fault of ours', async (_, framing) => {
+    const lines = await breakOff(framing);
+    const line = { level: 30, msg: 'request', route: '/v1/messages/send', aborted: true };
+    expect(lines).toEqual([expect.objectContaining(line)]);
+  });
+});

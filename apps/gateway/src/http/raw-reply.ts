@@ -1,0 +1,17 @@
+import type { Duplex } from 'node:stream';
+import type { Problem } from '../problems/problem.js';
+import { PROBLEM_TYPE, PROBLEMS } from '../problems/problem-catalog.js';
+
+/** Answers on a connection that the HTTP server has handed over, and hangs up. */
+export function endWith(socket: Duplex, problem: Problem, requestId: string): void {
+  const body = problem.toJson('/', requestId);
+  const head = [
+    `HTTP/1.1 ${problem.status} ${PROBLEMS[problem.code].title}`,
+    `Content-Type: ${PROBLEM_TYPE}; charset=utf-8`,
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    `X-Request-Id: ${requestId}`,
+    ...Object.entries(problem.headers).map(([name, value]) => `${name}: ${value}`),
+    'Connection: close',
+  ].join('\r\n');
+  socket.end(`${head}\r\n\r\n${body}`);
+}
