@@ -1,10 +1,13 @@
-import { WorkerHost } from '@nestjs/bullmq';
 import type { OnApplicationBootstrap, OnModuleDestroy } from '@nestjs/common';
 import type { Job } from 'bullmq';
+import { QueueProcessor } from './processor.js';
 import type { RoundSchedule } from './rounds.js';
 
 /** Runs the rounds of one role. */
-export abstract class RoundsProcessor extends WorkerHost implements OnApplicationBootstrap, OnModuleDestroy {
+export abstract class RoundsProcessor
+  extends QueueProcessor
+  implements OnApplicationBootstrap, OnModuleDestroy
+{
   protected constructor(private readonly schedule: RoundSchedule) {
     super();
   }

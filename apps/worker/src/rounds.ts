@@ -28,7 +28,9 @@ export class RoundSchedule {
     private readonly rounds: Rounds,
     private readonly accounts: AccountDirectory,
     private readonly logger: Logger,
-  ) {}
+  ) {
+    queue.on('error', () => undefined);
+  }
 
   start(): void {
     const ensure = (): void => {

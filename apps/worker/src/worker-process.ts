@@ -10,6 +10,7 @@ import {
   listenFault,
   type Logger,
   openFitRedis,
+  pause,
   readEnvironment,
   type RedisClient,
   type RunningProcess,
@@ -49,16 +50,34 @@ export async function startWorker({ useLog, fail }: StartContext): Promise<Runni
 
 /** What is not closed by then is left: it stands in Redis under leases, and others take it up. In milliseconds. */
 const CLOSE_WITHIN_MS = 15_000;
-/** While Redis is away nothing can be brought to an end. */
-const CLOSE_WITHOUT_REDIS_WITHIN_MS = 1_000;
+/** A Redis that does not answer within this time is away: then nothing can be brought to an end. */
+const AWAY_MS = 1_000;
+const LOOK_EVERY_MS = 250;
 
 async function closeInTime(app: NestFastifyApplication, redis: RedisClient, logger: Logger): Promise<void> {
-  const ms = redis.status === 'ready' ? CLOSE_WITHIN_MS : CLOSE_WITHOUT_REDIS_WITHIN_MS;
+  const given = new AbortController();
   try {
-    await withDeadline(app.close(), ms, 'closing');
+    await Promise.race([
+      withDeadline(app.close(), CLOSE_WITHIN_MS, 'closing'),
+      untilAway(redis, given.signal),
+    ]);
   } catch (error) {
     if (!(error instanceof DeadlineError)) throw error;
-    logger.warn({ afterMs: ms }, 'work in flight is left to its leases');
+    logger.warn({ reason: error.message }, 'work in flight is left to its leases');
+  } finally {
+    given.abort();
+  }
+}
+
+/** Resolves when Redis does not answer any more. */
+async function untilAway(redis: RedisClient, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    try {
+      await withDeadline(redis.ping(), AWAY_MS, 'PING');
+    } catch {
+      return;
+    }
+    await pause(LOOK_EVERY_MS, signal);
   }
 }
 

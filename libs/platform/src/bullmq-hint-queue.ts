@@ -21,7 +21,10 @@ export class BullmqHintQueue<Payload> {
   constructor(
     private readonly queue: Queue<Payload>,
     private readonly clock: Clock,
-  ) {}
+  ) {
+    // The connection's own listener tells of it; without one here BullMQ would print it.
+    queue.on('error', () => undefined);
+  }
 
   /** Adds the hints, to be run after `delayMs` milliseconds. */
   async add(hints: readonly Hint<Payload>[], delayMs = 0): Promise<void> {

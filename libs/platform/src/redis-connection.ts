@@ -1,4 +1,5 @@
 import { Cluster, Redis, type RedisOptions } from 'ioredis';
+import { withDeadline } from './deadline.js';
 import type { RedisAddress } from './redis-address.js';
 
 /** The reply mapping stays at the library's default, which its types want left out rather than undefined. */
@@ -88,15 +89,11 @@ function connect(address: RedisAddress, manners: RedisManners, options: Connecti
 
 /** Closes a connection, politely if Redis answers within the deadline, else by cutting it. */
 export async function closeRedis(client: RedisClient, deadlineMs = 1_000): Promise<void> {
-  const cut = setTimeout(() => {
-    client.disconnect();
-  }, deadlineMs);
   try {
-    await client.quit();
+    // Its own promise is not enough: said to a Redis that is away, it may never be answered nor refused.
+    await withDeadline(client.quit(), deadlineMs, 'QUIT');
   } catch {
     // Redis is away: there is nobody to say goodbye to.
-    client.disconnect();
-  } finally {
-    clearTimeout(cut);
   }
+  client.disconnect();
 }

@@ -1,14 +1,15 @@
-import { Processor, WorkerHost } from '@nestjs/bullmq';
+import { Processor } from '@nestjs/bullmq';
 import { Inject } from '@nestjs/common';
 import type { Job } from 'bullmq';
 import type { QueuePayloads } from '#platform';
 import type { DeliveryPump } from '#webhooks';
+import { QueueProcessor } from '../processor.js';
 import { STALLED_INTERVAL_MS } from '../queue.js';
 import { DELIVERY_PUMP } from '../tokens.js';
 
 /** Starts what an endpoint has due. A job ends when its attempts have begun: a slow receiver holds no job. */
 @Processor('deliveries', { concurrency: 32, stalledInterval: STALLED_INTERVAL_MS })
-export class DeliveriesProcessor extends WorkerHost {
+export class DeliveriesProcessor extends QueueProcessor {
   constructor(@Inject(DELIVERY_PUMP) private readonly pump: DeliveryPump) {
     super();
   }

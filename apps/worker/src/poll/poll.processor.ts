@@ -1,9 +1,10 @@
-import { Processor, WorkerHost } from '@nestjs/bullmq';
+import { Processor } from '@nestjs/bullmq';
 import { Inject } from '@nestjs/common';
 import type { Job } from 'bullmq';
 import type { ContactPoll, FeedStore } from '#feed';
 import type { Logger, QueuePayloads } from '#platform';
 import { BudgetExhaustedError, UpstreamError } from '#upstream';
+import { QueueProcessor } from '../processor.js';
 import { STALLED_INTERVAL_MS } from '../queue.js';
 import { CONTACT_POLL, FEED_STORE, LOGGER } from '../tokens.js';
 import { POLL_LEASE_MS } from './poll-rounds.js';
@@ -15,7 +16,7 @@ const PUT_OFF_BROKEN_MS = 60_000;
 
 /** Reads the contacts that are due. */
 @Processor('poll', { concurrency: 16, stalledInterval: STALLED_INTERVAL_MS })
-export class PollProcessor extends WorkerHost {
+export class PollProcessor extends QueueProcessor {
   constructor(
     @Inject(CONTACT_POLL) private readonly contacts: ContactPoll,
     @Inject(FEED_STORE) private readonly store: FeedStore,

@@ -1,14 +1,15 @@
-import { Processor, WorkerHost } from '@nestjs/bullmq';
+import { Processor } from '@nestjs/bullmq';
 import { Inject, type OnModuleDestroy } from '@nestjs/common';
 import type { Job } from 'bullmq';
 import type { QueuePayloads } from '#platform';
 import type { LaneRunner } from '#relay';
+import { QueueProcessor } from '../processor.js';
 import { STALLED_INTERVAL_MS } from '../queue.js';
 import { LANE_RUNNER } from '../tokens.js';
 
 /** Relays what is due in a lane. */
 @Processor('relay', { concurrency: 32, stalledInterval: STALLED_INTERVAL_MS })
-export class RelayProcessor extends WorkerHost implements OnModuleDestroy {
+export class RelayProcessor extends QueueProcessor implements OnModuleDestroy {
   constructor(@Inject(LANE_RUNNER) private readonly lanes: LaneRunner) {
     super();
   }
