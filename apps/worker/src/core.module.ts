@@ -1,11 +1,19 @@
 import { type DynamicModule, Global, Module, type Provider } from '@nestjs/common';
 import { type AccountDirectory, DEFAULT_ACCOUNT, FixedAccounts } from '#accounts';
-import { RedisEventLog } from '#events';
-import { ContactListPoll, ContactPoll, type FeedStore, RecipientLookup, RedisFeedStore } from '#feed';
+import { type EventLog, RedisEventLog } from '#events';
+import {
+  ABSENCE_MS,
+  ContactListPoll,
+  ContactPoll,
+  type FeedStore,
+  RecipientLookup,
+  RedisFeedStore,
+} from '#feed';
 import { systemClock } from '#platform';
 import { type BlobStore, FileBlobStore, MessageBinder, RedisRelayStore, type RelayStore } from '#relay';
 import { AccountUpstream, HttpUpstream, RedisRequestBudget, RedisUpstreamHealth } from '#upstream';
 import { AccountFeedSource } from './poll/account-feed-source.js';
+import { LoggedForms } from './poll/logged-forms.js';
 import {
   ACCOUNT_UPSTREAM,
   ACCOUNTS,
@@ -63,28 +71,32 @@ function bindings({ environment, logger, redis }: Opened): Provider[] {
       provide: CONTACT_LIST_POLL,
       inject: [FEED_STORE, ACCOUNT_UPSTREAM],
       useFactory: (store: FeedStore, upstream: AccountUpstream) =>
-        new ContactListPoll(store, new AccountFeedSource(upstream), systemClock),
+        new ContactListPoll(store, new AccountFeedSource(upstream), ABSENCE_MS),
     },
     {
       provide: CONTACT_POLL,
-      inject: [FEED_STORE, ACCOUNT_UPSTREAM, RELAY_STORE, BLOB_STORE, ACCOUNTS],
+      inject: [FEED_STORE, ACCOUNT_UPSTREAM, RELAY_STORE, BLOB_STORE, EVENT_LOG, ACCOUNTS],
       useFactory: (
         store: FeedStore,
         upstream: AccountUpstream,
         sends: RelayStore,
         blobs: BlobStore,
+        log: EventLog,
         accounts: AccountDirectory,
       ) =>
         new ContactPoll(
           store,
           new AccountFeedSource(upstream),
           new MessageBinder(sends, blobs, logger),
+          new LoggedForms(log),
           {
             interval: { min: environment.POLL_MIN_INTERVAL_MS, max: environment.POLL_MAX_INTERVAL_MS },
             undated: environment.POLL_BASELINE,
             readsPerSecond: async (id) => (await accountNamed(accounts, id)).requestsPerSecond * POLL_SHARE,
+            settleMs: environment.POLL_SETTLE_HOURS * 3_600_000,
+            sweepMs: environment.POLL_SWEEP_INTERVAL_MS,
+            absenceMs: ABSENCE_MS,
           },
-          systemClock,
           logger,
         ),
     },

@@ -1,4 +1,5 @@
-import { randomBytes } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
+import type { EventType } from './event-type.js';
 import type { AccountKeys } from '#platform';
 import type { NewEvent } from './event.js';
 
@@ -36,6 +37,17 @@ local function append_events(first)
   end
 end
 `;
+
+/** The id that the script gives to a change. */
+export function eventId(
+  account: string,
+  epoch: string,
+  subject: string,
+  type: EventType,
+  revision: string | number,
+): string {
+  return `evt_${createHash('sha1').update([account, epoch, subject, type, revision].join('\n')).digest('hex')}`;
+}
 
 /** The first three keys of every script that includes {@link APPEND_EVENTS}. */
 export function logKeys(keys: AccountKeys): [log: string, index: string, counters: string] {

@@ -9,7 +9,8 @@ import {
   passes,
 } from './event-log.js';
 import type { LoggedEvent, NewEvent } from './event.js';
-import { APPEND_EVENTS, eventArguments, logKeys } from './redis-append.js';
+import { EVENT_TYPES } from './event-type.js';
+import { APPEND_EVENTS, eventArguments, eventId, logKeys } from './redis-append.js';
 import { readStreamEntry } from './redis-stream-entry.js';
 
 const append = new RedisScript(`${APPEND_EVENTS}
@@ -105,6 +106,15 @@ export class RedisEventLog implements EventLog {
     if (position === null) return undefined;
     const [entry] = await this.redis.xrange(log, position, position);
     return entry === undefined ? undefined : readStreamEntry(account, entry);
+  }
+
+  async findRevision(account: string, subject: string, revision: number): Promise<LoggedEvent | undefined> {
+    const { epoch } = await this.state(account);
+    const ids = EVENT_TYPES.map((type) => eventId(account, epoch, subject, type, revision));
+    const [, index] = logKeys(this.keys(account));
+    const places = await this.redis.hmget(index, ...ids);
+    const id = ids.find((_, i) => places[i] != null);
+    return id === undefined ? undefined : this.find(account, id);
   }
 
   async trim(account: string, { maxAgeMs, maxCount }: EventRetention): Promise<number> {

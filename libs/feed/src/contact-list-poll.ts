@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { type NewEvent } from '#events';
-import type { Clock } from '#platform';
 import { isRecord, phoneNumbersOf, type UpstreamContact } from '#upstream';
-import type { ContactUpdate, FeedStore, KnownContacts } from './feed-store.js';
+import { isTooMany, suspectEvent } from './absence.js';
+import type { ContactUpdate, FeedStore, KnownContacts, ListedContact } from './feed-store.js';
 import { canonicalJson } from './fingerprint.js';
 import type { FeedSource, ReadPurpose } from './ports.js';
 
@@ -13,12 +13,23 @@ const LATER_CONTACT_SLACK_MS = 24 * 3_600_000;
 
 const MOST_RACES = 3;
 
-/** Reads the contact list and commits which contacts are new or changed; a changed contact is polled at once. */
+/** What one list says of the contacts, against what is known. */
+interface ListDiff {
+  updates: ContactUpdate[];
+  /** How many contacts are missing, if they are too many to be believed. */
+  suspected: number;
+}
+
+/**
+ * Reads the contact list and commits which contacts are new, changed, gone or back; a changed contact is polled at
+ * once. Two lists at least `absenceMs` apart that do not show a contact make it a deleted one, unless so many vanish
+ * together that an outage is the likelier cause.
+ */
 export class ContactListPoll {
   constructor(
     private readonly store: FeedStore,
     private readonly source: FeedSource,
-    private readonly clock: Clock,
+    private readonly absenceMs: number,
   ) {}
 
   /** @throws {UpstreamError} if the list could not be read; nothing was committed then */
@@ -27,54 +38,120 @@ export class ContactListPoll {
       const known = await this.store.knownContacts(account);
       const list = await this.source.listContacts(account, purpose);
       // On upstream's clock where it tells it: its stamps are what is compared.
-      const listedAt = list.date ?? this.clock.now();
-      const updates = await this.updates(account, known, list.items, listedAt);
-      if (await this.store.commitContacts(account, known.version, listedAt, updates)) return;
+      const listedAt = list.date ?? known.now;
+      const { updates, suspected } = await this.compare(account, known, list.items, listedAt);
+      const suspicion = suspected > 0 ? suspicionOf(known, suspected) : undefined;
+      const done = await this.store.commitContacts(account, {
+        version: known.version,
+        // Only a good list is one that later contacts are measured by.
+        listedAt: suspected > 0 ? (known.listedAt ?? listedAt) : listedAt,
+        updates,
+        ...(suspected > 0 ? { suspectSince: known.suspectSince ?? known.now } : {}),
+        events: suspicion === undefined ? [] : [suspicion],
+      });
+      if (done) return;
     }
   }
 
-  private async updates(
+  private async compare(
     account: string,
     known: KnownContacts,
-    listed: readonly UpstreamContact[],
+    items: readonly UpstreamContact[],
     listedAt: number,
-  ): Promise<ContactUpdate[]> {
+  ): Promise<ListDiff> {
+    const listed = new Map(items.map((contact) => [contact.id, contact]));
+    const missing = [...known.contacts].filter(([id, { deleted }]) => !deleted && !listed.has(id));
+    const present = [...known.contacts.values()].filter(({ deleted }) => !deleted).length;
+    const believed = known.suspectSince !== undefined && (known.believedAt ?? 0) >= known.suspectSince;
+    const tooMany = isTooMany(missing.length, present) && !believed;
     const updates: ContactUpdate[] = [];
-    for (const contact of new Map(listed.map((item) => [item.id, item])).values()) {
-      const fingerprint = createHash('sha256').update(canonicalJson(contact.raw)).digest('hex').slice(0, 16);
-      const before = known.contacts.get(contact.id);
-      if (before === fingerprint) continue;
-      const event = before === undefined ? created(contact, known) : await this.changed(account, contact);
-      updates.push({
-        id: contact.id,
-        raw: JSON.stringify(contact.raw),
-        fingerprint,
-        numbers: phoneNumbersOf(contact),
-        tellAfter: tellAfter(known, listedAt),
-        ...(event === undefined ? {} : { event }),
-      });
+    for (const contact of listed.values()) {
+      const update = await this.shown(account, known, contact, listedAt, tooMany, present > known.scheduled);
+      if (update !== undefined) updates.push(update);
     }
-    return updates;
+    for (const [id, before] of missing) {
+      const update = await this.absent(account, known, id, before, tooMany);
+      if (update !== undefined) updates.push(update);
+    }
+    return { updates, suspected: tooMany ? missing.length : 0 };
   }
 
-  private async changed(account: string, contact: UpstreamContact): Promise<NewEvent> {
+  private async shown(
+    account: string,
+    known: KnownContacts,
+    contact: UpstreamContact,
+    listedAt: number,
+    replaced: boolean,
+    someUnscheduled: boolean,
+  ): Promise<ContactUpdate | undefined> {
+    const before = known.contacts.get(contact.id);
+    const listed: ListedContact = { fingerprint: fingerprintOf(contact), deleted: false };
+    const changed = before?.fingerprint !== listed.fingerprint;
+    const returned = before?.deleted === true;
+    if (!changed && !returned && before.missingSince === undefined && !someUnscheduled) return undefined;
+    const event = await this.eventOf(account, known, contact, before, changed, replaced);
+    return {
+      id: contact.id,
+      listed,
+      numbers: phoneNumbersOf(contact),
+      tellAfter: tellAfter(known, listedAt, replaced),
+      ...(changed || returned ? { raw: JSON.stringify(contact.raw) } : {}),
+      ...(event === undefined ? {} : { event }),
+    };
+  }
+
+  private async eventOf(
+    account: string,
+    { listedAt }: KnownContacts,
+    contact: UpstreamContact,
+    before: ListedContact | undefined,
+    changed: boolean,
+    replaced: boolean,
+  ): Promise<NewEvent | undefined> {
+    if (before === undefined) {
+      // The contacts of the first list were there before, and those of a replaced upstream are no news.
+      if (listedAt === undefined || replaced) return undefined;
+    } else if (!changed && !before.deleted) return undefined;
     const record = await this.store.contactRecord(account, contact.id);
-    return contactEvent(
-      'contact.updated',
-      contact,
-      (record?.revision ?? 0) + 1,
-      changesOf(record?.raw, contact),
-    );
+    const revision = (record?.revision ?? 0) + 1;
+    if (before === undefined || before.deleted) return contactEvent('contact.created', contact, revision);
+    return contactEvent('contact.updated', contact, revision, changesOf(record?.raw, contact));
+  }
+
+  private async absent(
+    account: string,
+    known: KnownContacts,
+    id: string,
+    before: ListedContact,
+    tooMany: boolean,
+  ): Promise<ContactUpdate | undefined> {
+    const update = { id, numbers: [] };
+    if (before.missingSince === undefined) {
+      return { ...update, listed: { ...before, missingSince: known.now } };
+    }
+    if (tooMany || known.now - before.missingSince < this.absenceMs) return undefined;
+    const record = await this.store.contactRecord(account, id);
+    const last: unknown = JSON.parse(record?.raw ?? '{}');
+    return {
+      ...update,
+      listed: { fingerprint: before.fingerprint, deleted: true },
+      event: {
+        type: 'contact.deleted',
+        contactId: id,
+        subject: `contact:${id}`,
+        revision: (record?.revision ?? 0) + 1,
+        data: { contact: isRecord(last) && 'id' in last ? last : { id } },
+      },
+    };
   }
 }
 
-function tellAfter({ listedAt }: KnownContacts, now: number): number {
-  return listedAt === undefined ? now - FIRST_LIST_SLACK_MS : listedAt - LATER_CONTACT_SLACK_MS;
+function fingerprintOf({ raw }: UpstreamContact): string {
+  return createHash('sha256').update(canonicalJson(raw)).digest('hex').slice(0, 16);
 }
 
-/** The contacts of the first list were there before; only later ones are news. */
-function created(contact: UpstreamContact, { listedAt }: KnownContacts): NewEvent | undefined {
-  return listedAt === undefined ? undefined : contactEvent('contact.created', contact, 1);
+function tellAfter({ listedAt }: KnownContacts, now: number, replaced: boolean): number {
+  return listedAt === undefined || replaced ? now - FIRST_LIST_SLACK_MS : listedAt - LATER_CONTACT_SLACK_MS;
 }
 
 function contactEvent(
@@ -90,6 +167,10 @@ function contactEvent(
     revision,
     data: { contact: contact.raw, ...(changes === undefined ? {} : { changes }) },
   };
+}
+
+function suspicionOf({ now, suspectAt }: KnownContacts, count: number): NewEvent | undefined {
+  return suspectEvent(now, suspectAt, { reason: 'upstream shows far fewer contacts than before', count });
 }
 
 /** Which fields changed: `from` and `to`, each absent where the field was. */

@@ -241,6 +241,7 @@ describe('a message that is known', () => {
       read: false,
       toldDelivered: false,
       toldRead: false,
+      deleted: false,
       revision: 1,
       fingerprint: { ...fingerprintOf(shown('m')), whole: '0123456789abcdef' },
     };

@@ -15,6 +15,8 @@ export interface DiffInput {
   sends: ReadonlyMap<string, string>;
   /** Present while the contact is read for the first time. */
   firstRead?: FirstRead;
+  /** Above which the revisions of new messages begin. */
+  revision?: number;
 }
 
 /** What is to be committed, in one step. */
@@ -60,7 +62,8 @@ function arrival(message: UpstreamMessage, input: DiffInput): MessageChange {
     toldDelivered: delivered,
     toldRead: read,
     fingerprint: fingerprintOf(message),
-    revision: 0,
+    revision: input.revision ?? 0,
+    deleted: false,
     ...(timestamp === undefined ? {} : { timestamp }),
   };
   const told = input.firstRead === undefined || isTold(input.firstRead, message, input.sends.has(message.id));
@@ -80,9 +83,11 @@ function alteration(
   input: DiffInput,
 ): MessageChange | undefined {
   const fingerprint = fingerprintOf(message);
-  const known: KnownMessage = { ...before, direction: message.direction, fingerprint };
+  const { missingSince, ...remembered } = before;
+  const known: KnownMessage = { ...remembered, direction: message.direction, fingerprint, deleted: false };
   const tell = teller(message, known, input);
   const updates: Changes = {};
+  if (before.deleted) updates.deleted = { from: true, to: false };
   const otherForm = fingerprint.whole !== before.fingerprint.whole;
   if (otherForm) {
     for (const field of changedFields(before.fingerprint, fingerprint))
@@ -105,7 +110,14 @@ function alteration(
   }
   // Once in many thousands, the field that changed cannot be named: its few bits are the same as before.
   if (otherForm || Object.keys(updates).length > 0) tell('message.updated', updates);
-  return tell.events.length === 0 ? undefined : { events: tell.events, known };
+  // Seen again before it was told as deleted: that is no event, but it must be remembered.
+  const unchanged = tell.events.length === 0 && missingSince === undefined;
+  return unchanged ? undefined : { events: tell.events, known };
+}
+
+/** What the events of a message are about. Ids are any text: with a mere separator, two messages could share a subject. */
+export function messageSubject(contactId: string, messageId: string): string {
+  return `message:${JSON.stringify([contactId, messageId])}`;
 }
 
 type Teller = ((type: EventTypeOf<'message'>, changes?: Changes) => void) & { events: NewEvent[] };
@@ -119,8 +131,7 @@ function teller(message: UpstreamMessage, known: KnownMessage, { contactId, send
     events.push({
       type,
       contactId,
-      // Ids are any text: with a mere separator, two messages could share a subject and so an event.
-      subject: `message:${JSON.stringify([contactId, message.id])}`,
+      subject: messageSubject(contactId, message.id),
       revision: known.revision,
       data: {
         contactId,

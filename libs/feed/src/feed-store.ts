@@ -1,24 +1,42 @@
 import type { NewEvent } from '#events';
-import type { ActivityRate } from './adaptive-interval.js';
 import type { KnownMessage } from './known-message.js';
-import type { PageOrder } from './page-order.js';
+import type { PollMemory } from './poll-memory.js';
+
+/** What is known of one contact in the list. */
+export interface ListedContact {
+  /** Of its fields, in hexadecimal. */
+  fingerprint: string;
+  /** Since when the list has not shown it; milliseconds since 1970 by Redis' clock. */
+  missingSince?: number;
+  /** Told as deleted. It stays known, so that its return is told. */
+  deleted: boolean;
+}
 
 /** What is known of the account's contact list. */
 export interface KnownContacts {
   /** Changes with every commit; a commit against an older one is refused. */
   version: number;
+  /** Redis' clock, in milliseconds since 1970. */
+  now: number;
   /** When the list was last read in full, on upstream's clock; absent before the first time. */
   listedAt?: number;
-  /** The fingerprint of each contact's fields, by id. */
-  contacts: ReadonlyMap<string, string>;
+  /** Since when too many contacts are missing to be believed, by Redis' clock. */
+  suspectSince?: number;
+  /** When it was last said that deletions may be believed, by Redis' clock. */
+  believedAt?: number;
+  /** When it was last found that too much of the account is missing, by Redis' clock. */
+  suspectAt?: number;
+  /** How many contacts are scheduled to be polled. */
+  scheduled: number;
+  contacts: ReadonlyMap<string, ListedContact>;
 }
 
-/** A contact that is new or changed in the list. */
+/** A contact that is new or changed in the list, or missing from it. */
 export interface ContactUpdate {
   id: string;
-  /** What upstream said of it, as JSON. */
-  raw: string;
-  fingerprint: string;
+  listed: ListedContact;
+  /** What upstream said of it, as JSON; absent if it is missing. */
+  raw?: string;
   /** The E.164 numbers among its fields. */
   numbers: readonly string[];
   /** For a new contact: which messages its first read will tell; see `FirstRead`. */
@@ -27,20 +45,46 @@ export interface ContactUpdate {
   event?: NewEvent;
 }
 
+/** What a read of the contact list brought. */
+export interface ListCommit {
+  /** The version that the read started from. */
+  version: number;
+  /** On upstream's clock. */
+  listedAt: number;
+  updates: readonly ContactUpdate[];
+  /** Since when too many contacts are missing, if they are. */
+  suspectSince?: number;
+  /** Events that are not of one contact. */
+  events: readonly NewEvent[];
+}
+
 /** The state of one contact's polling. */
 export interface ContactState {
   /** Changes with every commit; a commit against an older one is refused. */
   version: number;
-  order: PageOrder;
+  /** Redis' clock, in milliseconds since 1970. */
+  now: number;
+  memory: PollMemory;
   /** Present until the first read was committed. */
   tellAfter?: number;
-  activity?: ActivityRate;
   /** The share that is counted in {@link ContactState.shares}. */
   share: number;
   /** The sum of all contacts' shares. */
   shares: number;
   /** Counts the calls to hasten; one that comes during a poll is honoured after it. */
   hastened: number;
+  /** How many messages are stored as known. */
+  stored: number;
+  /** The epoch of the account's log, if it has one. */
+  epoch?: string;
+  /** When it was last said that deletions may be believed, by Redis' clock. */
+  believedAt?: number;
+  /** Since when too many contacts are missing from the list, by Redis' clock. */
+  listSuspectSince?: number;
+  /** When it was last found that too much of the account is missing, by Redis' clock. */
+  suspectAt?: number;
+  /** Its record was gone and had to be made anew. */
+  lost: boolean;
 }
 
 /** What one poll of a contact brought. */
@@ -49,13 +93,16 @@ export interface PollCommit {
   version: number;
   /** {@link ContactState.hastened} at the start. */
   hastened: number;
+  /** Whether everything that was known before is forgotten first. */
+  afresh: boolean;
   known: ReadonlyMap<string, KnownMessage>;
   events: readonly NewEvent[];
-  order: PageOrder;
-  activity: ActivityRate;
+  memory: PollMemory;
   share: number;
   /** When to poll next, from now on, in milliseconds. */
   dueInMs: number;
+  /** Whether it was found that too much is missing. */
+  suspect: boolean;
   /** Numbers that messages of this contact were exchanged with. */
   numbers: readonly string[];
 }
@@ -67,13 +114,8 @@ export interface FeedStore {
   /** The fields of a contact as JSON and its revision, as of the last commit; undefined for an unknown contact. */
   contactRecord(account: string, contactId: string): Promise<{ raw: string; revision: number } | undefined>;
 
-  /** Whether it was committed: not if another list was committed since `version`. New contacts are due at once. */
-  commitContacts(
-    account: string,
-    version: number,
-    listedAt: number,
-    updates: readonly ContactUpdate[],
-  ): Promise<boolean>;
+  /** Whether it was committed: not if another list was committed meanwhile. New and changed contacts are due at once. */
+  commitContacts(account: string, commit: ListCommit): Promise<boolean>;
 
   /** Undefined for a contact that no list has shown. */
   contactState(account: string, contactId: string): Promise<ContactState | undefined>;
@@ -84,6 +126,9 @@ export interface FeedStore {
     contactId: string,
     ids: readonly string[],
   ): Promise<Map<string, KnownMessage>>;
+
+  /** Everything that is known of a contact's messages. */
+  allKnownMessages(account: string, contactId: string): Promise<Map<string, KnownMessage>>;
 
   /** Whether it was committed: not if another poll was committed since `version`. */
   commitPoll(account: string, contactId: string, commit: PollCommit): Promise<boolean>;
@@ -105,4 +150,7 @@ export interface FeedStore {
 
   /** The contact that a phone number belongs to, as far as it is known. */
   contactOf(account: string, phoneNumber: string): Promise<string | undefined>;
+
+  /** Notes that deletions that look like an outage may be believed. */
+  believeDeletions(account: string): Promise<void>;
 }

@@ -12,6 +12,7 @@ const base = {
   read: fc.boolean(),
   toldDelivered: fc.boolean(),
   toldRead: fc.boolean(),
+  deleted: fc.boolean(),
   revision: fc.integer({ min: 0, max: 0xff_ff_ff_ff }),
   fingerprint: fc.record({
     whole: fc.string({ unit: fc.constantFrom(...HEX), minLength: 16, maxLength: 16 }),

@@ -3,24 +3,28 @@ import { FINGERPRINT_FIELDS } from './fingerprint.js';
 import type { KnownMessage } from './known-message.js';
 
 /**
- * The packed form: flags (1 byte), revision (4), minute of the timestamp (4), the whole fingerprint (8), 2 a field.
+ * The packed form: flags (1 byte), revision (4), minute of the timestamp (4), second since which it is missing (4), the
+ * whole fingerprint (8), 2 a field.
  * It stays below the 64 bytes up to which Redis keeps a small hash in its compact encoding.
  */
 const FLAGS_AT = 0;
 const REVISION_AT = 1;
 const MINUTE_AT = 5;
-const WHOLE_AT = 9;
-const FIELDS_AT = 17;
+const MISSING_AT = 9;
+const WHOLE_AT = 13;
+const FIELDS_AT = 21;
 const LENGTH = FIELDS_AT + 2 * FINGERPRINT_FIELDS.length;
 
 const MINUTE_MS = 60_000;
+const SECOND_MS = 1_000;
 const DIRECTIONS: readonly Direction[] = ['other', 'inbound', 'outbound'];
 
 const DELIVERED = 1;
 const READ = 2;
 const TOLD_DELIVERED = 4;
 const TOLD_READ = 8;
-const DIRECTION_SHIFT = 4;
+const DELETED = 16;
+const DIRECTION_SHIFT = 5;
 
 /** A remembered message was written by something else, or is damaged. */
 export class DamagedSnapshotError extends Error {
@@ -37,10 +41,16 @@ export function packKnownMessage(known: KnownMessage): Buffer {
     (known.read ? READ : 0) |
     (known.toldDelivered ? TOLD_DELIVERED : 0) |
     (known.toldRead ? TOLD_READ : 0) |
+    (known.deleted ? DELETED : 0) |
     (DIRECTIONS.indexOf(known.direction) << DIRECTION_SHIFT);
   packed.writeUInt8(flags, FLAGS_AT);
   packed.writeUInt32BE(known.revision, REVISION_AT);
-  packed.writeUInt32BE(packMinute(known.timestamp), MINUTE_AT);
+  packed.writeUInt32BE(packTime(known.timestamp, MINUTE_MS), MINUTE_AT);
+  // Up to the next second: a deletion may be told a little later, never sooner.
+  packed.writeUInt32BE(
+    packTime((known.missingSince ?? 1 - SECOND_MS) + SECOND_MS - 1, SECOND_MS),
+    MISSING_AT,
+  );
   packed.write(known.fingerprint.whole, WHOLE_AT, 'hex');
   known.fingerprint.fields.forEach((bits, i) => packed.writeUInt16BE(bits, FIELDS_AT + 2 * i));
   return packed;
@@ -51,23 +61,26 @@ export function unpackKnownMessage(packed: Buffer): KnownMessage {
   if (packed.length !== LENGTH) throw new DamagedSnapshotError();
   const flags = packed.readUInt8(FLAGS_AT);
   const minute = packed.readUInt32BE(MINUTE_AT);
+  const missing = packed.readUInt32BE(MISSING_AT);
   return {
     direction: DIRECTIONS[flags >> DIRECTION_SHIFT] ?? 'other',
     delivered: (flags & DELIVERED) !== 0,
     read: (flags & READ) !== 0,
     toldDelivered: (flags & TOLD_DELIVERED) !== 0,
     toldRead: (flags & TOLD_READ) !== 0,
+    deleted: (flags & DELETED) !== 0,
     revision: packed.readUInt32BE(REVISION_AT),
     fingerprint: {
       whole: packed.toString('hex', WHOLE_AT, FIELDS_AT),
       fields: FINGERPRINT_FIELDS.map((_, i) => packed.readUInt16BE(FIELDS_AT + 2 * i)),
     },
     ...(minute === 0 ? {} : { timestamp: minute * MINUTE_MS }),
+    ...(missing === 0 ? {} : { missingSince: missing * SECOND_MS }),
   };
 }
 
-/** Zero stands for none; what does not fit, long before or after any message, too. */
-function packMinute(timestamp: number | undefined): number {
-  const minute = Math.floor((timestamp ?? 0) / MINUTE_MS);
-  return minute > 0 && minute <= 0xff_ff_ff_ff ? minute : 0;
+/** Whole units since 1970. Zero stands for none; what does not fit, long before or after any message, too. */
+function packTime(time: number | undefined, unitMs: number): number {
+  const units = Math.floor((time ?? 0) / unitMs);
+  return units > 0 && units <= 0xff_ff_ff_ff ? units : 0;
 }

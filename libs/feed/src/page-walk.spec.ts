@@ -1,7 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
 import type { MessagePage, UpstreamMessage } from '#upstream';
 import { oldestFirst, orderOf, type PageOrder } from './page-order.js';
-import { PAGE_LIMIT, walkPages, type WalkResult } from './page-walk.js';
+import { tailOf } from './page-tail.js';
+import { PAGE_LIMIT, type WalkPlan, walkPages, type WalkResult } from './page-walk.js';
 
 const message = (n: number, minute = n): UpstreamMessage => ({
   id: `m${n}`,
@@ -29,24 +31,25 @@ class Pages {
     private readonly known: ReadonlySet<string> = new Set(),
   ) {}
 
-  async walk(learned: PageOrder = 'unknown'): Promise<WalkResult> {
+  async walk(order: PageOrder = 'unknown', more: Partial<WalkPlan> = {}): Promise<WalkResult> {
     return walkPages(
       {
-        read: (page) => {
+        read: (page, limit) => {
           this.reads += 1;
           if (this.reads > 1_000) throw new Error('it goes on for ever');
           this.before(this.reads);
-          return Promise.resolve(this.page(page));
+          return Promise.resolve(this.page(page, limit));
         },
         known: (ids) => Promise.resolve(new Set(ids.filter((id) => this.known.has(id)))),
       },
-      learned,
+      { order, complete: false, length: 0, pageSize: 0, wanted: new Set(), ...more },
     );
   }
 
-  page(page: number): MessagePage {
+  page(page: number, wanted = PAGE_LIMIT): MessagePage {
+    const limit = Math.min(wanted, this.limit);
     const inOrder = this.order === 'newestFirst' ? [...this.all].reverse() : this.all;
-    return { items: inOrder.slice((page - 1) * this.limit, page * this.limit), skipped: 0 };
+    return { items: inOrder.slice((page - 1) * limit, page * limit), skipped: 0 };
   }
 }
 
@@ -66,7 +69,7 @@ describe('a walk over the pages', () => {
 
   it('of an empty contact is one request', async () => {
     const pages = new Pages([], 'newestFirst');
-    expect(await pages.walk()).toEqual({ served: [], order: 'unknown', skipped: 0 });
+    expect(await pages.walk()).toMatchObject({ served: [], order: 'unknown', skipped: 0, complete: true });
     expect(pages.reads).toBe(1);
   });
 
@@ -175,6 +178,51 @@ describe('a walk over the pages', () => {
     const inner = pages.page.bind(pages);
     pages.page = (page) => ({ ...inner(page), date: 1_000 * page });
     expect((await pages.walk()).date).toBe(1_000);
+  });
+});
+
+describe('walk after walk', () => {
+  it.each(['newestFirst', 'oldestFirst'] as const)(
+    'nothing that comes is missed, however much vanishes and however short the pages are: %s',
+    async (order) => {
+      const step = fc.record({ vanish: fc.array(fc.nat(60), { maxLength: 4 }), come: fc.nat(45) });
+      const history = fc.tuple(fc.integer({ min: 2, max: 20 }), fc.nat(90), fc.array(step, { maxLength: 8 }));
+      await fc.assert(
+        fc.asyncProperty(history, async ([limit, begin, steps]) => {
+          const known = new Set<string>();
+          const pages = new Pages(messages(1, begin), order, known);
+          pages.limit = limit;
+          let made = begin;
+          let last = await pages.walk();
+          for (const { vanish, come } of [{ vanish: [], come: 0 }, ...steps]) {
+            for (const { id } of last.served) known.add(id);
+            pages.all = pages.all.filter((_, i) => !vanish.includes(pages.all.length - 1 - i));
+            pages.all.push(...messages(made + 1, made + come));
+            made += come;
+            pages.reads = 0;
+            const { length, pageSize } = last;
+            last = await pages.walk(last.order, { length, pageSize });
+            const seen = new Set([...known, ...idsOf(last)]);
+            expect(allIds(pages.all).filter((id) => !seen.has(id))).toEqual([]);
+          }
+        }),
+        { numRuns: 300 },
+      );
+    },
+  );
+});
+
+describe('where the oldest come first, the stretch that is read', () => {
+  it.each([7, 13, 20, 25])('shows the last message and has room for the next, in pages of %d', (pageSize) => {
+    for (let length = 1; length <= 200; length += 1) {
+      const { page, limit } = tailOf(length, pageSize);
+      expect(limit).toBeLessThanOrEqual(pageSize);
+      // Of two messages in pages of two there is no such stretch.
+      if (pageSize === 2 && length % 2 === 0) continue;
+      const shown = length - (page - 1) * limit;
+      expect(shown).toBeGreaterThan(0);
+      expect(shown).toBeLessThan(limit);
+    }
   });
 });
 

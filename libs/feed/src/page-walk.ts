@@ -1,31 +1,58 @@
 import type { MessagePage, UpstreamMessage } from '#upstream';
 import { orderOf, type PageOrder } from './page-order.js';
+import { tailOf } from './page-tail.js';
 
 /** Upstream's documented page size; a larger one is not known to be honoured. */
 export const PAGE_LIMIT = 20;
 
 /** A contact with more pages than this is read as far as that: so many requests for one contact is a fault upstream. */
 const MOST_PAGES = 10_000;
-
 /** While new messages keep turning up, the pages are read again so many times at most. */
 const MOST_ROUNDS = 5;
-
+/**
+ * Pages are taken to hold at least so many: were it one, a first message could not be told from a full page, and each
+ * look at it would cost a second request.
+ */
+const SMALLEST_PAGE = 2;
 /** After so many pages in a row of which nothing can be read, nothing readable is expected any more. */
 const MOST_UNREADABLE = 5;
 
 /** What the walk asks for. */
 export interface WalkSource {
-  /** One page; counts from 1. */
-  read(page: number): Promise<MessagePage>;
+  /** One page of at most `limit`, as far as upstream honours that; counts from 1. */
+  read(page: number, limit: number): Promise<MessagePage>;
   /** Which of these ids were known before this walk. */
   known(ids: readonly string[]): Promise<ReadonlySet<string>>;
+}
+
+/** What is known of a contact's pages before a walk. */
+export interface WalkPlan {
+  order: PageOrder;
+  /** Everything is to be read, not only what is needed to see what is new. */
+  complete: boolean;
+  /** Where the oldest come first: how many messages there were. */
+  length: number;
+  /** The longest page that upstream has shown: a shorter one holds the end. */
+  pageSize: number;
+  /** Messages that are to be seen, wherever they stand. */
+  wanted: ReadonlySet<string>;
 }
 
 /** What a walk brought. */
 export interface WalkResult {
   /** Every message that was seen, once, in its latest form, in the order of service. */
   served: UpstreamMessage[];
+  /** Of what stood where the plan says that new messages appear: the ids, in their order. */
+  shown: string[];
+  /** What stands at last where new messages will appear next, in its order. */
+  head: string[];
   order: PageOrder;
+  length: number;
+  pageSize: number;
+  /** Whether everything was read, up to the end. */
+  complete: boolean;
+  /** Whether it was read without anything moving from page to page: what it does not show is not there. */
+  stable: boolean;
   /** Elements that could not be read. */
   skipped: number;
   /** Upstream's clock at the first page, in milliseconds since 1970, if it said so. */
@@ -35,13 +62,13 @@ export interface WalkResult {
 /**
  * Reads as many pages as are needed to have seen every new message, whatever the order.
  *
- * Where page 1 is known to hold the newest, a round ends with the first page on which nothing is new; elsewhere it
- * reads everything, up to an empty page or one that repeats what the round was already served (`page` ignored). A short
- * page ends nothing: upstream may cap its pages. While a client pages, items shift; so a round of several pages that
- * found something new is followed by another, until one finds nothing new.
+ * Where page 1 is known to hold the newest, a round goes on from there to the first page on which nothing is new; where
+ * it holds the oldest, from the stretch that was the last; elsewhere it reads everything, up to an empty page or one that
+ * repeats what the round was already served (`page` ignored). While a client pages, items shift; so a round of several
+ * pages that found something new is followed by another, until one finds nothing new.
  */
-export async function walkPages(source: WalkSource, learned: PageOrder): Promise<WalkResult> {
-  const walk = new Walk(source, learned);
+export async function walkPages(source: WalkSource, plan: WalkPlan): Promise<WalkResult> {
+  const walk = new Walk(source, plan);
   for (let rounds = 0; rounds < MOST_ROUNDS; rounds += 1) {
     const { pages, foundNew } = await walk.round();
     if (!foundNew || pages === 1) break;
@@ -49,76 +76,210 @@ export async function walkPages(source: WalkSource, learned: PageOrder): Promise
   return walk.result();
 }
 
+interface Round {
+  pages: number;
+  foundNew: boolean;
+}
+
+/** One page as it was read. */
+interface PageRead {
+  ids: string[];
+  /** With the elements that could not be read. */
+  count: number;
+  /** Whether there is something that was neither known nor seen in this walk. */
+  fresh: boolean;
+  /** Whether its first message was not known before this walk. */
+  startsNew: boolean;
+  /** Whether this round was served all of it before. */
+  repeats: boolean;
+}
+
 class Walk {
   private readonly seen = new Map<string, UpstreamMessage>();
+  /** Of what was seen: what was not known before. */
+  private readonly news = new Set<string>();
+  /** Of the round that is under way. */
+  private served = new Map<string, UpstreamMessage>();
+  private shown: string[] | undefined;
+  private head: string[] = [];
+  private length: number;
+  private pageSize: number;
+  private order: PageOrder;
+  private complete = false;
+  private stable = false;
   private readonly unreadable = { first: true, count: 0 };
   private date: number | undefined;
 
   constructor(
     private readonly source: WalkSource,
-    private order: PageOrder,
-  ) {}
+    private readonly plan: WalkPlan,
+  ) {
+    this.order = plan.order;
+    this.length = plan.length;
+    this.pageSize = Math.max(plan.pageSize, SMALLEST_PAGE);
+  }
 
-  async round(): Promise<{ pages: number; foundNew: boolean }> {
-    const served = new Map<string, UpstreamMessage>();
-    let foundNew = false;
-    let pages = 0;
-    let unreadable = 0;
-    while (pages < MOST_PAGES) {
-      pages += 1;
-      const page = await this.source.read(pages);
-      this.note(page);
-      const repeats = page.items.every(({ id }) => served.has(id));
-      const fresh = await this.fresh(page.items);
-      for (const message of page.items) {
-        served.set(message.id, message);
-        this.seen.set(message.id, message);
-      }
-      foundNew ||= fresh;
-      if (page.items.length === 0 && page.skipped > 0) {
-        unreadable += 1;
-        if (unreadable === MOST_UNREADABLE) break;
-        continue;
-      }
-      unreadable = 0;
-      if (repeats) {
-        this.order = learn(this.order, [...served.values()]);
-        break;
-      }
-      if (contradicts(this.order, [...served.values()])) this.order = 'unsorted';
-      if (this.order === 'newestFirst' && !fresh) break;
-    }
+  async round(): Promise<Round> {
+    this.served = new Map();
+    const outcome =
+      this.order === 'oldestFirst' && !this.plan.complete
+        ? await this.fromTheEnd()
+        : await this.fromTheStart();
     this.unreadable.first = false;
-    return { pages, foundNew };
+    return outcome;
   }
 
   result(): WalkResult {
-    const { order, date } = this;
+    const { order, date, shown, head, length, pageSize, complete, stable } = this;
     return {
       served: [...this.seen.values()],
+      shown: shown ?? head,
+      head,
       order,
+      length,
+      pageSize,
+      complete,
+      stable,
       skipped: this.unreadable.count,
       ...(date === undefined ? {} : { date }),
     };
   }
 
-  private async fresh(items: readonly UpstreamMessage[]): Promise<boolean> {
-    const unseen = items.map(({ id }) => id).filter((id) => !this.seen.has(id));
-    if (unseen.length === 0) return false;
-    const known = await this.source.known(unseen);
-    return unseen.some((id) => !known.has(id));
+  private async fromTheStart(): Promise<Round> {
+    let foundNew = false;
+    let unreadable = 0;
+    let count = 0;
+    let last: PageRead | undefined;
+    for (let page = 1; page <= MOST_PAGES; page += 1) {
+      const read = await this.take(page);
+      const { fresh, ids, repeats } = read;
+      if (page === 1) this.head = ids;
+      foundNew ||= fresh;
+      if (ids.length === 0 && read.count > 0) {
+        unreadable += 1;
+        if (unreadable === MOST_UNREADABLE) return { pages: page, foundNew };
+        continue;
+      }
+      unreadable = 0;
+      if (repeats) {
+        if (ids.length === 0 && last !== undefined && (await this.goesOn(last, page))) continue;
+        this.finish(count);
+        return { pages: page, foundNew };
+      }
+      count += ids.length;
+      last = read;
+      if (contradicts(this.order, [...this.served.values()])) this.order = 'unsorted';
+      if (this.plan.complete || fresh) continue;
+      if (this.order === 'newestFirst' && this.hasMetAllWanted()) return { pages: page, foundNew };
+      // One page that is shorter than upstream's pages are, and nothing new on it: there is no other.
+      if (this.order === 'unknown' && page === 1 && ids.length < this.pageSize)
+        return { pages: page, foundNew };
+    }
+    return { pages: MOST_PAGES, foundNew };
   }
 
-  private note({ date, skipped }: MessagePage): void {
+  private async fromTheEnd(): Promise<Round> {
+    const { page, limit } = tailOf(this.length, this.pageSize);
+    const start = (page - 1) * limit;
+    const tail = await this.take(page, limit);
+    if (tail.count === 0 || tail.count >= limit || tail.startsNew) return this.onFrom(start);
+    this.settle(start, start, tail.ids, tail.count);
+    await this.lookBack(page - 1, limit);
+    return { pages: 1, foundNew: tail.fresh };
+  }
+
+  /** Goes on to the end from the page that holds a place, and back from there to something that is known. */
+  private async onFrom(start: number): Promise<Round> {
+    this.served = new Map();
+    let first = Math.floor(start / this.pageSize) + 1;
+    let last = await this.take(first);
+    while (last.count === 0 && first > 1) {
+      first -= 1;
+      last = await this.take(first);
+    }
+    let { startsNew } = last;
+    const reads = [last];
+    for (let page = first + 1; last.count >= this.pageSize && page - first < MOST_PAGES; page += 1) {
+      const next = await this.take(page);
+      if (next.count === 0 ? !(await this.goesOn(last, page)) : next.repeats) break;
+      if (next.count === 0) continue;
+      last = next;
+      reads.push(next);
+    }
+    while (startsNew && first > 1) {
+      first -= 1;
+      const before = await this.take(first);
+      reads.unshift(before);
+      ({ startsNew } = before);
+    }
+    const ids = reads.flatMap((read) => read.ids);
+    const count = reads.reduce((sum, read) => sum + read.count, 0);
+    this.settle(start, (first - 1) * this.pageSize, ids, count);
+    await this.lookBack(first - 1, PAGE_LIMIT);
+    return { pages: reads.length + 1, foundNew: ids.some((id) => this.news.has(id)) };
+  }
+
+  /** Everything from a place on is known now. */
+  private settle(planned: number, from: number, ids: readonly string[], count: number): void {
+    if (
+      contradicts(
+        'oldestFirst',
+        ids.flatMap((id) => this.seen.get(id) ?? []),
+      )
+    )
+      this.order = 'unsorted';
+    this.shown ??= ids.slice(Math.max(planned - from, 0));
+    this.length = from + count;
+    const { page, limit } = tailOf(this.length, this.pageSize);
+    const place = (page - 1) * limit - from;
+    // What stands before this stretch was not read: then the next walk has nothing to compare with.
+    this.head = place < 0 ? [] : ids.slice(place);
+  }
+
+  private async lookBack(from: number, limit: number): Promise<void> {
+    for (let page = from; page >= 1 && !this.hasMetAllWanted(); page -= 1) await this.take(page, limit);
+  }
+
+  private async take(page: number, limit = PAGE_LIMIT): Promise<PageRead> {
+    const { items, skipped, date } = await this.source.read(page, limit);
     this.date ??= date;
     if (this.unreadable.first) this.unreadable.count += skipped;
+    const count = items.length + skipped;
+    this.pageSize = Math.max(this.pageSize, count);
+    const ids = items.map(({ id }) => id);
+    const repeats = ids.every((id) => this.served.has(id));
+    const unseen = ids.filter((id) => !this.seen.has(id));
+    const known = unseen.length === 0 ? new Set<string>() : await this.source.known(unseen);
+    const fresh = unseen.filter((id) => !known.has(id));
+    for (const id of fresh) this.news.add(id);
+    for (const message of items) {
+      this.served.set(message.id, message);
+      this.seen.set(message.id, message);
+    }
+    const startsNew = ids[0] !== undefined && this.news.has(ids[0]);
+    return { ids, count, fresh: fresh.length > 0, startsNew, repeats };
   }
-}
 
-/** What is believed after everything was read: what was seen, if it says anything. */
-function learn(believed: PageOrder, everything: readonly UpstreamMessage[]): PageOrder {
-  const seen = orderOf(everything);
-  return seen === 'unknown' ? believed : seen;
+  /** An empty page right behind a full one may be a hole: then the list goes on after it. */
+  private async goesOn(last: PageRead, empty: number): Promise<boolean> {
+    if (last.count < this.pageSize) return false;
+    const { items, skipped } = await this.source.read(empty + 1, PAGE_LIMIT);
+    return items.length + skipped > 0;
+  }
+
+  /** Everything was read: what it shows of the order is believed from now on. */
+  private finish(count: number): void {
+    this.complete = true;
+    this.stable = count === this.served.size;
+    const seen = orderOf([...this.served.values()]);
+    if (seen !== 'unknown') this.order = seen;
+    if (this.order === 'oldestFirst') this.settle(0, 0, [...this.served.keys()], this.served.size);
+  }
+
+  private hasMetAllWanted(): boolean {
+    for (const id of this.plan.wanted) if (!this.seen.has(id)) return false;
+    return true;
+  }
 }
 
 function contradicts(believed: PageOrder, stretch: readonly UpstreamMessage[]): boolean {

@@ -35,3 +35,13 @@ export interface SendBinder {
    */
   bind(sightings: Sightings): Promise<ReadonlyMap<string, string>>;
 }
+
+/** Knows the last recorded form of a message, as far as it is still kept. */
+export interface LastForms {
+  /** @param revision of the message's last event */
+  lastForm(
+    account: string,
+    subject: string,
+    revision: number,
+  ): Promise<Readonly<Record<string, unknown>> | undefined>;
+}

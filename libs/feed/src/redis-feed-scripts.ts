@@ -10,14 +10,39 @@ local function due_at(ms) return string.format('%d', now_ms() + tonumber(ms)) en
 `;
 
 /**
+ * What is remembered of a contact. One that the list knows, and whose own record is gone, is taken up again as lost.
+ * KEYS: contact, messages, list, contacts, log, counters. ARGV: contact id.
+ * Answers time, version, memory, tellAfter, share, hastened, shares, believedAt, number of messages, epoch, lost,
+ * suspectSince and suspectAt of the list.
+ */
+export const readContact = new RedisScript(`${NOW}
+if redis.call('EXISTS', KEYS[1]) == 0 and redis.call('HEXISTS', KEYS[4], ARGV[1]) == 1 then
+  -- Both go on above all that were used before.
+  local second = redis.call('TIME')[1]
+  redis.call('HSET', KEYS[1], 'version', second, 'lost', 1, 'raw', '{}', 'revision', second)
+end
+local state = redis.call('HMGET', KEYS[1], 'version', 'memory', 'tellAfter', 'share', 'hastened', 'lost')
+if not state[1] then return {} end
+local list = redis.call('HMGET', KEYS[3], 'shares', 'believedAt', 'suspectSince', 'suspectAt')
+-- Counters that know of events, beside a log that is not there: the log was lost.
+local epoch = redis.call('HGET', KEYS[6], 'epoch') or ''
+if redis.call('HEXISTS', KEYS[6], 'last') == 1 and redis.call('EXISTS', KEYS[5]) == 0 then epoch = '' end
+return {due_at(0), state[1], state[2] or '', state[3] or '', state[4] or '0', state[5] or '0', list[1] or '0',
+  list[2] or '', redis.call('HLEN', KEYS[2]), epoch, state[6] or '',
+  list[3] or '', list[4] or ''}
+`);
+
+/**
  * One poll: the fence, what is known, the schedule, and the events, or nothing at all.
  * KEYS: log ×3, contact, messages, due, list, numbers.
- * ARGV: contact id, version, order, weight, weight at, share, due in ms, hastened, number of messages, (id, packed)…,
- * number of phone numbers, numbers…, then the events.
+ * ARGV: contact id, version, memory, share, due in ms, hastened, afresh ('yes', ''), suspect ('yes', ''), number of
+ * messages, (id, packed)…, number of phone numbers, numbers…, then the events.
  */
 export const commitPoll = new RedisScript(`${APPEND_EVENTS}${NOW}
 local contact, messages, due, list, numbers = KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8]
 if redis.call('HGET', contact, 'version') ~= ARGV[2] then return 0 end
+if ARGV[7] == 'yes' then redis.call('DEL', messages) end
+if ARGV[8] == 'yes' then redis.call('HSET', list, 'suspectAt', due_at(0)) end
 local at = 10
 for _ = 1, tonumber(ARGV[9]) do
   redis.call('HSET', messages, ARGV[at], ARGV[at + 1])
@@ -26,12 +51,13 @@ end
 local count = tonumber(ARGV[at])
 for i = at + 1, at + count do redis.call('HSET', numbers, ARGV[i], ARGV[1]) end
 local share = tonumber(redis.call('HGET', contact, 'share') or '0')
-redis.call('HINCRBYFLOAT', list, 'shares', string.format('%.6f', tonumber(ARGV[6]) - share))
-redis.call('HSET', contact, 'version', ARGV[2] + 1, 'order', ARGV[3], 'weight', ARGV[4], 'weightAt', ARGV[5], 'share', ARGV[6])
-redis.call('HDEL', contact, 'tellAfter')
-redis.call('ZADD', due, due_at(ARGV[7]), ARGV[1])
-if (redis.call('HGET', contact, 'hastened') or '0') ~= ARGV[8] then
-  redis.call('ZADD', due, 'LT', redis.call('HGET', contact, 'hastenedTo'), ARGV[1])
+redis.call('HINCRBYFLOAT', list, 'shares', string.format('%.6f', tonumber(ARGV[4]) - share))
+redis.call('HSET', contact, 'version', ARGV[2] + 1, 'memory', ARGV[3], 'share', ARGV[4])
+redis.call('HDEL', contact, 'tellAfter', 'lost')
+-- A contact that was deleted meanwhile is not scheduled any more.
+redis.call('ZADD', due, 'XX', due_at(ARGV[5]), ARGV[1])
+if (redis.call('HGET', contact, 'hastened') or '0') ~= ARGV[6] then
+  redis.call('ZADD', due, 'XX', 'LT', redis.call('HGET', contact, 'hastenedTo'), ARGV[1])
 end
 append_events(at + count + 1)
 return 1
@@ -39,32 +65,47 @@ return 1
 
 /**
  * A part of a contact list with its fence. KEYS: log ×3, contacts, list, due, numbers, contact…
- * ARGV: version, listed at or '' (more parts follow), number of contacts, (id, raw, fingerprint, tellAfter or '', event or not, its revision,
- * number of numbers, numbers…)…, then the events.
+ * ARGV: version, listed at or '' (more parts follow), suspect since or '', number of contacts, (id, listed, raw or '',
+ * tellAfter or '', revision or '', present ('yes', ''), number of numbers, numbers…)…, then the events.
  */
 export const commitContacts = new RedisScript(`${APPEND_EVENTS}${NOW}
 local contacts, list, due, numbers = KEYS[4], KEYS[5], KEYS[6], KEYS[7]
 local now = due_at(0)
 if (redis.call('HGET', list, 'version') or '0') ~= ARGV[1] then return 0 end
-local at = 4
-for i = 1, tonumber(ARGV[3]) do
-  local id, raw, fingerprint, tell_after, revision = ARGV[at], ARGV[at + 1], ARGV[at + 2], ARGV[at + 3], ARGV[at + 4]
+local at = 5
+for i = 1, tonumber(ARGV[4]) do
+  local id, raw, tell_after, revision, present = ARGV[at], ARGV[at + 2], ARGV[at + 3], ARGV[at + 4], ARGV[at + 5]
   local contact = KEYS[7 + i]
-  redis.call('HSET', contacts, id, fingerprint)
-  redis.call('HSET', contact, 'raw', raw, 'revision', revision)
-  if redis.call('HSETNX', contact, 'version', 0) == 1 then
-    redis.call('HSET', contact, 'tellAfter', tell_after)
+  redis.call('HSET', contacts, id, ARGV[at + 1])
+  if revision ~= '' then redis.call('HSET', contact, 'revision', revision) end
+  if raw ~= '' then redis.call('HSET', contact, 'raw', raw) end
+  if present == 'yes' then
+    if redis.call('HSETNX', contact, 'version', 0) == 1 then redis.call('HSET', contact, 'tellAfter', tell_after) end
+    if raw ~= '' or not redis.call('ZSCORE', due, id) then
+      redis.call('HINCRBY', contact, 'hastened', 1)
+      redis.call('HSET', contact, 'hastenedTo', now)
+      redis.call('ZADD', due, 'LT', now, id)
+    end
+  else
+    redis.call('ZREM', due, id)
+    local share = redis.call('HGET', contact, 'share')
+    if share then
+      redis.call('HINCRBYFLOAT', list, 'shares', string.format('%.6f', -tonumber(share)))
+      redis.call('HSET', contact, 'share', '0')
+    end
   end
-  redis.call('HINCRBY', contact, 'hastened', 1)
-  redis.call('HSET', contact, 'hastenedTo', now)
-  redis.call('ZADD', due, 'LT', now, id)
-  local count = tonumber(ARGV[at + 5])
-  for n = at + 6, at + 5 + count do redis.call('HSET', numbers, ARGV[n], id) end
-  at = at + 6 + count
+  local count = tonumber(ARGV[at + 6])
+  for n = at + 7, at + 6 + count do redis.call('HSET', numbers, ARGV[n], id) end
+  at = at + 7 + count
 end
 -- A list that says nothing new puts nobody else's reading in doubt.
-if tonumber(ARGV[3]) > 0 then redis.call('HSET', list, 'version', ARGV[1] + 1) end
-if ARGV[2] ~= '' then redis.call('HSET', list, 'listedAt', ARGV[2]) end
+if tonumber(ARGV[4]) > 0 or #ARGV > at + 1 then redis.call('HSET', list, 'version', ARGV[1] + 1) end
+if ARGV[2] ~= '' then
+  redis.call('HSET', list, 'listedAt', ARGV[2])
+  if ARGV[3] ~= '' then redis.call('HSET', list, 'suspectSince', ARGV[3], 'suspectAt', now)
+  else redis.call('HDEL', list, 'suspectSince') end
+  redis.call('HSET', list, 'count', redis.call('HLEN', contacts))
+end
 append_events(at)
 return 1
 `);
@@ -92,4 +133,9 @@ return redis.call('ZADD', KEYS[1], 'XX', 'LT', at, ARGV[1])
 /** KEYS: due. ARGV: contact id, ms. Only contacts that are scheduled. */
 export const postpone = new RedisScript(`${NOW}
 return redis.call('ZADD', KEYS[1], 'XX', due_at(ARGV[2]), ARGV[1])
+`);
+
+/** KEYS: list. */
+export const believeDeletions = new RedisScript(`${NOW}
+return redis.call('HSET', KEYS[1], 'believedAt', due_at(0))
 `);

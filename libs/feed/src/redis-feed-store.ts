@@ -1,15 +1,25 @@
 import { eventArguments, logKeys } from '#events';
 import { accountKeys, type AccountKeys, type RedisClient } from '#platform';
-import type { ContactState, ContactUpdate, FeedStore, KnownContacts, PollCommit } from './feed-store.js';
+import type {
+  ContactState,
+  ContactUpdate,
+  FeedStore,
+  KnownContacts,
+  ListCommit,
+  PollCommit,
+} from './feed-store.js';
 import { packKnownMessage, unpackKnownMessage } from './known-message-codec.js';
 import type { KnownMessage } from './known-message.js';
-import type { PageOrder } from './page-order.js';
+import { packListedContact, unpackListedContact } from './listed-contact-codec.js';
+import { NOTHING_REMEMBERED, type PollMemory } from './poll-memory.js';
 import {
+  believeDeletions,
   claimDue,
   commitContacts,
   commitPoll,
   hasten,
   postpone,
+  readContact,
   takeListWish,
 } from './redis-feed-scripts.js';
 
@@ -25,12 +35,28 @@ export class RedisFeedStore implements FeedStore {
 
   async knownContacts(account: string): Promise<KnownContacts> {
     const keys = this.keys(account);
-    const [version, listedAt] = await this.redis.hmget(keys('contact-list'), 'version', 'listedAt');
+    const [seconds, micros] = await this.redis.time();
+    const [version, listedAt, suspectSince, believedAt, suspectAt, count] = await this.redis.hmget(
+      keys('contact-list'),
+      'version',
+      'listedAt',
+      'suspectSince',
+      'believedAt',
+      'suspectAt',
+      'count',
+    );
     const contacts = await this.redis.hgetall(keys('contacts'));
+    const lost = Number(count ?? 0) > 0 && Object.keys(contacts).length === 0;
     return {
       version: Number(version ?? 0),
-      ...(listedAt == null ? {} : { listedAt: Number(listedAt) }),
-      contacts: new Map(Object.entries(contacts)),
+      now: Number(seconds) * 1000 + Math.floor(Number(micros) / 1000),
+      // Without what it said, the last list is none to compare with: the next is taken as the first.
+      ...(listedAt == null || lost ? {} : { listedAt: Number(listedAt) }),
+      ...(suspectSince == null ? {} : { suspectSince: Number(suspectSince) }),
+      ...(believedAt == null ? {} : { believedAt: Number(believedAt) }),
+      ...(suspectAt == null ? {} : { suspectAt: Number(suspectAt) }),
+      scheduled: await this.redis.zcard(this.dueKey(account)),
+      contacts: new Map(Object.entries(contacts).map(([id, packed]) => [id, unpackListedContact(packed)])),
     };
   }
 
@@ -48,16 +74,14 @@ export class RedisFeedStore implements FeedStore {
 
   async commitContacts(
     account: string,
-    version: number,
-    listedAt: number,
-    updates: readonly ContactUpdate[],
+    { version, listedAt, updates, suspectSince, events }: ListCommit,
   ): Promise<boolean> {
     const keys = this.keys(account);
     const shared = [
       ...logKeys(keys),
       keys('contacts'),
       keys('contact-list'),
-      keys('polls', 'due'),
+      this.dueKey(account),
       keys('numbers'),
     ];
     let expected = version;
@@ -65,27 +89,18 @@ export class RedisFeedStore implements FeedStore {
     do {
       const part = rest.slice(0, CONTACTS_A_COMMIT);
       rest = rest.slice(CONTACTS_A_COMMIT);
+      const last = rest.length === 0;
       const done = await commitContacts.run(
         this.redis,
         [...shared, ...part.map(({ id }) => keys('contact', id))],
         [
           expected,
           // Only with its last part the list is read: a crash before it must not turn the rest into later contacts.
-          rest.length === 0 ? Math.round(listedAt) : '',
+          last ? Math.round(listedAt) : '',
+          suspectSince ?? '',
           part.length,
-          ...part.flatMap(({ id, raw, fingerprint, tellAfter, event, numbers }) => [
-            id,
-            raw,
-            fingerprint,
-            tellAfter === undefined ? '' : Math.round(tellAfter),
-            event?.revision ?? 0,
-            numbers.length,
-            ...numbers,
-          ]),
-          ...eventArguments(
-            account,
-            part.flatMap(({ event }) => event ?? []),
-          ),
+          ...part.flatMap(contactArguments),
+          ...eventArguments(account, [...part.flatMap(({ event }) => event ?? []), ...(last ? events : [])]),
         ],
       );
       if (done !== 1) return false;
@@ -96,26 +111,36 @@ export class RedisFeedStore implements FeedStore {
 
   async contactState(account: string, contactId: string): Promise<ContactState | undefined> {
     const keys = this.keys(account);
-    const [version, order, tellAfter, weight, weightAt, share, hastened] = await this.redis.hmget(
-      keys('contact', contactId),
-      'version',
-      'order',
-      'tellAfter',
-      'weight',
-      'weightAt',
-      'share',
-      'hastened',
-    );
-    if (version == null) return undefined;
-    const shares = await this.redis.hget(keys('contact-list'), 'shares');
+    const [log, , counters] = logKeys(keys);
+    const reply = (await readContact.run(
+      this.redis,
+      [
+        keys('contact', contactId),
+        this.messagesKey(account, contactId),
+        keys('contact-list'),
+        keys('contacts'),
+        log,
+        counters,
+      ],
+      [contactId],
+    )) as (string | number)[];
+    if (reply.length === 0) return undefined;
+    const [now, version, memory, tellAfter, share, hastened, shares, believedAt, stored, epoch, lost] = reply;
+    const [listSuspectSince, suspectAt] = reply.slice(11);
     return {
       version: Number(version),
-      order: (order ?? 'unknown') as PageOrder,
-      ...(tellAfter == null ? {} : { tellAfter: Number(tellAfter) }),
-      ...(weight == null ? {} : { activity: { weight: Number(weight), at: Number(weightAt) } }),
-      share: Number(share ?? 0),
-      shares: Number(shares ?? 0),
-      hastened: Number(hastened ?? 0),
+      now: Number(now),
+      memory: memory === '' ? NOTHING_REMEMBERED : (JSON.parse(String(memory)) as PollMemory),
+      ...(tellAfter === '' ? {} : { tellAfter: Number(tellAfter) }),
+      share: Number(share),
+      shares: Number(shares),
+      hastened: Number(hastened),
+      stored: Number(stored),
+      ...(epoch === '' ? {} : { epoch: String(epoch) }),
+      ...(believedAt === '' ? {} : { believedAt: Number(believedAt) }),
+      ...(listSuspectSince === '' ? {} : { listSuspectSince: Number(listSuspectSince) }),
+      ...(suspectAt === '' ? {} : { suspectAt: Number(suspectAt) }),
+      lost: lost === '1',
     };
   }
 
@@ -134,28 +159,33 @@ export class RedisFeedStore implements FeedStore {
     );
   }
 
+  async allKnownMessages(account: string, contactId: string): Promise<Map<string, KnownMessage>> {
+    const packed = await this.redis.hgetallBuffer(this.messagesKey(account, contactId));
+    return new Map(Object.entries(packed).map(([id, bytes]) => [id, unpackKnownMessage(bytes)]));
+  }
+
   async commitPoll(account: string, contactId: string, commit: PollCommit): Promise<boolean> {
     const keys = this.keys(account);
-    const { version, hastened, known, events, order, activity, share, dueInMs, numbers } = commit;
+    const { version, hastened, afresh, suspect, known, events, memory, share, dueInMs, numbers } = commit;
     const done = await commitPoll.run(
       this.redis,
       [
         ...logKeys(keys),
         keys('contact', contactId),
         this.messagesKey(account, contactId),
-        keys('polls', 'due'),
+        this.dueKey(account),
         keys('contact-list'),
         keys('numbers'),
       ],
       [
         contactId,
         version,
-        order,
-        activity.weight,
-        activity.at,
-        share,
+        JSON.stringify(memory),
+        share.toFixed(6),
         Math.round(dueInMs),
         hastened,
+        afresh ? 'yes' : '',
+        suspect ? 'yes' : '',
         known.size,
         ...[...known].flatMap(([id, message]) => [id, packKnownMessage(message)]),
         numbers.length,
@@ -171,11 +201,8 @@ export class RedisFeedStore implements FeedStore {
   }
 
   async hasten(account: string, contactId: string, ms: number): Promise<void> {
-    await hasten.run(
-      this.redis,
-      [this.dueKey(account), this.keys(account)('contact', contactId)],
-      [contactId, ms],
-    );
+    const contact = this.keys(account)('contact', contactId);
+    await hasten.run(this.redis, [this.dueKey(account), contact], [contactId, ms]);
   }
 
   async postpone(account: string, contactId: string, ms: number): Promise<void> {
@@ -194,6 +221,10 @@ export class RedisFeedStore implements FeedStore {
     return (await this.redis.hget(this.keys(account)('numbers'), phoneNumber)) ?? undefined;
   }
 
+  async believeDeletions(account: string): Promise<void> {
+    await believeDeletions.run(this.redis, [this.keys(account)('contact-list')], []);
+  }
+
   private messagesKey(account: string, contactId: string): string {
     return this.keys(account)('contact', contactId, 'messages');
   }
@@ -205,4 +236,24 @@ export class RedisFeedStore implements FeedStore {
   private keys(account: string): AccountKeys {
     return accountKeys(this.prefix, account);
   }
+}
+
+function contactArguments({
+  id,
+  listed,
+  raw,
+  tellAfter,
+  event,
+  numbers,
+}: ContactUpdate): (string | number)[] {
+  return [
+    id,
+    packListedContact(listed),
+    raw ?? '',
+    tellAfter === undefined ? '' : Math.round(tellAfter),
+    event?.revision ?? '',
+    listed.deleted ? '' : 'yes',
+    numbers.length,
+    ...numbers,
+  ];
 }

@@ -3,7 +3,16 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { eventToJson, type LoggedEvent, RedisEventLog } from '#events';
-import { ContactListPoll, ContactPoll, type FeedSource, RecipientLookup, RedisFeedStore } from '#feed';
+import {
+  ABSENCE_MS,
+  ContactListPoll,
+  ContactPoll,
+  type FeedSettings,
+  type FeedSource,
+  type LastForms,
+  RecipientLookup,
+  RedisFeedStore,
+} from '#feed';
 import {
   closeRedis,
   createLogger,
@@ -29,11 +38,20 @@ export class House {
   readonly store: RedisFeedStore;
   readonly sends: RedisRelayStore;
   readonly blobs: FileBlobStore;
-  readonly upstream = new HttpUpstream(UPSTREAM_TIMEOUT_MS);
+  readonly upstream: HttpUpstream;
   readonly source: FeedSource;
   readonly list: ContactListPoll;
   readonly polls: ContactPoll;
   readonly lookup: RecipientLookup;
+  /** The last forms of messages, as the worker has them: from the log. */
+  private readonly lastForms: LastForms = {
+    lastForm: async (account, subject, revision) => {
+      const event = await this.log.findRevision(account, subject, revision);
+      return event === undefined
+        ? undefined
+        : (JSON.parse(event.data) as { message?: Record<string, unknown> }).message;
+    },
+  };
   readonly logger = createLogger('test', 'silent');
 
   private constructor(
@@ -41,8 +59,10 @@ export class House {
     readonly simulator: Simulator,
     readonly address: UpstreamAddress,
     readonly directory: string,
+    timeoutMs: number,
     readonly prefix = newId('req'),
   ) {
+    this.upstream = new HttpUpstream(timeoutMs);
     this.log = new RedisEventLog(redis, prefix);
     this.store = new RedisFeedStore(redis, prefix);
     this.sends = new RedisRelayStore(redis, prefix, systemClock);
@@ -52,12 +72,16 @@ export class House {
       listMessages: (_, contactId, page, limit) =>
         this.upstream.listMessages(address, contactId, page, limit),
     };
-    this.list = new ContactListPoll(this.store, this.source, systemClock);
+    this.list = new ContactListPoll(this.store, this.source, ABSENCE_MS);
     this.polls = this.poller();
     this.lookup = new RecipientLookup(this.store, this.list, this.polls);
   }
 
-  static async open(url: string, settings: Partial<Settings> = {}): Promise<House> {
+  static async open(
+    url: string,
+    settings: Partial<Settings> = {},
+    timeoutMs = UPSTREAM_TIMEOUT_MS,
+  ): Promise<House> {
     const redis = openRedis(parseRedisAddress(url), 'failFast', () => undefined);
     await once(redis, 'ready');
     const simulator = await createSimulator({
@@ -65,26 +89,40 @@ export class House {
     });
     const { baseUrl } = await simulator.listen();
     const directory = await mkdtemp(join(tmpdir(), 'tidings-house-'));
-    return new House(redis, simulator, { baseUrl, apiKey: 'simulator-key' }, directory);
+    return new House(redis, simulator, { baseUrl, apiKey: 'simulator-key' }, directory, timeoutMs);
   }
 
   /** Another poller of the same contacts. */
-  poller(source: FeedSource = this.source, undated: 'silent' | 'emit' = 'silent'): ContactPoll {
+  poller(
+    source: FeedSource = this.source,
+    undated: 'silent' | 'emit' = 'silent',
+    more: Partial<FeedSettings> = {},
+  ): ContactPoll {
     return new ContactPoll(
       this.store,
       source,
       new MessageBinder(this.sends, this.blobs, this.logger),
-      { interval: { min: 50, max: 60_000 }, undated, readsPerSecond: () => Promise.resolve(100) },
-      systemClock,
+      this.lastForms,
+      {
+        interval: { min: 50, max: 60_000 },
+        undated,
+        readsPerSecond: () => Promise.resolve(100),
+        settleMs: 72 * 3_600_000,
+        sweepMs: 86_400_000,
+        absenceMs: ABSENCE_MS,
+        ...more,
+      },
       this.logger,
     );
   }
 
-  /** Reads the contact list and every contact once. */
+  /** Reads the contact list and every contact that it shows once. */
   async sweep(): Promise<void> {
     await this.list.poll(A);
     const { contacts } = await this.store.knownContacts(A);
-    for (const id of contacts.keys()) await this.polls.poll(A, id);
+    for (const [id, { deleted, missingSince }] of contacts) {
+      if (!deleted && missingSince === undefined) await this.polls.poll(A, id);
+    }
   }
 
   async events(): Promise<LoggedEvent[]> {

@@ -1,0 +1,18 @@
+import type { EventLog } from '#events';
+import type { LastForms } from '#feed';
+
+/** The last forms of messages, from the events that told of them. */
+export class LoggedForms implements LastForms {
+  constructor(private readonly log: EventLog) {}
+
+  async lastForm(
+    account: string,
+    subject: string,
+    revision: number,
+  ): Promise<Readonly<Record<string, unknown>> | undefined> {
+    const event = await this.log.findRevision(account, subject, revision);
+    return event === undefined
+      ? undefined
+      : (JSON.parse(event.data) as { message?: Record<string, unknown> }).message;
+  }
+}

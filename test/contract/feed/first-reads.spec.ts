@@ -1,0 +1,85 @@
+import { describe, expect, it } from '@jest/globals';
+import { A } from './house.js';
+import { DAY_MS, NUMBER, received, WithHouse } from './with-house.js';
+
+const here = new WithHouse();
+
+describe('at the first read', () => {
+  it('500 old messages are no news', async () => {
+    const contactId = here.house.contact(NUMBER);
+    here.old(contactId, 500);
+    await here.house.sweep();
+    expect(await here.house.types()).toEqual([]);
+    expect((await here.house.store.contactState(A, contactId))?.stored).toBe(500);
+  });
+
+  it('a reply that arrives while 1,000 contacts are still being read is told, and nothing else', async () => {
+    const { house } = here;
+    house.control('contacts', { count: 1_000 });
+    await house.list.poll(A);
+    const due = await house.store.claimDue(A, 1_000, 60_000);
+    expect(due).toHaveLength(1_000);
+    const last = due.at(-1) ?? '';
+    here.old(last, 3);
+    for (const id of due.slice(0, 50)) await house.polls.poll(A, id);
+    const [reply] = house.messages(last, { text: 'A reply' });
+    for (const id of due.slice(50, 100)) await house.polls.poll(A, id);
+    await house.polls.poll(A, last);
+    expect(await here.told()).toEqual(received([reply ?? '']));
+  });
+
+  it('of an old contact that surfaces late, years of history are no news but the last day is', async () => {
+    const { house } = here;
+    await house.sweep();
+    const contactId = house.contact(NUMBER);
+    const years = { count: 60, timestamp: Date.now() - 900 * DAY_MS, intervalMs: DAY_MS };
+    house.messages(contactId, years);
+    const [fresh] = house.messages(contactId, { text: 'fresh', timestamp: Date.now() - DAY_MS / 2 });
+    await house.sweep();
+    await house.sweep();
+    expect(await house.types()).toEqual(['contact.created', 'message.received']);
+    expect(await here.told()).toEqual(received([fresh ?? '']));
+  });
+
+  it('of a contact that is new after the baseline, contact and message are told once', async () => {
+    const { house } = here;
+    await house.sweep();
+    const ids = house.messages(house.contact(NUMBER), { count: 2 });
+    await house.sweep();
+    await house.sweep();
+    expect((await house.types())[0]).toBe('contact.created');
+    expect(await here.told()).toEqual(received(ids));
+  });
+
+  it.each([-600_000, 600_000])(
+    'upstream’s clock counts: with it %d ms off, old stays old and new is told',
+    async (clockSkewMs) => {
+      const { house } = here;
+      house.control('settings', { clockSkewMs });
+      const upstreamNow = Date.now() + clockSkewMs;
+      const contactId = house.contact(NUMBER);
+      house.messages(contactId, { text: 'old', timestamp: upstreamNow - 120_000 });
+      const [recent] = house.messages(contactId, { text: 'recent', timestamp: upstreamNow - 30_000 });
+      await house.sweep();
+      const [fresh] = house.messages(contactId, { text: 'fresh' });
+      await house.sweep();
+      expect(await here.told()).toEqual(received([recent ?? '', fresh ?? '']));
+    },
+  );
+
+  it('after Redis was emptied it is a new installation: no storm', async () => {
+    const { house } = here;
+    house.control('contacts', { count: 30 });
+    await house.list.poll(A);
+    const ids = [...(await house.store.knownContacts(A)).contacts.keys()];
+    for (const id of ids) here.old(id, 12);
+    await house.sweep();
+    await house.redis.flushall();
+    await house.sweep();
+    await house.sweep();
+    expect(await house.types()).toEqual([]);
+    const [fresh] = house.messages(ids[0] ?? '');
+    await house.sweep();
+    expect(await here.told()).toEqual(received([fresh ?? '']));
+  });
+});

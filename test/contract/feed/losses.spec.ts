@@ -1,0 +1,114 @@
+import { describe, expect, it } from '@jest/globals';
+import { accountKeys } from '#platform';
+import { A } from './house.js';
+import { received, WithHouse } from './with-house.js';
+
+const here = new WithHouse();
+
+type Part = 'contact' | 'messages' | 'log';
+
+async function lose(part: Part, contactId: string): Promise<void> {
+  const { house } = here;
+  const keys = accountKeys(house.prefix, A);
+  const lost = {
+    contact: [keys('contact', contactId)],
+    messages: [keys('contact', contactId, 'messages')],
+    log: [keys('events'), keys('events', 'index'), keys('events', 'counters')],
+  };
+  expect(await house.redis.del(...lost[part])).toBeGreaterThan(0);
+}
+
+describe('after one part was lost', () => {
+  it.each(['contact', 'messages', 'log'] as const)(
+    '(%s) a new baseline is taken, contact.resynced says so once, and there is no storm',
+    async (part) => {
+      const { house } = here;
+      const { contactId } = await here.learned(45);
+      house.messages(contactId, { direction: 'outbound', delivered: true });
+      await house.sweep();
+      await lose(part, contactId);
+      const before = part === 'log' ? 0 : (await house.types()).length;
+      for (let reads = 0; reads < 3; reads += 1) await house.sweep();
+      expect((await house.types()).slice(before)).toEqual(['contact.resynced']);
+      const ids = house.messages(contactId, { count: 3, intervalMs: 10 });
+      await house.sweep();
+      const told = (await house.told()).slice(before + 1);
+      expect(told.map(({ data }) => (data['message'] as { id: string }).id)).toEqual(ids);
+    },
+  );
+
+  it('(what the contact list said) the next list is taken as the first: nothing is told, nothing missed', async () => {
+    const { house } = here;
+    const { contactId } = await here.learned(5);
+    const ids = house.messages(contactId);
+    await house.redis.del(accountKeys(house.prefix, A)('contacts'));
+    await house.sweep();
+    await house.sweep();
+    expect(await house.types()).toEqual(['message.received']);
+    expect(await here.told()).toEqual(received(ids));
+  });
+
+  it('a change after it is told although one of the same kind was told before it', async () => {
+    const { house } = here;
+    const { contactId } = await here.learned(5);
+    const [id = ''] = house.messages(contactId);
+    await house.sweep();
+    for (const message of ['a', 'b', 'lost', 'c', 'd', 'e']) {
+      if (message === 'lost') await lose('messages', contactId);
+      else house.control('messages/edit', { id, message });
+      await house.sweep();
+    }
+    const updated = Array.from({ length: 5 }, () => 'message.updated');
+    updated.splice(2, 0, 'contact.resynced');
+    expect(await house.types()).toEqual(['message.received', ...updated]);
+  });
+
+  it('(upstream, set up anew with other ids) it is told as that, and there is no storm', async () => {
+    const { house } = here;
+    house.control('contacts', { count: 15 });
+    await house.list.poll(A);
+    for (const id of (await house.store.knownContacts(A)).contacts.keys()) here.old(id, 12);
+    await house.sweep();
+    house.control('upstream-replaced', { keep: 'everything' });
+    await house.sweep();
+    await house.sweep();
+    expect(await house.types()).toEqual(['account.suspect']);
+  });
+
+  it('(the messages of a contact, which all have other ids) it is resynced, and there is no storm', async () => {
+    const { house } = here;
+    const { contactId, ids } = await here.learned(30);
+    house.control('messages/delete', { ids });
+    here.old(contactId, 30);
+    await house.sweep();
+    await house.sweep();
+    expect(await house.types()).toEqual(['contact.resynced']);
+    const fresh = house.messages(contactId);
+    await house.sweep();
+    expect(await here.told()).toEqual(received(fresh));
+  });
+});
+
+describe('two pollers on one contact', () => {
+  it.each(['newestFirst', 'oldestFirst'] as const)(
+    'whose first one’s lease expires while it reads tell each change once: %s',
+    async (order) => {
+      const { house } = here;
+      house.control('settings', { order });
+      const { contactId } = await here.learned(30);
+      const ids = house.messages(contactId, { count: 25, intervalMs: 10 });
+      let second = false;
+      const slow = here.afterPage(2, async () => {
+        second = true;
+        await house.polls.poll(A, contactId);
+        ids.push(...house.messages(contactId));
+      });
+      expect(await house.poller(slow).poll(A, contactId)).toBe(true);
+      await house.sweep();
+      expect(second).toBe(true);
+      expect(await here.told()).toEqual(received(ids));
+      const sequences = (await house.told()).map(({ sequence }) => sequence);
+      expect(sequences).toEqual(ids.map((__, n) => n + 1));
+    },
+  );
+});

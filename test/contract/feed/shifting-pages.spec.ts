@@ -1,0 +1,133 @@
+import { describe, expect, it } from '@jest/globals';
+import { A } from './house.js';
+import { received, WithHouse } from './with-house.js';
+
+const here = new WithHouse();
+
+describe.each(['newestFirst', 'oldestFirst', 'random'] as const)('where messages come %s', (order) => {
+  it('one that is inserted between page 1 and page 2 is told, and none twice', async () => {
+    const { house } = here;
+    house.control('settings', { order });
+    const { contactId } = await here.learned(15);
+    const ids = house.messages(contactId, { count: 30, intervalMs: 10 });
+    await house.poller(here.afterPage(1, () => ids.push(...house.messages(contactId)))).poll(A, contactId);
+    if (ids.length === 30) ids.push(...house.messages(contactId));
+    await house.sweepUntil('all told', async () => (await here.told()).length >= ids.length);
+    await house.sweep();
+    expect(await here.told()).toEqual(received(ids));
+  });
+
+  it('one that is deleted between two pages makes none of the others missed', async () => {
+    const { house } = here;
+    house.control('settings', { order });
+    const { contactId } = await here.learned(25);
+    const ids = house.messages(contactId, { count: 45, intervalMs: 10 });
+    const act = (): unknown => house.control('messages/delete', { id: ids.at(-1) });
+    const page = order === 'oldestFirst' ? 2 : 1;
+    await house.poller(here.afterPage(page, act)).poll(A, contactId);
+    await house.sweepUntil('all told', async () => (await here.told()).length >= 44);
+    await house.sweep();
+    expect((await here.told()).filter((line) => !line.endsWith(` ${String(ids.at(-1))}`))).toEqual(
+      received(ids.slice(0, -1)),
+    );
+  });
+
+  it('a burst larger than a page is told whole, in the order of its timestamps', async () => {
+    const { house } = here;
+    house.control('settings', { order });
+    const { contactId } = await here.learned(20);
+    const ids = house.messages(contactId, { count: 70, intervalMs: 10 });
+    await house.sweepUntil('all told', async () => (await here.told()).length >= 70);
+    expect(await here.told()).toEqual(received(ids));
+    if (order === 'random') return;
+    const inTime = (await house.told()).map(({ data }) => (data['message'] as { id: string }).id);
+    expect(inTime).toEqual(ids);
+  });
+
+  it('a message with an old timestamp that comes late is told at the next complete read', async () => {
+    const { house } = here;
+    house.control('settings', { order });
+    const { contactId, ids } = await here.learned(75);
+    expect(ids).toHaveLength(75);
+    const timestamp = Date.now() - 3 * 86_400_000 + 37_500;
+    const [late] = house.messages(contactId, { text: 'late', timestamp });
+    await here.readAllUntil(contactId, 'told', async () => (await here.told()).length > 0);
+    expect(await here.told()).toEqual(received([late ?? '']));
+  });
+
+  it('messages of one timestamp, some before a poll and some after it, are all told', async () => {
+    const { house } = here;
+    house.control('settings', { order });
+    const { contactId } = await here.learned(25);
+    const timestamp = Date.now();
+    const ids: string[] = [];
+    for (const count of [2, 3, 1]) {
+      ids.push(...house.messages(contactId, { count, timestamp }));
+      await house.sweepUntil('all told', async () => (await here.told()).length >= ids.length);
+    }
+    expect(await here.told()).toEqual(received(ids));
+  });
+});
+
+it('where the oldest come first, as many vanish as come: the new ones are told', async () => {
+  const { house } = here;
+  house.control('settings', { order: 'oldestFirst' });
+  const { contactId, ids } = await here.learned(41);
+  house.control('messages/delete', { ids: ids.slice(0, 2) });
+  const fresh = house.messages(contactId, { count: 2, intervalMs: 10 });
+  await house.sweep();
+  expect(await here.told()).toEqual(received(fresh));
+});
+
+it('the same message on two pages with other flags is told with the later ones, once', async () => {
+  const { house } = here;
+  const { contactId } = await here.learned(5);
+  const ids = house.messages(contactId, { direction: 'outbound', count: 25, intervalMs: 10 });
+  const id = ids[5] ?? '';
+  const source = here.afterPage(1, () => {
+    house.control('messages/flags', { id, delivered: true });
+    ids.push(...house.messages(contactId, { direction: 'outbound' }));
+  });
+  await house.poller(source).poll(A, contactId);
+  await house.sweep();
+  const sent = ids.map((one) => `message.sent ${one}`);
+  expect(await here.told()).toEqual([...sent, `message.delivered ${id}`].sort());
+});
+
+it.each(['newestFirst', 'oldestFirst'] as const)(
+  'an empty page in the middle, with status 200, is no end: %s',
+  async (order) => {
+    const { house } = here;
+    house.control('settings', { order });
+    const { contactId } = await here.learned(20);
+    const ids = house.messages(contactId, { count: 60, intervalMs: 10 });
+    house.control('faults', {
+      match: { path: 'page=3' },
+      fault: { kind: 'errorBody200', body: { messages: [] } },
+      times: 'always',
+    });
+    await house.sweep();
+    const behind = order === 'newestFirst' ? ids.slice(20) : ids.slice(40);
+    expect(await here.told()).toEqual(expect.arrayContaining(received(behind)));
+    house.control('faults/clear');
+    await here.readAll(contactId);
+    expect(await here.told()).toEqual(received(ids));
+  },
+);
+
+describe.each(['newestFirst', 'oldestFirst'] as const)('an unchanged contact, %s', (order) => {
+  it.each([1, 19, 20, 21, 40, 75])(
+    'with %d messages costs one request a poll, once learned',
+    async (count) => {
+      const { house } = here;
+      house.control('settings', { order });
+      const { contactId } = await here.learned(count);
+      const before = house.requests(/messages/);
+      for (let poll = 0; poll < 3; poll += 1) await house.polls.poll(A, contactId);
+      expect(house.requests(/messages/) - before).toBe(3);
+      const ids = house.messages(contactId, { count: 2, intervalMs: 10 });
+      await house.polls.poll(A, contactId);
+      expect(await here.told()).toEqual(received(ids));
+    },
+  );
+});

@@ -1,0 +1,172 @@
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import { ContactListPoll } from '#feed';
+import { A } from './house.js';
+import { DAY_MS, NUMBER, received, WithHouse } from './with-house.js';
+
+const here = new WithHouse();
+/** Reads the contact list as if `absenceMs` were over at once. */
+let list: ContactListPoll;
+beforeEach(() => {
+  list = new ContactListPoll(here.house.store, here.house.source, 0);
+});
+
+async function lists(count: number): Promise<void> {
+  for (let n = 0; n < count; n += 1) await list.poll(A);
+}
+const typesOf = async (): Promise<string[]> => here.house.types();
+
+describe('a message that vanishes', () => {
+  it.each(['newestFirst', 'oldestFirst'] as const)(
+    'is deleted with its last form while the log has it, with its id otherwise: %s',
+    async (order) => {
+      const { house } = here;
+      house.control('settings', { order });
+      const { contactId, ids: old } = await here.learned(25);
+      const [id = ''] = house.messages(contactId, { text: 'soon gone' });
+      await house.sweep();
+      house.control('messages/delete', { ids: [id, old[3]] });
+      await here.readAllUntil(contactId, 'deleted', async () => (await typesOf()).length >= 3);
+      const deleted = (await house.told()).slice(1);
+      expect(deleted.map(({ type }) => type)).toEqual(['message.deleted', 'message.deleted']);
+      const forms = deleted.map(({ data }) => data['message']);
+      expect(forms).toContainEqual({ id: old[3] });
+      expect(forms).toContainEqual(expect.objectContaining({ id, message: 'soon gone' }));
+      await here.readAll(contactId);
+      expect(await typesOf()).toHaveLength(3);
+    },
+  );
+
+  it('is not deleted before two reads a minute apart have missed it', async () => {
+    const { contactId, ids } = await here.learned(25);
+    here.house.control('messages/delete', { id: ids[20] });
+    for (let reads = 0; reads < 4; reads += 1) await here.readAll(contactId);
+    const state = await here.house.store.contactState(A, contactId);
+    expect(await typesOf()).toEqual([]);
+    expect(state?.memory.completeDueAt).toBeGreaterThan(state?.now ?? Infinity);
+  });
+
+  it('and returns before that is no event; after it, one update and never a second arrival', async () => {
+    const { house } = here;
+    const { contactId, ids } = await here.learned(5);
+    const [id = ''] = ids;
+    house.control('messages/delete', { id });
+    await here.readAll(contactId);
+    house.control('messages/restore', { id });
+    await here.readAll(contactId);
+    expect(await typesOf()).toEqual([]);
+    house.control('messages/delete', { id });
+    await here.readAllUntil(contactId, 'deleted', async () => (await typesOf()).length > 0);
+    house.control('messages/restore', { id });
+    await here.readAll(contactId);
+    await here.readAll(contactId);
+    expect(await typesOf()).toEqual(['message.deleted', 'message.updated']);
+    expect((await house.told())[1]?.data['changes']).toEqual({ deleted: { from: true, to: false } });
+  });
+});
+
+describe('a contact that vanishes', () => {
+  it('and returns is deleted, then created again; its known messages are not told again', async () => {
+    const { house } = here;
+    const contactId = house.contact(NUMBER, { name: 'Ann' });
+    house.contact('+15551234568');
+    here.old(contactId, 5);
+    await house.sweep();
+    const [told] = house.messages(contactId);
+    await house.sweep();
+    house.control('contacts/delete', { contactId });
+    await lists(3);
+    expect(await typesOf()).toEqual(['message.received', 'contact.deleted']);
+    expect((await house.told())[1]?.data['contact']).toMatchObject({ id: contactId, name: 'Ann' });
+    house.control('contacts/restore', { contactId });
+    await house.sweep();
+    await house.sweep();
+    expect(await typesOf()).toEqual(['message.received', 'contact.deleted', 'contact.created']);
+    const [fresh] = house.messages(contactId);
+    await house.sweep();
+    expect(await here.told()).toEqual(received([told ?? '', fresh ?? '']));
+  });
+
+  it('is not deleted before two lists a minute apart have missed it', async () => {
+    const { house } = here;
+    const contactId = house.contact(NUMBER);
+    await house.sweep();
+    house.control('contacts/delete', { contactId });
+    for (let reads = 0; reads < 4; reads += 1) await house.list.poll(A);
+    house.control('contacts/restore', { contactId });
+    await house.sweep();
+    expect(await typesOf()).toEqual([]);
+  });
+
+  it('and comes back with the same number under a new id is a new contact, its history no news', async () => {
+    const { house } = here;
+    const contactId = house.contact(NUMBER);
+    here.old(contactId, 5);
+    await house.sweep();
+    house.control('contacts/renumber-id', { contactId, newId: 'another' });
+    await lists(3);
+    await house.sweep();
+    expect((await typesOf()).sort()).toEqual(['contact.created', 'contact.deleted']);
+    expect(await house.store.contactOf(A, NUMBER)).toBe('another');
+    const ids = house.messages('another');
+    await house.sweep();
+    expect(await here.told()).toEqual(received(ids));
+  });
+});
+
+describe('in an outage that looks like emptiness', () => {
+  /** An account of 15 contacts, the first few with but a few messages. */
+  async function account(): Promise<string[]> {
+    const { house } = here;
+    house.control('contacts', { count: 15 });
+    await house.list.poll(A);
+    const ids = [...(await house.store.knownContacts(A)).contacts.keys()];
+    ids.forEach((id, n) => here.old(id, n < 5 ? 3 : 25));
+    await house.sweep();
+    return ids;
+  }
+
+  it.each([true, 'contacts', 'messages'] as const)(
+    'nothing is deleted, account.suspect comes once, and all is well afterwards: %s',
+    async (outage) => {
+      const { house } = here;
+      const ids = await account();
+      const poller = house.poller(house.source, 'silent', { sweepMs: 0, absenceMs: 0 });
+      house.control('settings', { outage });
+      for (let reads = 0; reads < 4; reads += 1) {
+        await list.poll(A);
+        for (const id of ids) await poller.poll(A, id);
+      }
+      expect(await typesOf()).toEqual(['account.suspect']);
+      house.control('settings', { outage: false });
+      const [fresh] = house.messages(ids[3] ?? '');
+      await list.poll(A);
+      for (const id of ids) await poller.poll(A, id);
+      expect(await typesOf()).toEqual(['account.suspect', 'message.received']);
+      expect(await here.told()).toEqual(received([fresh ?? '']));
+    },
+  );
+
+  it('that lasted two days, what a contact that is new after it wrote meanwhile is told', async () => {
+    const { house } = here;
+    await account();
+    house.control('settings', { outage: true, clockSkewMs: 2 * DAY_MS });
+    await lists(3);
+    const contactId = house.contact(NUMBER);
+    const ids = house.messages(contactId, { timestamp: Date.now() + DAY_MS / 2 });
+    house.control('settings', { outage: false });
+    await house.sweep();
+    expect(await typesOf()).toEqual(['account.suspect', 'contact.created', 'message.received']);
+    expect(await here.told()).toEqual(received(ids));
+  });
+
+  it('whoever runs the account may say that it is none: then the deletions are told', async () => {
+    const { house } = here;
+    const ids = await account();
+    house.control('contacts/delete', { contactIds: ids.slice(0, 12) });
+    await lists(3);
+    expect(await typesOf()).toEqual(['account.suspect']);
+    await house.store.believeDeletions(A);
+    await lists(1);
+    expect((await typesOf()).filter((type) => type === 'contact.deleted')).toHaveLength(12);
+  });
+});
