@@ -1,5 +1,6 @@
 import { type DynamicModule, Module, type Provider } from '@nestjs/common';
 import { APP_FILTER, APP_GUARD } from '@nestjs/core';
+import { AccountsModule } from './accounts/accounts.module.js';
 import { ApiKeyGuard } from './auth/api-key.guard.js';
 import { ContactsModule } from './contacts/contacts.module.js';
 import { EventsModule } from './events/events.module.js';
@@ -35,6 +36,7 @@ export class GatewayModule {
         ContactsModule,
         EventsModule,
         WebhooksModule,
+        AccountsModule,
         HealthModule,
       ],
       providers: [

@@ -1,6 +1,7 @@
 import type { Provider, ValueProvider } from '@nestjs/common';
 import { DEFAULT_ACCOUNT, FixedAccounts, FixedApiKeys, SCOPES, SecretBox } from '#accounts';
 import { RedisEventLog } from '#events';
+import { RedisFeedStore } from '#feed';
 import {
   BullmqHintQueue,
   type GatewayEnvironment,
@@ -27,6 +28,7 @@ import {
   ENDPOINT_REGISTRY,
   ENVIRONMENT,
   EVENT_LOG,
+  FEED_DOUBTS,
   LOGGER,
   REDIS,
   REQUEST_BUDGET,
@@ -55,6 +57,7 @@ export function bindings(opened: Opened): Provider[] {
     value(ACCOUNTS, accountsOf(environment)),
     value(API_KEYS, keysOf(environment)),
     value(BLOB_STORE, new FileBlobStore(environment.BLOB_STORE)),
+    value(FEED_DOUBTS, new RedisFeedStore(redis, prefix)),
     value(EVENT_LOG, new RedisEventLog(redis, prefix)),
     value(REQUEST_BUDGET, new RedisRequestBudget(redis, prefix)),
     value(UPSTREAM, new HttpUpstream(environment.UPSTREAM_TIMEOUT_MS)),

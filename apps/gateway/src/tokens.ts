@@ -7,6 +7,7 @@ export const API_KEYS = Symbol('ApiKeys');
 export const BLOB_STORE = Symbol('BlobStore');
 export const ENDPOINT_REGISTRY = Symbol('EndpointRegistry');
 export const EVENT_LOG = Symbol('EventLog');
+export const FEED_DOUBTS = Symbol('FeedDoubts');
 export const REQUEST_BUDGET = Symbol('RequestBudget');
 export const SEND_INTAKE = Symbol('SendIntake');
 /** An AbortSignal that aborts when the gateway begins to stop. */

@@ -49,6 +49,7 @@ describe('The OpenAPI document', () => {
       'get /v1/sends/{id}',
       'get /v1/webhooks',
       'get /v1/webhooks/{id}',
+      'post /v1/accounts/{id}/confirm-deletions',
       'post /v1/messages/send',
       'post /v1/sends/{id}/cancel',
       'post /v1/webhooks',
