@@ -125,8 +125,10 @@ export class ContactPoll {
     if (walk.order !== state.memory.order) return true;
     const before = state.memory.head;
     const shown = headMark(walk.shown.filter((id) => known.has(id)));
-    // Where the oldest come first the end was read: all that stood there must still be there.
-    if (walk.order === 'oldestFirst') return !shown.startsWith(before);
+    // Where the oldest come first the end was read, and a page with room on it shows the end, too: all that stood there
+    // must still be there.
+    const showsEnd = walk.order === 'oldestFirst' || walk.shown.length < walk.pageSize;
+    if (showsEnd) return !shown.startsWith(before);
     return !before.startsWith(shown) && !shown.startsWith(before);
   }
 }

@@ -6,6 +6,9 @@ import { lookIntervalMs } from './look-interval.js';
 import type { WalkResult } from './page-walk.js';
 import { headMark, type PollMemory } from './poll-memory.js';
 
+/** Since when a message is missing is remembered to the second, rounded up: the deciding read waits that much longer. */
+const ROUNDING_MS = 1_000;
+
 /** What a read leaves to be remembered. */
 export interface Recollection {
   state: ContactState;
@@ -27,7 +30,11 @@ export function remember(recollection: Recollection): PollMemory {
   const suspected = absence === undefined ? memory.suspectSince !== undefined : absence.suspected > 0;
   const undecided = absence?.pending ?? memory.completeDueAt !== undefined;
   const completeDueAt =
-    undecided && walk.complete ? now + settings.absenceMs : undecided ? memory.completeDueAt : undefined;
+    undecided && walk.complete
+      ? now + settings.absenceMs + ROUNDING_MS
+      : undecided
+        ? memory.completeDueAt
+        : undefined;
   const completeAt = walk.complete ? now : memory.completeAt;
   const lookDueAt = nextLook(recollection);
   return {

@@ -36,6 +36,24 @@ describe('a message that vanishes', () => {
     },
   );
 
+  it.each(
+    (['newestFirst', 'oldestFirst'] as const).flatMap((order) =>
+      [0, 2, 4].map((place) => ({ order, place })),
+    ),
+  )(
+    'is missed by the next ordinary poll, wherever it stood on a page with room: $order, $place',
+    async (given) => {
+      const { house } = here;
+      house.control('settings', { order: given.order });
+      const { contactId, ids } = await here.learned(5);
+      await house.polls.poll(A, contactId);
+      expect((await house.store.contactState(A, contactId))?.memory.completeDueAt).toBeUndefined();
+      house.control('messages/delete', { id: ids[given.place] });
+      await house.polls.poll(A, contactId);
+      expect((await house.store.contactState(A, contactId))?.memory.completeDueAt).toBeDefined();
+    },
+  );
+
   it('is not deleted before two reads a minute apart have missed it', async () => {
     const { contactId, ids } = await here.learned(25);
     here.house.control('messages/delete', { id: ids[20] });
