@@ -156,6 +156,14 @@ describe('a send', () => {
     await house.sweepUntil('sent', async () => (await find(id)).status === 'sent');
   });
 
+  it('with a file alone is bound though the message shows up before its attachment', async () => {
+    house.control('settings', { attachmentDelayMs: 1_500 });
+    const id = await accept({ phoneNumber: NUMBER, type: 'text', file: await upload() });
+    await relayUntil(id, 'accepted');
+    await house.sweepUntil('sent', async () => (await find(id)).status === 'sent');
+    expect(await house.types()).toContain('message.updated');
+  });
+
   it('is bound though its text and file are shown as two, with quotes rewritten', async () => {
     house.control('settings', { splitTextAndFile: true, rewriteQuotes: true });
     const id = await accept({ ...text, message: `"Don't" -- Cafe\u0301...`, file: await upload() });
