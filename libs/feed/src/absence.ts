@@ -15,8 +15,13 @@ export interface AbsenceInput {
   apartMs: number;
   /** However many they are: whoever runs the account said that deletions may be believed. */
   believed: boolean;
-  /** However few they are: upstream shows far less of the whole account than before. */
+  /** However few they are: upstream shows far less of the whole account than before, or they may be unreadable. */
   doubted: boolean;
+  /**
+   * The read showed nothing at all: then only what is missing since before this, the last time when upstream showed a
+   * message of any contact, is believed.
+   */
+  emptiedSince?: number;
 }
 
 /** What follows from it. */
@@ -63,6 +68,7 @@ export function absences(input: AbsenceInput): AbsenceResult {
   const present = [...input.known].filter(([, { deleted }]) => !deleted);
   const missing = present.filter(([id]) => !input.seen.has(id));
   const tooMany = isTooMany(missing.length, present.length) && !input.believed;
+  const { emptiedSince = Infinity } = input;
   const result: AbsenceResult = {
     known: new Map(),
     deleted: [],
@@ -75,6 +81,10 @@ export function absences(input: AbsenceInput): AbsenceResult {
       result.known.set(id, { ...before, missingSince: input.now });
       waiting += 1;
     } else if (tooMany || input.doubted || input.now - before.missingSince < input.apartMs) {
+      waiting += 1;
+    } else if (before.missingSince > emptiedSince) {
+      // No other contact shows anything either: more likely an outage.
+      result.suspected = missing.length;
       waiting += 1;
     } else {
       result.known.set(id, { ...found(before), deleted: true, revision: before.revision + 1 });

@@ -3,7 +3,7 @@ import { isTooMany } from './absence.js';
 import type { FeedSettings } from './feed-settings.js';
 import type { ContactState, FeedStore } from './feed-store.js';
 import { isUnsettled, type KnownMessage } from './known-message.js';
-import { walkPages, type WalkPlan, type WalkResult } from './page-walk.js';
+import { PAGE_LIMIT, walkPages, type WalkPlan, type WalkResult } from './page-walk.js';
 import { PollConclusion, type PollStart } from './poll-conclusion.js';
 import { headMark } from './poll-memory.js';
 import type { FeedSource, LastForms, ReadPurpose, SendBinder } from './ports.js';
@@ -21,9 +21,9 @@ export class ContactPoll {
     binder: SendBinder,
     lastForms: LastForms,
     private readonly settings: FeedSettings,
-    private readonly logger: Logger,
+    logger: Logger,
   ) {
-    this.conclusion = new PollConclusion(store, binder, lastForms, settings);
+    this.conclusion = new PollConclusion(store, binder, lastForms, settings, logger);
   }
 
   /**
@@ -67,9 +67,6 @@ export class ContactPoll {
       // What one read does not show may have slipped from page to page while it went on.
       if (walk.stable && someMissing(known, walk)) walk = merge(walk, await this.walk(start, purpose, true));
     }
-    if (walk.skipped > 0) {
-      this.logger.warn({ account, contactId, skipped: walk.skipped }, 'unreadable messages skipped');
-    }
     return this.conclusion.commit(start, walk, known);
   }
 
@@ -79,7 +76,15 @@ export class ContactPoll {
     complete: boolean,
   ): Promise<WalkResult> {
     const { order, length, pageSize } = state.memory;
-    const plan: WalkPlan = { order, length, pageSize, complete, wanted: this.wanted(state, all) };
+    const limit = this.limitOf(state);
+    const plan: WalkPlan = {
+      order,
+      length,
+      pageSize,
+      complete,
+      wanted: this.wanted(state, all),
+      ...(limit === undefined ? {} : { limit }),
+    };
     return walkPages(
       {
         read: (page, limit) => this.source.listMessages(account, contactId, page, limit, purpose),
@@ -108,6 +113,11 @@ export class ContactPoll {
     if (all === undefined) return new Set();
     const unsettled = [...all].filter(([, known]) => isUnsettled(known, state.now, this.settings.settleMs));
     return new Set(unsettled.map(([id]) => id));
+  }
+
+  /** The limit that upstream honours, as far as it is known; once a sweep it is found out anew where it was not more. */
+  private limitOf({ memory: { limit, completeAt = 0 }, now }: ContactState): number | undefined {
+    return limit === PAGE_LIMIT && completeAt + this.settings.sweepMs <= now ? undefined : limit;
   }
 
   private isCompleteDue({ memory, now, tellAfter }: ContactState): boolean {
@@ -159,5 +169,11 @@ function someMissing(known: ReadonlyMap<string, KnownMessage>, { served }: WalkR
 /** Two complete walks one after the other: what either of them showed, in its latest form. */
 function merge(first: WalkResult, second: WalkResult): WalkResult {
   const served = new Map([...first.served, ...second.served].map((message) => [message.id, message]));
-  return { ...second, served: [...served.values()], stable: first.stable && second.stable };
+  return {
+    ...second,
+    served: [...served.values()],
+    stable: first.stable && second.stable,
+    skipped: Math.max(first.skipped, second.skipped),
+    unreadable: [...new Set([...first.unreadable, ...second.unreadable])],
+  };
 }

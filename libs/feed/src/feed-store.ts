@@ -83,6 +83,10 @@ export interface ContactState {
   listSuspectSince?: number;
   /** When it was last found that too much of the account is missing, by Redis' clock. */
   suspectAt?: number;
+  /** When a poll of any contact was last shown a message, by Redis' clock. */
+  shownAt?: number;
+  /** How many contacts are known, deleted ones included. */
+  contacts: number;
   /** Its record was gone and had to be made anew. */
   lost: boolean;
 }
@@ -101,8 +105,12 @@ export interface PollCommit {
   share: number;
   /** When to poll next, from now on, in milliseconds. */
   dueInMs: number;
-  /** Whether it was found that too much is missing. */
-  suspect: boolean;
+  /** When it began, by Redis' clock, if it found that too much is missing. */
+  suspectAt?: number;
+  /** When it began, by Redis' clock, if it was shown a message. */
+  shownAt?: number;
+  /** How many elements it found unreadable that were not found before. */
+  unreadable: number;
   /** Numbers that messages of this contact were exchanged with. */
   numbers: readonly string[];
 }
@@ -150,6 +158,9 @@ export interface FeedStore {
 
   /** The contact that a phone number belongs to, as far as it is known. */
   contactOf(account: string, phoneNumber: string): Promise<string | undefined>;
+
+  /** How many unreadable elements polls have met so far. */
+  unreadableMessages(account: string): Promise<number>;
 
   /** Notes that deletions that look like an outage may be believed. */
   believeDeletions(account: string): Promise<void>;

@@ -1,9 +1,17 @@
-import type { MessagePage, UpstreamMessage } from '#upstream';
+import {
+  UpstreamError,
+  type UpstreamMessage,
+  UpstreamStatusError,
+  UpstreamUnreachableError,
+} from '#upstream';
 import { orderOf, type PageOrder } from './page-order.js';
+import { inReadableParts, type ReadPage } from './page-reading.js';
 import { tailOf } from './page-tail.js';
 
-/** Upstream's documented page size; a larger one is not known to be honoured. */
+/** Upstream's documented page size. */
 export const PAGE_LIMIT = 20;
+/** What is asked for where everything is read, once upstream has shown that it honours more than that. */
+export const LARGE_LIMIT = 100;
 
 /** A contact with more pages than this is read as far as that: so many requests for one contact is a fault upstream. */
 const MOST_PAGES = 10_000;
@@ -19,8 +27,7 @@ const MOST_UNREADABLE = 5;
 
 /** What the walk asks for. */
 export interface WalkSource {
-  /** One page of at most `limit`, as far as upstream honours that; counts from 1. */
-  read(page: number, limit: number): Promise<MessagePage>;
+  read: ReadPage;
   /** Which of these ids were known before this walk. */
   known(ids: readonly string[]): Promise<ReadonlySet<string>>;
 }
@@ -34,6 +41,8 @@ export interface WalkPlan {
   length: number;
   /** The longest page that upstream has shown: a shorter one holds the end. */
   pageSize: number;
+  /** The limit that upstream is known to honour where everything is read; absent while that is to be found out. */
+  limit?: number;
   /** Messages that are to be seen, wherever they stand. */
   wanted: ReadonlySet<string>;
 }
@@ -53,8 +62,12 @@ export interface WalkResult {
   complete: boolean;
   /** Whether it was read without anything moving from page to page: what it does not show is not there. */
   stable: boolean;
-  /** Elements that could not be read. */
+  /** The limit that upstream honours where everything is read; absent while that is not known. */
+  limit?: number;
+  /** How many elements could not be read. */
   skipped: number;
+  /** What tells them apart, one a different element. */
+  unreadable: readonly string[];
   /** Upstream's clock at the first page, in milliseconds since 1970, if it said so. */
   date?: number;
 }
@@ -68,6 +81,16 @@ export interface WalkResult {
  * pages that found something new is followed by another, until one finds nothing new.
  */
 export async function walkPages(source: WalkSource, plan: WalkPlan): Promise<WalkResult> {
+  try {
+    return await walkOnce(source, plan);
+  } catch (error) {
+    // Upstream may have ceased to honour what it honoured once.
+    if (plan.limit !== LARGE_LIMIT || !mayBeAboutSize(error)) throw error;
+    return await walkOnce(source, { ...plan, limit: PAGE_LIMIT });
+  }
+}
+
+async function walkOnce(source: WalkSource, plan: WalkPlan): Promise<WalkResult> {
   const walk = new Walk(source, plan);
   for (let rounds = 0; rounds < MOST_ROUNDS; rounds += 1) {
     const { pages, foundNew } = await walk.round();
@@ -84,8 +107,11 @@ interface Round {
 /** One page as it was read. */
 interface PageRead {
   ids: string[];
+  limit: number;
   /** With the elements that could not be read. */
   count: number;
+  /** Whether no page that was asked for with this limit was longer. */
+  full: boolean;
   /** Whether there is something that was neither known nor seen in this walk. */
   fresh: boolean;
   /** Whether its first message was not known before this walk. */
@@ -104,16 +130,26 @@ class Walk {
   private head: string[] = [];
   private length: number;
   private pageSize: number;
+  /** The longest page that was asked for with the large limit. */
+  private largestPage = 0;
+  private limit: number | undefined;
   private order: PageOrder;
   private complete = false;
   private stable = false;
-  private readonly unreadable = { first: true, count: 0 };
+  private readonly unreadable = new Set<string>();
+  /** Elements that could not be read, in the first round. */
+  private skipped = 0;
+  private isFirstRound = true;
   private date: number | undefined;
+
+  private readonly read: ReadPage;
 
   constructor(
     private readonly source: WalkSource,
     private readonly plan: WalkPlan,
   ) {
+    this.read = inReadableParts((page, limit) => source.read(page, limit));
+    this.limit = plan.limit;
     this.order = plan.order;
     this.length = plan.length;
     this.pageSize = Math.max(plan.pageSize, SMALLEST_PAGE);
@@ -125,12 +161,12 @@ class Walk {
       this.order === 'oldestFirst' && !this.plan.complete
         ? await this.fromTheEnd()
         : await this.fromTheStart();
-    this.unreadable.first = false;
+    this.isFirstRound = false;
     return outcome;
   }
 
   result(): WalkResult {
-    const { order, date, shown, head, length, pageSize, complete, stable } = this;
+    const { order, date, shown, head, length, pageSize, limit, complete, stable } = this;
     return {
       served: [...this.seen.values()],
       shown: shown ?? head,
@@ -140,7 +176,9 @@ class Walk {
       pageSize,
       complete,
       stable,
-      skipped: this.unreadable.count,
+      skipped: this.skipped,
+      unreadable: [...this.unreadable],
+      ...(limit === undefined ? {} : { limit }),
       ...(date === undefined ? {} : { date }),
     };
   }
@@ -149,11 +187,15 @@ class Walk {
     let foundNew = false;
     let unreadable = 0;
     let count = 0;
+    let limit = PAGE_LIMIT;
     let last: PageRead | undefined;
     for (let page = 1; page <= MOST_PAGES; page += 1) {
-      const read = await this.take(page);
+      const read = page === 1 ? await this.takeFirst() : await this.take(page, limit);
       const { fresh, ids, repeats } = read;
-      if (page === 1) this.head = ids;
+      if (page === 1) {
+        this.head = ids.slice(0, PAGE_LIMIT);
+        ({ limit } = read);
+      }
       foundNew ||= fresh;
       if (ids.length === 0 && read.count > 0) {
         unreadable += 1;
@@ -176,6 +218,26 @@ class Walk {
         return { pages: page, foundNew };
     }
     return { pages: MOST_PAGES, foundNew };
+  }
+
+  /** The first page; where everything is to be read, in the largest form that upstream honours. */
+  private async takeFirst(): Promise<PageRead> {
+    const everything = this.plan.complete || this.order === 'unsorted' || this.order === 'unknown';
+    if (!everything) return this.take(1);
+    if (this.limit !== undefined) return this.take(1, this.limit);
+    const first = await this.take(1);
+    if (first.count < PAGE_LIMIT) return first;
+    this.served = new Map();
+    let larger: PageRead;
+    try {
+      larger = await this.take(1, LARGE_LIMIT);
+    } catch (error) {
+      if (!mayBeAboutSize(error)) throw error;
+      this.limit = PAGE_LIMIT;
+      return this.take(1);
+    }
+    this.limit = larger.count > PAGE_LIMIT ? LARGE_LIMIT : PAGE_LIMIT;
+    return { ...larger, limit: this.limit, fresh: first.fresh || larger.fresh };
   }
 
   private async fromTheEnd(): Promise<Round> {
@@ -241,11 +303,14 @@ class Walk {
   }
 
   private async take(page: number, limit = PAGE_LIMIT): Promise<PageRead> {
-    const { items, skipped, date } = await this.source.read(page, limit);
+    const { items, skipped, unreadable = [], date } = await this.read(page, limit);
     this.date ??= date;
-    if (this.unreadable.first) this.unreadable.count += skipped;
+    if (this.isFirstRound) this.skipped += skipped;
+    for (const element of unreadable) this.unreadable.add(element);
     const count = items.length + skipped;
-    this.pageSize = Math.max(this.pageSize, count);
+    if (limit > PAGE_LIMIT) this.largestPage = Math.max(this.largestPage, count);
+    else this.pageSize = Math.max(this.pageSize, count);
+    const full = count >= (limit > PAGE_LIMIT ? this.largestPage : this.pageSize);
     const ids = items.map(({ id }) => id);
     const repeats = ids.every((id) => this.served.has(id));
     const unseen = ids.filter((id) => !this.seen.has(id));
@@ -257,13 +322,13 @@ class Walk {
       this.seen.set(message.id, message);
     }
     const startsNew = ids[0] !== undefined && this.news.has(ids[0]);
-    return { ids, count, fresh: fresh.length > 0, startsNew, repeats };
+    return { ids, limit, count, full, fresh: fresh.length > 0, startsNew, repeats };
   }
 
   /** An empty page right behind a full one may be a hole: then the list goes on after it. */
   private async goesOn(last: PageRead, empty: number): Promise<boolean> {
-    if (last.count < this.pageSize) return false;
-    const { items, skipped } = await this.source.read(empty + 1, PAGE_LIMIT);
+    if (!last.full) return false;
+    const { items, skipped } = await this.read(empty + 1, last.limit);
     return items.length + skipped > 0;
   }
 
@@ -280,6 +345,12 @@ class Walk {
     for (const id of this.plan.wanted) if (!this.seen.has(id)) return false;
     return true;
   }
+}
+
+/** Whether upstream may have failed because it was asked for so much. */
+function mayBeAboutSize(error: unknown): boolean {
+  if (error instanceof UpstreamStatusError) return ![401, 403, 404, 429].includes(error.status);
+  return error instanceof UpstreamError && !(error instanceof UpstreamUnreachableError);
 }
 
 function contradicts(believed: PageOrder, stretch: readonly UpstreamMessage[]): boolean {

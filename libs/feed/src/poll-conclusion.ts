@@ -1,4 +1,5 @@
 import type { NewEvent } from '#events';
+import type { Logger } from '#platform';
 import type { UpstreamMessage } from '#upstream';
 import { type AbsenceResult, absences, deletionEvent, isSuspect, suspectEvent } from './absence.js';
 import { intervalFor, recordActivity, shareOf } from './adaptive-interval.js';
@@ -10,6 +11,7 @@ import type { FirstRead } from './first-read.js';
 import type { KnownMessage } from './known-message.js';
 import { oldestFirst } from './page-order.js';
 import type { WalkResult } from './page-walk.js';
+import { markUnreadable } from './poll-memory.js';
 import { dueInMs, remember } from './poll-recollection.js';
 import type { LastForms, SendBinder } from './ports.js';
 
@@ -31,6 +33,7 @@ export class PollConclusion {
     private readonly binder: SendBinder,
     private readonly lastForms: LastForms,
     private readonly settings: FeedSettings,
+    private readonly logger: Logger,
   ) {}
 
   /** Whether it was committed: not if another poll of the contact was committed meanwhile. */
@@ -73,6 +76,10 @@ export class PollConclusion {
     const suspicion = suspected > 0 ? suspicionOf(contactId, state, suspected) : undefined;
     if (suspicion !== undefined) events.push(suspicion);
 
+    const unreadable = markUnreadable(state.memory.unreadable, walk.unreadable);
+    if (unreadable.fresh > 0) {
+      this.logger.warn({ account, contactId, count: unreadable.fresh }, 'unreadable messages are skipped');
+    }
     const memory = remember({
       state,
       afresh: resync !== undefined,
@@ -80,6 +87,7 @@ export class PollConclusion {
       known,
       next,
       absence,
+      unreadable: unreadable.marks,
       settings: this.settings,
     });
     const activity = recordActivity(state.memory.activity, events.length, state.now);
@@ -91,7 +99,9 @@ export class PollConclusion {
       version: state.version,
       hastened: state.hastened,
       afresh: resync !== undefined,
-      suspect: suspected > 0,
+      ...(suspected > 0 ? { suspectAt: state.now } : {}),
+      ...(walk.served.length > 0 ? { shownAt: state.now } : {}),
+      unreadable: unreadable.fresh,
       known: next,
       events,
       memory: { ...memory, activity },
@@ -108,10 +118,12 @@ export class PollConclusion {
     known: ReadonlyMap<string, KnownMessage>,
   ): AbsenceResult {
     const { suspectSince } = state.memory;
-    const { listSuspectSince, believedAt = 0, suspectAt = 0 } = state;
+    const { listSuspectSince, believedAt = 0, suspectAt = 0, shownAt = 0 } = state;
     const listDoubted = listSuspectSince !== undefined && believedAt < listSuspectSince;
-    // That one contact is empty says little, unless another one is suspect too.
-    const emptied = walk.served.length === 0 && isSuspect(suspectAt, state.now) && believedAt < suspectAt;
+    // That one contact is empty says little, unless another one is suspect too, or none shows a message any more.
+    const empty = walk.served.length === 0;
+    const emptied = empty && isSuspect(suspectAt, state.now) && believedAt < suspectAt;
+    const emptiedSince = Math.max(shownAt, believedAt);
     return absences({
       contactId,
       known,
@@ -119,7 +131,8 @@ export class PollConclusion {
       now: state.now,
       apartMs: this.settings.absenceMs,
       believed: suspectSince !== undefined && believedAt >= suspectSince,
-      doubted: listDoubted || emptied,
+      doubted: listDoubted || emptied || walk.skipped > (state.memory.skipped ?? 0),
+      ...(empty && state.contacts > 1 ? { emptiedSince } : {}),
     });
   }
 

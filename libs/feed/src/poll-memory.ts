@@ -8,6 +8,12 @@ export interface PollMemory {
   /** The longest page seen, and how many messages there were where the oldest come first. */
   pageSize: number;
   length: number;
+  /** The limit that upstream honours where everything is read; absent while that is not known. */
+  limit?: number;
+  /** What could not be read, as {@link headMark} has it, up to a number: so that each is logged and counted once. */
+  unreadable?: string;
+  /** How many elements a complete read could not read when nothing was missing, if any: more may hide what is. */
+  skipped?: number;
   /** The ids where new messages appear, as {@link headMark} has them. */
   head: string;
   activity?: ActivityRate;
@@ -35,6 +41,24 @@ export const NOTHING_REMEMBERED: PollMemory = {
 };
 
 const MARK_BYTES = 3;
+
+/** So many different unreadable elements of a contact are told apart. */
+const MOST_UNREADABLE = 20;
+
+/** The unreadable elements that are new beside those that are remembered, and what is to be remembered of all. */
+export function markUnreadable(
+  before: string | undefined,
+  elements: readonly string[],
+): { fresh: number; marks: string } {
+  const known = Buffer.from(before ?? '', 'base64');
+  const marks = new Set<string>();
+  for (let at = 0; at < known.length; at += MARK_BYTES) {
+    marks.add(known.toString('base64', at, at + MARK_BYTES));
+  }
+  const remembered = marks.size;
+  for (const element of elements) if (marks.size < MOST_UNREADABLE) marks.add(headMark([element]));
+  return { fresh: marks.size - remembered, marks: [...marks].join('') };
+}
 
 /** Ids in their order, each by a few bits of its hash: whether one is missing among the others can be told from that. */
 export function headMark(ids: readonly string[]): string {

@@ -19,12 +19,14 @@ export interface Recollection {
   known: ReadonlyMap<string, KnownMessage>;
   next: ReadonlyMap<string, KnownMessage>;
   absence: AbsenceResult | undefined;
+  /** What could not be read; see `markUnreadable`. */
+  unreadable: string;
   settings: Pick<FeedSettings, 'absenceMs' | 'settleMs'>;
 }
 
 /** How the contact is to be read from now on. Pure. */
 export function remember(recollection: Recollection): PollMemory {
-  const { state, afresh, walk, known, next, absence, settings } = recollection;
+  const { state, afresh, walk, known, next, absence, unreadable, settings } = recollection;
   const { memory, now, epoch } = state;
   const added = [...next.keys()].filter((id) => !known.has(id)).length;
   const suspected = absence === undefined ? memory.suspectSince !== undefined : absence.suspected > 0;
@@ -37,10 +39,15 @@ export function remember(recollection: Recollection): PollMemory {
         : undefined;
   const completeAt = walk.complete ? now : memory.completeAt;
   const lookDueAt = nextLook(recollection);
+  const allThere = absence?.pending === false && absence.deleted.length === 0;
+  const skipped = allThere ? walk.skipped : (memory.skipped ?? 0);
   return {
     order: walk.order,
     pageSize: walk.pageSize,
     length: walk.length,
+    ...(walk.limit === undefined ? {} : { limit: walk.limit }),
+    ...(unreadable === '' ? {} : { unreadable }),
+    ...(skipped === 0 ? {} : { skipped }),
     head: headMark(walk.head),
     count: (afresh ? 0 : state.stored) + added,
     ...(completeAt === undefined ? {} : { completeAt }),

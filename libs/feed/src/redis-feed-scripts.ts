@@ -13,7 +13,7 @@ local function due_at(ms) return string.format('%d', now_ms() + tonumber(ms)) en
  * What is remembered of a contact. One that the list knows, and whose own record is gone, is taken up again as lost.
  * KEYS: contact, messages, list, contacts, log, counters. ARGV: contact id.
  * Answers time, version, memory, tellAfter, share, hastened, shares, believedAt, number of messages, epoch, lost,
- * suspectSince and suspectAt of the list.
+ * suspectSince, suspectAt, shownAt and number of contacts of the list.
  */
 export const readContact = new RedisScript(`${NOW}
 if redis.call('EXISTS', KEYS[1]) == 0 and redis.call('HEXISTS', KEYS[4], ARGV[1]) == 1 then
@@ -23,28 +23,31 @@ if redis.call('EXISTS', KEYS[1]) == 0 and redis.call('HEXISTS', KEYS[4], ARGV[1]
 end
 local state = redis.call('HMGET', KEYS[1], 'version', 'memory', 'tellAfter', 'share', 'hastened', 'lost')
 if not state[1] then return {} end
-local list = redis.call('HMGET', KEYS[3], 'shares', 'believedAt', 'suspectSince', 'suspectAt')
+local list = redis.call('HMGET', KEYS[3], 'shares', 'believedAt', 'suspectSince', 'suspectAt', 'shownAt')
 -- Counters that know of events, beside a log that is not there: the log was lost.
 local epoch = redis.call('HGET', KEYS[6], 'epoch') or ''
 if redis.call('HEXISTS', KEYS[6], 'last') == 1 and redis.call('EXISTS', KEYS[5]) == 0 then epoch = '' end
 return {due_at(0), state[1], state[2] or '', state[3] or '', state[4] or '0', state[5] or '0', list[1] or '0',
   list[2] or '', redis.call('HLEN', KEYS[2]), epoch, state[6] or '',
-  list[3] or '', list[4] or ''}
+  list[3] or '', list[4] or '', list[5] or '', redis.call('HLEN', KEYS[4])}
 `);
 
 /**
  * One poll: the fence, what is known, the schedule, and the events, or nothing at all.
  * KEYS: log ×3, contact, messages, due, list, numbers.
- * ARGV: contact id, version, memory, share, due in ms, hastened, afresh ('yes', ''), suspect ('yes', ''), number of
- * messages, (id, packed)…, number of phone numbers, numbers…, then the events.
+ * ARGV: contact id, version, memory, share, due in ms, hastened, afresh ('yes', ''), suspectAt or '', shownAt or '',
+ * number of elements that were newly found unreadable, number of messages, (id, packed)…, number of phone numbers,
+ * numbers…, then the events.
  */
 export const commitPoll = new RedisScript(`${APPEND_EVENTS}${NOW}
 local contact, messages, due, list, numbers = KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8]
 if redis.call('HGET', contact, 'version') ~= ARGV[2] then return 0 end
 if ARGV[7] == 'yes' then redis.call('DEL', messages) end
-if ARGV[8] == 'yes' then redis.call('HSET', list, 'suspectAt', due_at(0)) end
-local at = 10
-for _ = 1, tonumber(ARGV[9]) do
+if ARGV[8] ~= '' then redis.call('HSET', list, 'suspectAt', ARGV[8]) end
+if ARGV[9] ~= '' then redis.call('HSET', list, 'shownAt', ARGV[9]) end
+if ARGV[10] ~= '0' then redis.call('HINCRBY', list, 'unreadable', ARGV[10]) end
+local at = 12
+for _ = 1, tonumber(ARGV[11]) do
   redis.call('HSET', messages, ARGV[at], ARGV[at + 1])
   at = at + 2
 end

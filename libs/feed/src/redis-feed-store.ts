@@ -126,7 +126,7 @@ export class RedisFeedStore implements FeedStore {
     )) as (string | number)[];
     if (reply.length === 0) return undefined;
     const [now, version, memory, tellAfter, share, hastened, shares, believedAt, stored, epoch, lost] = reply;
-    const [listSuspectSince, suspectAt] = reply.slice(11);
+    const [listSuspectSince, suspectAt, shownAt, contacts] = reply.slice(11);
     return {
       version: Number(version),
       now: Number(now),
@@ -140,6 +140,8 @@ export class RedisFeedStore implements FeedStore {
       ...(believedAt === '' ? {} : { believedAt: Number(believedAt) }),
       ...(listSuspectSince === '' ? {} : { listSuspectSince: Number(listSuspectSince) }),
       ...(suspectAt === '' ? {} : { suspectAt: Number(suspectAt) }),
+      ...(shownAt === '' ? {} : { shownAt: Number(shownAt) }),
+      contacts: Number(contacts),
       lost: lost === '1',
     };
   }
@@ -166,7 +168,8 @@ export class RedisFeedStore implements FeedStore {
 
   async commitPoll(account: string, contactId: string, commit: PollCommit): Promise<boolean> {
     const keys = this.keys(account);
-    const { version, hastened, afresh, suspect, known, events, memory, share, dueInMs, numbers } = commit;
+    const { version, hastened, afresh, suspectAt, shownAt, unreadable } = commit;
+    const { known, events, memory, share, dueInMs, numbers } = commit;
     const done = await commitPoll.run(
       this.redis,
       [
@@ -185,7 +188,9 @@ export class RedisFeedStore implements FeedStore {
         Math.round(dueInMs),
         hastened,
         afresh ? 'yes' : '',
-        suspect ? 'yes' : '',
+        suspectAt ?? '',
+        shownAt ?? '',
+        unreadable,
         known.size,
         ...[...known].flatMap(([id, message]) => [id, packKnownMessage(message)]),
         numbers.length,
@@ -219,6 +224,10 @@ export class RedisFeedStore implements FeedStore {
 
   async contactOf(account: string, phoneNumber: string): Promise<string | undefined> {
     return (await this.redis.hget(this.keys(account)('numbers'), phoneNumber)) ?? undefined;
+  }
+
+  async unreadableMessages(account: string): Promise<number> {
+    return Number((await this.redis.hget(this.keys(account)('contact-list'), 'unreadable')) ?? 0);
   }
 
   async believeDeletions(account: string): Promise<void> {

@@ -12,6 +12,7 @@ import {
   UpstreamConnectionLostError,
   type UpstreamError,
   UpstreamReplyError,
+  UpstreamReplyTooLargeError,
   UpstreamStatusError,
   UpstreamTimeoutError,
   UpstreamUnreachableError,
@@ -140,7 +141,7 @@ export class HttpUpstream implements Upstream {
     }
     if (timedOut) return new UpstreamTimeoutError(this.timeoutMs, { cause: error });
     if (error instanceof Error && error.message.includes('maxContentLength')) {
-      return new UpstreamReplyError(`it is larger than ${LARGEST_REPLY_BYTES} bytes`, { cause: error });
+      return new UpstreamReplyTooLargeError(LARGEST_REPLY_BYTES, { cause: error });
     }
     return new UpstreamConnectionLostError(reason, { cause: error });
   }

@@ -10,6 +10,7 @@ export {
   UpstreamConnectionLostError,
   UpstreamError,
   UpstreamReplyError,
+  UpstreamReplyTooLargeError,
   UpstreamStatusError,
   UpstreamTimeoutError,
   UpstreamUnreachableError,

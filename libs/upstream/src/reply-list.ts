@@ -5,6 +5,8 @@ import { UpstreamReplyError } from './upstream-error.js';
 export interface ParsedList<T> {
   items: T[];
   skipped: number;
+  /** What tells the skipped elements apart, one a different element; absent if there are none. */
+  unreadable?: readonly string[];
 }
 
 /** The names under which lists are known to come, besides a bare array. */
@@ -23,13 +25,26 @@ export function parseReplyList<T>(
 ): ParsedList<T> {
   const list = findList(parseJson(text), name);
   if (list === undefined) throw new UpstreamReplyError(`the reply holds no list of ${name}`);
-  const items = list.flatMap((value) => parse(value) ?? []);
-  return { items, skipped: list.length - items.length };
+  const items: T[] = [];
+  const unreadable: string[] = [];
+  for (const value of list) {
+    const item = parse(value);
+    if (item === undefined) unreadable.push(JSON.stringify(value));
+    else items.push(item);
+  }
+  const skipped = unreadable.length;
+  return skipped === 0 ? { items, skipped } : { items, skipped, unreadable };
 }
+
+/**
+ * An id beyond 2^53 as JSON's number: read as a number it would lose digits, and two ids could become one.
+ * Within a JSON text, quotes that are not escaped stand around keys and texts only.
+ */
+const LONG_NUMERIC_ID = /"id"(\s*:\s*)(-?\d{16,})(?=\s*[,}])/g;
 
 function parseJson(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return JSON.parse(text.replace(LONG_NUMERIC_ID, '"id"$1"$2"'));
   } catch {
     throw new UpstreamReplyError('the reply is not JSON');
   }

@@ -46,3 +46,11 @@ export class UpstreamReplyError extends UpstreamError {
     super('UpstreamReplyError', `upstream's answer cannot be read: ${reason}`, options);
   }
 }
+
+/** Upstream's answer is larger than is ever read. A smaller part of the same list may be readable. */
+export class UpstreamReplyTooLargeError extends UpstreamReplyError {
+  constructor(mostBytes: number, options?: ErrorOptions) {
+    super(`it is larger than ${mostBytes} bytes`, options);
+    this.name = 'UpstreamReplyTooLargeError';
+  }
+}

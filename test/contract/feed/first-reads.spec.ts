@@ -19,14 +19,13 @@ describe('at the first read', () => {
     await house.list.poll(A);
     const due = await house.store.claimDue(A, 1_000, 60_000);
     expect(due).toHaveLength(1_000);
-    const last = due.at(-1) ?? '';
-    here.old(last, 3);
-    for (const id of due.slice(0, 50)) await house.polls.poll(A, id);
-    const [reply] = house.messages(last, { text: 'A reply' });
-    for (const id of due.slice(50, 100)) await house.polls.poll(A, id);
-    await house.polls.poll(A, last);
-    expect(await here.told()).toEqual(received([reply ?? '']));
-  });
+    for (const id of due) here.old(id, 2);
+    for (const id of due.slice(0, 500)) await house.polls.poll(A, id);
+    const replies = [due[0], due[700], due[999]].flatMap((contactId = '') => house.messages(contactId));
+    for (const id of due.slice(500)) await house.polls.poll(A, id);
+    await house.polls.poll(A, due[0] ?? '');
+    expect(await here.told()).toEqual(received(replies));
+  }, 60_000);
 
   it('of an old contact that surfaces late, years of history are no news but the last day is', async () => {
     const { house } = here;
@@ -61,6 +60,22 @@ describe('at the first read', () => {
       house.messages(contactId, { text: 'old', timestamp: upstreamNow - 120_000 });
       const [recent] = house.messages(contactId, { text: 'recent', timestamp: upstreamNow - 30_000 });
       await house.sweep();
+      const [fresh] = house.messages(contactId, { text: 'fresh' });
+      await house.sweep();
+      expect(await here.told()).toEqual(received([recent ?? '', fresh ?? '']));
+    },
+  );
+
+  it.each([-600_000, 600_000])(
+    'our own clock does not count: with it %d ms off, old stays old and new is told',
+    async (aheadMs) => {
+      const { house } = here;
+      house.store.aheadMs = aheadMs;
+      const contactId = house.contact(NUMBER);
+      house.messages(contactId, { text: 'old', timestamp: Date.now() - 120_000 });
+      const [recent] = house.messages(contactId, { text: 'recent', timestamp: Date.now() - 30_000 });
+      await house.sweep();
+      house.store.aheadMs = -aheadMs;
       const [fresh] = house.messages(contactId, { text: 'fresh' });
       await house.sweep();
       expect(await here.told()).toEqual(received([recent ?? '', fresh ?? '']));

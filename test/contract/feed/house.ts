@@ -11,7 +11,6 @@ import {
   type FeedSource,
   type LastForms,
   RecipientLookup,
-  RedisFeedStore,
 } from '#feed';
 import {
   closeRedis,
@@ -27,6 +26,7 @@ import { HttpUpstream, type UpstreamAddress } from '#upstream';
 import { createSimulator, type Simulator } from '../../../apps/simulator/src/create-simulator.js';
 import type { Settings } from '../../../apps/simulator/src/settings.js';
 import { until } from '../platform/until.js';
+import { ShiftedClockStore } from './shifted-clock.js';
 
 export const A = 'default';
 /** Deadline of one exchange with upstream, in milliseconds. */
@@ -35,7 +35,7 @@ export const UPSTREAM_TIMEOUT_MS = 300;
 /** The feed with all it needs, on a key prefix of its own, against a simulator of its own. */
 export class House {
   readonly log: RedisEventLog;
-  readonly store: RedisFeedStore;
+  readonly store: ShiftedClockStore;
   readonly sends: RedisRelayStore;
   readonly blobs: FileBlobStore;
   readonly upstream: HttpUpstream;
@@ -64,7 +64,7 @@ export class House {
   ) {
     this.upstream = new HttpUpstream(timeoutMs);
     this.log = new RedisEventLog(redis, prefix);
-    this.store = new RedisFeedStore(redis, prefix);
+    this.store = new ShiftedClockStore(redis, prefix);
     this.sends = new RedisRelayStore(redis, prefix, systemClock);
     this.blobs = new FileBlobStore(directory);
     this.source = {
@@ -97,6 +97,7 @@ export class House {
     source: FeedSource = this.source,
     undated: 'silent' | 'emit' = 'silent',
     more: Partial<FeedSettings> = {},
+    logger = this.logger,
   ): ContactPoll {
     return new ContactPoll(
       this.store,
@@ -112,7 +113,7 @@ export class House {
         absenceMs: ABSENCE_MS,
         ...more,
       },
-      this.logger,
+      logger,
     );
   }
 

@@ -1,11 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
 import { accountKeys } from '#platform';
+import { until } from '../platform/until.js';
 import { A } from './house.js';
 import { received, WithHouse } from './with-house.js';
 
 const here = new WithHouse();
 
-type Part = 'contact' | 'messages' | 'log';
+type Part = 'contact' | 'messages' | 'log' | 'stream';
 
 async function lose(part: Part, contactId: string): Promise<void> {
   const { house } = here;
@@ -14,20 +15,26 @@ async function lose(part: Part, contactId: string): Promise<void> {
     contact: [keys('contact', contactId)],
     messages: [keys('contact', contactId, 'messages')],
     log: [keys('events'), keys('events', 'index'), keys('events', 'counters')],
+    stream: [keys('events')],
   };
   expect(await house.redis.del(...lost[part])).toBeGreaterThan(0);
 }
 
 describe('after one part was lost', () => {
-  it.each(['contact', 'messages', 'log'] as const)(
-    '(%s) a new baseline is taken, contact.resynced says so once, and there is no storm',
-    async (part) => {
+  it.each(
+    (['contact', 'messages', 'log', 'stream'] as const).flatMap((part) =>
+      (['newestFirst', 'oldestFirst', 'random'] as const).map((order) => ({ part, order })),
+    ),
+  )(
+    '($part, $order) a new baseline is taken, contact.resynced says so once, and there is no storm',
+    async ({ part, order }) => {
       const { house } = here;
+      house.control('settings', { order });
       const { contactId } = await here.learned(45);
       house.messages(contactId, { direction: 'outbound', delivered: true });
       await house.sweep();
       await lose(part, contactId);
-      const before = part === 'log' ? 0 : (await house.types()).length;
+      const before = (await house.types()).length;
       for (let reads = 0; reads < 3; reads += 1) await house.sweep();
       expect((await house.types()).slice(before)).toEqual(['contact.resynced']);
       const ids = house.messages(contactId, { count: 3, intervalMs: 10 });
@@ -97,8 +104,13 @@ describe('two pollers on one contact', () => {
       house.control('settings', { order });
       const { contactId } = await here.learned(30);
       const ids = house.messages(contactId, { count: 25, intervalMs: 10 });
+      const claim = async (leaseMs: number): Promise<boolean> =>
+        (await house.store.claimDue(A, 1, leaseMs)).includes(contactId);
+      await house.store.hasten(A, contactId, 0);
+      expect(await claim(100)).toBe(true);
       let second = false;
       const slow = here.afterPage(2, async () => {
+        await until('the lease is over', () => claim(60_000));
         second = true;
         await house.polls.poll(A, contactId);
         ids.push(...house.messages(contactId));

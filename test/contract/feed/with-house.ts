@@ -1,7 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach } from '@jest/globals';
-import type { FeedSource } from '#feed';
+import { ABSENCE_MS, type FeedSource } from '#feed';
 import { startTestRedis, type TestRedis } from '../../support/redis-server.js';
-import { until } from '../platform/until.js';
 import { A, House } from './house.js';
 
 /** No test of these waits for it: long enough for a busy machine. */
@@ -83,12 +82,11 @@ export class WithHouse {
     await this.house.poller(this.house.source, 'silent', { sweepMs: 0 }).poll(A, contactId);
   }
 
-  /** Reads everything, without waiting between two reads that show something missing, until it has come to this. */
-  async readAllUntil(contactId: string, what: string, look: () => Promise<boolean>): Promise<void> {
-    const poller = this.house.poller(this.house.source, 'silent', { sweepMs: 0, absenceMs: 0 });
-    await until(what, async () => {
-      await poller.poll(A, contactId);
-      return look();
-    });
+  /** Reads everything again and again, a little more than a minute after the time before. */
+  async readMinutes(contactId: string, reads: number): Promise<void> {
+    for (let read = 0; read < reads; read += 1) {
+      this.house.store.aheadMs += ABSENCE_MS + 2_000;
+      await this.readAll(contactId);
+    }
   }
 }

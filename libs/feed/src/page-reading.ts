@@ -1,0 +1,47 @@
+import { type MessagePage, UpstreamReplyTooLargeError } from '#upstream';
+
+/** Reads one page of at most `limit`, as far as upstream honours that; counts from 1. */
+export type ReadPage = (page: number, limit: number) => Promise<MessagePage>;
+
+/** A message that is too large to be read stands among the unreadable under this name: nothing of it is known. */
+const TOO_LARGE = 'a message too large to be read';
+
+/**
+ * A reader that takes a page which is too large to be read in smaller and smaller parts; a single message that is too
+ * large is skipped, so that it does not hide the others.
+ */
+export function inReadableParts(read: ReadPage): ReadPage {
+  const readParts = async (page: number, limit: number): Promise<MessagePage> => {
+    try {
+      return await read(page, limit);
+    } catch (error) {
+      if (!(error instanceof UpstreamReplyTooLargeError)) throw error;
+    }
+    if (limit === 1) return { items: [], skipped: 1, unreadable: [TOO_LARGE] };
+    const smaller = largestPart(limit);
+    const parts: MessagePage[] = [];
+    const first = ((page - 1) * limit) / smaller + 1;
+    for (let part = first; part < first + limit / smaller; part += 1) {
+      parts.push(await readParts(part, smaller));
+    }
+    return joined(parts);
+  };
+  return readParts;
+}
+
+/** The largest proper divisor: only whole parts cover the same stretch. */
+function largestPart(limit: number): number {
+  for (let part = Math.floor(limit / 2); part > 1; part -= 1) if (limit % part === 0) return part;
+  return 1;
+}
+
+/** Parts of one page, as one page; what shifted from part to part is in it twice, as it would be on two pages. */
+function joined(parts: readonly MessagePage[]): MessagePage {
+  const date = parts.find((part) => part.date !== undefined)?.date;
+  return {
+    items: parts.flatMap(({ items }) => items),
+    skipped: parts.reduce((sum, { skipped }) => sum + skipped, 0),
+    unreadable: parts.flatMap(({ unreadable = [] }) => unreadable),
+    ...(date === undefined ? {} : { date }),
+  };
+}
