@@ -29,6 +29,13 @@ describe('a list in a reply', () => {
     expect(skipped).toBe(5);
   });
 
+  it('keeps every digit of a numeric id, and leaves texts that look like one alone', () => {
+    const text = String.raw`[{"id":9007199254740993},{"id" : 9007199254740992 ,"note":"\"id\":12345678901234567890}"}]`;
+    const { items } = parseReplyList(text, 'contacts', parseContact);
+    expect(items.map(({ id }) => id)).toEqual(['9007199254740993', '9007199254740992']);
+    expect(items[1]?.raw['note']).toBe(String.raw`"id":12345678901234567890}`);
+  });
+
   it.each([
     '',
     '<html></html>',
