@@ -8,6 +8,7 @@ import { HealthModule } from './health/health.module.js';
 import { MessagesModule } from './messages/messages.module.js';
 import { ProblemFilter } from './problems/problem.filter.js';
 import { SendsModule } from './sends/sends.module.js';
+import { StatusModule } from './status/status.module.js';
 import { WebhooksModule } from './webhooks/webhooks.module.js';
 
 /** What the names of `tokens.ts` are bound to, for every module. */
@@ -37,6 +38,7 @@ export class GatewayModule {
         EventsModule,
         WebhooksModule,
         AccountsModule,
+        StatusModule,
         HealthModule,
       ],
       providers: [

@@ -10,7 +10,7 @@ import {
   systemClock,
 } from '#platform';
 import { BullmqRelayJobs, FileBlobStore, RedisRelayStore, type SendIntake, StoredSendIntake } from '#relay';
-import { HttpUpstream, RedisRequestBudget } from '#upstream';
+import { HttpUpstream, RedisRequestBudget, RedisUpstreamHealth } from '#upstream';
 import {
   DestinationCheck,
   DestinationGuard,
@@ -28,13 +28,14 @@ import {
   ENDPOINT_REGISTRY,
   ENVIRONMENT,
   EVENT_LOG,
-  FEED_DOUBTS,
+  FEED,
   LOGGER,
   REDIS,
   REQUEST_BUDGET,
   SEND_INTAKE,
   SHUTDOWN,
   UPSTREAM,
+  UPSTREAM_HEALTH,
 } from './tokens.js';
 
 /** What the process has opened before its modules are put together. */
@@ -57,10 +58,11 @@ export function bindings(opened: Opened): Provider[] {
     value(ACCOUNTS, accountsOf(environment)),
     value(API_KEYS, keysOf(environment)),
     value(BLOB_STORE, new FileBlobStore(environment.BLOB_STORE)),
-    value(FEED_DOUBTS, new RedisFeedStore(redis, prefix)),
+    value(FEED, new RedisFeedStore(redis, prefix)),
     value(EVENT_LOG, new RedisEventLog(redis, prefix)),
     value(REQUEST_BUDGET, new RedisRequestBudget(redis, prefix)),
     value(UPSTREAM, new HttpUpstream(environment.UPSTREAM_TIMEOUT_MS)),
+    value(UPSTREAM_HEALTH, new RedisUpstreamHealth(redis, prefix)),
     value(SEND_INTAKE, sendsOf(opened)),
     value(ENDPOINT_REGISTRY, endpointsOf(opened)),
   ];

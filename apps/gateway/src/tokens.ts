@@ -7,9 +7,10 @@ export const API_KEYS = Symbol('ApiKeys');
 export const BLOB_STORE = Symbol('BlobStore');
 export const ENDPOINT_REGISTRY = Symbol('EndpointRegistry');
 export const EVENT_LOG = Symbol('EventLog');
-export const FEED_DOUBTS = Symbol('FeedDoubts');
+export const FEED = Symbol('FeedStore');
 export const REQUEST_BUDGET = Symbol('RequestBudget');
 export const SEND_INTAKE = Symbol('SendIntake');
 /** An AbortSignal that aborts when the gateway begins to stop. */
 export const SHUTDOWN = Symbol('AbortSignal');
 export const UPSTREAM = Symbol('Upstream');
+export const UPSTREAM_HEALTH = Symbol('UpstreamHealth');

@@ -115,6 +115,21 @@ export interface PollCommit {
   numbers: readonly string[];
 }
 
+/** How the polling of an account stands. */
+export interface FeedOverview {
+  /** How many contacts are polled. */
+  contacts: number;
+  /** How many of them are due, and for how long the first has been, in milliseconds. */
+  due: number;
+  lagMs: number;
+  /** When the contact list was last read in full, on upstream's clock. */
+  listedAt?: number;
+  /** Since when upstream shows far less than before, by Redis' clock. */
+  suspectSince?: number;
+  /** How many unreadable elements were met so far. */
+  unreadable: number;
+}
+
 /** What the feed remembers, one account at a time. Each commit is one step together with its events. */
 export interface FeedStore {
   knownContacts(account: string): Promise<KnownContacts>;
@@ -159,8 +174,7 @@ export interface FeedStore {
   /** The contact that a phone number belongs to, as far as it is known. */
   contactOf(account: string, phoneNumber: string): Promise<string | undefined>;
 
-  /** How many unreadable elements polls have met so far. */
-  unreadableMessages(account: string): Promise<number>;
+  overview(account: string): Promise<FeedOverview>;
 
   /** Notes that deletions that look like an outage may be believed. */
   believeDeletions(account: string): Promise<void>;

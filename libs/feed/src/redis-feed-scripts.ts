@@ -142,3 +142,14 @@ return redis.call('ZADD', KEYS[1], 'XX', due_at(ARGV[2]), ARGV[1])
 export const believeDeletions = new RedisScript(`${NOW}
 return redis.call('HSET', KEYS[1], 'believedAt', due_at(0))
 `);
+
+/**
+ * KEYS: list, due. Answers time, number of contacts that are polled, number of those that are due, when the first is
+ * due, listedAt, suspectSince, suspectAt, believedAt, unreadable.
+ */
+export const readOverview = new RedisScript(`${NOW}
+local now = due_at(0)
+local first = redis.call('ZRANGE', KEYS[2], 0, 0, 'WITHSCORES')[2]
+local list = redis.call('HMGET', KEYS[1], 'listedAt', 'suspectSince', 'suspectAt', 'believedAt', 'unreadable')
+return {now, redis.call('ZCARD', KEYS[2]), redis.call('ZCOUNT', KEYS[2], '-inf', now), first or false, unpack(list)}
+`);

@@ -1,8 +1,10 @@
 import { eventArguments, logKeys } from '#events';
 import { accountKeys, type AccountKeys, type RedisClient } from '#platform';
+import { isSuspect } from './absence.js';
 import type {
   ContactState,
   ContactUpdate,
+  FeedOverview,
   FeedStore,
   KnownContacts,
   ListCommit,
@@ -20,6 +22,7 @@ import {
   hasten,
   postpone,
   readContact,
+  readOverview,
   takeListWish,
 } from './redis-feed-scripts.js';
 
@@ -226,8 +229,26 @@ export class RedisFeedStore implements FeedStore {
     return (await this.redis.hget(this.keys(account)('numbers'), phoneNumber)) ?? undefined;
   }
 
-  async unreadableMessages(account: string): Promise<number> {
-    return Number((await this.redis.hget(this.keys(account)('contact-list'), 'unreadable')) ?? 0);
+  async overview(account: string): Promise<FeedOverview> {
+    const reply = await readOverview.run(
+      this.redis,
+      [this.keys(account)('contact-list'), this.dueKey(account)],
+      [],
+    );
+    const [now, contacts, due, first, listedAt, listSuspectSince, suspectAt, believedAt, unreadable] = (
+      reply as (string | number | null)[]
+    ).map((value) => (value === null ? undefined : Number(value)));
+    // The list's suspicion lasts until the contacts return, that of single contacts while it is found again.
+    const since = listSuspectSince ?? (isSuspect(suspectAt ?? 0, now ?? 0) ? suspectAt : undefined);
+    const isDoubted = since !== undefined && (believedAt ?? 0) < since;
+    return {
+      contacts: contacts ?? 0,
+      due: due ?? 0,
+      lagMs: due === 0 ? 0 : (now ?? 0) - (first ?? 0),
+      ...(listedAt === undefined ? {} : { listedAt }),
+      ...(isDoubted ? { suspectSince: since } : {}),
+      unreadable: unreadable ?? 0,
+    };
   }
 
   async believeDeletions(account: string): Promise<void> {

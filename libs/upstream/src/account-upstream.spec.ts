@@ -30,7 +30,7 @@ const upstream: Upstream = {
   listContacts: end,
   listMessages: end,
 };
-const health: UpstreamHealth = {
+const health: Pick<UpstreamHealth, 'well' | 'down'> = {
   well: (account) => {
     notes.push('well');
     return broken ? Promise.reject(new Error('Redis is away')) : Promise.resolve(down.delete(account));

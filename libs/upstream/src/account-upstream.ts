@@ -24,7 +24,7 @@ export class AccountUpstream {
     private readonly upstream: Upstream,
     private readonly find: FindUpstreamAccount,
     private readonly budget: RequestBudget,
-    private readonly health: UpstreamHealth,
+    private readonly health: Pick<UpstreamHealth, 'well' | 'down'>,
     private readonly logger: Logger,
   ) {}
 

@@ -25,6 +25,11 @@ export class RedisUpstreamHealth implements UpstreamHealth {
     return Number(await note.run(this.redis, [this.key(account)], [reason])) > 0;
   }
 
+  async trouble(account: string): Promise<{ since: number; reason: string } | undefined> {
+    const [since, reason] = await this.redis.hmget(this.key(account), 'unavailableSince', 'reason');
+    return since == null ? undefined : { since: Number(since), reason: reason ?? '' };
+  }
+
   private key(account: string): string {
     return accountKeys(this.prefix, account)('upstream');
   }

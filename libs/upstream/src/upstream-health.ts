@@ -5,4 +5,7 @@ export interface UpstreamHealth {
 
   /** Notes that upstream did not answer, or not as it should; whether it was thought to be well. */
   down(account: string, reason: string): Promise<boolean>;
+
+  /** What is wrong, and since when, in milliseconds since 1970 by Redis' clock; undefined if upstream is well. */
+  trouble(account: string): Promise<{ since: number; reason: string } | undefined>;
 }

@@ -135,7 +135,7 @@ describe('what cannot be read', () => {
       await house.poller(house.source, 'silent', { sweepMs: 0 }, logger).poll(A, contactId);
     }
     expect(lines.map((line) => JSON.parse(line) as unknown)).toMatchObject([{ contactId, count: 1 }]);
-    expect(await house.store.unreadableMessages(A)).toBe(1);
+    expect((await house.store.overview(A)).unreadable).toBe(1);
   });
 
   it('may be what is missing: then nothing is deleted; later, what is missing is', async () => {

@@ -6,7 +6,7 @@ import { Caller } from '../auth/caller.js';
 import { RequireScope } from '../auth/require-scope.js';
 import { ApiProblems } from '../docs/api-problems.js';
 import { notFound } from '../problems/problem.js';
-import { FEED_DOUBTS } from '../tokens.js';
+import { FEED } from '../tokens.js';
 
 /** What of the feed can be told to believe. */
 export type FeedDoubts = Pick<FeedStore, 'believeDeletions'>;
@@ -14,7 +14,7 @@ export type FeedDoubts = Pick<FeedStore, 'believeDeletions'>;
 @ApiTags('Accounts')
 @Controller('v1/accounts')
 export class AccountsController {
-  constructor(@Inject(FEED_DOUBTS) private readonly feed: FeedDoubts) {}
+  constructor(@Inject(FEED) private readonly feed: FeedDoubts) {}
 
   @Post(':id/confirm-deletions')
   @HttpCode(204)

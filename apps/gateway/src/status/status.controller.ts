@@ -1,0 +1,54 @@
+import { Controller, Get, Inject } from '@nestjs/common';
+import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
+import type { Principal } from '#accounts';
+import type { EventLog } from '#events';
+import type { FeedStore } from '#feed';
+import type { UpstreamHealth } from '#upstream';
+import { Caller } from '../auth/caller.js';
+import { RequireScope } from '../auth/require-scope.js';
+import { EVENT_LOG, FEED, UPSTREAM_HEALTH } from '../tokens.js';
+import { StatusView } from './status.view.js';
+
+@ApiTags('Status')
+@Controller('v1')
+export class StatusController {
+  constructor(
+    @Inject(EVENT_LOG) private readonly log: EventLog,
+    @Inject(FEED) private readonly feed: Pick<FeedStore, 'overview'>,
+    @Inject(UPSTREAM_HEALTH) private readonly health: UpstreamHealth,
+  ) {}
+
+  @Get('status')
+  @RequireScope('admin')
+  @ApiOperation({ operationId: 'getStatus', summary: 'How the account stands' })
+  @ApiOkResponse({ type: StatusView })
+  async get(@Caller() { account }: Principal): Promise<StatusView> {
+    const [installedAt, feed, trouble] = await Promise.all([
+      this.log.installedAt(account),
+      this.feed.overview(account),
+      this.health.trouble(account),
+    ]);
+    return {
+      account,
+      installedAt: timeOf(installedAt?.getTime()),
+      upstream: {
+        state: trouble === undefined ? 'up' : 'down',
+        since: timeOf(trouble?.since),
+        reason: trouble?.reason ?? null,
+      },
+      poller: {
+        state: feed.suspectSince === undefined ? 'ok' : 'suspect',
+        suspectSince: timeOf(feed.suspectSince),
+        contacts: feed.contacts,
+        due: feed.due,
+        lagMs: feed.lagMs,
+        listedAt: timeOf(feed.listedAt),
+        unreadable: feed.unreadable,
+      },
+    };
+  }
+}
+
+function timeOf(ms: number | undefined): string | null {
+  return ms === undefined ? null : new Date(ms).toISOString();
+}

@@ -1,0 +1,64 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { RedisFeedStore } from '#feed';
+import { RedisUpstreamHealth } from '#upstream';
+import { startTestRedis, type TestRedis } from '../../../../test/support/redis-server.js';
+import { startTestGateway, type TestGateway } from '../fixtures/gateway.js';
+
+let server: TestRedis;
+let gateway: TestGateway;
+
+beforeAll(async () => {
+  server = await startTestRedis();
+  gateway = await startTestGateway({ redisUrl: server.url });
+});
+afterAll(async () => {
+  await gateway.dispose();
+  await server.dispose();
+});
+
+const status = async (): Promise<Record<string, Record<string, unknown>>> =>
+  (await (await gateway.fetch('/v1/status')).json()) as never;
+
+describe('the status of an account', () => {
+  it('before anything happened says so', async () => {
+    expect(await status()).toEqual({
+      account: 'default',
+      installedAt: null,
+      upstream: { state: 'up', since: null, reason: null },
+      poller: {
+        ...{ state: 'ok', suspectSince: null, contacts: 0, due: 0, lagMs: 0, listedAt: null, unreadable: 0 },
+      },
+    });
+  });
+
+  it('shows since when upstream is down, and why', async () => {
+    const health = new RedisUpstreamHealth(gateway.redis, 'tidings');
+    await health.down('default', 'upstream answered 503');
+    expect((await status())['upstream']).toMatchObject({ state: 'down', reason: 'upstream answered 503' });
+    await health.well('default');
+    expect((await status())['upstream']).toEqual({ state: 'up', since: null, reason: null });
+  });
+
+  it('shows the contacts, those that are due, and the suspicion that too much vanished, until deletions are confirmed', async () => {
+    const store = new RedisFeedStore(gateway.redis, 'tidings');
+    const contact = (id: string): object => ({
+      ...{ id, listed: { fingerprint: '0011223344556677', deleted: false }, raw: '{}', numbers: [] },
+      tellAfter: 0,
+    });
+    const listedAt = Date.parse('2026-11-20T10:00:00.000Z');
+    await store.commitContacts('default', {
+      ...{ version: 0, listedAt, updates: ['a', 'b'].map(contact) as never, suspectSince: 1_000, events: [] },
+    });
+    const { installedAt, poller } = await status();
+    expect(new Date(installedAt as never).getFullYear()).toBeGreaterThan(2_000);
+    expect(poller).toMatchObject({ state: 'suspect', suspectSince: '1970-01-01T00:00:01.000Z' });
+    expect(poller).toMatchObject({ contacts: 2, due: 2, listedAt: '2026-11-20T10:00:00.000Z' });
+    expect(poller?.['lagMs']).toBeGreaterThanOrEqual(0);
+    await gateway.fetch('/v1/accounts/default/confirm-deletions', { method: 'POST' });
+    expect((await status())['poller']).toMatchObject({ state: 'ok', suspectSince: null });
+  });
+
+  it('is for keys with the scope admin', async () => {
+    expect((await gateway.fetch('/v1/status', { key: null })).status).toBe(401);
+  });
+});
