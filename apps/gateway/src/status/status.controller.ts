@@ -6,6 +6,7 @@ import type { FeedStore } from '#feed';
 import type { UpstreamHealth } from '#upstream';
 import { Caller } from '../auth/caller.js';
 import { RequireScope } from '../auth/require-scope.js';
+import { ApiProblems } from '../docs/api-problems.js';
 import { EVENT_LOG, FEED, UPSTREAM_HEALTH } from '../tokens.js';
 import { StatusView } from './status.view.js';
 
@@ -22,6 +23,7 @@ export class StatusController {
   @RequireScope('admin')
   @ApiOperation({ operationId: 'getStatus', summary: 'How the account stands' })
   @ApiOkResponse({ type: StatusView })
+  @ApiProblems()
   async get(@Caller() { account }: Principal): Promise<StatusView> {
     const [installedAt, feed, trouble] = await Promise.all([
       this.log.installedAt(account),
