@@ -1,0 +1,21 @@
+import { ABSENCE_MS, ContactPoll, type FeedSource, type FeedStore } from '#feed';
+import { createLogger } from '#platform';
+
+/** A contact poll with the product's default settings, for contacts that nobody sends to. */
+export function contactPollOf(store: FeedStore, source: FeedSource): ContactPoll {
+  return new ContactPoll(
+    store,
+    source,
+    { bind: () => Promise.resolve(new Map<string, string>()) },
+    { lastForm: () => Promise.resolve(undefined) },
+    {
+      interval: { min: 2_000, max: 300_000 },
+      readsPerSecond: () => Promise.resolve(10),
+      undated: 'silent',
+      settleMs: 72 * 3_600_000,
+      sweepMs: 86_400_000,
+      absenceMs: ABSENCE_MS,
+    },
+    createLogger('bench', 'silent'),
+  );
+}

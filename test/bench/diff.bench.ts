@@ -1,0 +1,126 @@
+// Messages diffed per second by the pure function, hashing included, beside JSON.parse of the same pages in the same run.
+// Some imports are by path: they are not part of what the libs offer to others.
+import { parseMessage, type UpstreamMessage } from '#upstream';
+import { diff } from '../../libs/feed/src/diff.js';
+import { packKnownMessage, unpackKnownMessage } from '../../libs/feed/src/known-message-codec.js';
+import type { KnownMessage } from '../../libs/feed/src/known-message.js';
+import { parseReplyList } from '../../libs/upstream/src/reply-list.js';
+import { atLeast, heading, information, median, short, timed } from './figures.js';
+import { idOf, messagesOf, type WireMessage } from './messages.js';
+
+/** The diff is to do at least so many messages in the time in which JSON.parse does one. */
+const BOUND = 0.3;
+const PAGES = 100;
+const PAGE = 20;
+const ROUNDS = 61;
+const WARM_UP = 15;
+
+interface Page {
+  text: string;
+  known: ReadonlyMap<string, KnownMessage>;
+}
+
+const now = Date.UTC(2026, 5, 1);
+const NO_SENDS = new Map<string, string>();
+
+/** What a poll has read back from Redis of a page that it saw before. */
+function knownOf(observed: readonly UpstreamMessage[]): Map<string, KnownMessage> {
+  const { known } = diff({
+    contactId: 'c',
+    observed,
+    known: new Map(),
+    sends: NO_SENDS,
+    firstRead: 'silent',
+  });
+  return new Map([...known].map(([id, message]) => [id, unpackKnownMessage(packKnownMessage(message))]));
+}
+
+const textOf = (messages: readonly WireMessage[]): string => JSON.stringify({ messages });
+const read = (text: string): UpstreamMessage[] => parseReplyList(text, 'messages', parseMessage).items;
+
+/** One message of the page changes, each time in another way: a flag, its text, an attachment that came later. */
+function changed(messages: readonly WireMessage[], n: number): WireMessage[] {
+  return messages.map((message, i) => {
+    if (i !== n % messages.length) return message;
+    if (n % 4 === 0) return { ...message, message: `${message.message} (edited)` };
+    if (n % 4 === 1) {
+      const attachment = {
+        id: idOf(`late ${n}`),
+        url: 'https://files.example/late.jpg',
+        contentType: 'image/jpeg',
+        size: n,
+      };
+      return { ...message, attachments: [...message.attachments, attachment] };
+    }
+    return { ...message, status: { ...message.status, read: !message.status.read } };
+  });
+}
+
+const originals = Array.from({ length: PAGES }, (_, n) => messagesOf(n, PAGE, now));
+const remembered = originals.map((messages) => knownOf(read(textOf(messages))));
+const NOTHING = new Map<string, KnownMessage>();
+
+const mixes: Record<string, Page[]> = {
+  'nothing changed': originals.map((messages, n) => ({
+    text: textOf(messages),
+    known: remembered[n] ?? NOTHING,
+  })),
+  '1 in 20 changed': originals.map((messages, n) => ({
+    text: textOf(changed(messages, n)),
+    known: remembered[n] ?? NOTHING,
+  })),
+  'all are new': originals.map((messages) => ({ text: textOf(messages), known: NOTHING })),
+};
+
+/** Times of one round over all pages, in milliseconds. */
+interface Round {
+  parse: number;
+  reading: number;
+  diff: number;
+  events: number;
+}
+
+function round(pages: readonly Page[]): Round {
+  const parse = timed(() => {
+    for (const { text } of pages) JSON.parse(text);
+  });
+  // Read anew in every round: what one round worked out about its objects must not help the next.
+  let observed: UpstreamMessage[][] = [];
+  const reading = timed(() => {
+    observed = pages.map(({ text }) => read(text));
+  });
+  let events = 0;
+  const differing = timed(() => {
+    pages.forEach(({ known }, n) => {
+      events += diff({ contactId: 'c', observed: observed[n] ?? [], known, sends: NO_SENDS }).events.length;
+    });
+  });
+  return { parse, reading, diff: differing, events };
+}
+
+heading(
+  `diff beside JSON.parse: ${PAGES} pages of ${PAGE} messages, medians of ${ROUNDS} interleaved rounds`,
+);
+const names = Object.keys(mixes);
+const rounds = new Map<string, Round[]>(names.map((name) => [name, []]));
+for (let n = 0; n < WARM_UP + ROUNDS; n += 1) {
+  for (const name of names) {
+    const result = round(mixes[name] ?? []);
+    if (n >= WARM_UP) rounds.get(name)?.push(result);
+  }
+}
+for (const [name, results] of rounds) {
+  const [parse, reading, differing] = [
+    median(results.map((result) => result.parse)),
+    median(results.map((result) => result.reading)),
+    median(results.map((result) => result.diff)),
+  ];
+  const perSecond = (ms: number): string => Math.round((PAGES * PAGE * 1_000) / ms).toLocaleString('en');
+  atLeast(BOUND, parse / differing, `${name}: rate of diff ÷ rate of JSON.parse`);
+  information(
+    `  diff ${perSecond(differing)} messages/s, JSON.parse ${perSecond(parse)} messages/s, ` +
+      `${short((results[0]?.events ?? 0) / PAGES)} events a page; ` +
+      `${short(parse / (differing + reading - parse))} with the reading of what JSON.parse gave, ` +
+      `${short(parse / (differing + reading))} with JSON.parse, too`,
+  );
+}
