@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import { type NewEvent } from '#events';
 import { isRecord, phoneNumbersOf, type UpstreamContact } from '#upstream';
 import { isTooMany, suspectEvent } from './absence.js';
+import { canonicalJson } from './canonical-json.js';
 import type { ContactUpdate, FeedStore, KnownContacts, ListedContact } from './feed-store.js';
-import { canonicalJson } from './fingerprint.js';
 import type { FeedSource, ReadPurpose } from './ports.js';
 
 /** A contact of the first list: messages stamped so long before the account was added are still told. */

@@ -243,7 +243,7 @@ describe('a message that is known', () => {
       toldRead: false,
       deleted: false,
       revision: 1,
-      fingerprint: { ...fingerprintOf(shown('m')), whole: '0123456789abcdef' },
+      fingerprint: { ...fingerprintOf(shown('m')), low: 0x01234567 },
     };
     const result = diff({
       contactId: 'c',

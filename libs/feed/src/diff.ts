@@ -1,7 +1,14 @@
 import type { EventTypeOf, NewEvent } from '#events';
 import type { UpstreamMessage } from '#upstream';
 import { type FirstRead, isTold } from './first-read.js';
-import { changedFields, fingerprintOf, type FingerprintField, otherFields } from './fingerprint.js';
+import {
+  changedFields,
+  type Fingerprint,
+  fingerprintOf,
+  type FingerprintField,
+  isSameForm,
+  otherFields,
+} from './fingerprint.js';
 import type { KnownMessage } from './known-message.js';
 
 /** What a poll saw, and what was known before. */
@@ -11,6 +18,8 @@ export interface DiffInput {
   observed: readonly UpstreamMessage[];
   /** What was known of the observed messages, by id. */
   known: ReadonlyMap<string, KnownMessage>;
+  /** Fingerprints of observed messages that were worked out before, by id. */
+  fingerprints?: ReadonlyMap<string, Fingerprint>;
   /** Which of the observed are our sends: send id by message id. */
   sends: ReadonlyMap<string, string>;
   /** Present while the contact is read for the first time. */
@@ -37,7 +46,11 @@ export function diff(input: DiffInput): DiffResult {
   const known = new Map<string, KnownMessage>();
   for (const message of input.observed) {
     const before = input.known.get(message.id);
-    const change = before === undefined ? arrival(message, input) : alteration(message, before, input);
+    const fingerprint = input.fingerprints?.get(message.id) ?? fingerprintOf(message);
+    const change =
+      before === undefined
+        ? arrival(message, fingerprint, input)
+        : alteration(message, fingerprint, before, input);
     if (change === undefined) continue;
     known.set(message.id, change.known);
     (before === undefined ? arrivals : alterations).push(...change.events);
@@ -52,7 +65,7 @@ interface MessageChange {
 
 const ARRIVALS = { inbound: 'message.received', outbound: 'message.sent', other: 'message.created' } as const;
 
-function arrival(message: UpstreamMessage, input: DiffInput): MessageChange {
+function arrival(message: UpstreamMessage, fingerprint: Fingerprint, input: DiffInput): MessageChange {
   const { direction, delivered, read, timestamp } = message;
   const known: KnownMessage = {
     direction,
@@ -61,34 +74,35 @@ function arrival(message: UpstreamMessage, input: DiffInput): MessageChange {
     // Flags that are set at first sight are told now or never.
     toldDelivered: delivered,
     toldRead: read,
-    fingerprint: fingerprintOf(message),
+    fingerprint,
     revision: input.revision ?? 0,
     deleted: false,
-    ...(timestamp === undefined ? {} : { timestamp }),
   };
+  if (timestamp !== undefined) known.timestamp = timestamp;
   const told = input.firstRead === undefined || isTold(input.firstRead, message, input.sends.has(message.id));
   if (!told) return { events: [], known };
-  const tell = teller(message, known, input);
-  tell(ARRIVALS[direction]);
+  const teller = new Teller(message, known, input);
+  teller.tell(ARRIVALS[direction]);
   if (direction === 'outbound') {
-    if (delivered) tell('message.delivered', { 'status.delivered': { from: false, to: true } });
-    if (read) tell('message.read', { 'status.read': { from: false, to: true } });
+    if (delivered) teller.tell('message.delivered', { 'status.delivered': { from: false, to: true } });
+    if (read) teller.tell('message.read', { 'status.read': { from: false, to: true } });
   }
-  return { events: tell.events, known };
+  return { events: teller.events, known };
 }
 
 function alteration(
   message: UpstreamMessage,
+  fingerprint: Fingerprint,
   before: KnownMessage,
   input: DiffInput,
 ): MessageChange | undefined {
-  const fingerprint = fingerprintOf(message);
-  const { missingSince, ...remembered } = before;
-  const known: KnownMessage = { ...remembered, direction: message.direction, fingerprint, deleted: false };
-  const tell = teller(message, known, input);
+  const otherForm = !isSameForm(fingerprint, before.fingerprint);
+  if (!otherForm && !hasOtherState(message, before)) return undefined;
+  const known: KnownMessage = { ...before, direction: message.direction, fingerprint, deleted: false };
+  delete known.missingSince;
+  const teller = new Teller(message, known, input);
   const updates: Changes = {};
   if (before.deleted) updates.deleted = { from: true, to: false };
-  const otherForm = fingerprint.whole !== before.fingerprint.whole;
   if (otherForm) {
     for (const field of changedFields(before.fingerprint, fingerprint))
       updates[field] = { to: valueOf(message, field) };
@@ -103,16 +117,24 @@ function alteration(
     known[flag] = message[flag];
     if (message[flag] && !before[told]) {
       known[told] = true;
-      tell(type, change);
+      teller.tell(type, change);
     } else {
       Object.assign(updates, change);
     }
   }
   // Once in many thousands, the field that changed cannot be named: its few bits are the same as before.
-  if (otherForm || Object.keys(updates).length > 0) tell('message.updated', updates);
-  // Seen again before it was told as deleted: that is no event, but it must be remembered.
-  const unchanged = tell.events.length === 0 && missingSince === undefined;
-  return unchanged ? undefined : { events: tell.events, known };
+  if (otherForm || Object.keys(updates).length > 0) teller.tell('message.updated', updates);
+  return { events: teller.events, known };
+}
+
+/** Whether its flags differ, or it was missing. Seen again before it was told as deleted is no event, but remembered. */
+function hasOtherState({ delivered, read }: UpstreamMessage, before: KnownMessage): boolean {
+  return (
+    delivered !== before.delivered ||
+    read !== before.read ||
+    before.deleted ||
+    before.missingSince !== undefined
+  );
 }
 
 /** What the events of a message are about. Ids are any text: with a mere separator, two messages could share a subject. */
@@ -120,28 +142,28 @@ export function messageSubject(contactId: string, messageId: string): string {
   return `message:${JSON.stringify([contactId, messageId])}`;
 }
 
-type Teller = ((type: EventTypeOf<'message'>, changes?: Changes) => void) & { events: NewEvent[] };
-
 /** Collects the events of one message, each with the next revision. */
-function teller(message: UpstreamMessage, known: KnownMessage, { contactId, sends }: DiffInput): Teller {
-  const events: NewEvent[] = [];
-  const sendId = sends.get(message.id);
-  const tell = (type: EventTypeOf<'message'>, changes?: Changes): void => {
-    known.revision += 1;
-    events.push({
-      type,
-      contactId,
-      subject: messageSubject(contactId, message.id),
-      revision: known.revision,
-      data: {
-        contactId,
-        message: message.raw,
-        ...(sendId === undefined ? {} : { sendId }),
-        ...(changes === undefined ? {} : { changes }),
-      },
-    });
-  };
-  return Object.assign(tell, { events });
+class Teller {
+  readonly events: NewEvent[] = [];
+  private readonly subject: string;
+
+  constructor(
+    private readonly message: UpstreamMessage,
+    private readonly known: KnownMessage,
+    private readonly input: DiffInput,
+  ) {
+    this.subject = messageSubject(input.contactId, message.id);
+  }
+
+  tell(type: EventTypeOf<'message'>, changes?: Changes): void {
+    const { contactId, sends } = this.input;
+    const sendId = sends.get(this.message.id);
+    const data: Record<string, unknown> = { contactId, message: this.message.raw };
+    if (sendId !== undefined) data.sendId = sendId;
+    if (changes !== undefined) data.changes = changes;
+    this.known.revision += 1;
+    this.events.push({ type, contactId, subject: this.subject, revision: this.known.revision, data });
+  }
 }
 
 function valueOf({ raw }: UpstreamMessage, field: FingerprintField): unknown {

@@ -1,5 +1,5 @@
-import { createHash } from 'node:crypto';
 import { isRecord, type UpstreamMessage } from '#upstream';
+import { JsonHash } from './json-hash.js';
 
 /** The fields of a message whose changes are told by name; all others together are `other`. */
 export const NAMED_FIELDS = [
@@ -20,19 +20,45 @@ export const FINGERPRINT_FIELDS: readonly FingerprintField[] = [...NAMED_FIELDS,
 
 /** What tells one form of a message from another without keeping its text. */
 export interface Fingerprint {
-  /** 64 bits over everything but the id and the two flags, in hexadecimal: whether it changed. */
-  whole: string;
+  /** 64 bits over everything but the id and the two flags, as two signed halves: whether it changed. */
+  high: number;
+  low: number;
   /** 16 bits a field, in the order of {@link FINGERPRINT_FIELDS}: what changed. */
   fields: readonly number[];
 }
 
+const hash = new JsonHash();
+const wholeHash = new JsonHash();
+
 /** The fingerprint of a message as upstream shows it. The order of its keys does not matter. */
 export function fingerprintOf({ raw }: UpstreamMessage): Fingerprint {
-  const texts = FINGERPRINT_FIELDS.map((field) =>
-    canonicalJson(field === 'other' ? otherFields(raw) : raw[field]),
-  );
-  const whole = createHash('sha256').update(texts.join('\n')).digest('hex').slice(0, 16);
-  return { whole, fields: texts.map((text) => createHash('sha1').update(text).digest().readUInt16BE(0)) };
+  wholeHash.restart();
+  const fields: number[] = [];
+  for (const field of NAMED_FIELDS) {
+    hash.restart();
+    hash.add(raw[field]);
+    fields.push(taken());
+  }
+  hash.restart();
+  hash.addRecord(raw, isTakenElsewhere);
+  if (isRecord(raw.status)) hash.addRecord(raw.status, isFlag);
+  else hash.add(raw.status);
+  fields.push(taken());
+  wholeHash.finish();
+  return { high: wholeHash.high, low: wholeHash.low, fields };
+}
+
+/** Adds what was hashed of one field to the whole; answers the field's 16 bits. */
+function taken(): number {
+  hash.finish();
+  wholeHash.addBits(hash.high);
+  wholeHash.addBits(hash.low);
+  return hash.low & 0xff_ff;
+}
+
+/** Whether two fingerprints are of the same form. */
+export function isSameForm(one: Fingerprint, other: Fingerprint): boolean {
+  return one.high === other.high && one.low === other.low;
 }
 
 /** Which fields differ between two fingerprints. */
@@ -42,9 +68,7 @@ export function changedFields(before: Fingerprint, after: Fingerprint): Fingerpr
 
 /** What a message holds besides its id, its named fields and the two flags. */
 export function otherFields(raw: UpstreamMessage['raw']): Record<string, unknown> {
-  const rest = Object.entries(raw).filter(
-    ([key]) => key !== 'id' && !NAMED_FIELDS.some((field) => field === key),
-  );
+  const rest = Object.entries(raw).filter(([key]) => key === 'status' || !isTakenElsewhere(key));
   return Object.fromEntries(
     rest.map(([key, value]) => [key, key === 'status' ? withoutFlags(value) : value]),
   );
@@ -52,14 +76,15 @@ export function otherFields(raw: UpstreamMessage['raw']): Record<string, unknown
 
 function withoutFlags(status: unknown): unknown {
   if (!isRecord(status)) return status;
-  return Object.fromEntries(Object.entries(status).filter(([key]) => key !== 'read' && key !== 'delivered'));
+  return Object.fromEntries(Object.entries(status).filter(([key]) => !isFlag(key)));
 }
 
-/** JSON with the keys of every object in order, so that equal values have equal texts. */
-export function canonicalJson(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`;
-  if (value === undefined) return 'absent';
-  if (!isRecord(value)) return JSON.stringify(value);
-  const members = Object.keys(value).sort();
-  return `{${members.map((key) => `${JSON.stringify(key)}:${canonicalJson(value[key])}`).join(',')}}`;
+const TAKEN_ELSEWHERE: ReadonlySet<string> = new Set(['id', 'status', ...NAMED_FIELDS]);
+
+function isTakenElsewhere(key: string): boolean {
+  return TAKEN_ELSEWHERE.has(key);
+}
+
+function isFlag(key: string): boolean {
+  return key === 'read' || key === 'delivered';
 }

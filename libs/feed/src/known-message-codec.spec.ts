@@ -5,7 +5,7 @@ import { FINGERPRINT_FIELDS } from './fingerprint.js';
 import { DamagedSnapshotError, packKnownMessage, unpackKnownMessage } from './known-message-codec.js';
 
 const MINUTE = 60_000;
-const HEX = Array.from({ length: 16 }, (_, i) => i.toString(16));
+const half = fc.integer({ min: -0x80_00_00_00, max: 0x7f_ff_ff_ff });
 const base = {
   direction: fc.constantFrom<Direction>('inbound', 'outbound', 'other'),
   delivered: fc.boolean(),
@@ -15,7 +15,8 @@ const base = {
   deleted: fc.boolean(),
   revision: fc.integer({ min: 0, max: 0xff_ff_ff_ff }),
   fingerprint: fc.record({
-    whole: fc.string({ unit: fc.constantFrom(...HEX), minLength: 16, maxLength: 16 }),
+    high: half,
+    low: half,
     fields: fc.array(fc.integer({ min: 0, max: 0xff_ff }), {
       minLength: FINGERPRINT_FIELDS.length,
       maxLength: FINGERPRINT_FIELDS.length,

@@ -51,7 +51,8 @@ export function packKnownMessage(known: KnownMessage): Buffer {
     packTime((known.missingSince ?? 1 - SECOND_MS) + SECOND_MS - 1, SECOND_MS),
     MISSING_AT,
   );
-  packed.write(known.fingerprint.whole, WHOLE_AT, 'hex');
+  packed.writeInt32BE(known.fingerprint.high, WHOLE_AT);
+  packed.writeInt32BE(known.fingerprint.low, WHOLE_AT + 4);
   known.fingerprint.fields.forEach((bits, i) => packed.writeUInt16BE(bits, FIELDS_AT + 2 * i));
   return packed;
 }
@@ -71,7 +72,8 @@ export function unpackKnownMessage(packed: Buffer): KnownMessage {
     deleted: (flags & DELETED) !== 0,
     revision: packed.readUInt32BE(REVISION_AT),
     fingerprint: {
-      whole: packed.toString('hex', WHOLE_AT, FIELDS_AT),
+      high: packed.readInt32BE(WHOLE_AT),
+      low: packed.readInt32BE(WHOLE_AT + 4),
       fields: FINGERPRINT_FIELDS.map((_, i) => packed.readUInt16BE(FIELDS_AT + 2 * i)),
     },
     ...(minute === 0 ? {} : { timestamp: minute * MINUTE_MS }),

@@ -6,7 +6,7 @@ import { intervalFor, recordActivity, shareOf } from './adaptive-interval.js';
 import { diff, messageSubject } from './diff.js';
 import type { FeedSettings } from './feed-settings.js';
 import type { ContactState, FeedStore } from './feed-store.js';
-import { fingerprintOf } from './fingerprint.js';
+import { type Fingerprint, fingerprintOf, isSameForm } from './fingerprint.js';
 import type { FirstRead } from './first-read.js';
 import type { KnownMessage } from './known-message.js';
 import { oldestFirst } from './page-order.js';
@@ -44,12 +44,15 @@ export class PollConclusion {
   ): Promise<boolean> {
     const { account, contactId, state, resync } = start;
     const observed = oldestFirst(walk.served, walk.order);
+    const fingerprints = new Map(observed.map((message) => [message.id, fingerprintOf(message)]));
     const outbound = observed.filter(({ direction }) => direction === 'outbound');
     const sends = await this.binder.bind({
       account,
       contactId,
       fresh: outbound.filter(({ id }) => !known.has(id)),
-      changed: outbound.filter((message) => isChanged(message, known.get(message.id))),
+      changed: outbound.filter((message) =>
+        isChanged(message, fingerprints.get(message.id), known.get(message.id)),
+      ),
       ...(walk.date === undefined ? {} : { upstreamNow: walk.date }),
     });
     const firstRead = this.firstRead(start);
@@ -57,6 +60,7 @@ export class PollConclusion {
       contactId,
       observed,
       known,
+      fingerprints,
       sends,
       ...(firstRead === undefined ? {} : { firstRead }),
       // After a loss revisions go on above all that were used before: by the second there are fewer.
@@ -144,13 +148,18 @@ export class PollConclusion {
   }
 }
 
-function isChanged(message: UpstreamMessage, before: KnownMessage | undefined): boolean {
+function isChanged(
+  message: UpstreamMessage,
+  fingerprint: Fingerprint | undefined,
+  before: KnownMessage | undefined,
+): boolean {
   return (
     before !== undefined &&
+    fingerprint !== undefined &&
     (before.delivered !== message.delivered ||
       before.read !== message.read ||
       before.deleted ||
-      before.fingerprint.whole !== fingerprintOf(message).whole)
+      !isSameForm(before.fingerprint, fingerprint))
   );
 }
 
