@@ -3,6 +3,7 @@ import { isTooMany } from './absence.js';
 import type { FeedSettings } from './feed-settings.js';
 import type { ContactState, FeedStore } from './feed-store.js';
 import { isUnsettled, type KnownMessage } from './known-message.js';
+import { DamagedSnapshotError } from './packed-bytes.js';
 import { PAGE_LIMIT, walkPages, type WalkPlan, type WalkResult } from './page-walk.js';
 import { PollConclusion, type PollStart } from './poll-conclusion.js';
 import { headMark } from './poll-memory.js';
@@ -34,9 +35,25 @@ export class ContactPoll {
     for (let race = 0; race < MOST_RACES; race += 1) {
       const state = await this.store.contactState(account, contactId);
       if (state === undefined) return false;
-      if (await this.readAndCommit(await this.start(account, contactId, state), purpose)) return true;
+      if (await this.readAnew(account, contactId, state, purpose)) return true;
     }
     return true;
+  }
+
+  /** What is known of messages and cannot be read is lost: it would fail the next poll, too. */
+  private async readAnew(
+    account: string,
+    contactId: string,
+    state: ContactState,
+    purpose: ReadPurpose,
+  ): Promise<boolean> {
+    try {
+      return await this.readAndCommit(await this.start(account, contactId, state), purpose);
+    } catch (error) {
+      if (!(error instanceof DamagedSnapshotError)) throw error;
+      const resync = 'what was known of its messages is damaged';
+      return this.readAndCommit({ account, contactId, state, resync }, purpose);
+    }
   }
 
   private async start(account: string, contactId: string, state: ContactState): Promise<PollStart> {
@@ -71,7 +88,7 @@ export class ContactPoll {
   }
 
   private walk(
-    { account, contactId, state, all }: PollStart,
+    { account, contactId, state, all, resync }: PollStart,
     purpose: ReadPurpose,
     complete: boolean,
   ): Promise<WalkResult> {
@@ -88,7 +105,10 @@ export class ContactPoll {
     return walkPages(
       {
         read: (page, limit) => this.source.listMessages(account, contactId, page, limit, purpose),
-        known: async (ids) => new Set((await this.store.knownMessages(account, contactId, ids)).keys()),
+        known: async (ids) =>
+          new Set(
+            resync === undefined ? (await this.store.knownMessages(account, contactId, ids)).keys() : [],
+          ),
       },
       plan,
     );

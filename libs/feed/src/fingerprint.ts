@@ -31,7 +31,7 @@ const hash = new JsonHash();
 const wholeHash = new JsonHash();
 
 /** The fingerprint of a message as upstream shows it. The order of its keys does not matter. */
-export function fingerprintOf({ raw }: UpstreamMessage): Fingerprint {
+export function fingerprintOf({ raw }: Pick<UpstreamMessage, 'raw'>): Fingerprint {
   wholeHash.restart();
   const fields: number[] = [];
   for (const field of NAMED_FIELDS) {

@@ -2,7 +2,8 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import type { Direction } from '#upstream';
 import { FINGERPRINT_FIELDS } from './fingerprint.js';
-import { DamagedSnapshotError, packKnownMessage, unpackKnownMessage } from './known-message-codec.js';
+import { packKnownMessage, unpackKnownMessage } from './known-message-codec.js';
+import { DamagedSnapshotError } from './packed-bytes.js';
 
 const MINUTE = 60_000;
 const half = fc.integer({ min: -0x80_00_00_00, max: 0x7f_ff_ff_ff });

@@ -1,84 +1,99 @@
 import type { Direction } from '#upstream';
-import { FINGERPRINT_FIELDS } from './fingerprint.js';
+import { FINGERPRINT_FIELDS, fingerprintOf } from './fingerprint.js';
 import type { KnownMessage } from './known-message.js';
+import { DamagedSnapshotError, PackedReader, PackedWriter } from './packed-bytes.js';
 
 /**
- * The packed form: flags (1 byte), revision (4), minute of the timestamp (4), second since which it is missing (4), the
- * whole fingerprint (8), 2 a field.
+ * The packed form: flags (1 byte), what follows (2), revision (1 and more), minute of the timestamp (4, if there is one),
+ * second since which it is missing (4, if it is), the whole fingerprint (8), and 2 bytes for each field that does not
+ * have its usual value.
  * It stays below the 64 bytes up to which Redis keeps a small hash in its compact encoding.
  */
-const FLAGS_AT = 0;
-const REVISION_AT = 1;
-const MINUTE_AT = 5;
-const MISSING_AT = 9;
-const WHOLE_AT = 13;
-const FIELDS_AT = 21;
-const LENGTH = FIELDS_AT + 2 * FINGERPRINT_FIELDS.length;
-
-const MINUTE_MS = 60_000;
-const SECOND_MS = 1_000;
-const DIRECTIONS: readonly Direction[] = ['other', 'inbound', 'outbound'];
-
 const DELIVERED = 1;
 const READ = 2;
 const TOLD_DELIVERED = 4;
 const TOLD_READ = 8;
 const DELETED = 16;
 const DIRECTION_SHIFT = 5;
+/** Set in no form so far: what has it is of a later version. */
+const LATER_VERSION = 128;
 
-/** A remembered message was written by something else, or is damaged. */
-export class DamagedSnapshotError extends Error {
-  constructor() {
-    super('A remembered message cannot be read.');
-    this.name = 'DamagedSnapshotError';
-  }
+/** Of what follows: the lowest bits are the fields', in their order. */
+const HAS_TIMESTAMP = 1 << FINGERPRINT_FIELDS.length;
+const HAS_MISSING_SINCE = HAS_TIMESTAMP << 1;
+const ALL_THAT_FOLLOWS = (HAS_MISSING_SINCE << 1) - 1;
+
+const MINUTE_MS = 60_000;
+const SECOND_MS = 1_000;
+const DIRECTIONS: readonly Direction[] = ['other', 'inbound', 'outbound'];
+
+/** The bits of fields as most messages of a direction have them: no attachments, no fields that nobody documented. */
+const USUAL: Readonly<Record<Direction, readonly number[]>> = {
+  other: usualFields({}),
+  inbound: usualFields({ direction: 'inbound' }),
+  outbound: usualFields({ direction: 'outbound' }),
+};
+
+function usualFields(fields: Record<string, unknown>): readonly number[] {
+  return fingerprintOf({ raw: { ...fields, attachments: [], status: {} } }).fields;
 }
 
 export function packKnownMessage(known: KnownMessage): Buffer {
-  const packed = Buffer.alloc(LENGTH);
-  const flags =
-    (known.delivered ? DELIVERED : 0) |
-    (known.read ? READ : 0) |
-    (known.toldDelivered ? TOLD_DELIVERED : 0) |
-    (known.toldRead ? TOLD_READ : 0) |
-    (known.deleted ? DELETED : 0) |
-    (DIRECTIONS.indexOf(known.direction) << DIRECTION_SHIFT);
-  packed.writeUInt8(flags, FLAGS_AT);
-  packed.writeUInt32BE(known.revision, REVISION_AT);
-  packed.writeUInt32BE(packTime(known.timestamp, MINUTE_MS), MINUTE_AT);
+  const { direction, fingerprint } = known;
+  const minute = packTime(known.timestamp, MINUTE_MS);
   // Up to the next second: a deletion may be told a little later, never sooner.
-  packed.writeUInt32BE(
-    packTime((known.missingSince ?? 1 - SECOND_MS) + SECOND_MS - 1, SECOND_MS),
-    MISSING_AT,
-  );
-  packed.writeInt32BE(known.fingerprint.high, WHOLE_AT);
-  packed.writeInt32BE(known.fingerprint.low, WHOLE_AT + 4);
-  known.fingerprint.fields.forEach((bits, i) => packed.writeUInt16BE(bits, FIELDS_AT + 2 * i));
-  return packed;
+  const missing = packTime((known.missingSince ?? 1 - SECOND_MS) + SECOND_MS - 1, SECOND_MS);
+  const unusual = fingerprint.fields.map((bits, i) => bits !== USUAL[direction][i]);
+  const packed = new PackedWriter()
+    .byte(
+      (known.delivered ? DELIVERED : 0) |
+        (known.read ? READ : 0) |
+        (known.toldDelivered ? TOLD_DELIVERED : 0) |
+        (known.toldRead ? TOLD_READ : 0) |
+        (known.deleted ? DELETED : 0) |
+        (DIRECTIONS.indexOf(direction) << DIRECTION_SHIFT),
+    )
+    .bits16(
+      unusual.reduce((bits, is, i) => bits | (is ? 1 << i : 0), 0) |
+        (minute > 0 ? HAS_TIMESTAMP : 0) |
+        (missing > 0 ? HAS_MISSING_SINCE : 0),
+    )
+    .number(known.revision);
+  if (minute > 0) packed.bits32(minute);
+  if (missing > 0) packed.bits32(missing);
+  packed.bits32(fingerprint.high).bits32(fingerprint.low);
+  fingerprint.fields.forEach((bits, i) => {
+    if (unusual[i] === true) packed.bits16(bits);
+  });
+  return packed.done();
 }
 
 /** @throws {DamagedSnapshotError} */
 export function unpackKnownMessage(packed: Buffer): KnownMessage {
-  if (packed.length !== LENGTH) throw new DamagedSnapshotError();
-  const flags = packed.readUInt8(FLAGS_AT);
-  const minute = packed.readUInt32BE(MINUTE_AT);
-  const missing = packed.readUInt32BE(MISSING_AT);
-  return {
-    direction: DIRECTIONS[flags >> DIRECTION_SHIFT] ?? 'other',
+  const reader = new PackedReader(packed);
+  const flags = reader.byte();
+  const direction = DIRECTIONS[(flags & ~LATER_VERSION) >> DIRECTION_SHIFT];
+  const follows = reader.bits16();
+  if (flags >= LATER_VERSION || direction === undefined || follows > ALL_THAT_FOLLOWS)
+    throw new DamagedSnapshotError();
+  const known: KnownMessage = {
+    direction,
     delivered: (flags & DELIVERED) !== 0,
     read: (flags & READ) !== 0,
     toldDelivered: (flags & TOLD_DELIVERED) !== 0,
     toldRead: (flags & TOLD_READ) !== 0,
     deleted: (flags & DELETED) !== 0,
-    revision: packed.readUInt32BE(REVISION_AT),
+    revision: reader.number(),
+    ...((follows & HAS_TIMESTAMP) === 0 ? {} : { timestamp: reader.bits32() * MINUTE_MS }),
+    ...((follows & HAS_MISSING_SINCE) === 0 ? {} : { missingSince: reader.bits32() * SECOND_MS }),
     fingerprint: {
-      high: packed.readInt32BE(WHOLE_AT),
-      low: packed.readInt32BE(WHOLE_AT + 4),
-      fields: FINGERPRINT_FIELDS.map((_, i) => packed.readUInt16BE(FIELDS_AT + 2 * i)),
+      high: reader.bits32() | 0,
+      low: reader.bits32() | 0,
+      fields: USUAL[direction].map((usual, i) => (((follows >> i) & 1) === 0 ? usual : reader.bits16())),
     },
-    ...(minute === 0 ? {} : { timestamp: minute * MINUTE_MS }),
-    ...(missing === 0 ? {} : { missingSince: missing * SECOND_MS }),
   };
+  reader.end();
+  return known;
 }
 
 /** Whole units since 1970. Zero stands for none; what does not fit, long before or after any message, too. */

@@ -1,7 +1,10 @@
 import type { UpstreamMessage } from '#upstream';
 
 /** In which order a contact's messages are served, as far as it was seen; `unknown` until two timestamps differ. */
-export type PageOrder = 'newestFirst' | 'oldestFirst' | 'unsorted' | 'unknown';
+export type PageOrder = (typeof PAGE_ORDERS)[number];
+
+/** Their places are what is stored of them. */
+export const PAGE_ORDERS = ['unknown', 'newestFirst', 'oldestFirst', 'unsorted'] as const;
 
 /** The order that a stretch of messages, as served, is in. Messages without a timestamp say nothing. */
 export function orderOf(served: readonly UpstreamMessage[]): PageOrder {

@@ -10,25 +10,55 @@ local function due_at(ms) return string.format('%d', now_ms() + tonumber(ms)) en
 `;
 
 /**
+ * The fields of a contact's record have short names, for there are as many of each as contacts, and so have its two
+ * keys, `c` (the record) and `m` (the messages): `v` version, `s` share, `m0`… memory and `r0`… raw (in pieces, see
+ * below), `rev` its revision; for a while `tellAfter`, `hastened`, `hastenedTo` and `lost`.
+ *
+ * Longer texts stand in several fields. Redis keeps a small hash in a compact form, at a fraction of the cost, as long as
+ * none of its values is longer than 64 bytes (by default); one of 63 has a shorter head. A text of many pieces would have
+ * too many fields for that form, and stands in one.
+ */
+const TEXTS = `
+local function put_text(key, field, text)
+  local size = #text > 512 and #text or 63
+  local n = 0
+  for from = 1, #text, size do
+    redis.call('HSET', key, field .. n, string.sub(text, from, from + size - 1))
+    n = n + 1
+  end
+  while redis.call('HDEL', key, field .. n) == 1 do n = n + 1 end
+end
+local function get_text(key, field)
+  local pieces = {}
+  local piece = redis.call('HGET', key, field .. 0)
+  while piece do
+    pieces[#pieces + 1] = piece
+    piece = redis.call('HGET', key, field .. #pieces)
+  end
+  return table.concat(pieces)
+end
+`;
+
+/**
  * What is remembered of a contact. One that the list knows, and whose own record is gone, is taken up again as lost.
  * KEYS: contact, messages, list, contacts, log, counters. ARGV: contact id.
  * Answers time, version, memory, tellAfter, share, hastened, shares, believedAt, number of messages, epoch, lost,
  * suspectSince, suspectAt, shownAt and number of contacts of the list.
  */
-export const readContact = new RedisScript(`${NOW}
+export const readContact = new RedisScript(`${NOW}${TEXTS}
 if redis.call('EXISTS', KEYS[1]) == 0 and redis.call('HEXISTS', KEYS[4], ARGV[1]) == 1 then
   -- Both go on above all that were used before.
   local second = redis.call('TIME')[1]
-  redis.call('HSET', KEYS[1], 'version', second, 'lost', 1, 'raw', '{}', 'revision', second)
+  redis.call('HSET', KEYS[1], 'v', second, 'lost', 1, 'r0', '{}', 'rev', second)
 end
-local state = redis.call('HMGET', KEYS[1], 'version', 'memory', 'tellAfter', 'share', 'hastened', 'lost')
+local state = redis.call('HMGET', KEYS[1], 'v', 'tellAfter', 's', 'hastened', 'lost')
 if not state[1] then return {} end
 local list = redis.call('HMGET', KEYS[3], 'shares', 'believedAt', 'suspectSince', 'suspectAt', 'shownAt')
 -- Counters that know of events, beside a log that is not there: the log was lost.
 local epoch = redis.call('HGET', KEYS[6], 'epoch') or ''
 if redis.call('HEXISTS', KEYS[6], 'last') == 1 and redis.call('EXISTS', KEYS[5]) == 0 then epoch = '' end
-return {due_at(0), state[1], state[2] or '', state[3] or '', state[4] or '0', state[5] or '0', list[1] or '0',
-  list[2] or '', redis.call('HLEN', KEYS[2]), epoch, state[6] or '',
+return {due_at(0), state[1], get_text(KEYS[1], 'm'), state[2] or '', state[3] or '0', state[4] or '0',
+  list[1] or '0', list[2] or '', redis.call('HLEN', KEYS[2]), epoch, state[5] or '',
   list[3] or '', list[4] or '', list[5] or '', redis.call('HLEN', KEYS[4])}
 `);
 
@@ -39,9 +69,9 @@ return {due_at(0), state[1], state[2] or '', state[3] or '', state[4] or '0', st
  * number of elements that were newly found unreadable, number of messages, (id, packed)…, number of phone numbers,
  * numbers…, then the events.
  */
-export const commitPoll = new RedisScript(`${APPEND_EVENTS}${NOW}
+export const commitPoll = new RedisScript(`${APPEND_EVENTS}${NOW}${TEXTS}
 local contact, messages, due, list, numbers = KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8]
-if redis.call('HGET', contact, 'version') ~= ARGV[2] then return 0 end
+if redis.call('HGET', contact, 'v') ~= ARGV[2] then return 0 end
 if ARGV[7] == 'yes' then redis.call('DEL', messages) end
 if ARGV[8] ~= '' then redis.call('HSET', list, 'suspectAt', ARGV[8]) end
 if ARGV[9] ~= '' then redis.call('HSET', list, 'shownAt', ARGV[9]) end
@@ -53,15 +83,18 @@ for _ = 1, tonumber(ARGV[11]) do
 end
 local count = tonumber(ARGV[at])
 for i = at + 1, at + count do redis.call('HSET', numbers, ARGV[i], ARGV[1]) end
-local share = tonumber(redis.call('HGET', contact, 'share') or '0')
+local share = tonumber(redis.call('HGET', contact, 's') or '0')
 redis.call('HINCRBYFLOAT', list, 'shares', string.format('%.6f', tonumber(ARGV[4]) - share))
-redis.call('HSET', contact, 'version', ARGV[2] + 1, 'memory', ARGV[3], 'share', ARGV[4])
+redis.call('HSET', contact, 'v', ARGV[2] + 1, 's', ARGV[4])
+put_text(contact, 'm', ARGV[3])
 redis.call('HDEL', contact, 'tellAfter', 'lost')
 -- A contact that was deleted meanwhile is not scheduled any more.
 redis.call('ZADD', due, 'XX', due_at(ARGV[5]), ARGV[1])
 if (redis.call('HGET', contact, 'hastened') or '0') ~= ARGV[6] then
   redis.call('ZADD', due, 'XX', 'LT', redis.call('HGET', contact, 'hastenedTo'), ARGV[1])
 end
+-- Honoured: whatever else is under way began before this commit, and will be refused.
+redis.call('HDEL', contact, 'hastened', 'hastenedTo')
 append_events(at + count + 1)
 return 1
 `);
@@ -71,7 +104,7 @@ return 1
  * ARGV: version, listed at or '' (more parts follow), suspect since or '', number of contacts, (id, listed, raw or '',
  * tellAfter or '', revision or '', present ('yes', ''), number of numbers, numbers…)…, then the events.
  */
-export const commitContacts = new RedisScript(`${APPEND_EVENTS}${NOW}
+export const commitContacts = new RedisScript(`${APPEND_EVENTS}${NOW}${TEXTS}
 local contacts, list, due, numbers = KEYS[4], KEYS[5], KEYS[6], KEYS[7]
 local now = due_at(0)
 if (redis.call('HGET', list, 'version') or '0') ~= ARGV[1] then return 0 end
@@ -80,10 +113,10 @@ for i = 1, tonumber(ARGV[4]) do
   local id, raw, tell_after, revision, present = ARGV[at], ARGV[at + 2], ARGV[at + 3], ARGV[at + 4], ARGV[at + 5]
   local contact = KEYS[7 + i]
   redis.call('HSET', contacts, id, ARGV[at + 1])
-  if revision ~= '' then redis.call('HSET', contact, 'revision', revision) end
-  if raw ~= '' then redis.call('HSET', contact, 'raw', raw) end
+  if revision ~= '' then redis.call('HSET', contact, 'rev', revision) end
+  if raw ~= '' then put_text(contact, 'r', raw) end
   if present == 'yes' then
-    if redis.call('HSETNX', contact, 'version', 0) == 1 then redis.call('HSET', contact, 'tellAfter', tell_after) end
+    if redis.call('HSETNX', contact, 'v', 0) == 1 then redis.call('HSET', contact, 'tellAfter', tell_after) end
     if raw ~= '' or not redis.call('ZSCORE', due, id) then
       redis.call('HINCRBY', contact, 'hastened', 1)
       redis.call('HSET', contact, 'hastenedTo', now)
@@ -91,10 +124,10 @@ for i = 1, tonumber(ARGV[4]) do
     end
   else
     redis.call('ZREM', due, id)
-    local share = redis.call('HGET', contact, 'share')
+    local share = redis.call('HGET', contact, 's')
     if share then
       redis.call('HINCRBYFLOAT', list, 'shares', string.format('%.6f', -tonumber(share)))
-      redis.call('HSET', contact, 'share', '0')
+      redis.call('HSET', contact, 's', '0')
     end
   end
   local count = tonumber(ARGV[at + 6])
@@ -111,6 +144,13 @@ if ARGV[2] ~= '' then
 end
 append_events(at)
 return 1
+`);
+
+/** KEYS: contact. Answers its text and its revision, or nothing. */
+export const readContactRecord = new RedisScript(`${TEXTS}
+local text = get_text(KEYS[1], 'r')
+if text == '' then return {} end
+return {text, redis.call('HGET', KEYS[1], 'rev') or '0'}
 `);
 
 /** KEYS: list. Answers whether somebody wished for a reading of the list since the last time. */

@@ -1,6 +1,7 @@
 import { eventArguments, logKeys } from '#events';
 import { accountKeys, type AccountKeys, type RedisClient } from '#platform';
 import { isSuspect } from './absence.js';
+import { packContactText, unpackContactText } from './contact-text-codec.js';
 import type {
   ContactState,
   ContactUpdate,
@@ -13,6 +14,9 @@ import type {
 import { packKnownMessage, unpackKnownMessage } from './known-message-codec.js';
 import type { KnownMessage } from './known-message.js';
 import { packListedContact, unpackListedContact } from './listed-contact-codec.js';
+import { packId, unpackId } from './id-codec.js';
+import { DamagedSnapshotError } from './packed-bytes.js';
+import { packPollMemory, unpackPollMemory } from './poll-memory-codec.js';
 import { NOTHING_REMEMBERED, type PollMemory } from './poll-memory.js';
 import {
   believeDeletions,
@@ -23,6 +27,7 @@ import {
   postpone,
   readContact,
   readOverview,
+  readContactRecord,
   takeListWish,
 } from './redis-feed-scripts.js';
 
@@ -48,7 +53,7 @@ export class RedisFeedStore implements FeedStore {
       'suspectAt',
       'count',
     );
-    const contacts = await this.redis.hgetall(keys('contacts'));
+    const contacts = await this.redis.hgetallBuffer(keys('contacts'));
     const lost = Number(count ?? 0) > 0 && Object.keys(contacts).length === 0;
     return {
       version: Number(version ?? 0),
@@ -67,12 +72,11 @@ export class RedisFeedStore implements FeedStore {
     account: string,
     contactId: string,
   ): Promise<{ raw: string; revision: number } | undefined> {
-    const [raw, revision] = await this.redis.hmget(
-      this.keys(account)('contact', contactId),
-      'raw',
-      'revision',
-    );
-    return raw == null ? undefined : { raw, revision: Number(revision) };
+    const contact = this.keys(account)('c', contactId);
+    const [text, revision] = (await readContactRecord.run(this.redis, [contact], [])) as string[];
+    return text === undefined
+      ? undefined
+      : { raw: unpackContactText(contactId, text), revision: Number(revision) };
   }
 
   async commitContacts(
@@ -95,7 +99,7 @@ export class RedisFeedStore implements FeedStore {
       const last = rest.length === 0;
       const done = await commitContacts.run(
         this.redis,
-        [...shared, ...part.map(({ id }) => keys('contact', id))],
+        [...shared, ...part.map(({ id }) => keys('c', id))],
         [
           expected,
           // Only with its last part the list is read: a crash before it must not turn the rest into later contacts.
@@ -115,10 +119,10 @@ export class RedisFeedStore implements FeedStore {
   async contactState(account: string, contactId: string): Promise<ContactState | undefined> {
     const keys = this.keys(account);
     const [log, , counters] = logKeys(keys);
-    const reply = (await readContact.run(
+    const reply = (await readContact.runForBuffers(
       this.redis,
       [
-        keys('contact', contactId),
+        keys('c', contactId),
         this.messagesKey(account, contactId),
         keys('contact-list'),
         keys('contacts'),
@@ -126,14 +130,17 @@ export class RedisFeedStore implements FeedStore {
         counters,
       ],
       [contactId],
-    )) as (string | number)[];
-    if (reply.length === 0) return undefined;
-    const [now, version, memory, tellAfter, share, hastened, shares, believedAt, stored, epoch, lost] = reply;
-    const [listSuspectSince, suspectAt, shownAt, contacts] = reply.slice(11);
+    )) as (Buffer | number)[];
+    const [, , packed] = reply;
+    if (!(packed instanceof Uint8Array)) return undefined;
+    const memory = memoryOf(packed);
+    const [now, version, , tellAfter, share, hastened, shares, believedAt, stored, epoch, lost, ...list] =
+      reply.map(String);
+    const [listSuspectSince, suspectAt, shownAt, contacts] = list;
     return {
       version: Number(version),
       now: Number(now),
-      memory: memory === '' ? NOTHING_REMEMBERED : (JSON.parse(String(memory)) as PollMemory),
+      memory: memory ?? NOTHING_REMEMBERED,
       ...(tellAfter === '' ? {} : { tellAfter: Number(tellAfter) }),
       share: Number(share),
       shares: Number(shares),
@@ -145,7 +152,7 @@ export class RedisFeedStore implements FeedStore {
       ...(suspectAt === '' ? {} : { suspectAt: Number(suspectAt) }),
       ...(shownAt === '' ? {} : { shownAt: Number(shownAt) }),
       contacts: Number(contacts),
-      lost: lost === '1',
+      lost: lost === '1' || memory === undefined,
     };
   }
 
@@ -155,7 +162,7 @@ export class RedisFeedStore implements FeedStore {
     ids: readonly string[],
   ): Promise<Map<string, KnownMessage>> {
     if (ids.length === 0) return new Map();
-    const packed = await this.redis.hmgetBuffer(this.messagesKey(account, contactId), ...ids);
+    const packed = await this.redis.hmgetBuffer(this.messagesKey(account, contactId), ...ids.map(packId));
     return new Map(
       ids.flatMap((id, i): [string, KnownMessage][] => {
         const bytes = packed[i];
@@ -165,8 +172,15 @@ export class RedisFeedStore implements FeedStore {
   }
 
   async allKnownMessages(account: string, contactId: string): Promise<Map<string, KnownMessage>> {
-    const packed = await this.redis.hgetallBuffer(this.messagesKey(account, contactId));
-    return new Map(Object.entries(packed).map(([id, bytes]) => [id, unpackKnownMessage(bytes)]));
+    // Not every field is text.
+    const reply = await this.redis.callBuffer('HGETALL', this.messagesKey(account, contactId));
+    const packed = reply as Buffer[];
+    return new Map(
+      packed.flatMap((bytes, i): [string, KnownMessage][] => {
+        const id = packed[i - 1];
+        return i % 2 === 0 || id === undefined ? [] : [[unpackId(id), unpackKnownMessage(bytes)]];
+      }),
+    );
   }
 
   async commitPoll(account: string, contactId: string, commit: PollCommit): Promise<boolean> {
@@ -177,7 +191,7 @@ export class RedisFeedStore implements FeedStore {
       this.redis,
       [
         ...logKeys(keys),
-        keys('contact', contactId),
+        keys('c', contactId),
         this.messagesKey(account, contactId),
         this.dueKey(account),
         keys('contact-list'),
@@ -186,8 +200,8 @@ export class RedisFeedStore implements FeedStore {
       [
         contactId,
         version,
-        JSON.stringify(memory),
-        share.toFixed(6),
+        packPollMemory(memory),
+        share.toFixed(4),
         Math.round(dueInMs),
         hastened,
         afresh ? 'yes' : '',
@@ -195,7 +209,7 @@ export class RedisFeedStore implements FeedStore {
         shownAt ?? '',
         unreadable,
         known.size,
-        ...[...known].flatMap(([id, message]) => [id, packKnownMessage(message)]),
+        ...[...known].flatMap(([id, message]) => [packId(id), packKnownMessage(message)]),
         numbers.length,
         ...numbers,
         ...eventArguments(account, events),
@@ -209,7 +223,7 @@ export class RedisFeedStore implements FeedStore {
   }
 
   async hasten(account: string, contactId: string, ms: number): Promise<void> {
-    const contact = this.keys(account)('contact', contactId);
+    const contact = this.keys(account)('c', contactId);
     await hasten.run(this.redis, [this.dueKey(account), contact], [contactId, ms]);
   }
 
@@ -256,7 +270,7 @@ export class RedisFeedStore implements FeedStore {
   }
 
   private messagesKey(account: string, contactId: string): string {
-    return this.keys(account)('contact', contactId, 'messages');
+    return this.keys(account)('m', contactId);
   }
 
   private dueKey(account: string): string {
@@ -275,15 +289,26 @@ function contactArguments({
   tellAfter,
   event,
   numbers,
-}: ContactUpdate): (string | number)[] {
+}: ContactUpdate): (string | number | Buffer)[] {
   return [
     id,
     packListedContact(listed),
-    raw ?? '',
+    raw === undefined ? '' : packContactText(id, raw),
     tellAfter === undefined ? '' : Math.round(tellAfter),
     event?.revision ?? '',
     listed.deleted ? '' : 'yes',
     numbers.length,
     ...numbers,
   ];
+}
+
+/** Undefined where it cannot be read: then it is lost. */
+function memoryOf(packed: Buffer): PollMemory | undefined {
+  if (packed.length === 0) return NOTHING_REMEMBERED;
+  try {
+    return unpackPollMemory(packed);
+  } catch (error) {
+    if (error instanceof DamagedSnapshotError) return undefined;
+    throw error;
+  }
 }

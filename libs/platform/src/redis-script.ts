@@ -13,16 +13,36 @@ export class RedisScript {
   }
 
   /** Runs the script. All keys must be of one slot. Buffers pass through as they are; replies are text. */
-  async run(
+  async run(redis: RedisClient, keys: readonly string[], args: readonly RedisArgument[]): Promise<unknown> {
+    return this.loadedIfMissing(
+      () => redis.evalsha(this.digest, keys.length, ...keys, ...args),
+      () => redis.eval(this.source, keys.length, ...keys, ...args),
+    );
+  }
+
+  /** {@link run}, but for replies that are not all text: what would be text is a Buffer. */
+  async runForBuffers(
     redis: RedisClient,
     keys: readonly string[],
-    args: readonly (string | number | Buffer)[],
+    args: readonly RedisArgument[],
+  ): Promise<unknown> {
+    return this.loadedIfMissing(
+      () => redis.callBuffer('evalsha', this.digest, keys.length, ...keys, ...args),
+      () => redis.callBuffer('eval', this.source, keys.length, ...keys, ...args),
+    );
+  }
+
+  private async loadedIfMissing(
+    byDigest: () => Promise<unknown>,
+    bySource: () => Promise<unknown>,
   ): Promise<unknown> {
     try {
-      return await redis.evalsha(this.digest, keys.length, ...keys, ...args);
+      return await byDigest();
     } catch (error) {
       if (!(error instanceof Error) || !error.message.startsWith('NOSCRIPT')) throw error;
-      return await redis.eval(this.source, keys.length, ...keys, ...args);
+      return await bySource();
     }
   }
 }
+
+type RedisArgument = string | number | Buffer;

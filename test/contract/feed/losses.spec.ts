@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
-import { accountKeys } from '#platform';
+import { accountKeys, type AccountKeys } from '#platform';
 import { until } from '../platform/until.js';
+import { packId } from '../../../libs/feed/src/id-codec.js';
 import { A } from './house.js';
 import { received, WithHouse } from './with-house.js';
 
@@ -12,8 +13,8 @@ async function lose(part: Part, contactId: string): Promise<void> {
   const { house } = here;
   const keys = accountKeys(house.prefix, A);
   const lost = {
-    contact: [keys('contact', contactId)],
-    messages: [keys('contact', contactId, 'messages')],
+    contact: [keys('c', contactId)],
+    messages: [keys('m', contactId)],
     log: [keys('events'), keys('events', 'index'), keys('events', 'counters')],
     stream: [keys('events')],
   };
@@ -121,6 +122,31 @@ describe('two pollers on one contact', () => {
       expect(await here.told()).toEqual(received(ids));
       const sequences = (await house.told()).map(({ sequence }) => sequence);
       expect(sequences).toEqual(ids.map((__, n) => n + 1));
+    },
+  );
+});
+
+describe('what is remembered of a contact, damaged or of another version,', () => {
+  const damages = {
+    memory: (keys: AccountKeys, contactId: string) =>
+      here.house.redis.hset(keys('c', contactId), 'm0', '{"order":"newestFirst"}'),
+    'a message on the head': (keys: AccountKeys, contactId: string, id: string) =>
+      here.house.redis.hset(keys('m', contactId), packId(id), 'damaged'),
+    'a field that is no id': (keys: AccountKeys, contactId: string) =>
+      here.house.redis.hset(keys('m', contactId), Buffer.of(0xff, 1, 2), 'damaged'),
+  };
+  it.each(Object.entries(damages))(
+    '(%s) is lost: a new baseline is taken, and told once',
+    async (_, damage) => {
+      const { house } = here;
+      const { contactId, ids } = await here.learned(45);
+      await damage(accountKeys(house.prefix, A), contactId, ids.at(-1) ?? '');
+      await here.readAll(contactId);
+      for (let reads = 0; reads < 3; reads += 1) await house.sweep();
+      expect(await house.types()).toEqual(['contact.resynced']);
+      const fresh = house.messages(contactId, { count: 3, intervalMs: 10 });
+      await house.sweep();
+      expect(await here.told()).toEqual(received(fresh));
     },
   );
 });

@@ -1,0 +1,17 @@
+import { describe, expect, it } from '@jest/globals';
+import { packContactText, unpackContactText } from './contact-text-codec.js';
+
+describe('the text of a contact', () => {
+  it.each([
+    ['c', '{"id":"c"}', '}'],
+    ['c', '{"id":"c","name":"Ada"}', ',"name":"Ada"}'],
+    ['a"b', '{"id":"a\\"b","n":1}', ',"n":1}'],
+    ['7', '{"id":7,"n":1}', '{"id":7,"n":1}'],
+    ['c', '{"name":"Ada","id":"c"}', '{"name":"Ada","id":"c"}'],
+    ['c', '{"id":"cd"}', '{"id":"cd"}'],
+    ['c', '{}', '{}'],
+  ])('of %s, %s, is kept as %s and reads back', (id, text, kept) => {
+    expect(packContactText(id, text)).toBe(kept);
+    expect(unpackContactText(id, kept)).toBe(text);
+  });
+});
