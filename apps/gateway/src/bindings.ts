@@ -1,11 +1,13 @@
 import type { Provider, ValueProvider } from '@nestjs/common';
 import { DEFAULT_ACCOUNT, FixedAccounts, FixedApiKeys, SCOPES, SecretBox } from '#accounts';
-import { RedisEventLog } from '#events';
+import { RedisEventLog, RedisEventTail } from '#events';
 import { RedisFeedStore } from '#feed';
 import {
   BullmqHintQueue,
   type GatewayEnvironment,
   type Logger,
+  oncePerFault,
+  openRedis,
   type RedisClient,
   systemClock,
 } from '#platform';
@@ -20,6 +22,7 @@ import {
   RedisEndpointStore,
   systemResolver,
 } from '#webhooks';
+import { WAIT_SETTINGS } from './events/wait-settings.js';
 import { openRelayQueue } from './relay-queue.js';
 import {
   ACCOUNTS,
@@ -28,6 +31,8 @@ import {
   ENDPOINT_REGISTRY,
   ENVIRONMENT,
   EVENT_LOG,
+  EVENT_TAIL,
+  EVENT_WAITS,
   FEED,
   LOGGER,
   REDIS,
@@ -60,6 +65,8 @@ export function bindings(opened: Opened): Provider[] {
     value(BLOB_STORE, new FileBlobStore(environment.BLOB_STORE)),
     value(FEED, new RedisFeedStore(redis, prefix)),
     value(EVENT_LOG, new RedisEventLog(redis, prefix)),
+    value(EVENT_TAIL, tailOf(opened)),
+    value(EVENT_WAITS, WAIT_SETTINGS),
     value(REQUEST_BUDGET, new RedisRequestBudget(redis, prefix)),
     value(UPSTREAM, new HttpUpstream(environment.UPSTREAM_TIMEOUT_MS)),
     value(UPSTREAM_HEALTH, new RedisUpstreamHealth(redis, prefix)),
@@ -82,6 +89,11 @@ function accountsOf(environment: GatewayEnvironment): FixedAccounts {
 
 function keysOf(environment: GatewayEnvironment): FixedApiKeys {
   return new FixedApiKeys([{ key: environment.API_KEY, account: DEFAULT_ACCOUNT, scopes: SCOPES }]);
+}
+
+function tailOf({ environment, logger }: Opened): RedisEventTail {
+  const open = (): RedisClient => openRedis(environment.REDIS_URL, 'patient', oncePerFault(logger));
+  return new RedisEventTail(open, environment.REDIS_KEY_PREFIX);
 }
 
 function sendsOf({ environment, logger, redis }: Opened): SendIntake {

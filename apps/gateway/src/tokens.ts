@@ -7,6 +7,9 @@ export const API_KEYS = Symbol('ApiKeys');
 export const BLOB_STORE = Symbol('BlobStore');
 export const ENDPOINT_REGISTRY = Symbol('EndpointRegistry');
 export const EVENT_LOG = Symbol('EventLog');
+export const EVENT_TAIL = Symbol('EventTail');
+/** How callers wait for events. */
+export const EVENT_WAITS = Symbol('WaitSettings');
 export const FEED = Symbol('FeedStore');
 export const REQUEST_BUDGET = Symbol('RequestBudget');
 export const SEND_INTAKE = Symbol('SendIntake');

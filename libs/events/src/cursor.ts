@@ -13,8 +13,12 @@ export function formatCursor(cursor: Cursor): string {
 export function parseCursor(text: string): Cursor | undefined {
   const [, epoch, position] =
     /^(\w+)\/(\d{1,20}-\d{1,20})$/.exec(Buffer.from(text, 'base64url').toString()) ?? [];
-  return epoch === undefined || position === undefined ? undefined : { epoch, position };
+  if (epoch === undefined || position === undefined) return undefined;
+  return position.split('-').every((part) => BigInt(part) <= LARGEST_PART) ? { epoch, position } : undefined;
 }
+
+/** Redis counts both parts of a place in 64 bits, and refuses any other. */
+const LARGEST_PART = 2n ** 64n - 1n;
 
 /** Whether the first place in the log is before the second. */
 export function isBefore(first: string, second: string): boolean {

@@ -7,6 +7,7 @@ export {
   type EventPage,
   type EventRetention,
 } from './event-log.js';
+export { type EventTail, LogFollower } from './event-tail.js';
 export {
   EVENT_TYPES,
   type EventType,
@@ -18,3 +19,4 @@ export {
 export { APPEND_EVENTS, eventArguments, logKeys } from './redis-append.js';
 export { RedisEventConsumer } from './redis-event-consumer.js';
 export { RedisEventLog } from './redis-event-log.js';
+export { RedisEventTail } from './redis-event-tail.js';

@@ -10,6 +10,8 @@ import type { NewEvent } from './event.js';
  *
  * The log is a stream; an index from event id to place finds single events and refuses an id that is already recorded;
  * the counters are the sequences, the epoch, and the places of the newest, the trimmed and the dispatched.
+ *
+ * That the log grew is published, for those who wait. A Redis user who may not publish records events nonetheless.
  */
 export const APPEND_EVENTS = `
 local LOG, INDEX, COUNTERS = KEYS[1], KEYS[2], KEYS[3]
@@ -22,6 +24,7 @@ local function append_events(first)
     redis.call('HSET', COUNTERS, 'installedAt', string.format('%d', now))
   end
   local epoch = redis.call('HGET', COUNTERS, 'epoch')
+  local grown = false
   for i = first + 2, #ARGV, 5 do
     local type, contact, subject, revision, data = ARGV[i], ARGV[i + 1], ARGV[i + 2], ARGV[i + 3], ARGV[i + 4]
     local id = 'evt_' .. redis.sha1hex(table.concat({account, epoch, subject, type, revision}, '\\n'))
@@ -33,10 +36,17 @@ local function append_events(first)
         'at', string.format('%d', now), 'd', data)
       redis.call('HSET', INDEX, id, place)
       redis.call('HSET', COUNTERS, 'last', place)
+      grown = true
     end
   end
+  if grown then redis.pcall('PUBLISH', LOG .. ':grown', '') end
 end
 `;
+
+/** Where {@link APPEND_EVENTS} publishes that an account's log grew. */
+export function grownChannel(keys: AccountKeys): string {
+  return keys('events', 'grown');
+}
 
 /** The id that the script gives to a change. */
 export function eventId(

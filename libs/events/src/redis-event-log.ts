@@ -77,22 +77,13 @@ export class RedisEventLog implements EventLog {
     limit: number,
     filter: EventFilter = {},
   ): Promise<EventPage> {
+    const { events, position, hasMore } = await this.scan(account, after?.position ?? '0-0', limit, filter);
+    // Asked afterwards: what is trimmed while it is being read must not be passed over in silence.
     const { epoch, trimmed } = await this.state(account);
     if (after !== undefined && (after.epoch !== epoch || isBefore(after.position, trimmed))) {
       throw new CursorExpiredError();
     }
-    const events: LoggedEvent[] = [];
-    let position = after?.position ?? '0-0';
-    for (let scanned = 0; scanned < MOST_SCANNED; scanned += CHUNK) {
-      const chunk = await this.chunk(account, position);
-      for (const event of chunk) {
-        if (events.length === limit) return { events, next: { epoch, position }, hasMore: true };
-        position = event.position;
-        if (passes(filter, event)) events.push(event);
-      }
-      if (chunk.length < CHUNK) return { events, next: { epoch, position }, hasMore: false };
-    }
-    return { events, next: { epoch, position }, hasMore: true };
+    return { events, next: { epoch, position }, hasMore };
   }
 
   async end(account: string): Promise<Cursor> {
@@ -129,9 +120,33 @@ export class RedisEventLog implements EventLog {
     return at === null ? undefined : new Date(Number(at));
   }
 
-  private async chunk(account: string, after: string): Promise<LoggedEvent[]> {
+  /** Events after a place, the place to read on from, and whether more is there. */
+  private async scan(
+    account: string,
+    after: string,
+    limit: number,
+    filter: EventFilter,
+  ): Promise<{ events: LoggedEvent[]; position: string; hasMore: boolean }> {
+    const everything = filter.types === undefined && filter.contactId === undefined;
+    // One more than wanted tells whether there is more.
+    const size = everything ? Math.min(CHUNK, limit + 1) : CHUNK;
+    const events: LoggedEvent[] = [];
+    let position = after;
+    for (let scanned = 0; scanned < MOST_SCANNED; scanned += size) {
+      const chunk = await this.chunk(account, position, size);
+      for (const event of chunk) {
+        if (events.length === limit) return { events, position, hasMore: true };
+        position = event.position;
+        if (passes(filter, event)) events.push(event);
+      }
+      if (chunk.length < size) return { events, position, hasMore: false };
+    }
+    return { events, position, hasMore: true };
+  }
+
+  private async chunk(account: string, after: string, size: number): Promise<LoggedEvent[]> {
     const [log] = logKeys(this.keys(account));
-    const entries = await this.redis.xrange(log, `(${after}`, '+', 'COUNT', CHUNK);
+    const entries = await this.redis.xrange(log, `(${after}`, '+', 'COUNT', size);
     return entries.flatMap((entry) => readStreamEntry(account, entry) ?? []);
   }
 

@@ -45,6 +45,7 @@ describe('The OpenAPI document', () => {
       'get /v1/contacts/{id}',
       'get /v1/contacts/{id}/messages',
       'get /v1/events',
+      'get /v1/events/stream',
       'get /v1/events/{id}',
       'get /v1/sends/{id}',
       'get /v1/status',

@@ -1,12 +1,15 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { type Cursor, type EventFilter, type EventLog, type EventPage, parseCursor } from '#events';
-import { pause } from '#platform';
-import { EVENT_LOG, SHUTDOWN } from '../tokens.js';
-
-const LOOK_AGAIN_MS = 250;
-
-/** More waiting callers than this are answered at once, with what is there. */
-const MOST_WAITING = 500;
+import {
+  type Cursor,
+  type EventFilter,
+  type EventLog,
+  type EventPage,
+  type EventTail,
+  parseCursor,
+} from '#events';
+import { EVENT_LOG, EVENT_TAIL, EVENT_WAITS, SHUTDOWN } from '../tokens.js';
+import type { WaitSettings } from './wait-settings.js';
+import { WaitingPlaces } from './waiting-places.js';
 
 /** What a caller wants to read. */
 export interface EventRequest {
@@ -22,34 +25,52 @@ export interface EventRequest {
 /** Reads of the event log that may wait for something to come. */
 @Injectable()
 export class EventReads {
-  private waiting = 0;
-
   constructor(
     @Inject(EVENT_LOG) private readonly log: EventLog,
+    @Inject(EVENT_TAIL) private readonly tail: EventTail,
+    @Inject(EVENT_WAITS) private readonly settings: WaitSettings,
+    @Inject(WaitingPlaces) private readonly places: WaitingPlaces,
     @Inject(SHUTDOWN) private readonly shutdown: AbortSignal,
   ) {}
 
   /**
-   * The events after the cursor; with a wait, as soon as there are some, or at its end.
+   * The events after the cursor; with a wait, as soon as there are some, or at its end. Where too many wait already the
+   * answer is at once what is there.
    * @throws {CursorExpiredError}
    */
   async read(account: string, request: EventRequest): Promise<EventPage> {
     const { filter, limit, waitMs } = request;
     const end = performance.now() + waitMs;
-    let page = await this.log.read(account, await this.start(account, request.after), limit, filter);
-    if (page.events.length > 0 || waitMs === 0 || this.waiting >= MOST_WAITING) return page;
+    const page = await this.log.read(account, await this.start(account, request.after), limit, filter);
+    if (page.events.length > 0 || waitMs === 0) return page;
+    const place = this.places.take(account);
+    if (!place.granted) return page;
+    try {
+      return await this.wait(account, request, page, end);
+    } finally {
+      place.leave();
+    }
+  }
 
-    const stop = AbortSignal.any([request.gone, this.shutdown]);
-    this.waiting++;
+  private async wait(
+    account: string,
+    { filter, limit, gone }: EventRequest,
+    empty: EventPage,
+    end: number,
+  ): Promise<EventPage> {
+    const stop = AbortSignal.any([gone, this.shutdown]);
+    const follower = this.tail.follow(account);
+    let page = empty;
     try {
       while (page.events.length === 0 && performance.now() < end && !stop.aborted) {
         // A filtered stretch may be empty although more is there: go on at once then.
-        if (!page.hasMore) await pause(Math.min(LOOK_AGAIN_MS, end - performance.now()), stop);
+        if (!page.hasMore)
+          await follower.grown(Math.min(this.settings.lookMs, end - performance.now()), stop);
         page = await this.log.read(account, page.next, limit, filter);
       }
       return page;
     } finally {
-      this.waiting--;
+      follower.stop();
     }
   }
 

@@ -1,16 +1,20 @@
-import { Controller, Get, Header, Inject, Param, Query, Res } from '@nestjs/common';
-import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
-import type { FastifyReply } from 'fastify';
-import type { Principal } from '#accounts';
+import { Controller, Get, Header, Inject, Param, Query, Req, Res } from '@nestjs/common';
+import { ApiHeader, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { ApiKeys, Principal } from '#accounts';
 import { type EventLog, type EventPage, eventToJson, formatCursor } from '#events';
 import { Caller } from '../auth/caller.js';
+import { isStillAllowed } from '../auth/still-allowed.js';
 import { RequireScope } from '../auth/require-scope.js';
 import { ApiProblems } from '../docs/api-problems.js';
+import { hangUpOf } from '../http/hang-up.js';
 import { InputPipe } from '../input/input.pipe.js';
 import { notFound } from '../problems/problem.js';
-import { EVENT_LOG } from '../tokens.js';
+import { API_KEYS, EVENT_LOG } from '../tokens.js';
 import { EventReads } from './event-reads.js';
-import { EventsQuery, EventsReply, EventView, typesOf } from './events.dto.js';
+import { EventStreams } from './event-streams.js';
+import { EventsQuery, EventsReply, EventView, filterOf, lastEventIdOf, StreamQuery } from './events.dto.js';
+import { STREAM_DESCRIPTION, STREAM_REPLY } from './stream-docs.js';
 
 const JSON_TYPE = 'application/json; charset=utf-8';
 
@@ -19,7 +23,9 @@ const JSON_TYPE = 'application/json; charset=utf-8';
 export class EventsController {
   constructor(
     @Inject(EventReads) private readonly reads: EventReads,
+    @Inject(EventStreams) private readonly streams: EventStreams,
     @Inject(EVENT_LOG) private readonly log: EventLog,
+    @Inject(API_KEYS) private readonly keys: ApiKeys,
   ) {}
 
   @Get()
@@ -33,19 +39,52 @@ export class EventsController {
     @Query(new InputPipe(EventsQuery)) query: EventsQuery,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<string> {
-    const { after, types, contactId } = query;
-    const filter = {
-      ...(types === undefined ? {} : { types: typesOf(types) }),
-      ...(contactId === undefined ? {} : { contactId }),
-    };
     const page = await this.reads.read(account, {
-      after,
-      filter,
+      after: query.after,
+      filter: filterOf(query),
       limit: Number(query.limit),
       waitMs: Number(query.wait) * 1000,
-      gone: hangUpOf(reply),
+      gone: hangUpOf(reply.raw),
     });
     return pageToJson(page);
+  }
+
+  @Get('stream')
+  @RequireScope('events:read')
+  @ApiOperation({
+    operationId: 'streamEvents',
+    summary: 'Events as they come, as server-sent events',
+    description: STREAM_DESCRIPTION,
+  })
+  @ApiHeader({
+    name: 'Last-Event-ID',
+    required: false,
+    description: 'The last `id` heard. Wins over `after`.',
+  })
+  @ApiOkResponse(STREAM_REPLY)
+  @ApiProblems('validation_failed', 'cursor_expired')
+  async stream(
+    @Caller() { account }: Principal,
+    @Query(new InputPipe(StreamQuery)) query: StreamQuery,
+    @Req() request: FastifyRequest,
+    @Res() reply: FastifyReply,
+  ): Promise<void> {
+    const wanted = {
+      account,
+      after: lastEventIdOf(request.headers) ?? query.after,
+      filter: filterOf(query),
+      allowed: () => isStillAllowed(this.keys, request, 'events:read'),
+    };
+    await this.streams.serve(wanted, {
+      raw: reply.raw,
+      takeOver: () => {
+        reply.hijack();
+        for (const [name, value] of Object.entries(reply.getHeaders())) {
+          if (value !== undefined) reply.raw.setHeader(name, value);
+        }
+      },
+      headOnly: request.method === 'HEAD',
+    });
   }
 
   @Get(':id')
@@ -65,13 +104,4 @@ export class EventsController {
 function pageToJson({ events, next, hasMore }: EventPage): string {
   const frame = JSON.stringify({ next: formatCursor(next), hasMore });
   return `{"events":[${events.map(eventToJson).join(',')}],${frame.slice(1)}`;
-}
-
-/** Aborts when the caller hangs up before the answer. */
-function hangUpOf(reply: FastifyReply): AbortSignal {
-  const aborter = new AbortController();
-  reply.raw.once('close', () => {
-    aborter.abort();
-  });
-  return aborter.signal;
 }

@@ -1,23 +1,13 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
-import { EVENT_TYPES, type EventType, isEventTypePattern, parseCursor } from '#events';
+import type { IncomingHttpHeaders } from 'node:http';
+import { type EventFilter, EVENT_TYPES, type EventType, isEventTypePattern, parseCursor } from '#events';
 import { Optional, rule, TextOf, WholeNumberText } from '../input/rules.js';
+import { invalid } from '../problems/problem.js';
 
 const MOST_TYPES = 50;
 
-export class EventsQuery {
-  @ApiPropertyOptional({
-    type: 'string',
-    description:
-      'The `next` of an earlier answer; `now` for what comes from now on; left out for the oldest kept.',
-  })
-  @Optional()
-  @rule(
-    'cursor',
-    'must be now, or a cursor that an earlier answer gave as next',
-    (value) => typeof value === 'string' && (value === 'now' || parseCursor(value) !== undefined),
-  )
-  after?: string;
-
+/** Which events a caller wants. */
+class FilterQuery {
   @ApiPropertyOptional({
     type: 'string',
     description: 'Types or patterns, separated by commas.',
@@ -31,6 +21,17 @@ export class EventsQuery {
   @Optional()
   @TextOf(1, 512)
   contactId?: string;
+}
+
+export class EventsQuery extends FilterQuery {
+  @ApiPropertyOptional({
+    type: 'string',
+    description:
+      'The `next` of an earlier answer; `now` for what comes from now on; left out for the oldest kept.',
+  })
+  @Optional()
+  @CursorText()
+  after?: string;
 
   @ApiPropertyOptional({ type: 'integer', minimum: 1, maximum: 1000, default: 100 })
   @Optional()
@@ -49,8 +50,47 @@ export class EventsQuery {
   wait: string = '0';
 }
 
+export class StreamQuery extends FilterQuery {
+  @ApiPropertyOptional({
+    type: 'string',
+    description:
+      'A cursor: an `id` of a stream, or the `next` of a list. `now`, or left out, for what comes from now on.',
+  })
+  @Optional()
+  @CursorText()
+  after?: string;
+}
+
+/** `now`, or a cursor. */
+function CursorText(): PropertyDecorator {
+  return rule(
+    'cursor',
+    'must be now, or a cursor that an earlier answer gave',
+    (value) => typeof value === 'string' && (value === 'now' || parseCursor(value) !== undefined),
+  );
+}
+
+/** What a query asks for. */
+export function filterOf({ types, contactId }: FilterQuery): EventFilter {
+  return {
+    ...(types === undefined ? {} : { types: typesOf(types) }),
+    ...(contactId === undefined ? {} : { contactId }),
+  };
+}
+
+/**
+ * The cursor of `Last-Event-ID`; an empty one is none.
+ * @throws {Problem} for what is no cursor
+ */
+export function lastEventIdOf(headers: IncomingHttpHeaders): string | undefined {
+  const given = headers['last-event-id'];
+  if (given === undefined || given === '') return undefined;
+  if (typeof given === 'string' && parseCursor(given) !== undefined) return given;
+  throw invalid({ field: 'Last-Event-ID', message: 'must be an id that a stream gave' });
+}
+
 /** The types of a query, in which the parameter may come more than once. */
-export function typesOf(value: string | string[]): string[] {
+function typesOf(value: string | string[]): string[] {
   return [value].flat().flatMap((text) => text.split(',').map((type) => type.trim()));
 }
 

@@ -1,6 +1,17 @@
-import { Module } from '@nestjs/common';
+import { Inject, Module, type OnApplicationShutdown } from '@nestjs/common';
+import type { EventTail } from '#events';
+import { EVENT_TAIL } from '../tokens.js';
 import { EventReads } from './event-reads.js';
+import { EventStreams } from './event-streams.js';
 import { EventsController } from './events.controller.js';
+import { WaitingPlaces } from './waiting-places.js';
 
-@Module({ controllers: [EventsController], providers: [EventReads] })
-export class EventsModule {}
+@Module({ controllers: [EventsController], providers: [EventReads, EventStreams, WaitingPlaces] })
+export class EventsModule implements OnApplicationShutdown {
+  constructor(@Inject(EVENT_TAIL) private readonly tail: EventTail) {}
+
+  /** When the last caller has been answered. */
+  async onApplicationShutdown(): Promise<void> {
+    await this.tail.close();
+  }
+}
