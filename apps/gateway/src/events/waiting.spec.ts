@@ -1,0 +1,260 @@
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { type EventTail, RedisEventLog } from '#events';
+import { eventually } from '../../../../test/support/eventually.js';
+import { startTestRedis, type TestRedis } from '../../../../test/support/redis-server.js';
+import { KEY, OTHER_KEY, problemIn, startTestGateway, type TestGateway } from '../fixtures/gateway.js';
+import { openStream, type StreamClient } from '../fixtures/stream-client.js';
+import { EVENT_TAIL, EVENT_WAITS } from '../tokens.js';
+import { WAIT_SETTINGS, type WaitSettings } from './wait-settings.js';
+
+let redis: TestRedis;
+let revision = 0;
+
+beforeAll(async () => {
+  redis = await startTestRedis();
+});
+
+afterAll(async () => {
+  await redis.dispose();
+});
+
+function gatewayWith(changes: Partial<WaitSettings>, redisUrl = redis.url): Promise<TestGateway> {
+  const bound = [{ provide: EVENT_WAITS, useValue: { ...WAIT_SETTINGS, ...changes } }];
+  return startTestGateway({ redisUrl, bound });
+}
+
+async function append(gateway: TestGateway, word = 'x'): Promise<void> {
+  const log = new RedisEventLog(gateway.redis, 'tidings');
+  revision++;
+  await log.append('default', [{ type: 'send.sent', subject: 's', revision, data: { revision, word } }]);
+}
+
+async function open(
+  gateway: TestGateway,
+  headers: Record<string, string> = {},
+  query = '',
+): Promise<StreamClient> {
+  const client = await openStream(`${gateway.url}/v1/events/stream${query}`, {
+    'x-api-key': KEY,
+    ...headers,
+  });
+  if (client.response.statusCode === 200) {
+    await eventually('the stream is open', () => client.lastId());
+  }
+  return client;
+}
+
+const revisionsIn = (texts: readonly string[]): number[] =>
+  texts.map((text) => (JSON.parse(text) as { data: { revision: number } }).data.revision);
+
+async function subscriptions(gateway: TestGateway): Promise<number> {
+  const channels = await gateway.redis.call('PUBSUB', 'CHANNELS', 'tidings:{default}:*');
+  return (channels as string[]).length;
+}
+
+const median = (times: readonly number[]): number =>
+  times.toSorted((a, b) => a - b)[Math.floor(times.length / 2)] ?? Number.NaN;
+
+describe('Who waits', () => {
+  it('hears of an event when it is recorded, not when somebody looks again', async () => {
+    // Whoever is not woken would look only after this test has failed.
+    await using gateway = await gatewayWith({ lookMs: 60_000 });
+    const [polls, streams]: [number[], number[]] = [[], []];
+    const client = await open(gateway);
+    const follow = jest.spyOn(gateway.app.get<EventTail>(EVENT_TAIL), 'follow');
+    for (let round = 1; round <= 20; round++) {
+      const poll = gateway.fetch(`/v1/events?after=${String(client.lastId())}&wait=30`);
+      await eventually('the poll waits', () => follow.mock.calls.length === round);
+      const began = performance.now();
+      await append(gateway);
+      const done = async (times: number[], what: Promise<unknown>): Promise<void> => {
+        await what;
+        times.push(performance.now() - began);
+      };
+      const inStream = new Promise<void>((resolve) => {
+        const look = (): void => {
+          if (client.events().length < round) return;
+          client.response.off('data', look);
+          resolve();
+        };
+        client.response.on('data', look);
+        look();
+      });
+      const answer = poll.then(async (response) => (await response.json()) as { events: unknown[] });
+      await Promise.all([done(polls, answer), done(streams, inStream)]);
+      expect((await answer).events.length).toBe(1);
+    }
+    console.log(
+      `ms from append to caller, median of 20: ${JSON.stringify({ poll: median(polls), stream: median(streams) })}`,
+    );
+    client.hangUp();
+  });
+
+  it('leaves nothing running when it goes: no subscription, no place', async () => {
+    await using gateway = await gatewayWith({ mostOfAccount: 1 });
+    const aborter = new AbortController();
+    const poll = gateway.fetch('/v1/events?after=now&wait=30', { signal: aborter.signal });
+    poll.catch(() => undefined);
+    await eventually('the poll waits', async () => (await subscriptions(gateway)) === 1);
+    expect((await open(gateway)).response.statusCode).toBe(429);
+    aborter.abort();
+    await eventually('nobody is subscribed', async () => (await subscriptions(gateway)) === 0);
+    const client = await open(gateway);
+    expect(client.response.statusCode).toBe(200);
+    await eventually('the stream waits', async () => (await subscriptions(gateway)) === 1);
+    client.hangUp();
+    await eventually('nobody is subscribed', async () => (await subscriptions(gateway)) === 0);
+    const next = await open(gateway);
+    expect(next.response.statusCode).toBe(200);
+    next.hangUp();
+  });
+
+  it('finds its account full: 429 for a stream, an answer at once for a long poll; others go on', async () => {
+    await using gateway = await gatewayWith({ mostOfAccount: 1, mostWaiting: 2 });
+    const client = await open(gateway);
+    const refused = await gateway.fetch('/v1/events/stream');
+    expect(refused.headers.get('retry-after')).toMatch(/^\d+$/);
+    expect(await problemIn(refused)).toMatchObject({ status: 429, code: 'rate_limited' });
+    expect((await gateway.fetch('/v1/events?after=now&wait=30')).status).toBe(200);
+    const other = await open(gateway, { 'x-api-key': OTHER_KEY });
+    expect(other.response.statusCode).toBe(200);
+    client.hangUp();
+    other.hangUp();
+  });
+
+  it('finds the gateway full: 503 for a stream', async () => {
+    await using gateway = await gatewayWith({ mostWaiting: 1 });
+    const client = await open(gateway, { 'x-api-key': OTHER_KEY });
+    const refused = await gateway.fetch('/v1/events/stream');
+    expect(refused.headers.get('retry-after')).toMatch(/^\d+$/);
+    expect(await problemIn(refused)).toMatchObject({ status: 503, code: 'unavailable' });
+    client.hangUp();
+  });
+
+  it('gives its place back when it was refused for its cursor', async () => {
+    await using gateway = await gatewayWith({ mostOfAccount: 1 });
+    const foreign = Buffer.from('0123456789abcdef/1-0').toString('base64url');
+    for (let i = 0; i < 3; i++) {
+      expect((await gateway.fetch(`/v1/events/stream?after=${foreign}`)).status).toBe(410);
+    }
+    const client = await open(gateway);
+    expect(client.response.statusCode).toBe(200);
+    client.hangUp();
+  });
+});
+
+describe('A stream that is cut', () => {
+  it('is taken up by Last-Event-ID without loss or doubles while events are recorded, also at another gateway', async () => {
+    await using first = await gatewayWith({});
+    await using second = await gatewayWith({});
+    const log = new RedisEventLog(first.redis, 'tidings');
+    const start = await log.end('default');
+    const heard: string[] = [];
+    let lastId = (await open(first)).lastId();
+    const writer = (async () => {
+      for (let i = 0; i < 600; i++) await append(first);
+    })();
+    for (let round = 0; heard.length < 600; round++) {
+      const client = await open(round % 2 === 0 ? first : second, { 'last-event-id': String(lastId) });
+      const size = 1 + Math.floor(Math.random() * 40);
+      await eventually('some come', () => client.events().length >= Math.min(size, 600 - heard.length));
+      client.hangUp();
+      await client.ended;
+      heard.push(...client.events());
+      lastId = client.lastId();
+    }
+    await writer;
+    const { events } = await log.read('default', start, 1_000);
+    expect(revisionsIn(heard)).toEqual(
+      events.map(({ data }) => (JSON.parse(data) as { revision: number }).revision),
+    );
+    expect(heard.length).toBe(600);
+  });
+
+  it('by its own slowness holds no more memory than a page, and frees its place', async () => {
+    await using gateway = await gatewayWith({ takeMs: 1_500, mostOfAccount: 1 });
+    const client = await open(gateway);
+    client.response.pause();
+    const word = 'x'.repeat(50_000);
+    const before = process.memoryUsage();
+    for (let i = 0; i < 1_000; i++) await append(gateway, word);
+    const after = process.memoryUsage();
+    const grownMb = (after.rss - before.rss) / 1_048_576;
+    console.log(
+      `50 MB were written to a client that reads nothing: resident memory grew by ${grownMb.toFixed(0)} MB`,
+    );
+    expect(grownMb).toBeLessThan(50);
+    // Nobody reads on: what was sent in vain is in the kernel, and the rest is still in the log.
+    await eventually('it is cut off', async () => {
+      const next = await open(gateway);
+      next.hangUp();
+      return next.response.statusCode === 200;
+    });
+    client.response.resume();
+    expect(await client.ended).toBe(false);
+    expect(client.events().length).toBeLessThan(1_000);
+    const again = await open(gateway, { 'last-event-id': String(client.lastId()) });
+    await eventually('the rest comes', () => client.events().length + again.events().length >= 1_000);
+    const all = revisionsIn([...client.events(), ...again.events()]);
+    expect(all).toEqual(all.map((_, i) => (all[0] ?? 0) + i));
+    again.hangUp();
+  });
+
+  it('by the stop of the gateway ends in good order and soon, also for those who do not read, and resumes', async () => {
+    const gateway = await gatewayWith({});
+    await using other = await gatewayWith({});
+    const clients = await Promise.all([open(gateway), open(gateway), open(gateway)]);
+    const [reader, , lazy] = clients;
+    lazy.response.pause();
+    const word = 'x'.repeat(200_000);
+    for (let i = 0; i < 60; i++) await append(gateway, word);
+    const began = performance.now();
+    await gateway.dispose();
+    console.log(`the stop took ${Math.round(performance.now() - began)} ms`);
+    expect(performance.now() - began).toBeLessThan(10_000);
+    lazy.response.resume();
+    expect(await reader.ended).toBe(true);
+    expect(await lazy.ended).toBe(false);
+    await append(other);
+    for (const client of clients) {
+      const again = await open(other, { 'last-event-id': String(client.lastId()) });
+      await eventually('the rest comes', () => client.events().length + again.events().length >= 61);
+      const all = revisionsIn([...client.events(), ...again.events()]);
+      expect(all).toEqual(all.map((_, i) => (all[0] ?? 0) + i));
+      again.hangUp();
+    }
+  });
+});
+
+describe('While Redis is away', () => {
+  it('a stream goes on with its comments, and with the events afterwards', async () => {
+    await using own = await startTestRedis();
+    await using gateway = await gatewayWith({ commentMs: 100 }, own.url);
+    const client = await open(gateway);
+    await append(gateway);
+    await eventually('one is heard', () => client.events().length === 1);
+    own.server.kill('SIGKILL');
+    await own.server.exited;
+    const silent = client.blocks.length;
+    await eventually('comments come', () => client.blocks.length > silent + 3);
+    await own.server.restart();
+    await eventually('the gateway is connected again', () => gateway.redis.status === 'ready');
+    await append(gateway);
+    await eventually('the next is heard', () => client.events().length === 2);
+    // And by its hint again, not by looking.
+    await eventually('the subscription is back', async () => (await subscriptions(gateway)) === 1);
+    client.hangUp();
+  });
+
+  it('a new stream is answered 503', async () => {
+    await using own = await startTestRedis();
+    await using gateway = await gatewayWith({}, own.url);
+    own.server.kill('SIGKILL');
+    await own.server.exited;
+    await eventually('the gateway has noticed', () => gateway.redis.status !== 'ready');
+    expect(await problemIn(await gateway.fetch('/v1/events/stream'))).toMatchObject({
+      status: 503,
+      code: 'unavailable',
+    });
+  });
+});

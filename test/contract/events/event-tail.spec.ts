@@ -1,0 +1,185 @@
+import { once } from 'node:events';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { type LogFollower, RedisEventLog, RedisEventTail } from '#events';
+import { closeRedis, openRedis, parseRedisAddress, type RedisClient } from '#platform';
+import { eventually } from '../../support/eventually.js';
+import { startTestCluster } from '../../support/redis-cluster.js';
+import { startTestRedis, type TestRedis } from '../../support/redis-server.js';
+
+const A = 'default';
+/** Nobody waits for so long: a test that needs it has failed. */
+const LONG_MS = 60_000;
+/** Whoever still waits at the end of a test is let go. */
+let over: AbortController;
+
+const open = (url: string, manners: 'failFast' | 'patient'): RedisClient =>
+  openRedis(parseRedisAddress(url), manners, () => undefined);
+
+/** A client, a log and a tail on one Redis. */
+async function connect(url: string): Promise<{
+  redis: RedisClient;
+  log: RedisEventLog;
+  tail: RedisEventTail;
+  opened: () => number;
+  grow: (account?: string) => Promise<void>;
+  close: () => Promise<void>;
+}> {
+  const redis = open(url, 'failFast');
+  await once(redis, 'ready');
+  const log = new RedisEventLog(redis, 'tidings');
+  let [opened, revision] = [0, 0];
+  const tail = new RedisEventTail(() => {
+    opened++;
+    return open(url, 'patient');
+  }, 'tidings');
+  return {
+    redis,
+    log,
+    tail,
+    opened: () => opened,
+    grow: async (account = A) => {
+      revision++;
+      await log.append(account, [{ type: 'send.sent', subject: 's', revision, data: {} }]);
+    },
+    close: async () => {
+      await tail.close();
+      await closeRedis(redis);
+    },
+  };
+}
+
+/** Whether it resolves before others have had their turn. */
+async function resolvesBy(waiting: Promise<void>, what: () => Promise<void>): Promise<boolean> {
+  let resolved = false;
+  const noted = waiting.then(() => {
+    resolved = true;
+  });
+  await what();
+  await Promise.race([noted, new Promise((resolve) => setTimeout(resolve, 100))]);
+  return resolved;
+}
+
+let server: TestRedis;
+let one: Awaited<ReturnType<typeof connect>>;
+
+beforeEach(async () => {
+  over = new AbortController();
+  server = await startTestRedis();
+  one = await connect(server.url);
+});
+afterEach(async () => {
+  over.abort();
+  await one.close();
+  await server.dispose();
+});
+
+/** A follower whose subscription is confirmed. */
+async function follow(account = A): Promise<LogFollower> {
+  const follower = one.tail.follow(account);
+  await follower.grown(LONG_MS, over.signal);
+  return follower;
+}
+
+describe('a tail', () => {
+  it('wakes every follower of the account whose log grew, and no other', async () => {
+    const [first, second, other] = [await follow(), await follow(), await follow('other')];
+    const others = other.grown(LONG_MS, over.signal);
+    await one.grow();
+    await Promise.all([first.grown(LONG_MS, over.signal), second.grown(LONG_MS, over.signal)]);
+    expect(await resolvesBy(others, () => Promise.resolve())).toBe(false);
+    await one.grow('other');
+    await others;
+  });
+
+  it('remembers a growth that came while its follower was busy', async () => {
+    const follower = await follow();
+    const wake = jest.spyOn(follower, 'wake');
+    await one.grow();
+    await eventually('the hint has come', () => wake.mock.calls.length === 1);
+    await follower.grown(LONG_MS, over.signal);
+    expect(await resolvesBy(follower.grown(LONG_MS, over.signal), () => Promise.resolve())).toBe(false);
+  });
+
+  it('wakes nobody for an event that is recorded already, nor for a look at the log', async () => {
+    const follower = await follow();
+    await one.grow();
+    await follower.grown(LONG_MS, over.signal);
+    const same = { type: 'send.sent' as const, subject: 's', revision: 1, data: {} };
+    const quiet = resolvesBy(follower.grown(LONG_MS, over.signal), async () => {
+      await one.log.append(A, [same]);
+      await one.log.read(A, undefined, 10);
+    });
+    expect(await quiet).toBe(false);
+  });
+
+  it('opens no connection before somebody follows, one for all, and unsubscribes when nobody does', async () => {
+    expect(one.opened()).toBe(0);
+    const followers = [await follow(), await follow(), await follow('other')];
+    const channels = async (): Promise<number> =>
+      ((await one.redis.call('PUBSUB', 'CHANNELS')) as unknown[]).length;
+    expect([one.opened(), await channels()]).toEqual([1, 2]);
+    followers.forEach((follower) => {
+      follower.stop();
+    });
+    await eventually('nothing is subscribed', async () => (await channels()) === 0);
+    const again = await follow();
+    await one.grow();
+    await again.grown(LONG_MS, over.signal);
+    expect(one.opened()).toBe(1);
+  });
+
+  it('lets its followers go after their time, or when they are told to stop', async () => {
+    const follower = await follow();
+    await follower.grown(1, over.signal);
+    const aborter = new AbortController();
+    const waiting = follower.grown(LONG_MS, aborter.signal);
+    aborter.abort();
+    await waiting;
+    await follower.grown(LONG_MS, aborter.signal);
+  });
+
+  it('wakes again after Redis was restarted', async () => {
+    const follower = await follow();
+    server.server.kill('SIGKILL');
+    await server.server.exited;
+    await server.server.restart();
+    await eventually('it is subscribed again', async () => {
+      const channels = (await one.redis.call('PUBSUB', 'CHANNELS')) as unknown[];
+      return channels.length === 1;
+    });
+    const waiting = follower.grown(LONG_MS, over.signal);
+    await one.grow();
+    await waiting;
+  });
+
+  it('does not keep a user who may not publish from recording', async () => {
+    await one.redis.call('ACL', 'SETUSER', 'mute', 'on', '>pw', '~*', '+@all', 'resetchannels');
+    const mute = open(server.url.replace(/\/\/[^@]*@/, '//mute:pw@'), 'failFast');
+    await once(mute, 'ready');
+    await new RedisEventLog(mute, 'tidings').append(A, [
+      { type: 'send.sent', subject: 'mute', revision: 1, data: {} },
+    ]);
+    expect((await one.log.read(A, undefined, 10)).events.length).toBe(1);
+    await closeRedis(mute);
+  });
+
+  it('wakes the followers of every account on a Redis Cluster, by one connection', async () => {
+    await using cluster = await startTestCluster();
+    const wide = await connect(cluster.url);
+    try {
+      // Enough for both halves of the slots.
+      const accounts = ['a', 'b', 'c', 'd', 'e', 'f'];
+      const followers = accounts.map((account) => wide.tail.follow(account));
+      await Promise.all(followers.map((follower) => follower.grown(LONG_MS, over.signal)));
+      for (const [i, account] of accounts.entries()) {
+        const waiting = followers[i]?.grown(LONG_MS, over.signal);
+        await wide.grow(account);
+        await waiting;
+        expect((await wide.log.read(account, undefined, 10)).events.length).toBe(1);
+      }
+      expect(wide.opened()).toBe(1);
+    } finally {
+      await wide.close();
+    }
+  });
+});
