@@ -109,6 +109,8 @@ describe('a stream of events', () => {
     const restarts: (number | null)[] = [];
     for (let i = 1; i <= MESSAGES; i++) {
       await running.simulate('typing', { contactId, message: `No. ${i}` });
+      // So that there is a stream to be cut, again and again.
+      if (i % 10 === 5) await eventually('it is kept up with', () => listener.heard.length >= i);
       if (i % 50 === 0) {
         restarts.push(await running.gateway.stop(i === 100 ? 'SIGKILL' : 'SIGTERM'));
         await running.startGateway();
