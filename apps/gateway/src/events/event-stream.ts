@@ -1,4 +1,5 @@
 import { type Cursor, CursorExpiredError, type EventPage, formatCursor, type LogFollower } from '#events';
+import { pause } from '#platform';
 import { isStoreFault } from '../problems/store-fault.js';
 import type { SseConnection } from './sse-connection.js';
 import { commentFrame, cursorFrame, eventFrame, retryFrame } from './sse-frames.js';
@@ -6,6 +7,9 @@ import type { WaitSettings } from './wait-settings.js';
 
 /** Characters that are written before the client's room is looked at again. */
 const WRITE_AT_ONCE = 65_536;
+
+/** While events come in a row the log is read no more often than this, in milliseconds: hundreds may listen. */
+const READ_AGAIN_MS = 50;
 
 /** Clients that were cut off together come back spread over this time, in milliseconds. */
 const RETRY_MS = { least: 1_000, most: 3_000 };
@@ -25,6 +29,7 @@ export class EventStream {
   private told = '';
   private spokeAt = 0;
   private checkedAt = performance.now();
+  private readAt = 0;
 
   constructor(
     private readonly source: StreamSource,
@@ -47,14 +52,22 @@ export class EventStream {
     await this.say(commentFrame('open') + retryFrame(retryMs()) + this.progress());
     for (let page: Page = first; page !== 'expired'; page = await this.next()) {
       if (page !== 'away') await this.tell(page);
-      if (page === 'away' || !page.hasMore) await this.source.follower.grown(this.restMs(), stop);
+      if (page === 'away' || !page.hasMore) await this.wait(stop);
       if (stop.aborted || !(await this.pulse())) break;
     }
     const progress = this.progress();
     if (progress !== '') await this.say(progress);
   }
 
+  /** Until something may have come: at once for the first event after a while, together for those that come in a row. */
+  private async wait(stop: AbortSignal): Promise<void> {
+    await this.source.follower.grown(this.restMs(), stop);
+    const early = this.readAt + READ_AGAIN_MS - performance.now();
+    if (early > 0) await pause(early, stop);
+  }
+
   private async next(): Promise<Page> {
+    this.readAt = performance.now();
     try {
       return await this.source.read(this.cursor);
     } catch (error) {

@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { Inject, Injectable } from '@nestjs/common';
 import {
@@ -49,7 +50,10 @@ export class EventStreams {
     @Inject(EVENT_WAITS) private readonly settings: WaitSettings,
     @Inject(WaitingPlaces) private readonly places: WaitingPlaces,
     @Inject(SHUTDOWN) private readonly shutdown: AbortSignal,
-  ) {}
+  ) {
+    // Every client that is being waited for listens to it, and the places bound their number.
+    setMaxListeners(0, shutdown);
+  }
 
   /**
    * Serves a stream to its end. What is thrown is thrown before anything was answered.
