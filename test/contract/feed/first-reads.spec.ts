@@ -4,6 +4,13 @@ import { DAY_MS, NUMBER, received, WithHouse } from './with-house.js';
 
 const here = new WithHouse();
 
+/** As a worker does: some at a time. */
+async function pollAll(contactIds: readonly string[]): Promise<void> {
+  for (let at = 0; at < contactIds.length; at += 16) {
+    await Promise.all(contactIds.slice(at, at + 16).map((id) => here.house.polls.poll(A, id)));
+  }
+}
+
 describe('at the first read', () => {
   it('500 old messages are no news', async () => {
     const contactId = here.house.contact(NUMBER);
@@ -20,9 +27,9 @@ describe('at the first read', () => {
     const due = await house.store.claimDue(A, 1_000, 60_000);
     expect(due).toHaveLength(1_000);
     for (const id of due) here.old(id, 2);
-    for (const id of due.slice(0, 500)) await house.polls.poll(A, id);
+    await pollAll(due.slice(0, 500));
     const replies = [due[0], due[700], due[999]].flatMap((contactId = '') => house.messages(contactId));
-    for (const id of due.slice(500)) await house.polls.poll(A, id);
+    await pollAll(due.slice(500));
     await house.polls.poll(A, due[0] ?? '');
     expect(await here.told()).toEqual(received(replies));
   }, 60_000);
