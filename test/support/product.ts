@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type ProductProcess, startProcess } from './process.js';
+import type { RedisLayout } from './redis-process.js';
 import { startTestRedis, type TestRedis } from './redis-server.js';
 
 const SIMULATOR_KEY = 'simulator-key-of-a-test';
@@ -11,21 +12,28 @@ const SIMULATOR_KEY = 'simulator-key-of-a-test';
  * The whole product as real processes on random ports: simulator, Redis, gateway, worker.
  * Each may be stopped and started again; the state stays.
  */
-export class Product implements AsyncDisposable {
+export class Product<Layout extends RedisLayout = TestRedis> implements AsyncDisposable {
   readonly apiKey = `tk_${randomBytes(12).toString('hex')}`;
   gateway!: ProductProcess;
   worker!: ProductProcess;
   simulator!: ProductProcess;
 
   private constructor(
-    readonly redis: TestRedis,
+    readonly redis: Layout,
     private readonly directory: string,
     private readonly extra: Readonly<Record<string, string>>,
   ) {}
 
-  /** @param extra variables over the test's defaults */
+  /** On a Redis of its own. @param extra variables over the test's defaults */
   static async start(extra: Readonly<Record<string, string>> = {}): Promise<Product> {
-    const redis = await startTestRedis();
+    return Product.startOn(await startTestRedis(), extra);
+  }
+
+  /** On these Redis processes, which end with it. */
+  static async startOn<Layout extends RedisLayout>(
+    redis: Layout,
+    extra: Readonly<Record<string, string>> = {},
+  ): Promise<Product<Layout>> {
     const product = new Product(redis, await mkdtemp(join(tmpdir(), 'tidings-e2e-')), extra);
     try {
       await product.startSimulator();

@@ -1,87 +1,84 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
+import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Redis } from 'ioredis';
-import { findRedisServer } from '#platform';
 import { eventually } from './eventually.js';
+import {
+  dataSettings,
+  freePorts,
+  type RedisLayout,
+  type RedisProcess,
+  startRedisProcess,
+} from './redis-process.js';
 
-/** A Redis Cluster of two masters without replicas, each with half of the slots. It leaves nothing behind. */
-export interface TestCluster extends AsyncDisposable {
-  readonly url: string;
+const MASTERS = 3;
+const SLOTS = 16_384;
+
+/** A Redis Cluster of three masters without replicas. */
+export interface TestCluster extends RedisLayout {
+  readonly masters: readonly RedisProcess[];
+  /** The master that serves a key. */
+  masterOf(key: string): Promise<RedisProcess>;
 }
 
-const HALVES = [
-  [0, 8_191],
-  [8_192, 16_383],
-] as const;
-
-/** Starts it. */
+/** Starts the masters on free ports of this machine, gives each a third of the slots, and waits until all agree. */
 export async function startTestCluster(): Promise<TestCluster> {
-  const search = await findRedisServer();
-  if (!search.found) throw new Error(search.reason);
   const directory = await mkdtemp(join(tmpdir(), 'tidings-cluster-'));
-  const nodes = await Promise.all(HALVES.map((slots) => startNode(search.path, directory, slots)));
+  const password = randomBytes(12).toString('hex');
+  const masters: RedisProcess[] = [];
   const dispose = async (): Promise<void> => {
-    await Promise.all(nodes.map((node) => node.end()));
+    await Promise.all(masters.map((master) => master.end()));
     await rm(directory, { recursive: true, force: true });
   };
   try {
-    const [first, second] = nodes;
-    if (first === undefined || second === undefined) throw new Error('two nodes were started');
-    await first.client.call('CLUSTER', 'MEET', '127.0.0.1', second.port, second.busPort);
-    await eventually('the cluster is whole', async () => {
-      const states = await Promise.all(nodes.map(({ client }) => client.call('CLUSTER', 'INFO')));
-      return states.every((state) => /cluster_state:ok[^]*cluster_known_nodes:2/.test(String(state)));
-    });
+    const ports = await freePorts(2 * MASTERS);
+    const buses = ports.slice(MASTERS);
+    for (const [i, port] of ports.slice(0, MASTERS).entries()) {
+      const settings = [
+        ...dataSettings(password),
+        'cluster-enabled yes',
+        `cluster-port ${buses[i] ?? 0}`,
+        'cluster-node-timeout 2000',
+      ];
+      masters.push(
+        await startRedisProcess({ directory: join(directory, String(port)), port, password, settings }),
+      );
+    }
+    await joinAll(masters, buses);
   } catch (error) {
     await dispose();
     throw error;
   }
-  const url = `redis-cluster://${nodes.map(({ port }) => `127.0.0.1:${port}`).join(',')}`;
-  return { url, [Symbol.asyncDispose]: dispose };
-}
-
-async function startNode(
-  program: string,
-  directory: string,
-  [from, to]: readonly [number, number],
-): Promise<{ client: Redis; port: number; busPort: number; end: () => Promise<void> }> {
-  const [port, busPort] = [await freePort(), await freePort()];
-  const child = spawn(
-    program,
-    [
-      ...['--bind', '127.0.0.1', '--port', String(port), '--cluster-port', String(busPort)],
-      ...['--cluster-enabled', 'yes', '--cluster-config-file', `nodes-${port}.conf`, '--dir', directory],
-      ...['--save', '', '--appendonly', 'no'],
-    ],
-    { stdio: 'ignore' },
-  );
-  const exited = once(child, 'exit');
-  const client = new Redis({ port, host: '127.0.0.1', maxRetriesPerRequest: null });
-  client.on('error', () => undefined);
-  const end = async (): Promise<void> => {
-    client.disconnect();
-    child.kill('SIGKILL');
-    await exited;
+  const hosts = masters.map(({ port }) => `127.0.0.1:${port}`);
+  const masterOf = async (key: string): Promise<RedisProcess> => {
+    const slot = Number(await masters[0]?.ask('CLUSTER', 'KEYSLOT', key));
+    const found = masters[Math.floor((slot * MASTERS) / SLOTS)];
+    if (found === undefined) throw new Error(`no master serves slot ${slot}`);
+    return found;
   };
-  try {
-    await eventually('the node answers', async () => Boolean(await client.ping()));
-    await client.call('CLUSTER', 'ADDSLOTSRANGE', from, to);
-  } catch (error) {
-    await end();
-    throw error;
-  }
-  return { client, port, busPort, end };
+  return {
+    url: `redis-cluster://:${password}@${hosts.join(',')}`,
+    masters,
+    masterOf,
+    dispose,
+    [Symbol.asyncDispose]: dispose,
+  };
 }
 
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
+async function joinAll(masters: readonly RedisProcess[], buses: readonly number[]): Promise<void> {
+  const [first] = masters;
+  for (const [i, master] of masters.entries()) {
+    // The first slot of the next is the first that the formula of masterOf gives to it.
+    const from = Math.ceil((i * SLOTS) / MASTERS);
+    const to = Math.ceil(((i + 1) * SLOTS) / MASTERS) - 1;
+    await master.ask('CLUSTER', 'ADDSLOTSRANGE', from, to);
+    await master.ask('CLUSTER', 'SET-CONFIG-EPOCH', i + 1);
+    if (i > 0) await first?.ask('CLUSTER', 'MEET', '127.0.0.1', master.port, buses[i] ?? 0);
+  }
+  await eventually('all masters agree on the cluster', async () => {
+    const views = await Promise.all(masters.map((master) => master.ask('CLUSTER', 'INFO')));
+    return views.every(
+      (view) => /cluster_state:ok/.test(String(view)) && /cluster_known_nodes:3\b/.test(String(view)),
+    );
+  });
 }
