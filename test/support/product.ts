@@ -29,14 +29,19 @@ export class Product<Layout extends RedisLayout = TestRedis> implements AsyncDis
     return Product.startOn(await startTestRedis(), extra);
   }
 
-  /** On these Redis processes, which end with it. */
+  /**
+   * On these Redis processes, which end with it.
+   * @param prepare runs when the simulator is there and nobody has read it yet
+   */
   static async startOn<Layout extends RedisLayout>(
     redis: Layout,
     extra: Readonly<Record<string, string>> = {},
+    prepare: (product: Product<Layout>) => Promise<void> = () => Promise.resolve(),
   ): Promise<Product<Layout>> {
     const product = new Product(redis, await mkdtemp(join(tmpdir(), 'tidings-e2e-')), extra);
     try {
       await product.startSimulator();
+      await prepare(product);
       await Promise.all([product.startGateway(), product.startWorker()]);
     } catch (error) {
       await product[Symbol.asyncDispose]();

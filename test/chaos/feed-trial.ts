@@ -1,0 +1,208 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { ChangeDriver } from '../support/change-driver.js';
+import { eventually } from '../support/eventually.js';
+import { type Fault, FeedOracle } from '../support/oracle/feed-oracle.js';
+import type { ToldEvent } from '../support/oracle/message-check.js';
+import type { LedgerEntry } from '../support/oracle/truth.js';
+import { type ProductProcess, startProcess } from '../support/process.js';
+import { Product } from '../support/product.js';
+import type { RedisLayout } from '../support/redis-process.js';
+
+const CONTACTS = 200;
+/** Of each direction, in each contact, before the feed reads anything. */
+const OLD_MESSAGES = 6;
+const CHANGES = 5_000;
+const DRIVE_MS = 60_000;
+const KILL_EVERY_MS = 5_000;
+/** What is not at the head of a contact is read this often. */
+const SWEEP_MS = 20_000;
+/** Deletions are told after two reads a minute apart, of which the first is a sweep. */
+const SETTLED_WITHIN_MS = 180_000;
+const PAGE = 1_000;
+
+const ENVIRONMENT = {
+  LOG_LEVEL: 'warn',
+  UPSTREAM_REQUESTS_PER_SECOND: '400',
+  POLL_MIN_INTERVAL_MS: '200',
+  CONTACTS_INTERVAL_MS: '500',
+  POLL_SWEEP_INTERVAL_MS: String(SWEEP_MS),
+};
+
+/** One contact as the simulator made it. */
+export interface TrialContact {
+  id: string;
+  phoneNumber: string;
+}
+
+/** The whole product with two workers and a world of 200 contacts, an oracle, and a subscriber that reads all events. */
+export class FeedTrial<Layout extends RedisLayout> implements AsyncDisposable {
+  readonly oracle = new FeedOracle();
+  /** As the subscriber read them, in their order. */
+  readonly read: ToldEvent[] = [];
+  private second: ProductProcess | undefined;
+  private ledgerAt = 0;
+  private cursor: string | undefined;
+
+  private constructor(
+    readonly product: Product<Layout>,
+    readonly contacts: readonly TrialContact[],
+    private readonly driver: ChangeDriver,
+  ) {}
+
+  /** Resolves when both workers run and every contact's old messages are known. */
+  static async start<Layout extends RedisLayout>(redis: Layout): Promise<FeedTrial<Layout>> {
+    let contacts: TrialContact[] = [];
+    const seed = Date.now() % 1_000_000;
+    process.stdout.write(`seed ${seed}\n`);
+    const adoptions: Parameters<ChangeDriver['adopt']>[] = [];
+    const product = await Product.startOn(redis, ENVIRONMENT, async (running) => {
+      ({ contacts } = await running.simulate<{ contacts: TrialContact[] }>('contacts', { count: CONTACTS }));
+      const timestamp = Date.now() - 2 * 3_600_000;
+      for (const { id: contactId } of contacts) {
+        for (const direction of ['inbound', 'outbound']) {
+          const { ids } = await running.simulate<{ ids: string[] }>('messages', {
+            ...{ contactId, direction, count: OLD_MESSAGES, text: 'Old {n}', timestamp, intervalMs: 60_000 },
+          });
+          adoptions.push([contactId, ids, { delivered: direction === 'inbound', read: false }]);
+        }
+      }
+    });
+    const driver = new ChangeDriver(
+      (verb, body) => product.simulate(verb, body),
+      contacts.map(({ id }) => id),
+      { changes: CHANGES, durationMs: DRIVE_MS, seed },
+    );
+    const trial = new FeedTrial(product, contacts, driver);
+    try {
+      for (const adoption of adoptions) driver.adopt(...adoption);
+      await trial.startSecondWorker();
+      await trial.establishBaseline();
+    } catch (error) {
+      await trial[Symbol.asyncDispose]();
+      throw error;
+    }
+    return trial;
+  }
+
+  /** Makes all changes; every five seconds one of the workers is killed and started again. How many died. */
+  async drive(): Promise<number> {
+    const stop = new AbortController();
+    const killing = this.kill(stop.signal);
+    const reading = this.follow(stop.signal);
+    try {
+      await this.driver.run();
+    } finally {
+      stop.abort();
+    }
+    await reading;
+    return await killing;
+  }
+
+  /**
+   * What is wrong with the log once all is quiet: as soon as nothing is, and still after another sweep, or when there
+   * was time enough.
+   */
+  async judge(): Promise<{ faults: Fault[]; events: ToldEvent[] }> {
+    const began = performance.now();
+    let quietAt: number | undefined;
+    for (;;) {
+      const events = await this.wholeLog();
+      await this.observe();
+      const faults = this.oracle.judge(events, Date.now());
+      const now = performance.now();
+      quietAt = faults.length === 0 ? (quietAt ?? now) : undefined;
+      const settled = quietAt !== undefined && now - quietAt > SWEEP_MS + 2_000;
+      if (settled || now - began > SETTLED_WITHIN_MS) return { faults, events };
+      await pause(2_000);
+    }
+  }
+
+  /** The log from its beginning, as it is now. */
+  async wholeLog(): Promise<ToldEvent[]> {
+    const events: ToldEvent[] = [];
+    for (let cursor: string | undefined; ;) {
+      const page = await this.page(cursor);
+      events.push(...page.events);
+      if (!page.hasMore) return events;
+      cursor = page.next;
+    }
+  }
+
+  print(title: string, counts: Record<string, unknown>): void {
+    process.stdout.write(`${title}: ${JSON.stringify(counts, undefined, 1)}\n`);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.second?.stop();
+    await this.product[Symbol.asyncDispose]();
+  }
+
+  private async startSecondWorker(): Promise<void> {
+    this.second = await startProcess('worker', { ...this.product.environment(), WORKER_PORT: '0' });
+  }
+
+  private async establishBaseline(): Promise<void> {
+    await this.observe();
+    this.oracle.endBaseline();
+    // Once its probe is told, a contact was read, and what is old in it is known as that.
+    for (const { id: contactId } of this.contacts) {
+      await this.product.simulate('typing', { contactId, message: `Probe of ${contactId}` });
+    }
+    await eventually(
+      'every contact was read',
+      async () => (await this.wholeLog()).length >= CONTACTS,
+      60_000,
+    );
+  }
+
+  private async kill(stop: AbortSignal): Promise<number> {
+    let kills = 0;
+    for (;;) {
+      await pause(KILL_EVERY_MS, undefined, { signal: stop }).catch(() => undefined);
+      if (stop.aborted) return kills;
+      if (kills % 2 === 0) {
+        await this.product.worker.stop('SIGKILL');
+        await this.product.startWorker();
+      } else {
+        await this.second?.stop('SIGKILL');
+        await this.startSecondWorker();
+      }
+      kills += 1;
+    }
+  }
+
+  /** Reads on as a subscriber does, also through an outage. */
+  private async follow(stop: AbortSignal): Promise<void> {
+    while (!stop.aborted) {
+      const page = await this.page(this.cursor).catch(() => undefined);
+      this.cursor = page?.next ?? this.cursor;
+      this.read.push(...(page?.events ?? []));
+      if (page?.hasMore !== true) await pause(100);
+    }
+  }
+
+  private page(cursor: string | undefined): Promise<{ events: ToldEvent[]; next: string; hasMore: boolean }> {
+    const after = cursor === undefined ? '' : `&after=${cursor}`;
+    return this.product.json('GET', `/v1/events?limit=${PAGE}${after}`);
+  }
+
+  private async observe(): Promise<void> {
+    for (let more = true; more;) {
+      const { entries, next, hasMore } = await this.product.simulate<{
+        entries: LedgerEntry[];
+        next: number;
+        hasMore: boolean;
+      }>('ledger', { since: this.ledgerAt, kind: ['message.*', 'contact.*', 'list.served'], limit: 10_000 });
+      this.oracle.observe(entries);
+      this.ledgerAt = next;
+      more = hasMore;
+    }
+  }
+}
+
+/** How often each rule was broken, for people to read. */
+export function tally(faults: readonly Fault[]): Record<string, number> {
+  const counts: Record<string, number> = { miss: 0, double: 0, false: 0, gap: 0, 'false deletion': 0 };
+  for (const { rule } of faults) counts[rule] = (counts[rule] ?? 0) + 1;
+  return counts;
+}

@@ -1,0 +1,217 @@
+import { describe, expect, it } from '@jest/globals';
+import { FeedOracle } from './feed-oracle.js';
+import type { ToldEvent } from './message-check.js';
+import type { LedgerEntry } from './truth.js';
+
+const C = 'con_1';
+const T = 1_800_000_000_000;
+const SECOND = 1_000;
+
+/** A world of one contact, and what a feed told of it; times are seconds from its beginning. */
+class Scene {
+  readonly ledger: LedgerEntry[] = [];
+  readonly events: ToldEvent[] = [];
+  private readonly forms = new Map<
+    string,
+    { text: string; delivered: boolean; read: boolean; revision: number }
+  >();
+  private sequence = 0;
+
+  constructor() {
+    this.ledger.push({ kind: 'contact.created', time: T, contactId: C });
+  }
+
+  created(at: number, messageId: string, direction: 'inbound' | 'outbound' = 'inbound'): this {
+    const form = {
+      text: `Text of ${messageId}`,
+      delivered: direction === 'inbound',
+      read: false,
+      revision: 0,
+    };
+    this.forms.set(messageId, form);
+    const { text: message, delivered, read } = form;
+    return this.happened(at, { kind: 'message.created', messageId, direction, message, delivered, read });
+  }
+
+  changed(
+    at: number,
+    messageId: string,
+    to: { message?: string; delivered?: boolean; read?: boolean },
+  ): this {
+    const form = this.form(messageId);
+    form.revision += 1;
+    const changes: Record<string, { from: unknown; to: unknown }> = {};
+    if (to.message !== undefined) changes['message'] = { from: form.text, to: to.message };
+    if (to.delivered !== undefined) changes['status.delivered'] = { from: form.delivered, to: to.delivered };
+    if (to.read !== undefined) changes['status.read'] = { from: form.read, to: to.read };
+    Object.assign(form, { text: to.message ?? form.text, delivered: to.delivered ?? form.delivered });
+    form.read = to.read ?? form.read;
+    return this.happened(at, { kind: 'message.changed', messageId, revision: form.revision, changes });
+  }
+
+  gone(at: number, messageId: string): this {
+    return this.happened(at, { kind: 'message.deleted', messageId });
+  }
+
+  served(at: number, messageIds: string[], damage: string | null = null): this {
+    const revisions = messageIds.map((id) => this.form(id).revision);
+    return this.happened(at, { kind: 'list.served', ids: messageIds, revisions, damage });
+  }
+
+  /** With the message's form at this point of the scene. */
+  told(at: number, type: string, messageId: string, changes?: object): this {
+    const { text, delivered, read } = this.form(messageId);
+    this.sequence += 1;
+    this.events.push({
+      id: `evt_${this.sequence}`,
+      type: `message.${type}`,
+      timestamp: new Date(T + at * SECOND).toISOString(),
+      contactId: C,
+      sequence: this.sequence,
+      data: {
+        contactId: C,
+        message: { id: messageId, message: text, status: { delivered, read } },
+        ...(changes === undefined ? {} : { changes }),
+      },
+    });
+    return this;
+  }
+
+  /** The rules that are broken, in order. */
+  broken(now = 300, baseline = 1): string[] {
+    const oracle = new FeedOracle();
+    oracle.observe(this.ledger.slice(0, baseline));
+    oracle.endBaseline();
+    oracle.observe(this.ledger.slice(baseline));
+    return oracle.judge(this.events, T + now * SECOND).map(({ rule }) => rule);
+  }
+
+  private happened(at: number, entry: Omit<LedgerEntry, 'time' | 'contactId'>): this {
+    this.ledger.push({ ...entry, contactId: C, time: T + at * SECOND });
+    return this;
+  }
+
+  private form(id: string): { text: string; delivered: boolean; read: boolean; revision: number } {
+    const form = this.forms.get(id);
+    if (form === undefined) throw new Error(`no message ${id}`);
+    return form;
+  }
+}
+
+const DELIVERED = { 'status.delivered': { from: false, to: true } };
+const READ = { 'status.read': { from: false, to: true } };
+
+/** An outbound message that was sent, delivered and read, and told so. */
+function whole(): Scene {
+  return new Scene()
+    .created(1, 'a', 'outbound')
+    .served(2, ['a'])
+    .told(2, 'sent', 'a')
+    .changed(3, 'a', { delivered: true })
+    .served(4, ['a'])
+    .told(4, 'delivered', 'a', DELIVERED)
+    .changed(5, 'a', { read: true, message: 'Edited' })
+    .served(6, ['a'])
+    .told(6, 'read', 'a', READ)
+    .told(6, 'updated', 'a', { message: { to: 'Edited' } });
+}
+
+describe('the oracle', () => {
+  it('finds nothing wrong where each difference was told once', () => {
+    expect(whole().broken()).toEqual([]);
+  });
+
+  it('asks for nothing that came and went between two reads', () => {
+    const scene = whole().changed(7, 'a', { read: false }).changed(8, 'a', { read: true }).served(9, ['a']);
+    expect(scene.broken()).toEqual([]);
+  });
+
+  it('asks for the arrival of what is new, and for none of the baseline', () => {
+    const scene = new Scene().created(1, 'old').created(2, 'new').served(3, ['old', 'new']);
+    expect(scene.broken(10, 2)).toEqual(['miss']);
+    expect(scene.told(3, 'received', 'new').broken(10, 2)).toEqual([]);
+    expect(scene.told(4, 'received', 'old').broken(10, 2)).toEqual(['double']);
+  });
+
+  it('catches a last change that is not told', () => {
+    expect(whole().changed(7, 'a', { message: 'Again' }).served(8, ['a']).broken(10)).toEqual(['miss']);
+  });
+
+  it('catches a form that stood for long and was passed over', () => {
+    const scene = whole().changed(10, 'a', { message: 'Stood' }).served(20, ['a']);
+    expect(scene.changed(100, 'a', { message: 'Edited' }).served(101, ['a']).broken()).toEqual(['miss']);
+  });
+
+  it('catches a change that one event passed over', () => {
+    const scene = new Scene().created(1, 'a', 'outbound').served(2, ['a']).told(2, 'sent', 'a');
+    scene.changed(3, 'a', { delivered: true, message: 'Edited' }).served(4, ['a']);
+    scene.told(4, 'delivered', 'a', DELIVERED);
+    scene.changed(5, 'a', { read: true }).served(6, ['a']).told(6, 'read', 'a', READ);
+    expect(scene.broken()).toContain('miss');
+  });
+
+  it.each(['sent', 'delivered', 'read', 'updated'])('catches message.%s that is told twice', (type) => {
+    const changes = {
+      sent: undefined,
+      delivered: DELIVERED,
+      read: READ,
+      updated: { message: { to: 'Edited' } },
+    }[type];
+    expect(whole().told(7, type, 'a', changes).broken()).toContain('double');
+  });
+
+  it('catches a flag that is told by its own event a second time', () => {
+    const scene = whole().changed(7, 'a', { read: false }).served(8, ['a']);
+    scene.told(8, 'updated', 'a', { 'status.read': { from: true, to: false } });
+    scene.changed(9, 'a', { read: true }).served(10, ['a']);
+    expect(scene.told(10, 'read', 'a', READ).broken()).toEqual(['double']);
+  });
+
+  it('catches what was told before any whole reply had shown it', () => {
+    const scene = new Scene().created(1, 'a').served(2, ['a'], 'truncated').told(3, 'received', 'a');
+    expect(scene.served(4, ['a']).broken()).toEqual(['false']);
+  });
+
+  it('catches a form that is older than the one told before', () => {
+    const scene = new Scene().created(1, 'a').served(2, ['a']);
+    scene.changed(3, 'a', { message: 'Newer' }).served(4, ['a']).told(4, 'received', 'a');
+    scene.changed(5, 'a', { message: 'Text of a' }).told(6, 'updated', 'a', { message: { to: 'Text of a' } });
+    expect(scene.served(7, ['a']).broken()).toEqual(['false']);
+  });
+
+  it('catches a message that there never was', () => {
+    const scene = new Scene().created(1, 'a').served(2, ['a']).told(2, 'received', 'a');
+    scene.ledger.splice(1);
+    expect(scene.broken()).toEqual(['false']);
+  });
+
+  it('catches a sequence with a gap, and an id that is used twice', () => {
+    const gap = whole();
+    gap.events.splice(1, 1);
+    expect(gap.broken()).toContain('gap');
+    const twice = whole();
+    twice.events[3] = { ...twice.events[3], id: 'evt_1' } as ToldEvent;
+    expect(twice.broken()).toEqual(['gap']);
+  });
+
+  it('catches a deletion of what is there, and one that is told before a minute has gone by', () => {
+    expect(whole().told(100, 'deleted', 'a').broken()).toContain('false deletion');
+    expect(whole().gone(50, 'a').told(100, 'deleted', 'a').broken()).toEqual(['false deletion']);
+    expect(whole().gone(50, 'a').told(115, 'deleted', 'a').broken()).toEqual([]);
+    const twice = whole().gone(50, 'a').told(115, 'deleted', 'a').told(180, 'deleted', 'a');
+    expect(twice.broken()).toEqual(['double']);
+  });
+
+  it('asks for a deletion that is not told yet', () => {
+    expect(whole().gone(50, 'a').broken()).toEqual(['late deletion']);
+  });
+
+  it('catches a contact that is told as deleted while it is there', () => {
+    const scene = whole();
+    scene.events.push({
+      ...{ id: 'evt_9', type: 'contact.deleted', contactId: C, sequence: 5, data: {} },
+      timestamp: new Date(T + 200 * SECOND).toISOString(),
+    });
+    expect(scene.broken()).toEqual(['false deletion', 'miss']);
+  });
+});

@@ -1,0 +1,122 @@
+import {
+  ABSENCE_MS,
+  CLOCK_SLACK_MS,
+  MessageCheck,
+  type Report,
+  type Rule,
+  type ToldEvent,
+} from './message-check.js';
+import { type LedgerEntry, type Presence, Truth } from './truth.js';
+
+/** Something that must not be. */
+export interface Fault {
+  readonly rule: Rule;
+  readonly about: string;
+}
+
+/**
+ * Judges what a feed told by what really happened. It knows the simulator's ledger and the public form of events, and
+ * shares no code with the product.
+ */
+export class FeedOracle {
+  private readonly truth = new Truth();
+
+  observe(entries: readonly LedgerEntry[]): void {
+    for (const entry of entries) this.truth.observe(entry);
+  }
+
+  /** What follows happened after the feed had read everything once. */
+  endBaseline(): void {
+    this.truth.endBaseline();
+  }
+
+  /** What was made, served and told, for people to read. */
+  counts(events: readonly ToldEvent[]): Record<string, unknown> {
+    const { changes, pages, lists } = this.truth;
+    const told: Record<string, number> = {};
+    for (const { type } of events) told[type] = (told[type] ?? 0) + 1;
+    return {
+      changes: [...changes.values()].reduce((sum, count) => sum + count, 0),
+      changesByKind: Object.fromEntries(changes),
+      pagesServed: pages,
+      listsServed: lists,
+      events: events.length,
+      eventsByType: told,
+    };
+  }
+
+  /**
+   * Everything that is wrong with a log, from its beginning, in its order, read when all was quiet.
+   * @param now when it was read
+   */
+  judge(events: readonly ToldEvent[], now: number): Fault[] {
+    const faults: Fault[] = [];
+    const report: Report = (rule, about) => faults.push({ rule, about });
+    checkSequences(events, report);
+    this.checkMessages(events, now, report);
+    this.checkContacts(events, report);
+    return faults;
+  }
+
+  private checkMessages(events: readonly ToldEvent[], now: number, report: Report): void {
+    const checks = new Map(
+      [...this.truth.messages].map(([id, message]) => [id, new MessageCheck(message, report)]),
+    );
+    for (const event of events.filter(({ type }) => type.startsWith('message.'))) {
+      const id = (event.data['message'] as { id?: unknown } | undefined)?.id;
+      const check = checks.get(String(id));
+      if (check === undefined || this.truth.messages.get(String(id))?.contactId !== event.contactId)
+        report('false', `${event.type} of ${String(id)}: there is no such message`);
+      else check.hear(event);
+    }
+    for (const [id, check] of checks) {
+      const contact = this.truth.contacts.get(this.truth.messages.get(id)?.contactId ?? '');
+      check.close(contact?.there === true, contact?.everGone === true, now);
+    }
+  }
+
+  private checkContacts(events: readonly ToldEvent[], report: Report): void {
+    const toldGone = new Set<string>();
+    let updates = 0;
+    for (const { type, contactId = '', timestamp } of events) {
+      const about = `${type} of ${contactId}`;
+      const presence = this.truth.contacts.get(contactId);
+      if (type === 'contact.deleted') {
+        if (toldGone.has(contactId)) report('double', about);
+        if (!isLongGone(presence, Date.parse(timestamp))) report('false deletion', about);
+        toldGone.add(contactId);
+      } else if (type === 'contact.created') {
+        // All contacts of these worlds were there from the first list on.
+        if (!toldGone.delete(contactId)) report('double', about);
+      } else if (type === 'contact.updated') {
+        updates += 1;
+      } else if (type === 'contact.resynced' || type === 'account.suspect') {
+        report('false', `${about}: nothing was lost or hidden`);
+      }
+    }
+    if (updates > this.truth.contactChanges) report('double', `${updates} times contact.updated`);
+    for (const [id, { there }] of this.truth.contacts) {
+      if (!there && !toldGone.has(id)) report('late deletion', `contact ${id} is deleted`);
+      if (there && toldGone.has(id)) report('miss', `contact ${id} returned`);
+    }
+  }
+}
+
+function isLongGone(presence: Presence | undefined, at: number): boolean {
+  const gone = presence?.goneAt(at);
+  return gone !== undefined && at - gone >= ABSENCE_MS - CLOCK_SLACK_MS;
+}
+
+function checkSequences(events: readonly ToldEvent[], report: Report): void {
+  const ids = new Set<string>();
+  const last = new Map<string, number>();
+  for (const { id, type, contactId = '', sequence } of events) {
+    if (ids.has(id)) report('gap', `the id ${id} is used twice`);
+    ids.add(id);
+    const counter = /^(message|contact)\./.test(type) ? contactId : '';
+    const expected = (last.get(counter) ?? 0) + 1;
+    if (sequence !== expected)
+      report('gap', `${type} of ${contactId} is number ${sequence}, not ${expected}`);
+    last.set(counter, sequence);
+  }
+}
