@@ -21,7 +21,17 @@ export type RedisManners = 'failFast' | 'patient';
 /** How long a `failFast` command may take, in milliseconds. Callers are promised an answer within two seconds. */
 export const REDIS_COMMAND_TIMEOUT_MS = 1_500;
 
+/**
+ * A server that owes a reply and sends nothing for so long is given up, and its connection with it: after a failover the
+ * old master's host may be gone without a word, and TCP alone would wait for a quarter of an hour. In milliseconds. A
+ * patient connection may be waiting in a blocking read, of which BullMQ's are the longest: 10 s.
+ */
+const SILENCE_MS: Readonly<Record<RedisManners, number>> = { failFast: 3_000, patient: 15_000 };
+
 const RECONNECT_CEILING_MS = 1_000;
+const SENTINEL_TIMEOUT_MS = 1_000;
+/** How soon a patient command on a Cluster is tried again while a master is away, in milliseconds. */
+const TRY_AGAIN_MS = 100;
 const CONNECT_TIMEOUT_MS = 5_000;
 const DISCONNECT_TIMEOUT_MS = 100;
 
@@ -44,6 +54,7 @@ function optionsFor(manners: RedisManners): ConnectionOptions {
     // A connection that is given up must not hold up the end of a process.
     disconnectTimeout: DISCONNECT_TIMEOUT_MS,
     retryStrategy: backoff,
+    socketTimeout: SILENCE_MS[manners],
     // After a failover the old master answers READONLY: reconnect, and send the command again there.
     reconnectOnError: (error) => (error.message.startsWith('READONLY') ? 2 : false),
   };
@@ -68,15 +79,22 @@ function connect(address: RedisAddress, manners: RedisManners, options: Connecti
         ...options,
         sentinels,
         name,
+        // One that hangs must not keep the others from being asked.
+        sentinelCommandTimeout: SENTINEL_TIMEOUT_MS,
         ...(username === undefined ? {} : { username }),
         ...(password === undefined ? {} : { password }),
       });
     }
     case 'cluster': {
       const { nodes, username, password } = address;
+      const patient = manners === 'patient';
       return new Cluster(nodes, {
-        enableOfflineQueue: manners === 'patient',
+        enableOfflineQueue: patient,
         clusterRetryStrategy: (attempt) => Math.min(attempt * 50, RECONNECT_CEILING_MS),
+        // The library's own patience is neither: it tries again sixteen times, and what was under way as well.
+        retryDelayOnFailover: patient ? TRY_AGAIN_MS : 0,
+        retryDelayOnClusterDown: patient ? TRY_AGAIN_MS : 0,
+        ...(patient ? { maxRedirections: Infinity } : {}),
         redisOptions: {
           ...options,
           ...(username === undefined ? {} : { username }),

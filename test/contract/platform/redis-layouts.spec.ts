@@ -1,0 +1,166 @@
+import { once } from 'node:events';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import {
+  closeRedis,
+  createLogger,
+  openFitRedis,
+  openRedis,
+  parseRedisAddress,
+  type RedisClient,
+} from '#platform';
+import { eventually } from '../../support/eventually.js';
+import { startTestCluster, type TestCluster } from '../../support/redis-cluster.js';
+import type { RedisLayout } from '../../support/redis-process.js';
+import { startTestSentinel } from '../../support/redis-sentinel.js';
+
+const open: (() => Promise<void>)[] = [];
+const silent = createLogger('test', 'silent');
+
+afterEach(async () => {
+  // The clients were opened after their servers.
+  for (const close of open.splice(0).reverse()) await close();
+}, 30_000);
+
+async function started<Layout extends RedisLayout>(start: () => Promise<Layout>): Promise<Layout> {
+  const layout = await start();
+  open.push(() => layout.dispose());
+  return layout;
+}
+
+async function connected(layout: RedisLayout, manners: 'failFast' | 'patient'): Promise<RedisClient> {
+  const client = openRedis(parseRedisAddress(layout.url), manners, () => undefined);
+  open.push(() => closeRedis(client));
+  await once(client, 'ready');
+  // The connection to the master of this key is made by its first command.
+  await client.set('key', 'first');
+  return client;
+}
+
+/** How long a command took to fail, in milliseconds. */
+async function failsAfter(client: RedisClient): Promise<number> {
+  const began = performance.now();
+  await expect(client.set('key', 'lost')).rejects.toThrow();
+  return performance.now() - began;
+}
+
+const answers = (client: RedisClient): Promise<boolean> =>
+  client.set('key', 'kept').then(
+    () => true,
+    () => false,
+  );
+
+async function failsFast(client: RedisClient): Promise<void> {
+  for (let i = 0; i < 5; i += 1) expect(await failsAfter(client)).toBeLessThan(2_000);
+}
+
+describe('a connection to a Redis Cluster that fails fast', () => {
+  it('fails within two seconds while the master of a key hangs, and works again after it', async () => {
+    const cluster = await started(startTestCluster);
+    const client = await connected(cluster, 'failFast');
+    const master = await cluster.masterOf('key');
+    master.kill('SIGSTOP');
+    try {
+      await failsFast(client);
+    } finally {
+      master.kill('SIGCONT');
+    }
+    await eventually('it answers', () => answers(client));
+    expect(await client.get('key')).toBe('kept');
+  }, 40_000);
+
+  it.each([
+    ['the master of a key is', async (cluster: TestCluster) => [await cluster.masterOf('key')]],
+    ['all masters are', (cluster: TestCluster) => Promise.resolve(cluster.masters)],
+  ])(
+    'fails within two seconds while %s gone, and works again with the next life',
+    async (_, victimsOf) => {
+      const cluster = await started(startTestCluster);
+      const client = await connected(cluster, 'failFast');
+      const victims = await victimsOf(cluster);
+      await Promise.all(victims.map((victim) => victim.end()));
+      await failsFast(client);
+      await Promise.all(victims.map((victim) => victim.restart()));
+      await eventually('it answers', () => answers(client));
+      expect(await client.get('key')).toBe('kept');
+    },
+    40_000,
+  );
+
+  it('fails what was under way when a master went, and never sends it again', async () => {
+    const cluster = await started(startTestCluster);
+    const client = await connected(cluster, 'failFast');
+    const master = await cluster.masterOf('key');
+    await client.del('key');
+    master.kill('SIGSTOP');
+    const lost = expect(client.incr('key')).rejects.toThrow();
+    await master.end();
+    await lost;
+    await master.restart();
+    await eventually('it reads', () =>
+      client.get('key').then(
+        (value) => {
+          expect(value).toBeNull();
+          return true;
+        },
+        () => false,
+      ),
+    );
+  }, 40_000);
+});
+
+describe('a patient connection to a Redis Cluster', () => {
+  it('waits for a master that is away', async () => {
+    const cluster = await started(startTestCluster);
+    const client = await connected(cluster, 'patient');
+    const master = await cluster.masterOf('key');
+    await master.end();
+    const waiting = client.set('key', 'yes');
+    await master.restart();
+    await waiting;
+    expect(await client.get('key')).toBe('yes');
+  }, 40_000);
+});
+
+describe('a process on a Redis Cluster', () => {
+  it('refuses to start where one of the masters may evict', async () => {
+    const cluster = await started(startTestCluster);
+    await cluster.masters[2]?.ask('CONFIG', 'SET', 'maxmemory-policy', 'allkeys-lru');
+    const start = openFitRedis(parseRedisAddress(cluster.url), 'failFast', silent, () => undefined);
+    await expect(start).rejects.toThrow('allkeys-lru');
+  });
+
+  it('starts while the Cluster is away, and connects when it comes', async () => {
+    const cluster = await started(startTestCluster);
+    await Promise.all(cluster.masters.map((master) => master.end()));
+    const client = await openFitRedis(parseRedisAddress(cluster.url), 'failFast', silent, () => undefined);
+    open.push(() => closeRedis(client));
+    expect(client.status).not.toBe('ready');
+    await Promise.all(cluster.masters.map((master) => master.restart()));
+    await eventually('it answers', () => answers(client));
+  }, 40_000);
+});
+
+describe('a connection by way of sentinels', () => {
+  it.each(['SIGKILL', 'SIGSTOP'] as const)(
+    'goes over to the new master (the old one: %s) without a restart, and fails fast or waits meanwhile',
+    async (signal) => {
+      const layout = await started(startTestSentinel);
+      const fast = await connected(layout, 'failFast');
+      const patient = await connected(layout, 'patient');
+      // A read that waits for something that does not come.
+      const waits = await connected(layout, 'patient');
+      const blocked = waits.blpop('list', 20).catch(() => undefined);
+      layout.master.kill(signal);
+      const waiting = patient.set('key', 'patient');
+      await failsFast(fast);
+      await layout.promoted();
+      await eventually('it answers', () => answers(fast));
+      await waiting;
+      await layout.replica.ask('RPUSH', 'list', 'come');
+      await blocked;
+      await eventually('the reader answers', () => answers(waits), 5_000);
+      expect(await layout.replica.ask('GET', 'key')).toBe('kept');
+    },
+    60_000,
+  );
+});
