@@ -9,6 +9,8 @@ import { Product } from '../support/product.js';
 import type { RedisLayout } from '../support/redis-process.js';
 
 const CONTACTS = 200;
+/** Besides those: contacts that nothing happens to but what a test does. */
+const RECIPIENTS = 10;
 /** Of each direction, in each contact, before the feed reads anything. */
 const OLD_MESSAGES = 6;
 const CHANGES = 5_000;
@@ -39,7 +41,7 @@ export class FeedTrial<Layout extends RedisLayout> implements AsyncDisposable {
   readonly oracle = new FeedOracle();
   /** As the subscriber read them, in their order. */
   readonly read: ToldEvent[] = [];
-  private second: ProductProcess | undefined;
+  second: ProductProcess | undefined;
   private ledgerAt = 0;
   private cursor: string | undefined;
 
@@ -56,7 +58,9 @@ export class FeedTrial<Layout extends RedisLayout> implements AsyncDisposable {
     process.stdout.write(`seed ${seed}\n`);
     const adoptions: Parameters<ChangeDriver['adopt']>[] = [];
     const product = await Product.startOn(redis, ENVIRONMENT, async (running) => {
-      ({ contacts } = await running.simulate<{ contacts: TrialContact[] }>('contacts', { count: CONTACTS }));
+      ({ contacts } = await running.simulate<{ contacts: TrialContact[] }>('contacts', {
+        count: CONTACTS + RECIPIENTS,
+      }));
       const timestamp = Date.now() - 2 * 3_600_000;
       for (const { id: contactId } of contacts) {
         for (const direction of ['inbound', 'outbound']) {
@@ -69,7 +73,7 @@ export class FeedTrial<Layout extends RedisLayout> implements AsyncDisposable {
     });
     const driver = new ChangeDriver(
       (verb, body) => product.simulate(verb, body),
-      contacts.map(({ id }) => id),
+      contacts.slice(0, CONTACTS).map(({ id }) => id),
       { changes: CHANGES, durationMs: DRIVE_MS, seed },
     );
     const trial = new FeedTrial(product, contacts, driver);
@@ -84,10 +88,15 @@ export class FeedTrial<Layout extends RedisLayout> implements AsyncDisposable {
     return trial;
   }
 
-  /** Makes all changes; every five seconds one of the workers is killed and started again. How many died. */
-  async drive(): Promise<number> {
+  /** Those that the driver leaves alone. */
+  get recipients(): readonly TrialContact[] {
+    return this.contacts.slice(CONTACTS);
+  }
+
+  /** Makes all changes; with kills, one of the workers is killed and started again every five seconds. How many died. */
+  async drive(kills: boolean): Promise<number> {
     const stop = new AbortController();
-    const killing = this.kill(stop.signal);
+    const killing = kills ? this.kill(stop.signal) : Promise.resolve(0);
     const reading = this.follow(stop.signal);
     try {
       await this.driver.run();
@@ -115,6 +124,14 @@ export class FeedTrial<Layout extends RedisLayout> implements AsyncDisposable {
       if (settled || now - began > SETTLED_WITHIN_MS) return { faults, events };
       await pause(2_000);
     }
+  }
+
+  /** Reads the next page as a subscriber; whether there is more. */
+  async readOn(): Promise<boolean> {
+    const { events, next, hasMore } = await this.page(this.cursor);
+    this.cursor = next;
+    this.read.push(...events);
+    return hasMore;
   }
 
   /** The log from its beginning, as it is now. */
@@ -150,7 +167,7 @@ export class FeedTrial<Layout extends RedisLayout> implements AsyncDisposable {
     }
     await eventually(
       'every contact was read',
-      async () => (await this.wholeLog()).length >= CONTACTS,
+      async () => (await this.wholeLog()).length >= this.contacts.length,
       60_000,
     );
   }
@@ -186,10 +203,8 @@ export class FeedTrial<Layout extends RedisLayout> implements AsyncDisposable {
   /** Reads on as a subscriber does, also through an outage. */
   private async follow(stop: AbortSignal): Promise<void> {
     while (!stop.aborted) {
-      const page = await this.page(this.cursor).catch(() => undefined);
-      this.cursor = page?.next ?? this.cursor;
-      this.read.push(...(page?.events ?? []));
-      if (page?.hasMore !== true) await pause(100);
+      const more = await this.readOn().catch(() => false);
+      if (!more) await pause(100);
     }
   }
 

@@ -7,6 +7,7 @@ import { startTestSentinel } from '../support/redis-sentinel.js';
 import { WebhookReceiver } from '../support/webhook-receiver.js';
 
 const RECIPIENT = '+14155550123';
+const PREFIX = 'other';
 
 let product: Product<RedisLayout> | undefined;
 let receiver: WebhookReceiver | undefined;
@@ -66,4 +67,55 @@ describe('layouts of Redis', () => {
     },
     60_000,
   );
+});
+
+/** How a send is answered. */
+async function answerOf(
+  running: Product<RedisLayout>,
+): Promise<{ status: number; code?: string; ms: number }> {
+  const began = performance.now();
+  const response = await running.call('POST', '/v1/messages/send', { phoneNumber: RECIPIENT, message: 'Hi' });
+  const { code } = (await response.json()) as { code?: string };
+  return { status: response.status, ...(code === undefined ? {} : { code }), ms: performance.now() - began };
+}
+
+describe('outages of a layout', () => {
+  it.each(['SIGKILL', 'SIGSTOP'] as const)(
+    "while the account's master of a Cluster is away (%s) a send is answered 503 within 2 s, and then it works without a restart",
+    async (signal) => {
+      const cluster = await startTestCluster();
+      product = await Product.startOn(cluster);
+      const running = product;
+      const master = await cluster.masterOf('tidings:{default}:events');
+      expect(await answerOf(running)).toMatchObject({ status: 200 });
+      master.kill(signal);
+      for (let i = 0; i < 5; i += 1) {
+        const refused = await answerOf(running);
+        expect(refused).toMatchObject({ status: 503, code: 'unavailable' });
+        expect(refused.ms).toBeLessThan(2_000);
+      }
+      if (signal === 'SIGSTOP') master.kill('SIGCONT');
+      else await master.restart();
+      await eventually('sends are accepted again', async () => (await answerOf(running)).status === 200);
+      await eventually('the worker relays again', async () => (await running.texts()).length >= 2, 30_000);
+      expect(await Promise.all([running.gateway.stop(), running.worker.stop()])).toEqual([0, 0]);
+    },
+    90_000,
+  );
+
+  it("while only the queue's master of a Cluster is away a send is stored, and goes out afterwards", async () => {
+    const cluster = await startTestCluster();
+    // With this prefix the queue lies on another master than the account.
+    product = await Product.startOn(cluster, { REDIS_KEY_PREFIX: PREFIX });
+    const running = product;
+    const queue = await cluster.masterOf(`{${PREFIX}:queue:relay}:meta`);
+    const account = await cluster.masterOf(`${PREFIX}:{default}:events`);
+    expect(queue).not.toBe(account);
+    queue.kill('SIGSTOP');
+    const accepted = await answerOf(running);
+    queue.kill('SIGCONT');
+    expect(accepted).toMatchObject({ status: 200 });
+    expect(accepted.ms).toBeLessThan(2_000);
+    await eventually('the worker relays it', async () => (await running.texts()).length === 1, 30_000);
+  }, 90_000);
 });

@@ -42,7 +42,21 @@ export class FeedOracle {
       listsServed: lists,
       events: events.length,
       eventsByType: told,
+      arrivalLagMs: this.arrivalLags(events),
     };
+  }
+
+  /** From a message's appearance upstream to its event. */
+  private arrivalLags(events: readonly ToldEvent[]): Record<string, number> {
+    const lags = events
+      .filter(({ type }) => /^message\.(received|sent|created)$/.test(type))
+      .map(({ data, timestamp }) => {
+        const { id } = data['message'] as { id?: string };
+        return Date.parse(timestamp) - (this.truth.messages.get(id ?? '')?.forms[0]?.since ?? NaN);
+      })
+      .sort((a, b) => a - b);
+    const at = (part: number): number => lags[Math.floor(part * (lags.length - 1))] ?? NaN;
+    return { median: at(0.5), p95: at(0.95), longest: at(1) };
   }
 
   /**
