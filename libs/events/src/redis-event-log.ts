@@ -1,4 +1,4 @@
-import { accountKeys, type AccountKeys, type RedisClient, RedisScript } from '#platform';
+import { accountKeys, type AccountKeys, type RedisClient, RedisScript, redisTime } from '#platform';
 import { type Cursor, isBefore } from './cursor.js';
 import {
   CursorExpiredError,
@@ -109,9 +109,9 @@ export class RedisEventLog implements EventLog {
   }
 
   async trim(account: string, { maxAgeMs, maxCount }: EventRetention): Promise<number> {
-    const [seconds] = await this.redis.time();
-    const oldest = Number(seconds) * 1000 - maxAgeMs;
-    return Number(await trim.run(this.redis, logKeys(this.keys(account)), [maxCount, oldest, MOST_TRIMMED]));
+    const keys = logKeys(this.keys(account));
+    const oldest = (await redisTime(this.redis, keys[0])) - maxAgeMs;
+    return Number(await trim.run(this.redis, keys, [maxCount, oldest, MOST_TRIMMED]));
   }
 
   async installedAt(account: string): Promise<Date | undefined> {

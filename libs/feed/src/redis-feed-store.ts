@@ -1,5 +1,5 @@
 import { eventArguments, logKeys } from '#events';
-import { accountKeys, type AccountKeys, type RedisClient } from '#platform';
+import { accountKeys, type AccountKeys, type RedisClient, redisTime } from '#platform';
 import { isSuspect } from './absence.js';
 import { packContactText, unpackContactText } from './contact-text-codec.js';
 import type {
@@ -43,7 +43,7 @@ export class RedisFeedStore implements FeedStore {
 
   async knownContacts(account: string): Promise<KnownContacts> {
     const keys = this.keys(account);
-    const [seconds, micros] = await this.redis.time();
+    const now = await redisTime(this.redis, keys('contact-list'));
     const [version, listedAt, suspectSince, believedAt, suspectAt, count] = await this.redis.hmget(
       keys('contact-list'),
       'version',
@@ -57,7 +57,7 @@ export class RedisFeedStore implements FeedStore {
     const lost = Number(count ?? 0) > 0 && Object.keys(contacts).length === 0;
     return {
       version: Number(version ?? 0),
-      now: Number(seconds) * 1000 + Math.floor(Number(micros) / 1000),
+      now,
       // Without what it said, the last list is none to compare with: the next is taken as the first.
       ...(listedAt == null || lost ? {} : { listedAt: Number(listedAt) }),
       ...(suspectSince == null ? {} : { suspectSince: Number(suspectSince) }),

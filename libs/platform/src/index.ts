@@ -30,6 +30,7 @@ export { checkRedisRequirements } from './redis-requirements.js';
 export { oncePerFault, openFitRedis } from './redis-start.js';
 export { FrameworkLogger } from './framework-logger.js';
 export { RedisScript } from './redis-script.js';
+export { redisTime } from './redis-time.js';
 export { productVersion } from './version.js';
 export {
   type EmbeddedRedis,

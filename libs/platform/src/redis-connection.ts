@@ -44,6 +44,8 @@ export function openRedis(
   const options = optionsFor(manners);
   const client = connect(address, manners, options);
   client.on('error', onError);
+  // A Cluster tells of one of its masters by another name.
+  if (client instanceof Cluster) client.on('node error', onError);
   return client;
 }
 

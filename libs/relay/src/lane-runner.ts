@@ -54,7 +54,7 @@ export class LaneRunner {
   /** How long the lane has nothing to do after this step, in milliseconds. */
   private async step(account: string, head: LaneHead): Promise<number> {
     const { record, now } = head;
-    const step = nextStep(record, now, this.settings.maxAgeMs);
+    const step = nextStep(head, this.settings.maxAgeMs);
     switch (step.kind) {
       case 'wait':
         return step.ms;
@@ -70,6 +70,13 @@ export class LaneRunner {
         return 0;
       case 'post':
         return this.post.post(account, head);
+      case 'doubt':
+        this.logger.warn(
+          { account, sendId: record.order.id },
+          'Redis may have forgotten a POST; looking before it is made',
+        );
+        await this.store.transit(account, record, this.search.doubt(head));
+        return 0;
       case 'recover':
         this.logger.warn(
           { account, sendId: record.order.id },

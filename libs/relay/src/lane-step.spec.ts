@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { type LaneStep, nextStep } from './lane-step.js';
+import type { LaneHead } from './relay-store.js';
 import type { SendOrder, SendState } from './send-record.js';
 
 const NOW = 1_000_000;
@@ -7,13 +8,20 @@ const MAX_AGE = 10_000;
 const AGE = 'It could not be relayed within SEND_MAX_AGE_SECONDS.';
 const END = 'It could not be relayed before its expiresAt.';
 
-function stepOf(state: Partial<SendState>, order: Partial<SendOrder> = {}): LaneStep {
+function stepOf(
+  state: Partial<SendState>,
+  order: Partial<SendOrder> = {},
+  head: Partial<LaneHead> = {},
+): LaneStep {
   return nextStep(
     {
-      order: { id: 'snd_1', createdAt: NOW - 1, phoneNumber: '+15551234567', type: 'text', ...order },
-      state: { status: 'queued', revision: 0, updatedAt: 0, attempts: [], refusals: 0, ...state },
+      now: NOW,
+      ...head,
+      record: {
+        order: { id: 'snd_1', createdAt: NOW - 1, phoneNumber: '+15551234567', type: 'text', ...order },
+        state: { status: 'queued', revision: 0, updatedAt: 0, attempts: [], refusals: 0, ...state },
+      },
     },
-    NOW,
     MAX_AGE,
   );
 }
@@ -107,5 +115,12 @@ describe('the head of a lane', () => {
     expect(stepOf({ status, phase: 'posting', notBefore: NOW + 9 }, { expiresAt: 1 })).toEqual({
       kind: 'leave',
     });
+  });
+
+  it('queued before Redis may have lost something: is looked for before it is posted, and may expire all the same', () => {
+    const head = { otherLifeSince: NOW - 1 };
+    expect(stepOf({}, {}, head)).toEqual({ kind: 'doubt' });
+    expect(stepOf({ notBefore: NOW + 5 }, {}, head)).toEqual({ kind: 'wait', ms: 5 });
+    expect(stepOf({}, { expiresAt: NOW }, head)).toEqual({ kind: 'expire', reason: END });
   });
 });

@@ -1,24 +1,28 @@
-import type { SendRecord } from './send-record.js';
+import type { LaneHead } from './relay-store.js';
 
 /** What is to be done with the send at the head of a lane. */
 export type LaneStep =
   | { kind: 'wait'; ms: number }
   | { kind: 'expire'; reason: string }
   | { kind: 'post' }
+  /** Redis may have forgotten that it was posted. */
+  | { kind: 'doubt' }
   /** The process that was posting is gone; nobody knows what became of the POST. */
   | { kind: 'recover' }
   | { kind: 'look' }
   /** It has ended and does not belong here: a leftover that is cleared away. */
   | { kind: 'leave' };
 
-/** Decides by the send's state alone. `now` is by Redis' clock. */
-export function nextStep({ order, state }: SendRecord, now: number, maxAgeMs: number): LaneStep {
+/** Decides by what the store says of the head alone. */
+export function nextStep({ record, now, otherLifeSince }: LaneHead, maxAgeMs: number): LaneStep {
+  const { order, state } = record;
   switch (state.status) {
     case 'queued': {
       const wait = (state.notBefore ?? 0) - now;
       const end = Math.min(order.expiresAt ?? Infinity, (order.sendAt ?? order.createdAt) + maxAgeMs);
       if (now >= end) return { kind: 'expire', reason: expiryReason(order.expiresAt, end) };
-      return wait > 0 ? { kind: 'wait', ms: Math.min(wait, end - now) } : { kind: 'post' };
+      if (wait > 0) return { kind: 'wait', ms: Math.min(wait, end - now) };
+      return { kind: otherLifeSince === undefined ? 'post' : 'doubt' };
     }
     case 'relaying': {
       const wait = (state.notBefore ?? 0) - now;

@@ -64,7 +64,7 @@ export class MessageBinder {
     for (let race = 0; race < MOST_RACES; race += 1) {
       const waiting = await this.store.awaiting(account, recipient, MOST_WAITING);
       if (waiting.length === 0) return;
-      const ahead = upstreamNow === undefined ? 0 : upstreamNow - (await this.store.now());
+      const ahead = upstreamNow === undefined ? 0 : upstreamNow - (await this.store.now(account));
       const unbound = messages.filter(({ id }) => !bound.has(id));
       const moved = await this.claimAll(account, contactId, matchMessages(unbound, waiting, ahead), bound);
       if (!moved) return;

@@ -10,11 +10,19 @@ local function text(ms) return string.format('%d', ms) end
 `;
 
 /**
+ * Which life of Redis this is: a restart, a failover and a restored backup bring another run id, and may have lost the
+ * last seconds. A send carries the life in which it was stored, or last looked for upstream.
+ */
+const LIFE = `
+local function life() return string.match(redis.call('INFO', 'server'), 'run_id:(%x+)') end
+`;
+
+/**
  * Stores a send once; one that is stored already, whose answer was lost with the connection, is left as it is. KEYS: send, lane, lanes due, scheduled, idempotency (or any key, if there is none).
  * ARGV: id, order, state, recipient, send at in ms or '', fingerprint or '', lifetime of the idempotency key in ms.
  * Answers 'new', 'reused', or the id of the send that the idempotency key already has.
  */
-export const insertSend = new RedisScript(`${NOW}
+export const insertSend = new RedisScript(`${NOW}${LIFE}
 if redis.call('EXISTS', KEYS[1]) == 1 then return 'new' end
 if ARGV[6] ~= '' then
   local taken = redis.call('GET', KEYS[5])
@@ -24,7 +32,7 @@ if ARGV[6] ~= '' then
   end
   redis.call('SET', KEYS[5], ARGV[6] .. ' ' .. ARGV[1], 'PX', ARGV[7])
 end
-redis.call('HSET', KEYS[1], 'order', ARGV[2], 'state', ARGV[3], 'revision', 0)
+redis.call('HSET', KEYS[1], 'order', ARGV[2], 'state', ARGV[3], 'revision', 0, 'life', life())
 if ARGV[5] ~= '' then
   redis.call('ZADD', KEYS[4], ARGV[5], ARGV[1])
 else
@@ -39,15 +47,17 @@ return 'new'
  * taken already, whose answer was lost with the connection, is known by its nonce.
  * KEYS: log ×3, send, lane, lanes due, awaiting, confirms, scheduled, finished, claims.
  * ARGV: id, revision, state, recipient, lane ('leave', 'join', ''), lane due in ms or '', awaiting ('add', 'remove', ''),
- * confirm in ms, 'never' or '', unschedule ('yes', ''), finished ('yes', 'no'), message id or '', nonce, then the events.
+ * confirm in ms, 'never' or '', unschedule ('yes', ''), finished ('yes', 'no'), message id or '', nonce, life ('same': only
+ * in the one that the send carries; 'this': it carries this one from now on; ''), then the events.
  */
-export const transitSend = new RedisScript(`${APPEND_EVENTS}${NOW}
+export const transitSend = new RedisScript(`${APPEND_EVENTS}${NOW}${LIFE}
 local send, lane, lanes, awaiting, confirms = KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8]
 local scheduled, finished, claims = KEYS[9], KEYS[10], KEYS[11]
 local id, recipient = ARGV[1], ARGV[4]
 if redis.call('HGET', send, 'revision') ~= ARGV[2] then
   return redis.call('HGET', send, 'nonce') == ARGV[12] and 1 or 0
 end
+if ARGV[13] == 'same' and redis.call('HGET', send, 'life') ~= life() then return 0 end
 if ARGV[11] ~= '' then
   local owner = redis.call('HGET', claims, ARGV[11])
   if owner and owner ~= id then return 0 end
@@ -55,6 +65,7 @@ if ARGV[11] ~= '' then
 end
 local now = now_ms()
 redis.call('HSET', send, 'state', ARGV[3], 'revision', ARGV[2] + 1, 'nonce', ARGV[12])
+if ARGV[13] == 'this' then redis.call('HSET', send, 'life', life()) end
 if ARGV[5] == 'leave' then
   if redis.call('LREM', lane, 1, id) == 1 then
     if redis.call('EXISTS', lane) == 1 then redis.call('ZADD', lanes, text(now), recipient)
@@ -71,20 +82,28 @@ if ARGV[8] == 'never' then redis.call('ZREM', confirms, id)
 elseif ARGV[8] ~= '' then redis.call('ZADD', confirms, text(now + ARGV[8]), id) end
 if ARGV[9] == 'yes' then redis.call('ZREM', scheduled, id) end
 if ARGV[10] == 'yes' then redis.call('ZADD', finished, text(now), id) else redis.call('ZREM', finished, id) end
-append_events(13)
+append_events(14)
 return 1
 `);
 
 /**
- * KEYS: lane. ARGV: prefix of send keys. Answers the time, and the head's order, state and revision. An id whose send is
- * gone must not hold the lane up for ever: it is dropped.
+ * KEYS: lane, life. ARGV: prefix of send keys. Answers the time, the head's order, state and revision, and since when
+ * Redis lives another life than the one that the send carries, or ''. An id whose send is gone must not hold the lane up
+ * for ever: it is dropped.
  */
-export const laneHead = new RedisScript(`${NOW}
+export const laneHead = new RedisScript(`${NOW}${LIFE}
+local current = life()
+if redis.call('HGET', KEYS[2], 'id') ~= current then
+  redis.call('HSET', KEYS[2], 'id', current, 'since', text(now_ms()))
+end
 while true do
   local id = redis.call('LINDEX', KEYS[1], 0)
   if not id then return {} end
-  local record = redis.call('HMGET', ARGV[1] .. id, 'order', 'state', 'revision')
-  if record[1] then return {text(now_ms()), record[1], record[2], record[3]} end
+  local record = redis.call('HMGET', ARGV[1] .. id, 'order', 'state', 'revision', 'life')
+  if record[1] then
+    local since = record[4] == current and '' or redis.call('HGET', KEYS[2], 'since')
+    return {text(now_ms()), record[1], record[2], record[3], since}
+  end
   redis.call('LPOP', KEYS[1])
 end
 `);

@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { eventArguments, logKeys } from '#events';
-import { accountKeys, type AccountKeys, type Clock, type RedisClient } from '#platform';
+import { accountKeys, type AccountKeys, type Clock, type RedisClient, redisTime } from '#platform';
 import { dueMembers, insertSend, laneHead, postponeLane, transitSend } from './redis-relay-scripts.js';
 import type { LaneHead, RelayStore, Stored, Transition } from './relay-store.js';
 import type { IdempotencyKey } from './send-intake.js';
@@ -76,7 +76,7 @@ export class RedisRelayStore implements RelayStore {
     const { order } = record;
     const revision = record.state.revision + 1;
     const next: SendRecord = { order, state: { ...transition.state, revision, updatedAt: this.clock.now() } };
-    const { event, lane, laneDueInMs, awaiting, confirmInMs, unschedule, claim } = transition;
+    const { event, lane, laneDueInMs, awaiting, confirmInMs, unschedule, claim, life } = transition;
     const done = await transitSend.run(
       this.redis,
       [
@@ -103,6 +103,7 @@ export class RedisRelayStore implements RelayStore {
         FINISHED.has(next.state.status) ? 'yes' : 'no',
         claim === undefined ? '' : claimField(claim.contactId, claim.messageId),
         randomBytes(8).toString('hex'),
+        life ?? '',
         ...eventArguments(
           account,
           event === undefined
@@ -116,10 +117,20 @@ export class RedisRelayStore implements RelayStore {
 
   async head(account: string, lane: string): Promise<LaneHead | undefined> {
     const keys = this.keys(account);
-    const reply = await laneHead.run(this.redis, [keys('lane', lane)], [keys('send', '')]);
-    const [now, order, state, revision] = reply as string[];
+    const reply = await laneHead.run(
+      this.redis,
+      [keys('lane', lane), keys('relay', 'life')],
+      [keys('send', '')],
+    );
+    const [now, order, state, revision, otherLifeSince] = reply as string[];
     if (now === undefined || order === undefined || state === undefined) return undefined;
-    return { record: parseRecord(order, state, revision), now: Number(now) };
+    return {
+      record: parseRecord(order, state, revision),
+      now: Number(now),
+      ...(otherLifeSince === undefined || otherLifeSince === ''
+        ? {}
+        : { otherLifeSince: Number(otherLifeSince) }),
+    };
   }
 
   async postpone(account: string, lane: string, ms: number): Promise<void> {
@@ -167,7 +178,7 @@ export class RedisRelayStore implements RelayStore {
   ): Promise<SendOrder[]> {
     const keys = this.keys(account);
     const excess = (await this.redis.zcard(keys('finished'))) - maxCount;
-    const oldest = (await this.now()) - maxAgeMs;
+    const oldest = (await this.now(account)) - maxAgeMs;
     const heads = await this.redis.zrange(keys('finished'), '0', String(MOST_TRIMMED - 1), 'WITHSCORES');
     const ids: string[] = [];
     for (let i = 0; i < heads.length; i += 2) {
@@ -190,9 +201,8 @@ export class RedisRelayStore implements RelayStore {
     return records.map(({ order }) => order);
   }
 
-  async now(): Promise<number> {
-    const [seconds, microseconds] = await this.redis.time();
-    return Number(seconds) * 1000 + Math.floor(Number(microseconds) / 1000);
+  async now(account: string): Promise<number> {
+    return redisTime(this.redis, this.keys(account)('lanes', 'due'));
   }
 
   private async due(key: string, count: number): Promise<string[]> {

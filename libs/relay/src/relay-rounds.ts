@@ -56,7 +56,7 @@ export class RelayRounds {
 
   private async confirmOne(account: string, record: SendRecord): Promise<void> {
     const { order, state } = record;
-    const age = (await this.store.now()) - (state.begunAt ?? order.createdAt);
+    const age = (await this.store.now(account)) - (state.begunAt ?? order.createdAt);
     const { confirmMs, confirmMediaMs } = this.settings;
     if (age >= (order.file === undefined && order.fileUrl === undefined ? confirmMs : confirmMediaMs)) {
       await this.store.transit(account, record, { state, event: 'send.unconfirmed', confirmInMs: null });

@@ -19,6 +19,11 @@ export interface Transition {
   unschedule?: boolean;
   /** The message that it is; a message that is another send's already refuses the transition. */
   claim?: { contactId: string; messageId: string };
+  /**
+   * Redis' life, which ends with a restart, a failover or a restored backup. `same`: the transition is refused in
+   * another one than the send was stored or last looked for in; `this`: it is looked for in this one.
+   */
+  life?: 'same' | 'this';
 }
 
 /** What became of a send that was to be stored. */
@@ -29,6 +34,11 @@ export interface LaneHead {
   record: SendRecord;
   /** Redis' clock, in milliseconds since 1970. */
   now: number;
+  /**
+   * Since when Redis lives another life than the one in which the send was stored or last looked for: what became of it
+   * in the last seconds before may be lost. Absent in the same life.
+   */
+  otherLifeSince?: number;
 }
 
 /** Where sends are kept. Every change is one step, together with its event. */
@@ -66,5 +76,5 @@ export interface RelayStore {
   trim(account: string, retention: { maxAgeMs: number; maxCount: number }): Promise<SendOrder[]>;
 
   /** Redis' clock, in milliseconds since 1970. */
-  now(): Promise<number>;
+  now(account: string): Promise<number>;
 }

@@ -69,7 +69,12 @@ export class SendPost {
       begunAt: now,
       notBefore: now + leaseMs,
     };
-    return this.store.transit(account, record, { state, laneDueInMs: leaseMs, awaiting: true });
+    return this.store.transit(account, record, {
+      state,
+      laneDueInMs: leaseMs,
+      awaiting: true,
+      life: 'same',
+    });
   }
 
   private async toRequest({ order }: SendRecord): Promise<UpstreamSend | BlobMissingError> {
@@ -122,7 +127,7 @@ export class SendPost {
       case 'not_taken': {
         const { retryScheduleSeconds } = this.settings;
         const waitMs = retryWaitMs(retryScheduleSeconds, state.refusals, retryAfterMs, this.random());
-        const notBefore = (await this.store.now()) + waitMs;
+        const notBefore = (await this.store.now(account)) + waitMs;
         await this.commit(account, record, {
           state: { ...state, status: 'queued', refusals: state.refusals + 1, notBefore },
           awaiting: false,
@@ -130,7 +135,7 @@ export class SendPost {
         return waitMs;
       }
       case 'ambiguous': {
-        const now = await this.store.now();
+        const now = await this.store.now(account);
         await this.commit(account, record, this.search.begin({ ...record, state }, now, error));
         return 0;
       }

@@ -10,7 +10,7 @@ export interface SendOrder extends NewSend {
  * Where a send stands.
  *
  * While `relaying`, `posting` says that a POST may be under way until the lease is over, and `looking` that the POST
- * ended without a clear answer and the contact's messages are searched for it.
+ * ended without a clear answer, or may have been forgotten, and the contact's messages are searched for it.
  */
 export interface SendState {
   status: SendStatus;
@@ -29,6 +29,8 @@ export interface SendState {
   lookLeftMs?: number;
   lookedAt?: number;
   looks?: number;
+  /** It is only looked for because its POST may have been forgotten: not found, it goes out. */
+  thenPost?: boolean;
   contactId?: string;
   messageId?: string;
   reason?: string;

@@ -2,7 +2,7 @@ import { BudgetExhaustedError, UpstreamError } from '#upstream';
 import type { Lookup } from './ports.js';
 import type { RelaySettings } from './relay-settings.js';
 import type { LaneHead, RelayStore, Transition } from './relay-store.js';
-import { type SendRecord, settled } from './send-record.js';
+import { type SendRecord, type SendState, settled } from './send-record.js';
 
 /** Waits between looks at a recipient's messages, in milliseconds; the last one from then on. */
 const LOOK_WAITS_MS = [500, 1_000, 2_000, 4_000, 8_000, 15_000] as const;
@@ -16,22 +16,45 @@ export class SendSearch {
   ) {}
 
   /** The step with which the search begins. @param reason why nobody knows what became of the POST */
-  begin({ order, state }: SendRecord, now: number, reason: string | undefined): Transition {
+  begin(record: SendRecord, now: number, reason: string | undefined): Transition {
+    return this.lookFor(record, now, this.confirmMs(record), reason === undefined ? {} : { reason });
+  }
+
+  /**
+   * The step with which a send is looked for that may have been posted before Redis lost its last seconds. When enough
+   * time has gone by since, one complete look is enough; a send that is not found is then posted.
+   */
+  doubt({ record, now, otherLifeSince = now }: LaneHead): Transition {
+    const leftMs = Math.max(this.confirmMs(record) - (now - otherLifeSince), 0);
+    return this.lookFor(record, now, leftMs, { thenPost: true });
+  }
+
+  private confirmMs({ order }: SendRecord): number {
     const { confirmMs, confirmMediaMs } = this.settings;
+    return order.file === undefined && order.fileUrl === undefined ? confirmMs : confirmMediaMs;
+  }
+
+  private lookFor(
+    { state }: SendRecord,
+    now: number,
+    lookLeftMs: number,
+    more: Pick<SendState, 'reason' | 'thenPost'>,
+  ): Transition {
     const waitMs = LOOK_WAITS_MS[0];
     return {
       state: {
         ...settled(state),
         status: 'relaying',
         phase: 'looking',
-        lookLeftMs: order.file === undefined && order.fileUrl === undefined ? confirmMs : confirmMediaMs,
+        lookLeftMs,
         lookedAt: now,
         looks: 0,
         notBefore: now + waitMs,
-        ...(reason === undefined ? {} : { reason }),
+        ...more,
       },
       laneDueInMs: waitMs,
       awaiting: true,
+      life: 'this',
     };
   }
 
@@ -68,7 +91,8 @@ export class SendSearch {
   }
 
   private end({ state }: SendRecord): Transition {
-    const { reason } = state;
+    const { reason, thenPost } = state;
+    if (thenPost === true) return { state: { ...settled(state), status: 'queued' }, awaiting: false };
     if (this.settings.onUnknown === 'resend') return { state: { ...settled(state), status: 'queued' } };
     return {
       state: { ...settled(state), status: 'unknown', ...(reason === undefined ? {} : { reason }) },

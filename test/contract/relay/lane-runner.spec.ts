@@ -76,6 +76,21 @@ async function relayUntil(id: string, status: Send['status'], by = runner()): Pr
 }
 const strike = (fault: unknown, times: number | 'always' = 1): object =>
   house.control('faults', { match: { method: 'POST' }, fault, times });
+/** Everything that is stored. */
+async function memory(): Promise<Map<string, Buffer>> {
+  const keys = await house.redis.keys(`${house.prefix}:*`);
+  const dumps = await Promise.all(keys.map((key) => house.redis.dumpBuffer(key)));
+  return new Map(keys.flatMap((key, i): [string, Buffer][] => (dumps[i] == null ? [] : [[key, dumps[i]]])));
+}
+
+/** As after a failover to a replica that lacked the last writes. */
+async function loseAllSince(before: ReadonlyMap<string, Buffer>): Promise<void> {
+  for (const key of (await memory()).keys()) await house.redis.del(key);
+  for (const [key, dump] of before) await house.redis.restore(key, 0, dump);
+  await server.server.restart();
+  await until('Redis answers', () => house.redis.ping().catch(() => false));
+}
+
 /** The texts that the recipient got, in order. */
 const texts = (): (string | null)[] =>
   house.simulator.ledger
@@ -115,6 +130,39 @@ describe('a send', () => {
       ['message.read', id],
     ]);
     expect(texts()).toEqual(['Hi']);
+  });
+
+  it('whose POST Redis has forgotten is found upstream, and not posted again', async () => {
+    const id = await accept();
+    const before = await memory();
+    await relayUntil(id, 'accepted');
+    await loseAllSince(before);
+    expect(await find(id)).toMatchObject({ status: 'queued' });
+    await relayUntil(id, 'sent');
+    expect(texts()).toEqual(['Hi']);
+  });
+
+  it('that waited while Redis began another life is looked for, and then goes out, once', async () => {
+    const [one, two] = [await accept({ ...text, message: 'n0' }), await accept({ ...text, message: 'n1' })];
+    await loseAllSince(await memory());
+    await runner().run(A, NUMBER);
+    expect(posts()).toBe(0);
+    await relayUntil(one, 'accepted');
+    await relayUntil(two, 'accepted');
+    expect(texts()).toEqual(['n0', 'n1']);
+  });
+
+  it('that was about to be posted when Redis began another life is looked for first', async () => {
+    const id = await accept();
+    const before = await memory();
+    const stale = await house.sends.head(A, NUMBER);
+    await relayUntil(id, 'accepted');
+    await loseAllSince(before);
+    // Whoever read it in the life before must not go on as if nothing had happened.
+    const { record } = stale ?? {};
+    if (record === undefined) throw new Error('the lane is empty');
+    const posting = { ...record.state, status: 'relaying', phase: 'posting' } as const;
+    expect(await house.sends.transit(A, record, { state: posting, life: 'same' })).toBeUndefined();
   });
 
   it('that comes in a row is relayed in its turn', async () => {

@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { type Account, type AccountDirectory } from '#accounts';
-import { accountKeys, type GatewayEnvironment, type RedisClient, withDeadline } from '#platform';
+import { accountKeys, type GatewayEnvironment, type RedisClient, redisTime, withDeadline } from '#platform';
 import { ACCOUNTS, ENVIRONMENT, REDIS, SHUTDOWN } from '../tokens.js';
 
 /** Whether sends can be stored; what else is amiss, in words. */
@@ -54,11 +54,13 @@ export class RedisReadiness {
 
   private async writeAndLook(): Promise<string[]> {
     const prefix = this.environment.REDIS_KEY_PREFIX;
-    await this.redis.set(`${prefix}:health:probe`, '1', 'PX', PROBE_LIVES_MS);
-    const [seconds, microseconds] = await this.redis.time();
-    const since = Number(seconds) * 1000 + Math.floor(Number(microseconds) / 1000) - WORKER_SEEN_WITHIN_MS;
-    const workers = await this.redis.zcount(`${prefix}:workers`, since, '+inf');
     const accounts = await this.accounts.list();
+    // Where each account's sends are stored: on a Cluster that is one master of several.
+    const probes = accounts.map(({ id }) => accountKeys(prefix, id)('health', 'probe'));
+    await Promise.all(probes.map((probe) => this.redis.set(probe, '1', 'PX', PROBE_LIVES_MS)));
+    const beats = `${prefix}:workers`;
+    const since = (await redisTime(this.redis, beats)) - WORKER_SEEN_WITHIN_MS;
+    const workers = await this.redis.zcount(beats, since, '+inf');
     const downs = await Promise.all(accounts.map((account) => this.downReason(account)));
     return [
       ...(workers === 0 ? [`no worker was seen in the last ${WORKER_SEEN_WITHIN_MS / 1000} seconds`] : []),
