@@ -108,6 +108,20 @@ while true do
 end
 `);
 
+/**
+ * KEYS: awaiting, lane. ARGV: how many of each, prefix of send keys. Answers the ids of the sends that a message of the
+ * recipient may be: those whose POST began, and those of the lane whose POST may have been forgotten.
+ */
+export const awaitingSends = new RedisScript(`${LIFE}
+local ids = redis.call('ZRANGE', KEYS[1], -ARGV[1], -1)
+local current = life()
+for _, id in ipairs(redis.call('LRANGE', KEYS[2], 0, ARGV[1] - 1)) do
+  local here = redis.call('HGET', ARGV[2] .. id, 'life') == current
+  if not here and not redis.call('ZSCORE', KEYS[1], id) then ids[#ids + 1] = id end
+end
+return ids
+`);
+
 /** KEYS: due. ARGV: how many. */
 export const dueMembers = new RedisScript(`${NOW}
 return redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', text(now_ms()), 'LIMIT', 0, ARGV[1])

@@ -1,7 +1,14 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { eventArguments, logKeys } from '#events';
 import { accountKeys, type AccountKeys, type Clock, type RedisClient, redisTime } from '#platform';
-import { dueMembers, insertSend, laneHead, postponeLane, transitSend } from './redis-relay-scripts.js';
+import {
+  awaitingSends,
+  dueMembers,
+  insertSend,
+  laneHead,
+  postponeLane,
+  transitSend,
+} from './redis-relay-scripts.js';
 import type { LaneHead, RelayStore, Stored, Transition } from './relay-store.js';
 import type { IdempotencyKey } from './send-intake.js';
 import { type SendOrder, type SendRecord, type SendState, toSend } from './send-record.js';
@@ -150,8 +157,13 @@ export class RedisRelayStore implements RelayStore {
   }
 
   async awaiting(account: string, phoneNumber: string, count: number): Promise<SendRecord[]> {
-    const ids = await this.redis.zrange(this.keys(account)('awaiting', phoneNumber), String(-count), '-1');
-    return this.records(account, ids);
+    const keys = this.keys(account);
+    const ids = await awaitingSends.run(
+      this.redis,
+      [keys('awaiting', phoneNumber), keys('lane', phoneNumber)],
+      [count, keys('send', '')],
+    );
+    return this.records(account, ids as string[]);
   }
 
   async claims(

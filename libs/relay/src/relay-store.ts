@@ -66,7 +66,10 @@ export interface RelayStore {
   /** Scheduled sends whose time has come, at most `count`. */
   dueScheduled(account: string, count: number): Promise<SendRecord[]>;
 
-  /** The last `count` sends to this recipient that no message is bound to, the first begun first. */
+  /**
+   * The last `count` sends to this recipient that no message is bound to, the first begun first; then those of its lane
+   * that may have been posted in another life of Redis.
+   */
   awaiting(account: string, phoneNumber: string, count: number): Promise<SendRecord[]>;
 
   /** The sends that these messages of a contact are: send id by message id. */

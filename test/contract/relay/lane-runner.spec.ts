@@ -142,6 +142,17 @@ describe('a send', () => {
     expect(texts()).toEqual(['Hi']);
   });
 
+  it('whose POST Redis has forgotten is bound by a poll that is faster than its lane', async () => {
+    const id = await accept();
+    const before = await memory();
+    await relayUntil(id, 'accepted');
+    await loseAllSince(before);
+    await house.sweep();
+    expect(await find(id)).toMatchObject({ status: 'sent' });
+    await runner().run(A, NUMBER);
+    expect(texts()).toEqual(['Hi']);
+  });
+
   it('that waited while Redis began another life is looked for, and then goes out, once', async () => {
     const [one, two] = [await accept({ ...text, message: 'n0' }), await accept({ ...text, message: 'n1' })];
     await loseAllSince(await memory());
