@@ -24,8 +24,8 @@ export interface DiffInput {
   sends: ReadonlyMap<string, string>;
   /** Present while the contact is read for the first time. */
   firstRead?: FirstRead;
-  /** Above which the revisions of new messages begin. */
-  revision?: number;
+  /** Above which the revisions of all events go on: below it, some may have been used for what was lost. */
+  revisionFloor?: number;
 }
 
 /** What is to be committed, in one step. */
@@ -75,7 +75,7 @@ function arrival(message: UpstreamMessage, fingerprint: Fingerprint, input: Diff
     toldDelivered: delivered,
     toldRead: read,
     fingerprint,
-    revision: input.revision ?? 0,
+    revision: input.revisionFloor ?? 0,
     deleted: false,
   };
   if (timestamp !== undefined) known.timestamp = timestamp;
@@ -156,12 +156,12 @@ class Teller {
   }
 
   tell(type: EventTypeOf<'message'>, changes?: Changes): void {
-    const { contactId, sends } = this.input;
+    const { contactId, sends, revisionFloor = 0 } = this.input;
     const sendId = sends.get(this.message.id);
     const data: Record<string, unknown> = { contactId, message: this.message.raw };
     if (sendId !== undefined) data.sendId = sendId;
     if (changes !== undefined) data.changes = changes;
-    this.known.revision += 1;
+    this.known.revision = Math.max(this.known.revision, revisionFloor) + 1;
     this.events.push({ type, contactId, subject: this.subject, revision: this.known.revision, data });
   }
 }

@@ -89,6 +89,11 @@ export interface ContactState {
   contacts: number;
   /** Its record was gone and had to be made anew. */
   lost: boolean;
+  /**
+   * Above which the revisions of events go on: Redis may have lost its last seconds, and an event that somebody read
+   * then must not share its id with another one. 0 while that never was.
+   */
+  revisionFloor: number;
 }
 
 /** What one poll of a contact brought. */

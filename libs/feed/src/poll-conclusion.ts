@@ -64,7 +64,7 @@ export class PollConclusion {
       sends,
       ...(firstRead === undefined ? {} : { firstRead }),
       // After a loss revisions go on above all that were used before: by the second there are fewer.
-      revision: resync === undefined ? 0 : Math.floor(state.now / 1_000),
+      revisionFloor: resync === undefined ? state.revisionFloor : Math.floor(state.now / 1_000),
     });
     const absence = walk.stable ? this.absences(start, walk, known) : undefined;
     const next = new Map([...changes.known, ...(absence?.known ?? [])]);

@@ -136,7 +136,7 @@ export class RedisFeedStore implements FeedStore {
     const memory = memoryOf(packed);
     const [now, version, , tellAfter, share, hastened, shares, believedAt, stored, epoch, lost, ...list] =
       reply.map(String);
-    const [listSuspectSince, suspectAt, shownAt, contacts] = list;
+    const [listSuspectSince, suspectAt, shownAt, contacts, revisionFloor] = list;
     return {
       version: Number(version),
       now: Number(now),
@@ -153,6 +153,7 @@ export class RedisFeedStore implements FeedStore {
       ...(shownAt === '' ? {} : { shownAt: Number(shownAt) }),
       contacts: Number(contacts),
       lost: lost === '1' || memory === undefined,
+      revisionFloor: Number(revisionFloor),
     };
   }
 

@@ -29,6 +29,7 @@ export { closeRedis, openRedis, REDIS_COMMAND_TIMEOUT_MS, type RedisClient } fro
 export { checkRedisRequirements } from './redis-requirements.js';
 export { oncePerFault, openFitRedis } from './redis-start.js';
 export { FrameworkLogger } from './framework-logger.js';
+export { REDIS_LIFE } from './redis-life.js';
 export { RedisScript } from './redis-script.js';
 export { redisTime } from './redis-time.js';
 export { productVersion } from './version.js';

@@ -1,5 +1,5 @@
 import { APPEND_EVENTS } from '#events';
-import { RedisScript } from '#platform';
+import { REDIS_LIFE, RedisScript } from '#platform';
 
 const NOW = `
 local function now_ms()
@@ -10,19 +10,11 @@ local function text(ms) return string.format('%d', ms) end
 `;
 
 /**
- * Which life of Redis this is: a restart, a failover and a restored backup bring another run id, and may have lost the
- * last seconds. A send carries the life in which it was stored, or last looked for upstream.
- */
-const LIFE = `
-local function life() return string.match(redis.call('INFO', 'server'), 'run_id:(%x+)') end
-`;
-
-/**
- * Stores a send once; one that is stored already, whose answer was lost with the connection, is left as it is. KEYS: send, lane, lanes due, scheduled, idempotency (or any key, if there is none).
+ * Stores a send once, with the life of Redis in which that was; one that is stored already, whose answer was lost with the connection, is left as it is. KEYS: send, lane, lanes due, scheduled, idempotency (or any key, if there is none).
  * ARGV: id, order, state, recipient, send at in ms or '', fingerprint or '', lifetime of the idempotency key in ms.
  * Answers 'new', 'reused', or the id of the send that the idempotency key already has.
  */
-export const insertSend = new RedisScript(`${NOW}${LIFE}
+export const insertSend = new RedisScript(`${NOW}${REDIS_LIFE}
 if redis.call('EXISTS', KEYS[1]) == 1 then return 'new' end
 if ARGV[6] ~= '' then
   local taken = redis.call('GET', KEYS[5])
@@ -50,7 +42,7 @@ return 'new'
  * confirm in ms, 'never' or '', unschedule ('yes', ''), finished ('yes', 'no'), message id or '', nonce, life ('same': only
  * in the one that the send carries; 'this': it carries this one from now on; ''), then the events.
  */
-export const transitSend = new RedisScript(`${APPEND_EVENTS}${NOW}${LIFE}
+export const transitSend = new RedisScript(`${APPEND_EVENTS}${NOW}${REDIS_LIFE}
 local send, lane, lanes, awaiting, confirms = KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8]
 local scheduled, finished, claims = KEYS[9], KEYS[10], KEYS[11]
 local id, recipient = ARGV[1], ARGV[4]
@@ -91,7 +83,7 @@ return 1
  * Redis lives another life than the one that the send carries, or ''. An id whose send is gone must not hold the lane up
  * for ever: it is dropped.
  */
-export const laneHead = new RedisScript(`${NOW}${LIFE}
+export const laneHead = new RedisScript(`${NOW}${REDIS_LIFE}
 local current = life()
 if redis.call('HGET', KEYS[2], 'id') ~= current then
   redis.call('HSET', KEYS[2], 'id', current, 'since', text(now_ms()))
@@ -112,7 +104,7 @@ end
  * KEYS: awaiting, lane. ARGV: how many of each, prefix of send keys. Answers the ids of the sends that a message of the
  * recipient may be: those whose POST began, and those of the lane whose POST may have been forgotten.
  */
-export const awaitingSends = new RedisScript(`${LIFE}
+export const awaitingSends = new RedisScript(`${REDIS_LIFE}
 local ids = redis.call('ZRANGE', KEYS[1], -ARGV[1], -1)
 local current = life()
 for _, id in ipairs(redis.call('LRANGE', KEYS[2], 0, ARGV[1] - 1)) do

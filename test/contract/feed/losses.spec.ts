@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { accountKeys, type AccountKeys } from '#platform';
+import { RedisMemory } from '../../support/redis-memory.js';
 import { until } from '../platform/until.js';
 import { packId } from '../../../libs/feed/src/id-codec.js';
 import { A } from './house.js';
@@ -20,6 +21,34 @@ async function lose(part: Part, contactId: string): Promise<void> {
   };
   expect(await house.redis.del(...lost[part])).toBeGreaterThan(0);
 }
+
+describe('after Redis lost its last seconds', () => {
+  it('what is told anew shares no id with what was told of another form', async () => {
+    const { house } = here;
+    const { contactId, ids } = await here.learned(5);
+    const before = await RedisMemory.of(house.redis, house.prefix);
+    const [id] = ids;
+    const [fresh] = house.messages(contactId);
+    house.control('messages/edit', { id, message: 'Read by a subscriber' });
+    await house.sweep();
+    const lost = await house.events();
+    expect(lost).toHaveLength(2);
+
+    await before.loseAllSince(here.redis);
+    house.control('messages/edit', { id, message: 'Edited meanwhile' });
+    house.control('messages/edit', { id: fresh, message: 'Edited, too' });
+    await house.sweep();
+    const told = await house.events();
+    expect(told.map(({ type }) => type)).toEqual(['message.received', 'message.updated']);
+    expect(told.filter((event) => lost.some((other) => other.id === event.id))).toEqual([]);
+    // And it goes on like that: the floor stays.
+    house.control('messages/edit', { id, message: 'Edited again' });
+    await house.sweep();
+    const last = (await house.events()).slice(2);
+    expect(last.map(({ type }) => type)).toEqual(['message.updated']);
+    expect(lost.some((other) => other.id === last[0]?.id)).toBe(false);
+  });
+});
 
 describe('after one part was lost', () => {
   it.each(

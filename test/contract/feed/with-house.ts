@@ -33,6 +33,11 @@ export class WithHouse {
     });
   }
 
+  get redis(): TestRedis {
+    if (this.server === undefined) throw new Error('There is a Redis only within a test.');
+    return this.server;
+  }
+
   get house(): House {
     if (this.opened === undefined) throw new Error('There is a house only within a test.');
     return this.opened;

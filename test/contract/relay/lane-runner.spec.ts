@@ -9,6 +9,7 @@ import {
   type Send,
   StoredSendIntake,
 } from '#relay';
+import { RedisMemory } from '../../support/redis-memory.js';
 import { startTestRedis, type TestRedis } from '../../support/redis-server.js';
 import { A, House, UPSTREAM_TIMEOUT_MS } from '../feed/house.js';
 import { until } from '../platform/until.js';
@@ -76,20 +77,7 @@ async function relayUntil(id: string, status: Send['status'], by = runner()): Pr
 }
 const strike = (fault: unknown, times: number | 'always' = 1): object =>
   house.control('faults', { match: { method: 'POST' }, fault, times });
-/** Everything that is stored. */
-async function memory(): Promise<Map<string, Buffer>> {
-  const keys = await house.redis.keys(`${house.prefix}:*`);
-  const dumps = await Promise.all(keys.map((key) => house.redis.dumpBuffer(key)));
-  return new Map(keys.flatMap((key, i): [string, Buffer][] => (dumps[i] == null ? [] : [[key, dumps[i]]])));
-}
-
-/** As after a failover to a replica that lacked the last writes. */
-async function loseAllSince(before: ReadonlyMap<string, Buffer>): Promise<void> {
-  for (const key of (await memory()).keys()) await house.redis.del(key);
-  for (const [key, dump] of before) await house.redis.restore(key, 0, dump);
-  await server.server.restart();
-  await until('Redis answers', () => house.redis.ping().catch(() => false));
-}
+const memory = (): Promise<RedisMemory> => RedisMemory.of(house.redis, house.prefix);
 
 /** The texts that the recipient got, in order. */
 const texts = (): (string | null)[] =>
@@ -136,7 +124,7 @@ describe('a send', () => {
     const id = await accept();
     const before = await memory();
     await relayUntil(id, 'accepted');
-    await loseAllSince(before);
+    await before.loseAllSince(server);
     expect(await find(id)).toMatchObject({ status: 'queued' });
     await relayUntil(id, 'sent');
     expect(texts()).toEqual(['Hi']);
@@ -146,7 +134,7 @@ describe('a send', () => {
     const id = await accept();
     const before = await memory();
     await relayUntil(id, 'accepted');
-    await loseAllSince(before);
+    await before.loseAllSince(server);
     await house.sweep();
     expect(await find(id)).toMatchObject({ status: 'sent' });
     await runner().run(A, NUMBER);
@@ -155,7 +143,7 @@ describe('a send', () => {
 
   it('that waited while Redis began another life is looked for, and then goes out, once', async () => {
     const [one, two] = [await accept({ ...text, message: 'n0' }), await accept({ ...text, message: 'n1' })];
-    await loseAllSince(await memory());
+    await (await memory()).loseAllSince(server);
     await runner().run(A, NUMBER);
     expect(posts()).toBe(0);
     await relayUntil(one, 'accepted');
@@ -168,7 +156,7 @@ describe('a send', () => {
     const before = await memory();
     const stale = await house.sends.head(A, NUMBER);
     await relayUntil(id, 'accepted');
-    await loseAllSince(before);
+    await before.loseAllSince(server);
     // Whoever read it in the life before must not go on as if nothing had happened.
     const { record } = stale ?? {};
     if (record === undefined) throw new Error('the lane is empty');
