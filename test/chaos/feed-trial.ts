@@ -52,12 +52,15 @@ export class FeedTrial<Layout extends RedisLayout> implements AsyncDisposable {
   ) {}
 
   /** Resolves when both workers run and every contact's old messages are known. */
-  static async start<Layout extends RedisLayout>(redis: Layout): Promise<FeedTrial<Layout>> {
+  static async start<Layout extends RedisLayout>(
+    redis: Layout,
+    extra: Readonly<Record<string, string>> = {},
+  ): Promise<FeedTrial<Layout>> {
     let contacts: TrialContact[] = [];
     const seed = Date.now() % 1_000_000;
     process.stdout.write(`seed ${seed}\n`);
     const adoptions: Parameters<ChangeDriver['adopt']>[] = [];
-    const product = await Product.startOn(redis, ENVIRONMENT, async (running) => {
+    const product = await Product.startOn(redis, { ...ENVIRONMENT, ...extra }, async (running) => {
       ({ contacts } = await running.simulate<{ contacts: TrialContact[] }>('contacts', {
         count: CONTACTS + RECIPIENTS,
       }));
@@ -117,7 +120,7 @@ export class FeedTrial<Layout extends RedisLayout> implements AsyncDisposable {
     for (;;) {
       const events = await this.wholeLog();
       await this.observe();
-      const faults = this.oracle.judge(events, Date.now());
+      const faults = this.oracle.judge(events);
       const now = performance.now();
       quietAt = faults.length === 0 ? (quietAt ?? now) : undefined;
       const settled = quietAt !== undefined && now - quietAt > SWEEP_MS + 2_000;
@@ -143,6 +146,13 @@ export class FeedTrial<Layout extends RedisLayout> implements AsyncDisposable {
       if (!page.hasMore) return events;
       cursor = page.next;
     }
+  }
+
+  /** What the processes warned of, at last. */
+  complaints(): string {
+    const { gateway, worker } = this.product;
+    const outputs = [gateway, worker, this.second].map((process) => process?.output().slice(-4_000) ?? '');
+    return outputs.map((output) => `${output}\n`).join('');
   }
 
   print(title: string, counts: Record<string, unknown>): void {

@@ -29,6 +29,7 @@ describe('the feed under kills', () => {
       trial.print(`On ${layout}`, {
         ...{ kills, driveMs, settledMs, ...trial.oracle.counts(events), ...tally(faults) },
       });
+      if (faults.length > 0) process.stdout.write(trial.complaints());
       expect(faults.slice(0, 20)).toEqual([]);
       expect(kills).toBeGreaterThanOrEqual(10);
     },

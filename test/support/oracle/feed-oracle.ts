@@ -61,18 +61,17 @@ export class FeedOracle {
 
   /**
    * Everything that is wrong with a log, from its beginning, in its order, read when all was quiet.
-   * @param now when it was read
    */
-  judge(events: readonly ToldEvent[], now: number): Fault[] {
+  judge(events: readonly ToldEvent[]): Fault[] {
     const faults: Fault[] = [];
     const report: Report = (rule, about) => faults.push({ rule, about });
     checkSequences(events, report);
-    this.checkMessages(events, now, report);
+    this.checkMessages(events, report);
     this.checkContacts(events, report);
     return faults;
   }
 
-  private checkMessages(events: readonly ToldEvent[], now: number, report: Report): void {
+  private checkMessages(events: readonly ToldEvent[], report: Report): void {
     const checks = new Map(
       [...this.truth.messages].map(([id, message]) => [id, new MessageCheck(message, report)]),
     );
@@ -85,7 +84,7 @@ export class FeedOracle {
     }
     for (const [id, check] of checks) {
       const contact = this.truth.contacts.get(this.truth.messages.get(id)?.contactId ?? '');
-      check.close(contact?.there === true, contact?.everGone === true, now);
+      check.close(contact?.there === true);
     }
   }
 

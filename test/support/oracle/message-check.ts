@@ -27,11 +27,11 @@ export const CLOCK_SLACK_MS = 50;
 /** CONTRACT: a deletion needs two reads at least so far apart, so nothing can be told of it sooner. */
 export const ABSENCE_MS = 60_000;
 /**
- * Whatever stood for so long was read and committed in between: a poll that dies with its worker is made up for within
- * its lease (15 s) and a look for stalled jobs (10 s), and what is not at the head is swept every 20 s in these tests.
+ * A form that so many replies showed, the first and the last of them so far apart, was committed by one of those reads:
+ * a poll is lost only with its worker, and one worker lives on while the other one dies.
  */
-const STOOD_MS = 60_000;
-
+const SHOWN_OFTEN = 4;
+const SHOWN_FOR_MS = 30_000;
 const ARRIVALS: Readonly<Record<string, string>> = { inbound: 'message.received', outbound: 'message.sent' };
 const FLAGS = ['delivered', 'read'] as const;
 
@@ -44,7 +44,7 @@ const FLAGS = ['delivered', 'read'] as const;
  *   read is caught);
  * - each event names a difference between the form told last and its own, and all of them are named before the next
  *   form (a double names no difference; one that was passed over leaves one);
- * - what is told last is the form that upstream has, and what stood for long was told (a miss leaves another).
+ * - what is told last is the form that upstream has, and what was shown again and again was told (a miss leaves another).
  *
  * What came and went between two reads is rightly not told, and is not asked for.
  */
@@ -92,7 +92,7 @@ export class MessageCheck {
   }
 
   /** After the last event, once all is quiet. @param contactThere whether its contact is listed at the end */
-  close(contactThere: boolean, contactEverGone: boolean, now: number): void {
+  close(contactThere: boolean): void {
     const { truth } = this;
     const about = `the last form of ${truth.id}`;
     const final = truth.forms.at(-1);
@@ -106,11 +106,11 @@ export class MessageCheck {
     if (this.told === undefined) this.report('miss', `the arrival of ${truth.id}`);
     else if (!sameForm(this.told, final))
       this.report('miss', `${about}: ${words(this.told)}, is ${words(final)}`);
-    if (contactEverGone || truth.presence.everGone) return;
-    for (const [revision, form] of truth.forms.entries()) {
-      const until = truth.forms[revision + 1]?.since ?? now;
-      if (until - form.since < STOOD_MS || this.toldForms.some((told) => sameForm(told, form))) continue;
-      this.report('miss', `revision ${revision} of ${truth.id}, which stood for ${until - form.since} ms`);
+    for (const [revision, { first, last, count }] of truth.served) {
+      const form = truth.forms[revision];
+      const surely = count >= SHOWN_OFTEN && last - first >= SHOWN_FOR_MS;
+      if (form === undefined || !surely || this.toldForms.some((told) => sameForm(told, form))) continue;
+      this.report('miss', `revision ${revision} of ${truth.id}, which was shown for ${last - first} ms`);
     }
   }
 
@@ -179,12 +179,12 @@ export class MessageCheck {
   }
 
   private wasServed(form: Form, at: number, about: string): void {
-    const { forms, servedAt } = this.truth;
+    const { forms, served } = this.truth;
     const found = forms.findIndex(
       (candidate, revision) =>
         revision >= this.revision &&
         sameForm(candidate, form) &&
-        (servedAt.get(revision) ?? Infinity) <= at + CLOCK_SLACK_MS,
+        (served.get(revision)?.first ?? Infinity) <= at + CLOCK_SLACK_MS,
     );
     if (found < 0) this.report('false', `${about}: ${words(form)} was not served before, or long before`);
     else this.revision = found;

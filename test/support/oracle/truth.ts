@@ -38,20 +38,18 @@ export class Presence {
     return this.turns.at(-1)?.there ?? false;
   }
 
-  get everGone(): boolean {
-    return this.turns.some(({ there }) => !there);
-  }
-
-  /** Since when it is as it is now. */
-  get since(): number {
-    return this.turns.at(-1)?.time ?? 0;
-  }
-
   /** Since when it was gone at a time, or undefined if it was there. */
   goneAt(time: number): number | undefined {
     const turn = this.turns.findLast((candidate) => candidate.time <= time);
     return turn === undefined || turn.there ? undefined : turn.time;
   }
+}
+
+/** When replies first and last showed something, and how many did. */
+export interface Showing {
+  readonly first: number;
+  last: number;
+  count: number;
 }
 
 export interface TrueMessage {
@@ -63,8 +61,8 @@ export interface TrueMessage {
   /** By revision, with the time of each. */
   readonly forms: (Form & { readonly since: number })[];
   readonly presence: Presence;
-  /** When a whole and undamaged reply first showed a revision. */
-  readonly servedAt: Map<number, number>;
+  /** The whole and undamaged replies that showed a revision. */
+  readonly served: Map<number, Showing>;
 }
 
 /** Everything that really happened, and what was served, from the simulator's ledger. */
@@ -135,7 +133,7 @@ export class Truth {
       baseline: this.baseline,
       forms: [{ text: message ?? '', delivered: delivered === true, read: read === true, since: time }],
       presence,
-      servedAt: new Map(),
+      served: new Map(),
     });
   }
 
@@ -161,9 +159,10 @@ export class Truth {
     // A spoilt reply shows nothing that may be believed.
     if (damage !== null && damage !== undefined) return;
     for (const [i, id] of ids.entries()) {
-      const servedAt = this.messages.get(id)?.servedAt;
-      const revision = revisions[i] ?? 0;
-      if (servedAt?.has(revision) === false) servedAt.set(revision, time);
+      const served = this.messages.get(id)?.served;
+      const showing = served?.get(revisions[i] ?? 0);
+      if (showing === undefined) served?.set(revisions[i] ?? 0, { first: time, last: time, count: 1 });
+      else Object.assign(showing, { last: time, count: showing.count + 1 });
     }
   }
 
