@@ -94,6 +94,8 @@ describe('outages of a layout', () => {
         expect(refused).toMatchObject({ status: 503, code: 'unavailable' });
         expect(refused.ms).toBeLessThan(2_000);
       }
+      const ready = await fetch(`http://127.0.0.1:${running.gateway.port}/health/ready`);
+      expect(ready.status).toBe(503);
       if (signal === 'SIGSTOP') master.kill('SIGCONT');
       else await master.restart();
       await eventually('sends are accepted again', async () => (await answerOf(running)).status === 200);

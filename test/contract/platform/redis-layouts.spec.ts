@@ -7,6 +7,7 @@ import {
   openRedis,
   parseRedisAddress,
   type RedisClient,
+  redisTime,
 } from '#platform';
 import { eventually } from '../../support/eventually.js';
 import { startTestCluster, type TestCluster } from '../../support/redis-cluster.js';
@@ -121,6 +122,24 @@ describe('a patient connection to a Redis Cluster', () => {
   }, 40_000);
 });
 
+describe('the time of a key', () => {
+  it("is that of its own master's clock: the others may be away", async () => {
+    const cluster = await started(startTestCluster);
+    const client = await connected(cluster, 'failFast');
+    const own = await cluster.masterOf('key');
+    const others = cluster.masters.filter((master) => master !== own);
+    for (const other of others) other.kill('SIGSTOP');
+    try {
+      for (let i = 0; i < 10; i += 1) {
+        expect(Math.abs((await redisTime(client, 'key')) - Date.now())).toBeLessThan(1_000);
+      }
+    } finally {
+      for (const other of others) other.kill('SIGCONT');
+    }
+    expect(await client.get('key')).toBe('first');
+  }, 40_000);
+});
+
 describe('a process on a Redis Cluster', () => {
   it('refuses to start where one of the masters may evict', async () => {
     const cluster = await started(startTestCluster);
@@ -128,6 +147,18 @@ describe('a process on a Redis Cluster', () => {
     const start = openFitRedis(parseRedisAddress(cluster.url), 'failFast', silent, () => undefined);
     await expect(start).rejects.toThrow('allkeys-lru');
   });
+
+  it('is told of a master that goes away while the others are there', async () => {
+    const cluster = await started(startTestCluster);
+    const errors: Error[] = [];
+    const client = openRedis(parseRedisAddress(cluster.url), 'failFast', (error) => errors.push(error));
+    open.push(() => closeRedis(client));
+    await once(client, 'ready');
+    await client.set('key', 'first');
+    await (await cluster.masterOf('key')).end();
+    await eventually('it is told', async () => (await answers(client)) || errors.length > 0);
+    expect(errors.length).toBeGreaterThan(0);
+  }, 40_000);
 
   it('starts while the Cluster is away, and connects when it comes', async () => {
     const cluster = await started(startTestCluster);
