@@ -84,7 +84,8 @@ describe('outages of a layout', () => {
     "while the account's master of a Cluster is away (%s) a send is answered 503 within 2 s, and then it works without a restart",
     async (signal) => {
       const cluster = await startTestCluster();
-      product = await Product.startOn(cluster);
+      // A send that was stored and not relayed yet is looked for so long once its master lives another life.
+      product = await Product.startOn(cluster, { SEND_CONFIRM_MS: '3000' });
       const running = product;
       const master = await cluster.masterOf('tidings:{default}:events');
       expect(await answerOf(running)).toMatchObject({ status: 200 });
