@@ -102,7 +102,7 @@ export class ContactListPoll {
 
   private async eventOf(
     account: string,
-    { listedAt }: KnownContacts,
+    known: KnownContacts,
     contact: UpstreamContact,
     before: ListedContact | undefined,
     changed: boolean,
@@ -110,10 +110,10 @@ export class ContactListPoll {
   ): Promise<NewEvent | undefined> {
     if (before === undefined) {
       // The contacts of the first list were there before, and those of a replaced upstream are no news.
-      if (listedAt === undefined || replaced) return undefined;
+      if (known.listedAt === undefined || replaced) return undefined;
     } else if (!changed && !before.deleted) return undefined;
     const record = await this.store.contactRecord(account, contact.id);
-    const revision = (record?.revision ?? 0) + 1;
+    const revision = nextRevision(known, record);
     if (before === undefined || before.deleted) return contactEvent('contact.created', contact, revision);
     return contactEvent('contact.updated', contact, revision, changesOf(record?.raw, contact));
   }
@@ -139,11 +139,15 @@ export class ContactListPoll {
         type: 'contact.deleted',
         contactId: id,
         subject: `contact:${id}`,
-        revision: (record?.revision ?? 0) + 1,
+        revision: nextRevision(known, record),
         data: { contact: isRecord(last) && 'id' in last ? last : { id } },
       },
     };
   }
+}
+
+function nextRevision({ revisionFloor }: KnownContacts, record: { revision: number } | undefined): number {
+  return Math.max(record?.revision ?? 0, revisionFloor) + 1;
 }
 
 function fingerprintOf({ raw }: UpstreamContact): string {

@@ -26,6 +26,8 @@ export interface KnownContacts {
   believedAt?: number;
   /** When it was last found that too much of the account is missing, by Redis' clock. */
   suspectAt?: number;
+  /** Revisions go on above this: lower ones may have been used before Redis lost its last seconds. */
+  revisionFloor: number;
   /** How many contacts are scheduled to be polled. */
   scheduled: number;
   contacts: ReadonlyMap<string, ListedContact>;

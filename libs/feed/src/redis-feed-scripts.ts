@@ -39,13 +39,34 @@ local function get_text(key, field)
 end
 `;
 
+/** The floor of revisions: in another life of Redis the last events may be lost, and with them what revisions they had. */
+const FLOOR = `${REDIS_LIFE}
+local function revision_floor(list)
+  local current, former = life(), redis.call('HGET', list, 'life')
+  if former ~= current then
+    if former then redis.call('HSET', list, 'revisionFloor', redis.call('TIME')[1]) end
+    redis.call('HSET', list, 'life', current)
+  end
+  return redis.call('HGET', list, 'revisionFloor') or '0'
+end
+`;
+
+/**
+ * KEYS: list. Answers time, floor of revisions, version, listedAt, suspectSince, believedAt, suspectAt and the number of
+ * contacts at the last list.
+ */
+export const readList = new RedisScript(`${NOW}${FLOOR}
+local list = redis.call('HMGET', KEYS[1], 'version', 'listedAt', 'suspectSince', 'believedAt', 'suspectAt', 'count')
+return {due_at(0), revision_floor(KEYS[1]), unpack(list)}
+`);
+
 /**
  * What is remembered of a contact. One that the list knows, and whose own record is gone, is taken up again as lost.
  * KEYS: contact, messages, list, contacts, log, counters. ARGV: contact id.
  * Answers time, version, memory, tellAfter, share, hastened, shares, believedAt, number of messages, epoch, lost,
  * suspectSince, suspectAt and shownAt of the list, number of contacts, and the floor of revisions.
  */
-export const readContact = new RedisScript(`${NOW}${TEXTS}${REDIS_LIFE}
+export const readContact = new RedisScript(`${NOW}${TEXTS}${FLOOR}
 if redis.call('EXISTS', KEYS[1]) == 0 and redis.call('HEXISTS', KEYS[4], ARGV[1]) == 1 then
   -- Both go on above all that were used before.
   local second = redis.call('TIME')[1]
@@ -53,12 +74,6 @@ if redis.call('EXISTS', KEYS[1]) == 0 and redis.call('HEXISTS', KEYS[4], ARGV[1]
 end
 local state = redis.call('HMGET', KEYS[1], 'v', 'tellAfter', 's', 'hastened', 'lost')
 if not state[1] then return {} end
--- In another life of Redis the last events may be lost, and with them what revisions they had.
-local current, former = life(), redis.call('HGET', KEYS[3], 'life')
-if former ~= current then
-  if former then redis.call('HSET', KEYS[3], 'revisionFloor', redis.call('TIME')[1]) end
-  redis.call('HSET', KEYS[3], 'life', current)
-end
 local list = redis.call('HMGET', KEYS[3], 'shares', 'believedAt', 'suspectSince', 'suspectAt', 'shownAt')
 -- Counters that know of events, beside a log that is not there: the log was lost.
 local epoch = redis.call('HGET', KEYS[6], 'epoch') or ''
@@ -66,7 +81,7 @@ if redis.call('HEXISTS', KEYS[6], 'last') == 1 and redis.call('EXISTS', KEYS[5])
 return {due_at(0), state[1], get_text(KEYS[1], 'm'), state[2] or '', state[3] or '0', state[4] or '0',
   list[1] or '0', list[2] or '', redis.call('HLEN', KEYS[2]), epoch, state[5] or '',
   list[3] or '', list[4] or '', list[5] or '', redis.call('HLEN', KEYS[4]),
-  redis.call('HGET', KEYS[3], 'revisionFloor') or '0'}
+  revision_floor(KEYS[3])}
 `);
 
 /**

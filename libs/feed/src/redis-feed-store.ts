@@ -1,5 +1,5 @@
 import { eventArguments, logKeys } from '#events';
-import { accountKeys, type AccountKeys, type RedisClient, redisTime } from '#platform';
+import { accountKeys, type AccountKeys, type RedisClient } from '#platform';
 import { isSuspect } from './absence.js';
 import { packContactText, unpackContactText } from './contact-text-codec.js';
 import type {
@@ -28,6 +28,7 @@ import {
   readContact,
   readOverview,
   readContactRecord,
+  readList,
   takeListWish,
 } from './redis-feed-scripts.js';
 
@@ -43,21 +44,16 @@ export class RedisFeedStore implements FeedStore {
 
   async knownContacts(account: string): Promise<KnownContacts> {
     const keys = this.keys(account);
-    const now = await redisTime(this.redis, keys('contact-list'));
-    const [version, listedAt, suspectSince, believedAt, suspectAt, count] = await this.redis.hmget(
-      keys('contact-list'),
-      'version',
-      'listedAt',
-      'suspectSince',
-      'believedAt',
-      'suspectAt',
-      'count',
-    );
+    const reply = await readList.run(this.redis, [keys('contact-list')], []);
+    const [now, revisionFloor, version, listedAt, suspectSince, believedAt, suspectAt, count] = reply as (
+      string | null
+    )[];
     const contacts = await this.redis.hgetallBuffer(keys('contacts'));
     const lost = Number(count ?? 0) > 0 && Object.keys(contacts).length === 0;
     return {
       version: Number(version ?? 0),
-      now,
+      now: Number(now),
+      revisionFloor: Number(revisionFloor),
       // Without what it said, the last list is none to compare with: the next is taken as the first.
       ...(listedAt == null || lost ? {} : { listedAt: Number(listedAt) }),
       ...(suspectSince == null ? {} : { suspectSince: Number(suspectSince) }),

@@ -48,6 +48,21 @@ describe('after Redis lost its last seconds', () => {
     expect(last.map(({ type }) => type)).toEqual(['message.updated']);
     expect(lost.some((other) => other.id === last[0]?.id)).toBe(false);
   });
+
+  it('the same holds for what is told of a contact', async () => {
+    const { house } = here;
+    const { contactId } = await here.learned(5);
+    const before = await RedisMemory.of(house.redis, house.prefix);
+    house.control('contacts/edit', { contactId, name: 'Read by a subscriber' });
+    await house.list.poll(A);
+    const lost = await house.events();
+    await before.loseAllSince(here.redis);
+    house.control('contacts/edit', { contactId, name: 'Edited meanwhile' });
+    await house.list.poll(A);
+    const told = await house.events();
+    expect([...lost, ...told].map(({ type }) => type)).toEqual(['contact.updated', 'contact.updated']);
+    expect(told[0]?.id).not.toBe(lost[0]?.id);
+  });
 });
 
 describe('after one part was lost', () => {
