@@ -1,0 +1,335 @@
+import fc from 'fast-check';
+
+/** How upstream looks in a history, from its start. */
+export interface WorldSetup {
+  /** Of the simulator's own draws: ids, shuffles. */
+  seed: number;
+  order: Order;
+  sortBy: 'timestamp' | 'arrival';
+  /** Most messages a page; null: as many as are asked for. */
+  limitCap: number | null;
+  limitIgnored: boolean;
+  insertWhilePaging: number;
+  wire: WireShapes;
+  undated: 'silent' | 'emit';
+  contacts: OldContact[];
+  /** The order that a shuffling upstream keeps in the end, so that all of it can be seen. */
+  lastOrder: 'newestFirst' | 'oldestFirst';
+}
+
+export type Order = 'newestFirst' | 'oldestFirst' | 'random';
+
+/** Of the simulator's settings those that say how things are written. */
+export interface WireShapes {
+  messagesShape: 'messages' | 'data' | 'items' | 'array';
+  contactsShape: 'array' | 'contacts' | 'data' | 'items';
+  idType: 'string' | 'number';
+  attachmentShape: 'objects' | 'strings' | 'absent';
+  timestampFormat: 'iso-Z' | 'iso-offset' | 'no-millis' | 'epoch-ms' | 'absent';
+  directionValues: { inbound: string; outbound: string };
+  extraContactFields: boolean;
+  extraMessageFields: boolean;
+}
+
+/** A contact that is there before the first read. */
+export interface OldContact {
+  /** In pages, with a part of one. */
+  pages: number;
+  /** Between its messages; 0: all of one time. */
+  gapMs: number;
+  /** How old the newest is. */
+  ageMs: number;
+}
+
+/** Something that happens upstream, or to time. Contacts and messages are meant by number, modulo how many there are. */
+export type Action =
+  | {
+      do: 'insert';
+      contact: number;
+      count: number;
+      direction: 'inbound' | 'outbound' | 'sideways';
+      gapMs: number;
+      /** 0: now; otherwise it arrives late. */
+      ageMs: number;
+      delivered: boolean;
+      read: boolean;
+    }
+  | { do: 'flags'; contact: number; message: number; delivered?: boolean; read?: boolean }
+  | { do: 'edit'; contact: number; message: number; text: number }
+  | { do: 'attach'; contact: number; message: number }
+  | { do: 'delete'; contact: number; message: number; count: number }
+  | { do: 'restore'; contact: number; message: number; count: number }
+  | { do: 'deleteContact'; contact: number }
+  | { do: 'restoreContact'; contact: number }
+  | { do: 'renameContact'; contact: number; name: number }
+  | { do: 'newContact'; old: OldContact }
+  | { do: 'outage'; of: boolean | 'contacts' | 'messages' }
+  | { do: 'order'; order: Order }
+  | { do: 'clock'; seconds: number };
+
+export const FAULTS = [
+  'status',
+  'html',
+  'emptyObject',
+  'holeInPages',
+  'truncatedBody',
+  'truncatedConnection',
+  'resetBefore',
+  'resetAfter',
+  'poisonReplace',
+  'poisonInsert',
+] as const;
+
+/** What is wrong with one page read of a poll. */
+export interface PageFault {
+  /** The read, counted from 1. */
+  read: number;
+  kind: (typeof FAULTS)[number];
+  position: number;
+}
+
+/** The end of a worker: at its so many-th operation. */
+export interface Death {
+  /** Redis commands and page reads of one task, counted from 1. */
+  operation: number;
+  /** Whether it is still carried out, and only its reply lost. */
+  carriedOut: boolean;
+}
+
+export interface Task {
+  read: 'contact' | 'list';
+  contact: number;
+  death?: Death;
+  fault?: PageFault;
+}
+
+/** One or two workers read at the same time; things happen between their operations. */
+export interface ReadStep {
+  do: 'read';
+  tasks: Task[];
+  /** Whose turn it is, again and again from the start. */
+  turns: number[];
+  /** What happens before which operation of all, counted from 1. */
+  meanwhile: { operation: number; action: Action }[];
+}
+
+export type Step = Action | ReadStep;
+
+export interface History {
+  setup: WorldSetup;
+  steps: Step[];
+}
+
+const contact = fc.nat({ max: 2 });
+const message = fc.oneof(fc.nat({ max: 3 }), fc.nat({ max: 200 }));
+const rarely = (times: number): fc.Arbitrary<boolean> => fc.nat({ max: times }).map((n) => n === 1);
+
+const oldContact: fc.Arbitrary<OldContact> = fc.record({
+  pages: fc.double({ min: 0, max: 3, noNaN: true, noDefaultInfinity: true }),
+  gapMs: fc.constantFrom(1_000, 0, 1, 30_000),
+  ageMs: fc.constantFrom(259_200_000, 0, 30_000, 60_000, 90_000, 86_400_000),
+});
+
+const insert: fc.Arbitrary<Action> = fc.record({
+  do: fc.constant('insert' as const),
+  contact,
+  count: fc.oneof(
+    { weight: 6, arbitrary: fc.constant(1) },
+    { weight: 2, arbitrary: fc.integer({ min: 2, max: 5 }) },
+    { weight: 1, arbitrary: fc.integer({ min: 6, max: 25 }) },
+  ),
+  direction: fc.constantFrom(
+    'inbound' as const,
+    'outbound' as const,
+    'outbound' as const,
+    'sideways' as const,
+  ),
+  gapMs: fc.constantFrom(10, 0, 1_000),
+  ageMs: fc.oneof(
+    { weight: 5, arbitrary: fc.constant(0) },
+    { weight: 1, arbitrary: fc.constantFrom(5_000, 3_600_000, 259_205_500) },
+  ),
+  delivered: fc.boolean(),
+  read: rarely(3),
+});
+
+const action: fc.Arbitrary<Action> = fc.oneof(
+  { weight: 24, arbitrary: insert },
+  {
+    weight: 14,
+    arbitrary: fc.record(
+      { do: fc.constant('flags' as const), contact, message, delivered: fc.boolean(), read: fc.boolean() },
+      { requiredKeys: ['do', 'contact', 'message'] },
+    ),
+  },
+  {
+    weight: 4,
+    arbitrary: fc.record({ do: fc.constant('edit' as const), contact, message, text: fc.nat({ max: 3 }) }),
+  },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant('attach' as const), contact, message }) },
+  {
+    weight: 8,
+    arbitrary: fc.record({
+      do: fc.constant('delete' as const),
+      contact,
+      message,
+      count: fc.oneof(
+        { weight: 8, arbitrary: fc.constant(1) },
+        { weight: 1, arbitrary: fc.nat({ max: 30 }) },
+      ),
+    }),
+  },
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      do: fc.constant('restore' as const),
+      contact,
+      message,
+      count: fc.oneof(
+        { weight: 4, arbitrary: fc.constant(1) },
+        { weight: 1, arbitrary: fc.nat({ max: 30 }) },
+      ),
+    }),
+  },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('deleteContact' as const), contact }) },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant('restoreContact' as const), contact }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({ do: fc.constant('renameContact' as const), contact, name: fc.nat({ max: 2 }) }),
+  },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('newContact' as const), old: oldContact }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      do: fc.constant('outage' as const),
+      of: fc.constantFrom<(boolean | 'contacts' | 'messages')[]>(
+        false,
+        false,
+        false,
+        true,
+        'contacts',
+        'messages',
+      ),
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      do: fc.constant('order' as const),
+      order: fc.constantFrom<Order[]>('newestFirst', 'oldestFirst', 'random'),
+    }),
+  },
+  {
+    weight: 12,
+    arbitrary: fc.record({
+      do: fc.constant('clock' as const),
+      seconds: fc.constantFrom(2, 15, 59, 61, 62, 120, 700, 3_601),
+    }),
+  },
+);
+
+const task = (readsContact: number): fc.Arbitrary<Task> =>
+  fc
+    .record({
+      read: fc.oneof(
+        { weight: readsContact, arbitrary: fc.constant('contact' as const) },
+        { weight: 1, arbitrary: fc.constant('list' as const) },
+      ),
+      contact,
+      death: fc.option(fc.record({ operation: fc.integer({ min: 1, max: 16 }), carriedOut: fc.boolean() }), {
+        freq: 4,
+        nil: undefined,
+      }),
+      fault: fc.option(
+        fc.record({
+          read: fc.oneof(fc.constant(1), fc.integer({ min: 1, max: 5 })),
+          kind: fc.constantFrom(...FAULTS),
+          position: fc.nat({ max: 19 }),
+        }),
+        { freq: 7, nil: undefined },
+      ),
+    })
+    .map(({ death, fault, ...rest }) => ({
+      ...rest,
+      ...(death === undefined ? {} : { death }),
+      ...(fault === undefined ? {} : { fault }),
+    }));
+
+const read: fc.Arbitrary<ReadStep> = fc.record({
+  do: fc.constant('read' as const),
+  tasks: fc.oneof(
+    { weight: 6, arbitrary: task(6).map((one) => [one]) },
+    {
+      weight: 1,
+      arbitrary: fc
+        .tuple(task(9), task(6), fc.boolean())
+        .map(([one, other, same]) =>
+          same ? [one, { ...other, read: one.read, contact: one.contact }] : [one, other],
+        ),
+    },
+  ),
+  turns: fc.array(fc.nat({ max: 1 }), { minLength: 1, maxLength: 12 }),
+  meanwhile: fc.oneof(
+    { weight: 3, arbitrary: fc.constant<ReadStep['meanwhile']>([]) },
+    {
+      weight: 1,
+      arbitrary: fc.array(fc.record({ operation: fc.integer({ min: 1, max: 12 }), action }), {
+        minLength: 1,
+        maxLength: 3,
+      }),
+    },
+  ),
+});
+
+const setup: fc.Arbitrary<WorldSetup> = fc.record({
+  seed: fc.nat({ max: 4_294_967_295 }),
+  order: fc.constantFrom<Order[]>('newestFirst', 'newestFirst', 'oldestFirst', 'oldestFirst', 'random'),
+  sortBy: fc.constantFrom('timestamp' as const, 'timestamp' as const, 'arrival' as const),
+  limitCap: fc.constantFrom(null, 20, 7, 5, 5, 3, 3, 2, 1),
+  limitIgnored: rarely(15),
+  insertWhilePaging: fc.oneof(
+    { weight: 8, arbitrary: fc.constant(0) },
+    { weight: 1, arbitrary: fc.integer({ min: 2, max: 7 }) },
+  ),
+  wire: fc.record({
+    messagesShape: fc.constantFrom('messages' as const, 'data' as const, 'items' as const, 'array' as const),
+    contactsShape: fc.constantFrom('contacts' as const, 'array' as const, 'data' as const, 'items' as const),
+    idType: fc.constantFrom('string' as const, 'number' as const),
+    attachmentShape: fc.constantFrom('objects' as const, 'strings' as const, 'absent' as const),
+    timestampFormat: fc.oneof(
+      { weight: 5, arbitrary: fc.constant('iso-Z' as const) },
+      {
+        weight: 3,
+        arbitrary: fc.constantFrom('iso-offset' as const, 'no-millis' as const, 'epoch-ms' as const),
+      },
+      { weight: 1, arbitrary: fc.constant('absent' as const) },
+    ),
+    directionValues: fc.constantFrom(
+      { inbound: 'inbound', outbound: 'outbound' },
+      { inbound: 'INCOMING', outbound: 'Outgoing' },
+      { inbound: 'received', outbound: 'sent' },
+    ),
+    extraContactFields: fc.boolean(),
+    extraMessageFields: fc.boolean(),
+  }),
+  undated: fc.constantFrom('silent' as const, 'emit' as const),
+  contacts: fc.array(oldContact, { minLength: 1, maxLength: 2 }),
+  lastOrder: fc.constantFrom('newestFirst' as const, 'oldestFirst' as const),
+});
+
+/** Histories of so many steps. Most steps read, for only reads can miss. */
+export function histories(steps: { least: number; most: number }): fc.Arbitrary<History> {
+  const step: fc.Arbitrary<Step> = fc.oneof(
+    { weight: 9, arbitrary: read },
+    { weight: 13, arbitrary: action },
+  );
+  return fc.record({
+    setup,
+    // A step that is left out makes a failing history simpler, however many it must have at first.
+    steps: fc
+      .array(fc.option(step, { freq: 1_000_000, nil: undefined }), {
+        ...{ minLength: steps.least, maxLength: steps.most, size: 'max' },
+      })
+      .map((all) => all.filter((one) => one !== undefined)),
+  });
+}

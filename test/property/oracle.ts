@@ -1,0 +1,476 @@
+/**
+ * What must be told, worked out from the replies that upstream gave, by the words of the contract. It shares no code with
+ * the product, and knows nothing of how the product reads.
+ */
+
+/** A message as one reply showed it. */
+export interface Seen {
+  id: string;
+  kind: 'inbound' | 'outbound' | 'other';
+  delivered: boolean;
+  read: boolean;
+  /** Milliseconds since 1970, as the reply wrote it; absent if it wrote none. */
+  timestamp?: number;
+  /** All else that the reply said of it. */
+  rest: string;
+  /** The whole of it. */
+  wire: string;
+}
+
+/** One page that a worker was given. */
+export interface PageRead {
+  page: number;
+  /** Elements, with those that cannot be read. */
+  elements: number;
+  seen: readonly Seen[];
+  /** What upstream had at that moment, the one that would be served as the newest last. */
+  listed: readonly string[];
+  /** Whether upstream hid what it had: an outage, a hole. */
+  veiled: boolean;
+  /** Whether nothing was wrong with the reply. */
+  sound: boolean;
+  /** Counts what happened upstream. */
+  world: number;
+  /** Whether each read is shuffled anew. */
+  shuffled: boolean;
+  /** Most messages a page. */
+  pageSize: number;
+}
+
+/** All that one worker read of a contact from one look at what is known to the next. */
+export interface PollAttempt {
+  contactId: string;
+  /** When it began, in milliseconds since 1970. */
+  now: number;
+  reads: PageRead[];
+}
+
+export interface ListAttempt {
+  now: number;
+  /** Upstream's clock in the reply. */
+  date: number;
+  contacts: readonly { id: string; wire: string }[];
+}
+
+/** An event as a subscriber gets it. */
+export interface Told {
+  id: string;
+  type: string;
+  contactId?: string;
+  sequence: number;
+  data: {
+    message?: Record<string, unknown>;
+    contact?: Record<string, unknown>;
+    changes?: Record<string, { from?: unknown; to?: unknown }>;
+    count?: number;
+  };
+}
+
+export interface OracleSettings {
+  undated: 'silent' | 'emit';
+  sweepMs: number;
+  settleMs: number;
+}
+
+/** The product told something else than it must. */
+export class Verdict extends Error {
+  constructor(words: string) {
+    super(`The oracle's verdict: ${words}`);
+    this.name = 'Verdict';
+  }
+}
+
+/** What a message is known as. */
+interface Form {
+  kind: Seen['kind'];
+  delivered: boolean;
+  read: boolean;
+  toldDelivered: boolean;
+  toldRead: boolean;
+  rest: string;
+  deleted: boolean;
+  timestamp?: number;
+}
+
+interface Message {
+  /** What it may be known as; undefined: not known. More than one only while a read leaves it open. */
+  forms: (Form | undefined)[];
+  /** Since when reads have not shown it while upstream did not have it. */
+  absentSince?: number;
+  /** When it was last shown. */
+  servedAt: number;
+}
+
+interface Contact {
+  tellAfter: number;
+  unread: boolean;
+  messages: Map<string, Message>;
+  /** The last read that may have been one of everything. */
+  completeAt?: number;
+}
+
+interface ListedContact {
+  wire: string;
+  deleted: boolean;
+  missingSince?: number;
+}
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+
+/** What one reading of a message leads to: these events, and it is known as this from then on. */
+interface Outcome {
+  types: string[];
+  changes: string[];
+  form: Form | undefined;
+}
+
+export class Oracle {
+  private readonly contacts = new Map<string, Contact>();
+  private readonly listed = new Map<string, ListedContact>();
+  private readonly sequences = new Map<string, number>();
+  private readonly ids = new Set<string>();
+  private listedAt: number | undefined;
+
+  constructor(private readonly settings: OracleSettings) {}
+
+  /** Events that came with no commit of a read. */
+  stray(events: readonly Told[]): void {
+    if (events.length > 0) throw new Verdict(`told without any read that was committed: ${words(events)}`);
+  }
+
+  committedList({ now, date, contacts }: ListAttempt, events: readonly Told[]): void {
+    this.count(events);
+    const expected: string[] = [];
+    const shown = new Map(contacts.map((contact) => [contact.id, contact.wire]));
+    for (const [id, wire] of shown) {
+      const before = this.listed.get(id);
+      if (before === undefined) {
+        if (this.listedAt !== undefined) expected.push(`contact.created ${id}`);
+        this.contacts.set(id, {
+          tellAfter: this.listedAt === undefined ? date - MINUTE_MS : this.listedAt - DAY_MS,
+          unread: true,
+          messages: new Map(),
+        });
+      } else if (before.deleted) expected.push(`contact.created ${id}`);
+      else if (before.wire !== wire) expected.push(`contact.updated ${id}`);
+      this.listed.set(id, { wire, deleted: false });
+    }
+    for (const [id, before] of this.listed) {
+      if (shown.has(id) || before.deleted) continue;
+      before.missingSince ??= now;
+      if (before.missingSince <= now - MINUTE_MS) {
+        expected.push(`contact.deleted ${id}`);
+        before.deleted = true;
+      }
+    }
+    this.listedAt = date;
+    const told = events.map(({ type, contactId }) => `${type} ${contactId ?? ''}`);
+    if (!sameMembers(told, expected))
+      throw new Verdict(`a contact list must be told as [${expected.join(', ')}], was [${told.join(', ')}]`);
+    for (const { type, contactId = '', data } of events) {
+      const last = this.listed.get(contactId)?.wire;
+      if (JSON.stringify(data.contact) !== last)
+        throw new Verdict(
+          `${type} ${contactId} shows ${JSON.stringify(data.contact)}, upstream showed ${last ?? ''}`,
+        );
+    }
+  }
+
+  committedPoll(attempt: PollAttempt, events: readonly Told[]): void {
+    this.count(events);
+    const contact = this.contacts.get(attempt.contactId);
+    if (contact === undefined) throw new Verdict(`${attempt.contactId} was polled, no list has shown it`);
+    const wrong = events.find(
+      ({ type, contactId }) =>
+        (contactId !== attempt.contactId || !/^(message\.|contact\.resynced$)/.test(type)) &&
+        type !== 'account.suspect',
+    );
+    if (wrong !== undefined) throw new Verdict(`a poll of ${attempt.contactId} told ${words([wrong])}`);
+    const reads = withoutProbes(attempt.reads);
+    this.assertPrompt(contact, attempt, reads);
+    const resync = events.some(({ type }) => type === 'contact.resynced');
+    if (resync) this.assertReplaced(contact, reads);
+    if (events.some(({ type }) => type === 'message.deleted')) assertFew(contact, reads);
+    const byMessage = new Map<string, Told[]>();
+    for (const event of events) {
+      if (!event.type.startsWith('message.')) continue;
+      const id = String(event.data.message?.['id']);
+      byMessage.set(id, [...(byMessage.get(id) ?? []), event]);
+    }
+    const lastStart = reads.findLastIndex(({ page }) => page === 1);
+    const servings = new Map<string, { seen: Seen; open: boolean }>();
+    for (const [n, read] of reads.entries()) {
+      // A later walk of everything may stand in the place of an earlier one.
+      for (const seen of read.seen) servings.set(seen.id, { seen, open: n < lastStart });
+    }
+    const quiet = isQuiet(reads);
+    for (const id of new Set([...servings.keys(), ...byMessage.keys(), ...contact.messages.keys()])) {
+      const message = contact.messages.get(id) ?? { forms: [undefined], servedAt: attempt.now };
+      const serving = servings.get(id);
+      const told = byMessage.get(id) ?? [];
+      const priors = resync ? [undefined] : message.forms;
+      const outcomes = priors.flatMap((prior) => [
+        ...(serving === undefined ? [] : [this.seen(contact, serving.seen, prior, resync)]),
+        ...(serving === undefined || (serving.open && !quiet)
+          ? unseen(message, prior, id, attempt, reads)
+          : []),
+      ]);
+      const right = outcomes.filter((outcome) => matches(outcome, told, serving?.seen));
+      if (right.length === 0) throw new Verdict(explain(id, attempt, serving?.seen, message, outcomes, told));
+      message.forms = distinct(right.map(({ form }) => form));
+      if (serving !== undefined) {
+        message.servedAt = attempt.now;
+        delete message.absentSince;
+      } else if (wasAbsent(id, reads)) message.absentSince ??= attempt.now;
+      contact.messages.set(id, message);
+    }
+    contact.unread = false;
+    if (mayBeComplete(reads)) contact.completeAt = attempt.now;
+  }
+
+  /** In the end, after quiet reads of everything a minute apart: all is known as it is. */
+  finish(contactId: string, world: readonly Seen[]): void {
+    const contact = this.contacts.get(contactId);
+    if (contact === undefined) throw new Verdict(`${contactId} was never listed`);
+    for (const seen of world) {
+      const forms = contact.messages.get(seen.id)?.forms ?? [undefined];
+      const known = forms.some(
+        (form) =>
+          form?.deleted === false &&
+          form.rest === seen.rest &&
+          form.delivered === seen.delivered &&
+          form.read === seen.read,
+      );
+      if (!known)
+        throw new Verdict(
+          `in the end ${seen.wire} is known as ${JSON.stringify(forms)}: a change was missed`,
+        );
+    }
+    const there = new Set(world.map(({ id }) => id));
+    const known = [...contact.messages].filter(([, { forms }]) => forms[0]?.deleted === false);
+    const gone = known.filter(([id]) => !there.has(id)).map(([id]) => id);
+    if (gone.length === 0 || isTooMuch(gone.length, known.length) || world.length === 0) return;
+    throw new Verdict(`in the end the deletions of [${gone.join(', ')}] of ${contactId} were not told`);
+  }
+
+  /** How many messages of all contacts are known. */
+  get size(): number {
+    return [...this.contacts.values()].reduce((sum, { messages }) => sum + messages.size, 0);
+  }
+
+  private count(events: readonly Told[]): void {
+    for (const { id, type, contactId, sequence } of events) {
+      if (this.ids.has(id)) throw new Verdict(`the id ${id} was given twice`);
+      this.ids.add(id);
+      const counter = /^(message|contact)\./.test(type) ? (contactId ?? '') : '';
+      const next = (this.sequences.get(counter) ?? 0) + 1;
+      if (sequence !== next) throw new Verdict(`${type} has sequence ${sequence}, must have ${next}`);
+      this.sequences.set(counter, next);
+    }
+  }
+
+  private seen(contact: Contact, seen: Seen, prior: Form | undefined, silent: boolean): Outcome {
+    return prior === undefined ? this.arrived(contact, seen, silent) : changed(seen, prior);
+  }
+
+  private arrived(contact: Contact, seen: Seen, silent: boolean): Outcome {
+    const { kind, delivered, read, rest, timestamp } = seen;
+    const form: Form = {
+      ...{ kind, delivered, read, rest, deleted: false },
+      ...{ toldDelivered: delivered, toldRead: read },
+      ...(timestamp === undefined ? {} : { timestamp }),
+    };
+    const baseline =
+      silent ||
+      (contact.unread &&
+        (timestamp === undefined ? this.settings.undated === 'silent' : timestamp <= contact.tellAfter));
+    if (baseline) return { types: [], changes: [], form };
+    if (kind === 'inbound') return { types: ['message.received'], changes: [], form };
+    if (kind === 'other') return { types: ['message.created'], changes: [], form };
+    const types = ['message.sent'];
+    if (delivered) types.push('message.delivered');
+    if (read) types.push('message.read');
+    return { types, changes: [], form };
+  }
+
+  /** What a quiet read must have met. */
+  private assertPrompt(contact: Contact, { contactId, now }: PollAttempt, reads: readonly PageRead[]): void {
+    const last = reads.at(-1);
+    if (last === undefined || !isQuiet(reads)) return;
+    const { listed, shuffled, pageSize } = last;
+    // Of a shuffled list of several pages, no read can be sure to have met everything.
+    if (shuffled && listed.length > pageSize) return;
+    const served = new Set(reads.flatMap(({ seen }) => seen.map(({ id }) => id)));
+    const missed = listed.filter((id) => !served.has(id));
+    const isNew = (id: string): boolean =>
+      contact.messages.get(id)?.forms.every((form) => form === undefined) ?? true;
+    const firstKnown = shuffled ? -1 : listed.findLastIndex((id) => !isNew(id));
+    // Pages of one are not looked for: that would cost every contact of one message a second read.
+    const late =
+      pageSize < 2 ? [] : missed.filter((id) => (shuffled ? isNew(id) : listed.indexOf(id) > firstKnown));
+    if (late.length > 0)
+      throw new Verdict(
+        `a quiet read of ${contactId} did not meet what is new at its head: [${late.join(', ')}]`,
+      );
+    const sweep = contact.completeAt === undefined || contact.completeAt <= now - this.settings.sweepMs;
+    if (sweep && missed.length > 0)
+      throw new Verdict(`all of ${contactId} was due to be read, and was not: [${missed.join(', ')}]`);
+    const unsettled = missed.filter((id) => this.isOverdue(contact.messages.get(id), now));
+    if (unsettled.length > 0)
+      throw new Verdict(`flags of ${contactId} were not looked after: [${unsettled.join(', ')}]`);
+  }
+
+  /** Whether its flags may still change, and were not looked at for an hour. */
+  private isOverdue(message: Message | undefined, now: number): boolean {
+    const form = message?.forms[0];
+    if (message === undefined || form === undefined || form.deleted || form.kind !== 'outbound') return false;
+    if (form.delivered && form.read) return false;
+    if (form.timestamp === undefined || now - form.timestamp >= this.settings.settleMs - MINUTE_MS)
+      return false;
+    return message.servedAt <= now - HOUR_MS;
+  }
+
+  private assertReplaced(contact: Contact, reads: readonly PageRead[]): void {
+    const known = [...contact.messages].filter(([, { forms }]) =>
+      forms.some((form) => form?.deleted === false),
+    );
+    const seen = new Set(reads.flatMap((read) => read.seen.map(({ id }) => id)));
+    if (known.length <= 10 || seen.size === 0)
+      throw new Verdict('a new baseline was taken, though nothing was lost or replaced');
+  }
+}
+
+/** What a message that is known was told as, when it is seen again. */
+function changed(seen: Seen, prior: Form): Outcome {
+  const types: string[] = [];
+  const changes: string[] = [];
+  const form: Form = { ...prior, kind: seen.kind, rest: seen.rest, deleted: false };
+  let updated = seen.rest !== prior.rest;
+  if (prior.deleted) {
+    updated = true;
+    changes.push('deleted');
+  }
+  for (const flag of ['delivered', 'read'] as const) {
+    if (seen[flag] === prior[flag]) continue;
+    form[flag] = seen[flag];
+    const told = flag === 'delivered' ? 'toldDelivered' : 'toldRead';
+    if (seen[flag] && !prior[told]) {
+      form[told] = true;
+      types.push(`message.${flag}`);
+    } else {
+      updated = true;
+      changes.push(`status.${flag}`);
+    }
+  }
+  if (updated) types.push('message.updated');
+  return { types, changes, form };
+}
+
+/** A message that a read did not show stays as it was, or is told as deleted if it may be. */
+function unseen(
+  { absentSince }: Message,
+  prior: Form | undefined,
+  id: string,
+  { now }: PollAttempt,
+  reads: readonly PageRead[],
+): Outcome[] {
+  const same: Outcome = { types: [], changes: [], form: prior };
+  const twice = absentSince !== undefined && absentSince <= now - MINUTE_MS;
+  if (prior === undefined || prior.deleted || !twice || !wasAbsent(id, reads)) return [same];
+  return [same, { types: ['message.deleted'], changes: [], form: { ...prior, deleted: true } }];
+}
+
+/** Whether upstream did not have it, or did not show what it had, at one of the reads at least. */
+function wasAbsent(id: string, reads: readonly PageRead[]): boolean {
+  return reads.some(({ veiled, listed }) => veiled || !listed.includes(id));
+}
+
+/** No deletion may be told while too much is missing. */
+function assertFew(contact: Contact, reads: readonly PageRead[]): void {
+  const seen = new Set(reads.flatMap((read) => read.seen.map(({ id }) => id)));
+  const known = [...contact.messages].filter(([, { forms }]) =>
+    forms.every((form) => form?.deleted === false),
+  );
+  const missing = known.filter(([id]) => !seen.has(id));
+  if (isTooMuch(missing.length, known.length))
+    throw new Verdict(`deletions were told while ${missing.length} of ${known.length} messages were missing`);
+}
+
+function isTooMuch(missing: number, of: number): boolean {
+  return missing > 10 && missing * 5 > of;
+}
+
+/** Without the looks at what comes after an empty page: what they show is read again. */
+function withoutProbes(reads: readonly PageRead[]): PageRead[] {
+  return reads.filter((read, n) => {
+    const before = reads[n - 1];
+    return before?.elements !== 0 || before.page + 1 !== read.page;
+  });
+}
+
+/** Whether nothing moved, and nothing was wrong, while it was read. */
+function isQuiet(reads: readonly PageRead[]): boolean {
+  return reads.every(({ world, sound, veiled }) => sound && !veiled && world === reads[0]?.world);
+}
+
+function mayBeComplete(reads: readonly PageRead[]): boolean {
+  const seen = new Set<string>();
+  let ended = false;
+  for (const { seen: messages } of reads) {
+    if (messages.every(({ id }) => seen.has(id))) ended = true;
+    for (const { id } of messages) seen.add(id);
+  }
+  const last = reads.at(-1);
+  return (
+    reads.some(({ page }) => page === 1) && (ended || (last?.listed.every((id) => seen.has(id)) ?? false))
+  );
+}
+
+function matches({ types, changes }: Outcome, told: readonly Told[], seen: Seen | undefined): boolean {
+  if (told.length !== types.length || told.some(({ type }, n) => type !== types[n])) return false;
+  return told.every(({ type, data }) => {
+    if (type === 'message.deleted') return true;
+    if (JSON.stringify(data.message) !== seen?.wire) return false;
+    const named = Object.keys(data.changes ?? {});
+    if (type === 'message.updated') {
+      const ours = named.filter((name) => name === 'deleted' || name.startsWith('status.'));
+      return sameMembers(ours, changes);
+    }
+    if (type === 'message.delivered' || type === 'message.read')
+      return sameMembers(named, [`status.${type.slice('message.'.length)}`]);
+    return true;
+  });
+}
+
+function explain(
+  id: string,
+  { contactId }: PollAttempt,
+  seen: Seen | undefined,
+  { forms, absentSince }: Message,
+  outcomes: readonly Outcome[],
+  told: readonly Told[],
+): string {
+  return [
+    `message ${id} of ${contactId}`,
+    `was known as ${JSON.stringify(forms)}${absentSince === undefined ? '' : `, absent since ${absentSince}`}`,
+    `was read as ${seen?.wire ?? 'nothing'}`,
+    `must be told as ${outcomes.map(({ types, changes }) => `[${[...types, ...changes].join(', ')}]`).join(' or ')}`,
+    `was told as [${words(told)}]`,
+  ].join('\n  ');
+}
+
+function words(events: readonly Told[]): string {
+  return events
+    .map(({ type, contactId = '', data }) => `${type} ${contactId} ${JSON.stringify(data)}`)
+    .join('; ');
+}
+
+function sameMembers(some: readonly string[], others: readonly string[]): boolean {
+  return JSON.stringify([...some].sort()) === JSON.stringify([...others].sort());
+}
+
+function distinct<T>(values: readonly T[]): T[] {
+  return [...new Map(values.map((value) => [JSON.stringify(value), value])).values()];
+}

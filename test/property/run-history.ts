@@ -1,0 +1,254 @@
+import type { Simulator } from '../../apps/simulator/src/create-simulator.js';
+import { type RedisClient, withDeadline } from '#platform';
+import type { HttpUpstream, UpstreamAddress } from '#upstream';
+import type { Action, History, OldContact, ReadStep, WorldSetup } from './history.js';
+import { Oracle } from './oracle.js';
+import { type Bench, FeedWorker, SWEEP_MS, SETTLE_MS } from './feed-worker.js';
+import { Turnstile } from './turnstile.js';
+import { freshPrefix, UpstreamWitness } from './upstream-witness.js';
+
+/** Where time begins in every history: a whole second, far from the real time. */
+const BEGINNING = Date.UTC(2031, 0, 1);
+const MOST_CONTACTS = 3;
+/** So many messages a contact has at most: a history is to read often, not long. */
+const MOST_MESSAGES = 90;
+/** From so many on nothing arrives any more because pages are read. */
+const MOST_SHIFTING = 60;
+const LAST_READS = 4;
+/** Deadline of one history, in milliseconds: it takes a fraction of a second. */
+const DEADLINE_MS = 60_000;
+
+/** What all histories of one lane share. */
+export interface Lane {
+  redis: RedisClient;
+  simulator: Simulator;
+  witness: UpstreamWitness;
+  upstream: HttpUpstream;
+  address: UpstreamAddress;
+}
+
+/** @throws {Verdict} if anything else was told than must be. Its message ends with what happened. */
+export async function runHistory(lane: Lane, history: History): Promise<void> {
+  const run = new Run(lane, history.setup);
+  try {
+    await withDeadline(run.all(history.steps), DEADLINE_MS, 'a history');
+  } catch (error) {
+    if (error instanceof Error) error.message += `\nWhat happened:\n  ${run.trace.join('\n  ')}`;
+    throw error;
+  } finally {
+    await lane.redis.flushdb();
+  }
+}
+
+class Run {
+  readonly trace: string[] = [];
+  private readonly bench: Bench;
+  private now = BEGINNING;
+  private worker: FeedWorker;
+  private contactIds: string[] = [];
+
+  constructor(
+    private readonly lane: Lane,
+    private readonly setup: WorldSetup,
+  ) {
+    this.bench = {
+      ...lane,
+      prefix: freshPrefix(),
+      undated: setup.undated,
+      oracle: new Oracle({ undated: setup.undated, sweepMs: SWEEP_MS, settleMs: SETTLE_MS }),
+      now: () => this.now,
+      note: (line) => this.trace.push(line),
+    };
+    this.worker = new FeedWorker(this.bench);
+  }
+
+  async all(steps: History['steps']): Promise<void> {
+    this.begin();
+    for (const step of steps) {
+      if (step.do === 'read') await this.read(step);
+      else this.act(step);
+    }
+    await this.end();
+  }
+
+  private begin(): void {
+    const { seed, order, sortBy, limitCap, limitIgnored, insertWhilePaging, wire, contacts } = this.setup;
+    const settings = { order, sortBy, limitCap, limitIgnored, insertWhilePaging, ...wire, clock: 'manual' };
+    this.control('reset', { seed, now: BEGINNING, settings });
+    for (const old of contacts) this.newContact(old);
+  }
+
+  /** Lets all become quiet, and reads everything often enough. */
+  private async end(): Promise<void> {
+    this.control('faults/clear');
+    this.control('settings', { outage: false, insertWhilePaging: 0 });
+    if (this.lane.simulator.core.settings.order === 'random')
+      this.control('settings', { order: this.setup.lastOrder });
+    this.note('the end');
+    for (let reads = 0; reads < LAST_READS; reads += 1) {
+      this.act({ do: 'clock', seconds: SWEEP_MS / 1_000 });
+      await this.read({ do: 'read', tasks: [{ read: 'list', contact: 0 }], turns: [0], meanwhile: [] });
+      for (const contact of this.contactIds.keys())
+        await this.read({ do: 'read', tasks: [{ read: 'contact', contact }], turns: [0], meanwhile: [] });
+    }
+    for (const id of this.contactIds) {
+      if (this.lane.simulator.core.world.contacts.findListed(id) !== undefined)
+        this.bench.oracle.finish(id, this.lane.witness.messages(id));
+    }
+  }
+
+  private async read({ tasks, turns, meanwhile }: ReadStep): Promise<void> {
+    const turnstile = tasks.length > 1 ? new Turnstile(tasks.length, turns) : undefined;
+    let operations = 0;
+    const workers = tasks.map((_, n) => (n === 0 ? this.worker : new FeedWorker(this.bench)));
+    await Promise.all(
+      tasks.map(async (task, n) => {
+        const worker = workers[n] ?? this.worker;
+        await worker.run(task, this.contactIds[task.contact % this.contactIds.length] ?? '', async () => {
+          await turnstile?.turn(n);
+          operations += 1;
+          this.boundShifting();
+          for (const { operation, action } of meanwhile) if (operation === operations) this.act(action);
+        });
+        turnstile?.done(n);
+      }),
+    );
+    if (this.worker.dead) this.worker = new FeedWorker(this.bench);
+    await this.worker.assertNothingStray();
+  }
+
+  /** A list that grows with each of its pages that is read would soon be endless. */
+  private boundShifting(): void {
+    const { core } = this.lane.simulator;
+    if (core.settings.insertWhilePaging === 0) return;
+    if (this.contactIds.some((id) => this.messagesOf(id).length > MOST_SHIFTING))
+      this.control('settings', { insertWhilePaging: 0 });
+  }
+
+  private act(action: Action): void {
+    this.note(JSON.stringify(action));
+    switch (action.do) {
+      case 'insert': {
+        const { count, direction, gapMs, ageMs, delivered, read } = action;
+        const contactId = this.contactId(action.contact);
+        const room = MOST_MESSAGES - this.messagesOf(contactId).length;
+        if (room <= 0) return;
+        const many = Math.min(count, room);
+        const timestamp = this.now - ageMs - (many - 1) * gapMs;
+        this.control('messages', {
+          ...{ contactId, count: many, direction, timestamp, intervalMs: gapMs, delivered, read },
+        });
+        return;
+      }
+      case 'flags': {
+        const { delivered, read } = action;
+        const id = this.messageId(action.contact, action.message);
+        if (id === undefined || (delivered === undefined && read === undefined)) return;
+        this.control('messages/flags', {
+          ...{ id },
+          ...(delivered === undefined ? {} : { delivered }),
+          ...(read === undefined ? {} : { read }),
+        });
+        return;
+      }
+      case 'edit':
+        this.withMessage(action, (id) =>
+          this.control('messages/edit', { id, message: `Text ${action.text}` }),
+        );
+        return;
+      case 'attach':
+        this.withMessage(action, (id) =>
+          this.control('messages/edit', { id, attachments: [{ url: 'https://files.example/a.png' }] }),
+        );
+        return;
+      case 'delete': {
+        const ids = this.messagesOf(this.contactId(action.contact));
+        const from = ids.length === 0 ? 0 : ids.length - 1 - (action.message % ids.length);
+        const chosen = ids.slice(Math.max(from - action.count + 1, 0), from + 1);
+        if (chosen.length > 0) this.control('messages/delete', { ids: chosen });
+        return;
+      }
+      case 'restore': {
+        const contactId = this.contactId(action.contact);
+        const deleted = [...this.lane.simulator.core.world.messages.all()]
+          .filter(({ state, contact }) => state === 'deleted' && contact.id === contactId)
+          .map(({ id }) => id);
+        const from = deleted.length === 0 ? 0 : action.message % deleted.length;
+        const chosen = deleted.slice(from, from + action.count);
+        if (chosen.length > 0) this.control('messages/restore', { ids: chosen });
+        return;
+      }
+      case 'deleteContact':
+        this.control('contacts/delete', { contactId: this.contactId(action.contact) });
+        return;
+      case 'restoreContact':
+        this.control('contacts/restore', { contactId: this.contactId(action.contact) });
+        return;
+      case 'renameContact':
+        this.control('contacts/edit', {
+          contactId: this.contactId(action.contact),
+          name: `Name ${action.name}`,
+        });
+        return;
+      case 'newContact':
+        if (this.contactIds.length < MOST_CONTACTS) this.newContact(action.old);
+        return;
+      case 'outage':
+        this.control('settings', { outage: action.of });
+        return;
+      case 'order':
+        this.control('settings', { order: action.order });
+        return;
+      case 'clock':
+        this.now += action.seconds * 1_000;
+        this.control('advance', { ms: action.seconds * 1_000 });
+        return;
+    }
+  }
+
+  private newContact({ pages, gapMs, ageMs }: OldContact): void {
+    const phoneNumber = `+1555123456${this.contactIds.length}`;
+    const { contacts } = this.control('contacts', { phoneNumber }) as { contacts: { id: string }[] };
+    const contactId = contacts[0]?.id ?? '';
+    this.contactIds.push(contactId);
+    const { limitCap, limitIgnored } = this.setup;
+    const count = Math.round(pages * (limitIgnored ? 20 : Math.min(limitCap ?? 20, 20)));
+    if (count === 0) return;
+    const timestamp = this.now - ageMs - (count - 1) * gapMs;
+    const inbound = Math.ceil(count / 2);
+    this.control('messages', { contactId, count: inbound, timestamp, intervalMs: gapMs });
+    if (count === inbound) return;
+    this.control('messages', {
+      ...{ contactId, count: count - inbound, intervalMs: gapMs, direction: 'outbound' },
+      timestamp: timestamp + inbound * gapMs,
+    });
+  }
+
+  private withMessage(at: { contact: number; message: number }, act: (id: string) => unknown): void {
+    const id = this.messageId(at.contact, at.message);
+    if (id !== undefined) act(id);
+  }
+
+  private contactId(number: number): string {
+    return this.contactIds[number % this.contactIds.length] ?? '';
+  }
+
+  /** Of the listed ones, counted from the newest. */
+  private messageId(contact: number, message: number): string | undefined {
+    const ids = this.messagesOf(this.contactId(contact));
+    return ids[ids.length - 1 - (message % Math.max(ids.length, 1))];
+  }
+
+  private messagesOf(contactId: string): string[] {
+    const contact = this.lane.simulator.core.world.contacts.find(contactId);
+    return (contact?.messages ?? []).map(({ id }) => id);
+  }
+
+  private control(verb: string, body: unknown = {}): object {
+    return this.lane.simulator.control(verb, body);
+  }
+
+  private note(line: string): void {
+    this.bench.note(line);
+  }
+}

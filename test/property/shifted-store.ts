@@ -1,0 +1,39 @@
+import type { FeedStore } from '#feed';
+
+/** Takes part in what a store does. */
+export interface StoreWatch {
+  /** The time that it tells, in milliseconds since 1970. */
+  now(): number;
+  /** A worker has looked at what is known, and reads on from there. */
+  began(what: 'contact' | 'list', contactId?: string): void;
+  committing(commit: () => Promise<boolean>, contactId?: string): Promise<boolean>;
+}
+
+/** A store by whose clock a test lets time pass. */
+export function shiftedStore(store: FeedStore, watch: StoreWatch): FeedStore {
+  return {
+    knownContacts: async (account) => {
+      const known = await store.knownContacts(account);
+      watch.began('list');
+      return { ...known, now: watch.now() };
+    },
+    contactState: async (account, contactId) => {
+      const state = await store.contactState(account, contactId);
+      watch.began('contact', contactId);
+      return state === undefined ? undefined : { ...state, now: watch.now() };
+    },
+    commitContacts: (account, commit) => watch.committing(() => store.commitContacts(account, commit)),
+    commitPoll: (account, contactId, commit) =>
+      watch.committing(() => store.commitPoll(account, contactId, commit), contactId),
+    contactRecord: (account, contactId) => store.contactRecord(account, contactId),
+    knownMessages: (account, contactId, ids) => store.knownMessages(account, contactId, ids),
+    allKnownMessages: (account, contactId) => store.allKnownMessages(account, contactId),
+    claimDue: (account, count, leaseMs) => store.claimDue(account, count, leaseMs),
+    hasten: (account, contactId, ms) => store.hasten(account, contactId, ms),
+    postpone: (account, contactId, ms) => store.postpone(account, contactId, ms),
+    wishForList: (account) => store.wishForList(account),
+    takeListWish: (account) => store.takeListWish(account),
+    contactOf: (account, phoneNumber) => store.contactOf(account, phoneNumber),
+    believeDeletions: (account) => store.believeDeletions(account),
+  };
+}

@@ -1,0 +1,109 @@
+import { randomBytes } from 'node:crypto';
+import type { Simulator } from '../../apps/simulator/src/create-simulator.js';
+import { contactOnWire, messageOnWire } from '../../apps/simulator/src/wire-shapes.js';
+import type { Contact, Message } from '../../apps/simulator/src/world/things.js';
+import type { PageRead, Seen } from './oracle.js';
+
+/** Sees what the simulator puts into its replies, at the moment when it does. */
+export class UpstreamWitness {
+  private lastPage: PageRead | undefined;
+  private lastList: { id: string; wire: string }[] | undefined;
+  private world = 0;
+
+  constructor(private readonly simulator: Simulator) {
+    simulator.core.onChange(({ of }) => {
+      if (of === 'world') this.world += 1;
+      else this.note();
+    });
+  }
+
+  /** Before a request: what an earlier one was served, and did not get, is not this one's. */
+  forget(): void {
+    this.lastPage = undefined;
+    this.lastList = undefined;
+  }
+
+  /** The page that was served since this was last asked, as the client got it. */
+  page(contactId: string, page: number, fault: { kind: string; position: number } | undefined): PageRead {
+    const served = this.lastPage;
+    // Nothing was served: a fault stood in for it, with no message in it.
+    if (served === undefined) {
+      const truth = this.truth(contactId);
+      return { ...truth, page, elements: 0, seen: [], veiled: true, sound: false };
+    }
+    if (fault?.kind === 'poisonReplace') {
+      const at = Math.min(fault.position, Math.max(served.seen.length - 1, 0));
+      const seen = served.seen.filter((_, n) => n !== at);
+      return { ...served, elements: Math.max(served.seen.length, 1), seen, sound: false };
+    }
+    if (fault?.kind === 'poisonInsert') {
+      return { ...served, elements: served.seen.length + 1, sound: false };
+    }
+    return served;
+  }
+
+  /** The contact list that was served last. */
+  contacts(): { id: string; wire: string }[] {
+    return this.lastList ?? [];
+  }
+
+  /** What upstream has of a contact now. */
+  messages(contactId: string): Seen[] {
+    const contact = this.simulator.core.world.contacts.findListed(contactId);
+    return (contact?.messages ?? []).map((message) => this.seen(message));
+  }
+
+  private note(): void {
+    const { ledger } = this.simulator;
+    const entry = ledger.read({ since: ledger.next - 1 }).entries[0];
+    if (entry?.kind !== 'list.served') return;
+    const { core } = this.simulator;
+    if (entry.contactId === null) {
+      this.lastList = entry.ids.flatMap((id) => {
+        const contact = core.world.contacts.find(id);
+        return contact === undefined ? [] : [{ id, wire: this.wireOf(contact) }];
+      });
+      return;
+    }
+    const seen = entry.ids.flatMap((id) => {
+      const message = core.world.messages.find(id);
+      return message === undefined ? [] : [this.seen(message)];
+    });
+    const veiled = core.settings.outage === true || core.settings.outage === 'messages';
+    this.lastPage = {
+      ...this.truth(entry.contactId),
+      ...{ page: entry.page ?? 1, elements: seen.length, seen, veiled, sound: true },
+    };
+  }
+
+  private truth(contactId: string): Pick<PageRead, 'listed' | 'world' | 'shuffled' | 'pageSize'> {
+    const { settings, world } = this.simulator.core;
+    const listed = (world.contacts.findListed(contactId)?.messages ?? []).map(({ id }) => id);
+    const pageSize = settings.limitIgnored ? 20 : Math.min(20, settings.limitCap ?? 20);
+    return { listed, world: this.world, shuffled: settings.order === 'random', pageSize };
+  }
+
+  private wireOf(contact: Contact): string {
+    return JSON.stringify(contactOnWire(contact, this.simulator.core.settings));
+  }
+
+  private seen(message: Message): Seen {
+    const wire = messageOnWire(message, this.simulator.core.settings);
+    const { status, ...rest } = wire;
+    const stamp = wire['timestamp'];
+    const timestamp = typeof stamp === 'string' ? Date.parse(stamp) : stamp;
+    const { id, direction, delivered, read } = message;
+    return {
+      ...{ id, delivered, read },
+      kind: direction === 'inbound' || direction === 'outbound' ? direction : 'other',
+      ...(typeof timestamp === 'number' ? { timestamp } : {}),
+      rest: JSON.stringify({ ...rest, status: typeof status }),
+      wire: JSON.stringify(wire),
+    };
+  }
+}
+
+/** A key prefix that no other history has. */
+export function freshPrefix(): string {
+  return `property-${randomBytes(6).toString('hex')}`;
+}
