@@ -34,6 +34,11 @@ const DIRECTION = [
   ...mayImport('libs/platform', ['platform']),
   ...mayImport('apps/simulator', []),
   { target: './libs', from: './apps', message: 'A lib never knows its apps.' },
+  ...['./apps', './libs'].map((from) => ({
+    target: './test/property/oracle.ts',
+    from,
+    message: 'The oracle shares no code with what it judges.',
+  })),
   ...APPS.map((app) => ({
     target: `./apps/${app}`,
     from: './apps',
@@ -73,6 +78,10 @@ export default defineConfig(
       '@typescript-eslint/no-unsafe-class-instance-assignment': 'off',
     },
   },
+  {
+    files: ['test/property/oracle.ts'],
+    rules: { 'no-restricted-imports': ['error', { patterns: ['#*'] }] },
+  },
   // A file's name says which technology it may touch.
   {
     files: ['libs/*/src/**/*.ts'],
@@ -99,7 +108,10 @@ export default defineConfig(
       ],
     },
   },
-  { files: ['*.config.js'], rules: { 'import-x/no-default-export': 'off' } },
+  {
+    files: ['*.config.js', 'test/property/mutating-transformer.mjs'],
+    rules: { 'import-x/no-default-export': 'off' },
+  },
   {
     files: ['**/*.js', '**/*.mjs'],
     ...tseslint.configs.disableTypeChecked,

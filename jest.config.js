@@ -5,9 +5,18 @@ export default {
   roots: ['<rootDir>/apps', '<rootDir>/libs', '<rootDir>/test'],
   testMatch: ['**/*.spec.ts'],
   // Minutes long: `npm run test:long` runs them.
-  testPathIgnorePatterns: process.env.TIDINGS_LONG === '1' ? [] : ['<rootDir>/test/chaos/'],
+  testPathIgnorePatterns:
+    process.env.TIDINGS_LONG === '1'
+      ? []
+      : ['<rootDir>/test/chaos/', '<rootDir>/test/property/mutants.spec.ts'],
   extensionsToTreatAsEsm: ['.ts'],
-  transform: { '^.+\\.ts$': '@swc/jest' },
+  // The property of the feed is tested itself: on a product with a fault put into it.
+  transform: {
+    '^.+\\.ts$':
+      process.env.TIDINGS_MUTANT === undefined
+        ? '@swc/jest'
+        : '<rootDir>/test/property/mutating-transformer.mjs',
+  },
   // Sources name each other by the extension of the build; here they are read before it.
   moduleNameMapper: { '^(\\.{1,2}/.*(?<!\\.json))\\.js$': '$1' },
   setupFiles: ['reflect-metadata'],

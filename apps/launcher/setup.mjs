@@ -59,7 +59,7 @@ async function test(args) {
 /** @param {string[]} args */
 async function testLong(args) {
   await setUp({ redis: true });
-  return await jest(['--testPathPatterns', 'test/(long|chaos)/', ...args], { TIDINGS_LONG: '1' });
+  return await jest(['--testPathPatterns', 'test/(long|chaos|property)/', ...args], { TIDINGS_LONG: '1' });
 }
 
 /** @param {string[]} args */

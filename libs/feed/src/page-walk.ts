@@ -205,7 +205,7 @@ class Walk {
       unreadable = 0;
       if (repeats) {
         if (ids.length === 0 && last !== undefined && (await this.goesOn(last, page))) continue;
-        this.finish(count);
+        this.finish(count, read.count === 0);
         return { pages: page, foundNew };
       }
       count += ids.length;
@@ -333,9 +333,10 @@ class Walk {
   }
 
   /** Everything was read: what it shows of the order is believed from now on. */
-  private finish(count: number): void {
+  private finish(count: number, cameToTheEnd: boolean): void {
     this.complete = true;
-    this.stable = count === this.served.size;
+    // A page that repeats others may be one of a list that is shuffled, or `page` is ignored: more may stand elsewhere.
+    this.stable = cameToTheEnd && count === this.served.size;
     const seen = orderOf([...this.served.values()]);
     if (seen !== 'unknown') this.order = seen;
     if (this.order === 'oldestFirst') this.settle(0, 0, [...this.served.keys()], this.served.size);

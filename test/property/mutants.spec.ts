@@ -1,0 +1,68 @@
+/** The property is tested itself: each of these faults, put into the product, must be found by it. */
+import { spawn } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from '@jest/globals';
+import { type Mutant, MUTANTS } from './mutants.js';
+
+/** A mutant that so many histories do not find is not found. */
+const HISTORIES = 1_000;
+const DEADLINE_MS = 600_000;
+const SEED = 20_260_101;
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+
+/** The property in a process of its own: its exit code, and what it printed. */
+async function property(mutant: Mutant): Promise<{ code: number | null; output: string }> {
+  const child = spawn(
+    process.execPath,
+    [
+      '--experimental-vm-modules',
+      'node_modules/jest/bin/jest.js',
+      ...['--runInBand', '--testPathPatterns', 'test/property/feed.property.spec'],
+    ],
+    {
+      cwd: root,
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: {
+        ...process.env,
+        TIDINGS_HISTORIES: String(HISTORIES),
+        TIDINGS_SEED: String(SEED),
+        TIDINGS_MUTANT: JSON.stringify(mutant),
+      },
+      signal: AbortSignal.timeout(DEADLINE_MS),
+    },
+  );
+  let output = '';
+  for (const stream of [child.stdout, child.stderr])
+    stream.on('data', (part: Buffer) => (output += part.toString()));
+  const code = await new Promise<number | null>((resolve, reject) => {
+    child.once('error', reject);
+    child.once('close', resolve);
+  });
+  return { code, output };
+}
+
+describe('the property', () => {
+  it(
+    'holds where nothing was put in',
+    async () => {
+      const { code, output } = await property({ name: 'none', patches: [] });
+      expect(output).toContain('histories in');
+      expect(code).toBe(0);
+    },
+    DEADLINE_MS,
+  );
+
+  it.each(MUTANTS.map((mutant) => [mutant.name, mutant] as const))(
+    'finds: %s',
+    async (name, mutant) => {
+      const { code, output } = await property(mutant);
+      const verdict = /The oracle's verdict: .*/.exec(output)?.[0];
+      const after = /After \d+ histories/.exec(output)?.[0];
+      process.stdout.write(`${name}: ${after ?? 'not found'}: ${verdict ?? output.slice(-2_000)}\n`);
+      expect(verdict).toBeDefined();
+      expect(code).toBe(1);
+    },
+    DEADLINE_MS,
+  );
+});

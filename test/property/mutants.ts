@@ -1,0 +1,237 @@
+/** A fault that is put into the product on purpose, to see whether the property finds it. */
+export interface Mutant {
+  name: string;
+  patches: readonly Patch[];
+}
+
+/** A text that stands once in a file, and what stands there instead. */
+export interface Patch {
+  file: string;
+  from: string;
+  to: string;
+}
+
+const FEED = 'libs/feed/src/';
+
+const one = (name: string, file: string, from: string, to: string): Mutant => ({
+  name,
+  patches: [{ file: FEED + file, from, to }],
+});
+
+/** Faults of the kinds that others' bug trackers are full of. */
+export const MUTANTS: readonly Mutant[] = [
+  one(
+    'a first read takes what was stamped in its last minute as there before',
+    'first-read.ts',
+    'message.timestamp > first.tellAfter',
+    'message.timestamp > first.tellAfter + 60_000',
+  ),
+  one(
+    'only what is newer than the newest known timestamp is new (strict >)',
+    'diff.ts',
+    'if (change === undefined) continue;',
+    `if (change === undefined) continue;
+    const newest = Math.max(...[...input.known.values()].map(({ timestamp = 0 }) => timestamp));
+    if (before === undefined && !((message.timestamp ?? Infinity) > newest)) continue;`,
+  ),
+  one(
+    'a first read tells everything',
+    'diff.ts',
+    'const told = input.firstRead === undefined ||',
+    'const told = true ||',
+  ),
+  one(
+    'a first read tells nothing',
+    'diff.ts',
+    'const told = input.firstRead === undefined ||',
+    'const told = input.firstRead === undefined || false &&',
+  ),
+  one(
+    'a page that is shorter than was asked for is the last one',
+    'page-walk.ts',
+    'if (page === 1) this.head = ids;',
+    `if (page === 1) this.head = ids;
+      if (ids.length < PAGE_LIMIT) {
+        this.finish(count + ids.length);
+        return { pages: page, foundNew };
+      }`,
+  ),
+  one(
+    'only the first page is read',
+    'page-walk.ts',
+    'page <= MOST_PAGES; page += 1) {\n      const read',
+    'page <= 1; page += 1) {\n      const read',
+  ),
+  one(
+    'pages that shift are not read again',
+    'page-walk.ts',
+    'const MOST_ROUNDS = 5;',
+    'const MOST_ROUNDS = 1;',
+  ),
+  one(
+    'a page on which something is new is the last that is read',
+    'page-walk.ts',
+    'if (this.plan.complete || fresh) continue;',
+    'if (this.plan.complete) continue;',
+  ),
+  one(
+    'of two forms within one walk the first is kept',
+    'page-walk.ts',
+    'this.seen.set(message.id, message);',
+    'if (!this.seen.has(message.id)) this.seen.set(message.id, message);',
+  ),
+  one(
+    'the tail of an oldest-first list does not step on',
+    'page-walk.ts',
+    'this.length = from + count;',
+    'this.length = Math.min(this.length, from + count);',
+  ),
+  one(
+    'a disturbed head is not read further',
+    'contact-poll.ts',
+    'if (walk.order !== state.memory.order) return true;',
+    'if (walk.complete || !walk.complete) return false;',
+  ),
+  one(
+    'sweeps are forgotten',
+    'contact-poll.ts',
+    'return memory.completeAt + this.settings.sweepMs <= now;',
+    'return false;',
+  ),
+  one(
+    'unsettled messages are not looked up',
+    'contact-poll.ts',
+    'if (all === undefined) return new Set();',
+    'if (all !== undefined) return new Set();\n    if (all === undefined) return new Set();',
+  ),
+  {
+    name: 'what was seen is marked before its events are stored',
+    patches: [
+      {
+        file: `${FEED}redis-feed-store.ts`,
+        from: "import { eventArguments, logKeys } from '#events';",
+        to: "import { eventArguments, logKeys, RedisEventLog } from '#events';",
+      },
+      {
+        file: `${FEED}redis-feed-store.ts`,
+        from: `        ...eventArguments(account, events),
+      ],
+    );
+    return done === 1;`,
+        to: `        ...eventArguments(account, []),
+      ],
+    );
+    if (done === 1) await new RedisEventLog(this.redis, this.prefix).append(account, events);
+    return done === 1;`,
+      },
+    ],
+  },
+  {
+    name: 'events are stored before what was seen is marked',
+    patches: [
+      {
+        file: `${FEED}redis-feed-store.ts`,
+        from: "import { eventArguments, logKeys } from '#events';",
+        to: "import { eventArguments, logKeys, RedisEventLog } from '#events';",
+      },
+      {
+        file: `${FEED}redis-feed-store.ts`,
+        from: 'const done = await commitPoll.run(',
+        to: 'await new RedisEventLog(this.redis, this.prefix).append(account, events);\n    const done = await commitPoll.run(',
+      },
+    ],
+  },
+  one(
+    'a poll has no fence',
+    'redis-feed-scripts.ts',
+    "if redis.call('HGET', contact, 'version') ~= ARGV[2] then return 0 end",
+    '',
+  ),
+  one(
+    'a list has no fence',
+    'redis-feed-scripts.ts',
+    "if (redis.call('HGET', list, 'version') or '0') ~= ARGV[1] then return 0 end",
+    '',
+  ),
+  one('that delivery was told is not kept', 'diff.ts', 'known[told] = true;', 'known[told] = false;'),
+  one('the revision of a message is not raised', 'diff.ts', 'known.revision += 1;', 'known.revision += 0;'),
+  one(
+    'a flag that goes back is delivered again',
+    'diff.ts',
+    'if (message[flag] && !before[told]) {',
+    'if (message[flag]) {',
+  ),
+  one(
+    'absence from one read is deletion',
+    'absence.ts',
+    'if (before.missingSince === undefined) {',
+    'if (before.missingSince === undefined && input.apartMs < 0) {',
+  ),
+  one(
+    'two reads of one minute are enough for a deletion',
+    'absence.ts',
+    'input.now - before.missingSince < input.apartMs',
+    'input.now - before.missingSince < 0',
+  ),
+  one(
+    'absence from a read that was not complete is deletion',
+    'poll-conclusion.ts',
+    'const absence = walk.stable ? this.absences(start, walk, known) : undefined;',
+    'const absence = this.absences(start, walk, await this.store.allKnownMessages(account, contactId));',
+  ),
+  one(
+    'absence from a read while which pages shifted is deletion',
+    'page-walk.ts',
+    'this.stable = count === this.served.size;',
+    'this.stable = true;',
+  ),
+  one(
+    'however much is missing is believed',
+    'absence.ts',
+    'return missing > FEW && missing > of * BELIEVED_PART;',
+    'return missing > FEW * 1e9 && missing > of * BELIEVED_PART;',
+  ),
+  one(
+    'a message that returns is told as new',
+    'diff.ts',
+    'const change = before === undefined ?',
+    'const change = before === undefined || before.deleted ?',
+  ),
+  one(
+    'that a message returned is not told',
+    'diff.ts',
+    'if (before.deleted) updates.deleted = { from: true, to: false };',
+    '',
+  ),
+  {
+    name: 'a page that failed is an empty one',
+    patches: [
+      {
+        file: `${FEED}contact-poll.ts`,
+        from: 'read: (page, limit) => this.source.listMessages(account, contactId, page, limit, purpose),',
+        to: `read: (page, limit) =>
+          this.source
+            .listMessages(account, contactId, page, limit, purpose)
+            .catch((error: unknown) =>
+              Promise.resolve(error instanceof Error && error.name.startsWith('Upstream') ? { items: [], skipped: 0 } : Promise.reject(error)),
+            ),`,
+      },
+    ],
+  },
+  {
+    name: 'a reply without a list is an empty list',
+    patches: [
+      {
+        file: 'libs/upstream/src/reply-list.ts',
+        from: 'if (list === undefined) throw new UpstreamReplyError(`the reply holds no list of ${name}`);',
+        to: 'if (list === undefined) return { items: [], skipped: 0 };',
+      },
+    ],
+  },
+  one(
+    'a contact that is missing from one list is deleted',
+    'contact-list-poll.ts',
+    'if (before.missingSince === undefined) {',
+    'if (before.missingSince === undefined && this.absenceMs < 0) {',
+  ),
+];
