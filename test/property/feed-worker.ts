@@ -46,8 +46,8 @@ export class FeedWorker {
   private turn: () => Promise<void> = () => Promise.resolve();
   private attempt: PollAttempt | undefined;
   private listing: ListAttempt | undefined;
-  /** Present during a commit: whether Redis said that it is done. */
-  private accepted: boolean | undefined;
+  /** Of the commit that is under way. */
+  private commitState: 'none' | 'asked' | 'done' = 'none';
   private readonly contacts: ContactPoll;
   private readonly list: ContactListPoll;
   private readonly log: RedisEventLog;
@@ -55,15 +55,18 @@ export class FeedWorker {
   constructor(private readonly bench: Bench) {
     const { prefix, undated } = bench;
     const redis = mortalRedis(bench.redis, this.gate, (reply) => {
-      if (this.accepted === false) this.accepted = reply === 1;
+      if (this.commitState === 'asked' && reply === 1) this.commitState = 'done';
     });
     const mortalLog = new RedisEventLog(redis, prefix);
     this.log = new RedisEventLog(bench.redis, prefix);
     const store = shiftedStore(new RedisFeedStore(redis, prefix), {
-      now: bench.now,
+      now: () => bench.now(),
       began: (what, contactId = '') => {
         if (what === 'contact') this.attempt = { contactId, now: bench.now(), reads: [] };
-        else this.listing = { now: bench.now(), date: bench.now(), contacts: [] };
+        else {
+          const { lastListAt } = bench.oracle;
+          this.listing = { now: bench.now(), date: bench.now(), lastListAt, contacts: [] };
+        }
       },
       committing: (commit, contactId) => this.commit(commit, contactId),
     });
@@ -134,7 +137,8 @@ export class FeedWorker {
           this.strike();
           const list = await upstream.listContacts(address);
           const contacts = witness.contacts();
-          this.listing = { ...(this.listing ?? { now: 0 }), date: this.bench.now(), contacts };
+          if (this.listing !== undefined)
+            this.listing = { ...this.listing, date: this.bench.now(), contacts };
           return list;
         }),
       listMessages: (_, contactId, page, limit) =>
@@ -166,12 +170,12 @@ export class FeedWorker {
 
   /** What was read is handed to the oracle when, and only if, it was committed. */
   private async commit(commit: () => Promise<boolean>, contactId: string | undefined): Promise<boolean> {
-    this.accepted = false;
+    this.commitState = 'asked';
     try {
       return await commit();
     } finally {
-      const accepted: boolean = this.accepted;
-      this.accepted = undefined;
+      const accepted = this.isDone();
+      this.commitState = 'none';
       const news = await this.news();
       this.bench.note(
         `  ${accepted ? 'committed' : 'not committed'}: ${news.map(({ type }) => type).join(' ')}`,
@@ -182,6 +186,10 @@ export class FeedWorker {
       } else if (this.attempt !== undefined) this.bench.oracle.committedPoll(this.attempt, news);
       await this.shiftSuspicion();
     }
+  }
+
+  private isDone(): boolean {
+    return this.commitState === 'done';
   }
 
   /** What subscribers get since this was last asked. */

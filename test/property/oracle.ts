@@ -49,6 +49,8 @@ export interface ListAttempt {
   now: number;
   /** Upstream's clock in the reply. */
   date: number;
+  /** The oracle's {@link Oracle.lastListAt} when it began: a list that said nothing new stands in no other one's way. */
+  lastListAt: number | undefined;
   contacts: readonly { id: string; wire: string }[];
 }
 
@@ -131,7 +133,8 @@ export class Oracle {
   private readonly listed = new Map<string, ListedContact>();
   private readonly sequences = new Map<string, number>();
   private readonly ids = new Set<string>();
-  private listedAt: number | undefined;
+  /** Upstream's clock at the last list that was committed. */
+  lastListAt: number | undefined;
 
   constructor(private readonly settings: OracleSettings) {}
 
@@ -140,16 +143,16 @@ export class Oracle {
     if (events.length > 0) throw new Verdict(`told without any read that was committed: ${words(events)}`);
   }
 
-  committedList({ now, date, contacts }: ListAttempt, events: readonly Told[]): void {
+  committedList({ now, date, lastListAt, contacts }: ListAttempt, events: readonly Told[]): void {
     this.count(events);
     const expected: string[] = [];
     const shown = new Map(contacts.map((contact) => [contact.id, contact.wire]));
     for (const [id, wire] of shown) {
       const before = this.listed.get(id);
       if (before === undefined) {
-        if (this.listedAt !== undefined) expected.push(`contact.created ${id}`);
+        if (lastListAt !== undefined) expected.push(`contact.created ${id}`);
         this.contacts.set(id, {
-          tellAfter: this.listedAt === undefined ? date - MINUTE_MS : this.listedAt - DAY_MS,
+          tellAfter: lastListAt === undefined ? date - MINUTE_MS : lastListAt - DAY_MS,
           unread: true,
           messages: new Map(),
         });
@@ -165,7 +168,7 @@ export class Oracle {
         before.deleted = true;
       }
     }
-    this.listedAt = date;
+    this.lastListAt = date;
     const told = events.map(({ type, contactId }) => `${type} ${contactId ?? ''}`);
     if (!sameMembers(told, expected))
       throw new Verdict(`a contact list must be told as [${expected.join(', ')}], was [${told.join(', ')}]`);

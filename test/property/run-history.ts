@@ -5,7 +5,7 @@ import type { Action, History, OldContact, ReadStep, WorldSetup } from './histor
 import { Oracle } from './oracle.js';
 import { type Bench, FeedWorker, SWEEP_MS, SETTLE_MS } from './feed-worker.js';
 import { Turnstile } from './turnstile.js';
-import { freshPrefix, UpstreamWitness } from './upstream-witness.js';
+import { freshPrefix, type UpstreamWitness } from './upstream-witness.js';
 
 /** Where time begins in every history: a whole second, far from the real time. */
 const BEGINNING = Date.UTC(2031, 0, 1);

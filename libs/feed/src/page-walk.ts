@@ -37,7 +37,7 @@ export interface WalkPlan {
   order: PageOrder;
   /** Everything is to be read, not only what is needed to see what is new. */
   complete: boolean;
-  /** Where the oldest come first: how many messages there were. */
+  /** How many messages the last read of everything showed; where the oldest come first, how many there were last. */
   length: number;
   /** The longest page that upstream has shown: a shorter one holds the end. */
   pageSize: number;
@@ -213,8 +213,8 @@ class Walk {
       if (contradicts(this.order, [...this.served.values()])) this.order = 'unsorted';
       if (this.plan.complete || fresh) continue;
       if (this.order === 'newestFirst' && this.hasMetAllWanted()) return { pages: page, foundNew };
-      // One page that is shorter than upstream's pages are, and nothing new on it: there is no other.
-      if (this.order === 'unknown' && page === 1 && ids.length < this.pageSize)
+      // One page that is shorter than upstream's pages are, nothing new on it, and all there was: there is no other.
+      if (this.order === 'unknown' && page === 1 && ids.length < this.pageSize && ids.length >= this.length)
         return { pages: page, foundNew };
     }
     return { pages: MOST_PAGES, foundNew };
@@ -308,8 +308,9 @@ class Walk {
     if (this.isFirstRound) this.skipped += skipped;
     for (const element of unreadable) this.unreadable.add(element);
     const count = items.length + skipped;
-    if (limit > PAGE_LIMIT) this.largestPage = Math.max(this.largestPage, count);
-    else this.pageSize = Math.max(this.pageSize, count);
+    // Without what cannot be read, which may stand there besides: taken for too long, every page would look like the last.
+    if (limit > PAGE_LIMIT) this.largestPage = Math.max(this.largestPage, items.length);
+    else this.pageSize = Math.max(this.pageSize, items.length);
     const full = count >= (limit > PAGE_LIMIT ? this.largestPage : this.pageSize);
     const ids = items.map(({ id }) => id);
     const repeats = ids.every((id) => this.served.has(id));
@@ -339,6 +340,7 @@ class Walk {
     this.stable = cameToTheEnd && count === this.served.size;
     const seen = orderOf([...this.served.values()]);
     if (seen !== 'unknown') this.order = seen;
+    this.length = this.served.size;
     if (this.order === 'oldestFirst') this.settle(0, 0, [...this.served.keys()], this.served.size);
   }
 
