@@ -10,10 +10,9 @@ import { freshPrefix, type UpstreamWitness } from './upstream-witness.js';
 /** Where time begins in every history: a whole second, far from the real time. */
 const BEGINNING = Date.UTC(2031, 0, 1);
 const MOST_CONTACTS = 3;
-/** So many messages a contact has at most: a history is to read often, not long. */
+/** So many messages a contact has at most, and so many pages: a history is to read often, not long. */
 const MOST_MESSAGES = 90;
-/** From so many on nothing arrives any more because pages are read. */
-const MOST_SHIFTING = 60;
+const MOST_PAGES = 10;
 const LAST_READS = 4;
 /** Deadline of one history, in milliseconds: it takes a fraction of a second. */
 const DEADLINE_MS = 60_000;
@@ -121,7 +120,7 @@ class Run {
   private boundShifting(): void {
     const { core } = this.lane.simulator;
     if (core.settings.insertWhilePaging === 0) return;
-    if (this.contactIds.some((id) => this.messagesOf(id).length > MOST_SHIFTING))
+    if (this.contactIds.some((id) => this.messagesOf(id).length >= this.mostMessages))
       this.control('settings', { insertWhilePaging: 0 });
   }
 
@@ -131,7 +130,7 @@ class Run {
       case 'insert': {
         const { count, direction, gapMs, ageMs, delivered, read } = action;
         const contactId = this.contactId(action.contact);
-        const room = MOST_MESSAGES - this.messagesOf(contactId).length;
+        const room = this.mostMessages - this.messagesOf(contactId).length;
         if (room <= 0) return;
         const many = Math.min(count, room);
         const timestamp = this.now - ageMs - (many - 1) * gapMs;
@@ -211,8 +210,7 @@ class Run {
     const { contacts } = this.control('contacts', { phoneNumber }) as { contacts: { id: string }[] };
     const contactId = contacts[0]?.id ?? '';
     this.contactIds.push(contactId);
-    const { limitCap, limitIgnored } = this.setup;
-    const count = Math.round(pages * (limitIgnored ? 20 : Math.min(limitCap ?? 20, 20)));
+    const count = Math.round(pages * this.pageSize);
     if (count === 0) return;
     const timestamp = this.now - ageMs - (count - 1) * gapMs;
     const inbound = Math.ceil(count / 2);
@@ -231,6 +229,15 @@ class Run {
 
   private contactId(number: number): string {
     return this.contactIds[number % this.contactIds.length] ?? '';
+  }
+
+  private get pageSize(): number {
+    const { limitCap, limitIgnored } = this.setup;
+    return limitIgnored ? 20 : Math.min(limitCap ?? 20, 20);
+  }
+
+  private get mostMessages(): number {
+    return Math.min(MOST_MESSAGES, MOST_PAGES * this.pageSize);
   }
 
   /** Of the listed ones, counted from the newest. */

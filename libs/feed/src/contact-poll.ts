@@ -79,7 +79,9 @@ export class ContactPoll {
       if (start.resync === undefined)
         known = start.all ?? (await this.store.allKnownMessages(account, contactId));
       if (isReplaced(known, walk)) {
-        return this.readAndCommit({ ...start, resync: 'upstream shows other messages than before' }, purpose);
+        // Without what was known: a new baseline is compared with nothing.
+        const resync = 'upstream shows other messages than before';
+        return this.readAndCommit({ account, contactId, state, resync }, purpose);
       }
       // What one read does not show may have slipped from page to page while it went on.
       if (walk.stable && someMissing(known, walk)) walk = merge(walk, await this.walk(start, purpose, true));

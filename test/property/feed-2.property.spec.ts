@@ -1,0 +1,4 @@
+/** The other half of the histories: see feed.property.spec.ts. */
+import { propertyOfTheFeed } from './property.js';
+
+propertyOfTheFeed(2);
