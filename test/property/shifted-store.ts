@@ -28,6 +28,7 @@ export function shiftedStore(store: FeedStore, watch: StoreWatch): FeedStore {
     contactRecord: (account, contactId) => store.contactRecord(account, contactId),
     knownMessages: (account, contactId, ids) => store.knownMessages(account, contactId, ids),
     allKnownMessages: (account, contactId) => store.allKnownMessages(account, contactId),
+    overview: (account) => store.overview(account),
     claimDue: (account, count, leaseMs) => store.claimDue(account, count, leaseMs),
     hasten: (account, contactId, ms) => store.hasten(account, contactId, ms),
     postpone: (account, contactId, ms) => store.postpone(account, contactId, ms),
