@@ -78,6 +78,7 @@ async function assertProperty(lane: Lane, seed: number, runs: number, steps: num
     if (isDecided || simplifications === MOST_SIMPLIFICATIONS) return;
     if (hasFailed) simplifications += 1;
     else steps.push(history.steps.length);
+    if (steps.length % 500 === 0) process.stdout.write(`${steps.length} histories so far\n`);
     try {
       await runHistory(lane, history);
     } catch (error) {
