@@ -5,7 +5,7 @@ import { describe, expect, it } from '@jest/globals';
 import { type Mutant, MUTANTS } from './mutants.js';
 
 /** A mutant that so many histories do not find is not found. */
-const HISTORIES = 1_000;
+const HISTORIES = Number(process.env['TIDINGS_HISTORIES'] ?? 1_000);
 const DEADLINE_MS = 600_000;
 const SEED = 20_260_101;
 
@@ -18,7 +18,7 @@ async function property(mutant: Mutant): Promise<{ code: number | null; output: 
     [
       '--experimental-vm-modules',
       'node_modules/jest/bin/jest.js',
-      ...['--runInBand', '--testPathPatterns', 'test/property/feed.property.spec'],
+      ...['--runInBand', '--testPathPatterns', 'test/property/feed.property.spec.ts'],
     ],
     {
       cwd: root,

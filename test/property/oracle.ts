@@ -31,8 +31,8 @@ export interface PageRead {
   sound: boolean;
   /** Counts what happened upstream. */
   world: number;
-  /** Whether each read is shuffled anew. */
-  shuffled: boolean;
+  /** The order that upstream keeps; `random` is shuffled anew for each read. */
+  order: string;
   /** Most messages a page. */
   pageSize: number;
 }
@@ -107,8 +107,9 @@ interface Contact {
   tellAfter: number;
   unread: boolean;
   messages: Map<string, Message>;
-  /** The last read that may have been one of everything. */
+  /** The last read that may have been one of everything, and the order at that time. */
   completeAt?: number;
+  completeOrder?: string;
 }
 
 interface ListedContact {
@@ -230,7 +231,10 @@ export class Oracle {
       contact.messages.set(id, message);
     }
     contact.unread = false;
-    if (mayBeComplete(reads)) contact.completeAt = attempt.now;
+    if (mayBeComplete(reads)) {
+      contact.completeAt = attempt.now;
+      contact.completeOrder = reads.at(-1)?.order ?? '';
+    }
   }
 
   /** In the end, after quiet reads of everything a minute apart: all is known as it is. */
@@ -302,7 +306,8 @@ export class Oracle {
   private assertPrompt(contact: Contact, { contactId, now }: PollAttempt, reads: readonly PageRead[]): void {
     const last = reads.at(-1);
     if (last === undefined || !isQuiet(reads)) return;
-    const { listed, shuffled, pageSize } = last;
+    const { listed, order, pageSize } = last;
+    const shuffled = order === 'random';
     // Of a shuffled list of several pages, no read can be sure to have met everything.
     if (shuffled && listed.length > pageSize) return;
     const served = new Set(reads.flatMap(({ seen }) => seen.map(({ id }) => id)));
@@ -310,9 +315,10 @@ export class Oracle {
     const isNew = (id: string): boolean =>
       contact.messages.get(id)?.forms.every((form) => form === undefined) ?? true;
     const firstKnown = listed.findLastIndex((id) => !isNew(id));
-    // Pages of one are not looked for: that would cost every contact of one message a second read. And a few messages
-    // that are shuffled anew each time look like an order now and then.
-    const isLate = (id: string): boolean => pageSize > 1 && !shuffled && listed.indexOf(id) > firstKnown;
+    // Pages of one are not looked for: that would cost every contact of one message a second read. A few messages that
+    // are shuffled look like an order now and then, and another order than before may be met only by the next sweep.
+    const settled = !shuffled && order === contact.completeOrder;
+    const isLate = (id: string): boolean => pageSize > 1 && settled && listed.indexOf(id) > firstKnown;
     const late = missed.filter(isLate);
     if (late.length > 0)
       throw new Verdict(

@@ -76,11 +76,11 @@ export class UpstreamWitness {
     };
   }
 
-  private truth(contactId: string): Pick<PageRead, 'listed' | 'world' | 'shuffled' | 'pageSize'> {
+  private truth(contactId: string): Pick<PageRead, 'listed' | 'world' | 'order' | 'pageSize'> {
     const { settings, world } = this.simulator.core;
     const listed = (world.contacts.findListed(contactId)?.messages ?? []).map(({ id }) => id);
     const pageSize = settings.limitIgnored ? 20 : Math.min(20, settings.limitCap ?? 20);
-    return { listed, world: this.world, shuffled: settings.order === 'random', pageSize };
+    return { listed, world: this.world, order: settings.order, pageSize };
   }
 
   private wireOf(contact: Contact): string {
