@@ -67,6 +67,33 @@ describe('a walk over the pages', () => {
     },
   );
 
+  it('that ends on a page which repeats others is no proof that anything is gone: a shuffled list does that', async () => {
+    const pages = new Pages(messages(1, 3), 'newestFirst');
+    // The second page shows by chance what stood on the first, and the third message on neither.
+    pages.page = (page) => ({ items: page === 1 ? messages(1, 2) : messages(2, 2), skipped: 0 });
+    expect(await pages.walk('unsorted', { complete: true })).toMatchObject({ stable: false });
+  });
+
+  it('of messages of one time reads on from a page that shows fewer than there were', async () => {
+    const all = Array.from({ length: 3 }, (_, n) => message(n, 1));
+    const pages = new Pages(all, 'oldestFirst', new Set(allIds(all)));
+    pages.limit = 3;
+    const walk = await pages.walk('unknown', { pageSize: 20, length: 3 });
+    expect(walk.served).toHaveLength(3);
+    expect(pages.reads).toBe(1);
+    all.push(message(3, 1));
+    const later = await pages.walk('unknown', { pageSize: 20, length: 4 });
+    expect(later.served).toHaveLength(4);
+  });
+
+  it('does not take a page for longer than what can be read of it', async () => {
+    const pages = new Pages(messages(1, 6), 'oldestFirst');
+    pages.limit = 3;
+    const poisoned = { ...pages, page: pages.page.bind(pages) };
+    pages.page = (page, limit) => ({ ...poisoned.page(page, limit), skipped: page === 1 ? 1 : 0 });
+    expect(await pages.walk()).toMatchObject({ pageSize: 3 });
+  });
+
   it('of an empty contact is one request', async () => {
     const pages = new Pages([], 'newestFirst');
     expect(await pages.walk()).toMatchObject({ served: [], order: 'unknown', skipped: 0, complete: true });

@@ -127,6 +127,17 @@ describe('after one part was lost', () => {
     expect(await house.types()).toEqual(['account.suspect']);
   });
 
+  it('(the same, found by a sweep) nothing of the old messages is kept, so none is missed later', async () => {
+    const { house } = here;
+    const { contactId, ids } = await here.learned(12);
+    house.control('messages/delete', { ids });
+    here.old(contactId, 60);
+    await here.readAll(contactId);
+    expect(await house.types()).toEqual(['contact.resynced']);
+    const stored = await house.store.allKnownMessages(A, contactId);
+    expect(ids.filter((id) => stored.has(id))).toEqual([]);
+  });
+
   it('(the messages of a contact, which all have other ids) it is resynced, and there is no storm', async () => {
     const { house } = here;
     const { contactId, ids } = await here.learned(30);
