@@ -49,24 +49,19 @@ export const MUTANTS: readonly Mutant[] = [
   one(
     'a page that is shorter than was asked for is the last one',
     'page-walk.ts',
-    'if (page === 1) this.head = ids;',
-    `if (page === 1) this.head = ids;
+    'unreadable = 0;\n      if (repeats) {',
+    `unreadable = 0;
       if (ids.length < PAGE_LIMIT) {
-        this.finish(count + ids.length);
+        this.finish(count + ids.length, true);
         return { pages: page, foundNew };
-      }`,
+      }
+      if (repeats) {`,
   ),
   one(
     'only the first page is read',
     'page-walk.ts',
     'page <= MOST_PAGES; page += 1) {\n      const read',
     'page <= 1; page += 1) {\n      const read',
-  ),
-  one(
-    'pages that shift are not read again',
-    'page-walk.ts',
-    'const MOST_ROUNDS = 5;',
-    'const MOST_ROUNDS = 1;',
   ),
   one(
     'a page on which something is new is the last that is read',
@@ -182,8 +177,14 @@ export const MUTANTS: readonly Mutant[] = [
   one(
     'absence from a read while which pages shifted is deletion',
     'page-walk.ts',
-    'this.stable = count === this.served.size;',
+    'this.stable = cameToTheEnd && count === this.served.size;',
     'this.stable = true;',
+  ),
+  one(
+    'a page that repeats others is the end of what is there',
+    'page-walk.ts',
+    'this.stable = cameToTheEnd && count === this.served.size;',
+    'this.stable = count === this.served.size;',
   ),
   one(
     'however much is missing is believed',
