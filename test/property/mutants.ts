@@ -78,14 +78,8 @@ export const MUTANTS: readonly Mutant[] = [
   one(
     'the tail of an oldest-first list does not step on',
     'page-walk.ts',
-    'this.length = from + count;',
-    'this.length = Math.min(this.length, from + count);',
-  ),
-  one(
-    'a disturbed head is not read further',
-    'contact-poll.ts',
-    'if (walk.order !== state.memory.order) return true;',
-    'if (walk.complete || !walk.complete) return false;',
+    'if (tail.count === 0 || tail.count >= limit || tail.startsNew) return this.onFrom(start);',
+    'if (tail.count === 0) return this.onFrom(start);',
   ),
   one(
     'sweeps are forgotten',
