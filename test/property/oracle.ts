@@ -209,7 +209,8 @@ export class Oracle {
       // A later walk of everything may stand in the place of an earlier one.
       for (const seen of read.seen) servings.set(seen.id, { seen, open: n < lastStart });
     }
-    const quiet = isQuiet(reads);
+    // What was shuffled anew meanwhile is as if it had moved.
+    const quiet = isQuiet(reads) && reads.every(({ order }) => order !== 'random');
     for (const id of new Set([...servings.keys(), ...byMessage.keys(), ...contact.messages.keys()])) {
       const message = contact.messages.get(id) ?? { forms: [undefined], servedAt: attempt.now };
       const serving = servings.get(id);
