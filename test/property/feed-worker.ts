@@ -18,7 +18,7 @@ import { shiftedStore } from './shifted-store.js';
 import type { UpstreamWitness } from './upstream-witness.js';
 
 const ACCOUNT = 'default';
-export const SWEEP_MS = 3_600_000;
+export const SWEEP_MS = 3 * 3_600_000;
 export const SETTLE_MS = 72 * 3_600_000;
 
 /** What the workers of one history share. */

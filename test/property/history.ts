@@ -281,6 +281,38 @@ const read: fc.Arbitrary<ReadStep> = fc.record({
   ),
 });
 
+/** Two workers read one contact at the same time, while the same message changes again and again. */
+const contest: fc.Arbitrary<ReadStep> = fc
+  .record({
+    contact,
+    message: fc.nat({ max: 1 }),
+    turns: fc.array(fc.nat({ max: 1 }), { minLength: 1, maxLength: 12 }),
+    changes: fc.array(
+      fc.record({
+        operation: fc.integer({ min: 1, max: 9 }),
+        flag: fc.constantFrom('delivered' as const, 'read' as const, 'text' as const),
+        on: fc.boolean(),
+        text: fc.nat({ max: 3 }),
+      }),
+      { minLength: 2, maxLength: 4 },
+    ),
+  })
+  .map(({ contact: one, message: which, turns, changes }) => ({
+    do: 'read' as const,
+    tasks: [
+      { read: 'contact' as const, contact: one },
+      { read: 'contact' as const, contact: one },
+    ],
+    turns,
+    meanwhile: changes.map(({ operation, flag, on, text }) => ({
+      operation,
+      action:
+        flag === 'text'
+          ? { do: 'edit' as const, contact: one, message: which, text }
+          : { do: 'flags' as const, contact: one, message: which, [flag]: on },
+    })),
+  }));
+
 const setup: fc.Arbitrary<WorldSetup> = fc.record({
   seed: fc.nat({ max: 4_294_967_295 }),
   order: fc.constantFrom<Order[]>('newestFirst', 'newestFirst', 'oldestFirst', 'oldestFirst', 'random'),
@@ -320,7 +352,8 @@ const setup: fc.Arbitrary<WorldSetup> = fc.record({
 /** Histories of so many steps. Most steps read, for only reads can miss. */
 export function histories(steps: { least: number; most: number }): fc.Arbitrary<History> {
   const step: fc.Arbitrary<Step> = fc.oneof(
-    { weight: 9, arbitrary: read },
+    { weight: 8, arbitrary: read },
+    { weight: 1, arbitrary: contest },
     { weight: 13, arbitrary: action },
   );
   return fc.record({

@@ -82,6 +82,12 @@ export const MUTANTS: readonly Mutant[] = [
     'if (tail.count === 0) return this.onFrom(start);',
   ),
   one(
+    'pages that shifted while they were read are not read again',
+    'page-walk.ts',
+    'const MOST_ROUNDS = 5;',
+    'const MOST_ROUNDS = 1;',
+  ),
+  one(
     'sweeps are forgotten',
     'contact-poll.ts',
     'return memory.completeAt + this.settings.sweepMs <= now;',

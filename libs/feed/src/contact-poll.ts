@@ -72,7 +72,9 @@ export class ContactPoll {
     let walk = await this.walk(start, purpose, complete);
     let known = start.all ?? (await this.knownOf(start, walk));
     if (!walk.complete && this.isDisturbed(start, walk, known)) {
-      walk = await this.walk(start, purpose, true);
+      const all = await this.walk(start, purpose, true);
+      // What was shown once was there, even if it is not there any more.
+      walk = { ...merge(walk, all), stable: all.stable };
       known = await this.knownOf(start, walk);
     }
     if (walk.complete) {
@@ -188,12 +190,12 @@ function someMissing(known: ReadonlyMap<string, KnownMessage>, { served }: WalkR
   return present(known).some((id) => !seen.has(id));
 }
 
-/** Two complete walks one after the other: what either of them showed, in its latest form. */
+/** Two walks one after the other, the second one complete: what either of them showed, in its latest form. */
 function merge(first: WalkResult, second: WalkResult): WalkResult {
-  const served = new Map([...first.served, ...second.served].map((message) => [message.id, message]));
+  const latest = new Set(second.served.map(({ id }) => id));
   return {
     ...second,
-    served: [...served.values()],
+    served: [...second.served, ...first.served.filter(({ id }) => !latest.has(id))],
     stable: first.stable && second.stable,
     skipped: Math.max(first.skipped, second.skipped),
     unreadable: [...new Set([...first.unreadable, ...second.unreadable])],
