@@ -61,12 +61,15 @@ export class FeedWorker {
     this.log = new RedisEventLog(bench.redis, prefix);
     const store = shiftedStore(new RedisFeedStore(redis, prefix), {
       now: () => bench.now(),
-      began: (what, contactId = '') => {
-        if (what === 'contact') this.attempt = { contactId, now: bench.now(), reads: [] };
-        else {
-          const { lastListAt } = bench.oracle;
-          this.listing = { now: bench.now(), date: bench.now(), lastListAt, contacts: [] };
-        }
+      beganPoll: (contactId) => {
+        this.attempt = { contactId, now: bench.now(), reads: [] };
+      },
+      beganList: () => {
+        const { lastListAt } = bench.oracle;
+        return () => {
+          const now = bench.now();
+          this.listing = { now, date: now, lastListAt: [lastListAt, bench.oracle.lastListAt], contacts: [] };
+        };
       },
       committing: (commit, contactId) => this.commit(commit, contactId),
     });

@@ -139,7 +139,7 @@ export const MUTANTS: readonly Mutant[] = [
   one(
     'a poll has no fence',
     'redis-feed-scripts.ts',
-    "if redis.call('HGET', contact, 'version') ~= ARGV[2] then return 0 end",
+    "if redis.call('HGET', contact, 'v') ~= ARGV[2] then return 0 end",
     '',
   ),
   one(

@@ -49,8 +49,11 @@ export interface ListAttempt {
   now: number;
   /** Upstream's clock in the reply. */
   date: number;
-  /** The oracle's {@link Oracle.lastListAt} when it began: a list that said nothing new stands in no other one's way. */
-  lastListAt: number | undefined;
+  /**
+   * The oracle's {@link Oracle.lastListAt} before and after it looked at what is known: a list that says nothing new stands
+   * in no other one's way, so that a first one may be committed in between.
+   */
+  lastListAt: readonly [before: number | undefined, after: number | undefined];
   contacts: readonly { id: string; wire: string }[];
 }
 
@@ -144,8 +147,12 @@ export class Oracle {
     if (events.length > 0) throw new Verdict(`told without any read that was committed: ${words(events)}`);
   }
 
-  committedList({ now, date, lastListAt, contacts }: ListAttempt, events: readonly Told[]): void {
+  committedList(
+    { now, date, lastListAt: [first, later], contacts }: ListAttempt,
+    events: readonly Told[],
+  ): void {
     this.count(events);
+    const lastListAt = events.some(({ type }) => type === 'contact.created') ? later : first;
     const expected: string[] = [];
     const shown = new Map(contacts.map((contact) => [contact.id, contact.wire]));
     for (const [id, wire] of shown) {

@@ -4,8 +4,10 @@ import type { FeedStore } from '#feed';
 export interface StoreWatch {
   /** The time that it tells, in milliseconds since 1970. */
   now(): number;
-  /** A worker has looked at what is known, and reads on from there. */
-  began(what: 'contact' | 'list', contactId?: string): void;
+  /** A worker has looked at what is known of a contact, and reads on from there. */
+  beganPoll(contactId: string): void;
+  /** A worker is about to look at what is known of the contact list. Calls back when it has. */
+  beganList(): () => void;
   committing(commit: () => Promise<boolean>, contactId?: string): Promise<boolean>;
 }
 
@@ -13,13 +15,14 @@ export interface StoreWatch {
 export function shiftedStore(store: FeedStore, watch: StoreWatch): FeedStore {
   return {
     knownContacts: async (account) => {
+      const looked = watch.beganList();
       const known = await store.knownContacts(account);
-      watch.began('list');
+      looked();
       return { ...known, now: watch.now() };
     },
     contactState: async (account, contactId) => {
       const state = await store.contactState(account, contactId);
-      watch.began('contact', contactId);
+      watch.beganPoll(contactId);
       return state === undefined ? undefined : { ...state, now: watch.now() };
     },
     commitContacts: (account, commit) => watch.committing(() => store.commitContacts(account, commit)),
