@@ -81,20 +81,14 @@ export interface WalkResult {
  * pages that found something new is followed by another, until one finds nothing new.
  */
 export async function walkPages(source: WalkSource, plan: WalkPlan): Promise<WalkResult> {
+  const walk = new Walk(source, plan);
   try {
-    return await walkOnce(source, plan);
+    await walk.rounds();
   } catch (error) {
     // Upstream may have ceased to honour what it honoured once.
     if (plan.limit !== LARGE_LIMIT || !mayBeAboutSize(error)) throw error;
-    return await walkOnce(source, { ...plan, limit: PAGE_LIMIT });
-  }
-}
-
-async function walkOnce(source: WalkSource, plan: WalkPlan): Promise<WalkResult> {
-  const walk = new Walk(source, plan);
-  for (let rounds = 0; rounds < MOST_ROUNDS; rounds += 1) {
-    const { pages, foundNew } = await walk.round();
-    if (!foundNew || pages === 1) break;
+    walk.beginWithSmallPages();
+    await walk.rounds();
   }
   return walk.result();
 }
@@ -140,6 +134,8 @@ class Walk {
   /** Elements that could not be read, in the first round. */
   private skipped = 0;
   private isFirstRound = true;
+  /** Whether something new was seen before it began anew. */
+  private hasNewsOfBefore = false;
   private date: number | undefined;
 
   private readonly read: ReadPage;
@@ -155,7 +151,23 @@ class Walk {
     this.pageSize = Math.max(plan.pageSize, SMALLEST_PAGE);
   }
 
-  async round(): Promise<Round> {
+  async rounds(): Promise<void> {
+    for (let rounds = 0; rounds < MOST_ROUNDS; rounds += 1) {
+      const { pages, foundNew } = await this.round();
+      if (!(foundNew || this.hasNewsOfBefore) || pages === 1) return;
+      this.hasNewsOfBefore = false;
+    }
+  }
+
+  /** Begins anew. What was seen so far was there, and stays. */
+  beginWithSmallPages(): void {
+    this.limit = PAGE_LIMIT;
+    this.hasNewsOfBefore = this.news.size > 0;
+    this.isFirstRound = true;
+    this.skipped = 0;
+  }
+
+  private async round(): Promise<Round> {
     this.served = new Map();
     const outcome =
       this.order === 'oldestFirst' && !this.plan.complete
