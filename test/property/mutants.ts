@@ -149,7 +149,12 @@ export const MUTANTS: readonly Mutant[] = [
     '',
   ),
   one('that delivery was told is not kept', 'diff.ts', 'known[told] = true;', 'known[told] = false;'),
-  one('the revision of a message is not raised', 'diff.ts', 'known.revision += 1;', 'known.revision += 0;'),
+  one(
+    'the revision of a message is not raised',
+    'diff.ts',
+    'Math.max(this.known.revision, revisionFloor) + 1;',
+    'Math.max(this.known.revision, revisionFloor);',
+  ),
   one(
     'a flag that goes back is delivered again',
     'diff.ts',
@@ -195,8 +200,8 @@ export const MUTANTS: readonly Mutant[] = [
   one(
     'a message that returns is told as new',
     'diff.ts',
-    'const change = before === undefined ?',
-    'const change = before === undefined || before.deleted ?',
+    'before === undefined\n        ? arrival(',
+    'before === undefined || before.deleted\n        ? arrival(',
   ),
   one(
     'that a message returned is not told',
