@@ -148,7 +148,7 @@ export class FeedWorker {
         this.gate(async () => {
           const fault = this.strike();
           const read = await upstream.listMessages(address, contactId, page, limit);
-          const seen = witness.page(contactId, page, fault);
+          const seen = witness.page(contactId, page, limit, fault);
           this.attempt?.reads.push(seen);
           this.bench.note(
             `  page ${page} of ${contactId}, ${limit}: ${seen.seen.map(({ id }) => id).join(' ')}`,

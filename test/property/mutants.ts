@@ -136,12 +136,22 @@ export const MUTANTS: readonly Mutant[] = [
       },
     ],
   },
-  one(
-    'a poll has no fence',
-    'redis-feed-scripts.ts',
-    "if redis.call('HGET', contact, 'v') ~= ARGV[2] then return 0 end",
-    '',
-  ),
+  {
+    name: 'a poll has no fence',
+    patches: [
+      {
+        file: `${FEED}redis-feed-scripts.ts`,
+        from: "if redis.call('HGET', contact, 'v') ~= ARGV[2] then return 0 end",
+        to: '',
+      },
+      // Without it the script would fail at what only the first of two finds.
+      {
+        file: `${FEED}redis-feed-scripts.ts`,
+        from: "'LT', redis.call('HGET', contact, 'hastenedTo'), ARGV[1]",
+        to: "'LT', redis.call('HGET', contact, 'hastenedTo') or '0', ARGV[1]",
+      },
+    ],
+  },
   one(
     'a list has no fence',
     'redis-feed-scripts.ts',

@@ -20,6 +20,8 @@ export interface Seen {
 /** One page that a worker was given. */
 export interface PageRead {
   page: number;
+  /** How many a page was asked for. */
+  limit: number;
   /** Elements, with those that cannot be read. */
   elements: number;
   seen: readonly Seen[];
@@ -426,7 +428,7 @@ function isTooMuch(missing: number, of: number): boolean {
 function withoutProbes(reads: readonly PageRead[]): PageRead[] {
   return reads.filter((read, n) => {
     const before = reads[n - 1];
-    return before?.elements !== 0 || before.page + 1 !== read.page;
+    return before?.elements !== 0 || before.page + 1 !== read.page || before.limit !== read.limit;
   });
 }
 

@@ -6,7 +6,7 @@ import type { PageRead, Seen } from './oracle.js';
 
 /** Sees what the simulator puts into its replies, at the moment when it does. */
 export class UpstreamWitness {
-  private lastPage: PageRead | undefined;
+  private lastPage: Omit<PageRead, 'limit'> | undefined;
   private lastList: { id: string; wire: string }[] | undefined;
   private world = 0;
 
@@ -24,12 +24,17 @@ export class UpstreamWitness {
   }
 
   /** The page that was served since this was last asked, as the client got it. */
-  page(contactId: string, page: number, fault: { kind: string; position: number } | undefined): PageRead {
-    const served = this.lastPage;
+  page(
+    contactId: string,
+    page: number,
+    limit: number,
+    fault: { kind: string; position: number } | undefined,
+  ): PageRead {
+    const served = this.lastPage === undefined ? undefined : { ...this.lastPage, limit };
     // Nothing was served: a fault stood in for it, with no message in it.
     if (served === undefined) {
       const truth = this.truth(contactId);
-      return { ...truth, page, elements: 0, seen: [], veiled: true, sound: false };
+      return { ...truth, page, limit, elements: 0, seen: [], veiled: true, sound: false };
     }
     if (fault?.kind === 'poisonReplace') {
       const at = Math.min(fault.position, Math.max(served.seen.length - 1, 0));
