@@ -66,7 +66,7 @@ export const MUTANTS: readonly Mutant[] = [
   one(
     'a page on which something is new is the last that is read',
     'page-walk.ts',
-    'if (this.plan.complete || fresh) continue;',
+    'if (this.plan.complete || hasNews) continue;',
     'if (this.plan.complete) continue;',
   ),
   one(

@@ -78,7 +78,7 @@ export interface WalkResult {
  * Where page 1 is known to hold the newest, a round goes on from there to the first page on which nothing is new; where
  * it holds the oldest, from the stretch that was the last; elsewhere it reads everything, up to an empty page or one that
  * repeats what the round was already served (`page` ignored). While a client pages, items shift; so a round of several
- * pages that found something new is followed by another, until one finds nothing new.
+ * pages that found something new is followed by another one as deep, until one finds nothing new.
  */
 export async function walkPages(source: WalkSource, plan: WalkPlan): Promise<WalkResult> {
   const walk = new Walk(source, plan);
@@ -108,6 +108,8 @@ interface PageRead {
   full: boolean;
   /** Whether there is something that was neither known nor seen in this walk. */
   fresh: boolean;
+  /** Whether there is something that was not known before this walk. */
+  hasNews: boolean;
   /** Whether its first message was not known before this walk. */
   startsNew: boolean;
   /** Whether this round was served all of it before. */
@@ -203,7 +205,7 @@ class Walk {
     let last: PageRead | undefined;
     for (let page = 1; page <= MOST_PAGES; page += 1) {
       const read = page === 1 ? await this.takeFirst() : await this.take(page, limit);
-      const { fresh, ids, repeats } = read;
+      const { fresh, hasNews, ids, repeats } = read;
       if (page === 1) {
         this.head = ids.slice(0, PAGE_LIMIT);
         ({ limit } = read);
@@ -223,7 +225,7 @@ class Walk {
       count += ids.length;
       last = read;
       if (contradicts(this.order, [...this.served.values()])) this.order = 'unsorted';
-      if (this.plan.complete || fresh) continue;
+      if (this.plan.complete || hasNews) continue;
       if (this.order === 'newestFirst' && this.hasMetAllWanted()) return { pages: page, foundNew };
       // One page that is shorter than upstream's pages are, nothing new on it, and all there was: there is no other.
       if (this.order === 'unknown' && page === 1 && ids.length < this.pageSize && ids.length >= this.length)
@@ -335,7 +337,8 @@ class Walk {
       this.seen.set(message.id, message);
     }
     const startsNew = ids[0] !== undefined && this.news.has(ids[0]);
-    return { ids, limit, count, full, fresh: fresh.length > 0, startsNew, repeats };
+    const hasNews = ids.some((id) => this.news.has(id));
+    return { ids, limit, count, full, fresh: fresh.length > 0, hasNews, startsNew, repeats };
   }
 
   /** An empty page right behind a full one may be a hole: then the list goes on after it. */
