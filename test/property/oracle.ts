@@ -37,6 +37,8 @@ export interface PageRead {
   order: string;
   /** Most messages a page. */
   pageSize: number;
+  /** Whether the timestamps of what is listed go with the list. */
+  inOrder: boolean;
 }
 
 /** All that one worker read of a contact from one look at what is known to the next. */
@@ -115,6 +117,8 @@ interface Contact {
   /** The last read that may have been one of everything, and the order at that time. */
   completeAt?: number;
   completeOrder?: string;
+  /** Whether the timestamps told that order rightly. */
+  wasInOrder?: boolean;
 }
 
 interface ListedContact {
@@ -240,6 +244,7 @@ export class Oracle {
     if (mayBeComplete(reads)) {
       contact.completeAt = attempt.now;
       contact.completeOrder = reads.at(-1)?.order ?? '';
+      contact.wasInOrder = reads.every(({ inOrder }) => inOrder);
     }
   }
 
@@ -328,7 +333,9 @@ export class Oracle {
     const firstKnown = listed.findLastIndex((id) => !isNew(id));
     // Pages of one are not looked for: that would cost every contact of one message a second read. A few messages that
     // are shuffled look like an order now and then, and another order than before may be met only by the next sweep.
-    const settled = !shuffled && order === contact.completeOrder;
+    // And where timestamps told another order than the list's, the list's is not to be known.
+    const settled =
+      !shuffled && order === contact.completeOrder && last.inOrder && contact.wasInOrder === true;
     const isLate = (id: string): boolean => pageSize > 1 && settled && listed.indexOf(id) > firstKnown;
     const late = missed.filter(isLate);
     if (late.length > 0)

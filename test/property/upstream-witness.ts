@@ -81,11 +81,15 @@ export class UpstreamWitness {
     };
   }
 
-  private truth(contactId: string): Pick<PageRead, 'listed' | 'world' | 'order' | 'pageSize'> {
+  private truth(contactId: string): Pick<PageRead, 'listed' | 'world' | 'order' | 'pageSize' | 'inOrder'> {
     const { settings, world } = this.simulator.core;
-    const listed = (world.contacts.findListed(contactId)?.messages ?? []).map(({ id }) => id);
+    const messages = world.contacts.findListed(contactId)?.messages ?? [];
+    const listed = messages.map(({ id }) => id);
+    const inOrder = messages.every(
+      ({ timestamp }, n) => timestamp >= (messages[n - 1]?.timestamp ?? timestamp),
+    );
     const pageSize = settings.limitIgnored ? 20 : Math.min(20, settings.limitCap ?? 20);
-    return { listed, world: this.world, order: settings.order, pageSize };
+    return { listed, world: this.world, order: settings.order, pageSize, inOrder };
   }
 
   private wireOf(contact: Contact): string {

@@ -4,6 +4,7 @@ import type { FeedSettings } from './feed-settings.js';
 import type { ContactState, FeedStore } from './feed-store.js';
 import { isUnsettled, type KnownMessage } from './known-message.js';
 import { DamagedSnapshotError } from './packed-bytes.js';
+import { tailOf } from './page-tail.js';
 import { PAGE_LIMIT, walkPages, type WalkPlan, type WalkResult } from './page-walk.js';
 import { PollConclusion, type PollStart } from './poll-conclusion.js';
 import { headMark } from './poll-memory.js';
@@ -157,12 +158,16 @@ export class ContactPoll {
     known: ReadonlyMap<string, KnownMessage>,
   ): boolean {
     if (walk.order !== state.memory.order) return true;
-    const before = state.memory.head;
+    const { head: before, length, pageSize } = state.memory;
     const shown = headMark(walk.shown.filter((id) => known.has(id)));
-    // Where the oldest come first the end was read, and a page with room on it shows the end, too: all that stood there
-    // must still be there.
-    const showsEnd = walk.order === 'oldestFirst' || walk.shown.length < walk.pageSize;
-    if (showsEnd) return !shown.startsWith(before);
+    // Where the oldest come first, what was at the end must stand there still, and nothing of what stood before it.
+    if (walk.order === 'oldestFirst') {
+      const { page, limit } = tailOf(length, pageSize);
+      const wasRead = before !== '' || (page - 1) * limit >= length;
+      return wasRead && shown !== before;
+    }
+    // A page with room on it shows the end: all that stood there must still be there.
+    if (walk.shown.length < walk.pageSize) return !shown.startsWith(before);
     return !before.startsWith(shown) && !shown.startsWith(before);
   }
 }
