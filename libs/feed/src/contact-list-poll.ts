@@ -43,6 +43,7 @@ export class ContactListPoll {
       const suspicion = suspected > 0 ? suspicionOf(known, suspected) : undefined;
       const done = await this.store.commitContacts(account, {
         version: known.version,
+        life: known.life,
         // Only a good list is one that later contacts are measured by.
         listedAt: suspected > 0 ? (known.listedAt ?? listedAt) : listedAt,
         updates,

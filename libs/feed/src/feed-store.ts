@@ -28,6 +28,8 @@ export interface KnownContacts {
   suspectAt?: number;
   /** Revisions go on above this: lower ones may have been used before Redis lost its last seconds. */
   revisionFloor: number;
+  /** Redis' life, which ends with a restart or a failover; a commit in another one is refused. */
+  life: string;
   /** How many contacts are scheduled to be polled. */
   scheduled: number;
   contacts: ReadonlyMap<string, ListedContact>;
@@ -49,8 +51,9 @@ export interface ContactUpdate {
 
 /** What a read of the contact list brought. */
 export interface ListCommit {
-  /** The version that the read started from. */
+  /** The version, and Redis' life, that the read started from. */
   version: number;
+  life: string;
   /** On upstream's clock. */
   listedAt: number;
   updates: readonly ContactUpdate[];
@@ -96,12 +99,15 @@ export interface ContactState {
    * then must not share its id with another one. 0 while that never was.
    */
   revisionFloor: number;
+  /** Redis' life, which ends with a restart or a failover; a commit in another one is refused. */
+  life: string;
 }
 
 /** What one poll of a contact brought. */
 export interface PollCommit {
-  /** The version that the poll started from. */
+  /** The version, and Redis' life, that the poll started from. */
   version: number;
+  life: string;
   /** {@link ContactState.hastened} at the start. */
   hastened: number;
   /** Whether everything that was known before is forgotten first. */

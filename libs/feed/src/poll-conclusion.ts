@@ -101,6 +101,7 @@ export class PollConclusion {
     const interval = intervalFor(share, state.shares - state.share + share, reads, bounds);
     return this.store.commitPoll(account, contactId, {
       version: state.version,
+      life: state.life,
       hastened: state.hastened,
       afresh: resync !== undefined,
       ...(suspected > 0 ? { suspectAt: state.now } : {}),

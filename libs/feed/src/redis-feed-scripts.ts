@@ -52,19 +52,19 @@ end
 `;
 
 /**
- * KEYS: list. Answers time, floor of revisions, version, listedAt, suspectSince, believedAt, suspectAt and the number of
+ * KEYS: list. Answers time, floor of revisions, life of Redis, version, listedAt, suspectSince, believedAt, suspectAt and the number of
  * contacts at the last list.
  */
 export const readList = new RedisScript(`${NOW}${FLOOR}
 local list = redis.call('HMGET', KEYS[1], 'version', 'listedAt', 'suspectSince', 'believedAt', 'suspectAt', 'count')
-return {due_at(0), revision_floor(KEYS[1]), unpack(list)}
+return {due_at(0), revision_floor(KEYS[1]), life(), unpack(list)}
 `);
 
 /**
  * What is remembered of a contact. One that the list knows, and whose own record is gone, is taken up again as lost.
  * KEYS: contact, messages, list, contacts, log, counters. ARGV: contact id.
  * Answers time, version, memory, tellAfter, share, hastened, shares, believedAt, number of messages, epoch, lost,
- * suspectSince, suspectAt and shownAt of the list, number of contacts, and the floor of revisions.
+ * suspectSince, suspectAt and shownAt of the list, number of contacts, the floor of revisions, and the life of Redis.
  */
 export const readContact = new RedisScript(`${NOW}${TEXTS}${FLOOR}
 if redis.call('EXISTS', KEYS[1]) == 0 and redis.call('HEXISTS', KEYS[4], ARGV[1]) == 1 then
@@ -81,24 +81,26 @@ if redis.call('HEXISTS', KEYS[6], 'last') == 1 and redis.call('EXISTS', KEYS[5])
 return {due_at(0), state[1], get_text(KEYS[1], 'm'), state[2] or '', state[3] or '0', state[4] or '0',
   list[1] or '0', list[2] or '', redis.call('HLEN', KEYS[2]), epoch, state[5] or '',
   list[3] or '', list[4] or '', list[5] or '', redis.call('HLEN', KEYS[4]),
-  revision_floor(KEYS[3])}
+  revision_floor(KEYS[3]), life()}
 `);
 
 /**
  * One poll: the fence, what is known, the schedule, and the events, or nothing at all.
  * KEYS: log ×3, contact, messages, due, list, numbers.
+ * The fence is the version, in the life of Redis in which it was read: another life counts on from an earlier version.
  * ARGV: contact id, version, memory, share, due in ms, hastened, afresh ('yes', ''), suspectAt or '', shownAt or '',
- * number of elements that were newly found unreadable, number of messages, (id, packed)…, number of phone numbers,
+ * number of elements that were newly found unreadable, number of messages, life, (id, packed)…, number of phone numbers,
  * numbers…, then the events.
  */
-export const commitPoll = new RedisScript(`${APPEND_EVENTS}${NOW}${TEXTS}
+export const commitPoll = new RedisScript(`${APPEND_EVENTS}${NOW}${TEXTS}${REDIS_LIFE}
 local contact, messages, due, list, numbers = KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8]
 if redis.call('HGET', contact, 'v') ~= ARGV[2] then return 0 end
+if life() ~= ARGV[12] then return 0 end
 if ARGV[7] == 'yes' then redis.call('DEL', messages) end
 if ARGV[8] ~= '' then redis.call('HSET', list, 'suspectAt', ARGV[8]) end
 if ARGV[9] ~= '' then redis.call('HSET', list, 'shownAt', ARGV[9]) end
 if ARGV[10] ~= '0' then redis.call('HINCRBY', list, 'unreadable', ARGV[10]) end
-local at = 12
+local at = 13
 for _ = 1, tonumber(ARGV[11]) do
   redis.call('HSET', messages, ARGV[at], ARGV[at + 1])
   at = at + 2
@@ -123,14 +125,15 @@ return 1
 
 /**
  * A part of a contact list with its fence. KEYS: log ×3, contacts, list, due, numbers, contact…
- * ARGV: version, listed at or '' (more parts follow), suspect since or '', number of contacts, (id, listed, raw or '',
+ * ARGV: version, listed at or '' (more parts follow), suspect since or '', number of contacts, life, (id, listed, raw or '',
  * tellAfter or '', revision or '', present ('yes', ''), number of numbers, numbers…)…, then the events.
  */
-export const commitContacts = new RedisScript(`${APPEND_EVENTS}${NOW}${TEXTS}
+export const commitContacts = new RedisScript(`${APPEND_EVENTS}${NOW}${TEXTS}${REDIS_LIFE}
 local contacts, list, due, numbers = KEYS[4], KEYS[5], KEYS[6], KEYS[7]
 local now = due_at(0)
 if (redis.call('HGET', list, 'version') or '0') ~= ARGV[1] then return 0 end
-local at = 5
+if life() ~= ARGV[5] then return 0 end
+local at = 6
 for i = 1, tonumber(ARGV[4]) do
   local id, raw, tell_after, revision, present = ARGV[at], ARGV[at + 2], ARGV[at + 3], ARGV[at + 4], ARGV[at + 5]
   local contact = KEYS[7 + i]

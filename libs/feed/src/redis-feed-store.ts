@@ -45,15 +45,15 @@ export class RedisFeedStore implements FeedStore {
   async knownContacts(account: string): Promise<KnownContacts> {
     const keys = this.keys(account);
     const reply = await readList.run(this.redis, [keys('contact-list')], []);
-    const [now, revisionFloor, version, listedAt, suspectSince, believedAt, suspectAt, count] = reply as (
-      string | null
-    )[];
+    const [now, revisionFloor, life, version, listedAt, suspectSince, believedAt, suspectAt, count] =
+      reply as (string | null)[];
     const contacts = await this.redis.hgetallBuffer(keys('contacts'));
     const lost = Number(count ?? 0) > 0 && Object.keys(contacts).length === 0;
     return {
       version: Number(version ?? 0),
       now: Number(now),
       revisionFloor: Number(revisionFloor),
+      life: String(life),
       // Without what it said, the last list is none to compare with: the next is taken as the first.
       ...(listedAt == null || lost ? {} : { listedAt: Number(listedAt) }),
       ...(suspectSince == null ? {} : { suspectSince: Number(suspectSince) }),
@@ -77,7 +77,7 @@ export class RedisFeedStore implements FeedStore {
 
   async commitContacts(
     account: string,
-    { version, listedAt, updates, suspectSince, events }: ListCommit,
+    { version, life, listedAt, updates, suspectSince, events }: ListCommit,
   ): Promise<boolean> {
     const keys = this.keys(account);
     const shared = [
@@ -102,6 +102,7 @@ export class RedisFeedStore implements FeedStore {
           last ? Math.round(listedAt) : '',
           suspectSince ?? '',
           part.length,
+          life,
           ...part.flatMap(contactArguments),
           ...eventArguments(account, [...part.flatMap(({ event }) => event ?? []), ...(last ? events : [])]),
         ],
@@ -132,7 +133,7 @@ export class RedisFeedStore implements FeedStore {
     const memory = memoryOf(packed);
     const [now, version, , tellAfter, share, hastened, shares, believedAt, stored, epoch, lost, ...list] =
       reply.map(String);
-    const [listSuspectSince, suspectAt, shownAt, contacts, revisionFloor] = list;
+    const [listSuspectSince, suspectAt, shownAt, contacts, revisionFloor, life] = list;
     return {
       version: Number(version),
       now: Number(now),
@@ -150,6 +151,7 @@ export class RedisFeedStore implements FeedStore {
       contacts: Number(contacts),
       lost: lost === '1' || memory === undefined,
       revisionFloor: Number(revisionFloor),
+      life: String(life),
     };
   }
 
@@ -182,7 +184,7 @@ export class RedisFeedStore implements FeedStore {
 
   async commitPoll(account: string, contactId: string, commit: PollCommit): Promise<boolean> {
     const keys = this.keys(account);
-    const { version, hastened, afresh, suspectAt, shownAt, unreadable } = commit;
+    const { version, life, hastened, afresh, suspectAt, shownAt, unreadable } = commit;
     const { known, events, memory, share, dueInMs, numbers } = commit;
     const done = await commitPoll.run(
       this.redis,
@@ -206,6 +208,7 @@ export class RedisFeedStore implements FeedStore {
         shownAt ?? '',
         unreadable,
         known.size,
+        life,
         ...[...known].flatMap(([id, message]) => [packId(id), packKnownMessage(message)]),
         numbers.length,
         ...numbers,

@@ -49,6 +49,25 @@ describe('after Redis lost its last seconds', () => {
     expect(lost.some((other) => other.id === last[0]?.id)).toBe(false);
   });
 
+  it('a poll that began before commits nothing: what it believes to be told may be lost', async () => {
+    const { house } = here;
+    const { contactId } = await here.learned(5);
+    const before = await RedisMemory.of(house.redis, house.prefix);
+    const [lost = ''] = house.messages(contactId);
+    await house.sweep();
+    house.control('messages/edit', { id: lost, message: 'Edited' });
+    const straddling = here.afterPage(1, async () => {
+      await before.loseAllSince(here.redis);
+      // In the new life another poll brings the contact to the version that the first one knows, and sees nothing of it.
+      house.control('messages/delete', { id: lost });
+      await house.polls.poll(A, contactId);
+      house.control('messages/restore', { id: lost });
+    });
+    await house.poller(straddling, 'silent', { sweepMs: 0 }).poll(A, contactId);
+    await house.sweep();
+    expect(await here.told()).toEqual(received([lost]));
+  });
+
   it('the same holds for what is told of a contact', async () => {
     const { house } = here;
     const { contactId } = await here.learned(5);

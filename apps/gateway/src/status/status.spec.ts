@@ -45,9 +45,17 @@ describe('the status of an account', () => {
       ...{ id, listed: { fingerprint: '0011223344556677', deleted: false }, raw: '{}', numbers: [] },
       tellAfter: 0,
     });
+    const { life } = await store.knownContacts('default');
     const listedAt = Date.parse('2026-11-20T10:00:00.000Z');
     await store.commitContacts('default', {
-      ...{ version: 0, listedAt, updates: ['a', 'b'].map(contact) as never, suspectSince: 1_000, events: [] },
+      ...{
+        version: 0,
+        life,
+        listedAt,
+        updates: ['a', 'b'].map(contact) as never,
+        suspectSince: 1_000,
+        events: [],
+      },
     });
     const { installedAt, poller } = await status();
     expect(new Date(installedAt as never).getFullYear()).toBeGreaterThan(2_000);
