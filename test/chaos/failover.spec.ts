@@ -70,8 +70,20 @@ async function statusOf({ product }: FeedTrial<TestSentinel>, id: string): Promi
   return reply.status === 404 ? LOST : String(status);
 }
 
+/** A step of a send that is taken again after it was lost is the same change, at another time. */
 function contentOf({ type, contactId, data }: ToldEvent): string {
-  return JSON.stringify([type, contactId, data]);
+  return JSON.stringify([type, contactId, data], (key, value: unknown) =>
+    type.startsWith('send.') && key === 'updatedAt' ? undefined : value,
+  );
+}
+
+/** What a subscriber had read, and what stands under its id now: where the two are of different forms. */
+function otherForms(read: readonly ToldEvent[], log: readonly ToldEvent[]): { was: string; is: string }[] {
+  const kept = new Map(log.map((event) => [event.id, contentOf(event)]));
+  return read.flatMap((event) => {
+    const [was, is] = [contentOf(event), kept.get(event.id)];
+    return is === undefined || is === was ? [] : [{ was, is }];
+  });
 }
 
 /** What a subscriber had read and the log has no more, and what it has in another form. */
@@ -83,10 +95,7 @@ function losses(read: readonly ToldEvent[], log: readonly ToldEvent[]): Record<s
   return {
     eventsReadAndLost: lost.length,
     ofThemToldAgainUnderAnotherId: lost.filter((event) => contents.has(contentOf(event))).length,
-    idsUsedForAnotherForm: read.filter((event) => {
-      const other = kept.get(event.id);
-      return other !== undefined && contentOf(other) !== contentOf(event);
-    }).length,
+    idsUsedForAnotherForm: otherForms(read, log).length,
     eventsThatTheSubscriberNeverRead: log.filter(({ id }) => !readIds.has(id)).length,
   };
 }
@@ -161,6 +170,6 @@ describe('a failover by sentinels', () => {
     // And what was kept came to its end.
     expect(seen.filter((status) => status !== LOST && !ENDS.has(status))).toEqual([]);
     // Whoever read an event that is lost is not shown another one under its id.
-    expect(losses(running.read, events)['idsUsedForAnotherForm']).toBe(0);
+    expect(otherForms(running.read, events)).toEqual([]);
   }, 600_000);
 });
