@@ -332,6 +332,20 @@ const shift: fc.Arbitrary<Step[]> = fc
     },
   ]);
 
+/** A flag that is set, taken back and set again, with a read after each. */
+const flicker: fc.Arbitrary<Step[]> = fc
+  .record({
+    contact,
+    message: fc.nat({ max: 1 }),
+    flag: fc.constantFrom('delivered' as const, 'read' as const),
+  })
+  .map(({ contact: one, message: which, flag }) =>
+    [false, true, false, true].flatMap((on): Step[] => [
+      { do: 'flags', contact: one, message: which, [flag]: on },
+      { do: 'read', tasks: [{ read: 'contact', contact: one }], turns: [0], meanwhile: [] },
+    ]),
+  );
+
 const setup: fc.Arbitrary<WorldSetup> = fc.record({
   seed: fc.nat({ max: 4_294_967_295 }),
   order: fc.constantFrom<Order[]>('newestFirst', 'newestFirst', 'oldestFirst', 'oldestFirst', 'random'),
@@ -375,6 +389,7 @@ export function histories(steps: { least: number; most: number }): fc.Arbitrary<
     { weight: 2, arbitrary: contest.map((step): Step[] => [step]) },
     { weight: 26, arbitrary: action.map((step): Step[] => [step]) },
     { weight: 1, arbitrary: shift },
+    { weight: 1, arbitrary: flicker },
   );
   return fc.record({
     setup,
