@@ -8,7 +8,14 @@ export { RedisRelayStore } from './redis-relay-store.js';
 export { RelayRounds } from './relay-rounds.js';
 export { type RelaySettings } from './relay-settings.js';
 export { type RelayStore } from './relay-store.js';
-export { type NewSend, type Send, type SendAttempt, type SendStatus, type StoredFile } from './send.js';
+export {
+  type NewSend,
+  type Send,
+  SEND_STATUSES,
+  type SendAttempt,
+  type SendStatus,
+  type StoredFile,
+} from './send.js';
 export {
   type Acceptance,
   type IdempotencyKey,

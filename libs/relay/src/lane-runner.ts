@@ -59,13 +59,12 @@ export class LaneRunner {
       case 'wait':
         return step.ms;
       case 'leave':
-        await this.store.transit(account, record, { state: record.state, lane: 'leave' });
+        await this.store.clear(account, record);
         return 0;
       case 'expire':
         await this.store.transit(account, record, {
-          state: { ...settled(record.state), status: 'expired', reason: step.reason },
-          event: 'send.expired',
-          lane: 'leave',
+          happening: 'expired',
+          state: { ...settled(record.state), reason: step.reason },
         });
         return 0;
       case 'post':
@@ -85,7 +84,7 @@ export class LaneRunner {
         await this.store.transit(
           account,
           record,
-          this.search.begin(record, now, 'The process that was relaying it ended.'),
+          this.search.begin('abandoned', record, now, 'The process that was relaying it ended.'),
         );
         return 0;
       case 'look':

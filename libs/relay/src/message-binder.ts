@@ -3,8 +3,8 @@ import type { UpstreamMessage } from '#upstream';
 import type { BlobStore } from './blob-store.js';
 import { type Match, matchMessages } from './message-match.js';
 import type { RelayStore } from './relay-store.js';
+import { passage } from './send-life.js';
 import { settled } from './send-record.js';
-import type { SendStatus } from './send.js';
 
 /** A poll's news about outbound messages of one contact. */
 export interface Sightings {
@@ -81,11 +81,8 @@ export class MessageBinder {
   ): Promise<boolean> {
     for (const { message, record } of matches) {
       const done = await this.store.transit(account, record, {
-        state: { ...settled(record.state), status: 'sent', contactId, messageId: message.id },
-        event: 'send.sent',
-        lane: 'leave',
-        awaiting: false,
-        confirmInMs: null,
+        happening: 'found',
+        state: { ...settled(record.state), contactId, messageId: message.id },
         claim: { contactId, messageId: message.id },
       });
       if (done === undefined) return true;
@@ -100,31 +97,18 @@ export class MessageBinder {
   }
 
   private async carryFlags(account: string, sendId: string, message: UpstreamMessage): Promise<void> {
-    const status: SendStatus = message.read ? 'read' : message.delivered ? 'delivered' : 'sent';
+    const happening = message.read ? 'shown_read' : message.delivered ? 'shown_delivered' : undefined;
+    if (happening === undefined) return;
     for (let race = 0; race < MOST_RACES; race += 1) {
       const record = await this.store.find(account, sendId);
-      if (record === undefined || RANK[record.state.status] >= RANK[status]) return;
-      if ((await this.store.transit(account, record, { state: { ...record.state, status } })) !== undefined)
-        return;
+      // Flags only ever carry a send forward.
+      if (record === undefined || passage(record.state.status, happening) === undefined) return;
+      const shown = await this.store.transit(account, record, { happening, state: record.state });
+      if (shown !== undefined) return;
     }
     throw new Error(`${sendId} keeps changing while its flags are carried over`);
   }
 }
-
-/** Flags only ever carry a bound send forward. */
-const RANK: Readonly<Record<SendStatus, number>> = {
-  scheduled: 9,
-  queued: 9,
-  relaying: 9,
-  accepted: 9,
-  unknown: 9,
-  failed: 9,
-  cancelled: 9,
-  expired: 9,
-  sent: 0,
-  delivered: 1,
-  read: 2,
-};
 
 /**
  * What may be a send that waits: new messages, and changed ones that are nobody's yet, for an attachment may come later

@@ -34,47 +34,62 @@ end
 return 'new'
 `);
 
+/** Needs {@link NOW}. */
+const LANES = `
+local function join_lane(lane, lanes, id, recipient, now)
+  redis.call('RPUSH', lane, id)
+  redis.call('ZADD', lanes, 'NX', text(now), recipient)
+end
+local function leave_lane(lane, lanes, id, recipient, now)
+  if redis.call('LREM', lane, 1, id) == 0 then return end
+  if redis.call('EXISTS', lane) == 1 then redis.call('ZADD', lanes, text(now), recipient)
+  else redis.call('ZREM', lanes, recipient) end
+end
+`;
+
 /**
  * One step of a send, or nothing if it changed since it was read, or the message is another send's. A step that was
  * taken already, whose answer was lost with the connection, is known by its nonce.
  * KEYS: log ×3, send, lane, lanes due, awaiting, confirms, scheduled, finished, claims.
- * ARGV: id, revision, state, recipient, lane ('leave', 'join', ''), lane due in ms or '', awaiting ('add', 'remove', ''),
- * confirm in ms, 'never' or '', unschedule ('yes', ''), finished ('yes', 'no'), message id or '', nonce, life ('same': only
- * in the one that the send carries; 'this': it carries this one from now on; ''), then the events.
+ * ARGV: id, revision, state, recipient, place before and after ('schedule', 'lane', 'shelf'), lane due in ms or '',
+ * awaiting ('yes', 'no'), confirm in ms, 'never' or '', message id or '', nonce, life ('same': only in the one that the
+ * send carries; 'this': it carries this one from now on; ''), then the events.
  */
-export const transitSend = new RedisScript(`${APPEND_EVENTS}${NOW}${REDIS_LIFE}
+export const transitSend = new RedisScript(`${APPEND_EVENTS}${NOW}${REDIS_LIFE}${LANES}
 local send, lane, lanes, awaiting, confirms = KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8]
 local scheduled, finished, claims = KEYS[9], KEYS[10], KEYS[11]
-local id, recipient = ARGV[1], ARGV[4]
+local id, recipient, before, after = ARGV[1], ARGV[4], ARGV[5], ARGV[6]
 if redis.call('HGET', send, 'revision') ~= ARGV[2] then
-  return redis.call('HGET', send, 'nonce') == ARGV[12] and 1 or 0
+  return redis.call('HGET', send, 'nonce') == ARGV[11] and 1 or 0
 end
-if ARGV[13] == 'same' and redis.call('HGET', send, 'life') ~= life() then return 0 end
-if ARGV[11] ~= '' then
-  local owner = redis.call('HGET', claims, ARGV[11])
+if ARGV[12] == 'same' and redis.call('HGET', send, 'life') ~= life() then return 0 end
+if ARGV[10] ~= '' then
+  local owner = redis.call('HGET', claims, ARGV[10])
   if owner and owner ~= id then return 0 end
-  redis.call('HSET', claims, ARGV[11], id)
+  redis.call('HSET', claims, ARGV[10], id)
 end
 local now = now_ms()
-redis.call('HSET', send, 'state', ARGV[3], 'revision', ARGV[2] + 1, 'nonce', ARGV[12])
-if ARGV[13] == 'this' then redis.call('HSET', send, 'life', life()) end
-if ARGV[5] == 'leave' then
-  if redis.call('LREM', lane, 1, id) == 1 then
-    if redis.call('EXISTS', lane) == 1 then redis.call('ZADD', lanes, text(now), recipient)
-    else redis.call('ZREM', lanes, recipient) end
-  end
-elseif ARGV[5] == 'join' then
-  redis.call('RPUSH', lane, id)
-  redis.call('ZADD', lanes, 'NX', text(now), recipient)
+redis.call('HSET', send, 'state', ARGV[3], 'revision', ARGV[2] + 1, 'nonce', ARGV[11])
+if ARGV[12] == 'this' then redis.call('HSET', send, 'life', life()) end
+if before ~= after then
+  if before == 'schedule' then redis.call('ZREM', scheduled, id)
+  elseif before == 'lane' then leave_lane(lane, lanes, id, recipient, now)
+  else redis.call('ZREM', finished, id) end
+  if after == 'lane' then join_lane(lane, lanes, id, recipient, now) end
 end
-if ARGV[6] ~= '' then redis.call('ZADD', lanes, 'XX', text(now + ARGV[6]), recipient) end
-if ARGV[7] == 'add' then redis.call('ZADD', awaiting, 'NX', text(now), id)
-elseif ARGV[7] == 'remove' then redis.call('ZREM', awaiting, id) end
-if ARGV[8] == 'never' then redis.call('ZREM', confirms, id)
-elseif ARGV[8] ~= '' then redis.call('ZADD', confirms, text(now + ARGV[8]), id) end
-if ARGV[9] == 'yes' then redis.call('ZREM', scheduled, id) end
-if ARGV[10] == 'yes' then redis.call('ZADD', finished, text(now), id) else redis.call('ZREM', finished, id) end
-append_events(14)
+if after == 'shelf' then redis.call('ZADD', finished, text(now), id) end
+if ARGV[7] ~= '' then redis.call('ZADD', lanes, 'XX', text(now + ARGV[7]), recipient) end
+if ARGV[8] == 'yes' then redis.call('ZADD', awaiting, 'NX', text(now), id)
+else redis.call('ZREM', awaiting, id) end
+if ARGV[9] == 'never' then redis.call('ZREM', confirms, id)
+elseif ARGV[9] ~= '' then redis.call('ZADD', confirms, text(now + ARGV[9]), id) end
+append_events(13)
+return 1
+`);
+
+/** KEYS: lane, lanes due. ARGV: id, recipient. */
+export const clearLane = new RedisScript(`${NOW}${LANES}
+leave_lane(KEYS[1], KEYS[2], ARGV[1], ARGV[2], now_ms())
 return 1
 `);
 

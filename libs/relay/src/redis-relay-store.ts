@@ -3,6 +3,7 @@ import { eventArguments, logKeys } from '#events';
 import { accountKeys, type AccountKeys, type Clock, type RedisClient, redisTime } from '#platform';
 import {
   awaitingSends,
+  clearLane,
   dueMembers,
   insertSend,
   laneHead,
@@ -11,23 +12,11 @@ import {
 } from './redis-relay-scripts.js';
 import type { LaneHead, RelayStore, Stored, Transition } from './relay-store.js';
 import type { IdempotencyKey } from './send-intake.js';
-import { type SendOrder, type SendRecord, type SendState, toSend } from './send-record.js';
-import type { SendStatus } from './send.js';
+import { copiesAfter, ImpossiblePassageError, passage, placeOf } from './send-life.js';
+import { isAwaiting, type SendOrder, type SendRecord, type SendState, toSend } from './send-record.js';
 
 const IDEMPOTENCY_MS = 24 * 3_600_000;
 const MOST_TRIMMED = 500;
-
-/** The states that a send may rest in for good; from then on its retention counts. */
-const FINISHED: ReadonlySet<SendStatus> = new Set([
-  'accepted',
-  'sent',
-  'delivered',
-  'read',
-  'unknown',
-  'failed',
-  'cancelled',
-  'expired',
-]);
 
 /** {@link RelayStore} on Redis: a hash a send, a list a lane, and sorted sets for what is due. */
 export class RedisRelayStore implements RelayStore {
@@ -80,10 +69,18 @@ export class RedisRelayStore implements RelayStore {
     transition: Transition,
   ): Promise<SendRecord | undefined> {
     const keys = this.keys(account);
-    const { order } = record;
-    const revision = record.state.revision + 1;
-    const next: SendRecord = { order, state: { ...transition.state, revision, updatedAt: this.clock.now() } };
-    const { event, lane, laneDueInMs, awaiting, confirmInMs, unschedule, claim, life } = transition;
+    const { order, state: before } = record;
+    const { happening, state, laneDueInMs, confirmInMs, claim, life } = transition;
+    const step = passage(before.status, happening);
+    if (step === undefined) throw new ImpossiblePassageError(before.status, happening);
+    const revision = before.revision + 1;
+    const after: SendState = {
+      ...state,
+      ...{ status: step.to, copies: copiesAfter(happening, before.copies ?? 0) },
+      ...{ revision, updatedAt: this.clock.now() },
+    };
+    const next: SendRecord = { order, state: after };
+    const confirm = after.status === 'accepted' ? confirmInMs : null;
     const done = await transitSend.run(
       this.redis,
       [
@@ -99,27 +96,35 @@ export class RedisRelayStore implements RelayStore {
       ],
       [
         order.id,
-        record.state.revision,
-        JSON.stringify(next.state),
+        before.revision,
+        JSON.stringify(after),
         order.phoneNumber,
-        lane ?? '',
+        placeOf(before.status),
+        placeOf(after.status),
         laneDueInMs === undefined ? '' : Math.ceil(laneDueInMs),
-        awaiting === undefined ? '' : awaiting ? 'add' : 'remove',
-        confirmInMs === undefined ? '' : confirmInMs === null ? 'never' : Math.ceil(confirmInMs),
-        unschedule === true ? 'yes' : '',
-        FINISHED.has(next.state.status) ? 'yes' : 'no',
+        isAwaiting(after) ? 'yes' : 'no',
+        confirm === undefined ? '' : confirm === null ? 'never' : Math.ceil(confirm),
         claim === undefined ? '' : claimField(claim.contactId, claim.messageId),
         randomBytes(8).toString('hex'),
         life ?? '',
         ...eventArguments(
           account,
-          event === undefined
+          step.event === undefined
             ? []
-            : [{ type: event, subject: `send:${order.id}`, revision, data: { send: toSend(next) } }],
+            : [{ type: step.event, subject: `send:${order.id}`, revision, data: { send: toSend(next) } }],
         ),
       ],
     );
     return done === 1 ? next : undefined;
+  }
+
+  async clear(account: string, { order }: SendRecord): Promise<void> {
+    const keys = this.keys(account);
+    await clearLane.run(
+      this.redis,
+      [keys('lane', order.phoneNumber), keys('lanes', 'due')],
+      [order.id, order.phoneNumber],
+    );
   }
 
   async head(account: string, lane: string): Promise<LaneHead | undefined> {

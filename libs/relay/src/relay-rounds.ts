@@ -31,9 +31,8 @@ export class RelayRounds {
   async promote(account: string): Promise<void> {
     for (const record of await this.store.dueScheduled(account, MOST_A_ROUND)) {
       const done = await this.store.transit(account, record, {
-        state: { ...settled(record.state), status: 'queued' },
-        lane: 'join',
-        unschedule: true,
+        happening: 'promoted',
+        state: settled(record.state),
       });
       if (done !== undefined) await this.jobs.wake(account, record.order.phoneNumber);
     }
@@ -59,10 +58,12 @@ export class RelayRounds {
     const age = (await this.store.now(account)) - (state.begunAt ?? order.createdAt);
     const { confirmMs, confirmMediaMs } = this.settings;
     if (age >= (order.file === undefined && order.fileUrl === undefined ? confirmMs : confirmMediaMs)) {
-      await this.store.transit(account, record, { state, event: 'send.unconfirmed', confirmInMs: null });
+      await this.store.transit(account, record, { happening: 'unconfirmed', state, confirmInMs: null });
       return;
     }
-    await this.store.transit(account, record, { state, confirmInMs: Math.min(age, LONGEST_CONFIRM_WAIT_MS) });
+    if (state.status !== 'accepted') return;
+    const confirmInMs = Math.min(age, LONGEST_CONFIRM_WAIT_MS);
+    await this.store.transit(account, record, { happening: 'awaited', state, confirmInMs });
     try {
       await this.lookup.expect(account, order.phoneNumber);
     } catch (error) {

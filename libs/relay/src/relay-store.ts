@@ -1,22 +1,17 @@
-import type { EventTypeOf } from '#events';
 import type { IdempotencyKey } from './send-intake.js';
-import type { SendOrder, SendRecord, SendState } from './send-record.js';
+import type { Happening } from './send-life.js';
+import type { SendOrder, SendProgress, SendRecord } from './send-record.js';
 
 /** A step of a send's life, with everything that changes in the same step. */
 export interface Transition {
-  /** The state after it, but for what the store sets: revision and time. */
-  state: Omit<SendState, 'revision' | 'updatedAt'>;
-  event?: EventTypeOf<'send'>;
-  /** The recipient's lane: `leave` it, `join` its tail, or stay. */
-  lane?: 'leave' | 'join';
+  /** What happened: by {@link passage} it says the status after it, its event, and where the send is kept. */
+  happening: Happening;
+  /** What else is known of it then. */
+  state: SendProgress;
   /** When the lane is looked at again, from now, in milliseconds; a lane that is left goes on at once. */
   laneDueInMs?: number;
-  /** Whether a message of the recipient may be this send. */
-  awaiting?: boolean;
-  /** When to ask again for its sighting, from now, in milliseconds; null for never again. */
+  /** When to ask again for the sighting of an accepted one, from now, in milliseconds; null for never again. */
   confirmInMs?: number | null;
-  /** Whether it left the waiting room of scheduled sends. */
-  unschedule?: boolean;
   /** The message that it is; a message that is another send's already refuses the transition. */
   claim?: { contactId: string; messageId: string };
   /**
@@ -48,11 +43,17 @@ export interface RelayStore {
 
   find(account: string, id: string): Promise<SendRecord | undefined>;
 
-  /** The record after the transition, or undefined if the send changed since it was read. */
+  /**
+   * The record after the transition, or undefined if the send changed since it was read.
+   * @throws {ImpossiblePassageError} for what cannot happen to a send of that status
+   */
   transit(account: string, record: SendRecord, transition: Transition): Promise<SendRecord | undefined>;
 
   /** The send whose turn it is, or undefined for an empty lane. */
   head(account: string, lane: string): Promise<LaneHead | undefined>;
+
+  /** Takes a send that does not belong there out of its lane. */
+  clear(account: string, record: SendRecord): Promise<void>;
 
   /** Puts the next look at a lane off, from now, in milliseconds. */
   postpone(account: string, lane: string, ms: number): Promise<void>;

@@ -5,7 +5,7 @@ import { BlobMissingError, type BlobStore } from './blob-store.js';
 import type { Lookup, Sender } from './ports.js';
 import type { RelaySettings } from './relay-settings.js';
 import type { LaneHead, RelayStore, Transition } from './relay-store.js';
-import { type SendRecord, type SendState, settled, withAttempt } from './send-record.js';
+import { type SendProgress, type SendRecord, settled, withAttempt } from './send-record.js';
 import type { SendSearch } from './send-search.js';
 
 /**
@@ -50,8 +50,7 @@ export class SendPost {
     }
     if (performance.now() - fencedAt > FENCE_MS) {
       request.file?.content.destroy();
-      const state: SendState = { ...settled(record.state), status: 'queued' };
-      await this.store.transit(account, record, { state, awaiting: false });
+      await this.store.transit(account, record, { happening: 'put_back', state: settled(record.state) });
       return 0;
     }
     const result = await this.attempt(account, request);
@@ -62,17 +61,16 @@ export class SendPost {
   /** Marks the send as being posted, for as long as the POST can take. */
   private fence(account: string, { record, now }: LaneHead): Promise<SendRecord | undefined> {
     const leaseMs = this.settings.postTimeoutMs + LEASE_MARGIN_MS;
-    const state: SendState = {
+    const state: SendProgress = {
       ...settled(record.state),
-      status: 'relaying',
       phase: 'posting',
       begunAt: now,
       notBefore: now + leaseMs,
     };
     return this.store.transit(account, record, {
+      happening: 'fenced',
       state,
       laneDueInMs: leaseMs,
-      awaiting: true,
       life: 'same',
     });
   }
@@ -112,16 +110,14 @@ export class SendPost {
       ...(httpStatus === undefined ? {} : { httpStatus }),
       ...(error === undefined ? {} : { error }),
     });
-    const state: SendState = { ...settled(record.state), attempts };
+    const state: SendProgress = { ...settled(record.state), attempts };
     switch (outcome) {
       case 'accepted':
         return this.accept(account, record, state);
       case 'refused':
         await this.commit(account, record, {
-          state: { ...state, status: 'failed', ...(error === undefined ? {} : { reason: error }) },
-          event: 'send.failed',
-          lane: 'leave',
-          awaiting: false,
+          happening: 'refused',
+          state: { ...state, ...(error === undefined ? {} : { reason: error }) },
         });
         return 0;
       case 'not_taken': {
@@ -129,25 +125,25 @@ export class SendPost {
         const waitMs = retryWaitMs(retryScheduleSeconds, state.refusals, retryAfterMs, this.random());
         const notBefore = (await this.store.now(account)) + waitMs;
         await this.commit(account, record, {
-          state: { ...state, status: 'queued', refusals: state.refusals + 1, notBefore },
-          awaiting: false,
+          happening: 'not_taken',
+          state: { ...state, refusals: state.refusals + 1, notBefore },
         });
         return waitMs;
       }
       case 'ambiguous': {
         const now = await this.store.now(account);
-        await this.commit(account, record, this.search.begin({ ...record, state }, now, error));
+        const tried = { ...record, state: { ...record.state, ...state } };
+        await this.commit(account, record, this.search.begin('ambiguous', tried, now, error));
         return 0;
       }
     }
   }
 
-  private async accept(account: string, record: SendRecord, state: SendState): Promise<number> {
+  private async accept(account: string, record: SendRecord, state: SendProgress): Promise<number> {
     const { phoneNumber, file } = record.order;
     await this.commit(account, record, {
-      state: { ...state, status: 'accepted' },
-      event: 'send.accepted',
-      lane: 'leave',
+      happening: 'taken',
+      state,
       confirmInMs: FIRST_CONFIRM_MS,
     });
     if (file !== undefined) await this.blobs.remove(file.blobId);
@@ -171,8 +167,9 @@ export class SendPost {
       const moved = await this.store.find(account, record.order.id);
       if (moved === undefined) return;
       const lookedFor = moved.state.phase === 'looking' && moved.state.begunAt === record.state.begunAt;
-      if (!lookedFor || transition.state.status === 'relaying') {
+      if (!lookedFor || transition.happening === 'ambiguous') {
         await this.store.transit(account, moved, {
+          happening: 'noted',
           state: { ...moved.state, attempts: transition.state.attempts },
         });
         return;

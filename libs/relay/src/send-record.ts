@@ -21,6 +21,8 @@ export interface SendState {
   attempts: SendAttempt[];
   /** Attempts that upstream surely did not take, in a row. */
   refusals: number;
+  /** POSTs that upstream took or may have taken, the one under way included. Absent: none. */
+  copies?: number;
   /** By Redis' clock: not posted again before, or when posting: not taken for dead before. */
   notBefore?: number;
   /** When the last POST began, by Redis' clock. */
@@ -36,6 +38,9 @@ export interface SendState {
   reason?: string;
 }
 
+/** What of a state a step may set; the status follows from what happened, and the store sets the rest. */
+export type SendProgress = Omit<SendState, 'status' | 'copies' | 'revision' | 'updatedAt'>;
+
 /** A send as it is stored. */
 export interface SendRecord {
   order: SendOrder;
@@ -50,19 +55,21 @@ export function withAttempt(attempts: readonly SendAttempt[], attempt: SendAttem
   return [...attempts, attempt].slice(-MOST_ATTEMPTS);
 }
 
-/** A state without what only matters on the way to its end. */
-export function settled(state: SendState): SendState {
-  const { revision, updatedAt, status, attempts, refusals, begunAt, contactId, messageId } = state;
+/** What of a state is kept for good, without what only matters on the way. */
+export function settled(state: SendState): SendProgress {
+  const { attempts, refusals, begunAt, contactId, messageId } = state;
   return {
-    status,
-    revision,
-    updatedAt,
     attempts,
     refusals,
     ...(begunAt === undefined ? {} : { begunAt }),
     ...(contactId === undefined ? {} : { contactId }),
     ...(messageId === undefined ? {} : { messageId }),
   };
+}
+
+/** Whether a message that was not seen yet may be this send. */
+export function isAwaiting({ status, copies = 0, messageId }: SendState): boolean {
+  return status === 'relaying' || copies > (messageId === undefined ? 0 : 1);
 }
 
 /** The send as callers and events see it. */

@@ -16,8 +16,19 @@ export class SendSearch {
   ) {}
 
   /** The step with which the search begins. @param reason why nobody knows what became of the POST */
-  begin(record: SendRecord, now: number, reason: string | undefined): Transition {
-    return this.lookFor(record, now, this.confirmMs(record), reason === undefined ? {} : { reason });
+  begin(
+    happening: 'ambiguous' | 'abandoned',
+    record: SendRecord,
+    now: number,
+    reason: string | undefined,
+  ): Transition {
+    return this.lookFor(
+      happening,
+      record,
+      now,
+      this.confirmMs(record),
+      reason === undefined ? {} : { reason },
+    );
   }
 
   /**
@@ -26,7 +37,7 @@ export class SendSearch {
    */
   doubt({ record, now, otherLifeSince = now }: LaneHead): Transition {
     const leftMs = Math.max(this.confirmMs(record) - (now - otherLifeSince), 0);
-    return this.lookFor(record, now, leftMs, { thenPost: true });
+    return this.lookFor('doubted', record, now, leftMs, { thenPost: true });
   }
 
   private confirmMs({ order }: SendRecord): number {
@@ -35,6 +46,7 @@ export class SendSearch {
   }
 
   private lookFor(
+    happening: 'ambiguous' | 'abandoned' | 'doubted',
     { state }: SendRecord,
     now: number,
     lookLeftMs: number,
@@ -42,9 +54,9 @@ export class SendSearch {
   ): Transition {
     const waitMs = LOOK_WAITS_MS[0];
     return {
+      happening,
       state: {
         ...settled(state),
-        status: 'relaying',
         phase: 'looking',
         lookLeftMs,
         lookedAt: now,
@@ -53,7 +65,6 @@ export class SendSearch {
         ...more,
       },
       laneDueInMs: waitMs,
-      awaiting: true,
       life: 'this',
     };
   }
@@ -74,6 +85,7 @@ export class SendSearch {
     const looks = (state.looks ?? 0) + 1;
     const waitMs = LOOK_WAITS_MS[Math.min(looks, LOOK_WAITS_MS.length - 1)] ?? 0;
     const waiting = await this.store.transit(account, record, {
+      happening: 'looked',
       state: { ...state, lookLeftMs, lookedAt: now, looks, notBefore: now + waitMs },
       laneDueInMs: waitMs,
     });
@@ -92,12 +104,11 @@ export class SendSearch {
 
   private end({ state }: SendRecord): Transition {
     const { reason, thenPost } = state;
-    if (thenPost === true) return { state: { ...settled(state), status: 'queued' }, awaiting: false };
-    if (this.settings.onUnknown === 'resend') return { state: { ...settled(state), status: 'queued' } };
+    if (thenPost === true) return { happening: 'cleared', state: settled(state) };
+    if (this.settings.onUnknown === 'resend') return { happening: 'repeated', state: settled(state) };
     return {
-      state: { ...settled(state), status: 'unknown', ...(reason === undefined ? {} : { reason }) },
-      event: 'send.unknown',
-      lane: 'leave',
+      happening: 'given_up',
+      state: { ...settled(state), ...(reason === undefined ? {} : { reason }) },
     };
   }
 }

@@ -1,16 +1,19 @@
 /** Where a send stands; CONTRACT: `sent` and later are read off the contact's messages. */
-export type SendStatus =
-  | 'scheduled'
-  | 'queued'
-  | 'relaying'
-  | 'accepted'
-  | 'sent'
-  | 'delivered'
-  | 'read'
-  | 'unknown'
-  | 'failed'
-  | 'cancelled'
-  | 'expired';
+export const SEND_STATUSES = [
+  'scheduled',
+  'queued',
+  'relaying',
+  'accepted',
+  'sent',
+  'delivered',
+  'read',
+  'unknown',
+  'failed',
+  'cancelled',
+  'expired',
+] as const;
+
+export type SendStatus = (typeof SEND_STATUSES)[number];
 
 /** A file that waits in the blob store for its relay. */
 export interface StoredFile {

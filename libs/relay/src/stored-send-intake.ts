@@ -8,6 +8,7 @@ import {
   type SendIntake,
   SendNotCancellableError,
 } from './send-intake.js';
+import { passage } from './send-life.js';
 import { type SendOrder, settled, toSend } from './send-record.js';
 import type { NewSend, Send } from './send.js';
 
@@ -48,12 +49,10 @@ export class StoredSendIntake implements SendIntake {
       const record = await this.store.find(account, id);
       if (record === undefined) return undefined;
       const { status } = record.state;
-      if (status !== 'queued' && status !== 'scheduled') throw new SendNotCancellableError(status);
+      if (passage(status, 'cancelled') === undefined) throw new SendNotCancellableError(status);
       const cancelled = await this.store.transit(account, record, {
-        state: { ...settled(record.state), status: 'cancelled' },
-        event: 'send.cancelled',
-        lane: 'leave',
-        unschedule: true,
+        happening: 'cancelled',
+        state: settled(record.state),
       });
       if (cancelled !== undefined) return toSend(cancelled);
     }

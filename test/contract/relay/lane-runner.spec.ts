@@ -160,8 +160,9 @@ describe('a send', () => {
     // Whoever read it in the life before must not go on as if nothing had happened.
     const { record } = stale ?? {};
     if (record === undefined) throw new Error('the lane is empty');
-    const posting = { ...record.state, status: 'relaying', phase: 'posting' } as const;
-    expect(await house.sends.transit(A, record, { state: posting, life: 'same' })).toBeUndefined();
+    const posting = { ...record.state, phase: 'posting' } as const;
+    const fence = { happening: 'fenced', state: posting, life: 'same' } as const;
+    expect(await house.sends.transit(A, record, fence)).toBeUndefined();
   });
 
   it('that comes in a row is relayed in its turn', async () => {
@@ -440,15 +441,9 @@ describe('a send whose POST ended without a clear answer', () => {
     if (head === undefined) throw new Error('no head');
     // What a process leaves that dies after its POST: the state as it was before, its lease running out.
     const begun = await house.sends.transit(A, head.record, {
-      state: {
-        ...head.record.state,
-        status: 'relaying',
-        phase: 'posting',
-        begunAt: head.now,
-        notBefore: head.now + 200,
-      },
+      happening: 'fenced',
+      state: { ...head.record.state, phase: 'posting', begunAt: head.now, notBefore: head.now + 200 },
       laneDueInMs: 200,
-      awaiting: true,
     });
     expect(begun).toBeDefined();
     await house.upstream.send(house.address, text);
@@ -462,14 +457,8 @@ describe('a send whose POST ended without a clear answer', () => {
     const head = await house.sends.head(A, NUMBER);
     if (head === undefined) throw new Error('no head');
     await house.sends.transit(A, head.record, {
-      state: {
-        ...head.record.state,
-        status: 'relaying',
-        phase: 'posting',
-        begunAt: head.now,
-        notBefore: head.now + 1,
-      },
-      awaiting: true,
+      happening: 'fenced',
+      state: { ...head.record.state, phase: 'posting', begunAt: head.now, notBefore: head.now + 1 },
     });
     await relayUntil(id, 'unknown');
     expect(posts()).toBe(0);
@@ -503,6 +492,7 @@ describe('a send whose POST ended without a clear answer', () => {
     if (record === undefined) throw new Error('no send');
     // As another process does once the lease is over.
     await house.sends.transit(A, record, {
+      happening: 'abandoned',
       state: { ...record.state, phase: 'looking', lookLeftMs: 60_000, looks: 0, notBefore: 0 },
     });
     answer();

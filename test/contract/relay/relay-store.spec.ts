@@ -9,6 +9,8 @@ import {
   SendNotCancellableError,
   StoredSendIntake,
 } from '#relay';
+import type { Transition } from '../../../libs/relay/src/relay-store.js';
+import { type Happening, ImpossiblePassageError } from '../../../libs/relay/src/send-life.js';
 import { settled, type SendOrder, type SendRecord } from '../../../libs/relay/src/send-record.js';
 import { startTestRedis, type TestRedis } from '../../support/redis-server.js';
 import { until } from '../platform/until.js';
@@ -74,13 +76,22 @@ async function found(id: string): Promise<SendRecord> {
   if (record === undefined) throw new Error('no such send');
   return record;
 }
-const accept = (record: SendRecord, more: object = {}): Promise<SendRecord | undefined> =>
-  store.transit(A, record, {
-    state: { ...settled(record.state), status: 'accepted' },
-    event: 'send.accepted',
-    lane: 'leave',
-    ...more,
-  });
+const step = (
+  record: SendRecord,
+  happening: Happening,
+  more: Partial<Transition> = {},
+): Promise<SendRecord | undefined> =>
+  store.transit(A, record, { happening, state: settled(record.state), ...more });
+/** Step after step, each of which must be taken. */
+async function live(record: SendRecord, ...happenings: Happening[]): Promise<SendRecord> {
+  let current = record;
+  for (const happening of happenings) {
+    const next = await step(current, happening);
+    if (next === undefined) throw new Error(`${happening} was not taken`);
+    current = next;
+  }
+  return current;
+}
 const eventTypes = async (): Promise<string[]> =>
   (await log.read(A, undefined, 1_000)).events.map(({ type }) => type);
 const keys = (): Promise<string[]> => redis.keys(`${prefix}:*`);
@@ -112,7 +123,7 @@ describe('accepting a send', () => {
     const relayed: string[] = [];
     for (let head = await store.head(A, NUMBER); head !== undefined; head = await store.head(A, NUMBER)) {
       relayed.push(head.record.order.id);
-      await accept(head.record);
+      await live(head.record, 'fenced', 'taken');
     }
     expect(relayed).toEqual(ids);
     expect(await store.dueLanes(A, 10)).toEqual(['+15550009999']);
@@ -167,7 +178,7 @@ describe('accepting a send', () => {
     async (under) => {
       const wanted = order();
       expect(await store.insert(A, wanted, under)).toEqual({ kind: 'new' });
-      const taken = await accept(await found(wanted.id));
+      const taken = await live(await found(wanted.id), 'fenced', 'taken');
       expect(await store.insert(A, wanted, under)).toEqual({ kind: 'new' });
       expect(await store.find(A, wanted.id)).toEqual(taken);
       expect(await store.head(A, NUMBER)).toBeUndefined();
@@ -187,37 +198,43 @@ describe('accepting a send', () => {
 
 describe('a step of a send', () => {
   it('is made from the state that was read, or not at all', async () => {
-    const record = await insert();
-    const [one, two] = await Promise.all([accept(record), accept(record)]);
+    const record = await live(await insert(), 'fenced');
+    const [one, two] = await Promise.all([step(record, 'taken'), step(record, 'taken')]);
     expect([one, two].filter((each) => each !== undefined)).toHaveLength(1);
     expect(await eventTypes()).toEqual(['send.accepted']);
-    expect(await accept(record)).toBeUndefined();
+    expect(await step(record, 'taken')).toBeUndefined();
+  });
+
+  it('that cannot happen to a send of its status is an error, and changes nothing', async () => {
+    const record = await insert();
+    await expect(step(record, 'taken')).rejects.toThrow(ImpossiblePassageError);
+    expect(await found(record.order.id)).toEqual(record);
+    expect(await eventTypes()).toEqual([]);
   });
 
   it('is one step with its event: the event shows the send as it then stands', async () => {
-    const record = await accept(await insert());
+    const record = await live(await insert(), 'fenced', 'taken');
     const { events } = await log.read(A, undefined, 10);
     expect(JSON.parse(events[0]?.data ?? '{}')).toMatchObject({
       send: {
-        id: record?.order.id,
+        id: record.order.id,
         status: 'accepted',
-        updatedAt: new Date(record?.state.updatedAt ?? 0).toISOString(),
+        updatedAt: new Date(record.state.updatedAt).toISOString(),
       },
     });
   });
 
   it('counts its revision up, and each has an event of its own', async () => {
-    let record = await insert();
-    for (let i = 1; i <= 3; i += 1) {
-      const next = await store.transit(A, record, { state: record.state, event: 'send.unconfirmed' });
-      expect(next?.state.revision).toBe(i);
-      record = next ?? record;
+    let record = await live(await insert(), 'fenced', 'taken');
+    for (let i = 3; i <= 5; i += 1) {
+      record = await live(record, 'unconfirmed');
+      expect(record.state.revision).toBe(i);
     }
-    expect(await eventTypes()).toHaveLength(3);
+    expect(await eventTypes()).toHaveLength(4);
   });
 
   it('whose answer was lost is answered as done when it is made again, and is done once', async () => {
-    const record = await insert();
+    const record = await live(await insert(), 'fenced');
     const calls: unknown[][] = [];
     // The very same script call, as a connection that lost the answer makes it.
     const spy = new Proxy(redis, {
@@ -231,9 +248,8 @@ describe('a step of a send', () => {
       },
     });
     const done = await new RedisRelayStore(spy, prefix, systemClock).transit(A, record, {
-      state: { ...settled(record.state), status: 'accepted' },
-      event: 'send.accepted',
-      lane: 'leave',
+      happening: 'taken',
+      state: settled(record.state),
     });
     const [, ...args] = calls.at(-1) ?? [];
     const name = String(calls.at(-1)?.[0]) as 'eval' | 'evalsha';
@@ -247,20 +263,20 @@ describe('a step of a send', () => {
 
   it('that claims a message which is another send’s is refused', async () => {
     const [one, two] = [await insert(), await insert()];
-    expect(await accept(one, { claim: CLAIM })).toBeDefined();
-    expect(await accept(two, { claim: CLAIM })).toBeUndefined();
+    expect(await step(one, 'found', { claim: CLAIM })).toBeDefined();
+    expect(await step(two, 'found', { claim: CLAIM })).toBeUndefined();
     expect((await found(two.order.id)).state.status).toBe('queued');
     expect(await store.claims(A, 'c1', ['m1', 'm2'])).toEqual(new Map([['m1', one.order.id]]));
-    expect(await accept(await found(one.order.id), { claim: CLAIM })).toBeDefined();
+    expect(await step(await found(one.order.id), 'found', { claim: CLAIM })).toBeDefined();
     // The same id in another contact is another message.
-    expect(await accept(two, { claim: { ...CLAIM, contactId: 'c2' } })).toBeDefined();
+    expect(await step(two, 'found', { claim: { ...CLAIM, contactId: 'c2' } })).toBeDefined();
   });
 
   it('out of a lane makes the lane due for the next at once', async () => {
     const [one, two] = [await insert(), await insert()];
-    const held = await store.transit(A, one, { state: one.state, laneDueInMs: 60_000 });
+    const held = await step(one, 'fenced', { laneDueInMs: 60_000 });
     expect(await store.dueLanes(A, 10)).toEqual([]);
-    if (held !== undefined) await accept(held);
+    if (held !== undefined) await live(held, 'taken');
     expect(await store.dueLanes(A, 10)).toEqual([NUMBER]);
     expect((await store.head(A, NUMBER))?.record.order.id).toBe(two.order.id);
   });
@@ -270,7 +286,7 @@ describe('a step of a send', () => {
     for (const record of [records[2], records[0], records[1]]) {
       if (record === undefined) continue;
       const first = performance.now();
-      await store.transit(A, record, { state: record.state, awaiting: true });
+      await live(record, 'fenced');
       await until('another millisecond', () => performance.now() - first > 2);
     }
     const ids = async (count: number): Promise<string[]> =>
@@ -296,7 +312,7 @@ describe('cancelling', () => {
 
   it('comes too late once it is being relayed', async () => {
     const record = await insert();
-    await store.transit(A, record, { state: { ...record.state, status: 'relaying', phase: 'posting' } });
+    await live(record, 'fenced');
     await expect(intake.cancel(A, record.order.id)).rejects.toThrow(SendNotCancellableError);
   });
 
@@ -304,10 +320,7 @@ describe('cancelling', () => {
     const wins = { cancel: 0, relay: 0 };
     for (let i = 0; i < 40; i += 1) {
       const record = await insert({ id: newId('snd'), phoneNumber: `+1555000${1000 + i}` });
-      const relay = (): Promise<boolean> =>
-        store
-          .transit(A, record, { state: { ...record.state, status: 'relaying', phase: 'posting' } })
-          .then((done) => done !== undefined);
+      const relay = (): Promise<boolean> => step(record, 'fenced').then((done) => done !== undefined);
       const cancel = (): Promise<boolean> =>
         intake.cancel(A, record.order.id).then(
           () => true,
@@ -333,15 +346,9 @@ describe('retention', () => {
     const done: string[] = [];
     for (let i = 0; i < 5; i += 1) {
       const record = await insert();
-      await accept(record, {
-        claim: { contactId: 'c1', messageId: `m${i}` },
-        awaiting: true,
-        confirmInMs: 0,
-      });
-      const current = await found(record.order.id);
-      await store.transit(A, current, {
-        state: { ...current.state, status: 'sent', contactId: 'c1', messageId: `m${i}` },
-      });
+      const messageId = `m${i}`;
+      const state = { ...settled(record.state), contactId: 'c1', messageId };
+      await step(await live(record, 'fenced'), 'found', { state, claim: { contactId: 'c1', messageId } });
       done.push(record.order.id);
       const at = performance.now();
       await until('another millisecond', () => performance.now() - at > 2);
@@ -350,10 +357,19 @@ describe('retention', () => {
     expect(gone.map(({ id }) => id)).toEqual(done.slice(0, 3));
     expect(await store.find(A, done[0] ?? '')).toBeUndefined();
     expect(await store.claims(A, 'c1', ['m0', 'm4'])).toEqual(new Map([['m4', done[4]]]));
-    expect(await store.awaiting(A, NUMBER, 100)).toHaveLength(2);
-    expect(await store.dueConfirms(A, 100)).toHaveLength(2);
     expect(await store.trim(A, { maxAgeMs: -10_000, maxCount: 100 })).toHaveLength(2);
     expect(await store.find(A, open.order.id)).toBeDefined();
+  });
+
+  it('removes what a send that was never seen waited for', async () => {
+    const record = await live(await insert(), 'fenced');
+    await step(record, 'taken', { confirmInMs: 0 });
+    expect(await store.awaiting(A, NUMBER, 100)).toHaveLength(1);
+    expect(await store.dueConfirms(A, 100)).toHaveLength(1);
+    expect(await store.trim(A, { maxAgeMs: -10_000, maxCount: 100 })).toHaveLength(1);
+    expect(await store.awaiting(A, NUMBER, 100)).toEqual([]);
+    expect(await store.dueConfirms(A, 100)).toEqual([]);
+    expect((await keys()).filter((name) => /awaiting|confirms|:send:/.test(name))).toEqual([]);
   });
 });
 

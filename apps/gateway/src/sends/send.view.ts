@@ -1,19 +1,5 @@
 import { ApiProperty } from '@nestjs/swagger';
-import type { Send, SendAttempt, SendStatus } from '#relay';
-
-const STATUSES: readonly SendStatus[] = [
-  'scheduled',
-  'queued',
-  'relaying',
-  'accepted',
-  'sent',
-  'delivered',
-  'read',
-  'unknown',
-  'failed',
-  'cancelled',
-  'expired',
-];
+import { type Send, SEND_STATUSES, type SendAttempt, type SendStatus } from '#relay';
 
 class SendAttemptDto implements SendAttempt {
   @ApiProperty({ format: 'date-time' }) at!: string;
@@ -32,7 +18,7 @@ class SendFileDto {
 /** Documents a {@link Send}. */
 export class SendView implements Send {
   @ApiProperty({ example: 'snd_0f3a5c7e9b1d2f4a6c8e0b2d4f6a8c0e' }) id!: string;
-  @ApiProperty({ enum: STATUSES }) status!: SendStatus;
+  @ApiProperty({ enum: SEND_STATUSES }) status!: SendStatus;
   @ApiProperty({ example: '+14155550123' }) phoneNumber!: string;
   @ApiProperty({ example: 'text' }) type!: string;
   @ApiProperty({ type: 'string', nullable: true }) message!: string | null;
