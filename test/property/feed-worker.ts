@@ -13,7 +13,7 @@ import { type HttpUpstream, type UpstreamAddress, UpstreamError } from '#upstrea
 import type { Simulator } from '../../apps/simulator/src/create-simulator.js';
 import type { PageFault, Task } from './history.js';
 import { type Gate, mortalRedis } from './mortal-redis.js';
-import type { ListAttempt, Oracle, PollAttempt, Told } from './oracle.js';
+import { type ListAttempt, type Oracle, type PollAttempt, type Told, Verdict } from './oracle.js';
 import { shiftedStore } from './shifted-store.js';
 import type { UpstreamWitness } from './upstream-witness.js';
 
@@ -137,8 +137,9 @@ export class FeedWorker {
     return {
       listContacts: () =>
         this.gate(async () => {
-          this.strike();
+          const fault = this.strike();
           const list = await upstream.listContacts(address);
+          assertList(fault);
           const contacts = witness.contacts();
           if (this.listing !== undefined)
             this.listing = { ...this.listing, date: this.bench.now(), contacts };
@@ -148,6 +149,7 @@ export class FeedWorker {
         this.gate(async () => {
           const fault = this.strike();
           const read = await upstream.listMessages(address, contactId, page, limit);
+          assertList(fault);
           const seen = witness.page(contactId, page, limit, fault);
           this.attempt?.reads.push(seen);
           this.bench.note(
@@ -211,8 +213,17 @@ export class FeedWorker {
   }
 }
 
+/** The faults that leave a reply readable. */
+const WITH_A_LIST: ReadonlySet<PageFault['kind']> = new Set(['holeInPages', 'poisonReplace', 'poisonInsert']);
+
 /** How far each history's log was read. */
 const cursors = new WeakMap<Bench, Awaited<ReturnType<RedisEventLog['read']>>['next']>();
+
+/** @throws {Verdict} if the reply held no list that is whole, and was taken for one */
+function assertList(fault: PageFault | undefined): void {
+  if (fault === undefined || WITH_A_LIST.has(fault.kind)) return;
+  throw new Verdict(`a reply that holds no whole list (${fault.kind}) was taken for one`);
+}
 
 function onWire({ kind, position }: PageFault): object | string {
   switch (kind) {

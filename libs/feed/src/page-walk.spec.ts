@@ -1,9 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import type { MessagePage, UpstreamMessage } from '#upstream';
+import { type MessagePage, type UpstreamMessage, UpstreamStatusError } from '#upstream';
 import { oldestFirst, orderOf, type PageOrder } from './page-order.js';
 import { tailOf } from './page-tail.js';
-import { PAGE_LIMIT, type WalkPlan, walkPages, type WalkResult } from './page-walk.js';
+import { LARGE_LIMIT, PAGE_LIMIT, type WalkPlan, walkPages, type WalkResult } from './page-walk.js';
 
 const message = (n: number, minute = n): UpstreamMessage => ({
   id: `m${n}`,
@@ -66,6 +66,22 @@ describe('a walk over the pages', () => {
       expect(walk.order).toBe(order);
     },
   );
+
+  it('asks again for a large page that failed, which upstream may have ceased to honour, and for no other', async () => {
+    const failing = (): Pages => {
+      const pages = new Pages(messages(1, 15), 'newestFirst');
+      pages.before = (read) => {
+        if (read === 1) throw new UpstreamStatusError(503, '', undefined);
+      };
+      return pages;
+    };
+    const learned = { length: 15, pageSize: 20, limit: LARGE_LIMIT };
+    const everything = await failing().walk('newestFirst', { ...learned, complete: true });
+    expect(idsOf(everything)).toEqual(allIds(messages(1, 15)));
+    const head = failing();
+    await expect(head.walk('newestFirst', learned)).rejects.toThrow(UpstreamStatusError);
+    expect(head.reads).toBe(1);
+  });
 
   it('that ends on a page which repeats others is no proof that anything is gone: a shuffled list does that', async () => {
     const pages = new Pages(messages(1, 3), 'newestFirst');

@@ -86,7 +86,7 @@ export async function walkPages(source: WalkSource, plan: WalkPlan): Promise<Wal
     await walk.rounds();
   } catch (error) {
     // Upstream may have ceased to honour what it honoured once.
-    if (plan.limit !== LARGE_LIMIT || !mayBeAboutSize(error)) throw error;
+    if (plan.limit !== LARGE_LIMIT || !walk.askedForMuch || !mayBeAboutSize(error)) throw error;
     walk.beginWithSmallPages();
     await walk.rounds();
   }
@@ -139,6 +139,8 @@ class Walk {
   /** Whether something new was seen before it began anew. */
   private hasNewsOfBefore = false;
   private date: number | undefined;
+  /** Whether the last page was asked for with more than the documented limit. */
+  askedForMuch = false;
 
   private readonly read: ReadPage;
 
@@ -146,7 +148,10 @@ class Walk {
     private readonly source: WalkSource,
     private readonly plan: WalkPlan,
   ) {
-    this.read = inReadableParts((page, limit) => source.read(page, limit));
+    this.read = inReadableParts((page, limit) => {
+      this.askedForMuch = limit > PAGE_LIMIT;
+      return source.read(page, limit);
+    });
     this.limit = plan.limit;
     this.order = plan.order;
     this.length = plan.length;

@@ -56,6 +56,7 @@ export class PollConclusion {
       ...(walk.date === undefined ? {} : { upstreamNow: walk.date }),
     });
     const firstRead = this.firstRead(start);
+    const revisionFloor = resync === undefined ? state.memory.revisionFloor : floorAfterLoss(state);
     const changes = diff({
       contactId,
       observed,
@@ -63,8 +64,7 @@ export class PollConclusion {
       fingerprints,
       sends,
       ...(firstRead === undefined ? {} : { firstRead }),
-      // After a loss revisions go on above all that were used before: by the second there are fewer.
-      revisionFloor: resync === undefined ? state.revisionFloor : Math.floor(state.now / 1_000),
+      revisionFloor: Math.max(state.revisionFloor, revisionFloor ?? 0),
     });
     const absence = walk.stable ? this.absences(start, walk, known) : undefined;
     const next = new Map([...changes.known, ...(absence?.known ?? [])]);
@@ -92,6 +92,7 @@ export class PollConclusion {
       next,
       absence,
       unreadable: unreadable.marks,
+      revisionFloor,
       settings: this.settings,
     });
     const activity = recordActivity(state.memory.activity, events.length, state.now);
@@ -147,6 +148,17 @@ export class PollConclusion {
     if (resync !== undefined) return 'silent';
     return state.tellAfter === undefined ? undefined : { tellAfter: state.tellAfter, undated };
   }
+}
+
+/** More than are told of one message between two losses within one second. */
+const REVISIONS_A_SECOND = 1_000;
+
+/**
+ * After a loss, revisions go on above all that were used before, of every message that may ever be seen again: the same
+ * revision would be the same event, which is not told twice. By the second there are fewer than the time has passed.
+ */
+function floorAfterLoss({ now, memory }: ContactState): number {
+  return Math.max(Math.floor(now / 1_000), (memory.revisionFloor ?? 0) + REVISIONS_A_SECOND);
 }
 
 function isChanged(

@@ -21,6 +21,7 @@ const optional = {
   suspectSince: count,
   limit: count,
   skipped: count,
+  revisionFloor: count,
   unreadable: marks,
   epoch: fc.string({ unit: 'grapheme' }),
   activity: fc.record({ weight: fc.double({ min: 1e-9, max: 1e9, noNaN: true }), at: count }),

@@ -14,6 +14,7 @@ const OPTIONAL_NUMBERS = [
   'suspectSince',
   'limit',
   'skipped',
+  'revisionFloor',
 ] as const;
 const HAS_ACTIVITY = 1;
 const HAS_EPOCH = 2;

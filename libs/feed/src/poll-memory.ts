@@ -29,6 +29,8 @@ export interface PollMemory {
   epoch?: string;
   /** Since when too many messages are missing to be believed. */
   suspectSince?: number;
+  /** Above which the revisions of its messages go on, since what was known of them was forgotten. */
+  revisionFloor?: number;
 }
 
 /** Before the first read. */

@@ -21,12 +21,14 @@ export interface Recollection {
   absence: AbsenceResult | undefined;
   /** What could not be read; see `markUnreadable`. */
   unreadable: string;
+  /** Above which the revisions of its messages go on, if anything was forgotten of them. */
+  revisionFloor: number | undefined;
   settings: Pick<FeedSettings, 'absenceMs' | 'settleMs'>;
 }
 
 /** How the contact is to be read from now on. Pure. */
 export function remember(recollection: Recollection): PollMemory {
-  const { state, afresh, walk, known, next, absence, unreadable, settings } = recollection;
+  const { state, afresh, walk, known, next, absence, unreadable, revisionFloor, settings } = recollection;
   const { memory, now, epoch } = state;
   const added = [...next.keys()].filter((id) => !known.has(id)).length;
   const suspected = absence === undefined ? memory.suspectSince !== undefined : absence.suspected > 0;
@@ -54,6 +56,7 @@ export function remember(recollection: Recollection): PollMemory {
     ...(completeDueAt === undefined ? {} : { completeDueAt }),
     ...(lookDueAt === undefined ? {} : { lookDueAt }),
     ...(epoch === undefined ? {} : { epoch }),
+    ...(revisionFloor === undefined ? {} : { revisionFloor }),
     ...(suspected ? { suspectSince: memory.suspectSince ?? now } : {}),
   };
 }

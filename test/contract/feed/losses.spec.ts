@@ -157,6 +157,24 @@ describe('after one part was lost', () => {
     expect(ids.filter((id) => stored.has(id))).toEqual([]);
   });
 
+  it('(the same) one that returns later is told again, under an id of its own, although it was told before', async () => {
+    const { house } = here;
+    const { contactId, ids: old } = await here.learned(2);
+    const ids = house.messages(contactId, { count: 12, intervalMs: 10 });
+    await house.sweep();
+    house.control('messages/delete', { ids: [...old, ...ids] });
+    here.old(contactId, 60);
+    await here.readAll(contactId);
+    house.control('messages/restore', { ids: ids.slice(-1) });
+    await here.readAll(contactId);
+    const told = await house.told();
+    const types = told.map(({ type }) => type);
+    expect(types.slice(12)).toEqual(['contact.resynced', 'message.received']);
+    expect((told.at(-1)?.data['message'] as { id: string }).id).toBe(ids.at(-1));
+    const events = await house.events();
+    expect(new Set(events.map(({ id }) => id)).size).toBe(events.length);
+  });
+
   it('(the messages of a contact, which all have other ids) it is resynced, and there is no storm', async () => {
     const { house } = here;
     const { contactId, ids } = await here.learned(30);
