@@ -21,7 +21,7 @@ interface Page {
 }
 
 const now = Date.UTC(2026, 5, 1);
-const NO_SENDS = new Map<string, string>();
+const NO_SENDS = new Map<string, { sendId: string }>();
 
 /** What a poll has read back from Redis of a page that it saw before. */
 function knownOf(observed: readonly UpstreamMessage[]): Map<string, KnownMessage> {

@@ -90,7 +90,7 @@ describe('a message that is new', () => {
 
   it('and one of our sends names it, in all its events', () => {
     const memory = new Memory();
-    const sends = new Map([['m', 'snd_1']]);
+    const sends = new Map([['m', { sendId: 'snd_1' }]]);
     const events = [
       ...memory.see([shown('m')], { sends }),
       ...memory.see([shown('m', flags(true, false))], { sends }),
@@ -132,7 +132,7 @@ describe('the first read of a contact', () => {
   it('always tells a message that belongs to a send', () => {
     const events = new Memory().see([shown('m', at(-99_999_999))], {
       firstRead,
-      sends: new Map([['m', 'snd_1']]),
+      sends: new Map([['m', { sendId: 'snd_1' }]]),
     });
     expect(types(events)).toEqual(['message.sent']);
   });

@@ -10,6 +10,7 @@ import {
   otherFields,
 } from './fingerprint.js';
 import type { KnownMessage } from './known-message.js';
+import type { BoundSend } from './ports.js';
 
 /** What a poll saw, and what was known before. */
 export interface DiffInput {
@@ -20,8 +21,8 @@ export interface DiffInput {
   known: ReadonlyMap<string, KnownMessage>;
   /** Fingerprints of observed messages that were worked out before, by id. */
   fingerprints?: ReadonlyMap<string, Fingerprint>;
-  /** Which of the observed are our sends: send id by message id. */
-  sends: ReadonlyMap<string, string>;
+  /** Which of the observed are our sends, by message id. */
+  sends: ReadonlyMap<string, BoundSend>;
   /** Present while the contact is read for the first time. */
   firstRead?: FirstRead;
   /** Above which the revisions of all events go on: below it, some may have been used for what was lost. */
@@ -157,9 +158,9 @@ class Teller {
 
   tell(type: EventTypeOf<'message'>, changes?: Changes): void {
     const { contactId, sends, revisionFloor = 0 } = this.input;
-    const sendId = sends.get(this.message.id);
+    const ours = sends.get(this.message.id);
     const data: Record<string, unknown> = { contactId, message: this.message.raw };
-    if (sendId !== undefined) data.sendId = sendId;
+    if (ours !== undefined) Object.assign(data, ours);
     if (changes !== undefined) data.changes = changes;
     this.known.revision = Math.max(this.known.revision, revisionFloor) + 1;
     this.events.push({ type, contactId, subject: this.subject, revision: this.known.revision, data });

@@ -27,13 +27,20 @@ export interface Sightings {
   upstreamNow?: number;
 }
 
+/** The send that a message is. */
+export interface BoundSend {
+  sendId: string;
+  /** Whether another message is that send too, and was found before. */
+  duplicate?: true;
+}
+
 /** Knows which messages belong to sends. */
 export interface SendBinder {
   /**
-   * Binds outbound messages to the sends that they are, and carries their flags over: send id by message id, of all
+   * Binds outbound messages to the sends that they are, and carries their flags over: the sends by message id, of all
    * that are ours. The same sighting again gives the same answer.
    */
-  bind(sightings: Sightings): Promise<ReadonlyMap<string, string>>;
+  bind(sightings: Sightings): Promise<ReadonlyMap<string, BoundSend>>;
 }
 
 /** Knows the last recorded form of a message, as far as it is still kept. */

@@ -20,7 +20,10 @@ export {
   type Acceptance,
   type IdempotencyKey,
   IdempotencyKeyReusedError,
+  RESOLVE_OUTCOMES,
+  type ResolveOutcome,
   type SendIntake,
   SendNotCancellableError,
+  SendNotResolvableError,
 } from './send-intake.js';
 export { StoredSendIntake } from './stored-send-intake.js';

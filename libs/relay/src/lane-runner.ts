@@ -72,7 +72,7 @@ export class LaneRunner {
       case 'doubt':
         this.logger.warn(
           { account, sendId: record.order.id },
-          'Redis may have forgotten a POST; looking before it is made',
+          'it may have been posted already; looking before it is',
         );
         await this.store.transit(account, record, this.search.doubt(head));
         return 0;

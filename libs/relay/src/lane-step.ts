@@ -5,7 +5,7 @@ export type LaneStep =
   | { kind: 'wait'; ms: number }
   | { kind: 'expire'; reason: string }
   | { kind: 'post' }
-  /** Redis may have forgotten that it was posted. */
+  /** Redis may have forgotten that it was posted, or an earlier POST may have been taken after all. */
   | { kind: 'doubt' }
   /** The process that was posting is gone; nobody knows what became of the POST. */
   | { kind: 'recover' }
@@ -19,10 +19,13 @@ export function nextStep({ record, now, otherLifeSince }: LaneHead, maxAgeMs: nu
   switch (state.status) {
     case 'queued': {
       const wait = (state.notBefore ?? 0) - now;
-      const end = Math.min(order.expiresAt ?? Infinity, (order.sendAt ?? order.createdAt) + maxAgeMs);
+      const end = Math.min(
+        order.expiresAt ?? Infinity,
+        (state.resentAt ?? order.sendAt ?? order.createdAt) + maxAgeMs,
+      );
       if (now >= end) return { kind: 'expire', reason: expiryReason(order.expiresAt, end) };
       if (wait > 0) return { kind: 'wait', ms: Math.min(wait, end - now) };
-      return { kind: otherLifeSince === undefined ? 'post' : 'doubt' };
+      return { kind: otherLifeSince === undefined && state.lookFirst !== true ? 'post' : 'doubt' };
     }
     case 'relaying': {
       const wait = (state.notBefore ?? 0) - now;

@@ -2,9 +2,9 @@ import type { Logger } from '#platform';
 import type { UpstreamMessage } from '#upstream';
 import type { BlobStore } from './blob-store.js';
 import { type Match, matchMessages } from './message-match.js';
-import type { RelayStore } from './relay-store.js';
+import type { BoundSend, RelayStore, Transition } from './relay-store.js';
 import { passage } from './send-life.js';
-import { settled } from './send-record.js';
+import { type SendRecord, settled } from './send-record.js';
 
 /** A poll's news about outbound messages of one contact. */
 export interface Sightings {
@@ -35,8 +35,8 @@ export class MessageBinder {
     private readonly logger: Logger,
   ) {}
 
-  /** Send id by message id, of all sightings that are ours. The same sighting again gives the same answer. */
-  async bind(sightings: Sightings): Promise<ReadonlyMap<string, string>> {
+  /** The sends by message id, of all sightings that are ours. The same sighting again gives the same answer. */
+  async bind(sightings: Sightings): Promise<ReadonlyMap<string, BoundSend>> {
     const { account, contactId, fresh, changed } = sightings;
     const all = [...fresh, ...changed];
     if (all.length === 0) return new Map();
@@ -49,8 +49,8 @@ export class MessageBinder {
       await this.bindFresh(sightings, recipient, messages, bound);
     }
     for (const message of all) {
-      const sendId = bound.get(message.id);
-      if (sendId !== undefined) await this.carryFlags(account, sendId, message);
+      const ours = bound.get(message.id);
+      if (ours !== undefined && ours.duplicate !== true) await this.carryFlags(account, ours.sendId, message);
     }
     return bound;
   }
@@ -59,15 +59,17 @@ export class MessageBinder {
     { account, contactId, upstreamNow }: Sightings,
     recipient: string,
     messages: readonly UpstreamMessage[],
-    bound: Map<string, string>,
+    bound: Map<string, BoundSend>,
   ): Promise<void> {
-    for (let race = 0; race < MOST_RACES; race += 1) {
-      const waiting = await this.store.awaiting(account, recipient, MOST_WAITING);
+    for (let race = 0; race < MOST_RACES;) {
+      const waiting = firstCopiesFirst(await this.store.awaiting(account, recipient, MOST_WAITING));
       if (waiting.length === 0) return;
       const ahead = upstreamNow === undefined ? 0 : upstreamNow - (await this.store.now(account));
       const unbound = messages.filter(({ id }) => !bound.has(id));
-      const moved = await this.claimAll(account, contactId, matchMessages(unbound, waiting, ahead), bound);
-      if (!moved) return;
+      const matches = matchMessages(unbound, waiting, ahead);
+      if (matches.length === 0) return;
+      // Once more when all are bound: one of them may have a second message here.
+      if (await this.claimAll(account, contactId, matches, bound)) race += 1;
     }
     throw new Error(`sends to the recipient of contact ${contactId} keep changing while they are bound`);
   }
@@ -77,16 +79,13 @@ export class MessageBinder {
     account: string,
     contactId: string,
     matches: readonly Match[],
-    bound: Map<string, string>,
+    bound: Map<string, BoundSend>,
   ): Promise<boolean> {
     for (const { message, record } of matches) {
-      const done = await this.store.transit(account, record, {
-        happening: 'found',
-        state: { ...settled(record.state), contactId, messageId: message.id },
-        claim: { contactId, messageId: message.id },
-      });
+      const done = await this.store.transit(account, record, findingOf(record, contactId, message.id));
       if (done === undefined) return true;
-      bound.set(message.id, record.order.id);
+      const duplicate = record.state.messageId !== undefined;
+      bound.set(message.id, { sendId: record.order.id, ...(duplicate ? { duplicate } : {}) });
       this.logger.info(
         { account, sendId: record.order.id, messageId: message.id },
         'send bound to its message',
@@ -110,6 +109,26 @@ export class MessageBinder {
   }
 }
 
+/** The step of a send of which a message was found; the first one is its message, a further one a duplicate. */
+function findingOf({ state }: SendRecord, contactId: string, messageId: string): Transition {
+  const rest = settled(state);
+  if (state.messageId === undefined) {
+    return { happening: 'found', state: { ...rest, contactId, messageId }, claim: { contactId, messageId } };
+  }
+  const duplicates = [...(state.duplicates ?? []), { contactId, messageId }];
+  return {
+    happening: 'found_again',
+    state: { ...rest, ...(state.reason === undefined ? {} : { reason: state.reason }), duplicates },
+    claim: { contactId, messageId, duplicate: true },
+  };
+}
+
+/** A message is rather the first one of a send than the second one of another. */
+function firstCopiesFirst(waiting: readonly SendRecord[]): SendRecord[] {
+  const isBound = ({ state }: SendRecord): boolean => state.messageId !== undefined;
+  return [...waiting.filter((record) => !isBound(record)), ...waiting.filter(isBound)];
+}
+
 /**
  * What may be a send that waits: new messages, and changed ones that are nobody's yet, for an attachment may come later
  * than its message. Only their time tells the latter from what was there before.
@@ -117,7 +136,7 @@ export class MessageBinder {
 function candidates(
   fresh: readonly UpstreamMessage[],
   changed: readonly UpstreamMessage[],
-  bound: ReadonlyMap<string, string>,
+  bound: ReadonlyMap<string, BoundSend>,
 ): UpstreamMessage[] {
   const late = changed.filter(({ id, timestamp }) => timestamp !== undefined && !bound.has(id));
   return [...fresh, ...late].sort((a, b) => (a.timestamp ?? Infinity) - (b.timestamp ?? Infinity) || 0);

@@ -35,7 +35,8 @@ export function matchMessages(
 }
 
 function mayBe(message: UpstreamMessage, { order, state }: SendRecord, upstreamAheadMs: number): boolean {
-  const earliest = (state.begunAt ?? order.createdAt) + upstreamAheadMs - CLOCK_SLACK_MS;
+  const earliest =
+    (state.firstBegunAt ?? state.begunAt ?? order.createdAt) + upstreamAheadMs - CLOCK_SLACK_MS;
   if (message.timestamp !== undefined && message.timestamp < earliest) return false;
   const text = levelText(order.message ?? '');
   if (levelText(message.body) !== text) return false;

@@ -52,7 +52,7 @@ end
  * taken already, whose answer was lost with the connection, is known by its nonce.
  * KEYS: log ×3, send, lane, lanes due, awaiting, confirms, scheduled, finished, claims.
  * ARGV: id, revision, state, recipient, place before and after ('schedule', 'lane', 'shelf'), lane due in ms or '',
- * awaiting ('yes', 'no'), confirm in ms, 'never' or '', message id or '', nonce, life ('same': only in the one that the
+ * awaiting ('yes', 'no'), confirm in ms, 'never' or '', message id or '', what its claim says, nonce, life ('same': only in the one that the
  * send carries; 'this': it carries this one from now on; ''), then the events.
  */
 export const transitSend = new RedisScript(`${APPEND_EVENTS}${NOW}${REDIS_LIFE}${LANES}
@@ -60,17 +60,17 @@ local send, lane, lanes, awaiting, confirms = KEYS[4], KEYS[5], KEYS[6], KEYS[7]
 local scheduled, finished, claims = KEYS[9], KEYS[10], KEYS[11]
 local id, recipient, before, after = ARGV[1], ARGV[4], ARGV[5], ARGV[6]
 if redis.call('HGET', send, 'revision') ~= ARGV[2] then
-  return redis.call('HGET', send, 'nonce') == ARGV[11] and 1 or 0
+  return redis.call('HGET', send, 'nonce') == ARGV[12] and 1 or 0
 end
-if ARGV[12] == 'same' and redis.call('HGET', send, 'life') ~= life() then return 0 end
+if ARGV[13] == 'same' and redis.call('HGET', send, 'life') ~= life() then return 0 end
 if ARGV[10] ~= '' then
   local owner = redis.call('HGET', claims, ARGV[10])
-  if owner and owner ~= id then return 0 end
-  redis.call('HSET', claims, ARGV[10], id)
+  if owner and string.match(owner, '^%S+') ~= id then return 0 end
+  redis.call('HSET', claims, ARGV[10], ARGV[11])
 end
 local now = now_ms()
-redis.call('HSET', send, 'state', ARGV[3], 'revision', ARGV[2] + 1, 'nonce', ARGV[11])
-if ARGV[12] == 'this' then redis.call('HSET', send, 'life', life()) end
+redis.call('HSET', send, 'state', ARGV[3], 'revision', ARGV[2] + 1, 'nonce', ARGV[12])
+if ARGV[13] == 'this' then redis.call('HSET', send, 'life', life()) end
 if before ~= after then
   if before == 'schedule' then redis.call('ZREM', scheduled, id)
   elseif before == 'lane' then leave_lane(lane, lanes, id, recipient, now)
@@ -83,8 +83,32 @@ if ARGV[8] == 'yes' then redis.call('ZADD', awaiting, 'NX', text(now), id)
 else redis.call('ZREM', awaiting, id) end
 if ARGV[9] == 'never' then redis.call('ZREM', confirms, id)
 elseif ARGV[9] ~= '' then redis.call('ZADD', confirms, text(now + ARGV[9]), id) end
-append_events(13)
+append_events(14)
 return 1
+`);
+
+/**
+ * Removes finished sends with all that is kept of them, but for those that changed since they were read.
+ * KEYS: finished, confirms, claims. ARGV: prefix of send keys, prefix of awaiting keys, ids of sends that are gone, then
+ * each send as JSON. Answers the ids of those that it removed.
+ */
+export const trimSends = new RedisScript(`
+local finished, confirms, claims = KEYS[1], KEYS[2], KEYS[3]
+for _, id in ipairs(cjson.decode(ARGV[3])) do redis.call('ZREM', finished, id) end
+local removed = {}
+for i = 4, #ARGV do
+  local send = cjson.decode(ARGV[i])
+  local key = ARGV[1] .. send.id
+  if redis.call('HGET', key, 'revision') == send.revision then
+    redis.call('DEL', key)
+    redis.call('ZREM', finished, send.id)
+    redis.call('ZREM', confirms, send.id)
+    redis.call('ZREM', ARGV[2] .. send.recipient, send.id)
+    for _, claim in ipairs(send.claims) do redis.call('HDEL', claims, claim) end
+    removed[#removed + 1] = send.id
+  end
+end
+return removed
 `);
 
 /** KEYS: lane, lanes due. ARGV: id, recipient. */

@@ -9,14 +9,25 @@ import {
   laneHead,
   postponeLane,
   transitSend,
+  trimSends,
 } from './redis-relay-scripts.js';
-import type { LaneHead, RelayStore, Stored, Transition } from './relay-store.js';
+import type { BoundSend, LaneHead, RelayStore, Stored, Transition } from './relay-store.js';
 import type { IdempotencyKey } from './send-intake.js';
 import { copiesAfter, ImpossiblePassageError, passage, placeOf } from './send-life.js';
-import { isAwaiting, type SendOrder, type SendRecord, type SendState, toSend } from './send-record.js';
+import {
+  type BoundMessage,
+  boundMessages,
+  isAwaiting,
+  type SendOrder,
+  type SendRecord,
+  type SendState,
+  toSend,
+} from './send-record.js';
 
 const IDEMPOTENCY_MS = 24 * 3_600_000;
 const MOST_TRIMMED = 500;
+/** Follows the send's id in the claim of a second message of one send. */
+const DUPLICATE = 'duplicate';
 
 /** {@link RelayStore} on Redis: a hash a send, a list a lane, and sorted sets for what is due. */
 export class RedisRelayStore implements RelayStore {
@@ -104,7 +115,8 @@ export class RedisRelayStore implements RelayStore {
         laneDueInMs === undefined ? '' : Math.ceil(laneDueInMs),
         isAwaiting(after) ? 'yes' : 'no',
         confirm === undefined ? '' : confirm === null ? 'never' : Math.ceil(confirm),
-        claim === undefined ? '' : claimField(claim.contactId, claim.messageId),
+        claim === undefined ? '' : claimField(claim),
+        claim?.duplicate === true ? `${order.id} ${DUPLICATE}` : order.id,
         randomBytes(8).toString('hex'),
         life ?? '',
         ...eventArguments(
@@ -175,16 +187,17 @@ export class RedisRelayStore implements RelayStore {
     account: string,
     contactId: string,
     messageIds: readonly string[],
-  ): Promise<Map<string, string>> {
+  ): Promise<Map<string, BoundSend>> {
     if (messageIds.length === 0) return new Map();
-    const sendIds = await this.redis.hmget(
+    const claims = await this.redis.hmget(
       this.keys(account)('claims'),
-      ...messageIds.map((id) => claimField(contactId, id)),
+      ...messageIds.map((messageId) => claimField({ contactId, messageId })),
     );
     return new Map(
-      messageIds.flatMap((id, i): [string, string][] => {
-        const sendId = sendIds[i];
-        return sendId == null ? [] : [[id, sendId]];
+      messageIds.flatMap((id, i): [string, BoundSend][] => {
+        const [sendId, duplicate] = claims[i]?.split(' ') ?? [];
+        if (sendId === undefined) return [];
+        return [[id, { sendId, ...(duplicate === DUPLICATE ? { duplicate: true } : {}) }]];
       }),
     );
   }
@@ -203,19 +216,24 @@ export class RedisRelayStore implements RelayStore {
     }
     if (ids.length === 0) return [];
     const records = await this.records(account, ids);
-    const removal = this.redis.multi();
-    for (const { order, state } of records) {
-      removal
-        .del(keys('send', order.id))
-        .zrem(keys('awaiting', order.phoneNumber), order.id)
-        .zrem(keys('confirms'), order.id);
-      if (state.contactId !== undefined && state.messageId !== undefined) {
-        removal.hdel(keys('claims'), claimField(state.contactId, state.messageId));
-      }
-    }
-    // With the ids whose sends are gone already: they would be met again for ever.
-    await removal.zrem(keys('finished'), ...ids).exec();
-    return records.map(({ order }) => order);
+    const removed = (await trimSends.run(
+      this.redis,
+      [keys('finished'), keys('confirms'), keys('claims')],
+      [
+        keys('send', ''),
+        keys('awaiting', ''),
+        // With the ids whose sends are gone already: they would be met again for ever.
+        JSON.stringify(ids.filter((id) => !records.some(({ order }) => order.id === id))),
+        ...records.map(({ order, state }) =>
+          JSON.stringify({
+            ...{ id: order.id, revision: String(state.revision), recipient: order.phoneNumber },
+            claims: boundMessages(state).map(claimField),
+          }),
+        ),
+      ],
+    )) as string[];
+    const gone = new Set(removed);
+    return records.flatMap(({ order }) => (gone.has(order.id) ? [order] : []));
   }
 
   async now(account: string): Promise<number> {
@@ -254,6 +272,6 @@ function digest(text: string): string {
 }
 
 /** Message ids may be unique within their contact only. */
-function claimField(contactId: string, messageId: string): string {
+function claimField({ contactId, messageId }: BoundMessage): string {
   return JSON.stringify([contactId, messageId]);
 }

@@ -1,6 +1,6 @@
 import type { IdempotencyKey } from './send-intake.js';
 import type { Happening } from './send-life.js';
-import type { SendOrder, SendProgress, SendRecord } from './send-record.js';
+import type { BoundMessage, SendOrder, SendProgress, SendRecord } from './send-record.js';
 
 /** A step of a send's life, with everything that changes in the same step. */
 export interface Transition {
@@ -13,7 +13,7 @@ export interface Transition {
   /** When to ask again for the sighting of an accepted one, from now, in milliseconds; null for never again. */
   confirmInMs?: number | null;
   /** The message that it is; a message that is another send's already refuses the transition. */
-  claim?: { contactId: string; messageId: string };
+  claim?: BoundMessage & { duplicate?: boolean };
   /**
    * Redis' life, which ends with a restart, a failover or a restored backup. `same`: the transition is refused in
    * another one than the send was stored or last looked for in; `this`: it is looked for in this one.
@@ -23,6 +23,13 @@ export interface Transition {
 
 /** What became of a send that was to be stored. */
 export type Stored = { kind: 'new' } | { kind: 'replay'; id: string } | { kind: 'reused' };
+
+/** The send that a message is. */
+export interface BoundSend {
+  sendId: string;
+  /** Whether another message is that send too, and was found before. */
+  duplicate?: true;
+}
 
 /** The head of a lane. */
 export interface LaneHead {
@@ -73,8 +80,8 @@ export interface RelayStore {
    */
   awaiting(account: string, phoneNumber: string, count: number): Promise<SendRecord[]>;
 
-  /** The sends that these messages of a contact are: send id by message id. */
-  claims(account: string, contactId: string, messageIds: readonly string[]): Promise<Map<string, string>>;
+  /** The sends that these messages of a contact are, by message id. */
+  claims(account: string, contactId: string, messageIds: readonly string[]): Promise<Map<string, BoundSend>>;
 
   /** Removes finished sends by age and number, the oldest first; the orders that are gone. */
   trim(account: string, retention: { maxAgeMs: number; maxCount: number }): Promise<SendOrder[]>;

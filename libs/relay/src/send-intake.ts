@@ -31,6 +31,19 @@ export class SendNotCancellableError extends Error {
   }
 }
 
+/** What an operator says of a send of which nobody knows what became. */
+export type ResolveOutcome = 'resend' | 'sent' | 'failed';
+
+export const RESOLVE_OUTCOMES = ['resend', 'sent', 'failed'] as const satisfies readonly ResolveOutcome[];
+
+/** The send cannot be resolved so. */
+export class SendNotResolvableError extends Error {
+  constructor(reason: string) {
+    super(reason);
+    this.name = 'SendNotResolvableError';
+  }
+}
+
 /** What callers can do with sends. */
 export interface SendIntake {
   /**
@@ -46,4 +59,11 @@ export interface SendIntake {
    * @throws {SendNotCancellableError}
    */
   cancel(account: string, id: string): Promise<Send | undefined>;
+
+  /**
+   * Settles a send that is `unknown`, or sends one out again that is `unknown` or `failed`: it is looked for once more,
+   * and posted at the tail of its lane if it is not found. Undefined if there is no such send.
+   * @throws {SendNotResolvableError}
+   */
+  resolve(account: string, id: string, outcome: ResolveOutcome): Promise<Send | undefined>;
 }

@@ -45,6 +45,8 @@ const LIFE = {
     ...from(['queued', 'relaying', 'accepted', 'unknown'], 'sent', 'send.sent'),
     ...still('sent', 'failed', 'cancelled', 'expired'),
   },
+  /** A further message of the contact is it too: it was posted more than once, as was asked for. */
+  found_again: still('sent', 'delivered', 'read', 'failed', 'cancelled', 'expired'),
   /** The message's flags. */
   shown_delivered: from(['sent'], 'delivered'),
   shown_read: from(['sent', 'delivered'], 'read'),
@@ -56,6 +58,10 @@ const LIFE = {
   cancelled: from(['scheduled', 'queued'], 'cancelled', 'send.cancelled'),
   /** It could not be relayed in time. */
   expired: from(['queued'], 'expired', 'send.expired'),
+  /** The operator's word on what nobody knows; what is to go out again is looked for once more before. */
+  resolved_resend: from(['unknown', 'failed'], 'queued'),
+  resolved_sent: from(['unknown'], 'sent', 'send.sent'),
+  resolved_failed: from(['unknown'], 'failed', 'send.failed'),
   /** An attempt came to its end when the send had moved on already; it is written down. */
   noted: still(...SEND_STATUSES),
 } as const satisfies Record<string, Passages>;

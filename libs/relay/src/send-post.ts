@@ -5,7 +5,7 @@ import { BlobMissingError, type BlobStore } from './blob-store.js';
 import type { Lookup, Sender } from './ports.js';
 import type { RelaySettings } from './relay-settings.js';
 import type { LaneHead, RelayStore, Transition } from './relay-store.js';
-import { type SendProgress, type SendRecord, settled, withAttempt } from './send-record.js';
+import { isAwaiting, type SendProgress, type SendRecord, settled, withAttempt } from './send-record.js';
 import type { SendSearch } from './send-search.js';
 
 /**
@@ -60,9 +60,11 @@ export class SendPost {
 
   /** Marks the send as being posted, for as long as the POST can take. */
   private fence(account: string, { record, now }: LaneHead): Promise<SendRecord | undefined> {
+    const { begunAt, firstBegunAt } = record.state;
     const leaseMs = this.settings.postTimeoutMs + LEASE_MARGIN_MS;
     const state: SendProgress = {
       ...settled(record.state),
+      ...(begunAt !== undefined && isAwaiting(record.state) ? { firstBegunAt: firstBegunAt ?? begunAt } : {}),
       phase: 'posting',
       begunAt: now,
       notBefore: now + leaseMs,

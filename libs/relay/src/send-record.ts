@@ -27,6 +27,11 @@ export interface SendState {
   notBefore?: number;
   /** When the last POST began, by Redis' clock. */
   begunAt?: number;
+  /** When the first POST began of which no message is known, if another one followed it. */
+  firstBegunAt?: number;
+  /** When it was told to go out again, and whether it is to be looked for before that. */
+  resentAt?: number;
+  lookFirst?: true;
   /** How much longer it is looked for, and when the last look ended. */
   lookLeftMs?: number;
   lookedAt?: number;
@@ -35,7 +40,15 @@ export interface SendState {
   thenPost?: boolean;
   contactId?: string;
   messageId?: string;
+  /** Further messages that it is, of POSTs that were asked for although an earlier one may have been taken. */
+  duplicates?: readonly BoundMessage[];
   reason?: string;
+}
+
+/** A message of a contact. */
+export interface BoundMessage {
+  contactId: string;
+  messageId: string;
 }
 
 /** What of a state a step may set; the status follows from what happened, and the store sets the rest. */
@@ -57,19 +70,28 @@ export function withAttempt(attempts: readonly SendAttempt[], attempt: SendAttem
 
 /** What of a state is kept for good, without what only matters on the way. */
 export function settled(state: SendState): SendProgress {
-  const { attempts, refusals, begunAt, contactId, messageId } = state;
+  const { attempts, refusals, begunAt, firstBegunAt, resentAt, contactId, messageId, duplicates } = state;
   return {
     attempts,
     refusals,
     ...(begunAt === undefined ? {} : { begunAt }),
+    ...(firstBegunAt === undefined ? {} : { firstBegunAt }),
+    ...(resentAt === undefined ? {} : { resentAt }),
     ...(contactId === undefined ? {} : { contactId }),
     ...(messageId === undefined ? {} : { messageId }),
+    ...(duplicates === undefined ? {} : { duplicates }),
   };
 }
 
 /** Whether a message that was not seen yet may be this send. */
-export function isAwaiting({ status, copies = 0, messageId }: SendState): boolean {
-  return status === 'relaying' || copies > (messageId === undefined ? 0 : 1);
+export function isAwaiting(state: SendState): boolean {
+  return state.status === 'relaying' || (state.copies ?? 0) > boundMessages(state).length;
+}
+
+/** The messages that it is known to be. */
+export function boundMessages({ contactId, messageId, duplicates = [] }: SendState): BoundMessage[] {
+  const first = contactId === undefined || messageId === undefined ? [] : [{ contactId, messageId }];
+  return [...first, ...duplicates];
 }
 
 /** The send as callers and events see it. */

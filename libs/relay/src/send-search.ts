@@ -33,10 +33,12 @@ export class SendSearch {
 
   /**
    * The step with which a send is looked for that may have been posted before Redis lost its last seconds. When enough
-   * time has gone by since, one complete look is enough; a send that is not found is then posted.
+   * time has gone by since, one complete look is enough, as it is for one that is told to go out again; a send that is
+   * not found is then posted.
    */
-  doubt({ record, now, otherLifeSince = now }: LaneHead): Transition {
-    const leftMs = Math.max(this.confirmMs(record) - (now - otherLifeSince), 0);
+  doubt({ record, now, otherLifeSince }: LaneHead): Transition {
+    const leftMs =
+      otherLifeSince === undefined ? 0 : Math.max(this.confirmMs(record) - (now - otherLifeSince), 0);
     return this.lookFor('doubted', record, now, leftMs, { thenPost: true });
   }
 
@@ -105,7 +107,9 @@ export class SendSearch {
   private end({ state }: SendRecord): Transition {
     const { reason, thenPost } = state;
     if (thenPost === true) return { happening: 'cleared', state: settled(state) };
-    if (this.settings.onUnknown === 'resend') return { happening: 'repeated', state: settled(state) };
+    // A second text may be what the operator prefers; a third never is.
+    if (this.settings.onUnknown === 'resend' && (state.copies ?? 0) < 2)
+      return { happening: 'repeated', state: settled(state) };
     return {
       happening: 'given_up',
       state: { ...settled(state), ...(reason === undefined ? {} : { reason }) },

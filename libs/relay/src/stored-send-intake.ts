@@ -1,15 +1,17 @@
 import { type Clock, newId } from '#platform';
 import type { RelayJobs } from './ports.js';
-import type { RelayStore } from './relay-store.js';
+import type { RelayStore, Transition } from './relay-store.js';
 import {
   type Acceptance,
   type IdempotencyKey,
   IdempotencyKeyReusedError,
+  type ResolveOutcome,
   type SendIntake,
   SendNotCancellableError,
+  SendNotResolvableError,
 } from './send-intake.js';
 import { passage } from './send-life.js';
-import { type SendOrder, settled, toSend } from './send-record.js';
+import { type SendOrder, type SendRecord, settled, toSend } from './send-record.js';
 import type { NewSend, Send } from './send.js';
 
 const MOST_RACES = 10;
@@ -45,17 +47,52 @@ export class StoredSendIntake implements SendIntake {
   }
 
   async cancel(account: string, id: string): Promise<Send | undefined> {
+    const record = await this.change(account, id, ({ state }) => {
+      if (passage(state.status, 'cancelled') === undefined) throw new SendNotCancellableError(state.status);
+      return { happening: 'cancelled', state: settled(state) };
+    });
+    return record === undefined ? undefined : toSend(record);
+  }
+
+  async resolve(account: string, id: string, outcome: ResolveOutcome): Promise<Send | undefined> {
+    const record = await this.change(account, id, (current) =>
+      resolution(current, outcome, this.clock.now()),
+    );
+    if (record === undefined) return undefined;
+    if (outcome === 'resend') await this.jobs.wake(account, record.order.phoneNumber);
+    return toSend(record);
+  }
+
+  /** Takes the step that is decided by the send as it stands, and decides anew if it changed meanwhile. */
+  private async change(
+    account: string,
+    id: string,
+    decide: (record: SendRecord) => Transition,
+  ): Promise<SendRecord | undefined> {
     for (let race = 0; race < MOST_RACES; race += 1) {
       const record = await this.store.find(account, id);
       if (record === undefined) return undefined;
-      const { status } = record.state;
-      if (passage(status, 'cancelled') === undefined) throw new SendNotCancellableError(status);
-      const cancelled = await this.store.transit(account, record, {
-        happening: 'cancelled',
-        state: settled(record.state),
-      });
-      if (cancelled !== undefined) return toSend(cancelled);
+      const changed = await this.store.transit(account, record, decide(record));
+      if (changed !== undefined) return changed;
     }
-    throw new Error(`${id} keeps changing while it is cancelled`);
+    throw new Error(`${id} keeps changing while it is to be changed`);
   }
+}
+
+function resolution({ order, state }: SendRecord, outcome: ResolveOutcome, now: number): Transition {
+  const happening = `resolved_${outcome}` as const;
+  if (passage(state.status, happening) === undefined) {
+    const wanted = outcome === 'resend' ? 'an unknown or failed send' : 'an unknown send';
+    throw new SendNotResolvableError(`The send is ${state.status}; only ${wanted} can be resolved so.`);
+  }
+  const rest = settled(state);
+  if (outcome === 'sent') return { happening, state: rest };
+  if (outcome === 'failed') return { happening, state: { ...rest, reason: 'It was resolved as failed.' } };
+  if (order.expiresAt !== undefined && order.expiresAt <= now) {
+    throw new SendNotResolvableError('The expiresAt of the send has passed; it cannot go out again.');
+  }
+  if (state.messageId !== undefined) {
+    throw new SendNotResolvableError('The send was found among the messages of its recipient; it is there.');
+  }
+  return { happening, state: { ...rest, refusals: 0, resentAt: now, lookFirst: true } };
 }

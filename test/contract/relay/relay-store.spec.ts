@@ -266,7 +266,7 @@ describe('a step of a send', () => {
     expect(await step(one, 'found', { claim: CLAIM })).toBeDefined();
     expect(await step(two, 'found', { claim: CLAIM })).toBeUndefined();
     expect((await found(two.order.id)).state.status).toBe('queued');
-    expect(await store.claims(A, 'c1', ['m1', 'm2'])).toEqual(new Map([['m1', one.order.id]]));
+    expect(await store.claims(A, 'c1', ['m1', 'm2'])).toEqual(new Map([['m1', { sendId: one.order.id }]]));
     expect(await step(await found(one.order.id), 'found', { claim: CLAIM })).toBeDefined();
     // The same id in another contact is another message.
     expect(await step(two, 'found', { claim: { ...CLAIM, contactId: 'c2' } })).toBeDefined();
@@ -356,7 +356,7 @@ describe('retention', () => {
     const gone = await store.trim(A, { maxAgeMs: 60_000, maxCount: 2 });
     expect(gone.map(({ id }) => id)).toEqual(done.slice(0, 3));
     expect(await store.find(A, done[0] ?? '')).toBeUndefined();
-    expect(await store.claims(A, 'c1', ['m0', 'm4'])).toEqual(new Map([['m4', done[4]]]));
+    expect(await store.claims(A, 'c1', ['m0', 'm4'])).toEqual(new Map([['m4', { sendId: done[4] }]]));
     expect(await store.trim(A, { maxAgeMs: -10_000, maxCount: 100 })).toHaveLength(2);
     expect(await store.find(A, open.order.id)).toBeDefined();
   });

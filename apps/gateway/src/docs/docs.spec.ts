@@ -53,7 +53,9 @@ describe('The OpenAPI document', () => {
       'get /v1/webhooks/{id}',
       'post /v1/accounts/{id}/confirm-deletions',
       'post /v1/messages/send',
+      'post /v1/sends/resolve',
       'post /v1/sends/{id}/cancel',
+      'post /v1/sends/{id}/resolve',
       'post /v1/webhooks',
     ]);
     for (const { name, responses } of operations.filter((operation) => operation.name.includes('/v1/'))) {

@@ -1,6 +1,11 @@
 import { HttpException } from '@nestjs/common';
 import { CursorExpiredError } from '#events';
-import { BlobTooLargeError, IdempotencyKeyReusedError, SendNotCancellableError } from '#relay';
+import {
+  BlobTooLargeError,
+  IdempotencyKeyReusedError,
+  SendNotCancellableError,
+  SendNotResolvableError,
+} from '#relay';
 import {
   BudgetExhaustedError,
   UpstreamConnectionLostError,
@@ -43,6 +48,7 @@ const RULES: readonly Rule[] = [
   }),
   rule(IdempotencyKeyReusedError, ({ message }) => new Problem('idempotency_key_reused', message)),
   rule(SendNotCancellableError, ({ message }) => new Problem('conflict', message)),
+  rule(SendNotResolvableError, ({ message }) => new Problem('conflict', message)),
   rule(CursorExpiredError, ({ message }) => new Problem('cursor_expired', message)),
   rule(DestinationRefusedError, ({ message }) =>
     invalid({ field: 'url', message: message.replace(/\.$/, '') }),

@@ -1,12 +1,14 @@
-import { Controller, Get, HttpCode, Inject, Param, Post } from '@nestjs/common';
+import { Body, Controller, Get, HttpCode, Inject, Param, Post } from '@nestjs/common';
 import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import type { Principal } from '#accounts';
-import type { Send, SendIntake } from '#relay';
+import { type Send, type SendIntake, SendNotResolvableError } from '#relay';
 import { Caller } from '../auth/caller.js';
 import { RequireScope } from '../auth/require-scope.js';
 import { ApiProblems } from '../docs/api-problems.js';
+import { InputPipe } from '../input/input.pipe.js';
 import { notFound } from '../problems/problem.js';
 import { SEND_INTAKE } from '../tokens.js';
+import { ResolveDto, ResolveManyDto, ResolveManyReply, type ResolveResult } from './resolve.dto.js';
 import { SendView } from './send.view.js';
 
 @ApiTags('Sends')
@@ -35,5 +37,59 @@ export class SendsController {
     const send = await this.sends.cancel(account, id);
     if (send === undefined) throw notFound('send', id);
     return send;
+  }
+
+  @Post('resolve')
+  @HttpCode(200)
+  @RequireScope('messages:send')
+  @ApiOperation({
+    operationId: 'resolveSends',
+    summary: 'Say what became of sends that are unknown, or send them out again',
+    description:
+      'Each id has a result of its own; one that cannot be resolved does not keep the others from it.',
+  })
+  @ApiOkResponse({ type: ResolveManyReply })
+  @ApiProblems('validation_failed', 'malformed_body')
+  async resolveMany(
+    @Caller() { account }: Principal,
+    @Body(new InputPipe(ResolveManyDto)) { ids, outcome }: ResolveManyDto,
+  ): Promise<ResolveManyReply> {
+    const results = new Map<string, ResolveResult>();
+    for (const id of new Set(ids)) results.set(id, await this.resultOf(account, id, outcome));
+    return { results: [...results.values()] };
+  }
+
+  @Post(':id/resolve')
+  @HttpCode(200)
+  @RequireScope('messages:send')
+  @ApiOperation({
+    operationId: 'resolveSend',
+    summary: 'Say what became of a send that is unknown, or send it out again',
+  })
+  @ApiOkResponse({ type: SendView })
+  @ApiProblems('not_found', 'conflict', 'validation_failed', 'malformed_body')
+  async resolve(
+    @Caller() { account }: Principal,
+    @Param('id') id: string,
+    @Body(new InputPipe(ResolveDto)) { outcome }: ResolveDto,
+  ): Promise<Send> {
+    const send = await this.sends.resolve(account, id, outcome);
+    if (send === undefined) throw notFound('send', id);
+    return send;
+  }
+
+  private async resultOf(
+    account: string,
+    id: string,
+    outcome: ResolveDto['outcome'],
+  ): Promise<ResolveResult> {
+    try {
+      const send = await this.sends.resolve(account, id, outcome);
+      if (send !== undefined) return { id, resolved: true, send, code: null, detail: null };
+      return { id, resolved: false, send: null, code: 'not_found', detail: 'There is no such send.' };
+    } catch (error) {
+      if (!(error instanceof SendNotResolvableError)) throw error;
+      return { id, resolved: false, send: null, code: 'conflict', detail: error.message };
+    }
   }
 }

@@ -15,6 +15,14 @@ afterAll(async () => {
   await redis.dispose();
 });
 
+async function unknownSend(): Promise<string> {
+  const sent = await gateway.fetch('/v1/messages/send', json({ phoneNumber: '+14155550123', message: 'hi' }));
+  const { id } = (await sent.json()) as { id: string };
+  const send = gateway.sends.sends.get(`default/${id}`);
+  if (send !== undefined) send.status = 'unknown';
+  return id;
+}
+
 describe('Sends', () => {
   it('are read, and cancelled while they are not being relayed: 409 conflict then', async () => {
     const sent = await gateway.fetch(
@@ -27,5 +35,53 @@ describe('Sends', () => {
     expect(await (await cancel()).json()).toMatchObject({ status: 'cancelled' });
     expect(await problemIn(await cancel())).toMatchObject({ status: 409, code: 'conflict' });
     expect(await problemIn(await gateway.fetch('/v1/sends/snd_x'))).toMatchObject({ status: 404 });
+  });
+
+  it('that are unknown are resolved; others are 409 conflict', async () => {
+    const id = await unknownSend();
+    const resolve = (outcome: unknown, of = id): Promise<Response> =>
+      gateway.fetch(`/v1/sends/${of}/resolve`, json({ outcome }));
+    for (const outcome of ['sending', undefined, ['sent']]) {
+      expect(await problemIn(await resolve(outcome))).toMatchObject({
+        status: 400,
+        errors: [{ field: 'outcome' }],
+      });
+    }
+    expect(await (await resolve('sent')).json()).toMatchObject({ id, status: 'sent' });
+    expect(await problemIn(await resolve('sent'))).toMatchObject({ status: 409, code: 'conflict' });
+    expect(await problemIn(await resolve('sent', 'snd_x'))).toMatchObject({ status: 404 });
+  });
+
+  it('are resolved many at once, each with a result of its own', async () => {
+    const [one, two] = [await unknownSend(), await unknownSend()];
+    const reply = await gateway.fetch(
+      '/v1/sends/resolve',
+      json({ ids: [one, 'snd_x', two, one], outcome: 'failed' }),
+    );
+    expect(await reply.json()).toEqual({
+      results: [
+        {
+          id: one,
+          resolved: true,
+          send: expect.objectContaining({ status: 'failed' }),
+          code: null,
+          detail: null,
+        },
+        { id: 'snd_x', resolved: false, send: null, code: 'not_found', detail: expect.any(String) },
+        {
+          id: two,
+          resolved: true,
+          send: expect.objectContaining({ status: 'failed' }),
+          code: null,
+          detail: null,
+        },
+      ],
+    });
+    const again = await gateway.fetch('/v1/sends/resolve', json({ ids: [one], outcome: 'sent' }));
+    expect(await again.json()).toMatchObject({ results: [{ id: one, resolved: false, code: 'conflict' }] });
+    for (const ids of [[], 'snd_x', [1], Array.from({ length: 101 }, () => one), undefined]) {
+      const refused = await gateway.fetch('/v1/sends/resolve', json({ ids, outcome: 'sent' }));
+      expect(await problemIn(refused)).toMatchObject({ status: 400, errors: [{ field: 'ids' }] });
+    }
   });
 });
