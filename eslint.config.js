@@ -5,6 +5,7 @@ import tseslint from 'typescript-eslint';
 
 const REDIS = ['ioredis', 'bullmq', '@nestjs/bullmq'];
 const HTTP = ['axios', 'undici', 'form-data', 'fastify', '@fastify/*'];
+const S3 = ['@aws-sdk/*', '@smithy/*'];
 const NEST = ['@nestjs/*', 'rxjs'];
 
 const APPS = ['gateway', 'worker', 'simulator', 'launcher'];
@@ -85,16 +86,27 @@ export default defineConfig(
   // A file's name says which technology it may touch.
   {
     files: ['libs/*/src/**/*.ts'],
-    ignores: ['**/redis-*.ts', '**/bullmq-*.ts', '**/http-*.ts', '**/*.service.ts', '**/*.spec.ts'],
-    rules: { 'no-restricted-imports': ['error', { patterns: [...REDIS, ...HTTP, ...NEST] }] },
+    ignores: [
+      '**/redis-*.ts',
+      '**/bullmq-*.ts',
+      '**/http-*.ts',
+      '**/s3-*.ts',
+      '**/*.service.ts',
+      '**/*.spec.ts',
+    ],
+    rules: { 'no-restricted-imports': ['error', { patterns: [...REDIS, ...HTTP, ...S3, ...NEST] }] },
   },
   {
     files: ['libs/**/redis-*.ts', 'libs/**/bullmq-*.ts'],
-    rules: { 'no-restricted-imports': ['error', { patterns: [...HTTP, ...NEST] }] },
+    rules: { 'no-restricted-imports': ['error', { patterns: [...HTTP, ...S3, ...NEST] }] },
   },
   {
     files: ['libs/**/http-*.ts'],
-    rules: { 'no-restricted-imports': ['error', { patterns: [...REDIS, ...NEST] }] },
+    rules: { 'no-restricted-imports': ['error', { patterns: [...REDIS, ...S3, ...NEST] }] },
+  },
+  {
+    files: ['libs/**/s3-*.ts'],
+    rules: { 'no-restricted-imports': ['error', { patterns: [...REDIS, ...HTTP, ...NEST] }] },
   },
   {
     files: ['libs/**/*.service.ts'],
@@ -102,14 +114,14 @@ export default defineConfig(
       'no-restricted-imports': [
         'error',
         {
-          patterns: [...REDIS, ...HTTP],
+          patterns: [...REDIS, ...HTTP, ...S3],
           paths: [{ name: '@nestjs/common', allowImportNames: ['Injectable', 'Inject'] }],
         },
       ],
     },
   },
   {
-    files: ['*.config.js', 'test/property/mutating-transformer.mjs'],
+    files: ['*.config.js', 'test/property/mutating-transformer.mjs', '**/*.d.ts'],
     rules: { 'import-x/no-default-export': 'off' },
   },
   {

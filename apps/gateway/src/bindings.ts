@@ -11,7 +11,14 @@ import {
   type RedisClient,
   systemClock,
 } from '#platform';
-import { BullmqRelayJobs, FileBlobStore, RedisRelayStore, type SendIntake, StoredSendIntake } from '#relay';
+import {
+  type BlobStore,
+  type BlobStoreWatch,
+  BullmqRelayJobs,
+  RedisRelayStore,
+  type SendIntake,
+  StoredSendIntake,
+} from '#relay';
 import { HttpUpstream, RedisRequestBudget, RedisUpstreamHealth } from '#upstream';
 import {
   DestinationCheck,
@@ -28,6 +35,7 @@ import {
   ACCOUNTS,
   API_KEYS,
   BLOB_STORE,
+  BLOB_WATCH,
   ENDPOINT_REGISTRY,
   ENVIRONMENT,
   EVENT_LOG,
@@ -48,6 +56,8 @@ export interface Opened {
   environment: GatewayEnvironment;
   logger: Logger;
   redis: RedisClient;
+  blobs: BlobStore;
+  blobWatch: BlobStoreWatch;
   shutdown: AbortSignal;
 }
 
@@ -62,7 +72,8 @@ export function bindings(opened: Opened): Provider[] {
     value(SHUTDOWN, shutdown),
     value(ACCOUNTS, accountsOf(environment)),
     value(API_KEYS, keysOf(environment)),
-    value(BLOB_STORE, new FileBlobStore(environment.BLOB_STORE)),
+    value(BLOB_STORE, opened.blobs),
+    value(BLOB_WATCH, opened.blobWatch),
     value(FEED, new RedisFeedStore(redis, prefix)),
     value(EVENT_LOG, new RedisEventLog(redis, prefix)),
     value(EVENT_TAIL, tailOf(opened)),

@@ -11,6 +11,7 @@ import {
   type RunningProcess,
   type StartContext,
 } from '#platform';
+import { BlobStoreWatch, openBlobStore } from '#relay';
 import { bindings } from './bindings.js';
 import { createGateway } from './create-gateway.js';
 
@@ -26,7 +27,10 @@ export async function startGateway({ useLog, fail }: StartContext): Promise<Runn
   const redis = await openFitRedis(environment.REDIS_URL, 'failFast', logger, fail);
   const stopping = new AbortController();
   try {
-    const opened = { environment, logger, redis, shutdown: stopping.signal };
+    const blobs = await openBlobStore(environment);
+    const blobWatch = new BlobStoreWatch(blobs, logger);
+    await blobWatch.start();
+    const opened = { environment, logger, redis, blobs, blobWatch, shutdown: stopping.signal };
     const app = await createGateway(opened, bindings(opened));
     const port = await listen(app, environment);
     logger.info({ host: environment.HOST, port }, 'listening');
@@ -34,6 +38,7 @@ export async function startGateway({ useLog, fail }: StartContext): Promise<Runn
       port,
       stop: async () => {
         stopping.abort();
+        blobWatch.stop();
         await closeServer(app);
         await closeRedis(redis);
       },

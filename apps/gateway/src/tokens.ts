@@ -5,6 +5,8 @@ export const REDIS = Symbol('RedisClient');
 export const ACCOUNTS = Symbol('AccountDirectory');
 export const API_KEYS = Symbol('ApiKeys');
 export const BLOB_STORE = Symbol('BlobStore');
+/** Whether the blob store can be used. */
+export const BLOB_WATCH = Symbol('BlobStoreWatch');
 export const ENDPOINT_REGISTRY = Symbol('EndpointRegistry');
 export const EVENT_LOG = Symbol('EventLog');
 export const EVENT_TAIL = Symbol('EventTail');

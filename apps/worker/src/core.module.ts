@@ -10,7 +10,7 @@ import {
   RedisFeedStore,
 } from '#feed';
 import { systemClock } from '#platform';
-import { type BlobStore, FileBlobStore, MessageBinder, RedisRelayStore, type RelayStore } from '#relay';
+import { type BlobStore, MessageBinder, RedisRelayStore, type RelayStore } from '#relay';
 import { AccountUpstream, HttpUpstream, RedisRequestBudget, RedisUpstreamHealth } from '#upstream';
 import { AccountFeedSource } from './poll/account-feed-source.js';
 import { LoggedForms } from './poll/logged-forms.js';
@@ -18,6 +18,7 @@ import {
   ACCOUNT_UPSTREAM,
   ACCOUNTS,
   BLOB_STORE,
+  BLOB_WATCH,
   CONTACT_LIST_POLL,
   CONTACT_POLL,
   ENVIRONMENT,
@@ -44,7 +45,7 @@ export class CoreModule {
   }
 }
 
-function bindings({ environment, logger, redis }: Opened): Provider[] {
+function bindings({ environment, logger, redis, blobs, blobWatch }: Opened): Provider[] {
   const prefix = environment.REDIS_KEY_PREFIX;
   return [
     { provide: ENVIRONMENT, useValue: environment },
@@ -54,7 +55,8 @@ function bindings({ environment, logger, redis }: Opened): Provider[] {
     { provide: EVENT_LOG, useValue: new RedisEventLog(redis, prefix) },
     { provide: RELAY_STORE, useValue: new RedisRelayStore(redis, prefix, systemClock) },
     { provide: FEED_STORE, useValue: new RedisFeedStore(redis, prefix) },
-    { provide: BLOB_STORE, useValue: new FileBlobStore(environment.BLOB_STORE) },
+    { provide: BLOB_STORE, useValue: blobs },
+    { provide: BLOB_WATCH, useValue: blobWatch },
     {
       provide: ACCOUNT_UPSTREAM,
       inject: [ACCOUNTS],

@@ -1,8 +1,11 @@
 import type { Logger, RedisClient, WorkerEnvironment } from '#platform';
+import type { BlobStore, BlobStoreWatch } from '#relay';
 
 /** What the process has opened before its modules are put together. */
 export interface Opened {
   environment: WorkerEnvironment;
   logger: Logger;
   redis: RedisClient;
+  blobs: BlobStore;
+  blobWatch: BlobStoreWatch;
 }

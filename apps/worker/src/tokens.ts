@@ -6,6 +6,7 @@ export const ACCOUNTS = Symbol('accounts');
 export const ACCOUNT_UPSTREAM = Symbol('account upstream');
 export const RELAY_STORE = Symbol('relay store');
 export const BLOB_STORE = Symbol('blob store');
+export const BLOB_WATCH = Symbol('blob watch');
 export const FEED_STORE = Symbol('feed store');
 export const CONTACT_POLL = Symbol('contact poll');
 export const CONTACT_LIST_POLL = Symbol('contact list poll');

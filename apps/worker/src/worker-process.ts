@@ -18,6 +18,7 @@ import {
   withDeadline,
   WorkerEnvironment,
 } from '#platform';
+import { BlobStoreWatch, openBlobStore } from '#relay';
 import { WorkerModule } from './worker.module.js';
 
 /** Starts a worker as the environment says. */
@@ -28,8 +29,11 @@ export async function startWorker({ useLog, fail }: StartContext): Promise<Runni
   const redis = await openFitRedis(environment.REDIS_URL, 'patient', logger, fail);
   const options: NestApplicationOptions = { logger: new FrameworkLogger(logger), abortOnError: false };
   try {
+    const blobs = await openBlobStore(environment);
+    const blobWatch = new BlobStoreWatch(blobs, logger);
+    await blobWatch.start();
     const app = await NestFactory.create<NestFastifyApplication>(
-      WorkerModule.register({ environment, logger, redis }),
+      WorkerModule.register({ environment, logger, redis, blobs, blobWatch }),
       new FastifyAdapter({ forceCloseConnections: true }),
       options,
     );
@@ -38,6 +42,7 @@ export async function startWorker({ useLog, fail }: StartContext): Promise<Runni
     return {
       port,
       stop: async () => {
+        blobWatch.stop();
         await closeInTime(app, redis, logger);
         await closeRedis(redis);
       },

@@ -1,6 +1,7 @@
 export { BullmqHintQueue, type Hint } from './bullmq-hint-queue.js';
 export { type Clock, systemClock } from './clock.js';
 export { DeadlineError, pause, withDeadline } from './deadline.js';
+export { type BlobLocation } from './environment/blob-location.js';
 export { ConfigurationError } from './environment/configuration-error.js';
 export {
   CommonEnvironment,

@@ -2,11 +2,19 @@ import type { Readable } from 'node:stream';
 
 /** A stored upload. */
 export interface StoredBlob {
+  /** Begins with its account and a slash. */
   id: string;
   /** Bytes. */
   size: number;
   /** Hexadecimal SHA-256 of the content. */
   sha256: string;
+}
+
+/** A blob as it is found in the store, whole or the rest of an upload that broke off. */
+export interface FoundBlob {
+  id: string;
+  /** By the store's clock, in milliseconds since 1970. */
+  storedAt: number;
 }
 
 /** The content was larger than allowed; nothing is kept of it. */
@@ -25,17 +33,50 @@ export class BlobMissingError extends Error {
   }
 }
 
-/** Where an upload waits for its relay. Contents are streamed, never held in memory. */
+/** The store cannot be used just now, or not as it is set up; whether the blob is there is not known. */
+export class BlobStoreUnavailableError extends Error {
+  constructor(reason: string, options?: ErrorOptions) {
+    super(`The blob store cannot be used: ${reason}`, options);
+    this.name = 'BlobStoreUnavailableError';
+  }
+}
+
+/**
+ * Where an upload waits for its relay. Contents are streamed, never held in memory; every call ends in bounded time,
+ * as far as the content that is put does not keep it waiting.
+ */
 export interface BlobStore {
   /**
-   * Stores a content; it is safe on disk when this resolves. A content that breaks off leaves nothing behind.
-   * @throws {BlobTooLargeError}
+   * Stores a content; it is safe when this resolves. A content that breaks off leaves nothing behind.
+   * @throws {BlobTooLargeError | BlobStoreUnavailableError} and the error of a content that breaks off, as it is
    */
-  put(content: Readable, limit: number): Promise<StoredBlob>;
+  put(account: string, content: Readable, limit: number): Promise<StoredBlob>;
 
-  /** @throws {BlobMissingError} */
+  /** @throws {BlobMissingError | BlobStoreUnavailableError} */
   open(id: string): Promise<Readable>;
 
-  /** Removes a blob; one that is not there is no fault. */
+  /**
+   * Removes a blob; one that is not there is no fault.
+   * @throws {BlobStoreUnavailableError}
+   */
   remove(id: string): Promise<void>;
+
+  /**
+   * The first `count` blobs of an account in the order of their ids, of those above `after`; at most a thousand.
+   * @throws {BlobStoreUnavailableError}
+   */
+  list(account: string, after: string, count: number): Promise<FoundBlob[]>;
+
+  /**
+   * Finds out by a real write.
+   * @throws {BlobStoreUnavailableError}
+   */
+  check(): Promise<void>;
+}
+
+/** The first part of all ids of an account's blobs. */
+export function blobsOf(account: string): string {
+  // It becomes a directory: nothing in it may lead elsewhere.
+  if (!/^[\w-][\w.-]*$/.test(account)) throw new Error(`${account} cannot be the name of a directory`);
+  return `${account}/`;
 }

@@ -1,26 +1,35 @@
 import { createHash } from 'node:crypto';
-import { mkdir, open, rename, rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { type FileHandle, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { newId } from '#platform';
-import { BlobMissingError, type BlobStore, BlobTooLargeError, type StoredBlob } from './blob-store.js';
+import {
+  BlobMissingError,
+  blobsOf,
+  type BlobStore,
+  BlobStoreUnavailableError,
+  BlobTooLargeError,
+  type FoundBlob,
+  type StoredBlob,
+} from './blob-store.js';
 
 /**
- * {@link BlobStore} as files of one directory, which gateway and workers share.
+ * {@link BlobStore} as files of one directory, which gateway and workers share; a directory an account.
  * A content is written under a temporary name, flushed to the disk, and renamed: a file with its final name is whole.
  */
 export class FileBlobStore implements BlobStore {
   constructor(private readonly directory: string) {}
 
-  async put(content: Readable, limit: number): Promise<StoredBlob> {
+  async put(account: string, content: Readable, limit: number): Promise<StoredBlob> {
     // A content that breaks off before it is read would end the process; reading it then fails with its error.
     content.on('error', () => undefined);
-    await mkdir(this.directory, { recursive: true, mode: 0o700 });
-    const id = newId('blb');
+    const id = `${blobsOf(account)}${newId('blb')}`;
     const partial = `${this.path(id)}.part`;
+    const file = await this.create(partial).catch((error: unknown) => {
+      throw unavailable(error);
+    });
     const digest = createHash('sha256');
     let size = 0;
-    const file = await open(partial, 'wx', 0o600);
     try {
       for await (const chunk of content as AsyncIterable<Buffer>) {
         size += chunk.length;
@@ -31,7 +40,7 @@ export class FileBlobStore implements BlobStore {
       await file.sync();
       await file.close();
       await rename(partial, this.path(id));
-      await this.syncDirectory();
+      await syncDirectory(dirname(partial));
     } catch (error) {
       await file.close();
       await rm(partial, { force: true });
@@ -46,21 +55,60 @@ export class FileBlobStore implements BlobStore {
       return file.createReadStream();
     } catch (error) {
       if (isMissing(error)) throw new BlobMissingError(id);
-      throw error;
+      throw unavailable(error);
     }
   }
 
   async remove(id: string): Promise<void> {
-    await rm(this.path(id), { force: true });
+    try {
+      await rm(this.path(id), { force: true });
+    } catch (error) {
+      throw unavailable(error);
+    }
   }
 
-  /** A rename is only safe from a power loss once its directory is flushed too. */
-  private async syncDirectory(): Promise<void> {
-    const directory = await open(this.directory, 'r');
+  async list(account: string, after: string, count: number): Promise<FoundBlob[]> {
+    const prefix = blobsOf(account);
+    const names = await this.namesIn(this.path(prefix));
+    const ids = names.map((name) => prefix + name).filter((id) => id > after);
+    const first = ids.sort((a, b) => (a < b ? -1 : 1)).slice(0, count);
+    const found = await Promise.all(first.map((id) => this.found(id)));
+    return found.filter((blob) => blob !== undefined);
+  }
+
+  async check(): Promise<void> {
+    const probe = this.path(newId('blb'));
     try {
-      await directory.sync();
-    } finally {
-      await directory.close();
+      const file = await this.create(probe);
+      await file.close();
+      await rm(probe, { force: true });
+    } catch (error) {
+      throw unavailable(error);
+    }
+  }
+
+  private async create(path: string): Promise<FileHandle> {
+    const made = await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+    if (made !== undefined) await syncDirectory(dirname(made));
+    return await open(path, 'wx', 0o600);
+  }
+
+  private async namesIn(directory: string): Promise<string[]> {
+    try {
+      return await readdir(directory);
+    } catch (error) {
+      if (isMissing(error)) return [];
+      throw unavailable(error);
+    }
+  }
+
+  /** Undefined if it was removed meanwhile. */
+  private async found(id: string): Promise<FoundBlob | undefined> {
+    try {
+      return { id, storedAt: (await stat(this.path(id))).mtimeMs };
+    } catch (error) {
+      if (isMissing(error)) return undefined;
+      throw unavailable(error);
     }
   }
 
@@ -69,7 +117,23 @@ export class FileBlobStore implements BlobStore {
   }
 }
 
+/** A rename, or a new directory, is only safe from a power loss once its directory is flushed too. */
+async function syncDirectory(path: string): Promise<void> {
+  const directory = await open(path, 'r');
+  try {
+    await directory.sync();
+  } finally {
+    await directory.close();
+  }
+}
+
 /** By shape, not by class: where code runs in a context of its own, Node's errors are of another realm's class. */
 function isMissing(error: unknown): boolean {
   return typeof error === 'object' && error !== null && 'code' in error && error.code === 'ENOENT';
+}
+
+function unavailable(cause: unknown): BlobStoreUnavailableError {
+  const words =
+    typeof cause === 'object' && cause !== null && 'message' in cause ? String(cause.message) : 'unknown';
+  return new BlobStoreUnavailableError(words, { cause });
 }

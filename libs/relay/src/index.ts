@@ -1,9 +1,18 @@
-export { BlobMissingError, type BlobStore, BlobTooLargeError, type StoredBlob } from './blob-store.js';
+export {
+  BlobMissingError,
+  type BlobStore,
+  BlobStoreUnavailableError,
+  BlobTooLargeError,
+  type FoundBlob,
+  type StoredBlob,
+} from './blob-store.js';
+export { BlobStoreWatch } from './blob-store-watch.js';
 export { BullmqRelayJobs } from './bullmq-relay-jobs.js';
 export { FileBlobStore } from './file-blob-store.js';
 export { LaneRunner } from './lane-runner.js';
 export { MessageBinder, type Sightings } from './message-binder.js';
 export { type Lookup, type RelayJobs, type Sender } from './ports.js';
+export { openBlobStore } from './open-blob-store.js';
 export { RedisRelayStore } from './redis-relay-store.js';
 export { RelayRounds } from './relay-rounds.js';
 export { type RelaySettings } from './relay-settings.js';

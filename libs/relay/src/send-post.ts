@@ -1,7 +1,7 @@
 import type { Logger } from '#platform';
 import { BudgetExhaustedError, UpstreamError, type UpstreamSend } from '#upstream';
 import { type AttemptResult, outcomeOf, retryWaitMs } from './attempt-outcome.js';
-import { BlobMissingError, type BlobStore } from './blob-store.js';
+import { BlobMissingError, type BlobStore, BlobStoreUnavailableError } from './blob-store.js';
 import type { Lookup, Sender } from './ports.js';
 import type { RelaySettings } from './relay-settings.js';
 import type { LaneHead, RelayStore, Transition } from './relay-store.js';
@@ -45,8 +45,9 @@ export class SendPost {
     const record = await this.fence(account, head);
     if (record === undefined) return 0;
     const request = await this.toRequest(record);
-    if (request instanceof BlobMissingError) {
-      return this.finish(account, record, { outcome: 'refused', error: request.message });
+    if (request instanceof Error) {
+      const outcome = request instanceof BlobMissingError ? 'refused' : 'not_taken';
+      return this.finish(account, record, { outcome, error: request.message });
     }
     if (performance.now() - fencedAt > FENCE_MS) {
       request.file?.content.destroy();
@@ -77,7 +78,9 @@ export class SendPost {
     });
   }
 
-  private async toRequest({ order }: SendRecord): Promise<UpstreamSend | BlobMissingError> {
+  private async toRequest({
+    order,
+  }: SendRecord): Promise<UpstreamSend | BlobMissingError | BlobStoreUnavailableError> {
     const { phoneNumber, type, message, fileUrl, file } = order;
     const request: UpstreamSend = {
       phoneNumber,
@@ -90,7 +93,7 @@ export class SendPost {
       const { blobId, name, contentType, size } = file;
       return { ...request, file: { name, contentType, size, content: await this.blobs.open(blobId) } };
     } catch (error) {
-      if (error instanceof BlobMissingError) return error;
+      if (error instanceof BlobMissingError || error instanceof BlobStoreUnavailableError) return error;
       throw error;
     }
   }

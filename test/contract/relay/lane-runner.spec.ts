@@ -2,6 +2,7 @@ import { Readable } from 'node:stream';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { systemClock } from '#platform';
 import {
+  BlobStoreUnavailableError,
   LaneRunner,
   type RelayJobs,
   RelayRounds,
@@ -92,7 +93,7 @@ const sendEvents = async (): Promise<string[]> =>
 async function upload(
   content = 'picture',
 ): Promise<{ blobId: string; name: string; contentType: string; size: number; sha256: string }> {
-  const blob = await house.blobs.put(Readable.from([Buffer.from(content)]), 1_000_000);
+  const blob = await house.blobs.put(A, Readable.from([Buffer.from(content)]), 1_000_000);
   return { blobId: blob.id, name: 'a.png', contentType: 'image/png', size: blob.size, sha256: blob.sha256 };
 }
 
@@ -331,6 +332,32 @@ describe('a send that upstream surely did not take', () => {
     await runner().run(A, '+15550000009');
     expect((await find(other)).status).toBe('accepted');
     expect((await find(id)).status).toBe('queued');
+  });
+});
+
+describe('a send whose file cannot be read just now', () => {
+  it('waits for the blob store, and goes out once it is back', async () => {
+    const file = await upload();
+    const id = await accept({ ...text, file });
+    const open = house.blobs.open.bind(house.blobs);
+    house.blobs.open = () => Promise.reject(new BlobStoreUnavailableError('it is being moved'));
+    await until('tried', async () => {
+      await runner().run(A, NUMBER);
+      return (await find(id)).attempts.length > 1;
+    });
+    expect(await find(id)).toMatchObject({
+      status: 'queued',
+      attempts: expect.arrayContaining([
+        expect.objectContaining({
+          outcome: 'not_taken',
+          error: 'The blob store cannot be used: it is being moved',
+        }),
+      ]),
+    });
+    expect(posts()).toBe(0);
+    house.blobs.open = open;
+    await relayUntil(id, 'accepted');
+    expect(texts()).toEqual(['Hi']);
   });
 });
 

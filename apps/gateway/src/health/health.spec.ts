@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { RedisEventLog } from '#events';
 import { startTestRedis, type TestRedis } from '../../../../test/support/redis-server.js';
-import { problemIn, startTestGateway, type TestGateway } from '../fixtures/gateway.js';
+import { json, problemIn, startTestGateway, type TestGateway } from '../fixtures/gateway.js';
 
 let redis: TestRedis;
 let gateway: TestGateway;
@@ -46,6 +46,29 @@ describe('Health', () => {
     expect((await untilReady('degraded')).reasons).toEqual([
       'upstream of account default is down since 2030-01-01T00:00:00.000Z',
     ]);
+  });
+
+  it('is degraded while the blob store cannot be used; a file is then refused, a text is not', async () => {
+    const environment = { BLOB_STORE: 'file:/dev/null/blobs' };
+    await using broken = await startTestGateway({ redisUrl: redis.url, environment });
+    const health = await broken.fetch('/health/ready', { key: null });
+    expect(health.status).toBe(200);
+    expect(await health.json()).toMatchObject({
+      status: 'degraded',
+      reasons: expect.arrayContaining([
+        expect.stringContaining('sends with a file: The blob store cannot be used'),
+      ]),
+    });
+    const form = new FormData();
+    form.append('phoneNumber', '+14155550123');
+    form.append('file', new Blob(['x']), 'x');
+    const upload = await broken.fetch('/v1/messages/send', { method: 'POST', body: form });
+    expect(await problemIn(upload)).toMatchObject({ status: 503, code: 'unavailable' });
+    const text = await broken.fetch(
+      '/v1/messages/send',
+      json({ phoneNumber: '+14155550123', message: 'Hello' }),
+    );
+    expect(text.status).toBe(200);
   });
 
   it('is not ready once the gateway begins to stop', async () => {

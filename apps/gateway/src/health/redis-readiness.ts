@@ -1,7 +1,8 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { type Account, type AccountDirectory } from '#accounts';
 import { accountKeys, type GatewayEnvironment, type RedisClient, redisTime, withDeadline } from '#platform';
-import { ACCOUNTS, ENVIRONMENT, REDIS, SHUTDOWN } from '../tokens.js';
+import type { BlobStoreWatch } from '#relay';
+import { ACCOUNTS, BLOB_WATCH, ENVIRONMENT, REDIS, SHUTDOWN } from '../tokens.js';
 
 /** Whether sends can be stored; what else is amiss, in words. */
 export interface Readiness {
@@ -30,6 +31,7 @@ export class RedisReadiness {
     @Inject(REDIS) private readonly redis: RedisClient,
     @Inject(ENVIRONMENT) private readonly environment: GatewayEnvironment,
     @Inject(ACCOUNTS) private readonly accounts: AccountDirectory,
+    @Inject(BLOB_WATCH) private readonly blobs: BlobStoreWatch,
     @Inject(SHUTDOWN) private readonly shutdown: AbortSignal,
   ) {}
 
@@ -65,6 +67,7 @@ export class RedisReadiness {
     return [
       ...(workers === 0 ? [`no worker was seen in the last ${WORKER_SEEN_WITHIN_MS / 1000} seconds`] : []),
       ...downs.flat(),
+      ...(this.blobs.fault === undefined ? [] : [`sends with a file: ${this.blobs.fault}`]),
     ];
   }
 

@@ -19,6 +19,7 @@ export class MultipartForm {
   constructor(
     private readonly request: FastifyRequest,
     private readonly blobs: BlobStore,
+    private readonly account: string,
     private readonly uploadMaxBytes: number,
   ) {}
 
@@ -68,7 +69,7 @@ export class MultipartForm {
     file.on('error', (error) => breaks.add(error));
     let stored;
     try {
-      stored = await this.blobs.put(file, this.uploadMaxBytes);
+      stored = await this.blobs.put(this.account, file, this.uploadMaxBytes);
     } catch (error) {
       const brokeOff =
         breaks.has(error) || file.errored === error || codeOf(error) === 'ERR_STREAM_PREMATURE_CLOSE';

@@ -26,7 +26,7 @@ export class SendAcceptance {
     if (!request.isMultipart()) return await this.store(account, key, request.body, undefined);
 
     await this.assertStorable();
-    const form = new MultipartForm(request, this.blobs, this.environment.UPLOAD_MAX_BYTES);
+    const form = new MultipartForm(request, this.blobs, account, this.environment.UPLOAD_MAX_BYTES);
     await form.read();
     try {
       const acceptance = await this.store(account, key, form.fields, form);

@@ -1,6 +1,7 @@
 import { HttpException } from '@nestjs/common';
 import { CursorExpiredError } from '#events';
 import {
+  BlobStoreUnavailableError,
   BlobTooLargeError,
   IdempotencyKeyReusedError,
   SendNotCancellableError,
@@ -46,6 +47,7 @@ const RULES: readonly Rule[] = [
     const message = `is larger than ${limit} bytes`;
     return new Problem('payload_too_large', `file ${message}.`, { errors: [{ field: 'file', message }] });
   }),
+  rule(BlobStoreUnavailableError, unavailable),
   rule(IdempotencyKeyReusedError, ({ message }) => new Problem('idempotency_key_reused', message)),
   rule(SendNotCancellableError, ({ message }) => new Problem('conflict', message)),
   rule(SendNotResolvableError, ({ message }) => new Problem('conflict', message)),

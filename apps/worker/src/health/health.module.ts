@@ -10,7 +10,8 @@ import {
 } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import type { Logger, RedisClient, WorkerEnvironment } from '#platform';
-import { ENVIRONMENT, LOGGER, REDIS } from '../tokens.js';
+import type { BlobStoreWatch } from '#relay';
+import { BLOB_WATCH, ENVIRONMENT, LOGGER, REDIS } from '../tokens.js';
 import { Heartbeat } from './heartbeat.js';
 
 const HEARTBEAT = Symbol('heartbeat');
@@ -18,7 +19,10 @@ const HEARTBEAT = Symbol('heartbeat');
 /** Answers whoever keeps the worker running. */
 @Controller('health')
 export class HealthController {
-  constructor(@Inject(HEARTBEAT) private readonly heartbeat: Heartbeat) {}
+  constructor(
+    @Inject(HEARTBEAT) private readonly heartbeat: Heartbeat,
+    @Inject(BLOB_WATCH) private readonly blobs: BlobStoreWatch,
+  ) {}
 
   @Get('live')
   @HttpCode(200)
@@ -28,10 +32,14 @@ export class HealthController {
 
   @Get('ready')
   ready(@Res({ passthrough: true }) reply: FastifyReply): {
-    status: 'ok' | 'unavailable';
+    status: 'ok' | 'degraded' | 'unavailable';
     reasons: string[];
   } {
-    if (this.heartbeat.isFresh()) return { status: 'ok', reasons: [] };
+    if (this.heartbeat.isFresh()) {
+      const { fault } = this.blobs;
+      if (fault === undefined) return { status: 'ok', reasons: [] };
+      return { status: 'degraded', reasons: [`sends with a file: ${fault}`] };
+    }
     reply.status(503);
     return {
       status: 'unavailable',

@@ -1,8 +1,9 @@
 import type { Network } from '../network.js';
 import type { RedisAddress } from '../redis-address.js';
+import type { BlobLocation } from './blob-location.js';
 import {
   Base64Bytes,
-  BlobLocation,
+  BlobStoreLocation,
   HttpAddress,
   KeyPrefix,
   Networks,
@@ -32,7 +33,10 @@ export class CommonEnvironment {
 
   @Networks('10.0.0.0/8,fd00::/8') WEBHOOK_ALLOW_NETWORKS: Network[] = [];
 
-  @BlobLocation() BLOB_STORE = '.data/blobs';
+  @BlobStoreLocation() BLOB_STORE: BlobLocation = { kind: 'file', directory: '.data/blobs' };
+  /** The S3 client reads these two itself, with the other variables of AWS; here they only say that there is one. */
+  @HttpAddress('https://s3.example.com') AWS_ENDPOINT_URL_S3 = '';
+  @HttpAddress('https://s3.example.com') AWS_ENDPOINT_URL = '';
   @OneOf('fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent') LOG_LEVEL = 'info';
 }
 

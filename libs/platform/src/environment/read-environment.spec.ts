@@ -32,7 +32,7 @@ describe('the environment', () => {
       EVENT_RETENTION_MAX: 1_000_000,
       SEND_MAX_AGE_SECONDS: 86_400,
       WEBHOOK_ALLOW_NETWORKS: [],
-      BLOB_STORE: '.data/blobs',
+      BLOB_STORE: { kind: 'file', directory: '.data/blobs' },
       LOG_LEVEL: 'info',
     });
     expect(readEnvironment(GatewayEnvironment, GATEWAY)).toMatchObject({
@@ -81,10 +81,21 @@ describe('the environment', () => {
       WORKER_ROLES: ['poll', 'relay'],
       SEND_SAFE_STATUSES: [429, 503],
       WORKER_PORT: 0,
-      BLOB_STORE: '/var/blobs',
+      BLOB_STORE: { kind: 'file', directory: '/var/blobs' },
     });
     expect(read.ENCRYPTION_KEY.equals(Buffer.alloc(32, 3))).toBe(true);
     expect(read.WEBHOOK_ALLOW_NETWORKS).toHaveLength(2);
+  });
+
+  it.each([
+    ['s3://company-tidings', { kind: 's3', bucket: 'company-tidings', prefix: '' }],
+    ['s3://company-tidings/', { kind: 's3', bucket: 'company-tidings', prefix: '' }],
+    ['s3://company.tidings/a/b_c', { kind: 's3', bucket: 'company.tidings', prefix: 'a/b_c' }],
+    ['file:relative/dir', { kind: 'file', directory: 'relative/dir' }],
+  ])('reads BLOB_STORE=%s', (text, location) => {
+    expect(readEnvironment(CommonEnvironment, { ...REQUIRED, BLOB_STORE: text }).BLOB_STORE).toEqual(
+      location,
+    );
   });
 
   it('treats an empty variable as one that is not set', () => {
@@ -131,6 +142,14 @@ describe('the environment', () => {
     ['SEND_ON_UNKNOWN', 'Resend', 'hold'],
     ['WEBHOOK_ALLOW_NETWORKS', '10.0.0.0', '10.0.0.0/8,fd00::/8'],
     ['BLOB_STORE', '/var/blobs', 'file:.data/blobs'],
+    ['BLOB_STORE', 'file:', 'file:.data/blobs'],
+    ['BLOB_STORE', 's3:bucket', 'file:.data/blobs'],
+    ['BLOB_STORE', 's3://', 'file:.data/blobs'],
+    ['BLOB_STORE', 's3://Bucket/x', 'file:.data/blobs'],
+    ['BLOB_STORE', 's3://bucket/a//b', 'file:.data/blobs'],
+    ['BLOB_STORE', 's3://bucket/../b', 'file:.data/blobs'],
+    ['BLOB_STORE', 's3://key:secret@bucket/a', 'file:.data/blobs'],
+    ['AWS_ENDPOINT_URL_S3', 's3.example.com', 'https://s3.example.com'],
     ['LOG_LEVEL', 'loud', 'fatal'],
   ])('with %s=%p is refused in one line: the name, what is wrong, an example', (name, text, example) => {
     const faults = faultsOf(WorkerEnvironment, { ...REQUIRED, [name]: text });

@@ -2,6 +2,7 @@ import { Transform } from 'class-transformer';
 import { ValidateBy } from 'class-validator';
 import { parseNetworks } from '../network.js';
 import { parseRedisAddress } from '../redis-address.js';
+import { parseBlobLocation } from './blob-location.js';
 
 /** What a variable's text could not be read as; the words follow "must be". */
 class Unreadable {
@@ -126,9 +127,11 @@ export function RedisLocation(): PropertyDecorator {
   );
 }
 
-/** `file:DIR`, as the directory. */
-export function BlobLocation(): PropertyDecorator {
-  return variable('file: followed by a directory', 'file:.data/blobs', (text) =>
-    /^file:.+$/.test(text) ? text.slice('file:'.length) : fail(),
+/** Where uploads wait; see {@link parseBlobLocation}. */
+export function BlobStoreLocation(): PropertyDecorator {
+  return variable(
+    'file:DIR, or s3:// with a bucket and a prefix such as s3://company-tidings/uploads',
+    'file:.data/blobs',
+    parseBlobLocation,
   );
 }

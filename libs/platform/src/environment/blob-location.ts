@@ -1,0 +1,23 @@
+/** Where uploads wait for their relay: a directory, or a bucket of an S3 server. */
+export type BlobLocation =
+  | { kind: 'file'; directory: string }
+  /** The prefix has no slash at its ends, and may be empty. */
+  | { kind: 's3'; bucket: string; prefix: string };
+
+const BUCKET = /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/;
+/** Characters that every S3 server takes without encoding them; no `.` and `..`. */
+const SEGMENT = /^(?!\.{1,2}$)[\w.-]+$/;
+
+/**
+ * Reads `file:DIR` or `s3://bucket/prefix`.
+ * @throws {Error} for any other text
+ */
+export function parseBlobLocation(text: string): BlobLocation {
+  if (/^file:./.test(text)) return { kind: 'file', directory: text.slice('file:'.length) };
+  if (!text.startsWith('s3://')) throw new Error('neither file: nor s3:');
+  const [bucket = '', ...segments] = text.slice('s3://'.length).replace(/\/$/, '').split('/');
+  if (!BUCKET.test(bucket) || !segments.every((segment) => SEGMENT.test(segment))) {
+    throw new Error('no bucket and prefix');
+  }
+  return { kind: 's3', bucket, prefix: segments.join('/') };
+}

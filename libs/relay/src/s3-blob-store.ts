@@ -1,0 +1,140 @@
+import { createHash } from 'node:crypto';
+import type { Readable } from 'node:stream';
+import {
+  DeleteObjectCommand,
+  GetObjectCommand,
+  ListObjectsV2Command,
+  NoSuchKey,
+  PutObjectCommand,
+  S3Client,
+} from '@aws-sdk/client-s3';
+import { newId } from '#platform';
+import {
+  BlobMissingError,
+  blobsOf,
+  type BlobStore,
+  BlobTooLargeError,
+  type FoundBlob,
+  type StoredBlob,
+} from './blob-store.js';
+import { withinDeadline } from './s3-call.js';
+import { S3Upload } from './s3-upload.js';
+
+/** A connection must stand by then, in milliseconds. */
+const CONNECT_MS = 3_000;
+/** A content on which nothing moves for so long is given up. */
+const SILENCE_MS = 60_000;
+/** Long enough for five megabytes over a slow line. */
+const CALL_MS = 20_000;
+
+/** Which bucket, and what all keys in it begin with. */
+export interface S3Place {
+  bucket: string;
+  prefix: string;
+  /** The bucket's name stands in the path, not in the host's name: as S3 servers other than Amazon's want it. */
+  pathStyle: boolean;
+}
+
+/**
+ * {@link BlobStore} in a bucket of S3 or of a server that speaks its protocol. Region, credentials and endpoint are what
+ * the SDK finds in its own environment variables. An object appears under its key only when it is whole.
+ */
+export class S3BlobStore implements BlobStore {
+  private readonly client: S3Client;
+
+  /** @param callMs one call must have its answer by then, in milliseconds; an upload is several */
+  constructor(
+    private readonly place: S3Place,
+    private readonly callMs = CALL_MS,
+  ) {
+    this.client = new S3Client({
+      forcePathStyle: place.pathStyle,
+      // Other servers do not know the newer checksums; TLS and the signature guard the content.
+      requestChecksumCalculation: 'WHEN_REQUIRED',
+      responseChecksumValidation: 'WHEN_REQUIRED',
+      requestHandler: { connectionTimeout: CONNECT_MS, socketTimeout: SILENCE_MS },
+    });
+  }
+
+  async put(account: string, content: Readable, limit: number): Promise<StoredBlob> {
+    // A content that breaks off before it is read would end the process; reading it then fails with its error.
+    content.on('error', () => undefined);
+    const id = `${blobsOf(account)}${newId('blb')}`;
+    const upload = new S3Upload(this.client, { Bucket: this.place.bucket, Key: this.key(id) }, this.callMs);
+    const digest = createHash('sha256');
+    let size = 0;
+    try {
+      for await (const chunk of content as AsyncIterable<Buffer>) {
+        size += chunk.length;
+        if (size > limit) throw new BlobTooLargeError(limit);
+        digest.update(chunk);
+        await upload.write(chunk);
+      }
+      await upload.end();
+    } catch (error) {
+      await upload.abort();
+      throw error;
+    }
+    return { id, size, sha256: digest.digest('hex') };
+  }
+
+  async open(id: string): Promise<Readable> {
+    const object = { Bucket: this.place.bucket, Key: this.key(id) };
+    const { Body } = await withinDeadline(this.callMs, async (signal) => {
+      try {
+        return await this.client.send(new GetObjectCommand(object), { abortSignal: signal });
+      } catch (error) {
+        if (error instanceof NoSuchKey) throw new BlobMissingError(id);
+        throw error;
+      }
+    });
+    if (Body === undefined) throw new BlobMissingError(id);
+    // In Node.js it is always one; the type also knows those of browsers.
+    return Body as Readable;
+  }
+
+  async remove(id: string): Promise<void> {
+    const object = { Bucket: this.place.bucket, Key: this.key(id) };
+    await withinDeadline(this.callMs, (signal) =>
+      this.client.send(new DeleteObjectCommand(object), { abortSignal: signal }),
+    );
+  }
+
+  async list(account: string, after: string, count: number): Promise<FoundBlob[]> {
+    const page = await withinDeadline(this.callMs, (signal) =>
+      this.client.send(
+        new ListObjectsV2Command({
+          Bucket: this.place.bucket,
+          Prefix: this.key(blobsOf(account)),
+          StartAfter: this.key(after),
+        }),
+        { abortSignal: signal },
+      ),
+    );
+    // A page holds a thousand, and costs the same however few are wanted.
+    return (page.Contents ?? [])
+      .slice(0, count)
+      .flatMap(({ Key, LastModified }) =>
+        Key === undefined || LastModified === undefined
+          ? []
+          : [{ id: Key.slice(this.key('').length), storedAt: LastModified.getTime() }],
+      );
+  }
+
+  async check(): Promise<void> {
+    const probe = { Bucket: this.place.bucket, Key: this.key(newId('blb')) };
+    await withinDeadline(this.callMs, async (abortSignal) => {
+      await this.client.send(new PutObjectCommand({ ...probe, Body: 'A probe.' }), { abortSignal });
+      await this.client.send(new DeleteObjectCommand(probe), { abortSignal });
+    });
+  }
+
+  /** Closes the connections that are kept. */
+  close(): void {
+    this.client.destroy();
+  }
+
+  private key(id: string): string {
+    return this.place.prefix === '' ? id : `${this.place.prefix}/${id}`;
+  }
+}

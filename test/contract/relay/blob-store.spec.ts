@@ -1,0 +1,243 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { once } from 'node:events';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { PassThrough, Readable } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { createLogger, newId } from '#platform';
+import {
+  BlobMissingError,
+  type BlobStore,
+  BlobStoreUnavailableError,
+  BlobStoreWatch,
+  BlobTooLargeError,
+  FileBlobStore,
+} from '#relay';
+import { S3BlobStore } from '../../../libs/relay/src/s3-blob-store.js';
+import { startTestS3, type TestS3 } from '../../support/s3-server.js';
+import { until } from '../platform/until.js';
+
+const A = 'default';
+const MEGABYTE = 1_048_576;
+
+let s3: TestS3;
+let root: string;
+const before = { ...process.env };
+
+beforeAll(async () => {
+  s3 = await startTestS3();
+  Object.assign(process.env, s3.environment);
+});
+afterAll(async () => {
+  process.env = before;
+  await s3[Symbol.asyncDispose]();
+});
+beforeEach(async () => {
+  root = await mkdtemp(join(tmpdir(), 'tidings-blobs-'));
+});
+afterEach(async () => {
+  await rm(root, { recursive: true, force: true });
+});
+
+/** A store with nothing in it, and one on the same place that cannot be used. */
+interface Kind {
+  open(): BlobStore;
+  broken(): Promise<BlobStore>;
+}
+
+const KINDS: [string, Kind][] = [
+  [
+    'a directory',
+    {
+      open: () => new FileBlobStore(join(root, 'deep', 'blobs')),
+      broken: async () => {
+        await writeFile(join(root, 'a-file'), '');
+        return new FileBlobStore(join(root, 'a-file'));
+      },
+    },
+  ],
+  [
+    'a bucket of S3',
+    {
+      open: () => new S3BlobStore({ bucket: s3.bucket, prefix: `test/${newId('req')}`, pathStyle: true }),
+      broken: () =>
+        Promise.resolve(new S3BlobStore({ bucket: 'no-such-bucket', prefix: '', pathStyle: true })),
+    },
+  ],
+];
+
+const chunked = (content: Buffer, size: number): Readable =>
+  Readable.from(
+    Array.from({ length: Math.ceil(content.length / size) }, (_, i) =>
+      content.subarray(i * size, (i + 1) * size),
+    ),
+    { objectMode: false },
+  );
+
+describe.each(KINDS)('a file stored in %s', (_, kind) => {
+  let store: BlobStore;
+  const ids = async (account = A): Promise<string[]> =>
+    (await store.list(account, '', 1_000)).map(({ id }) => id);
+
+  beforeEach(() => {
+    store = kind.open();
+  });
+
+  it.each([300_000, 5 * MEGABYTE, 5 * MEGABYTE + 1, 11 * MEGABYTE])(
+    'of %d bytes is read back as it came, with its size and digest',
+    async (size) => {
+      const content = randomBytes(size);
+      const blob = await store.put(A, chunked(content, 70_001), content.length);
+      expect(blob).toMatchObject({ size, sha256: createHash('sha256').update(content).digest('hex') });
+      expect((await buffer(await store.open(blob.id))).equals(content)).toBe(true);
+      expect(await ids()).toEqual([blob.id]);
+    },
+  );
+
+  it('may be empty', async () => {
+    const blob = await store.put(A, Readable.from([]), 10);
+    expect(blob.size).toBe(0);
+    expect((await buffer(await store.open(blob.id))).length).toBe(0);
+  });
+
+  it.each([2_999, 12 * MEGABYTE])(
+    'of more than %d bytes is refused at once, and leaves nothing',
+    async (limit) => {
+      const endless = new Readable({
+        read(): void {
+          this.push(Buffer.alloc(100_000));
+        },
+      });
+      await expect(store.put(A, endless, limit)).rejects.toThrow(BlobTooLargeError);
+      expect(endless.destroyed).toBe(true);
+      expect(await ids()).toEqual([]);
+    },
+  );
+
+  it.each([100_000, 6 * MEGABYTE])('whose upload breaks off after %d bytes leaves nothing', async (size) => {
+    const upload = new PassThrough();
+    const stored = store.put(A, upload, 100 * MEGABYTE);
+    upload.write(Buffer.alloc(size));
+    upload.destroy(new Error('the caller went away'));
+    await expect(stored).rejects.toThrow('the caller went away');
+    expect(await ids()).toEqual([]);
+  });
+
+  it('that is not there says so, and may be removed all the same', async () => {
+    await expect(store.open(`${A}/blb_none`)).rejects.toThrow(BlobMissingError);
+    await store.remove(`${A}/blb_none`);
+    const blob = await store.put(A, Readable.from([Buffer.from('x')]), 10);
+    await store.remove(blob.id);
+    await expect(store.open(blob.id)).rejects.toThrow(BlobMissingError);
+  });
+
+  it('is found among those of its account, in the order of their ids, with the time when it was stored', async () => {
+    expect(await ids()).toEqual([]);
+    const stored: string[] = [];
+    for (let i = 0; i < 5; i += 1) {
+      stored.push((await store.put(A, Readable.from([Buffer.from('x')]), 10)).id);
+    }
+    const other = await store.put('other', Readable.from([Buffer.from('x')]), 10);
+    expect(other.id).toMatch(/^other\/blb_/);
+    expect(await ids()).toEqual(stored.sort());
+    expect(await ids('other')).toEqual([other.id]);
+    const [second] = await store.list(A, stored[0] ?? '', 1);
+    expect(second?.id).toBe(stored[1]);
+    // S3 tells whole seconds.
+    expect(Math.abs(Date.now() - (second?.storedAt ?? 0))).toBeLessThan(5_000);
+  });
+
+  it('never leaves its store, whatever an account is called', async () => {
+    for (const account of ['..', '.', '', 'a/b', '/etc']) {
+      await expect(store.put(account, Readable.from([]), 10)).rejects.toThrow('directory');
+    }
+  });
+});
+
+describe.each(KINDS)('%s', (_, kind) => {
+  it('that can be written passes its check, which leaves nothing', async () => {
+    const store = kind.open();
+    await store.check();
+    expect(await store.list(A, '', 10)).toEqual([]);
+  });
+
+  it('that cannot be used says so, whatever is asked of it', async () => {
+    const store = await kind.broken();
+    await expect(store.check()).rejects.toThrow(BlobStoreUnavailableError);
+    await expect(store.open(`${A}/blb_x`)).rejects.toThrow(BlobStoreUnavailableError);
+    await expect(store.list(A, '', 1)).rejects.toThrow(BlobStoreUnavailableError);
+    await expect(store.put(A, Readable.from([Buffer.from('x')]), 10)).rejects.toThrow(
+      BlobStoreUnavailableError,
+    );
+  });
+});
+
+describe('A directory', () => {
+  it('holds a file under its final name only once it is whole', async () => {
+    const directory = join(root, 'blobs');
+    const store = new FileBlobStore(directory);
+    const upload = new PassThrough();
+    const stored = store.put(A, upload, 100);
+    upload.write('half');
+    await until('begun', async () => (await readdir(join(directory, A)).catch(() => [])).length > 0);
+    expect(await readdir(join(directory, A))).toEqual([expect.stringMatching(/\.part$/)]);
+    upload.end();
+    const { id } = await stored;
+    expect(await readdir(join(directory, A))).toEqual([id.split('/')[1]]);
+  });
+});
+
+describe('An S3 server that does not answer', () => {
+  it('is given up within the deadline', async () => {
+    const silent = createServer();
+    silent.listen(0, '127.0.0.1');
+    await once(silent, 'listening');
+    const address = silent.address();
+    const port = typeof address === 'object' && address !== null ? address.port : 0;
+    process.env.AWS_ENDPOINT_URL_S3 = `http://127.0.0.1:${port}`;
+    const store = new S3BlobStore({ bucket: s3.bucket, prefix: '', pathStyle: true }, 300);
+    try {
+      const began = performance.now();
+      await expect(store.check()).rejects.toThrow('no answer within 300 ms');
+      await expect(store.open(`${A}/blb_x`)).rejects.toThrow('no answer within 300 ms');
+      await expect(store.remove(`${A}/blb_x`)).rejects.toThrow('no answer within 300 ms');
+      await expect(store.put(A, Readable.from([Buffer.alloc(6 * MEGABYTE)]), 10 * MEGABYTE)).rejects.toThrow(
+        'no answer within 300 ms',
+      );
+      expect(performance.now() - began).toBeLessThan(5_000);
+    } finally {
+      Object.assign(process.env, s3.environment);
+      store.close();
+      silent.close();
+    }
+  });
+});
+
+describe('The watch over a blob store', () => {
+  it('says once what is wrong, and when it is right again', async () => {
+    const lines: string[] = [];
+    const logger = createLogger('test', 'info', { write: (line: string) => lines.push(line) });
+    let fault: Error | undefined = new BlobStoreUnavailableError('the disk is read-only');
+    let checks = 0;
+    const store = new FileBlobStore(join(root, 'blobs'));
+    store.check = () => {
+      checks += 1;
+      return fault === undefined ? Promise.resolve() : Promise.reject(fault);
+    };
+    const watch = new BlobStoreWatch(store, logger, 5);
+    await watch.start();
+    try {
+      expect(watch.fault).toBe('The blob store cannot be used: the disk is read-only');
+      await until('looked again', () => Promise.resolve(checks > 3));
+      expect(lines).toHaveLength(1);
+      fault = undefined;
+      await until('seen', () => Promise.resolve(watch.fault === undefined));
+      await until('told', () => Promise.resolve(lines.length === 2));
+    } finally {
+      watch.stop();
+    }
+  });
+});
