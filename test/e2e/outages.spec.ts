@@ -75,24 +75,26 @@ describe('outages', () => {
     expect(ready).toMatchObject({ code: 200, status: 'degraded' });
 
     const { id } = await running.json<{ id: string }>('POST', '/v1/messages/send', SEND);
-    const waiting = await eventually('an attempt was made', async () => {
-      const send = await running.json<{ status: string; attempts: { outcome: string }[] }>(
-        'GET',
-        `/v1/sends/${id}`,
-      );
-      return send.attempts.length > 0 && send;
-    });
-    expect(waiting).toMatchObject({ status: 'queued', attempts: [{ outcome: 'not_taken' }] });
+    const status = await running.json<{ upstream: object }>('GET', '/v1/status');
+    expect(status.upstream).toMatchObject({ state: 'down', reason: expect.stringContaining('ECONNREFUSED') });
     const contacts = await running.call('GET', '/v1/contacts');
     expect(contacts.status).toBe(503);
     expect(await contacts.json()).toMatchObject({ code: 'upstream_unavailable' });
 
     await running.startSimulator();
-    await eventually('the send is delivered', async () => {
-      const send = await running.json<{ status: string }>('GET', `/v1/sends/${id}`);
-      return send.status === 'delivered';
+    const send = await eventually('the send is delivered', async () => {
+      const seen = await running.json<{ status: string; attempts: object[] }>('GET', `/v1/sends/${id}`);
+      return seen.status === 'delivered' && seen;
     });
+    // While it was known that nobody is there, nothing was tried.
+    expect(send.attempts).toMatchObject([{ outcome: 'accepted' }]);
     expect(await running.texts()).toEqual([SEND.message]);
+    const { events } = await running.json<{ events: { type: string; data: object }[] }>(
+      'GET',
+      '/v1/events?types=upstream.*',
+    );
+    expect(events.map(({ type }) => type)).toEqual(['upstream.unavailable', 'upstream.recovered']);
+    expect(events[1]?.data).toEqual({ since: expect.any(String), reason: expect.any(String) });
     await eventually('readiness is well again', async () => {
       const response = await fetch(`http://127.0.0.1:${running.gateway.port}/health/ready`);
       return ((await response.json()) as { status: string }).status === 'ok';

@@ -16,10 +16,11 @@ import {
   type BlobStoreWatch,
   BullmqRelayJobs,
   RedisRelayStore,
+  RedisUpstreamHealth,
   type SendIntake,
   StoredSendIntake,
 } from '#relay';
-import { HttpUpstream, RedisRequestBudget, RedisUpstreamHealth } from '#upstream';
+import { HttpUpstream, RedisRequestBudget } from '#upstream';
 import {
   DestinationCheck,
   DestinationGuard,

@@ -10,8 +10,8 @@ import {
   RedisFeedStore,
 } from '#feed';
 import { systemClock } from '#platform';
-import { type BlobStore, MessageBinder, RedisRelayStore, type RelayStore } from '#relay';
-import { AccountUpstream, HttpUpstream, RedisRequestBudget, RedisUpstreamHealth } from '#upstream';
+import { type BlobStore, MessageBinder, RedisRelayStore, RedisUpstreamHealth, type RelayStore } from '#relay';
+import { AccountUpstream, HttpUpstream, RedisRequestBudget, type UpstreamHealth } from '#upstream';
 import { AccountFeedSource } from './poll/account-feed-source.js';
 import { LoggedForms } from './poll/logged-forms.js';
 import {
@@ -28,6 +28,7 @@ import {
   RECIPIENT_LOOKUP,
   REDIS,
   RELAY_STORE,
+  UPSTREAM_HEALTH,
 } from './tokens.js';
 import type { Opened } from './opened.js';
 
@@ -57,15 +58,16 @@ function bindings({ environment, logger, redis, blobs, blobWatch }: Opened): Pro
     { provide: FEED_STORE, useValue: new RedisFeedStore(redis, prefix) },
     { provide: BLOB_STORE, useValue: blobs },
     { provide: BLOB_WATCH, useValue: blobWatch },
+    { provide: UPSTREAM_HEALTH, useValue: new RedisUpstreamHealth(redis, prefix) },
     {
       provide: ACCOUNT_UPSTREAM,
-      inject: [ACCOUNTS],
-      useFactory: (accounts: AccountDirectory) =>
+      inject: [ACCOUNTS, UPSTREAM_HEALTH],
+      useFactory: (accounts: AccountDirectory, health: UpstreamHealth) =>
         new AccountUpstream(
           new HttpUpstream(environment.UPSTREAM_TIMEOUT_MS),
           (id) => accountNamed(accounts, id),
           new RedisRequestBudget(redis, prefix),
-          new RedisUpstreamHealth(redis, prefix),
+          health,
           logger,
         ),
     },

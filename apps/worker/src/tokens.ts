@@ -4,6 +4,7 @@ export const LOGGER = Symbol('logger');
 export const REDIS = Symbol('redis');
 export const ACCOUNTS = Symbol('accounts');
 export const ACCOUNT_UPSTREAM = Symbol('account upstream');
+export const UPSTREAM_HEALTH = Symbol('upstream health');
 export const RELAY_STORE = Symbol('relay store');
 export const BLOB_STORE = Symbol('blob store');
 export const BLOB_WATCH = Symbol('blob watch');

@@ -14,6 +14,7 @@ export { MessageBinder, type Sightings } from './message-binder.js';
 export { type Lookup, type RelayJobs, type Sender } from './ports.js';
 export { openBlobStore } from './open-blob-store.js';
 export { RedisRelayStore } from './redis-relay-store.js';
+export { RedisUpstreamHealth } from './redis-upstream-health.js';
 export { RelayRounds } from './relay-rounds.js';
 export { type RelaySettings } from './relay-settings.js';
 export { type RelayStore } from './relay-store.js';
@@ -36,3 +37,4 @@ export {
   SendNotResolvableError,
 } from './send-intake.js';
 export { StoredSendIntake } from './stored-send-intake.js';
+export { UpstreamProbe } from './upstream-probe.js';

@@ -5,12 +5,16 @@ export interface Sender {
   /**
    * Resolves when one request may leave within the account's budget.
    * @throws {BudgetExhaustedError}
+   * @throws {UpstreamUnavailableError} while the account's requests are held
    */
   admit(account: string): Promise<void>;
 
+  /** Whether the account's requests are held, for upstream is away or lets the account in no more. */
+  isHeld(account: string): Promise<boolean>;
+
   /**
    * One POST, never repeated.
-   * @throws {UpstreamError}
+   * @throws {UpstreamError}; a {@link UpstreamUnavailableError} says that it was not made
    */
   post(account: string, send: UpstreamSend): Promise<void>;
 }

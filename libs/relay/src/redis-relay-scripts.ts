@@ -158,6 +158,14 @@ export const dueMembers = new RedisScript(`${NOW}
 return redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', text(now_ms()), 'LIMIT', 0, ARGV[1])
 `);
 
+/** KEYS: lanes due. ARGV: how many. Makes lanes due that wait; answers which. */
+export const releaseLanes = new RedisScript(`${NOW}
+local now = text(now_ms())
+local lanes = redis.call('ZRANGEBYSCORE', KEYS[1], '(' .. now, '+inf', 'LIMIT', 0, ARGV[1])
+for _, recipient in ipairs(lanes) do redis.call('ZADD', KEYS[1], 'XX', now, recipient) end
+return lanes
+`);
+
 /** KEYS: lanes due. ARGV: recipient, ms. */
 export const postponeLane = new RedisScript(`${NOW}
 return redis.call('ZADD', KEYS[1], 'XX', text(now_ms() + ARGV[2]), ARGV[1])

@@ -8,6 +8,7 @@ import {
   insertSend,
   laneHead,
   postponeLane,
+  releaseLanes,
   transitSend,
   trimSends,
 } from './redis-relay-scripts.js';
@@ -159,6 +160,10 @@ export class RedisRelayStore implements RelayStore {
 
   async postpone(account: string, lane: string, ms: number): Promise<void> {
     await postponeLane.run(this.redis, [this.keys(account)('lanes', 'due')], [lane, Math.ceil(ms)]);
+  }
+
+  async release(account: string, count: number): Promise<string[]> {
+    return (await releaseLanes.run(this.redis, [this.keys(account)('lanes', 'due')], [count])) as string[];
   }
 
   async dueLanes(account: string, count: number): Promise<string[]> {

@@ -65,6 +65,9 @@ export interface RelayStore {
   /** Puts the next look at a lane off, from now, in milliseconds. */
   postpone(account: string, lane: string, ms: number): Promise<void>;
 
+  /** Makes lanes due that wait, at most `count`, whatever they wait for; which ones. */
+  release(account: string, count: number): Promise<string[]>;
+
   /** Lanes that are due, at most `count`. */
   dueLanes(account: string, count: number): Promise<string[]>;
 

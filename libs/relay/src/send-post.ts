@@ -1,12 +1,13 @@
 import type { Logger } from '#platform';
-import { BudgetExhaustedError, UpstreamError, type UpstreamSend } from '#upstream';
+import { BudgetExhaustedError, UpstreamError, type UpstreamSend, UpstreamUnavailableError } from '#upstream';
 import { type AttemptResult, outcomeOf, retryWaitMs } from './attempt-outcome.js';
 import { BlobMissingError, type BlobStore, BlobStoreUnavailableError } from './blob-store.js';
 import type { Lookup, Sender } from './ports.js';
 import type { RelaySettings } from './relay-settings.js';
 import type { LaneHead, RelayStore, Transition } from './relay-store.js';
 import { isAwaiting, type SendProgress, type SendRecord, settled, withAttempt } from './send-record.js';
-import type { SendSearch } from './send-search.js';
+import { HELD_MS, type SendSearch } from './send-search.js';
+import type { SendAttempt } from './send.js';
 
 /**
  * From reading the send to its fence, and from its fence to its POST, there is at most this; else it is all begun anew,
@@ -38,6 +39,7 @@ export class SendPost {
       await this.sender.admit(account);
     } catch (error) {
       if (error instanceof BudgetExhaustedError) return error.retryAfterMs;
+      if (error instanceof UpstreamUnavailableError) return HELD_MS;
       throw error;
     }
     const fencedAt = performance.now();
@@ -51,12 +53,40 @@ export class SendPost {
     }
     if (performance.now() - fencedAt > FENCE_MS) {
       request.file?.content.destroy();
-      await this.store.transit(account, record, { happening: 'put_back', state: settled(record.state) });
-      return 0;
+      return this.takeBack(account, record, 0);
     }
     const result = await this.attempt(account, request);
+    if (result === 'not made') return this.takeBack(account, record, HELD_MS);
     this.logger.info({ account, sendId: record.order.id, ...result }, 'send attempted');
+    if (mayBeHeld(result) && (await this.sender.isHeld(account))) return this.hold(account, record, result);
     return this.finish(account, record, result);
+  }
+
+  /**
+   * The POST was surely not made: everything is as it was before it, also where others look for it already, for it is
+   * this very POST that they look for.
+   */
+  private async takeBack(account: string, record: SendRecord, waitMs: number): Promise<number> {
+    let current: SendRecord | undefined = record;
+    while (current !== undefined) {
+      const state = settled(current.state);
+      if ((await this.store.transit(account, current, { happening: 'put_back', state })) !== undefined)
+        return waitMs;
+      const moved = await this.store.find(account, record.order.id);
+      current = moved !== undefined && isLookedFor(moved, record) ? moved : undefined;
+    }
+    return 0;
+  }
+
+  /** The attempt showed that all the account's sends must wait: it costs this one no step of its schedule. */
+  private async hold(account: string, record: SendRecord, result: AttemptResult): Promise<number> {
+    const attempt = attemptOf(record, { ...result, outcome: 'not_taken' });
+    const attempts = withAttempt(record.state.attempts, attempt);
+    await this.commit(account, record, {
+      happening: 'not_taken',
+      state: { ...settled(record.state), attempts },
+    });
+    return HELD_MS;
   }
 
   /** Marks the send as being posted, for as long as the POST can take. */
@@ -98,23 +128,19 @@ export class SendPost {
     }
   }
 
-  private async attempt(account: string, request: UpstreamSend): Promise<AttemptResult> {
+  private async attempt(account: string, request: UpstreamSend): Promise<AttemptResult | 'not made'> {
     try {
       await this.sender.post(account, request);
       return { outcome: 'accepted', httpStatus: 200 };
     } catch (error) {
+      if (error instanceof UpstreamUnavailableError) return 'not made';
       return outcomeOf(error, this.settings.safeStatuses);
     }
   }
 
   private async finish(account: string, record: SendRecord, result: AttemptResult): Promise<number> {
-    const { outcome, httpStatus, error, retryAfterMs } = result;
-    const attempts = withAttempt(record.state.attempts, {
-      at: new Date(record.state.begunAt ?? record.order.createdAt).toISOString(),
-      outcome,
-      ...(httpStatus === undefined ? {} : { httpStatus }),
-      ...(error === undefined ? {} : { error }),
-    });
+    const { outcome, error, retryAfterMs } = result;
+    const attempts = withAttempt(record.state.attempts, attemptOf(record, result));
     const state: SendProgress = { ...settled(record.state), attempts };
     switch (outcome) {
       case 'accepted':
@@ -171,8 +197,7 @@ export class SendPost {
     while ((await this.store.transit(account, current, transition)) === undefined) {
       const moved = await this.store.find(account, record.order.id);
       if (moved === undefined) return;
-      const lookedFor = moved.state.phase === 'looking' && moved.state.begunAt === record.state.begunAt;
-      if (!lookedFor || transition.happening === 'ambiguous') {
+      if (!isLookedFor(moved, record) || transition.happening === 'ambiguous') {
         await this.store.transit(account, moved, {
           happening: 'noted',
           state: { ...moved.state, attempts: transition.state.attempts },
@@ -182,4 +207,24 @@ export class SendPost {
       current = moved;
     }
   }
+}
+
+/** Whether others merely look for what became of this very POST. */
+function isLookedFor({ state }: SendRecord, posted: SendRecord): boolean {
+  return state.phase === 'looking' && state.begunAt === posted.state.begunAt;
+}
+
+function attemptOf({ state, order }: SendRecord, { outcome, httpStatus, error }: AttemptResult): SendAttempt {
+  return {
+    at: new Date(state.begunAt ?? order.createdAt).toISOString(),
+    outcome,
+    ...(httpStatus === undefined ? {} : { httpStatus }),
+    ...(error === undefined ? {} : { error }),
+  };
+}
+
+/** Whether this end may come of what holds the account: nobody was there, or the account was not let in. */
+function mayBeHeld({ outcome, httpStatus }: AttemptResult): boolean {
+  if (httpStatus === 401 || httpStatus === 403) return true;
+  return outcome === 'not_taken' && httpStatus === undefined;
 }

@@ -1,4 +1,4 @@
-import { BudgetExhaustedError, UpstreamError } from '#upstream';
+import { BudgetExhaustedError, UpstreamError, UpstreamUnavailableError } from '#upstream';
 import type { Lookup } from './ports.js';
 import type { RelaySettings } from './relay-settings.js';
 import type { LaneHead, RelayStore, Transition } from './relay-store.js';
@@ -6,6 +6,12 @@ import { type SendRecord, type SendState, settled } from './send-record.js';
 
 /** Waits between looks at a recipient's messages, in milliseconds; the last one from then on. */
 const LOOK_WAITS_MS = [500, 1_000, 2_000, 4_000, 8_000, 15_000] as const;
+
+/** A lane whose account is held looks again after so long at the latest; when the outage is over it is woken. */
+export const HELD_MS = 15_000;
+
+/** What came of one look; `held`: nobody looked, for upstream is not asked now. */
+type Look = 'complete' | 'in part' | 'failed' | 'held';
 
 /** Looks for a send that upstream may or may not have taken, among the messages of its recipient. */
 export class SendSearch {
@@ -77,29 +83,35 @@ export class SendSearch {
    */
   async look(account: string, { record, now }: LaneHead): Promise<number> {
     const { state } = record;
-    const complete = await this.lookUp(account, record.order.phoneNumber);
-    const seenMs = complete ? Math.max(now - (state.lookedAt ?? now), 0) : 0;
+    const look = await this.lookUp(account, record.order.phoneNumber);
+    const seenMs = look === 'complete' ? Math.max(now - (state.lookedAt ?? now), 0) : 0;
     const lookLeftMs = (state.lookLeftMs ?? 0) - seenMs;
-    if (complete && lookLeftMs <= 0) {
+    if (look === 'complete' && lookLeftMs <= 0) {
       await this.store.transit(account, record, this.end(record));
       return 0;
     }
     const looks = (state.looks ?? 0) + 1;
     const waitMs = LOOK_WAITS_MS[Math.min(looks, LOOK_WAITS_MS.length - 1)] ?? 0;
+    const next: SendState = { ...state, lookLeftMs, lookedAt: now, looks, notBefore: now + waitMs };
+    // What passes from a look that failed to the next good one does not count either.
+    if (look === 'failed' || look === 'held') delete next.lookedAt;
+    const held = look === 'held' ? { looks: state.looks ?? 0, notBefore: now } : {};
+    const laneDueInMs = look === 'held' ? HELD_MS : waitMs;
     const waiting = await this.store.transit(account, record, {
       happening: 'looked',
-      state: { ...state, lookLeftMs, lookedAt: now, looks, notBefore: now + waitMs },
-      laneDueInMs: waitMs,
+      state: { ...next, ...held },
+      laneDueInMs,
     });
     // Bound by the look itself: the lane goes on at once.
-    return waiting === undefined ? 0 : waitMs;
+    return waiting === undefined ? 0 : laneDueInMs;
   }
 
-  private async lookUp(account: string, phoneNumber: string): Promise<boolean> {
+  private async lookUp(account: string, phoneNumber: string): Promise<Look> {
     try {
-      return await this.lookup.lookUp(account, phoneNumber);
+      return (await this.lookup.lookUp(account, phoneNumber)) ? 'complete' : 'in part';
     } catch (error) {
-      if (error instanceof UpstreamError || error instanceof BudgetExhaustedError) return false;
+      if (error instanceof UpstreamUnavailableError) return 'held';
+      if (error instanceof UpstreamError || error instanceof BudgetExhaustedError) return 'failed';
       throw error;
     }
   }

@@ -1,25 +1,31 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { createLogger } from '#platform';
 import { AccountUpstream } from './account-upstream.js';
+import { AWAY_AFTER } from './circuit.js';
 import { BudgetExhaustedError, type RequestBudget } from './request-budget.js';
 import {
   UpstreamConnectionLostError,
   UpstreamReplyError,
   UpstreamStatusError,
   UpstreamTimeoutError,
+  UpstreamUnavailableError,
   UpstreamUnreachableError,
 } from './upstream-error.js';
-import type { UpstreamHealth } from './upstream-health.js';
+import type { Outage, UpstreamHealth } from './upstream-health.js';
 import type { Upstream } from './upstream.js';
 
 /** What each request comes to; the next of the list. */
 let ends: (Error | 'fine')[] = [];
+let requests = 0;
 let asked: string[] = [];
-let down: Map<string, string>;
-let notes: string[] = [];
+let outages: Map<string, Outage>;
+let begun: Outage[];
+let forbidden = 0;
+let putOff: string[];
 let broken = false;
 
 const end = (): Promise<{ items: never[]; skipped: number }> => {
+  requests += 1;
   const next = ends.shift() ?? 'fine';
   return next === 'fine' ? Promise.resolve({ items: [], skipped: 0 }) : Promise.reject(next);
 };
@@ -30,16 +36,28 @@ const upstream: Upstream = {
   listContacts: end,
   listMessages: end,
 };
-const health: Pick<UpstreamHealth, 'well' | 'down'> = {
-  well: (account) => {
-    notes.push('well');
-    return broken ? Promise.reject(new Error('Redis is away')) : Promise.resolve(down.delete(account));
+const written = <T>(value: T): Promise<T> =>
+  broken ? Promise.reject(new Error('Redis is away')) : Promise.resolve(value);
+/** What Redis keeps, for this file: the rules of the real one are proved with it, in test/contract. */
+const health: UpstreamHealth = {
+  outage: (account) => Promise.resolve(outages.get(account)),
+  down: (account, kind, reason) => {
+    if (broken || outages.has(account)) return written(false);
+    const outage = { since: begun.length, kind, reason };
+    outages.set(account, outage);
+    begun.push(outage);
+    return written(true);
   },
-  down: (account, reason) => {
-    notes.push('down');
-    const news = !down.has(account);
-    down.set(account, reason);
-    return broken ? Promise.reject(new Error('Redis is away')) : Promise.resolve(news);
+  well: (account) => written(outages.delete(account)),
+  forbidden: () => written((forbidden += 1)),
+  notForbidden: () => {
+    forbidden = 0;
+    return written(undefined);
+  },
+  takeTurn: () => Promise.resolve('nothing'),
+  probeFailed: (_, kind, reason) => {
+    putOff.push(`${kind}: ${reason}`);
+    return written(undefined);
   },
 };
 const budget: RequestBudget = {
@@ -54,79 +72,165 @@ const find = (): Promise<typeof address> => Promise.resolve(address);
 const make = (within = budget): AccountUpstream =>
   new AccountUpstream(upstream, find, within, health, silent);
 const send = { phoneNumber: '+15551234567', type: 'text', message: 'x' };
+const status = (code: number): UpstreamStatusError => new UpstreamStatusError(code, '', undefined);
+const lost = new UpstreamTimeoutError(10);
+
+/** Makes these requests, whatever comes of them. */
+async function post(by: AccountUpstream, ...wanted: (Error | 'fine')[]): Promise<void> {
+  ends = [...wanted];
+  for (let i = 0; i < wanted.length; i += 1) await by.post('a', send).catch(() => undefined);
+}
 
 beforeEach(() => {
   ends = [];
+  requests = 0;
   asked = [];
-  notes = [];
-  down = new Map();
+  outages = new Map();
+  begun = [];
+  forbidden = 0;
+  putOff = [];
   broken = false;
 });
 
-describe('the health of upstream', () => {
+describe('an account whose upstream is away', () => {
   it.each([
     new UpstreamUnreachableError('ECONNREFUSED'),
     new UpstreamTimeoutError(10),
-    new UpstreamStatusError(503, '', undefined),
-    new UpstreamStatusError(401, '', undefined),
-  ])('is noted as down by: %s', async (error) => {
-    ends = [error];
-    await expect(make().post('a', send)).rejects.toBe(error);
-    expect(down.get('a')).toBe(error.message);
+    new UpstreamConnectionLostError('ECONNRESET'),
+    status(503),
+  ])('is held after several requests in a row ended so, not before: %s', async (error) => {
+    const one = make();
+    await post(one, ...Array<Error>(AWAY_AFTER - 1).fill(error));
+    expect(begun).toEqual([]);
+    await post(one, error);
+    expect(begun).toEqual([{ since: 0, kind: 'away', reason: error.message }]);
+    expect(await one.isHeld('a')).toBe(true);
   });
 
-  it.each([new UpstreamStatusError(404, '', undefined), new UpstreamStatusError(429, '', 1_000)])(
-    'is not doubted for an answer such as: %s',
-    async (error) => {
-      down.set('a', 'before');
-      ends = [error];
-      await expect(make().listContacts('a', 'read')).rejects.toBe(error);
-      expect(down.has('a')).toBe(false);
+  it.each(['fine', status(404), status(429), new UpstreamReplyError('not JSON')] as const)(
+    'is not held where an answer came in between: %s',
+    async (answer) => {
+      const one = make();
+      for (let i = 0; i < 3; i += 1) await post(one, lost, lost, lost, lost, answer);
+      expect(begun).toEqual([]);
     },
   );
 
-  it.each([new UpstreamConnectionLostError('ECONNRESET'), new UpstreamReplyError('not JSON')])(
-    'is left as it was by: %s',
-    async (error) => {
-      down.set('a', 'before');
-      ends = [error];
-      await expect(make().listContacts('a', 'read')).rejects.toBe(error);
-      expect(down.get('a')).toBe('before');
-    },
-  );
-
-  it('is noted as well by the next answer', async () => {
+  it('makes no request, asks for no budget, and says why', async () => {
+    outages.set('a', { since: 1, kind: 'away', reason: 'no route' });
     const one = make();
-    ends = [new UpstreamTimeoutError(10), 'fine'];
-    await expect(one.post('a', send)).rejects.toThrow();
-    await one.post('a', send);
-    expect(down.has('a')).toBe(false);
+    const calls = [
+      one.admit('a', 'send'),
+      one.listContacts('a', 'poll'),
+      one.listMessages('a', 'c', 1, 20, 'read'),
+    ];
+    for (const call of calls) await expect(call).rejects.toThrow(UpstreamUnavailableError);
+    await expect(one.admit('a', 'send')).rejects.toThrow('no route');
+    expect([requests, asked]).toEqual([0, []]);
+    await one.listContacts('b', 'poll');
+    expect(requests).toBe(1);
   });
 
-  it('is noted as well by a process that comes after the one that saw it down', async () => {
-    ends = [new UpstreamTimeoutError(10)];
-    await expect(make().post('a', send)).rejects.toThrow();
-    await make().post('a', send);
-    expect(down.has('a')).toBe(false);
+  it('is held anew, and told of anew, when it goes away again after the others saw it back', async () => {
+    const one = make();
+    await post(one, ...Array<Error>(AWAY_AFTER).fill(lost));
+    outages.clear();
+    await one.admit('a', 'send');
+    await post(one, 'fine', ...Array<Error>(AWAY_AFTER - 1).fill(lost));
+    expect(begun).toHaveLength(1);
+    await post(one, lost);
+    expect(begun).toHaveLength(2);
   });
 
-  it('costs nothing while it stays well, and is noted each time it is down', async () => {
+  it('is not asked by a process that could not tell the others, until it is admitted again', async () => {
+    broken = true;
     const one = make();
-    for (let i = 0; i < 5; i += 1) await one.listMessages('a', 'c', 1, 20, 'poll');
-    expect(notes).toEqual(['well']);
-    ends = [new UpstreamTimeoutError(10), new UpstreamTimeoutError(10)];
-    for (let i = 0; i < 2; i += 1) await expect(one.post('a', send)).rejects.toThrow();
-    expect(notes).toEqual(['well', 'down', 'down']);
+    await post(one, ...Array<Error>(AWAY_AFTER).fill(lost));
+    const made = requests;
+    await expect(one.post('a', send)).rejects.toThrow(UpstreamUnavailableError);
+    expect(requests).toBe(made);
+    await one.admit('a', 'send');
+    await one.post('a', send).catch(() => undefined);
+    expect(requests).toBe(made + 1);
   });
 
   it('never hides how a request ended, even if it cannot be noted', async () => {
     broken = true;
-    const error = new UpstreamStatusError(503, '', undefined);
-    ends = ['fine', error];
     const one = make();
     await one.post('a', send);
-    await expect(one.post('a', send)).rejects.toBe(error);
+    for (const error of [status(401), status(403), status(503)]) {
+      ends = [error];
+      await expect(one.post('a', send)).rejects.toBe(error);
+    }
   });
+});
+
+describe('an account that is not let in', () => {
+  it('is held by the first 401, whatever was asked', async () => {
+    ends = [status(401)];
+    await expect(make().listContacts('a', 'poll')).rejects.toThrow('401');
+    expect(begun).toMatchObject([{ kind: 'refused', reason: 'upstream answered 401' }]);
+  });
+
+  it('is held by the third 403 in a row that a POST got', async () => {
+    const one = make();
+    await post(one, status(403), status(403), 'fine', status(403), status(403), status(400));
+    expect(begun).toEqual([]);
+    await post(one, status(403), status(403), status(403));
+    expect(begun).toMatchObject([{ kind: 'refused', reason: 'upstream answered 403' }]);
+  });
+
+  it('is not held for what it may not read', async () => {
+    const one = make();
+    ends = [status(403), status(403), status(403), status(403)];
+    for (let i = 0; i < 4; i += 1) await one.listMessages('a', 'c', 1, 20, 'poll').catch(() => undefined);
+    expect(begun).toEqual([]);
+  });
+});
+
+describe('a probe', () => {
+  const during = (kind: Outage['kind']): void => void outages.set('a', { since: 1, kind, reason: 'x' });
+
+  it('reads the contact list within the budget, and ends the outage', async () => {
+    during('away');
+    await make().probe('a');
+    expect([requests, asked, outages.size]).toEqual([1, ['a 10 send'], 0]);
+  });
+
+  it('asks nothing when there is no outage any more', async () => {
+    await make().probe('a');
+    expect(requests).toBe(0);
+  });
+
+  it.each([
+    ['away', lost, 'away'],
+    ['refused', lost, 'refused'],
+    ['away', status(502), 'away'],
+    ['away', status(401), 'refused'],
+    ['refused', status(401), 'refused'],
+    ['refused', status(403), 'refused'],
+  ] as const)('of an outage "%s" that fails with "%s" is put off', async (kind, error, next) => {
+    during(kind);
+    ends = [error];
+    await make().probe('a');
+    expect(putOff).toEqual([`${next}: ${error.message}`]);
+    expect(outages.size).toBe(1);
+  });
+
+  it.each([
+    ['away', status(403)],
+    ['away', status(404)],
+    ['refused', status(429)],
+    ['refused', new UpstreamReplyError('not JSON')],
+  ] as const)(
+    'of an outage "%s" that is answered with "%s" ends it: upstream is there',
+    async (kind, answer) => {
+      during(kind);
+      ends = [answer];
+      await make().probe('a');
+      expect(outages.size).toBe(0);
+    },
+  );
 });
 
 describe('the budget', () => {
@@ -140,11 +244,9 @@ describe('the budget', () => {
   });
 
   it('that is used up keeps a request from leaving, and says nothing about health', async () => {
-    ends = [new UpstreamTimeoutError(10)];
     const full = new BudgetExhaustedError(5);
     const one = make({ acquire: () => Promise.reject(full) });
-    await expect(one.listContacts('a', 'poll')).rejects.toBe(full);
-    expect(ends).toHaveLength(1);
-    expect(notes).toEqual([]);
+    for (let i = 0; i < AWAY_AFTER; i += 1) await expect(one.listContacts('a', 'poll')).rejects.toBe(full);
+    expect([requests, begun]).toEqual([0, []]);
   });
 });

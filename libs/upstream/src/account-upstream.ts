@@ -1,7 +1,8 @@
 import type { Logger } from '#platform';
+import { Circuit, isAway } from './circuit.js';
 import type { RequestBudget, RequestClass } from './request-budget.js';
-import { UpstreamStatusError, UpstreamTimeoutError, UpstreamUnreachableError } from './upstream-error.js';
-import type { UpstreamHealth } from './upstream-health.js';
+import { UpstreamError, UpstreamStatusError, UpstreamUnavailableError } from './upstream-error.js';
+import type { OutageKind, UpstreamHealth } from './upstream-health.js';
 import type { ContactList, MessagePage, Upstream, UpstreamAddress, UpstreamSend } from './upstream.js';
 
 /** Where an account's upstream is, and what it may cost. */
@@ -15,29 +16,48 @@ export type FindUpstreamAccount = (account: string) => Promise<UpstreamAccount>;
 /** How long a request waits for its turn within the budget, in milliseconds. */
 const PATIENCE_MS = { send: 2_000, read: 5_000, poll: 15_000 } as const;
 
-/** Upstream as its accounts see it: within the budget, and with an eye on its health. */
+/** One POST may be forbidden for its own sake; so many in a row are forbidden for the account's. */
+const FORBIDDEN_AFTER = 3;
+
+/** Upstream as its accounts see it: within the budget, and not at all while it is away or lets the account in no more. */
 export class AccountUpstream {
-  /** The accounts whose upstream this process has seen to be well, and not down since. */
-  private readonly thoughtWell = new Set<string>();
+  private readonly circuits = new Map<string, Circuit>();
 
   constructor(
     private readonly upstream: Upstream,
     private readonly find: FindUpstreamAccount,
     private readonly budget: RequestBudget,
-    private readonly health: Pick<UpstreamHealth, 'well' | 'down'>,
+    private readonly health: UpstreamHealth,
     private readonly logger: Logger,
   ) {}
 
-  /** Resolves when one request may leave. @throws {BudgetExhaustedError} */
+  /** Resolves when one request may leave. @throws {UpstreamUnavailableError | BudgetExhaustedError} */
   async admit(account: string, kind: RequestClass): Promise<void> {
     const { requestsPerSecond } = await this.find(account);
+    const outage = await this.health.outage(account);
+    if (outage !== undefined) throw new UpstreamUnavailableError(outage.reason);
+    // Whatever made it open is over, or was never told: then it opens again soon enough.
+    this.circuitOf(account).reset();
     await this.budget.acquire(account, requestsPerSecond, kind, PATIENCE_MS[kind]);
+  }
+
+  /** Whether the account's requests are held. */
+  async isHeld(account: string): Promise<boolean> {
+    return (await this.health.outage(account)) !== undefined;
   }
 
   /** One POST, for which the budget was asked before. @throws {UpstreamError} */
   async post(account: string, send: UpstreamSend): Promise<void> {
     const address = await this.find(account);
-    await this.watch(account, () => this.upstream.send(address, send));
+    await this.watch(account, async () => {
+      try {
+        await this.upstream.send(address, send);
+        await this.notePost(account, undefined);
+      } catch (error) {
+        if (error instanceof UpstreamStatusError) await this.notePost(account, error);
+        throw error;
+      }
+    });
   }
 
   /** @throws {UpstreamError | BudgetExhaustedError} */
@@ -60,46 +80,80 @@ export class AccountUpstream {
     return this.watch(account, () => this.upstream.listMessages(address, contactId, page, limit));
   }
 
-  private async watch<T>(account: string, request: () => Promise<T>): Promise<T> {
+  /**
+   * Sees by a harmless read whether an outage is over, and notes what it saw.
+   * @throws {BudgetExhaustedError}
+   */
+  async probe(account: string): Promise<void> {
+    const outage = await this.health.outage(account);
+    if (outage === undefined) return;
+    const address = await this.find(account);
+    await this.budget.acquire(account, address.requestsPerSecond, 'send', PATIENCE_MS.send);
     try {
-      const result = await request();
-      await this.note(account, undefined);
-      return result;
+      await this.upstream.listContacts(address);
     } catch (error) {
-      const reason = downReason(error);
-      // A refusal is an answer; a connection that broke, or an answer that cannot be read, says neither.
-      if (reason !== undefined || error instanceof UpstreamStatusError) await this.note(account, reason);
+      if (!(error instanceof UpstreamError)) throw error;
+      const kind = kindOf(error, outage.kind);
+      if (kind !== undefined) {
+        await this.health.probeFailed(account, kind, error.message);
+        return;
+      }
+    }
+    if (await this.health.well(account, outage)) this.logger.info({ account }, 'upstream is back');
+  }
+
+  private async watch<T>(account: string, request: () => Promise<T>): Promise<T> {
+    const circuit = this.circuitOf(account);
+    const wasOpen = circuit.isOpen();
+    try {
+      return await circuit.run(request);
+    } catch (error) {
+      const isRefused = error instanceof UpstreamStatusError && error.status === 401;
+      if (isRefused) await this.hold(account, 'refused', error.message);
+      else if (!wasOpen && circuit.isOpen() && isAway(error))
+        await this.hold(account, 'away', error instanceof Error ? error.message : 'unknown');
       throw error;
     }
   }
 
-  /**
-   * Writes only what is news to this process: that it is down every time, for another process may think otherwise; that
-   * it is well the first time, for a process that ended may have left it noted as down. A note that cannot be written
-   * must not hide how the request ended.
-   */
-  private async note(account: string, reason: string | undefined): Promise<void> {
-    if (reason === undefined && this.thoughtWell.has(account)) return;
+  private async notePost(account: string, refusal: UpstreamStatusError | undefined): Promise<void> {
+    await this.noted(account, async () => {
+      if (refusal?.status !== 403) await this.health.notForbidden(account);
+      else if ((await this.health.forbidden(account)) >= FORBIDDEN_AFTER)
+        await this.hold(account, 'refused', refusal.message);
+    });
+  }
+
+  private async hold(account: string, kind: OutageKind, reason: string): Promise<void> {
+    await this.noted(account, async () => {
+      if (await this.health.down(account, kind, reason))
+        this.logger.warn({ account, kind, reason }, 'upstream is down; requests are held');
+    });
+  }
+
+  /** A note that cannot be written must not hide how the request ended. */
+  private async noted(account: string, write: () => Promise<void>): Promise<void> {
     try {
-      if (reason === undefined) {
-        if (await this.health.well(account)) this.logger.info({ account }, 'upstream is back');
-        this.thoughtWell.add(account);
-      } else {
-        this.thoughtWell.delete(account);
-        if (await this.health.down(account, reason))
-          this.logger.warn({ account, reason }, 'upstream is down');
-      }
+      await write();
     } catch (error) {
       this.logger.warn({ account, err: error }, 'the health of upstream could not be noted');
     }
   }
+
+  private circuitOf(account: string): Circuit {
+    const circuit = this.circuits.get(account) ?? new Circuit();
+    this.circuits.set(account, circuit);
+    return circuit;
+  }
 }
 
-/** Why upstream is down, or undefined if the error is no sign of that. */
-function downReason(error: unknown): string | undefined {
-  const down =
-    error instanceof UpstreamUnreachableError ||
-    error instanceof UpstreamTimeoutError ||
-    (error instanceof UpstreamStatusError && (error.status >= 500 || error.status === 401));
-  return down ? error.message : undefined;
+/**
+ * What an error of a probe says: that the outage goes on, as which kind, or nothing, for it is an answer. A list that is
+ * forbidden says something only of an account that was refused.
+ */
+function kindOf(error: UpstreamError, before: OutageKind): OutageKind | undefined {
+  if (isAway(error)) return before;
+  if (!(error instanceof UpstreamStatusError)) return undefined;
+  if (error.status === 401) return 'refused';
+  return error.status === 403 && before === 'refused' ? 'refused' : undefined;
 }

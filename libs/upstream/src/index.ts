@@ -1,9 +1,9 @@
 export { AccountUpstream, type FindUpstreamAccount, type UpstreamAccount } from './account-upstream.js';
+export { AWAY_AFTER } from './circuit.js';
 export { phoneNumbersOf, type UpstreamContact } from './contact.js';
 export { HttpUpstream } from './http-upstream.js';
 export { type Direction, isRecord, parseMessage, type UpstreamMessage } from './message.js';
 export { RedisRequestBudget } from './redis-request-budget.js';
-export { RedisUpstreamHealth } from './redis-upstream-health.js';
 export { type ParsedList } from './reply-list.js';
 export { BudgetExhaustedError, type RequestBudget, type RequestClass } from './request-budget.js';
 export {
@@ -13,6 +13,7 @@ export {
   UpstreamReplyTooLargeError,
   UpstreamStatusError,
   UpstreamTimeoutError,
+  UpstreamUnavailableError,
   UpstreamUnreachableError,
 } from './upstream-error.js';
 export {
@@ -23,4 +24,4 @@ export {
   type UpstreamFile,
   type UpstreamSend,
 } from './upstream.js';
-export { type UpstreamHealth } from './upstream-health.js';
+export { type Outage, type OutageKind, type ProbeTurn, type UpstreamHealth } from './upstream-health.js';

@@ -54,3 +54,10 @@ export class UpstreamReplyTooLargeError extends UpstreamReplyError {
     this.name = 'UpstreamReplyTooLargeError';
   }
 }
+
+/** The request was not made: upstream is known to be away, or to let this account's requests in no more. */
+export class UpstreamUnavailableError extends UpstreamError {
+  constructor(reason: string, options?: ErrorOptions) {
+    super('UpstreamUnavailableError', `upstream is not asked for now: ${reason}`, options);
+  }
+}

@@ -1,11 +1,46 @@
-/** What all processes know of an account's upstream: since when it is down, and why. */
+/**
+ * Why an account's requests are held: `away`, upstream does not answer or answers with its own errors; `refused`, it does
+ * not let this account in.
+ */
+export type OutageKind = 'away' | 'refused';
+
+/** An outage of an account's upstream. */
+export interface Outage {
+  /** Milliseconds since 1970, by Redis' clock. */
+  since: number;
+  reason: string;
+  kind: OutageKind;
+}
+
+/** What is to be done for an account now: probe its upstream, or wake what waited for the end of an outage. */
+export type ProbeTurn = 'probe' | 'recovered' | 'nothing';
+
+/**
+ * What all processes know of an account's upstream. An outage begins once and ends once, however many notice, and each is
+ * told: `upstream.unavailable`, `upstream.recovered`.
+ */
 export interface UpstreamHealth {
-  /** Notes that upstream answered; whether it was thought to be down. */
-  well(account: string): Promise<boolean>;
+  /** The outage that lasts, if one does. */
+  outage(account: string): Promise<Outage | undefined>;
 
-  /** Notes that upstream did not answer, or not as it should; whether it was thought to be well. */
-  down(account: string, reason: string): Promise<boolean>;
+  /** Notes an outage; whether it is news. One that lasts takes the latest reason. */
+  down(account: string, kind: OutageKind, reason: string): Promise<boolean>;
 
-  /** What is wrong, and since when, in milliseconds since 1970 by Redis' clock; undefined if upstream is well. */
-  trouble(account: string): Promise<{ since: number; reason: string } | undefined>;
+  /** Notes the end of this outage; whether it is news. */
+  well(account: string, outage: Outage): Promise<boolean>;
+
+  /** Counts an answer 403 to a POST; how many came in a row by now, over all processes. */
+  forbidden(account: string): Promise<number>;
+
+  /** Ends that row. */
+  notForbidden(account: string): Promise<void>;
+
+  /**
+   * Whose turn it is to probe: of all who ask during an outage, one at a time, at growing intervals.
+   * @param leaseMs a probe that takes longer than this counts as lost
+   */
+  takeTurn(account: string, leaseMs: number): Promise<ProbeTurn>;
+
+  /** The probe failed: the next one is further away. */
+  probeFailed(account: string, kind: OutageKind, reason: string): Promise<void>;
 }

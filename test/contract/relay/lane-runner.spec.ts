@@ -52,6 +52,7 @@ const JOBS: RelayJobs = { wake: () => Promise.resolve() };
 function runner(settings: Partial<RelaySettings> = {}): LaneRunner {
   const sender = {
     admit: () => Promise.resolve(),
+    isHeld: () => Promise.resolve(false),
     post: (_: string, send: Parameters<House['upstream']['send']>[1]) =>
       house.upstream.send(house.address, send),
   };
@@ -502,6 +503,7 @@ describe('a send whose POST ended without a clear answer', () => {
       house.sends,
       {
         admit: () => Promise.resolve(),
+        isHeld: () => Promise.resolve(false),
         post: async (_, send) => {
           posting = true;
           await house.upstream.send(house.address, send);

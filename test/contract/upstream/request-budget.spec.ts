@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { closeRedis, newId, openRedis, parseRedisAddress, type RedisClient } from '#platform';
-import { BudgetExhaustedError, RedisRequestBudget, RedisUpstreamHealth, type RequestClass } from '#upstream';
+import { BudgetExhaustedError, RedisRequestBudget, type RequestClass } from '#upstream';
 import { startTestRedis, type TestRedis } from '../../support/redis-server.js';
 
 let server: TestRedis;
@@ -129,22 +129,5 @@ describe('the budget of an account', () => {
     await budget?.acquire('a', 1, 'send', 0);
     await budget?.acquire('b', 1, 'send', 0);
     await expect(budget?.acquire('a', 1, 'send', 0)).rejects.toThrow(BudgetExhaustedError);
-  });
-});
-
-describe('the health of upstream', () => {
-  it('is down since the first word of it, with the latest reason, until it is well', async () => {
-    const [one, two] = clients.map((client) => new RedisUpstreamHealth(client, prefix));
-    expect(await one?.well('a')).toBe(false);
-    expect(await one?.down('a', 'first')).toBe(true);
-    const since = await clients[0]?.hget(`${prefix}:{a}:upstream`, 'unavailableSince');
-    expect(await two?.down('a', 'second')).toBe(false);
-    expect(await clients[0]?.hgetall(`${prefix}:{a}:upstream`)).toEqual({
-      unavailableSince: since,
-      reason: 'second',
-    });
-    expect(await two?.well('a')).toBe(true);
-    expect(await one?.well('a')).toBe(false);
-    expect(await clients[0]?.exists(`${prefix}:{a}:upstream`)).toBe(0);
   });
 });

@@ -25,18 +25,18 @@ export class StatusController {
   @ApiOkResponse({ type: StatusView })
   @ApiProblems()
   async get(@Caller() { account }: Principal): Promise<StatusView> {
-    const [installedAt, feed, trouble] = await Promise.all([
+    const [installedAt, feed, outage] = await Promise.all([
       this.log.installedAt(account),
       this.feed.overview(account),
-      this.health.trouble(account),
+      this.health.outage(account),
     ]);
     return {
       account,
       installedAt: timeOf(installedAt?.getTime()),
       upstream: {
-        state: trouble === undefined ? 'up' : 'down',
-        since: timeOf(trouble?.since),
-        reason: trouble?.reason ?? null,
+        state: outage === undefined ? 'up' : 'down',
+        since: timeOf(outage?.since),
+        reason: outage?.reason ?? null,
       },
       poller: {
         state: feed.suspectSince === undefined ? 'ok' : 'suspect',

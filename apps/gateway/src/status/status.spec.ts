@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { RedisFeedStore } from '#feed';
-import { RedisUpstreamHealth } from '#upstream';
+import { RedisUpstreamHealth } from '#relay';
 import { startTestRedis, type TestRedis } from '../../../../test/support/redis-server.js';
 import { startTestGateway, type TestGateway } from '../fixtures/gateway.js';
 
@@ -33,9 +33,10 @@ describe('the status of an account', () => {
 
   it('shows since when upstream is down, and why', async () => {
     const health = new RedisUpstreamHealth(gateway.redis, 'tidings');
-    await health.down('default', 'upstream answered 503');
+    await health.down('default', 'away', 'upstream answered 503');
     expect((await status())['upstream']).toMatchObject({ state: 'down', reason: 'upstream answered 503' });
-    await health.well('default');
+    const outage = await health.outage('default');
+    if (outage !== undefined) await health.well('default', outage);
     expect((await status())['upstream']).toEqual({ state: 'up', since: null, reason: null });
   });
 

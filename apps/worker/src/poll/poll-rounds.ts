@@ -1,7 +1,9 @@
 import type { AccountDirectory } from '#accounts';
 import type { ContactListPoll, FeedStore } from '#feed';
 import type { BullmqHintQueue, Logger, QueuePayloads } from '#platform';
-import { BudgetExhaustedError, UpstreamError } from '#upstream';
+import type { UpstreamProbe } from '#relay';
+import { type AccountUpstream, BudgetExhaustedError, UpstreamError } from '#upstream';
+import { PROBE_TICK_MS } from '../probe.js';
 import type { Rounds } from '../rounds.js';
 
 /** How often it is looked who is due. */
@@ -17,11 +19,13 @@ export function pollRounds(
   contacts: ContactListPoll,
   accounts: AccountDirectory,
   hints: BullmqHintQueue<QueuePayloads['poll']>,
+  upstream: Pick<AccountUpstream, 'isHeld'>,
+  probe: UpstreamProbe,
   contactsEveryMs: number,
   logger: Logger,
 ): Rounds {
   const readList = async (account: string): Promise<void> => {
-    if ((await accounts.find(account))?.polling !== true) return;
+    if ((await accounts.find(account))?.polling !== true || (await upstream.isHeld(account))) return;
     try {
       await contacts.poll(account);
     } catch (error) {
@@ -34,7 +38,8 @@ export function pollRounds(
       everyMs: TICK_MS,
       run: async (account) => {
         const { requestsPerSecond = 1, polling = false } = (await accounts.find(account)) ?? {};
-        if (!polling) return;
+        // While upstream is away polls would only fail; who is due stays due.
+        if (!polling || (await upstream.isHeld(account))) return;
         const due = await store.claimDue(
           account,
           Math.ceil(requestsPerSecond * TAKEN_UP_SECONDS),
@@ -45,11 +50,12 @@ export function pollRounds(
         );
       },
     },
+    probe: { everyMs: PROBE_TICK_MS, run: (account) => probe.run(account) },
     contacts: { everyMs: contactsEveryMs, run: readList },
     'wished-contacts': {
       everyMs: TICK_MS,
       run: async (account) => {
-        if (await store.takeListWish(account)) await readList(account);
+        if (!(await upstream.isHeld(account)) && (await store.takeListWish(account))) await readList(account);
       },
     },
   };

@@ -10,10 +10,22 @@ import {
   systemClock,
   type WorkerEnvironment,
 } from '#platform';
+import { UpstreamProbe } from '#relay';
+import type { AccountUpstream, UpstreamHealth } from '#upstream';
+import { probeLeaseMs } from '../probe.js';
 import { queueOf, ROUNDS_OPTIONS } from '../queue.js';
 import { RoundsProcessor } from '../rounds.processor.js';
 import { RoundSchedule } from '../rounds.js';
-import { ACCOUNTS, CONTACT_LIST_POLL, ENVIRONMENT, FEED_STORE, LOGGER, POLL_ROUNDS } from '../tokens.js';
+import {
+  ACCOUNT_UPSTREAM,
+  ACCOUNTS,
+  CONTACT_LIST_POLL,
+  ENVIRONMENT,
+  FEED_STORE,
+  LOGGER,
+  POLL_ROUNDS,
+  UPSTREAM_HEALTH,
+} from '../tokens.js';
 import { pollRounds } from './poll-rounds.js';
 import { PollProcessor } from './poll.processor.js';
 
@@ -38,6 +50,8 @@ class PollRoundsProcessor extends RoundsProcessor {
         FEED_STORE,
         CONTACT_LIST_POLL,
         ACCOUNTS,
+        ACCOUNT_UPSTREAM,
+        UPSTREAM_HEALTH,
         ENVIRONMENT,
         LOGGER,
       ],
@@ -47,11 +61,27 @@ class PollRoundsProcessor extends RoundsProcessor {
         store: FeedStore,
         contacts: ContactListPoll,
         accounts: AccountDirectory,
+        upstream: AccountUpstream,
+        health: UpstreamHealth,
         environment: WorkerEnvironment,
         logger: Logger,
       ) => {
         const hints = new BullmqHintQueue(polls, systemClock);
-        const all = pollRounds(store, contacts, accounts, hints, environment.CONTACTS_INTERVAL_MS, logger);
+        const probe = new UpstreamProbe(
+          health,
+          (account) => upstream.probe(account),
+          probeLeaseMs(environment),
+        );
+        const all = pollRounds(
+          store,
+          contacts,
+          accounts,
+          hints,
+          upstream,
+          probe,
+          environment.CONTACTS_INTERVAL_MS,
+          logger,
+        );
         return new RoundSchedule(rounds, all, accounts, logger);
       },
     },

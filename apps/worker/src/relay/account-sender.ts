@@ -9,6 +9,10 @@ export class AccountSender implements Sender {
     return this.upstream.admit(account, 'send');
   }
 
+  isHeld(account: string): Promise<boolean> {
+    return this.upstream.isHeld(account);
+  }
+
   post(account: string, send: UpstreamSend): Promise<void> {
     return this.upstream.post(account, send);
   }

@@ -18,8 +18,9 @@ import {
   RelayRounds,
   type RelaySettings,
   type RelayStore,
+  UpstreamProbe,
 } from '#relay';
-import type { AccountUpstream } from '#upstream';
+import type { AccountUpstream, UpstreamHealth } from '#upstream';
 import { queueOf, ROUNDS_OPTIONS } from '../queue.js';
 import { RoundsProcessor } from '../rounds.processor.js';
 import { type Rounds, RoundSchedule } from '../rounds.js';
@@ -34,7 +35,9 @@ import {
   RELAY_JOBS,
   RELAY_ROUNDS,
   RELAY_STORE,
+  UPSTREAM_HEALTH,
 } from '../tokens.js';
+import { PROBE_TICK_MS, probeLeaseMs } from '../probe.js';
 import { AccountSender } from './account-sender.js';
 import { RelayProcessor } from './relay.processor.js';
 
@@ -88,6 +91,8 @@ class RelayRoundsProcessor extends RoundsProcessor {
         BLOB_STORE,
         RELAY_JOBS,
         ACCOUNTS,
+        UPSTREAM_HEALTH,
+        ACCOUNT_UPSTREAM,
         ENVIRONMENT,
         LOGGER,
       ],
@@ -98,11 +103,19 @@ class RelayRoundsProcessor extends RoundsProcessor {
         blobs: BlobStore,
         jobs: RelayJobs,
         accounts: AccountDirectory,
+        health: UpstreamHealth,
+        upstream: AccountUpstream,
         environment: WorkerEnvironment,
         logger: Logger,
       ) => {
         const rounds = new RelayRounds(store, lookup, blobs, jobs, settingsOf(environment));
-        return new RoundSchedule(queue, roundsOf(rounds, environment), accounts, logger);
+        const probe = new UpstreamProbe(
+          health,
+          (account) => upstream.probe(account),
+          probeLeaseMs(environment),
+          { store, jobs },
+        );
+        return new RoundSchedule(queue, roundsOf(rounds, probe, environment), accounts, logger);
       },
     },
   ],
@@ -121,7 +134,7 @@ function settingsOf(environment: WorkerEnvironment): RelaySettings {
   };
 }
 
-function roundsOf(rounds: RelayRounds, environment: WorkerEnvironment): Rounds {
+function roundsOf(rounds: RelayRounds, probe: UpstreamProbe, environment: WorkerEnvironment): Rounds {
   const retention = {
     maxAgeMs: environment.SEND_RETENTION_HOURS * 3_600_000,
     maxCount: environment.SEND_RETENTION_MAX,
@@ -130,6 +143,7 @@ function roundsOf(rounds: RelayRounds, environment: WorkerEnvironment): Rounds {
     reconcile: { everyMs: 5_000, run: (account) => rounds.reconcile(account) },
     promote: { everyMs: 500, run: (account) => rounds.promote(account) },
     confirm: { everyMs: 500, run: (account) => rounds.confirm(account) },
+    probe: { everyMs: PROBE_TICK_MS, run: (account) => probe.run(account) },
     trim: { everyMs: 30_000, run: (account) => rounds.trim(account, retention) },
   };
 }

@@ -1,0 +1,81 @@
+import {
+  BrokenCircuitError,
+  circuitBreaker,
+  type CircuitBreakerPolicy,
+  CircuitState,
+  ConsecutiveBreaker,
+  handleWhen,
+} from 'cockatiel';
+import {
+  UpstreamConnectionLostError,
+  UpstreamStatusError,
+  UpstreamTimeoutError,
+  UpstreamUnavailableError,
+  UpstreamUnreachableError,
+} from './upstream-error.js';
+
+/** So many requests in a row that found upstream away open the circuit. */
+export const AWAY_AFTER = 5;
+/** A circuit whose opening could not be told to the others tries by itself after so long. */
+const ALONE_MS = 5_000;
+
+/** Whether a request found upstream away. A refusal is an answer, and so is one that cannot be read. */
+export function isAway(error: unknown): boolean {
+  return (
+    error instanceof UpstreamUnreachableError ||
+    error instanceof UpstreamTimeoutError ||
+    error instanceof UpstreamConnectionLostError ||
+    (error instanceof UpstreamStatusError && error.status >= 500)
+  );
+}
+
+/** An end that says that upstream is there. */
+type Answered<T> = { result: T } | { error: unknown };
+
+/**
+ * One account's circuit in this process: it notices that upstream is away. That the account is held then, and when it is
+ * probed, all processes decide together; see {@link UpstreamHealth}.
+ */
+export class Circuit {
+  private policy = newPolicy();
+
+  isOpen(): boolean {
+    return this.policy.state !== CircuitState.Closed;
+  }
+
+  /** From now on as if nothing had happened: the others say that upstream is there. */
+  reset(): void {
+    if (this.isOpen()) this.policy = newPolicy();
+  }
+
+  /** @throws what the request throws, and {@link UpstreamUnavailableError} without making it while the circuit is open */
+  async run<T>(request: () => Promise<T>): Promise<T> {
+    let end: Answered<T>;
+    try {
+      end = await this.policy.execute(() => answered(request));
+    } catch (error) {
+      if (error instanceof BrokenCircuitError)
+        throw new UpstreamUnavailableError('too many requests in a row failed');
+      throw error;
+    }
+    if ('error' in end) throw end.error;
+    return end.result;
+  }
+}
+
+function newPolicy(): CircuitBreakerPolicy {
+  return circuitBreaker(handleWhen(isAway), {
+    halfOpenAfter: ALONE_MS,
+    breaker: new ConsecutiveBreaker(AWAY_AFTER),
+  });
+}
+
+/** An error that is an answer must end the row of failures, too: to the policy it is a result. */
+async function answered<T>(request: () => Promise<T>): Promise<Answered<T>> {
+  try {
+    return { result: await request() };
+  } catch (error) {
+    if (isAway(error)) throw error;
+    return { error };
+  }
+}

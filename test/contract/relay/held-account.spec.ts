@@ -1,0 +1,240 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { systemClock } from '#platform';
+import {
+  LaneRunner,
+  RedisUpstreamHealth,
+  type RelayJobs,
+  type RelaySettings,
+  type Send,
+  type Sender,
+  StoredSendIntake,
+  UpstreamProbe,
+} from '#relay';
+import { AccountUpstream, AWAY_AFTER, UpstreamUnavailableError } from '#upstream';
+import { startTestRedis, type TestRedis } from '../../support/redis-server.js';
+import { A, House, UPSTREAM_TIMEOUT_MS } from '../feed/house.js';
+import { until } from '../platform/until.js';
+
+const SETTINGS: RelaySettings = {
+  retryScheduleSeconds: [0.01, 3_600],
+  safeStatuses: [429],
+  maxAgeMs: 60_000,
+  confirmMs: 60_000,
+  confirmMediaMs: 60_000,
+  onUnknown: 'hold',
+  postTimeoutMs: UPSTREAM_TIMEOUT_MS,
+};
+const [ONE, TWO] = ['+15551234561', '+15551234562'];
+
+let server: TestRedis;
+let house: House;
+let intake: StoredSendIntake;
+let health: RedisUpstreamHealth;
+/** The lanes that were woken at once. */
+let woken: string[];
+
+const JOBS: RelayJobs = {
+  wake: (_, lane, delayMs = 0) => {
+    if (delayMs === 0) woken.push(lane);
+    return Promise.resolve();
+  },
+};
+
+beforeAll(async () => {
+  server = await startTestRedis();
+});
+afterAll(async () => {
+  await server.dispose();
+});
+beforeEach(async () => {
+  house = await House.open(server.url);
+  intake = new StoredSendIntake(house.sends, { wake: () => Promise.resolve() }, systemClock);
+  health = new RedisUpstreamHealth(house.redis, house.prefix);
+  woken = [];
+});
+afterEach(async () => {
+  await house.close();
+});
+
+/** What each process has of its own. */
+function process(): { lanes: LaneRunner; probe: UpstreamProbe } {
+  const budget = { acquire: (): Promise<void> => Promise.resolve() };
+  const find = (): Promise<House['address'] & { requestsPerSecond: number }> =>
+    Promise.resolve({ ...house.address, requestsPerSecond: 100 });
+  const upstream = new AccountUpstream(house.upstream, find, budget, health, house.logger);
+  const sender: Sender = {
+    admit: (account) => upstream.admit(account, 'send'),
+    isHeld: (account) => upstream.isHeld(account),
+    post: (account, send) => upstream.post(account, send),
+  };
+  const lanes = new LaneRunner(house.sends, sender, house.lookup, house.blobs, JOBS, SETTINGS, house.logger);
+  const over = { store: house.sends, jobs: JOBS };
+  return { lanes, probe: new UpstreamProbe(health, (a) => upstream.probe(a), 5_000, over) };
+}
+const accept = async (phoneNumber: string, message: string): Promise<string> =>
+  (await intake.accept(A, { phoneNumber, type: 'text', message })).id;
+async function find(id: string): Promise<Send> {
+  const send = await intake.find(A, id);
+  if (send === undefined) throw new Error('no such send');
+  return send;
+}
+const attempts = async (id: string): Promise<string[]> =>
+  (await find(id)).attempts.map(({ outcome, httpStatus }) => `${outcome} ${httpStatus ?? ''}`.trim());
+const texts = (): (string | null)[] =>
+  house.simulator.ledger
+    .read({ kinds: ['send.accepted'] })
+    .entries.map((entry) => (entry.kind === 'send.accepted' ? entry.message : null));
+const posts = (): number => house.requests(/^POST /);
+const isDue = async (lane: string): Promise<boolean> => (await house.sends.dueLanes(A, 100)).includes(lane);
+const upstreamEvents = async (): Promise<string[]> =>
+  (await house.types()).filter((type) => type.startsWith('upstream.'));
+const untilBack = (by: UpstreamProbe): Promise<boolean> =>
+  until('upstream is back', async () => {
+    await by.run(A);
+    return (await health.outage(A)) === undefined;
+  });
+
+describe('sends of an account whose key is refused', () => {
+  it('wait, and none fails: the one that got the 401 goes back and is posted in its turn', async () => {
+    const { lanes, probe } = process();
+    const ids = [await accept(ONE, 'n1'), await accept(ONE, 'n2'), await accept(ONE, 'n3')];
+    const other = await accept(TWO, 'o1');
+    house.control('faults', { match: { method: 'POST' }, fault: { kind: 'slow', delayMs: 0 } });
+    house.control('faults', { match: { method: 'POST' }, fault: { kind: 'status', status: 401 } });
+    house.control('faults', {
+      ...{ match: { method: 'GET' }, fault: { kind: 'status', status: 401 }, times: 'always' },
+    });
+    await lanes.run(A, ONE);
+    await lanes.run(A, TWO);
+    expect(posts()).toBe(2);
+    expect(await Promise.all(ids.map(attempts))).toEqual([['accepted 200'], ['not_taken 401'], []]);
+    expect(await attempts(other)).toEqual([]);
+    expect([await isDue(ONE), await isDue(TWO)]).toEqual([false, false]);
+    // A probe that is refused, too, changes nothing.
+    await until('a probe was made', async () => {
+      await probe.run(A);
+      return house.requests(/^GET /) > 0;
+    });
+    expect(await health.outage(A)).toMatchObject({ kind: 'refused', reason: expect.stringContaining('401') });
+    expect(woken).toEqual([]);
+
+    house.control('faults/clear');
+    await untilBack(probe);
+    expect(woken.sort()).toEqual([ONE, TWO]);
+    // At once: the wait of the schedule for a second refusal is an hour.
+    for (const lane of [ONE, TWO]) await lanes.run(A, lane);
+    expect(await attempts(ids[1] ?? '')).toEqual(['not_taken 401', 'accepted 200']);
+    expect(texts()).toEqual(['n1', 'n2', 'n3', 'o1']);
+    expect(await upstreamEvents()).toEqual(['upstream.unavailable', 'upstream.recovered']);
+  });
+
+  it('with the third 403 in a row wait, too; the first two were refused for their own sake', async () => {
+    const { lanes, probe } = process();
+    const ids = ['n1', 'n2', 'n3', 'n4'].map((text) => accept(ONE, text));
+    const [one = '', two = '', three = '', four = ''] = await Promise.all(ids);
+    house.control('faults', { match: { method: 'POST' }, fault: { kind: 'status', status: 403 }, times: 3 });
+    await lanes.run(A, ONE);
+    expect([(await find(one)).status, (await find(two)).status]).toEqual(['failed', 'failed']);
+    expect(await find(three)).toMatchObject({
+      status: 'queued',
+      attempts: [{ outcome: 'not_taken', httpStatus: 403 }],
+    });
+    expect(await attempts(four)).toEqual([]);
+    await untilBack(probe);
+    await lanes.run(A, ONE);
+    expect(texts()).toEqual(['n3', 'n4']);
+  });
+
+  it('do not go on for ever with one that is always forbidden: after the probe it fails', async () => {
+    const { lanes, probe } = process();
+    const ids = ['n1', 'n2', 'n3'].map((text) => accept(ONE, text));
+    const [, , three = ''] = await Promise.all(ids);
+    house.control('faults', {
+      match: { method: 'POST' },
+      fault: { kind: 'status', status: 403 },
+      times: 'always',
+    });
+    await lanes.run(A, ONE);
+    await untilBack(probe);
+    await lanes.run(A, ONE);
+    expect((await find(three)).status).toBe('failed');
+  });
+});
+
+describe('sends while upstream is away', () => {
+  const numbers = Array.from({ length: AWAY_AFTER + 3 }, (_, i) => `+1555123456${i}`);
+
+  it('wait without attempts once several in a row found nobody, in any process, and go out at once when it is back', async () => {
+    const [a, b] = [process(), process()];
+    const ids = await Promise.all(numbers.map((number) => accept(number, number)));
+    const real = house.address.baseUrl;
+    house.address.baseUrl = 'http://127.0.0.1:1/v1';
+    for (const number of numbers) await a.lanes.run(A, number);
+    for (let round = 0; round < 3; round += 1) {
+      for (const number of numbers) await b.lanes.run(A, number);
+    }
+    const made = await Promise.all(ids.map(attempts));
+    expect(made.flat()).toHaveLength(AWAY_AFTER);
+    expect(made.at(-1)).toEqual([]);
+    expect(await upstreamEvents()).toEqual(['upstream.unavailable']);
+
+    house.address.baseUrl = real;
+    await untilBack(b.probe);
+    expect(woken).toEqual(expect.arrayContaining(numbers.slice(AWAY_AFTER)));
+    await until('all are accepted', async () => {
+      for (const number of numbers) await a.lanes.run(A, number);
+      return (await Promise.all(ids.map(find))).every(({ status }) => status === 'accepted');
+    });
+    expect([...texts()].sort()).toEqual([...numbers].sort());
+    expect(await upstreamEvents()).toEqual(['upstream.unavailable', 'upstream.recovered']);
+  });
+
+  it('lose no step of their schedule to the attempt that showed it', async () => {
+    const { lanes, probe } = process();
+    const ids = await Promise.all(numbers.slice(0, AWAY_AFTER).map((number) => accept(number, number)));
+    const real = house.address.baseUrl;
+    house.address.baseUrl = 'http://127.0.0.1:1/v1';
+    for (const number of numbers.slice(0, AWAY_AFTER)) await lanes.run(A, number);
+    const last = ids.at(-1) ?? '';
+    expect((await house.sends.find(A, last))?.state).toMatchObject({ refusals: 0, status: 'queued' });
+    expect(await attempts(last)).toEqual(['not_taken']);
+    house.address.baseUrl = real;
+    await untilBack(probe);
+    await lanes.run(A, numbers[AWAY_AFTER - 1] ?? '');
+    expect(await attempts(last)).toEqual(['not_taken', 'accepted 200']);
+  });
+
+  it('that are being looked for are not looked for, and their time stands still', async () => {
+    const { lanes } = process();
+    house.control('faults', { match: { method: 'POST' }, fault: 'resetBefore' });
+    const id = await accept(ONE, 'n1');
+    await lanes.run(A, ONE);
+    expect((await find(id)).status).toBe('relaying');
+    const before = (await house.sends.find(A, id))?.state.lookLeftMs;
+    const blind = new LaneRunner(
+      house.sends,
+      { admit: () => Promise.resolve(), isHeld: () => Promise.resolve(true), post: () => Promise.resolve() },
+      {
+        lookUp: () => Promise.reject(new UpstreamUnavailableError('no route')),
+        expect: () => Promise.resolve(),
+      },
+      house.blobs,
+      JOBS,
+      SETTINGS,
+      house.logger,
+    );
+    await until('looked once, in vain', async () => {
+      await blind.run(A, ONE);
+      return (await house.sends.find(A, id))?.state.lookedAt === undefined;
+    });
+    const { state } = (await house.sends.find(A, id)) ?? {};
+    expect(state).toMatchObject({ status: 'relaying', lookLeftMs: before });
+    // Not for its turn in a row of looks, but for the end of the outage.
+    expect(await isDue(ONE)).toBe(false);
+    expect(await house.sends.release(A, 100)).toEqual([ONE]);
+    await lanes.run(A, ONE);
+    const after = (await house.sends.find(A, id))?.state;
+    expect(after?.lookLeftMs).toBe(before);
+    expect(after?.lookedAt).toBeDefined();
+  });
+});

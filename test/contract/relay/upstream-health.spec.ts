@@ -1,0 +1,152 @@
+import { once } from 'node:events';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { RedisEventLog } from '#events';
+import { closeRedis, newId, openRedis, parseRedisAddress, type RedisClient } from '#platform';
+import { RedisUpstreamHealth } from '#relay';
+import type { Outage } from '#upstream';
+import { startTestRedis, type TestRedis } from '../../support/redis-server.js';
+import { until } from '../platform/until.js';
+
+let server: TestRedis;
+let clients: RedisClient[];
+let prefix: string;
+let one: RedisUpstreamHealth;
+let two: RedisUpstreamHealth;
+let log: RedisEventLog;
+
+beforeAll(async () => {
+  server = await startTestRedis();
+});
+afterAll(async () => {
+  await server.dispose();
+});
+beforeEach(async () => {
+  prefix = newId('req');
+  clients = [1, 2].map(() => openRedis(parseRedisAddress(server.url), 'failFast', () => undefined));
+  await Promise.all(clients.map((client) => once(client, 'ready')));
+  [one, two] = clients.map((client) => new RedisUpstreamHealth(client, prefix)) as [typeof one, typeof two];
+  log = new RedisEventLog(clients[0] as RedisClient, prefix);
+});
+afterEach(async () => {
+  await Promise.all(clients.map((client) => closeRedis(client)));
+});
+
+const told = async (): Promise<{ type: string; data: unknown }[]> =>
+  (await log.read('a', undefined, 100)).events.map(({ type, data }) => ({
+    type,
+    data: JSON.parse(data) as unknown,
+  }));
+async function outage(by = one): Promise<Outage> {
+  const lasting = await by.outage('a');
+  if (lasting === undefined) throw new Error('there is no outage');
+  return lasting;
+}
+
+describe('an outage of upstream', () => {
+  it('begins once and ends once over all processes, and each is told once, with since and reason', async () => {
+    const begun = await Promise.all([one, two, one, two].map((by) => by.down('a', 'away', 'no route')));
+    expect(begun.filter(Boolean)).toHaveLength(1);
+    const lasting = await outage(two);
+    expect(lasting).toMatchObject({ kind: 'away', reason: 'no route' });
+    const ended = await Promise.all([one, two, one, two].map((by) => by.well('a', lasting)));
+    expect(ended.filter(Boolean)).toHaveLength(1);
+    expect(await two.outage('a')).toBeUndefined();
+    const data = { since: new Date(lasting.since).toISOString(), reason: 'no route' };
+    expect(await told()).toEqual([
+      { type: 'upstream.unavailable', data },
+      { type: 'upstream.recovered', data },
+    ]);
+  });
+
+  it('soon after another is told anew, and is not ended by who saw the end of the first', async () => {
+    await one.down('a', 'away', 'first');
+    const first = await outage();
+    await one.well('a', first);
+    await two.down('a', 'refused', 'second');
+    expect(await one.well('a', first)).toBe(false);
+    expect((await outage()).reason).toBe('second');
+    // What ends with the recovery must not take a new outage with it.
+    expect(await clients[0]?.pttl(`${prefix}:{a}:upstream`)).toBe(-1);
+    await two.well('a', await outage());
+    const events = (await log.read('a', undefined, 100)).events;
+    expect(events.map(({ type }) => type)).toEqual([
+      ...['upstream.unavailable', 'upstream.recovered', 'upstream.unavailable', 'upstream.recovered'],
+    ]);
+    expect(new Set(events.map(({ id }) => id)).size).toBe(4);
+  });
+
+  it('takes the latest reason, keeps its beginning, and turns into a refusal but not back', async () => {
+    await one.down('a', 'away', 'first');
+    const { since } = await outage();
+    await two.down('a', 'refused', 'second');
+    await one.down('a', 'away', 'third');
+    expect(await outage()).toEqual({ since, kind: 'refused', reason: 'third' });
+  });
+
+  it('of one account is not another’s', async () => {
+    await one.down('a', 'away', 'x');
+    expect(await one.outage('b')).toBeUndefined();
+  });
+});
+
+describe('probes', () => {
+  const turn = (by: RedisUpstreamHealth): Promise<string> => by.takeTurn('a', 60_000);
+  const untilProbe = async (by: RedisUpstreamHealth): Promise<number> => {
+    const began = performance.now();
+    await until('it is time for a probe', async () => (await turn(by)) === 'probe');
+    return performance.now() - began;
+  };
+
+  it('are nobody’s while all is well', async () => {
+    expect(await turn(one)).toBe('nothing');
+  });
+
+  it('are made one at a time, not at once, and at growing intervals', async () => {
+    await one.down('a', 'away', 'x');
+    expect([await turn(one), await turn(two)]).toEqual(['nothing', 'nothing']);
+    const first = await untilProbe(one);
+    expect(await turn(two)).toBe('nothing');
+    await one.probeFailed('a', 'away', 'still');
+    const second = await untilProbe(two);
+    expect(second).toBeGreaterThan(first * 1.5);
+    expect((await outage()).reason).toBe('still');
+  });
+
+  it('never lie further apart than half a minute', async () => {
+    await one.down('a', 'away', 'x');
+    for (let i = 0; i < 40; i += 1) await one.probeFailed('a', 'away', 'x');
+    const at = Number(await clients[0]?.hget(`${prefix}:{a}:upstream`, 'probeAt'));
+    expect(at - Date.now()).toBeLessThanOrEqual(30_000);
+    expect(at - Date.now()).toBeGreaterThan(20_000);
+  });
+
+  it('of a process that died are taken over when its lease is over', async () => {
+    await one.down('a', 'away', 'x');
+    await until('probing', async () => (await one.takeTurn('a', 200)) === 'probe');
+    expect(await turn(two)).toBe('nothing');
+    await untilProbe(two);
+  });
+
+  it('are followed by a short while in which everybody hears that it is over', async () => {
+    await one.down('a', 'away', 'x');
+    await one.well('a', await outage());
+    expect([await turn(one), await turn(two)]).toEqual(['recovered', 'recovered']);
+    await until('it is over', async () => (await turn(two)) === 'nothing');
+  });
+
+  it('that failed after the outage ended bring nothing back', async () => {
+    await one.probeFailed('a', 'away', 'late');
+    expect(await one.outage('a')).toBeUndefined();
+  });
+});
+
+describe('answers 403', () => {
+  it('are counted over all processes, until another answer or the end of an outage', async () => {
+    expect([await one.forbidden('a'), await two.forbidden('a')]).toEqual([1, 2]);
+    await one.notForbidden('a');
+    expect(await two.forbidden('a')).toBe(1);
+    await one.down('a', 'refused', 'x');
+    await one.well('a', await outage());
+    expect(await two.forbidden('a')).toBe(1);
+  });
+});
