@@ -28,8 +28,10 @@ export {
 } from './send.js';
 export {
   type Acceptance,
+  IdempotencyInProgressError,
   type IdempotencyKey,
   IdempotencyKeyReusedError,
+  RESERVATION_MS,
   RESOLVE_OUTCOMES,
   type ResolveOutcome,
   type SendIntake,

@@ -10,18 +10,33 @@ local function text(ms) return string.format('%d', ms) end
 `;
 
 /**
- * Stores a send once, with the life of Redis in which that was; one that is stored already, whose answer was lost with the connection, is left as it is. KEYS: send, lane, lanes due, scheduled, idempotency (or any key, if there is none).
- * ARGV: id, order, state, recipient, send at in ms or '', fingerprint or '', lifetime of the idempotency key in ms.
- * Answers 'new', 'reused', or the id of the send that the idempotency key already has.
+ * What an idempotency key holds: `~` and the owner of a reservation, or the fingerprint of a body and the id of its send.
  */
-export const insertSend = new RedisScript(`${NOW}${REDIS_LIFE}
+const IDEMPOTENCY = `
+local function recall(taken, fingerprint, owner)
+  if not taken then return owner ~= '' and 'busy' or nil end
+  if string.sub(taken, 1, 1) == '~' then
+    if taken == '~' .. owner then return nil end
+    return 'busy'
+  end
+  local first, id = string.match(taken, '^(%w+) (.+)$')
+  return first == fingerprint and id or 'reused'
+end
+`;
+
+/**
+ * Stores a send once, with the life of Redis in which that was; one that is stored already, whose answer was lost with
+ * the connection, is left as it is. A key whose reservation is over is not taken any more: another request may have it.
+ * KEYS: send, lane, lanes due, scheduled, idempotency (or any key, if there is none).
+ * ARGV: id, order, state, recipient, send at in ms or '', fingerprint or '', lifetime of the idempotency key in ms, owner
+ * of its reservation or ''.
+ * Answers 'new', 'reused', 'busy', or the id of the send that the idempotency key already has.
+ */
+export const insertSend = new RedisScript(`${NOW}${REDIS_LIFE}${IDEMPOTENCY}
 if redis.call('EXISTS', KEYS[1]) == 1 then return 'new' end
 if ARGV[6] ~= '' then
-  local taken = redis.call('GET', KEYS[5])
-  if taken then
-    local fingerprint, id = string.match(taken, '^(%w+) (.+)$')
-    return fingerprint == ARGV[6] and id or 'reused'
-  end
+  local earlier = recall(redis.call('GET', KEYS[5]), ARGV[6], ARGV[8])
+  if earlier then return earlier end
   redis.call('SET', KEYS[5], ARGV[6] .. ' ' .. ARGV[1], 'PX', ARGV[7])
 end
 redis.call('HSET', KEYS[1], 'order', ARGV[2], 'state', ARGV[3], 'revision', 0, 'life', life())
@@ -32,6 +47,27 @@ else
   redis.call('ZADD', KEYS[3], 'NX', text(now_ms()), ARGV[4])
 end
 return 'new'
+`);
+
+/** KEYS: idempotency. ARGV: fingerprint, owner or ''. Answers as {@link insertSend}, or '' where that would store. */
+export const recallKey = new RedisScript(`${IDEMPOTENCY}
+return recall(redis.call('GET', KEYS[1]), ARGV[1], ARGV[2]) or ''
+`);
+
+/** KEYS: idempotency. ARGV: owner, ms. Answers 0 if another has it. */
+export const reserveKey = new RedisScript(`
+local taken = redis.call('GET', KEYS[1])
+if not taken or taken == '~' .. ARGV[1] then
+  redis.call('SET', KEYS[1], '~' .. ARGV[1], 'PX', ARGV[2])
+  return 1
+end
+return string.sub(taken, 1, 1) == '~' and 0 or 1
+`);
+
+/** KEYS: idempotency. ARGV: owner. */
+export const releaseKey = new RedisScript(`
+if redis.call('GET', KEYS[1]) == '~' .. ARGV[1] then return redis.call('DEL', KEYS[1]) end
+return 0
 `);
 
 /** Needs {@link NOW}. */

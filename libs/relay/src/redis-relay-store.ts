@@ -9,6 +9,9 @@ import {
   laneHead,
   postponeLane,
   releaseLanes,
+  recallKey,
+  releaseKey,
+  reserveKey,
   transitSend,
   trimSends,
 } from './redis-relay-scripts.js';
@@ -54,7 +57,7 @@ export class RedisRelayStore implements RelayStore {
         keys('lane', order.phoneNumber),
         keys('lanes', 'due'),
         keys('scheduled'),
-        keys('idempotency', digest(idempotency?.key ?? '')),
+        idempotencyKey(keys, idempotency?.key ?? ''),
       ],
       [
         order.id,
@@ -64,10 +67,28 @@ export class RedisRelayStore implements RelayStore {
         order.sendAt ?? '',
         idempotency?.fingerprint ?? '',
         IDEMPOTENCY_MS,
+        idempotency?.owner ?? '',
       ],
     );
-    if (reply === 'new') return { kind: 'new' };
-    return reply === 'reused' ? { kind: 'reused' } : { kind: 'replay', id: String(reply) };
+    return reply === 'new' ? { kind: 'new' } : earlierOf(String(reply));
+  }
+
+  async reserve(account: string, key: string, owner: string, leaseMs: number): Promise<boolean> {
+    const name = idempotencyKey(this.keys(account), key);
+    return (await reserveKey.run(this.redis, [name], [owner, leaseMs])) === 1;
+  }
+
+  async release(account: string, key: string, owner: string): Promise<void> {
+    await releaseKey.run(this.redis, [idempotencyKey(this.keys(account), key)], [owner]);
+  }
+
+  async recall(
+    account: string,
+    { key, fingerprint, owner = '' }: IdempotencyKey,
+  ): Promise<Exclude<Stored, { kind: 'new' }> | undefined> {
+    const name = idempotencyKey(this.keys(account), key);
+    const reply = String(await recallKey.run(this.redis, [name], [fingerprint, owner]));
+    return reply === '' ? undefined : earlierOf(reply);
   }
 
   async find(account: string, id: string): Promise<SendRecord | undefined> {
@@ -271,9 +292,14 @@ function parseRecord(order: string, state: string, revision: string | null | und
   return { order: JSON.parse(order) as SendOrder, state: { ...parsed, revision: Number(revision) } };
 }
 
+/** What the scripts say of a key that cannot have a new send. */
+function earlierOf(reply: string): Exclude<Stored, { kind: 'new' }> {
+  return reply === 'reused' || reply === 'busy' ? { kind: reply } : { kind: 'replay', id: reply };
+}
+
 /** Keys of callers are hashed: any text may come, of any length. */
-function digest(text: string): string {
-  return createHash('sha256').update(text).digest('hex');
+function idempotencyKey(keys: AccountKeys, key: string): string {
+  return keys('idempotency', createHash('sha256').update(key).digest('hex'));
 }
 
 /** Message ids may be unique within their contact only. */

@@ -5,6 +5,19 @@ export interface IdempotencyKey {
   key: string;
   /** Hexadecimal digest of the same fields and file digests, whatever their encoding was. */
   fingerprint: string;
+  /** Who reserved the key, if it was; then the send is stored only while that reservation holds. */
+  owner?: string;
+}
+
+/** For how long a reservation holds that is not renewed, in milliseconds. */
+export const RESERVATION_MS = 10_000;
+
+/** Another request of this idempotency key is being read. */
+export class IdempotencyInProgressError extends Error {
+  constructor() {
+    super('The first request of this Idempotency-Key is still being read; try again.');
+    this.name = 'IdempotencyInProgressError';
+  }
 }
 
 /** What became of an accepted request. */
@@ -48,9 +61,25 @@ export class SendNotResolvableError extends Error {
 export interface SendIntake {
   /**
    * Stores a send; it is relayed, or its end is told, from then on.
-   * @throws {IdempotencyKeyReusedError}
+   * @throws {IdempotencyKeyReusedError | IdempotencyInProgressError}
    */
   accept(account: string, request: NewSend, idempotency?: IdempotencyKey): Promise<Acceptance>;
+
+  /**
+   * Keeps an idempotency key for one request while its body is read, for {@link RESERVATION_MS}, or for so much longer.
+   * A key that has a send already needs none.
+   * @throws {IdempotencyInProgressError} if another request has it
+   */
+  reserve(account: string, key: string, owner: string): Promise<void>;
+
+  /** Gives the key back, if it is still this owner's and has no send. */
+  release(account: string, key: string, owner: string): Promise<void>;
+
+  /**
+   * The send that the idempotency key already has.
+   * @throws {IdempotencyKeyReusedError | IdempotencyInProgressError}
+   */
+  recall(account: string, idempotency: IdempotencyKey): Promise<Acceptance | undefined>;
 
   find(account: string, id: string): Promise<Send | undefined>;
 

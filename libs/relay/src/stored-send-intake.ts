@@ -1,10 +1,12 @@
 import { type Clock, newId } from '#platform';
 import type { RelayJobs } from './ports.js';
-import type { RelayStore, Transition } from './relay-store.js';
+import type { RelayStore, Stored, Transition } from './relay-store.js';
 import {
   type Acceptance,
+  IdempotencyInProgressError,
   type IdempotencyKey,
   IdempotencyKeyReusedError,
+  RESERVATION_MS,
   type ResolveOutcome,
   type SendIntake,
   SendNotCancellableError,
@@ -35,10 +37,23 @@ export class StoredSendIntake implements SendIntake {
       createdAt: now,
     };
     const stored = await this.store.insert(account, order, idempotency);
-    if (stored.kind === 'reused') throw new IdempotencyKeyReusedError();
-    if (stored.kind === 'replay') return { id: stored.id, replayed: true };
+    if (stored.kind !== 'new') return replayOf(stored);
     if (order.sendAt === undefined) await this.jobs.wake(account, order.phoneNumber);
     return { id: order.id, replayed: false };
+  }
+
+  async reserve(account: string, key: string, owner: string): Promise<void> {
+    const reserved = await this.store.reserve(account, key, owner, RESERVATION_MS);
+    if (!reserved) throw new IdempotencyInProgressError();
+  }
+
+  async release(account: string, key: string, owner: string): Promise<void> {
+    await this.store.release(account, key, owner);
+  }
+
+  async recall(account: string, idempotency: IdempotencyKey): Promise<Acceptance | undefined> {
+    const earlier = await this.store.recall(account, idempotency);
+    return earlier === undefined ? undefined : replayOf(earlier);
   }
 
   async find(account: string, id: string): Promise<Send | undefined> {
@@ -76,6 +91,18 @@ export class StoredSendIntake implements SendIntake {
       if (changed !== undefined) return changed;
     }
     throw new Error(`${id} keeps changing while it is to be changed`);
+  }
+}
+
+/** @throws {IdempotencyKeyReusedError | IdempotencyInProgressError} */
+function replayOf(earlier: Exclude<Stored, { kind: 'new' }>): Acceptance {
+  switch (earlier.kind) {
+    case 'replay':
+      return { id: earlier.id, replayed: true };
+    case 'reused':
+      throw new IdempotencyKeyReusedError();
+    case 'busy':
+      throw new IdempotencyInProgressError();
   }
 }
 

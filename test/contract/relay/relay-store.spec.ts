@@ -3,6 +3,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { RedisEventLog } from '#events';
 import { closeRedis, newId, openRedis, parseRedisAddress, type RedisClient, systemClock } from '#platform';
 import {
+  IdempotencyInProgressError,
   IdempotencyKeyReusedError,
   type RelayJobs,
   RedisRelayStore,
@@ -151,6 +152,39 @@ describe('accepting a send', () => {
     expect(new Set(all.map(({ id }) => id)).size).toBe(1);
     expect(all.filter(({ replayed }) => !replayed)).toHaveLength(1);
     expect(await redis.llen(`${prefix}:{${A}}:lane:${NUMBER}`)).toBe(1);
+  });
+
+  it('under a key that is reserved is for its owner alone, for as long as the reservation holds', async () => {
+    expect(await store.reserve(A, 'k', 'one', 60_000)).toBe(true);
+    expect(await store.reserve(A, 'k', 'two', 60_000)).toBe(false);
+    expect(await store.reserve(A, 'k', 'one', 60_000)).toBe(true);
+    for (const under of [key('k'), { ...key('k'), owner: 'two' }]) {
+      await expect(intake.accept(A, request, under)).rejects.toThrow(IdempotencyInProgressError);
+      await expect(intake.recall(A, under)).rejects.toThrow(IdempotencyInProgressError);
+    }
+    await store.release(A, 'k', 'two');
+    const { id } = await intake.accept(A, request, { ...key('k'), owner: 'one' });
+    await store.release(A, 'k', 'one');
+    // From now on the key has its send, and nobody needs to reserve it.
+    expect(await store.reserve(A, 'k', 'two', 60_000)).toBe(true);
+    expect(await intake.accept(A, request, { ...key('k'), owner: 'two' })).toEqual({ id, replayed: true });
+    expect(await intake.recall(A, key('k'))).toEqual({ id, replayed: true });
+    await expect(intake.recall(A, key('k', 'b2'))).rejects.toThrow(IdempotencyKeyReusedError);
+    expect(await redis.llen(`${prefix}:{${A}}:lane:${NUMBER}`)).toBe(1);
+  });
+
+  it('whose reservation is over is not stored under it: another may have it by then', async () => {
+    await store.reserve(A, 'k', 'one', 1);
+    await until('the lease is over', async () => store.reserve(A, 'k', 'two', 60_000));
+    await expect(intake.accept(A, request, { ...key('k'), owner: 'one' })).rejects.toThrow(
+      IdempotencyInProgressError,
+    );
+    await store.release(A, 'k', 'two');
+    await expect(intake.accept(A, request, { ...key('k'), owner: 'two' })).rejects.toThrow(
+      IdempotencyInProgressError,
+    );
+    expect(await intake.recall(A, key('k'))).toBeUndefined();
+    expect((await intake.accept(A, request, key('k'))).replayed).toBe(false);
   });
 
   it('keeps keys apart by account, and whatever they look like', async () => {

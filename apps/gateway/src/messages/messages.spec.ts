@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { eventually } from '../../../../test/support/eventually.js';
 import { startTestRedis, type TestRedis } from '../../../../test/support/redis-server.js';
 import { json, KEY, problemIn, startTestGateway, type TestGateway } from '../fixtures/gateway.js';
 
@@ -149,6 +150,34 @@ describe('Idempotency-Key', () => {
     expect(await problemIn(response)).toMatchObject({ status: 422, code: 'idempotency_key_reused' });
   });
 
+  it('replays a send whose expiresAt has passed meanwhile, and refuses another one', async () => {
+    const expiresAt = new Date(Date.now() + 700).toISOString();
+    const ask = (message: string, key = 'key-3'): Promise<Response> =>
+      send(json({ phoneNumber: NUMBER, message, expiresAt }), key);
+    const first = await ask('in time');
+    expect(first.status).toBe(200);
+    await eventually('it has passed', () => Date.now() > Date.parse(expiresAt));
+    const second = await ask('in time');
+    expect(second.headers.get('idempotent-replayed')).toBe('true');
+    expect(await second.json()).toEqual(await first.json());
+    expect((await ask('too late')).status).toBe(422);
+    expect((await ask('in time', 'key-4')).status).toBe(400);
+  });
+
+  it('of an upload that is being read is 409 idempotency_in_progress; a refused upload gives it back', async () => {
+    const upload = (): Promise<Response> =>
+      send(form({ phoneNumber: NUMBER }, new Blob(['abc']), 'a.txt'), 'key-5');
+    gateway.sends.reservations.set('key-5', 'another');
+    const response = await upload();
+    expect(response.headers.get('retry-after')).toBe('1');
+    expect(await problemIn(response)).toMatchObject({ status: 409, code: 'idempotency_in_progress' });
+    gateway.sends.reservations.clear();
+    expect((await send(form({ phoneNumber: 'x' }), 'key-5')).status).toBe(400);
+    expect(gateway.sends.reservations.size).toBe(0);
+    expect((await upload()).headers.get('idempotent-replayed')).toBeNull();
+    expect((await upload()).headers.get('idempotent-replayed')).toBe('true');
+  });
+
   it('must be 1 to 255 printable characters', async () => {
     for (const key of ['', 'x'.repeat(256), 'ü']) {
       const response = await send(json({ phoneNumber: NUMBER, message: 'hi' }), key);
@@ -186,6 +215,7 @@ describe('A file', () => {
   const photo = new Blob(['not really a photo'], { type: 'image/jpeg' });
 
   it('is stored, and goes with the send, before or after the fields', async () => {
+    const before = await gateway.blobs();
     const last = form({ phoneNumber: NUMBER }, photo);
     const first = new FormData();
     first.append('file', photo, 'photo.jpg');
@@ -194,7 +224,7 @@ describe('A file', () => {
     const [one, two] = gateway.sends.requests.map(({ request }) => request.file);
     expect(one).toMatchObject({ name: 'photo.jpg', contentType: 'image/jpeg', size: 18 });
     expect(two?.sha256).toBe(one?.sha256);
-    expect((await gateway.blobs()).sort()).toEqual([one?.blobId, two?.blobId].sort());
+    expect((await gateway.blobs()).sort()).toEqual([...before, one?.blobId, two?.blobId].sort());
   });
 
   it('decides by its content what is the same request, not by its name', async () => {

@@ -1,14 +1,24 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import type { GatewayEnvironment, Logger } from '#platform';
-import { type Acceptance, type BlobStore, IdempotencyKeyReusedError, type SendIntake } from '#relay';
+import {
+  type Acceptance,
+  type BlobStore,
+  IdempotencyInProgressError,
+  IdempotencyKeyReusedError,
+  type SendIntake,
+} from '#relay';
 import { RedisReadiness } from '../health/redis-readiness.js';
-import { Problem, unavailable } from '../problems/problem.js';
+import { invalid, Problem, unavailable } from '../problems/problem.js';
 import { BLOB_STORE, ENVIRONMENT, LOGGER, SEND_INTAKE } from '../tokens.js';
 import { fingerprintOf } from './fingerprint.js';
 import { readIdempotencyKey } from './idempotency-key.js';
+import { KeyReservation } from './key-reservation.js';
 import { MultipartForm } from './multipart-form.js';
 import { readSendRequest } from './send-request.js';
+
+/** Errors after which the send is surely not stored. */
+const PROOFS = [Problem, IdempotencyKeyReusedError, IdempotencyInProgressError] as const;
 
 /** Takes a request for a send, in either encoding, and hands it to the relay; a file stays stored only with its send. */
 @Injectable()
@@ -23,13 +33,29 @@ export class SendAcceptance {
 
   async accept(account: string, request: FastifyRequest): Promise<Acceptance> {
     const key = readIdempotencyKey(request.raw.headersDistinct['idempotency-key']);
-    if (!request.isMultipart()) return await this.store(account, key, request.body, undefined);
+    if (!request.isMultipart()) return await this.store(account, key, undefined, request.body, undefined);
 
     await this.assertStorable();
+    if (key === undefined) return await this.acceptForm(account, undefined, undefined, request);
+    const reservation = await KeyReservation.take(this.sends, account, key, this.logger);
+    try {
+      return await this.acceptForm(account, key, reservation.owner, request);
+    } finally {
+      await reservation.end();
+    }
+  }
+
+  /** @param owner of the key's reservation, without which two uploads of one key could be read at once */
+  private async acceptForm(
+    account: string,
+    key: string | undefined,
+    owner: string | undefined,
+    request: FastifyRequest,
+  ): Promise<Acceptance> {
     const form = new MultipartForm(request, this.blobs, account, this.environment.UPLOAD_MAX_BYTES);
     await form.read();
     try {
-      const acceptance = await this.store(account, key, form.fields, form);
+      const acceptance = await this.store(account, key, owner, form.fields, form);
       // The first request's file is the one that is sent.
       if (acceptance.replayed) await form.discard();
       return acceptance;
@@ -42,11 +68,21 @@ export class SendAcceptance {
   private async store(
     account: string,
     key: string | undefined,
+    owner: string | undefined,
     fields: unknown,
     form: MultipartForm | undefined,
   ): Promise<Acceptance> {
     const send = readSendRequest(fields, form?.file);
-    const idempotency = key === undefined ? undefined : { key, fingerprint: fingerprintOf(send) };
+    const idempotency =
+      key === undefined
+        ? undefined
+        : { key, fingerprint: fingerprintOf(send), ...(owner === undefined ? {} : { owner }) };
+    if (send.expiresAt !== undefined && send.expiresAt <= Date.now()) {
+      // What was accepted in its time is answered as it was then.
+      const earlier = idempotency === undefined ? undefined : await this.sends.recall(account, idempotency);
+      if (earlier !== undefined) return earlier;
+      throw invalid({ field: 'expiresAt', message: 'must be in the future' });
+    }
     return await this.sends.accept(account, send, idempotency);
   }
 
@@ -55,7 +91,7 @@ export class SendAcceptance {
    * file of a stored send must not be missing.
    */
   private async discardUnlessStored(form: MultipartForm, error: unknown, requestId: string): Promise<void> {
-    if (error instanceof Problem || error instanceof IdempotencyKeyReusedError) {
+    if (PROOFS.some((proof) => error instanceof proof)) {
       await form.discard();
       return;
     }

@@ -75,7 +75,6 @@ export class SendDto {
   })
   @Optional()
   @Instant()
-  @rule('expiresLater', 'must be in the future', (value) => (parseInstant(value) ?? 0) > Date.now())
   @rule('expiresAfterSendAt', 'must be after sendAt', isAfterSendAt)
   expiresAt?: string;
 }

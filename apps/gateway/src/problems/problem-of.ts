@@ -3,6 +3,7 @@ import { CursorExpiredError } from '#events';
 import {
   BlobStoreUnavailableError,
   BlobTooLargeError,
+  IdempotencyInProgressError,
   IdempotencyKeyReusedError,
   SendNotCancellableError,
   SendNotResolvableError,
@@ -48,6 +49,10 @@ const RULES: readonly Rule[] = [
     return new Problem('payload_too_large', `file ${message}.`, { errors: [{ field: 'file', message }] });
   }),
   rule(BlobStoreUnavailableError, unavailable),
+  rule(
+    IdempotencyInProgressError,
+    ({ message }) => new Problem('idempotency_in_progress', message, { headers: retryAfter(1_000) }),
+  ),
   rule(IdempotencyKeyReusedError, ({ message }) => new Problem('idempotency_key_reused', message)),
   rule(SendNotCancellableError, ({ message }) => new Problem('conflict', message)),
   rule(SendNotResolvableError, ({ message }) => new Problem('conflict', message)),
