@@ -78,7 +78,7 @@ export class RedisRelayStore implements RelayStore {
     return (await reserveKey.run(this.redis, [name], [owner, leaseMs])) === 1;
   }
 
-  async release(account: string, key: string, owner: string): Promise<void> {
+  async letGo(account: string, key: string, owner: string): Promise<void> {
     await releaseKey.run(this.redis, [idempotencyKey(this.keys(account), key)], [owner]);
   }
 

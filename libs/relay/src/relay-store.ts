@@ -59,7 +59,7 @@ export interface RelayStore {
   reserve(account: string, key: string, owner: string, leaseMs: number): Promise<boolean>;
 
   /** Ends a reservation, if it is this owner's. */
-  release(account: string, key: string, owner: string): Promise<void>;
+  letGo(account: string, key: string, owner: string): Promise<void>;
 
   /** What {@link insert} would say of the key, or undefined if it would store the send. */
   recall(account: string, idempotency: IdempotencyKey): Promise<Exclude<Stored, { kind: 'new' }> | undefined>;

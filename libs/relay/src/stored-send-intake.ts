@@ -48,7 +48,7 @@ export class StoredSendIntake implements SendIntake {
   }
 
   async release(account: string, key: string, owner: string): Promise<void> {
-    await this.store.release(account, key, owner);
+    await this.store.letGo(account, key, owner);
   }
 
   async recall(account: string, idempotency: IdempotencyKey): Promise<Acceptance | undefined> {

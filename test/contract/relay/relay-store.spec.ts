@@ -162,9 +162,9 @@ describe('accepting a send', () => {
       await expect(intake.accept(A, request, under)).rejects.toThrow(IdempotencyInProgressError);
       await expect(intake.recall(A, under)).rejects.toThrow(IdempotencyInProgressError);
     }
-    await store.release(A, 'k', 'two');
+    await store.letGo(A, 'k', 'two');
     const { id } = await intake.accept(A, request, { ...key('k'), owner: 'one' });
-    await store.release(A, 'k', 'one');
+    await store.letGo(A, 'k', 'one');
     // From now on the key has its send, and nobody needs to reserve it.
     expect(await store.reserve(A, 'k', 'two', 60_000)).toBe(true);
     expect(await intake.accept(A, request, { ...key('k'), owner: 'two' })).toEqual({ id, replayed: true });
@@ -179,7 +179,7 @@ describe('accepting a send', () => {
     await expect(intake.accept(A, request, { ...key('k'), owner: 'one' })).rejects.toThrow(
       IdempotencyInProgressError,
     );
-    await store.release(A, 'k', 'two');
+    await store.letGo(A, 'k', 'two');
     await expect(intake.accept(A, request, { ...key('k'), owner: 'two' })).rejects.toThrow(
       IdempotencyInProgressError,
     );
