@@ -267,9 +267,13 @@ export class Oracle {
         );
     }
     const there = new Set(world.map(({ id }) => id));
-    const known = [...contact.messages].filter(([, { forms }]) => forms[0]?.deleted === false);
+    const messages = [...contact.messages];
+    // What was seen before a new baseline was taken, and gone by then, may be known or not.
+    const known = messages.filter(([, { forms }]) => forms.every((form) => form?.deleted === false));
+    const perhaps = messages.filter(([, { forms }]) => forms.some((form) => form?.deleted === false));
+    const missing = perhaps.filter(([id]) => !there.has(id)).length;
     const gone = known.filter(([id]) => !there.has(id)).map(([id]) => id);
-    if (gone.length === 0 || isTooMuch(gone.length, known.length) || world.length === 0) return;
+    if (gone.length === 0 || isTooMuch(missing, known.length) || world.length === 0) return;
     throw new Verdict(`in the end the deletions of [${gone.join(', ')}] of ${contactId} were not told`);
   }
 
@@ -353,8 +357,9 @@ export class Oracle {
 
   /** Whether its flags may still change, and were not looked at for an hour. */
   private isOverdue(message: Message | undefined, now: number): boolean {
-    const form = message?.forms[0];
-    if (message === undefined || form === undefined || form.deleted || form.kind !== 'outbound') return false;
+    const [form, other] = message?.forms ?? [];
+    if (message === undefined || form === undefined || other !== undefined) return false;
+    if (form.deleted || form.kind !== 'outbound') return false;
     if (form.delivered && form.read) return false;
     if (form.timestamp === undefined || now - form.timestamp >= this.settings.settleMs - MINUTE_MS)
       return false;
@@ -419,10 +424,11 @@ function wasAbsent(id: string, reads: readonly PageRead[]): boolean {
 /** No deletion may be told while too much is missing. */
 function assertFew(contact: Contact, reads: readonly PageRead[]): void {
   const seen = new Set(reads.flatMap((read) => read.seen.map(({ id }) => id)));
-  const known = [...contact.messages].filter(([, { forms }]) =>
-    forms.every((form) => form?.deleted === false),
+  const messages = [...contact.messages];
+  const known = messages.filter(([, { forms }]) => forms.some((form) => form?.deleted === false));
+  const missing = known.filter(
+    ([id, { forms }]) => !seen.has(id) && forms.every((form) => form?.deleted === false),
   );
-  const missing = known.filter(([id]) => !seen.has(id));
   if (isTooMuch(missing.length, known.length))
     throw new Verdict(`deletions were told while ${missing.length} of ${known.length} messages were missing`);
 }
