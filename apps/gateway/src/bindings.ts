@@ -16,6 +16,7 @@ import {
   type BlobStoreWatch,
   BullmqRelayJobs,
   RedisRelayStore,
+  RedisSendList,
   RedisUpstreamHealth,
   type SendIntake,
   StoredSendIntake,
@@ -47,6 +48,7 @@ import {
   REDIS,
   REQUEST_BUDGET,
   SEND_INTAKE,
+  SEND_LIST,
   SHUTDOWN,
   UPSTREAM,
   UPSTREAM_HEALTH,
@@ -83,6 +85,7 @@ export function bindings(opened: Opened): Provider[] {
     value(UPSTREAM, new HttpUpstream(environment.UPSTREAM_TIMEOUT_MS)),
     value(UPSTREAM_HEALTH, new RedisUpstreamHealth(redis, prefix)),
     value(SEND_INTAKE, sendsOf(opened)),
+    value(SEND_LIST, new RedisSendList(redis, prefix)),
     value(ENDPOINT_REGISTRY, endpointsOf(opened)),
   ];
 }

@@ -14,6 +14,7 @@ export const EVENT_TAIL = Symbol('EventTail');
 export const EVENT_WAITS = Symbol('WaitSettings');
 export const FEED = Symbol('FeedStore');
 export const REQUEST_BUDGET = Symbol('RequestBudget');
+export const SEND_LIST = Symbol('send list');
 export const SEND_INTAKE = Symbol('SendIntake');
 /** An AbortSignal that aborts when the gateway begins to stop. */
 export const SHUTDOWN = Symbol('AbortSignal');

@@ -14,9 +14,11 @@ export { MessageBinder, type Sightings } from './message-binder.js';
 export { type Lookup, type RelayJobs, type Sender } from './ports.js';
 export { openBlobStore } from './open-blob-store.js';
 export { RedisRelayStore } from './redis-relay-store.js';
+export { RedisSendList } from './redis-send-list.js';
 export { RedisUpstreamHealth } from './redis-upstream-health.js';
 export { RelayRounds } from './relay-rounds.js';
 export { type RelaySettings } from './relay-settings.js';
+export { type SendFilter, type SendList, type SendPage, type SendsOverview } from './send-list.js';
 export { type RelayStore } from './relay-store.js';
 export {
   type NewSend,

@@ -1,5 +1,6 @@
 import { APPEND_EVENTS } from '#events';
 import { REDIS_LIFE, RedisScript } from '#platform';
+import { LANES } from './redis-send-index.js';
 
 const NOW = `
 local function now_ms()
@@ -27,24 +28,26 @@ end
 /**
  * Stores a send once, with the life of Redis in which that was; one that is stored already, whose answer was lost with
  * the connection, is left as it is. A key whose reservation is over is not taken any more: another request may have it.
- * KEYS: send, lane, lanes due, scheduled, idempotency (or any key, if there is none).
+ * KEYS: send, lane, lane keys ×3, scheduled, idempotency (or any key, if there is none), places, the set of its status,
+ * then the lasting sets.
  * ARGV: id, order, state, recipient, send at in ms or '', fingerprint or '', lifetime of the idempotency key in ms, owner
  * of its reservation or ''.
  * Answers 'new', 'reused', 'busy', or the id of the send that the idempotency key already has.
  */
-export const insertSend = new RedisScript(`${NOW}${REDIS_LIFE}${IDEMPOTENCY}
+export const insertSend = new RedisScript(`${NOW}${LANES}${REDIS_LIFE}${IDEMPOTENCY}
 if redis.call('EXISTS', KEYS[1]) == 1 then return 'new' end
 if ARGV[6] ~= '' then
-  local earlier = recall(redis.call('GET', KEYS[5]), ARGV[6], ARGV[8])
+  local earlier = recall(redis.call('GET', KEYS[7]), ARGV[6], ARGV[8])
   if earlier then return earlier end
-  redis.call('SET', KEYS[5], ARGV[6] .. ' ' .. ARGV[1], 'PX', ARGV[7])
+  redis.call('SET', KEYS[7], ARGV[6] .. ' ' .. ARGV[1], 'PX', ARGV[7])
 end
-redis.call('HSET', KEYS[1], 'order', ARGV[2], 'state', ARGV[3], 'revision', 0, 'life', life())
+local place = redis.call('INCR', KEYS[8])
+redis.call('HSET', KEYS[1], 'order', ARGV[2], 'state', ARGV[3], 'revision', 0, 'life', life(), 'place', place)
+for i = 9, #KEYS do redis.call('ZADD', KEYS[i], place, ARGV[1]) end
 if ARGV[5] ~= '' then
-  redis.call('ZADD', KEYS[4], ARGV[5], ARGV[1])
+  redis.call('ZADD', KEYS[6], ARGV[5], scheduled_as(KEYS[1], ARGV[1]))
 else
-  redis.call('RPUSH', KEYS[2], ARGV[1])
-  redis.call('ZADD', KEYS[3], 'NX', text(now_ms()), ARGV[4])
+  join_lane(KEYS[2], KEYS[3], KEYS[4], KEYS[5], ARGV[1], ARGV[4], now_ms())
 end
 return 'new'
 `);
@@ -70,30 +73,18 @@ if redis.call('GET', KEYS[1]) == '~' .. ARGV[1] then return redis.call('DEL', KE
 return 0
 `);
 
-/** Needs {@link NOW}. */
-const LANES = `
-local function join_lane(lane, lanes, id, recipient, now)
-  redis.call('RPUSH', lane, id)
-  redis.call('ZADD', lanes, 'NX', text(now), recipient)
-end
-local function leave_lane(lane, lanes, id, recipient, now)
-  if redis.call('LREM', lane, 1, id) == 0 then return end
-  if redis.call('EXISTS', lane) == 1 then redis.call('ZADD', lanes, text(now), recipient)
-  else redis.call('ZREM', lanes, recipient) end
-end
-`;
-
 /**
  * One step of a send, or nothing if it changed since it was read, or the message is another send's. A step that was
  * taken already, whose answer was lost with the connection, is known by its nonce.
- * KEYS: log ×3, send, lane, lanes due, awaiting, confirms, scheduled, finished, claims.
+ * KEYS: log ×3, send, lane, lane keys ×3, awaiting, confirms, scheduled, finished, claims, the sets of the status before and
+ * after.
  * ARGV: id, revision, state, recipient, place before and after ('schedule', 'lane', 'shelf'), lane due in ms or '',
  * awaiting ('yes', 'no'), confirm in ms, 'never' or '', message id or '', what its claim says, nonce, life ('same': only in the one that the
  * send carries; 'this': it carries this one from now on; ''), then the events.
  */
 export const transitSend = new RedisScript(`${APPEND_EVENTS}${NOW}${REDIS_LIFE}${LANES}
-local send, lane, lanes, awaiting, confirms = KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8]
-local scheduled, finished, claims = KEYS[9], KEYS[10], KEYS[11]
+local send, lane, lanes, since, depths, awaiting, confirms = KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[10]
+local scheduled, finished, claims = KEYS[11], KEYS[12], KEYS[13]
 local id, recipient, before, after = ARGV[1], ARGV[4], ARGV[5], ARGV[6]
 if redis.call('HGET', send, 'revision') ~= ARGV[2] then
   return redis.call('HGET', send, 'nonce') == ARGV[12] and 1 or 0
@@ -108,10 +99,14 @@ local now = now_ms()
 redis.call('HSET', send, 'state', ARGV[3], 'revision', ARGV[2] + 1, 'nonce', ARGV[12])
 if ARGV[13] == 'this' then redis.call('HSET', send, 'life', life()) end
 if before ~= after then
-  if before == 'schedule' then redis.call('ZREM', scheduled, id)
-  elseif before == 'lane' then leave_lane(lane, lanes, id, recipient, now)
+  if before == 'schedule' then redis.call('ZREM', scheduled, scheduled_as(send, id))
+  elseif before == 'lane' then leave_lane(lane, lanes, since, depths, id, recipient, now)
   else redis.call('ZREM', finished, id) end
-  if after == 'lane' then join_lane(lane, lanes, id, recipient, now) end
+  if after == 'lane' then join_lane(lane, lanes, since, depths, id, recipient, now) end
+end
+if KEYS[14] ~= KEYS[15] then
+  redis.call('ZREM', KEYS[14], id)
+  redis.call('ZADD', KEYS[15], redis.call('HGET', send, 'place'), id)
 end
 if after == 'shelf' then redis.call('ZADD', finished, text(now), id) end
 if ARGV[7] ~= '' then redis.call('ZADD', lanes, 'XX', text(now + ARGV[7]), recipient) end
@@ -140,6 +135,7 @@ for i = 4, #ARGV do
     redis.call('ZREM', finished, send.id)
     redis.call('ZREM', confirms, send.id)
     redis.call('ZREM', ARGV[2] .. send.recipient, send.id)
+    for _, set in ipairs(send.sets) do redis.call('ZREM', set, send.id) end
     for _, claim in ipairs(send.claims) do redis.call('HDEL', claims, claim) end
     removed[#removed + 1] = send.id
   end
@@ -147,31 +143,31 @@ end
 return removed
 `);
 
-/** KEYS: lane, lanes due. ARGV: id, recipient. */
+/** KEYS: lane, lane keys ×3. ARGV: id, recipient. */
 export const clearLane = new RedisScript(`${NOW}${LANES}
-leave_lane(KEYS[1], KEYS[2], ARGV[1], ARGV[2], now_ms())
+leave_lane(KEYS[1], KEYS[2], KEYS[3], KEYS[4], ARGV[1], ARGV[2], now_ms())
 return 1
 `);
 
 /**
- * KEYS: lane, life. ARGV: prefix of send keys. Answers the time, the head's order, state and revision, and since when
+ * KEYS: lane, lane keys ×3, life. ARGV: prefix of send keys, recipient. Answers the time, the head's order, state and revision, and since when
  * Redis lives another life than the one that the send carries, or ''. An id whose send is gone must not hold the lane up
  * for ever: it is dropped.
  */
-export const laneHead = new RedisScript(`${NOW}${REDIS_LIFE}
+export const laneHead = new RedisScript(`${NOW}${LANES}${REDIS_LIFE}
 local current = life()
-if redis.call('HGET', KEYS[2], 'id') ~= current then
-  redis.call('HSET', KEYS[2], 'id', current, 'since', text(now_ms()))
+if redis.call('HGET', KEYS[5], 'id') ~= current then
+  redis.call('HSET', KEYS[5], 'id', current, 'since', text(now_ms()))
 end
 while true do
   local id = redis.call('LINDEX', KEYS[1], 0)
   if not id then return {} end
   local record = redis.call('HMGET', ARGV[1] .. id, 'order', 'state', 'revision', 'life')
   if record[1] then
-    local since = record[4] == current and '' or redis.call('HGET', KEYS[2], 'since')
+    local since = record[4] == current and '' or redis.call('HGET', KEYS[5], 'since')
     return {text(now_ms()), record[1], record[2], record[3], since}
   end
-  redis.call('LPOP', KEYS[1])
+  leave_lane(KEYS[1], KEYS[2], KEYS[3], KEYS[4], id, ARGV[2], now_ms())
 end
 `);
 
@@ -205,4 +201,32 @@ return lanes
 /** KEYS: lanes due. ARGV: recipient, ms. */
 export const postponeLane = new RedisScript(`${NOW}
 return redis.call('ZADD', KEYS[1], 'XX', text(now_ms() + ARGV[2]), ARGV[1])
+`);
+
+/**
+ * Moves scheduled sends into their lanes, all in one step, but for those that changed since they were read.
+ * KEYS: scheduled, lane keys ×3, the sets of the status before and after. ARGV: prefix of send keys, prefix of lanes, then
+ * each send's id, revision, recipient and state. Answers the recipients.
+ */
+export const promoteSends = new RedisScript(`${NOW}${LANES}
+local now, recipients = now_ms(), {}
+for i = 3, #ARGV, 4 do
+  local id, recipient = ARGV[i], ARGV[i + 2]
+  local send = ARGV[1] .. id
+  if redis.call('HGET', send, 'revision') == ARGV[i + 1] then
+    redis.call('HSET', send, 'state', ARGV[i + 3], 'revision', ARGV[i + 1] + 1, 'nonce', '')
+    redis.call('ZREM', KEYS[1], scheduled_as(send, id))
+    join_lane(ARGV[2] .. recipient, KEYS[2], KEYS[3], KEYS[4], id, recipient, now)
+    redis.call('ZREM', KEYS[5], id)
+    redis.call('ZADD', KEYS[6], redis.call('HGET', send, 'place'), id)
+    recipients[#recipients + 1] = recipient
+  end
+end
+return recipients
+`);
+
+/** KEYS: a sorted set by time. Answers in how many ms the first of it is due, or ''. */
+export const nextDue = new RedisScript(`${NOW}
+local first = redis.call('ZRANGE', KEYS[1], 0, 0, 'WITHSCORES')
+return first[2] and text(math.max(first[2] - now_ms(), 0)) or ''
 `);

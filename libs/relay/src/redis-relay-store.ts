@@ -7,7 +7,9 @@ import {
   dueMembers,
   insertSend,
   laneHead,
+  nextDue,
   postponeLane,
+  promoteSends,
   releaseLanes,
   recallKey,
   releaseKey,
@@ -15,6 +17,8 @@ import {
   transitSend,
   trimSends,
 } from './redis-relay-scripts.js';
+import { laneKeys, lastingIndexes, sendIndex } from './redis-send-index.js';
+import { parseSendRecord, readSendRecords } from './redis-send-records.js';
 import type { BoundSend, LaneHead, RelayStore, Stored, Transition } from './relay-store.js';
 import type { IdempotencyKey } from './send-intake.js';
 import { copiesAfter, ImpossiblePassageError, passage, placeOf } from './send-life.js';
@@ -55,9 +59,12 @@ export class RedisRelayStore implements RelayStore {
       [
         keys('send', order.id),
         keys('lane', order.phoneNumber),
-        keys('lanes', 'due'),
+        ...laneKeys(keys),
         keys('scheduled'),
         idempotencyKey(keys, idempotency?.key ?? ''),
+        sendIndex.places(keys),
+        sendIndex.status(keys, state.status),
+        ...lastingIndexes(keys, order),
       ],
       [
         order.id,
@@ -120,12 +127,14 @@ export class RedisRelayStore implements RelayStore {
         ...logKeys(keys),
         keys('send', order.id),
         keys('lane', order.phoneNumber),
-        keys('lanes', 'due'),
+        ...laneKeys(keys),
         keys('awaiting', order.phoneNumber),
         keys('confirms'),
         keys('scheduled'),
         keys('finished'),
         keys('claims'),
+        sendIndex.status(keys, before.status),
+        sendIndex.status(keys, after.status),
       ],
       [
         order.id,
@@ -156,7 +165,7 @@ export class RedisRelayStore implements RelayStore {
     const keys = this.keys(account);
     await clearLane.run(
       this.redis,
-      [keys('lane', order.phoneNumber), keys('lanes', 'due')],
+      [keys('lane', order.phoneNumber), ...laneKeys(keys)],
       [order.id, order.phoneNumber],
     );
   }
@@ -165,13 +174,13 @@ export class RedisRelayStore implements RelayStore {
     const keys = this.keys(account);
     const reply = await laneHead.run(
       this.redis,
-      [keys('lane', lane), keys('relay', 'life')],
-      [keys('send', '')],
+      [keys('lane', lane), ...laneKeys(keys), keys('relay', 'life')],
+      [keys('send', ''), lane],
     );
     const [now, order, state, revision, otherLifeSince] = reply as string[];
     if (now === undefined || order === undefined || state === undefined) return undefined;
     return {
-      record: parseRecord(order, state, revision),
+      record: parseSendRecord(order, state, revision),
       now: Number(now),
       ...(otherLifeSince === undefined || otherLifeSince === ''
         ? {}
@@ -195,8 +204,42 @@ export class RedisRelayStore implements RelayStore {
     return this.records(account, await this.due(this.keys(account)('confirms'), count));
   }
 
-  async dueScheduled(account: string, count: number): Promise<SendRecord[]> {
-    return this.records(account, await this.due(this.keys(account)('scheduled'), count));
+  async promote(account: string, count: number): Promise<string[]> {
+    const keys = this.keys(account);
+    const due = await this.due(keys('scheduled'), count);
+    const records = await this.records(
+      account,
+      due.map((member) => member.slice(member.indexOf(' ') + 1)),
+    );
+    const steps = records.flatMap(({ order, state }) => {
+      const step = passage(state.status, 'promoted');
+      return step === undefined ? [] : [{ order, before: state, to: step.to }];
+    });
+    if (steps.length === 0) return [];
+    const reply = await promoteSends.run(
+      this.redis,
+      [
+        keys('scheduled'),
+        ...laneKeys(keys),
+        sendIndex.status(keys, 'scheduled'),
+        sendIndex.status(keys, 'queued'),
+      ],
+      [
+        keys('send', ''),
+        keys('lane', ''),
+        ...steps.flatMap(({ order, before, to }) => {
+          const revision = before.revision + 1;
+          const after = { ...before, status: to, revision, updatedAt: this.clock.now() };
+          return [order.id, before.revision, order.phoneNumber, JSON.stringify(after)];
+        }),
+      ],
+    );
+    return reply as string[];
+  }
+
+  async nextScheduled(account: string): Promise<number | undefined> {
+    const reply = await nextDue.run(this.redis, [this.keys(account)('scheduled')], []);
+    return reply === '' ? undefined : Number(reply);
   }
 
   async awaiting(account: string, phoneNumber: string, count: number): Promise<SendRecord[]> {
@@ -254,6 +297,7 @@ export class RedisRelayStore implements RelayStore {
           JSON.stringify({
             ...{ id: order.id, revision: String(state.revision), recipient: order.phoneNumber },
             claims: boundMessages(state).map(claimField),
+            sets: [...lastingIndexes(keys, order), sendIndex.status(keys, state.status)],
           }),
         ),
       ],
@@ -270,26 +314,13 @@ export class RedisRelayStore implements RelayStore {
     return (await dueMembers.run(this.redis, [key], [count])) as string[];
   }
 
-  /** The records of these sends, in their order; those that are gone are left out. */
   private async records(account: string, ids: readonly string[]): Promise<SendRecord[]> {
-    const keys = this.keys(account);
-    const found = await Promise.all(
-      ids.map(async (id) => this.redis.hmget(keys('send', id), 'order', 'state', 'revision')),
-    );
-    return found.flatMap(([order, state, revision]) =>
-      order == null || state == null ? [] : [parseRecord(order, state, revision ?? null)],
-    );
+    return readSendRecords(this.redis, this.keys(account), ids);
   }
 
   private keys(account: string): AccountKeys {
     return accountKeys(this.prefix, account);
   }
-}
-
-/** The texts are our own: written by {@link RedisRelayStore.insert} and {@link RedisRelayStore.transit} alone. */
-function parseRecord(order: string, state: string, revision: string | null | undefined): SendRecord {
-  const parsed = JSON.parse(state) as SendState;
-  return { order: JSON.parse(order) as SendOrder, state: { ...parsed, revision: Number(revision) } };
 }
 
 /** What the scripts say of a key that cannot have a new send. */

@@ -3,7 +3,7 @@ import type { BlobStore } from './blob-store.js';
 import type { Lookup, RelayJobs } from './ports.js';
 import type { RelaySettings } from './relay-settings.js';
 import type { RelayStore } from './relay-store.js';
-import { type SendRecord, settled } from './send-record.js';
+import type { SendRecord } from './send-record.js';
 
 /** How much one round takes up; the next one takes the rest. */
 const MOST_A_ROUND = 500;
@@ -27,14 +27,12 @@ export class RelayRounds {
     await Promise.all(lanes.map((lane) => this.jobs.wake(account, lane)));
   }
 
-  /** Moves scheduled sends whose time has come into their lanes. */
-  async promote(account: string): Promise<void> {
-    for (const record of await this.store.dueScheduled(account, MOST_A_ROUND)) {
-      const done = await this.store.transit(account, record, {
-        happening: 'promoted',
-        state: settled(record.state),
-      });
-      if (done !== undefined) await this.jobs.wake(account, record.order.phoneNumber);
+  /** Moves scheduled sends whose time has come into their lanes; in how many milliseconds the next one is due. */
+  async promote(account: string): Promise<number | undefined> {
+    for (;;) {
+      const lanes = await this.store.promote(account, MOST_A_ROUND);
+      await Promise.all([...new Set(lanes)].map((lane) => this.jobs.wake(account, lane)));
+      if (lanes.length < MOST_A_ROUND) return this.store.nextScheduled(account);
     }
   }
 

@@ -90,8 +90,14 @@ export interface RelayStore {
   /** Sends whose sighting is to be asked for now, at most `count`. */
   dueConfirms(account: string, count: number): Promise<SendRecord[]>;
 
-  /** Scheduled sends whose time has come, at most `count`. */
-  dueScheduled(account: string, count: number): Promise<SendRecord[]>;
+  /**
+   * Moves scheduled sends whose time has come into their lanes, at most `count`, all in one step: their recipients. Those
+   * of the same time go in the order of their acceptance.
+   */
+  promote(account: string, count: number): Promise<string[]>;
+
+  /** In how many milliseconds the next scheduled send is due, if there is one. */
+  nextScheduled(account: string): Promise<number | undefined>;
 
   /**
    * The last `count` sends to this recipient that no message is bound to, the first begun first; then those of its lane

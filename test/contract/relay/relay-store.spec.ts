@@ -7,6 +7,8 @@ import {
   IdempotencyKeyReusedError,
   type RelayJobs,
   RedisRelayStore,
+  RedisSendList,
+  type SendFilter,
   SendNotCancellableError,
   StoredSendIntake,
 } from '#relay';
@@ -24,6 +26,7 @@ let redis: RedisClient;
 let prefix: string;
 let store: RedisRelayStore;
 let log: RedisEventLog;
+let list: RedisSendList;
 let intake: StoredSendIntake;
 let woken: string[];
 
@@ -39,6 +42,7 @@ beforeEach(async () => {
   prefix = newId('req');
   store = new RedisRelayStore(redis, prefix, systemClock);
   log = new RedisEventLog(redis, prefix);
+  list = new RedisSendList(redis, prefix);
   woken = [];
   const jobs: RelayJobs = {
     wake: (_, lane) => {
@@ -223,7 +227,8 @@ describe('accepting a send', () => {
     const { id } = await intake.accept(A, { ...request, sendAt: Date.now() + 60_000 });
     expect((await intake.find(A, id))?.status).toBe('scheduled');
     expect(await store.head(A, NUMBER)).toBeUndefined();
-    expect(await store.dueScheduled(A, 10)).toEqual([]);
+    expect(await store.promote(A, 10)).toEqual([]);
+    expect(await store.nextScheduled(A)).toBeGreaterThan(50_000);
     expect(woken).toEqual([]);
     const past = await intake.accept(A, { ...request, sendAt: Date.now() - 1 });
     expect((await intake.find(A, past.id))?.status).toBe('queued');
@@ -339,7 +344,7 @@ describe('cancelling', () => {
       expect(await intake.cancel(A, id)).toMatchObject({ id, status: 'cancelled' });
     expect(await store.head(A, NUMBER)).toBeUndefined();
     await until('its time came', () => Date.now() > sendAt + 5);
-    expect(await store.dueScheduled(A, 10)).toEqual([]);
+    expect(await store.promote(A, 10)).toEqual([]);
     expect(await eventTypes()).toEqual(['send.cancelled', 'send.cancelled']);
     expect(await intake.cancel(A, 'snd_none')).toBeUndefined();
   });
@@ -422,5 +427,141 @@ describe('a lane', () => {
     expect(await store.dueLanes(A, 10)).toEqual([NUMBER]);
     await store.postpone(A, '+15550000001', 0);
     expect(await store.dueLanes(A, 10)).toEqual([NUMBER]);
+  });
+});
+
+describe('scheduled sends', () => {
+  it('are moved to their lanes many in one step, in the order of their time and then of acceptance, and once', async () => {
+    const at = Date.now() + 30;
+    const orders = Array.from({ length: 20 }, (_, i) => order({ sendAt: i < 3 ? at + 2 : at }));
+    for (const each of orders) await store.insert(A, each);
+    const cancelled = orders[5]?.id ?? '';
+    await intake.cancel(A, cancelled);
+    await until('due', async () => (await store.nextScheduled(A)) === 0 && Date.now() > at + 2);
+    const lanes = await Promise.all([store.promote(A, 100), store.promote(A, 100)]);
+    expect(lanes.flat()).toEqual(Array.from({ length: 19 }, () => NUMBER));
+    expect(await store.nextScheduled(A)).toBeUndefined();
+    const expected = [...orders.slice(3), ...orders.slice(0, 3)].map(({ id }) => id);
+    expect(await redis.lrange(`${prefix}:{${A}}:lane:${NUMBER}`, 0, -1)).toEqual(
+      expected.filter((id) => id !== cancelled),
+    );
+    expect((await found(expected[0] ?? '')).state).toMatchObject({ status: 'queued', revision: 1 });
+  });
+
+  it('race with their cancelling, and exactly one wins', async () => {
+    for (let i = 0; i < 20; i += 1) {
+      const { id } = await intake.accept(A, { ...request, sendAt: Date.now() + 2 });
+      await until('due', async () => (await store.nextScheduled(A)) === 0);
+      const [, promoted] = await Promise.all([intake.cancel(A, id), store.promote(A, 10)]);
+      // Promoted first, it is cancelled in its lane.
+      expect(promoted.length).toBeLessThanOrEqual(1);
+      expect((await found(id)).state.status).toBe('cancelled');
+      expect(await store.head(A, NUMBER)).toBeUndefined();
+    }
+  });
+});
+
+describe('the list of sends', () => {
+  const all = async (filter: SendFilter, limit = 3): Promise<string[]> => {
+    const ids: string[] = [];
+    let before: number | undefined;
+    do {
+      const page = await list.list(A, filter, limit, before);
+      expect(page.sends.length).toBeLessThanOrEqual(limit);
+      ids.push(...page.sends.map(({ id }) => id));
+      before = page.next;
+    } while (before !== undefined);
+    return ids;
+  };
+
+  it('is the newest first, page by page, by any filters together', async () => {
+    const records: SendRecord[] = [];
+    for (let i = 0; i < 12; i += 1) {
+      records.push(
+        await insert({
+          phoneNumber: i % 2 === 0 ? NUMBER : '+15550000009',
+          ...(i % 3 === 0 ? { reference: 'r' } : {}),
+          createdAt: 1_000,
+        }),
+      );
+    }
+    for (const record of records.slice(0, 6)) await live(record, 'fenced', 'taken');
+    const ids = (holds: (i: number) => boolean): string[] =>
+      records.flatMap(({ order: { id } }, i) => (holds(i) ? [id] : [])).reverse();
+    expect(await all({})).toEqual(ids(() => true));
+    expect(await all({ status: 'accepted' })).toEqual(ids((i) => i < 6));
+    expect(await all({ reference: 'r' })).toEqual(ids((i) => i % 3 === 0));
+    expect(await all({ phoneNumber: NUMBER, status: 'queued' })).toEqual(ids((i) => i % 2 === 0 && i >= 6));
+    expect(await all({ phoneNumber: NUMBER, status: 'accepted', reference: 'r' })).toEqual(
+      ids((i) => i % 6 === 0 && i < 6),
+    );
+    expect(await all({ reference: 'none' })).toEqual([]);
+    // The end is known: no page of nothing follows the last one.
+    expect((await list.list(A, {}, 12)).next).toBeUndefined();
+    expect((await list.list('other', {}, 12)).sends).toEqual([]);
+  });
+
+  it('looks at no more than a bounded number for one page, and goes on from there', async () => {
+    const indexes = ['sends:status:queued', `sends:to:${NUMBER}`].map((name) => `${prefix}:{${A}}:${name}`);
+    const wanted = await insert();
+    // Ten thousand others, each in one of the two alone.
+    for (const index of indexes) {
+      const members = Array.from({ length: 5_000 }, (_, i) => [String(i + 10), `${index}-${i}`]);
+      await redis.zadd(index, ...members.flat());
+    }
+    const first = await list.list(A, { status: 'queued', phoneNumber: NUMBER }, 10);
+    expect(first.sends).toEqual([]);
+    expect(first.next).toBe(3_010);
+    expect(await all({ status: 'queued', phoneNumber: NUMBER })).toEqual([wanted.order.id]);
+  });
+});
+
+describe('the overview of sends', () => {
+  it('counts right whatever happens, and forgets with the sends', async () => {
+    const recount = async (): Promise<Record<string, number>> => {
+      const counts: Record<string, number> = {};
+      for (const name of await redis.keys(`${prefix}:{${A}}:send:*`)) {
+        const { status } = JSON.parse((await redis.hget(name, 'state')) ?? '{}') as { status: string };
+        counts[status] = (counts[status] ?? 0) + 1;
+      }
+      return counts;
+    };
+    const counted = async (): Promise<Record<string, number>> =>
+      Object.fromEntries(Object.entries((await list.overview(A)).counts).filter(([, count]) => count > 0));
+    const paths: Happening[][] = [
+      [],
+      ['fenced'],
+      ['fenced', 'not_taken'],
+      ['fenced', 'taken'],
+      ['fenced', 'taken', 'found', 'shown_delivered', 'shown_read'],
+      ['fenced', 'ambiguous', 'given_up'],
+      ['fenced', 'ambiguous', 'given_up', 'resolved_resend'],
+      ['fenced', 'refused'],
+      ['cancelled'],
+      ['expired'],
+    ];
+    for (const path of paths) {
+      const record = await insert({ reference: 'r' });
+      await live(record, ...path);
+      expect(await counted()).toEqual(await recount());
+    }
+    const later = await intake.accept(A, { ...request, sendAt: Date.now() + 60_000 });
+    expect(await counted()).toEqual(await recount());
+    const { lanes, oldestQueuedMs } = await list.overview(A);
+    expect(lanes).toEqual({ count: 1, due: 1, deepest: 4 });
+    expect(oldestQueuedMs).toBeLessThan(20_000);
+    await intake.cancel(A, later.id);
+    for (let head = await store.head(A, NUMBER); head !== undefined; head = await store.head(A, NUMBER))
+      await live(
+        head.record,
+        ...(head.record.state.status === 'queued' ? (['expired'] as const) : (['refused'] as const)),
+      );
+    expect((await list.overview(A)).lanes).toEqual({ count: 0, due: 0, deepest: 0 });
+    expect((await list.overview(A)).oldestQueuedMs).toBe(0);
+    await store.trim(A, { maxAgeMs: -10_000, maxCount: 0 });
+    expect(await counted()).toEqual({});
+    expect(
+      (await keys()).filter((name) => /:(sends|lanes?|awaiting|scheduled|claims|send):/.test(`${name}:`)),
+    ).toEqual([`${prefix}:{${A}}:sends:places`]);
   });
 });

@@ -47,6 +47,7 @@ describe('The OpenAPI document', () => {
       'get /v1/events',
       'get /v1/events/stream',
       'get /v1/events/{id}',
+      'get /v1/sends',
       'get /v1/sends/{id}',
       'get /v1/status',
       'get /v1/webhooks',

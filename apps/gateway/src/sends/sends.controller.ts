@@ -1,20 +1,47 @@
-import { Body, Controller, Get, HttpCode, Inject, Param, Post } from '@nestjs/common';
+import { Body, Controller, Get, HttpCode, Inject, Param, Post, Query } from '@nestjs/common';
 import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import type { Principal } from '#accounts';
-import { type Send, type SendIntake, SendNotResolvableError } from '#relay';
+import { type Send, type SendIntake, type SendList, SendNotResolvableError } from '#relay';
 import { Caller } from '../auth/caller.js';
 import { RequireScope } from '../auth/require-scope.js';
 import { ApiProblems } from '../docs/api-problems.js';
 import { InputPipe } from '../input/input.pipe.js';
 import { notFound } from '../problems/problem.js';
-import { SEND_INTAKE } from '../tokens.js';
+import { SEND_INTAKE, SEND_LIST } from '../tokens.js';
+import { filterOf, formatCursor, parseCursor, SendsQuery, SendsReply } from './list.dto.js';
 import { ResolveDto, ResolveManyDto, ResolveManyReply, type ResolveResult } from './resolve.dto.js';
 import { SendView } from './send.view.js';
 
 @ApiTags('Sends')
 @Controller('v1/sends')
 export class SendsController {
-  constructor(@Inject(SEND_INTAKE) private readonly sends: SendIntake) {}
+  constructor(
+    @Inject(SEND_INTAKE) private readonly sends: SendIntake,
+    @Inject(SEND_LIST) private readonly sendList: SendList,
+  ) {}
+
+  @Get()
+  @RequireScope('messages:read')
+  @ApiOperation({
+    operationId: 'listSends',
+    summary: 'Sends, the newest first',
+    description:
+      'All that is asked for must hold. A page may be short, or empty, although more follows: read on while there is a `next`.',
+  })
+  @ApiOkResponse({ type: SendsReply })
+  @ApiProblems('validation_failed')
+  async list(
+    @Caller() { account }: Principal,
+    @Query(new InputPipe(SendsQuery)) query: SendsQuery,
+  ): Promise<SendsReply> {
+    const before = parseCursor(query.cursor);
+    const { sends, next } = await this.sendList.list(account, filterOf(query), Number(query.limit), before);
+    return {
+      sends,
+      next: next === undefined ? null : formatCursor(next),
+      hasMore: next !== undefined,
+    };
+  }
 
   @Get(':id')
   @RequireScope('messages:read')

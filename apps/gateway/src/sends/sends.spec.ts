@@ -37,6 +37,29 @@ describe('Sends', () => {
     expect(await problemIn(await gateway.fetch('/v1/sends/snd_x'))).toMatchObject({ status: 404 });
   });
 
+  it('are listed, with faulty filters named', async () => {
+    expect(
+      await (await gateway.fetch('/v1/sends?status=queued&reference=r&phoneNumber=%2B14155550123')).json(),
+    ).toEqual({
+      sends: [],
+      next: null,
+      hasMore: false,
+    });
+    for (const [field, value] of [
+      ['status', 'sending'],
+      ['reference', 'x'.repeat(129)],
+      ['phoneNumber', '4155550123'],
+      ['limit', '101'],
+      ['limit', '0'],
+      ['cursor', 'abc'],
+      ['order', 'asc'],
+    ]) {
+      const query = new URLSearchParams({ [String(field)]: String(value) }).toString();
+      const problem = await problemIn(await gateway.fetch(`/v1/sends?${query}`));
+      expect(problem).toMatchObject({ status: 400, errors: [{ field }] });
+    }
+  });
+
   it('that are unknown are resolved; others are 409 conflict', async () => {
     const id = await unknownSend();
     const resolve = (outcome: unknown, of = id): Promise<Response> =>

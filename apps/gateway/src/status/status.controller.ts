@@ -3,11 +3,12 @@ import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import type { Principal } from '#accounts';
 import type { EventLog } from '#events';
 import type { FeedStore } from '#feed';
+import type { SendList } from '#relay';
 import type { UpstreamHealth } from '#upstream';
 import { Caller } from '../auth/caller.js';
 import { RequireScope } from '../auth/require-scope.js';
 import { ApiProblems } from '../docs/api-problems.js';
-import { EVENT_LOG, FEED, UPSTREAM_HEALTH } from '../tokens.js';
+import { EVENT_LOG, FEED, SEND_LIST, UPSTREAM_HEALTH } from '../tokens.js';
 import { StatusView } from './status.view.js';
 
 @ApiTags('Status')
@@ -16,6 +17,7 @@ export class StatusController {
   constructor(
     @Inject(EVENT_LOG) private readonly log: EventLog,
     @Inject(FEED) private readonly feed: Pick<FeedStore, 'overview'>,
+    @Inject(SEND_LIST) private readonly sends: SendList,
     @Inject(UPSTREAM_HEALTH) private readonly health: UpstreamHealth,
   ) {}
 
@@ -25,9 +27,10 @@ export class StatusController {
   @ApiOkResponse({ type: StatusView })
   @ApiProblems()
   async get(@Caller() { account }: Principal): Promise<StatusView> {
-    const [installedAt, feed, outage] = await Promise.all([
+    const [installedAt, feed, sends, outage] = await Promise.all([
       this.log.installedAt(account),
       this.feed.overview(account),
+      this.sends.overview(account),
       this.health.outage(account),
     ]);
     return {
@@ -38,6 +41,7 @@ export class StatusController {
         since: timeOf(outage?.since),
         reason: outage?.reason ?? null,
       },
+      sends,
       poller: {
         state: feed.suspectSince === undefined ? 'ok' : 'suspect',
         suspectSince: timeOf(feed.suspectSince),

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { RedisFeedStore } from '#feed';
+import { SEND_STATUSES } from '#relay';
 import { RedisUpstreamHealth } from '#relay';
 import { startTestRedis, type TestRedis } from '../../../../test/support/redis-server.js';
 import { startTestGateway, type TestGateway } from '../fixtures/gateway.js';
@@ -25,6 +26,11 @@ describe('the status of an account', () => {
       account: 'default',
       installedAt: null,
       upstream: { state: 'up', since: null, reason: null },
+      sends: {
+        counts: Object.fromEntries(SEND_STATUSES.map((each) => [each, 0])),
+        lanes: { count: 0, due: 0, deepest: 0 },
+        oldestQueuedMs: 0,
+      },
       poller: {
         ...{ state: 'ok', suspectSince: null, contacts: 0, due: 0, lagMs: 0, listedAt: null, unreadable: 0 },
       },

@@ -1,4 +1,5 @@
 import { ApiProperty } from '@nestjs/swagger';
+import { SEND_STATUSES, type SendsOverview } from '#relay';
 
 class UpstreamStatusView {
   @ApiProperty({ enum: ['up', 'down'] }) state!: 'up' | 'down';
@@ -31,6 +32,30 @@ class PollerStatusView {
   unreadable!: number;
 }
 
+class LanesView {
+  @ApiProperty({ type: 'integer', description: 'Recipients with sends that are queued or relaying.' })
+  count!: number;
+  @ApiProperty({ type: 'integer', description: 'Of these, how many have something to do now.' }) due!: number;
+  @ApiProperty({ type: 'integer', description: 'The most sends that wait for one recipient.' })
+  deepest!: number;
+}
+
+class SendsStatusView implements SendsOverview {
+  @ApiProperty({
+    type: 'object',
+    properties: Object.fromEntries(SEND_STATUSES.map((status) => [status, { type: 'integer' }])),
+    description: 'How many sends stand so.',
+  })
+  counts!: SendsOverview['counts'];
+
+  @ApiProperty({ type: LanesView }) lanes!: LanesView;
+  @ApiProperty({
+    type: 'integer',
+    description: 'For how long the first of the queued and relaying sends has waited, in milliseconds.',
+  })
+  oldestQueuedMs!: number;
+}
+
 export class StatusView {
   @ApiProperty({ example: 'default' }) account!: string;
   @ApiProperty({
@@ -42,5 +67,6 @@ export class StatusView {
   installedAt!: string | null;
 
   @ApiProperty({ type: UpstreamStatusView }) upstream!: UpstreamStatusView;
+  @ApiProperty({ type: SendsStatusView }) sends!: SendsStatusView;
   @ApiProperty({ type: PollerStatusView }) poller!: PollerStatusView;
 }

@@ -40,6 +40,7 @@ import {
 import { PROBE_TICK_MS, probeLeaseMs } from '../probe.js';
 import { AccountSender } from './account-sender.js';
 import { RelayProcessor } from './relay.processor.js';
+import { SendSchedule } from './send-schedule.js';
 
 @Processor('relay-rounds', ROUNDS_OPTIONS)
 class RelayRoundsProcessor extends RoundsProcessor {
@@ -118,6 +119,22 @@ class RelayRoundsProcessor extends RoundsProcessor {
         return new RoundSchedule(queue, roundsOf(rounds, probe, environment), accounts, logger);
       },
     },
+    {
+      provide: SendSchedule,
+      inject: [RELAY_STORE, RECIPIENT_LOOKUP, BLOB_STORE, RELAY_JOBS, ACCOUNTS, ENVIRONMENT, LOGGER],
+      useFactory: (
+        store: RelayStore,
+        lookup: RecipientLookup,
+        blobs: BlobStore,
+        jobs: RelayJobs,
+        accounts: AccountDirectory,
+        environment: WorkerEnvironment,
+        logger: Logger,
+      ) => {
+        const rounds = new RelayRounds(store, lookup, blobs, jobs, settingsOf(environment));
+        return new SendSchedule(rounds, accounts, logger);
+      },
+    },
   ],
 })
 export class RelayModule {}
@@ -141,7 +158,6 @@ function roundsOf(rounds: RelayRounds, probe: UpstreamProbe, environment: Worker
   };
   return {
     reconcile: { everyMs: 5_000, run: (account) => rounds.reconcile(account) },
-    promote: { everyMs: 500, run: (account) => rounds.promote(account) },
     confirm: { everyMs: 500, run: (account) => rounds.confirm(account) },
     probe: { everyMs: PROBE_TICK_MS, run: (account) => probe.run(account) },
     trim: { everyMs: 30_000, run: (account) => rounds.trim(account, retention) },
