@@ -14,9 +14,10 @@ export interface Sender {
 
   /**
    * One POST, never repeated.
-   * @throws {UpstreamError}; a {@link UpstreamUnavailableError} says that it was not made
+   * @param beginBy by `performance.now()`: later than this not a byte of it leaves
+   * @throws {UpstreamError}; {@link UpstreamUnavailableError} and {@link UpstreamTooLateError} say that it was not made
    */
-  post(account: string, send: UpstreamSend): Promise<void>;
+  post(account: string, send: UpstreamSend, beginBy: number): Promise<void>;
 }
 
 /** Reads the messages of a recipient. */

@@ -1,5 +1,11 @@
 import type { Logger } from '#platform';
-import { BudgetExhaustedError, UpstreamError, type UpstreamSend, UpstreamUnavailableError } from '#upstream';
+import {
+  BudgetExhaustedError,
+  UpstreamError,
+  type UpstreamSend,
+  UpstreamTooLateError,
+  UpstreamUnavailableError,
+} from '#upstream';
 import { type AttemptResult, outcomeOf, retryWaitMs } from './attempt-outcome.js';
 import { BlobMissingError, type BlobStore, BlobStoreUnavailableError } from './blob-store.js';
 import type { Lookup, Sender } from './ports.js';
@@ -55,8 +61,8 @@ export class SendPost {
       request.file?.content.destroy();
       return this.takeBack(account, record, 0);
     }
-    const result = await this.attempt(account, request);
-    if (result === 'not made') return this.takeBack(account, record, HELD_MS);
+    const result = await this.attempt(account, request, fencedAt + FENCE_MS);
+    if ('notMade' in result) return this.takeBack(account, record, result.waitMs);
     this.logger.info({ account, sendId: record.order.id, ...result }, 'send attempted');
     if (mayBeHeld(result) && (await this.sender.isHeld(account))) return this.hold(account, record, result);
     return this.finish(account, record, result);
@@ -128,12 +134,17 @@ export class SendPost {
     }
   }
 
-  private async attempt(account: string, request: UpstreamSend): Promise<AttemptResult | 'not made'> {
+  private async attempt(
+    account: string,
+    request: UpstreamSend,
+    beginBy: number,
+  ): Promise<AttemptResult | { notMade: true; waitMs: number }> {
     try {
-      await this.sender.post(account, request);
+      await this.sender.post(account, request, beginBy);
       return { outcome: 'accepted', httpStatus: 200 };
     } catch (error) {
-      if (error instanceof UpstreamUnavailableError) return 'not made';
+      if (error instanceof UpstreamTooLateError) return { notMade: true, waitMs: 0 };
+      if (error instanceof UpstreamUnavailableError) return { notMade: true, waitMs: HELD_MS };
       return outcomeOf(error, this.settings.safeStatuses);
     }
   }

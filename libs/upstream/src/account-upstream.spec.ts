@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it } from '@jest/globals';
 import { createLogger } from '#platform';
 import { AccountUpstream } from './account-upstream.js';
 import { AWAY_AFTER } from './circuit.js';
-import { BudgetExhaustedError, type RequestBudget } from './request-budget.js';
+import { type AdaptiveBudget, BudgetExhaustedError } from './request-budget.js';
 import {
   UpstreamConnectionLostError,
   UpstreamReplyError,
@@ -22,6 +22,7 @@ let outages: Map<string, Outage>;
 let begun: Outage[];
 let forbidden = 0;
 let putOff: string[];
+let limits: string[];
 let broken = false;
 
 const end = (): Promise<{ items: never[]; skipped: number }> => {
@@ -60,11 +61,13 @@ const health: UpstreamHealth = {
     return written(undefined);
   },
 };
-const budget: RequestBudget = {
+const budget: AdaptiveBudget = {
   acquire: (account, rate, kind) => {
     asked.push(`${account} ${rate} ${kind}`);
     return Promise.resolve();
   },
+  tooMany: (account, rate) => written(void limits.push(`${account} ${rate} too many`)),
+  fine: (account, rate) => written(void limits.push(`${account} ${rate} fine`)),
 };
 const silent = createLogger('test', 'silent');
 const address = { baseUrl: 'http://u/v1', apiKey: 'k', requestsPerSecond: 10 };
@@ -89,6 +92,7 @@ beforeEach(() => {
   begun = [];
   forbidden = 0;
   putOff = [];
+  limits = [];
   broken = false;
 });
 
@@ -243,9 +247,17 @@ describe('the budget', () => {
     expect(asked).toEqual(['a 10 read', 'a 10 poll', 'a 10 send']);
   });
 
+  it('is told of each 429 and of each good answer', async () => {
+    const one = make();
+    await post(one, status(429), 'fine', status(500));
+    ends = [status(429)];
+    await one.listContacts('a', 'poll').catch(() => undefined);
+    expect(limits).toEqual(['a 10 too many', 'a 10 fine', 'a 10 too many']);
+  });
+
   it('that is used up keeps a request from leaving, and says nothing about health', async () => {
     const full = new BudgetExhaustedError(5);
-    const one = make({ acquire: () => Promise.reject(full) });
+    const one = make({ ...budget, acquire: () => Promise.reject(full) });
     for (let i = 0; i < AWAY_AFTER; i += 1) await expect(one.listContacts('a', 'poll')).rejects.toBe(full);
     expect([requests, begun]).toEqual([0, []]);
   });

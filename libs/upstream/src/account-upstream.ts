@@ -1,6 +1,6 @@
 import type { Logger } from '#platform';
 import { Circuit, isAway } from './circuit.js';
-import type { RequestBudget, RequestClass } from './request-budget.js';
+import type { AdaptiveBudget, RequestClass } from './request-budget.js';
 import { UpstreamError, UpstreamStatusError, UpstreamUnavailableError } from './upstream-error.js';
 import type { OutageKind, UpstreamHealth } from './upstream-health.js';
 import type { ContactList, MessagePage, Upstream, UpstreamAddress, UpstreamSend } from './upstream.js';
@@ -26,7 +26,7 @@ export class AccountUpstream {
   constructor(
     private readonly upstream: Upstream,
     private readonly find: FindUpstreamAccount,
-    private readonly budget: RequestBudget,
+    private readonly budget: AdaptiveBudget,
     private readonly health: UpstreamHealth,
     private readonly logger: Logger,
   ) {}
@@ -46,12 +46,16 @@ export class AccountUpstream {
     return (await this.health.outage(account)) !== undefined;
   }
 
-  /** One POST, for which the budget was asked before. @throws {UpstreamError} */
-  async post(account: string, send: UpstreamSend): Promise<void> {
+  /**
+   * One POST, for which the budget was asked before.
+   * @param beginBy by `performance.now()`: later than this not a byte of it leaves
+   * @throws {UpstreamError}
+   */
+  async post(account: string, send: UpstreamSend, beginBy?: number): Promise<void> {
     const address = await this.find(account);
-    await this.watch(account, async () => {
+    await this.watch(account, address, async () => {
       try {
-        await this.upstream.send(address, send);
+        await this.upstream.send(address, send, beginBy);
         await this.notePost(account, undefined);
       } catch (error) {
         if (error instanceof UpstreamStatusError) await this.notePost(account, error);
@@ -64,7 +68,7 @@ export class AccountUpstream {
   async listContacts(account: string, kind: RequestClass): Promise<ContactList> {
     const address = await this.find(account);
     await this.admit(account, kind);
-    return this.watch(account, () => this.upstream.listContacts(address));
+    return this.watch(account, address, () => this.upstream.listContacts(address));
   }
 
   /** @throws {UpstreamError | BudgetExhaustedError} */
@@ -77,7 +81,7 @@ export class AccountUpstream {
   ): Promise<MessagePage> {
     const address = await this.find(account);
     await this.admit(account, kind);
-    return this.watch(account, () => this.upstream.listMessages(address, contactId, page, limit));
+    return this.watch(account, address, () => this.upstream.listMessages(address, contactId, page, limit));
   }
 
   /**
@@ -102,12 +106,20 @@ export class AccountUpstream {
     if (await this.health.well(account, outage)) this.logger.info({ account }, 'upstream is back');
   }
 
-  private async watch<T>(account: string, request: () => Promise<T>): Promise<T> {
+  private async watch<T>(
+    account: string,
+    { requestsPerSecond: rate }: UpstreamAccount,
+    request: () => Promise<T>,
+  ): Promise<T> {
     const circuit = this.circuitOf(account);
     const wasOpen = circuit.isOpen();
     try {
-      return await circuit.run(request);
+      const result = await circuit.run(request);
+      await this.noted(account, () => this.budget.fine(account, rate));
+      return result;
     } catch (error) {
+      if (error instanceof UpstreamStatusError && error.status === 429)
+        await this.noted(account, () => this.budget.tooMany(account, rate));
       const isRefused = error instanceof UpstreamStatusError && error.status === 401;
       if (isRefused) await this.hold(account, 'refused', error.message);
       else if (!wasOpen && circuit.isOpen() && isAway(error))

@@ -15,6 +15,7 @@ import {
   UpstreamReplyTooLargeError,
   UpstreamStatusError,
   UpstreamTimeoutError,
+  UpstreamTooLateError,
   UpstreamUnreachableError,
 } from './upstream-error.js';
 import type { ContactList, MessagePage, Upstream, UpstreamAddress, UpstreamSend } from './upstream.js';
@@ -48,9 +49,9 @@ export class HttpUpstream implements Upstream {
     });
   }
 
-  async send(address: UpstreamAddress, send: UpstreamSend): Promise<void> {
+  async send(address: UpstreamAddress, send: UpstreamSend, beginBy?: number): Promise<void> {
     const form = toForm(send);
-    const connection = new FreshConnection(address.baseUrl.startsWith('https:'));
+    const connection = new FreshConnection(address.baseUrl.startsWith('https:'), beginBy);
     try {
       const response = await this.exchange(
         address,
@@ -65,6 +66,8 @@ export class HttpUpstream implements Upstream {
         () => connection.established,
       );
       assertQueued(response.data);
+    } catch (error) {
+      throw connection.tooLate ? new UpstreamTooLateError() : error;
     } finally {
       connection.close();
       send.file?.content.destroy();

@@ -5,7 +5,12 @@ export { HttpUpstream } from './http-upstream.js';
 export { type Direction, isRecord, parseMessage, type UpstreamMessage } from './message.js';
 export { RedisRequestBudget } from './redis-request-budget.js';
 export { type ParsedList } from './reply-list.js';
-export { BudgetExhaustedError, type RequestBudget, type RequestClass } from './request-budget.js';
+export {
+  type AdaptiveBudget,
+  BudgetExhaustedError,
+  type RequestBudget,
+  type RequestClass,
+} from './request-budget.js';
 export {
   UpstreamConnectionLostError,
   UpstreamError,
@@ -13,6 +18,7 @@ export {
   UpstreamReplyTooLargeError,
   UpstreamStatusError,
   UpstreamTimeoutError,
+  UpstreamTooLateError,
   UpstreamUnavailableError,
   UpstreamUnreachableError,
 } from './upstream-error.js';

@@ -1,5 +1,5 @@
 import { accountKeys, pause, type RedisClient, RedisScript } from '#platform';
-import { BudgetExhaustedError, type RequestBudget, type RequestClass } from './request-budget.js';
+import { type AdaptiveBudget, BudgetExhaustedError, type RequestClass } from './request-budget.js';
 
 /**
  * A token bucket by Redis' clock, with a second, smaller one that only polls may draw on.
@@ -11,13 +11,17 @@ import { BudgetExhaustedError, type RequestBudget, type RequestClass } from './r
  * fifth, and except where tokens pile up, which says that nobody waits any more. For a poll that waits with a token of
  * its own, the higher classes leave one in the bucket.
  *
- * KEYS: bucket. ARGV: rate, class (send, read, poll), life of a note in ms.
+ * A budget that upstream's 429 shrank has a `limit` below the rate.
+ *
+ * KEYS: bucket. ARGV: rate, class (send, read, poll), life of a note in ms. Answers the wait, and whether it is shrunk.
  */
 const take = new RedisScript(`
 local bucket, rate, kind = KEYS[1], tonumber(ARGV[1]), ARGV[2]
 local time = redis.call('TIME')
 local now = time[1] * 1000 + time[2] / 1000
-local state = redis.call('HMGET', bucket, 'tokens', 'floor', 'at', 'send', 'read', 'poll')
+local state = redis.call('HMGET', bucket, 'tokens', 'floor', 'at', 'send', 'read', 'poll', 'limit')
+local shrunk = state[7] and 1 or 0
+rate = math.min(rate, tonumber(state[7] or rate))
 local capacity, floor_capacity = math.max(rate * 0.8, 1), math.max(rate / 5, 1)
 local since = math.max(now - tonumber(state[3] or now), 0) / 1000
 local tokens = math.min(capacity, tonumber(state[1] or capacity) + since * rate)
@@ -47,8 +51,44 @@ end
 redis.call('HSET', bucket, 'tokens', string.format('%.6f', tokens), 'floor', string.format('%.6f', floor),
   'at', string.format('%.3f', now))
 redis.call('PEXPIRE', bucket, 60000)
-return wait
+return {wait, shrunk}
 `);
+
+/**
+ * Half of what leaves now, never less than a sixteenth of the rate, and an empty bucket: what would leave at once would
+ * be refused, too. KEYS: bucket. ARGV: rate, how long in ms further answers belong to the same burst.
+ */
+const shrink = new RedisScript(`
+local bucket, rate = KEYS[1], tonumber(ARGV[1])
+local time = redis.call('TIME')
+local now = time[1] * 1000 + time[2] / 1000
+local state = redis.call('HMGET', bucket, 'limit', 'shrunkAt')
+if state[2] and now - state[2] < tonumber(ARGV[2]) then return 0 end
+local limit = math.max(math.min(rate, tonumber(state[1] or rate)) / 2, rate / 16)
+redis.call('HSET', bucket, 'limit', string.format('%.6f', limit), 'shrunkAt', string.format('%.3f', now),
+  'tokens', 0, 'at', string.format('%.3f', now))
+redis.call('PEXPIRE', bucket, 60000)
+return 1
+`);
+
+/** KEYS: bucket. ARGV: rate, share of it that is given back. Answers whether it is still shrunk. */
+const grow = new RedisScript(`
+local bucket, rate = KEYS[1], tonumber(ARGV[1])
+local limit = redis.call('HGET', bucket, 'limit')
+if not limit then return 0 end
+limit = tonumber(limit) + rate * ARGV[2]
+if limit >= rate then
+  redis.call('HDEL', bucket, 'limit')
+  return 0
+end
+redis.call('HSET', bucket, 'limit', string.format('%.6f', limit))
+return 1
+`);
+
+/** Answers 429 within so long of the first are one burst: those requests left before the budget was shrunk. */
+const BURST_MS = 1_000;
+/** So large a share of the rate comes back with each good answer. */
+const GROWTH = 1 / 50;
 
 /** Between two questions there is at most this, so that a freed token is not left lying. */
 const LONGEST_PAUSE_MS = 250;
@@ -56,7 +96,10 @@ const LONGEST_PAUSE_MS = 250;
 const NOTE_MS = 500;
 
 /** {@link RequestBudget} kept in Redis, so that it holds over all processes. */
-export class RedisRequestBudget implements RequestBudget {
+export class RedisRequestBudget implements AdaptiveBudget {
+  /** The accounts whose budget was shrunk when this process last asked. */
+  private readonly shrunk = new Set<string>();
+
   constructor(
     private readonly redis: RedisClient,
     private readonly prefix: string,
@@ -66,10 +109,23 @@ export class RedisRequestBudget implements RequestBudget {
     const bucket = accountKeys(this.prefix, account)('budget');
     const end = performance.now() + patienceMs;
     for (;;) {
-      const wait = Number(await take.run(this.redis, [bucket], [rate, kind, NOTE_MS]));
+      const reply = await take.run(this.redis, [bucket], [rate, kind, NOTE_MS]);
+      const [wait = 0, shrunk = 0] = reply as number[];
+      if (shrunk === 1) this.shrunk.add(account);
       if (wait === 0) return;
       if (performance.now() + wait > end) throw new BudgetExhaustedError(wait);
       await pause(Math.min(wait, LONGEST_PAUSE_MS));
     }
+  }
+
+  async tooMany(account: string, rate: number): Promise<void> {
+    await shrink.run(this.redis, [accountKeys(this.prefix, account)('budget')], [rate, BURST_MS]);
+    this.shrunk.add(account);
+  }
+
+  async fine(account: string, rate: number): Promise<void> {
+    if (!this.shrunk.has(account)) return;
+    const still = await grow.run(this.redis, [accountKeys(this.prefix, account)('budget')], [rate, GROWTH]);
+    if (still === 0) this.shrunk.delete(account);
   }
 }

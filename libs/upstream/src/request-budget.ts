@@ -11,6 +11,15 @@ export class BudgetExhaustedError extends Error {
   }
 }
 
+/** A budget that upstream's own limit shrinks: it is not known, and may change. */
+export interface AdaptiveBudget extends RequestBudget {
+  /** Upstream answered 429: from now on half as many leave, over all processes; a burst of such answers counts once. */
+  tooMany(account: string, rate: number): Promise<void>;
+
+  /** Upstream answered something else: by and by as many leave again as may, `rate`. */
+  fine(account: string, rate: number): Promise<void>;
+}
+
 /** Shares one account's upstream requests a second among all processes. */
 export interface RequestBudget {
   /**

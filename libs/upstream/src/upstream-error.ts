@@ -55,6 +55,13 @@ export class UpstreamReplyTooLargeError extends UpstreamReplyError {
   }
 }
 
+/** The request was not made: its connection stood too late for it to begin in time. */
+export class UpstreamTooLateError extends UpstreamError {
+  constructor() {
+    super('UpstreamTooLateError', 'the request could not begin in time');
+  }
+}
+
 /** The request was not made: upstream is known to be away, or to let this account's requests in no more. */
 export class UpstreamUnavailableError extends UpstreamError {
   constructor(reason: string, options?: ErrorOptions) {

@@ -45,8 +45,12 @@ export interface ContactList extends ParsedList<UpstreamContact> {
  * Every call ends within the deadline, and fails with an {@link UpstreamError} of the stage that it reached.
  */
 export interface Upstream {
-  /** Resolves once upstream has queued the send. */
-  send(address: UpstreamAddress, send: UpstreamSend): Promise<void>;
+  /**
+   * Resolves once upstream has queued the send.
+   * @param beginBy by `performance.now()`: later than this not a byte of it leaves
+   * @throws {UpstreamTooLateError} then
+   */
+  send(address: UpstreamAddress, send: UpstreamSend, beginBy?: number): Promise<void>;
 
   listContacts(address: UpstreamAddress): Promise<ContactList>;
 

@@ -58,14 +58,15 @@ afterEach(async () => {
 
 /** What each process has of its own. */
 function process(): { lanes: LaneRunner; probe: UpstreamProbe } {
-  const budget = { acquire: (): Promise<void> => Promise.resolve() };
+  const free = (): Promise<void> => Promise.resolve();
+  const budget = { acquire: free, tooMany: free, fine: free };
   const find = (): Promise<House['address'] & { requestsPerSecond: number }> =>
     Promise.resolve({ ...house.address, requestsPerSecond: 100 });
   const upstream = new AccountUpstream(house.upstream, find, budget, health, house.logger);
   const sender: Sender = {
     admit: (account) => upstream.admit(account, 'send'),
     isHeld: (account) => upstream.isHeld(account),
-    post: (account, send) => upstream.post(account, send),
+    post: (account, send, beginBy) => upstream.post(account, send, beginBy),
   };
   const lanes = new LaneRunner(house.sends, sender, house.lookup, house.blobs, JOBS, SETTINGS, house.logger);
   const over = { store: house.sends, jobs: JOBS };

@@ -53,8 +53,8 @@ function runner(settings: Partial<RelaySettings> = {}): LaneRunner {
   const sender = {
     admit: () => Promise.resolve(),
     isHeld: () => Promise.resolve(false),
-    post: (_: string, send: Parameters<House['upstream']['send']>[1]) =>
-      house.upstream.send(house.address, send),
+    post: (_: string, send: Parameters<House['upstream']['send']>[1], beginBy: number) =>
+      house.upstream.send(house.address, send, beginBy),
   };
   const all = { ...SETTINGS, ...settings };
   return new LaneRunner(house.sends, sender, house.lookup, house.blobs, JOBS, all, house.logger, () => 0);

@@ -14,8 +14,10 @@ import {
   type UpstreamSend,
   UpstreamStatusError,
   UpstreamTimeoutError,
+  UpstreamTooLateError,
   UpstreamUnreachableError,
 } from '#upstream';
+import { until } from '../platform/until.js';
 import { createSimulator, type Simulator } from '../../../apps/simulator/src/create-simulator.js';
 
 const TIMEOUT_MS = 400;
@@ -271,6 +273,25 @@ describe('upstream surely has not seen a send', () => {
     const mute = await listen(createServer(() => undefined));
     const silent = { ...mute, baseUrl: mute.baseUrl.replace('http:', 'https:') };
     expect(await failure(upstream.send(silent, SEND))).toBeInstanceOf(UpstreamUnreachableError);
+  });
+
+  it('when its connection stands too late: not a byte of it leaves', async () => {
+    let bytes = 0;
+    let connections = 0;
+    const to = await listen(
+      createServer((socket) => {
+        connections += 1;
+        socket.on('data', (data) => (bytes += data.length));
+      }),
+    );
+    const error = await failure(upstream.send(to, SEND, performance.now() - 1));
+    expect(error).toBeInstanceOf(UpstreamTooLateError);
+    await until('the connection came and went', () => connections === 1);
+    expect(bytes).toBe(0);
+    expect(await failure(upstream.send(to, SEND, performance.now() + 60_000))).toBeInstanceOf(
+      UpstreamTimeoutError,
+    );
+    expect(bytes).toBeGreaterThan(0);
   });
 
   it('but may have, once the connection stood', async () => {

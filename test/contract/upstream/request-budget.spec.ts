@@ -131,3 +131,36 @@ describe('the budget of an account', () => {
     await expect(budget?.acquire('a', 1, 'send', 0)).rejects.toThrow(BudgetExhaustedError);
   });
 });
+
+describe('a budget that upstream’s own limit shrinks', () => {
+  const rate = 40;
+  const leave = async (ms: number): Promise<number> => (await hammer(rate, { send: 4, poll: 1 }, ms)).length;
+
+  it('is halved over all processes by a 429, a burst of which counts once, and grows back with good answers', async () => {
+    const [one, two] = budgets;
+    await leave(300);
+    const before = await leave(1_500);
+    await Promise.all([one?.tooMany('a', rate), two?.tooMany('a', rate), one?.tooMany('a', rate)]);
+    const after = await leave(1_500);
+    expect(after).toBeLessThan(before * 0.7);
+    expect(after).toBeGreaterThan(before * 0.3);
+    for (let i = 0; i < 50; i += 1) await two?.fine('a', rate);
+    expect(await clients[0]?.hget(`${prefix}:{a}:budget`, 'limit')).toBeNull();
+    expect(await leave(1_500)).toBeGreaterThan(before * 0.7);
+  });
+
+  it('never falls below a sixteenth of the rate, nor grows above the rate', async () => {
+    const [one] = budgets;
+    const limit = async (): Promise<number> =>
+      Number(await clients[0]?.hget(`${prefix}:{a}:budget`, 'limit'));
+    for (let i = 0; i < 8; i += 1) {
+      await one?.tooMany('a', rate);
+      // As if the burst had been a while ago.
+      await clients[0]?.hset(`${prefix}:{a}:budget`, 'shrunkAt', 0);
+    }
+    expect(await limit()).toBe(rate / 16);
+    await one?.fine('a', rate);
+    expect(await limit()).toBeCloseTo(rate / 16 + rate / 50);
+    await one?.acquire('a', rate, 'send', 2_000);
+  });
+});

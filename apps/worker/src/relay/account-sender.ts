@@ -13,7 +13,7 @@ export class AccountSender implements Sender {
     return this.upstream.isHeld(account);
   }
 
-  post(account: string, send: UpstreamSend): Promise<void> {
-    return this.upstream.post(account, send);
+  post(account: string, send: UpstreamSend, beginBy: number): Promise<void> {
+    return this.upstream.post(account, send, beginBy);
   }
 }

@@ -1,0 +1,234 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer } from 'node:net';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { eventually } from '../support/eventually.js';
+import { type ProductProcess, startProcess } from '../support/process.js';
+import { Product } from '../support/product.js';
+
+const SHORT = {
+  UPSTREAM_TIMEOUT_MS: '800',
+  SEND_CONFIRM_MS: '2500',
+  SEND_RETRY_SCHEDULE_SECONDS: '1',
+};
+
+interface SendView {
+  status: string;
+  attempts: { outcome: string; httpStatus?: number; error?: string }[];
+  reason: string | null;
+}
+
+/** What a recipient got: the texts that upstream took for it, whatever it said to that. */
+async function got(product: Product, phoneNumber: string): Promise<string[]> {
+  const { entries } = await product.simulate<{ entries: { phoneNumber: string; message: string }[] }>(
+    'ledger',
+    { kind: 'send.accepted' },
+  );
+  return entries.filter((entry) => entry.phoneNumber === phoneNumber).map(({ message }) => message);
+}
+
+const post = async (product: Product, phoneNumber: string, message: string): Promise<string> =>
+  (await product.json<{ id: string }>('POST', '/v1/messages/send', { phoneNumber, message })).id;
+const view = (product: Product, id: string): Promise<SendView> => product.json('GET', `/v1/sends/${id}`);
+const untilStatus = (product: Product, id: string, status: string, deadlineMs = 40_000): Promise<SendView> =>
+  eventually(
+    `${id} is ${status}`,
+    async () => {
+      const send = await view(product, id);
+      return send.status === status && send;
+    },
+    deadlineMs,
+  );
+const outcomes = ({ attempts }: SendView): string[] =>
+  attempts.map(({ outcome, httpStatus }) => `${outcome} ${httpStatus ?? ''}`.trim());
+
+/** A fault that strikes one POST, what becomes of its send, and the attempts that it took. */
+const FAULTS = [
+  ['reset after it was taken', 'resetAfter', 'delivered', ['ambiguous']],
+  ['reset before it was taken', 'resetBefore', 'unknown', ['ambiguous']],
+  ['timeout after it was taken', 'timeoutAfter', 'delivered', ['ambiguous']],
+  ['timeout before it was taken', 'timeoutBefore', 'unknown', ['ambiguous']],
+  ['500 though it was taken', { kind: 'statusAfter', status: 500 }, 'delivered', ['ambiguous 500']],
+  ['500', { kind: 'status', status: 500 }, 'unknown', ['ambiguous 500']],
+  ['429', { kind: 'status', status: 429 }, 'delivered', ['not_taken 429', 'accepted 200']],
+  [
+    '429 with Retry-After in seconds',
+    { kind: 'status', status: 429, retryAfter: 2 },
+    'delivered',
+    ['not_taken 429', 'accepted 200'],
+  ],
+  [
+    '429 with Retry-After as a date',
+    { kind: 'status', status: 429, retryAfter: new Date(Date.now() + 8_000).toUTCString() },
+    'delivered',
+    ['not_taken 429', 'accepted 200'],
+  ],
+  ['200 with HTML though it was taken', { kind: 'html', processed: true }, 'delivered', ['ambiguous']],
+  ['200 with HTML', 'html', 'unknown', ['ambiguous']],
+  [
+    'redirect',
+    { kind: 'status', status: 302, location: 'http://127.0.0.1:1/' },
+    'unknown',
+    ['ambiguous 302'],
+  ],
+  ['400', { kind: 'status', status: 400 }, 'failed', ['refused 400']],
+] as const;
+
+describe('one POST that goes wrong', () => {
+  let running: Product | undefined;
+  let product: Product;
+  /** By name of the fault: all of them at once, each to a recipient of its own. */
+  const sends = new Map<string, { id: string; number: string }>();
+
+  beforeAll(async () => {
+    product = running = await Product.start(SHORT);
+    const numbers = FAULTS.map((_, i) => `+1415555${String(2_000 + i)}`);
+    await product.simulate(
+      'faults',
+      FAULTS.map(([, fault], i) => ({ match: { method: 'POST', phoneNumber: numbers[i] }, fault })),
+    );
+    await Promise.all(
+      FAULTS.map(async ([name], i) => {
+        const number = numbers[i] ?? '';
+        sends.set(name, { id: await post(product, number, name), number });
+      }),
+    );
+  }, 60_000);
+  afterAll(async () => {
+    await running?.[Symbol.asyncDispose]();
+  }, 60_000);
+
+  it.each(FAULTS)(
+    '%s: never more than one text, and an honest end',
+    async (name, _, status, attempts) => {
+      const { id = '', number = '' } = sends.get(name) ?? {};
+      const send = await untilStatus(product, id, status, 60_000);
+      expect(outcomes(send)).toEqual(attempts);
+      expect(await got(product, number)).toEqual(status === 'delivered' ? [name] : []);
+      if (status === 'failed' || status === 'unknown') expect(send.reason).not.toBeNull();
+    },
+    70_000,
+  );
+});
+
+describe('upstream that cannot be reached', () => {
+  let running: Product | undefined;
+  let product: Product;
+  const closing: (() => void | Promise<void>)[] = [];
+
+  beforeAll(async () => {
+    product = running = await Product.start(SHORT);
+    await product.worker.stop();
+  }, 60_000);
+  afterAll(async () => {
+    await running?.[Symbol.asyncDispose]();
+    for (const close of closing) await close();
+  }, 60_000);
+
+  /** A worker that knows upstream by this address. */
+  const workerAt = (baseUrl: string): Promise<ProductProcess> =>
+    startProcess('worker', { ...product.environment(), WORKER_PORT: '0', UPSTREAM_BASE_URL: baseUrl });
+
+  /** A port that nobody listens on. */
+  async function closedPort(): Promise<string> {
+    const server = createServer().listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    server.close();
+    return `http://127.0.0.1:${port}/v1`;
+  }
+
+  /** A listener that accepts nothing and whose queue is full: a further connection hangs. */
+  async function fullListener(): Promise<string> {
+    const program = `
+      const server = require('node:net').createServer();
+      server.listen({ port: 0, host: '127.0.0.1', backlog: 1 }, () => {
+        require('node:fs').writeSync(1, String(server.address().port));
+        Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
+      });`;
+    const child = spawn(process.execPath, ['-e', program], { stdio: ['ignore', 'pipe', 'inherit'] });
+    const [port] = (await once(child.stdout, 'data')) as [Buffer];
+    const sockets = Array.from({ length: 8 }, () => connect(Number(String(port)), '127.0.0.1'));
+    for (const socket of sockets) socket.on('error', () => undefined);
+    closing.push(() => {
+      for (const socket of sockets) socket.destroy();
+      child.kill('SIGKILL');
+    });
+    return `http://127.0.0.1:${String(port)}/v1`;
+  }
+
+  /** Takes every connection and resets it before it reads a byte. */
+  async function resetting(): Promise<string> {
+    const server = createServer((socket) => socket.resetAndDestroy()).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    closing.push(() => void server.close());
+    return `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
+  }
+
+  it.each([
+    ['connection refused', closedPort, 'not_taken'],
+    ['a name that does not resolve', () => Promise.resolve('http://no-such-host.invalid/v1'), 'not_taken'],
+    ['no connection in time', fullListener, 'not_taken'],
+    // Whether a byte had left before the reset depends on who was faster; what did not leave is tried again.
+    ['reset before the request was written', resetting, undefined],
+  ] as const)(
+    '%s: the send waits, and is texted at most once when upstream is back',
+    async (name, address, outcome) => {
+      const number = `+1415555${String(3_000 + name.length)}`;
+      const id = await post(product, number, name);
+      const lost = await workerAt(await address());
+      const waiting = await eventually(
+        'an attempt was made',
+        async () => {
+          const send = await view(product, id);
+          return send.attempts.length > 0 && send;
+        },
+        30_000,
+      );
+      if (outcome !== undefined) expect(waiting.attempts[0]).toMatchObject({ outcome });
+      expect(['queued', 'relaying']).toContain(waiting.status);
+      expect(await lost.stop()).toBe(0);
+      await product.startWorker();
+      const send = await eventually(
+        'the send has ended',
+        async () => {
+          const seen = await view(product, id);
+          return ['delivered', 'unknown'].includes(seen.status) && seen;
+        },
+        60_000,
+      );
+      const isAmbiguous = outcome === undefined && outcomes(send).includes('ambiguous');
+      const end = isAmbiguous ? 'unknown' : 'delivered';
+      expect(send.status).toBe(end);
+      expect(send.attempts.at(-1)?.outcome).toBe(end === 'delivered' ? 'accepted' : 'ambiguous');
+      expect(await got(product, number)).toEqual(end === 'delivered' ? [name] : []);
+      expect(await product.worker.stop()).toBe(0);
+    },
+    120_000,
+  );
+
+  it('401 in the middle of a queue: the sends wait, none fails, each is texted once, in order', async () => {
+    const number = '+14155553999';
+    const ids: string[] = [];
+    for (const text of ['first', 'second', 'third']) ids.push(await post(product, number, text));
+    await product.simulate('faults', [
+      { match: { phoneNumber: number }, fault: { kind: 'slow', delayMs: 0 } },
+      { match: { phoneNumber: number }, fault: { kind: 'status', status: 401 } },
+    ]);
+    await product.startWorker();
+    const sends = [];
+    for (const id of ids) sends.push(await untilStatus(product, id, 'delivered', 60_000));
+    expect(sends.map(outcomes)).toEqual([
+      ['accepted 200'],
+      ['not_taken 401', 'accepted 200'],
+      ['accepted 200'],
+    ]);
+    expect(await got(product, number)).toEqual(['first', 'second', 'third']);
+    const { events } = await product.json<{ events: { type: string; data: { reason: string } }[] }>(
+      'GET',
+      '/v1/events?types=upstream.*&limit=1000',
+    );
+    const refusals = events.filter(({ data }) => data.reason.includes('401')).map(({ type }) => type);
+    expect(refusals).toEqual(['upstream.unavailable', 'upstream.recovered']);
+  }, 120_000);
+});
