@@ -1,0 +1,309 @@
+import { open, readdir, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { eventually } from '../support/eventually.js';
+import {
+  type AskedSend,
+  boundShare,
+  judgeRelay,
+  type RelayFault,
+  type RelayHistory,
+  type ShownSend,
+  type TakenText,
+} from '../support/oracle/relay-oracle.js';
+import { type ProductProcess, startProcess } from '../support/process.js';
+import { Product } from '../support/product.js';
+import type { RedisLayout } from '../support/redis-process.js';
+
+/** Each befalls one POST in twenty: more than half of all go wrong. */
+const FAULTS: readonly object[] = [
+  { kind: 'status', status: 429, retryAfter: 1 },
+  { kind: 'status', status: 500 },
+  { kind: 'status', status: 503 },
+  { kind: 'statusAfter', status: 500 },
+  { kind: 'timeoutBefore' },
+  { kind: 'timeoutAfter' },
+  { kind: 'resetBefore' },
+  { kind: 'resetAfter' },
+  { kind: 'resetDuringUpload' },
+  { kind: 'html' },
+  { kind: 'html', processed: true },
+  { kind: 'emptyObject' },
+  { kind: 'emptyObject', processed: true },
+  { kind: 'errorBody200' },
+  { kind: 'errorBody200', processed: true },
+  { kind: 'truncatedJson', cut: 'body' },
+  { kind: 'truncatedJson', cut: 'connection' },
+  { kind: 'slow', delayMs: 1_500 },
+  { kind: 'drip', bytes: 20, intervalMs: 10 },
+  { kind: 'invalidUtf8' },
+  { kind: 'poisonMessage' },
+];
+/** Of those, what leaves no doubt that upstream took it. */
+const CLEAR = new Set(['drip', 'invalidUtf8']);
+/** Reads fail as well, so that look-ups do. */
+const READ_FAULTS: readonly object[] = [{ kind: 'status', status: 500 }, { kind: 'resetBefore' }];
+
+const ENVIRONMENT = {
+  LOG_LEVEL: 'warn',
+  UPSTREAM_TIMEOUT_MS: '1000',
+  UPSTREAM_REQUESTS_PER_SECOND: '500',
+  SEND_CONFIRM_MS: '4000',
+};
+const CALLERS = 16;
+const MOST_KILL_PAUSE_MS = 3_000;
+const PAGE = 10_000;
+
+interface LedgerPage {
+  entries: {
+    kind: string;
+    method?: string;
+    path?: string;
+    status?: number | null;
+    fault?: string | null;
+    aborted?: boolean;
+    phoneNumber?: string;
+    message?: string | null;
+    messageIds?: string[];
+  }[];
+  next: number;
+  hasMore: boolean;
+}
+
+/** What a trial is made of. */
+export interface TrialSize {
+  sends: number;
+  recipients: number;
+}
+
+/** What came of it, for people to read. */
+export interface RelayVerdict {
+  faults: RelayFault[];
+  counts: {
+    asked: number;
+    taken: number;
+    bound: number;
+    boundOf: number;
+    unknown: number;
+    ambiguousFaults: number;
+    faults: Record<string, number>;
+    statuses: Record<string, number>;
+  };
+}
+
+/** The whole product with two workers, an upstream at which much goes wrong, and callers who send texts. */
+export class RelayTrial<Layout extends RedisLayout> implements AsyncDisposable {
+  /** Answered 200. */
+  readonly asked: AskedSend[] = [];
+  /** Texts whose request was not. */
+  readonly unanswered = new Set<string>();
+  private second: ProductProcess | undefined;
+  private readonly graves: string[] = [];
+
+  private constructor(
+    readonly product: Product<Layout>,
+    private readonly size: TrialSize,
+  ) {}
+
+  static async start<Layout extends RedisLayout>(
+    redis: Layout,
+    size: TrialSize,
+  ): Promise<RelayTrial<Layout>> {
+    const trial = new RelayTrial(await Product.startOn(redis, ENVIRONMENT), size);
+    try {
+      await trial.startSecond();
+      await trial.product.simulate('faults', [
+        ...FAULTS.map((fault) => ({ match: { method: 'POST' }, fault, probability: 0.05 })),
+        ...READ_FAULTS.map((fault) => ({ match: { method: 'GET' }, fault, probability: 0.05 })),
+      ]);
+    } catch (error) {
+      await trial[Symbol.asyncDispose]();
+      throw error;
+    }
+    return trial;
+  }
+
+  /** Sends all texts, several callers at once; each recipient has one caller, who waits for every answer. */
+  async send(): Promise<void> {
+    const { sends, recipients } = this.size;
+    const callers = Array.from({ length: CALLERS }, async (_, caller) => {
+      for (let i = 0; i < sends; i += 1) {
+        if ((i % recipients) % CALLERS === caller) await this.sendOne(i);
+      }
+    });
+    await Promise.all(callers);
+  }
+
+  /** Kills one of the workers at random and starts it again, so many times. */
+  async kill(times: number): Promise<void> {
+    const restarts = [Promise.resolve(), Promise.resolve()];
+    for (let kills = 0; kills < times; kills += 1) {
+      await pause(Math.random() * MOST_KILL_PAUSE_MS);
+      const victim = Math.random() < 0.5 ? 0 : 1;
+      await restarts[victim];
+      restarts[victim] = victim === 0 ? this.replaceFirst() : this.replaceSecond();
+    }
+    await Promise.all(restarts);
+  }
+
+  /** Waits until every send has come to an end, or until the time is over. */
+  async settle(withinMs: number): Promise<ShownSend[]> {
+    const ended = new Map<string, ShownSend>();
+    const gone = new Set<string>();
+    let open: ShownSend[] = [];
+    const end = performance.now() + withinMs;
+    do {
+      open = [];
+      const waiting = this.asked.filter(({ id }) => !ended.has(id) && !gone.has(id));
+      for (let i = 0; i < waiting.length; i += CALLERS) {
+        const views = await Promise.all(waiting.slice(i, i + CALLERS).map(({ id }) => this.look(id)));
+        for (const [k, view] of views.entries()) {
+          if (view === undefined) gone.add(waiting[i + k]?.id ?? '');
+          else if (['queued', 'relaying', 'scheduled', 'accepted'].includes(view.status)) open.push(view);
+          else ended.set(view.id, view);
+        }
+      }
+      await pause(500);
+    } while (open.length > 0 && performance.now() < end);
+    // Those that were found late are shown as they are now.
+    const late = [...ended.values()].filter(({ status }) => status === 'unknown');
+    for (const { id } of late) {
+      const view = await this.look(id);
+      if (view !== undefined) ended.set(id, view);
+    }
+    return [...ended.values(), ...open];
+  }
+
+  async judge(shown: readonly ShownSend[]): Promise<RelayVerdict> {
+    const taken: TakenText[] = [];
+    const faults: Record<string, number> = {};
+    let ambiguousFaults = 0;
+    for (const entry of await this.ledger(['send.accepted', 'request'])) {
+      if (entry.kind === 'send.accepted') {
+        const { phoneNumber = '', message, messageIds = [] } = entry;
+        taken.push({ phoneNumber, message: message ?? '', messageIds });
+      } else if (entry.method === 'POST' && entry.fault != null) {
+        faults[entry.fault] = (faults[entry.fault] ?? 0) + 1;
+        if (entry.status !== 429 && !CLEAR.has(entry.fault)) ambiguousFaults += 1;
+      }
+    }
+    const history: RelayHistory = { asked: this.asked, shown, taken, unanswered: this.unanswered };
+    const { bound, of } = boundShare(history);
+    const statuses: Record<string, number> = {};
+    for (const { status } of shown) statuses[status] = (statuses[status] ?? 0) + 1;
+    return {
+      faults: judgeRelay(history),
+      counts: {
+        asked: this.asked.length,
+        taken: taken.length,
+        bound,
+        boundOf: of,
+        unknown: statuses.unknown ?? 0,
+        ambiguousFaults,
+        faults,
+        statuses,
+      },
+    };
+  }
+
+  /** What the workers wrote, those that were killed included. */
+  workerLog(): string {
+    return [...this.graves, this.product.worker.output(), this.second?.output() ?? ''].join('\n');
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.second?.stop().catch(() => undefined);
+    await this.product[Symbol.asyncDispose]();
+  }
+
+  private async sendOne(i: number): Promise<void> {
+    const phoneNumber = `+1415555${String(1_000 + (i % this.size.recipients))}`;
+    const message = `Text ${i} 👋`;
+    const body = { phoneNumber, message };
+    const response = await this.product.call('POST', '/v1/messages/send', body).catch(() => undefined);
+    const text = await response?.text().catch(() => undefined);
+    if (response?.status !== 200 || text === undefined) {
+      this.unanswered.add(message);
+      return;
+    }
+    this.asked.push({ id: (JSON.parse(text) as { id: string }).id, phoneNumber, message });
+  }
+
+  /** Undefined if there is no such send (any more). */
+  private async look(id: string): Promise<ShownSend | undefined> {
+    return await eventually(`${id} can be read`, async () => {
+      const response = await this.product.call('GET', `/v1/sends/${id}`);
+      if (response.status === 404) return { view: undefined };
+      if (!response.ok) return undefined;
+      return { view: (await response.json()) as ShownSend };
+    }).then(({ view }) => view);
+  }
+
+  private async ledger(kind: string[]): Promise<LedgerPage['entries']> {
+    const entries: LedgerPage['entries'] = [];
+    for (let since = 0, more = true; more;) {
+      const page = await this.product.simulate<LedgerPage>('ledger', { since, kind, limit: PAGE });
+      entries.push(...page.entries);
+      [since, more] = [page.next, page.hasMore];
+    }
+    return entries;
+  }
+
+  private async startSecond(): Promise<void> {
+    this.second = await startProcess('worker', { ...this.product.environment(), WORKER_PORT: '0' });
+  }
+
+  private async replaceFirst(): Promise<void> {
+    await this.product.worker.stop('SIGKILL');
+    this.graves.push(this.product.worker.output());
+    await this.product.startWorker();
+  }
+
+  private async replaceSecond(): Promise<void> {
+    await this.second?.stop('SIGKILL');
+    this.graves.push(this.second?.output() ?? '');
+    await this.startSecond();
+  }
+}
+
+/** How long an append-only file was when. */
+export class AppendOnlyWatch {
+  private readonly lengths: { at: number; length: number }[] = [];
+  private timer: NodeJS.Timeout | undefined;
+
+  private constructor(private readonly file: string) {}
+
+  /** @param dataDirectory of a Redis that writes one */
+  static async on(dataDirectory: string): Promise<AppendOnlyWatch> {
+    const directory = join(dataDirectory, 'appendonlydir');
+    const names = (await readdir(directory)).filter((name) => name.endsWith('.incr.aof'));
+    const [name] = names;
+    if (name === undefined || names.length > 1) throw new Error(`not one file but ${names.join()}`);
+    const watch = new AppendOnlyWatch(join(directory, name));
+    watch.timer = setInterval(() => void watch.note(), 50);
+    return watch;
+  }
+
+  stop(): void {
+    clearInterval(this.timer);
+  }
+
+  /** Cuts off what was written in the last milliseconds; how many bytes that were. */
+  async cutOff(lastMs: number): Promise<number> {
+    this.stop();
+    const since = performance.now() - lastMs;
+    const before = this.lengths.filter(({ at }) => at <= since).at(-1);
+    if (before === undefined) throw new Error(`it was not watched for ${lastMs} ms`);
+    const { size } = await stat(this.file);
+    const file = await open(this.file, 'r+');
+    await file.truncate(before.length);
+    await file.close();
+    return size - before.length;
+  }
+
+  private async note(): Promise<void> {
+    const at = performance.now();
+    const { size } = await stat(this.file);
+    this.lengths.push({ at, length: size });
+  }
+}

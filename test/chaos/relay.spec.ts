@@ -1,0 +1,107 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { eventually } from '../support/eventually.js';
+import { startTestCluster } from '../support/redis-cluster.js';
+import type { RedisLayout } from '../support/redis-process.js';
+import { startTestRedis } from '../support/redis-server.js';
+import { AppendOnlyWatch, RelayTrial, type RelayVerdict } from './relay-trial.js';
+
+const SETTLED_WITHIN_MS = 180_000;
+const KILLS = 20;
+const LOST_MS = 2_000;
+
+let trial: RelayTrial<RedisLayout> | undefined;
+
+afterEach(async () => {
+  await trial?.[Symbol.asyncDispose]();
+  trial = undefined;
+}, 60_000);
+
+const LAYOUTS: [string, () => Promise<RedisLayout>][] = [
+  ['one Redis', startTestRedis],
+  ['a Redis Cluster of three masters', startTestCluster],
+];
+
+function print(title: string, counts: object): void {
+  process.stdout.write(`${title}: ${JSON.stringify(counts, undefined, 1)}\n`);
+}
+
+/** What holds however much goes wrong. */
+function expectSound({ faults, counts }: RelayVerdict): void {
+  expect(faults.slice(0, 20)).toEqual([]);
+  expect(counts.bound / counts.boundOf).toBeGreaterThanOrEqual(0.99);
+  expect(counts.unknown).toBeLessThanOrEqual(counts.ambiguousFaults);
+}
+
+describe('the relay under kills and faults', () => {
+  it.each(LAYOUTS)(
+    'on %s, of 2,000 sends to 300 recipients none is lost, none doubled, none out of order, though a worker dies twenty times',
+    async (layout, startLayout) => {
+      const running = await RelayTrial.start(await startLayout(), { sends: 2_000, recipients: 300 });
+      trial = running;
+      const began = performance.now();
+      await Promise.all([running.send(), running.kill(KILLS)]);
+      const shown = await running.settle(SETTLED_WITHIN_MS);
+      const verdict = await running.judge(shown);
+      print(`On ${layout}`, { seconds: Math.round((performance.now() - began) / 1_000), ...verdict.counts });
+      expect(running.unanswered.size).toBe(0);
+      expectSound(verdict);
+      expect(Object.keys(verdict.counts.faults)).toHaveLength(15);
+    },
+    420_000,
+  );
+});
+
+describe('the relay when Redis dies', () => {
+  const SIZE = { sends: 600, recipients: 100 };
+
+  it('loses nothing that was answered, where Redis keeps what it acknowledged', async () => {
+    const redis = await startTestRedis();
+    const running = await RelayTrial.start(redis, SIZE);
+    trial = running;
+    const began = performance.now();
+    const sending = running.send();
+    await eventually('a third is sent', () => running.asked.length > SIZE.sends / 3, 60_000);
+    redis.server.kill('SIGKILL');
+    await redis.server.exited;
+    await redis.server.restart();
+    await sending;
+    const shown = await running.settle(SETTLED_WITHIN_MS);
+    const verdict = await running.judge(shown);
+    print('Redis killed', {
+      seconds: Math.round((performance.now() - began) / 1_000),
+      unanswered: running.unanswered.size,
+      ...verdict.counts,
+    });
+    expectSound(verdict);
+    expect(running.workerLog()).toContain('Redis may have forgotten a POST');
+  }, 360_000);
+
+  it('texts nobody twice, though Redis forgot its last two seconds', async () => {
+    const redis = await startTestRedis();
+    const running = await RelayTrial.start(redis, SIZE);
+    trial = running;
+    const began = performance.now();
+    const watch = await AppendOnlyWatch.on(redis.dataDirectory);
+    const sending = running.send();
+    await eventually('a third is sent', () => running.asked.length > SIZE.sends / 3, 60_000);
+    // So that there are two seconds to lose.
+    await pause(Math.max(0, LOST_MS - (performance.now() - began)));
+    redis.server.kill('SIGKILL');
+    await redis.server.exited;
+    const cutBytes = await watch.cutOff(LOST_MS);
+    await redis.server.restart();
+    await sending;
+    const shown = await running.settle(SETTLED_WITHIN_MS);
+    const verdict = await running.judge(shown);
+    const of = (rule: string): number => verdict.faults.filter((fault) => fault.rule === rule).length;
+    print('Redis killed, and its last two seconds cut off', {
+      seconds: Math.round((performance.now() - began) / 1_000),
+      ...{ cutBytes, lost: of('lost'), unanswered: running.unanswered.size, ...verdict.counts },
+    });
+    expect(cutBytes).toBeGreaterThan(0);
+    expect(of('lost')).toBeGreaterThan(0);
+    expect(verdict.faults.filter(({ rule }) => rule !== 'lost')).toEqual([]);
+    expect(running.workerLog()).toContain('Redis may have forgotten a POST');
+  }, 360_000);
+});
