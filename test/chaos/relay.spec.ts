@@ -1,14 +1,12 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { eventually } from '../support/eventually.js';
 import { startTestCluster } from '../support/redis-cluster.js';
 import type { RedisLayout } from '../support/redis-process.js';
 import { startTestRedis } from '../support/redis-server.js';
-import { AppendOnlyWatch, RelayTrial, type RelayVerdict } from './relay-trial.js';
+import { RelayTrial, type RelayVerdict } from './relay-trial.js';
 
 const SETTLED_WITHIN_MS = 180_000;
 const KILLS = 20;
-const LOST_MS = 2_000;
 
 let trial: RelayTrial<RedisLayout> | undefined;
 
@@ -74,34 +72,6 @@ describe('the relay when Redis dies', () => {
       ...verdict.counts,
     });
     expectSound(verdict);
-    expect(running.workerLog()).toContain('Redis may have forgotten a POST');
-  }, 360_000);
-
-  it('texts nobody twice, though Redis forgot its last two seconds', async () => {
-    const redis = await startTestRedis();
-    const running = await RelayTrial.start(redis, SIZE);
-    trial = running;
-    const began = performance.now();
-    const watch = await AppendOnlyWatch.on(redis.dataDirectory);
-    const sending = running.send();
-    await eventually('a third is sent', () => running.asked.length > SIZE.sends / 3, 60_000);
-    // So that there are two seconds to lose.
-    await pause(Math.max(0, LOST_MS - (performance.now() - began)));
-    redis.server.kill('SIGKILL');
-    await redis.server.exited;
-    const cutBytes = await watch.cutOff(LOST_MS);
-    await redis.server.restart();
-    await sending;
-    const shown = await running.settle(SETTLED_WITHIN_MS);
-    const verdict = await running.judge(shown);
-    const of = (rule: string): number => verdict.faults.filter((fault) => fault.rule === rule).length;
-    print('Redis killed, and its last two seconds cut off', {
-      seconds: Math.round((performance.now() - began) / 1_000),
-      ...{ cutBytes, lost: of('lost'), unanswered: running.unanswered.size, ...verdict.counts },
-    });
-    expect(cutBytes).toBeGreaterThan(0);
-    expect(of('lost')).toBeGreaterThan(0);
-    expect(verdict.faults.filter(({ rule }) => rule !== 'lost')).toEqual([]);
-    expect(running.workerLog()).toContain('Redis may have forgotten a POST');
+    expect(running.workerLog()).toContain('it may have been posted already; looking before it is');
   }, 360_000);
 });

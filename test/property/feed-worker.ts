@@ -8,7 +8,7 @@ import {
 } from '#feed';
 import { eventToJson, RedisEventLog } from '#events';
 import { accountKeys, createLogger, type RedisClient, systemClock } from '#platform';
-import { FileBlobStore, MessageBinder, RedisRelayStore } from '#relay';
+import { MessageBinder, RedisRelayStore } from '#relay';
 import { type HttpUpstream, type UpstreamAddress, UpstreamError } from '#upstream';
 import type { Simulator } from '../../apps/simulator/src/create-simulator.js';
 import type { PageFault, Task } from './history.js';
@@ -85,7 +85,7 @@ export class FeedWorker {
       store,
       this.source(),
       // No send is under way: there is no file to remove.
-      new MessageBinder(sends, new FileBlobStore('/nonexistent'), logger),
+      new MessageBinder(sends, logger),
       lastForms,
       {
         interval: { min: 50, max: 60_000 },

@@ -15,7 +15,7 @@ import {
   type BlobStore,
   type BlobStoreWatch,
   BullmqRelayJobs,
-  RedisRelayStore,
+  FiledRelayStore,
   RedisSendList,
   RedisUpstreamHealth,
   type SendIntake,
@@ -111,11 +111,15 @@ function tailOf({ environment, logger }: Opened): RedisEventTail {
   return new RedisEventTail(open, environment.REDIS_KEY_PREFIX);
 }
 
-function sendsOf({ environment, logger, redis }: Opened): SendIntake {
+function sendsOf({ environment, logger, redis, blobs }: Opened): SendIntake {
   const prefix = environment.REDIS_KEY_PREFIX;
   const hints = new BullmqHintQueue(openRelayQueue(redis, prefix, logger), systemClock);
   const jobs = new BullmqRelayJobs(hints, logger);
-  return new StoredSendIntake(new RedisRelayStore(redis, prefix, systemClock), jobs, systemClock);
+  return new StoredSendIntake(
+    new FiledRelayStore(redis, prefix, systemClock, blobs, logger),
+    jobs,
+    systemClock,
+  );
 }
 
 function endpointsOf({ environment, redis }: Opened): EndpointRegistry {

@@ -10,7 +10,7 @@ import {
   RedisFeedStore,
 } from '#feed';
 import { systemClock } from '#platform';
-import { type BlobStore, MessageBinder, RedisRelayStore, RedisUpstreamHealth, type RelayStore } from '#relay';
+import { FiledRelayStore, MessageBinder, RedisUpstreamHealth, type RelayStore } from '#relay';
 import { AccountUpstream, HttpUpstream, RedisRequestBudget, type UpstreamHealth } from '#upstream';
 import { AccountFeedSource } from './poll/account-feed-source.js';
 import { LoggedForms } from './poll/logged-forms.js';
@@ -54,7 +54,7 @@ function bindings({ environment, logger, redis, blobs, blobWatch }: Opened): Pro
     { provide: REDIS, useValue: redis },
     { provide: ACCOUNTS, useValue: accountsOf(environment) },
     { provide: EVENT_LOG, useValue: new RedisEventLog(redis, prefix) },
-    { provide: RELAY_STORE, useValue: new RedisRelayStore(redis, prefix, systemClock) },
+    { provide: RELAY_STORE, useValue: new FiledRelayStore(redis, prefix, systemClock, blobs, logger) },
     { provide: FEED_STORE, useValue: new RedisFeedStore(redis, prefix) },
     { provide: BLOB_STORE, useValue: blobs },
     { provide: BLOB_WATCH, useValue: blobWatch },
@@ -79,19 +79,18 @@ function bindings({ environment, logger, redis, blobs, blobWatch }: Opened): Pro
     },
     {
       provide: CONTACT_POLL,
-      inject: [FEED_STORE, ACCOUNT_UPSTREAM, RELAY_STORE, BLOB_STORE, EVENT_LOG, ACCOUNTS],
+      inject: [FEED_STORE, ACCOUNT_UPSTREAM, RELAY_STORE, EVENT_LOG, ACCOUNTS],
       useFactory: (
         store: FeedStore,
         upstream: AccountUpstream,
         sends: RelayStore,
-        blobs: BlobStore,
         log: EventLog,
         accounts: AccountDirectory,
       ) =>
         new ContactPoll(
           store,
           new AccountFeedSource(upstream),
-          new MessageBinder(sends, blobs, logger),
+          new MessageBinder(sends, logger),
           new LoggedForms(log),
           {
             interval: { min: environment.POLL_MIN_INTERVAL_MS, max: environment.POLL_MAX_INTERVAL_MS },

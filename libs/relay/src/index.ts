@@ -9,6 +9,8 @@ export {
 export { BlobStoreWatch } from './blob-store-watch.js';
 export { BullmqRelayJobs } from './bullmq-relay-jobs.js';
 export { FileBlobStore } from './file-blob-store.js';
+export { FiledRelayStore } from './filed-relay-store.js';
+export { FileSweep } from './file-sweep.js';
 export { LaneRunner } from './lane-runner.js';
 export { MessageBinder, type Sightings } from './message-binder.js';
 export { type Lookup, type RelayJobs, type Sender } from './ports.js';

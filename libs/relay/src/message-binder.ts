@@ -1,6 +1,5 @@
 import type { Logger } from '#platform';
 import type { UpstreamMessage } from '#upstream';
-import type { BlobStore } from './blob-store.js';
 import { type Match, matchMessages } from './message-match.js';
 import type { BoundSend, RelayStore, Transition } from './relay-store.js';
 import { passage } from './send-life.js';
@@ -31,7 +30,6 @@ const MOST_RACES = 10;
 export class MessageBinder {
   constructor(
     private readonly store: RelayStore,
-    private readonly blobs: BlobStore,
     private readonly logger: Logger,
   ) {}
 
@@ -90,7 +88,6 @@ export class MessageBinder {
         { account, sendId: record.order.id, messageId: message.id },
         'send bound to its message',
       );
-      if (record.order.file !== undefined) await this.blobs.remove(record.order.file.blobId);
     }
     return false;
   }

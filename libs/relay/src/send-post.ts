@@ -182,13 +182,12 @@ export class SendPost {
   }
 
   private async accept(account: string, record: SendRecord, state: SendProgress): Promise<number> {
-    const { phoneNumber, file } = record.order;
+    const { phoneNumber } = record.order;
     await this.commit(account, record, {
       happening: 'taken',
       state,
       confirmInMs: FIRST_CONFIRM_MS,
     });
-    if (file !== undefined) await this.blobs.remove(file.blobId);
     try {
       await this.lookup.expect(account, phoneNumber);
     } catch (error) {

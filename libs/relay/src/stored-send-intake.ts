@@ -1,4 +1,5 @@
 import { type Clock, newId } from '#platform';
+import { sendOf } from './file-owner.js';
 import type { RelayJobs } from './ports.js';
 import type { RelayStore, Stored, Transition } from './relay-store.js';
 import {
@@ -33,7 +34,7 @@ export class StoredSendIntake implements SendIntake {
       ...rest,
       // A time that has come is no reason to wait.
       ...(sendAt === undefined || sendAt <= now ? {} : { sendAt }),
-      id: newId('snd'),
+      id: (rest.file === undefined ? undefined : sendOf(rest.file.blobId)) ?? newId('snd'),
       createdAt: now,
     };
     const stored = await this.store.insert(account, order, idempotency);

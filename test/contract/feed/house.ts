@@ -21,7 +21,7 @@ import {
   type RedisClient,
   systemClock,
 } from '#platform';
-import { FileBlobStore, MessageBinder, RedisRelayStore } from '#relay';
+import { FileBlobStore, FiledRelayStore, MessageBinder, type RedisRelayStore } from '#relay';
 import { HttpUpstream, type UpstreamAddress } from '#upstream';
 import { createSimulator, type Simulator } from '../../../apps/simulator/src/create-simulator.js';
 import type { Settings } from '../../../apps/simulator/src/settings.js';
@@ -65,8 +65,8 @@ export class House {
     this.upstream = new HttpUpstream(timeoutMs);
     this.log = new RedisEventLog(redis, prefix);
     this.store = new ShiftedClockStore(redis, prefix);
-    this.sends = new RedisRelayStore(redis, prefix, systemClock);
     this.blobs = new FileBlobStore(directory);
+    this.sends = new FiledRelayStore(redis, prefix, systemClock, this.blobs, this.logger);
     this.source = {
       listContacts: () => this.upstream.listContacts(address),
       listMessages: (_, contactId, page, limit) =>
@@ -102,7 +102,7 @@ export class House {
     return new ContactPoll(
       this.store,
       source,
-      new MessageBinder(this.sends, this.blobs, this.logger),
+      new MessageBinder(this.sends, this.logger),
       this.lastForms,
       {
         interval: { min: 50, max: 60_000 },

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { getQueueToken, Processor } from '@nestjs/bullmq';
 import { Inject, Module } from '@nestjs/common';
 import type { Queue } from 'bullmq';
@@ -13,6 +14,7 @@ import {
 import {
   type BlobStore,
   BullmqRelayJobs,
+  FileSweep,
   LaneRunner,
   type RelayJobs,
   RelayRounds,
@@ -116,7 +118,8 @@ class RelayRoundsProcessor extends RoundsProcessor {
           probeLeaseMs(environment),
           { store, jobs },
         );
-        return new RoundSchedule(queue, roundsOf(rounds, probe, environment), accounts, logger);
+        const files = new FileSweep(store, blobs, systemClock, logger, () => randomBytes(16).toString('hex'));
+        return new RoundSchedule(queue, roundsOf(rounds, probe, files, environment), accounts, logger);
       },
     },
     {
@@ -151,7 +154,12 @@ function settingsOf(environment: WorkerEnvironment): RelaySettings {
   };
 }
 
-function roundsOf(rounds: RelayRounds, probe: UpstreamProbe, environment: WorkerEnvironment): Rounds {
+function roundsOf(
+  rounds: RelayRounds,
+  probe: UpstreamProbe,
+  files: FileSweep,
+  environment: WorkerEnvironment,
+): Rounds {
   const retention = {
     maxAgeMs: environment.SEND_RETENTION_HOURS * 3_600_000,
     maxCount: environment.SEND_RETENTION_MAX,
@@ -161,5 +169,6 @@ function roundsOf(rounds: RelayRounds, probe: UpstreamProbe, environment: Worker
     confirm: { everyMs: 500, run: (account) => rounds.confirm(account) },
     probe: { everyMs: PROBE_TICK_MS, run: (account) => probe.run(account) },
     trim: { everyMs: 30_000, run: (account) => rounds.trim(account, retention) },
+    sweepFiles: { everyMs: 600_000, run: (account) => files.sweep(account) },
   };
 }

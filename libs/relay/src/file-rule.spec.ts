@@ -1,0 +1,23 @@
+import { describe, expect, it } from '@jest/globals';
+import { fileStays } from './file-rule.js';
+import { HAPPENINGS, passage } from './send-life.js';
+import { SEND_STATUSES } from './send.js';
+
+describe('A file', () => {
+  it('stays as long as its send may still be relayed, from whatever happens to it', () => {
+    for (const status of SEND_STATUSES)
+      expect([status, fileStays(status)]).toEqual([status, canBePosted(status)]);
+  });
+});
+
+/** Whether some way leads from this status to a POST. */
+function canBePosted(from: (typeof SEND_STATUSES)[number]): boolean {
+  const reached = new Set([from]);
+  for (const status of reached) {
+    for (const happening of HAPPENINGS) {
+      const to = passage(status, happening)?.to;
+      if (to !== undefined) reached.add(to);
+    }
+  }
+  return reached.has('relaying');
+}

@@ -1,0 +1,175 @@
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdtemp, readdir, rm, utimes, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { afterAll, beforeAll, beforeEach, afterEach, describe, expect, it } from '@jest/globals';
+import { createLogger, newId, openRedis, parseRedisAddress, type RedisClient, systemClock } from '#platform';
+import {
+  BlobStoreUnavailableError,
+  FileBlobStore,
+  FiledRelayStore,
+  FileSweep,
+  type SendStatus,
+  StoredSendIntake,
+} from '#relay';
+import type { Happening } from '../../../libs/relay/src/send-life.js';
+import { startTestRedis, type TestRedis } from '../../support/redis-server.js';
+
+const A = 'default';
+const TWO_DAYS_AGO = new Date(Date.now() - 2 * 86_400_000);
+
+let server: TestRedis;
+let redis: RedisClient;
+let directory: string;
+let blobs: FileBlobStore;
+let store: FiledRelayStore;
+let intake: StoredSendIntake;
+const logger = createLogger('test', 'silent');
+
+beforeAll(async () => {
+  server = await startTestRedis();
+  redis = openRedis(parseRedisAddress(server.url), 'failFast', () => undefined);
+  await once(redis, 'ready');
+});
+afterAll(async () => {
+  redis.disconnect();
+  await server.dispose();
+});
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'tidings-files-'));
+  blobs = new FileBlobStore(directory);
+  store = new FiledRelayStore(redis, newId('req'), systemClock, blobs, logger);
+  intake = new StoredSendIntake(store, { wake: () => Promise.resolve() }, systemClock);
+});
+afterEach(async () => {
+  await rm(directory, { recursive: true, force: true });
+});
+
+const files = async (): Promise<string[]> => (await readdir(join(directory, A))).sort();
+const nameOf = (blobId: string): string => blobId.split('/')[1] ?? '';
+
+async function upload(): Promise<string> {
+  return (await blobs.put(A, Readable.from([Buffer.from('x')]), 10)).id;
+}
+
+/** A send with a file, to which these things happened. */
+async function sendWith(...happenings: Happening[]): Promise<{ id: string; blobId: string }> {
+  const blobId = await upload();
+  const { id } = await intake.accept(A, {
+    phoneNumber: '+14155550101',
+    type: 'text',
+    file: { blobId, name: 'a', contentType: 'image/png', size: 1, sha256: 'x' },
+  });
+  for (const happening of happenings) await happens(id, happening);
+  return { id, blobId };
+}
+
+async function happens(id: string, happening: Happening): Promise<void> {
+  const record = await store.find(A, id);
+  if (record === undefined) throw new Error('no such send');
+  const { attempts, refusals } = record.state;
+  const done = await store.transit(A, record, { happening, state: { attempts, refusals } });
+  if (done === undefined) throw new Error('it had changed');
+}
+
+async function statusOf(id: string): Promise<SendStatus | undefined> {
+  return (await intake.find(A, id))?.status;
+}
+
+async function makeOld(...names: string[]): Promise<void> {
+  for (const name of names) await utimes(join(directory, A, name), TWO_DAYS_AGO, TWO_DAYS_AGO);
+}
+
+/** A sweep that begins at a place of its own each time. */
+const sweep = (): FileSweep =>
+  new FileSweep(store, blobs, systemClock, logger, () => randomBytes(16).toString('hex'));
+
+const STAYING: [SendStatus, Happening[]][] = [
+  ['queued', []],
+  ['relaying', ['fenced']],
+  ['unknown', ['fenced', 'ambiguous', 'given_up']],
+  ['failed', ['fenced', 'refused']],
+  ['queued', ['fenced', 'refused', 'resolved_resend']],
+];
+const GOING: [SendStatus, Happening[]][] = [
+  ['accepted', ['fenced', 'taken']],
+  ['sent', ['fenced', 'found']],
+  ['sent', ['fenced', 'ambiguous', 'given_up', 'found']],
+  ['sent', ['fenced', 'ambiguous', 'given_up', 'resolved_sent']],
+  ['cancelled', ['cancelled']],
+  ['expired', ['expired']],
+];
+
+describe('The file of a send', () => {
+  it.each(STAYING)('stays while it is %s after %j, however old, and is never swept', async (status, way) => {
+    const { id, blobId } = await sendWith(...way);
+    expect(await statusOf(id)).toBe(status);
+    await makeOld(nameOf(blobId));
+    await sweep().sweep(A);
+    expect(await files()).toEqual([nameOf(blobId)]);
+  });
+
+  it('stays while the send waits for its time', async () => {
+    const blobId = await upload();
+    await intake.accept(A, {
+      phoneNumber: '+14155550101',
+      type: 'text',
+      file: { blobId, name: 'a', contentType: 'image/png', size: 1, sha256: 'x' },
+      sendAt: Date.now() + 60_000,
+    });
+    await makeOld(nameOf(blobId));
+    await sweep().sweep(A);
+    expect(await files()).toEqual([nameOf(blobId)]);
+  });
+
+  it.each(GOING)('is removed when it is %s after %j', async (status, way) => {
+    const { id } = await sendWith(...way);
+    expect(await statusOf(id)).toBe(status);
+    expect(await files()).toEqual([]);
+  });
+
+  it('that cannot be removed just now holds nothing up, and is swept later', async () => {
+    const remove = blobs.remove.bind(blobs);
+    blobs.remove = () => Promise.reject(new BlobStoreUnavailableError('it is away'));
+    const { id, blobId } = await sendWith('fenced', 'taken');
+    expect(await statusOf(id)).toBe('accepted');
+    blobs.remove = remove;
+    await makeOld(nameOf(blobId));
+    await sweep().sweep(A);
+    expect(await files()).toEqual([]);
+  });
+});
+
+describe('The sweep', () => {
+  it('removes old files whose send was never stored, and the rest of an old upload that broke off', async () => {
+    const [orphan, kept] = [await upload(), await sendWith()];
+    const rest = `${nameOf(await upload())}.part`;
+    await writeFile(join(directory, A, rest), 'ha');
+    await rm(join(directory, A, rest.replace('.part', '')));
+    await makeOld(nameOf(orphan), nameOf(kept.blobId), rest);
+    await sweep().sweep(A);
+    expect(await files()).toEqual([nameOf(kept.blobId)]);
+  });
+
+  it('leaves what is young, for its send may be on its way, and what is not ours', async () => {
+    const young = nameOf(await upload());
+    await writeFile(join(directory, A, 'notes.txt'), 'somebody else');
+    await makeOld('notes.txt');
+    await sweep().sweep(A);
+    expect(await files()).toEqual([young, 'notes.txt']);
+  });
+
+  it('comes to every file, though a round sees a part of them only', async () => {
+    await upload();
+    for (const name of await files()) await rm(join(directory, A, name));
+    const names = Array.from({ length: 1_500 }, () => `blb_${randomBytes(16).toString('hex')}`);
+    for (const name of names) await writeFile(join(directory, A, name), '');
+    await makeOld(...names);
+    await sweep().sweep(A);
+    expect(await files()).toHaveLength(500);
+    await sweep().sweep(A);
+    expect(await files()).toEqual([]);
+  });
+});

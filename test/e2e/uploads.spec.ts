@@ -1,0 +1,121 @@
+import { execFile } from 'node:child_process';
+import { readdir } from 'node:fs/promises';
+import { promisify } from 'node:util';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { eventually } from '../support/eventually.js';
+import type { ProductProcess } from '../support/process.js';
+import { Product } from '../support/product.js';
+import { startTestS3, type TestS3 } from '../support/s3-server.js';
+
+const UPLOADS = 10;
+const MEGABYTE = 1_048_576;
+const SIZE = 25 * MEGABYTE;
+/** Half of what goes through at once. */
+const MOST_GROWTH = (UPLOADS * SIZE) / 2;
+
+let product: Product | undefined;
+let s3: TestS3 | undefined;
+
+afterEach(async () => {
+  await product?.[Symbol.asyncDispose]();
+  await s3?.[Symbol.asyncDispose]();
+  product = s3 = undefined;
+}, 60_000);
+
+/** What a process holds in memory, in bytes. */
+async function memoryOf({ child }: ProductProcess): Promise<number> {
+  const { stdout } = await promisify(execFile)('ps', ['-o', 'rss=', '-p', String(child.pid)]);
+  return Number(stdout) * 1_024;
+}
+
+/** Looks again and again how much a process has grown since now. */
+async function watchGrowth(process: ProductProcess): Promise<() => number> {
+  const before = await memoryOf(process);
+  let most = 0;
+  const timer = setInterval(() => {
+    // It may have ended.
+    memoryOf(process).then(
+      (now) => (most = Math.max(most, now - before)),
+      () => undefined,
+    );
+  }, 100);
+  return () => {
+    clearInterval(timer);
+    return most;
+  };
+}
+
+async function upload(running: Product, content: Blob, i: number): Promise<string> {
+  const form = new FormData();
+  form.append('phoneNumber', `+1415555${1_000 + i}`);
+  form.append('file', content, 'film.mov');
+  const response = await fetch(`http://127.0.0.1:${running.gateway.port}/v1/messages/send`, {
+    method: 'POST',
+    headers: { 'X-API-Key': running.apiKey },
+    body: form,
+    signal: AbortSignal.timeout(90_000),
+  });
+  const { id } = (await response.json()) as { id: string };
+  if (response.status !== 200) throw new Error(`the upload was answered ${response.status}`);
+  return id;
+}
+
+async function untilTaken(running: Product, ids: readonly string[]): Promise<void> {
+  for (const id of ids) {
+    await eventually(
+      `${id} is taken`,
+      async () => {
+        const { status } = await running.json<{ status: string }>('GET', `/v1/sends/${id}`);
+        return ['accepted', 'sent', 'delivered'].includes(status);
+      },
+      90_000,
+    );
+  }
+}
+
+async function sizesTaken(running: Product): Promise<number[]> {
+  const { entries } = await running.simulate<{ entries: { parts: { size?: number }[] }[] }>('ledger', {
+    kind: 'send.accepted',
+  });
+  return entries.flatMap(({ parts }) => parts.flatMap(({ size }) => size ?? []));
+}
+
+describe('Ten uploads of 25 MB at once', () => {
+  it('reach upstream whole, leave nothing, and take less than half of their size in memory', async () => {
+    const running = await Product.start({ UPSTREAM_TIMEOUT_MS: '60000' });
+    product = running;
+    await untilTaken(running, [await upload(running, new Blob([Buffer.alloc(MEGABYTE, 1)]), 0)]);
+
+    const gateway = await watchGrowth(running.gateway);
+    const worker = await watchGrowth(running.worker);
+    const content = new Blob([Buffer.alloc(SIZE, 7)]);
+    const ids = await Promise.all(Array.from({ length: UPLOADS }, (_, i) => upload(running, content, i)));
+    await untilTaken(running, ids);
+    const grown = { gateway: gateway(), worker: worker() };
+    process.stdout.write(
+      `The gateway grew by ${Math.round(grown.gateway / MEGABYTE)} MB, the worker by ${Math.round(grown.worker / MEGABYTE)} MB.\n`,
+    );
+    expect(grown.gateway).toBeLessThan(MOST_GROWTH);
+    expect(grown.worker).toBeLessThan(MOST_GROWTH);
+    expect(await sizesTaken(running)).toEqual([MEGABYTE, ...Array<number>(UPLOADS).fill(SIZE)]);
+    const left = async (): Promise<string[]> => readdir(`${running.blobDirectory}/default`);
+    await eventually('nothing is left', async () => (await left()).length === 0);
+  }, 180_000);
+});
+
+describe('An upload by way of a bucket of S3', () => {
+  it('reaches upstream whole, through gateway and worker, and leaves nothing', async () => {
+    const server = await startTestS3();
+    s3 = server;
+    const running = await Product.start({
+      ...server.environment,
+      UPSTREAM_TIMEOUT_MS: '60000',
+      BLOB_STORE: `s3://${server.bucket}/uploads`,
+    });
+    product = running;
+    const size = 12 * MEGABYTE;
+    await untilTaken(running, [await upload(running, new Blob([Buffer.alloc(size, 7)]), 0)]);
+    expect(await sizesTaken(running)).toEqual([size]);
+    await eventually('nothing is left', async () => (await server.files()).length === 0);
+  }, 120_000);
+});
