@@ -168,6 +168,24 @@ describe('a send', () => {
     expect(await house.sends.transit(A, record, fence)).toBeUndefined();
   });
 
+  it('costs one request beyond the polls that happen anyway: its POST', async () => {
+    const [contactId, other] = [house.contact(NUMBER), house.contact('+15559990000')];
+    await house.sweep();
+    const costOf = async (work: () => Promise<unknown>): Promise<number> => {
+      const before = house.requests(/^/);
+      await work();
+      return house.requests(/^/) - before;
+    };
+    const id = await accept();
+    expect(await costOf(() => relayUntil(id, 'accepted'))).toBe(1);
+    // The poll that binds it reads no more than one that finds the same message of another hand.
+    house.messages(other, { direction: 'outbound', text: 'Hi' });
+    const ordinary = await costOf(() => house.polls.poll(A, other));
+    expect(await costOf(() => house.polls.poll(A, contactId))).toBe(ordinary);
+    expect((await find(id)).status).toBe('sent');
+    expect(posts()).toBe(1);
+  });
+
   it('that comes in a row is relayed in its turn', async () => {
     const ids: string[] = [];
     for (let i = 0; i < 5; i += 1) ids.push(await accept({ ...text, message: `n${i}` }));
