@@ -80,14 +80,15 @@ return 0
  * after.
  * ARGV: id, revision, state, recipient, place before and after ('schedule', 'lane', 'shelf'), lane due in ms or '',
  * awaiting ('yes', 'no'), confirm in ms, 'never' or '', message id or '', what its claim says, nonce, life ('same': only in the one that the
- * send carries; 'this': it carries this one from now on; ''), then the events.
+ * send carries; 'this': it carries this one from now on; ''), the nonce that it was read with, then the events.
  */
 export const transitSend = new RedisScript(`${APPEND_EVENTS}${NOW}${REDIS_LIFE}${LANES}
 local send, lane, lanes, since, depths, awaiting, confirms = KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[10]
 local scheduled, finished, claims = KEYS[11], KEYS[12], KEYS[13]
 local id, recipient, before, after = ARGV[1], ARGV[4], ARGV[5], ARGV[6]
-if redis.call('HGET', send, 'revision') ~= ARGV[2] then
-  return redis.call('HGET', send, 'nonce') == ARGV[12] and 1 or 0
+local step = redis.call('HGET', send, 'nonce') or ''
+if redis.call('HGET', send, 'revision') ~= ARGV[2] or step ~= ARGV[14] then
+  return step == ARGV[12] and 1 or 0
 end
 if ARGV[13] == 'same' and redis.call('HGET', send, 'life') ~= life() then return 0 end
 if ARGV[10] ~= '' then
@@ -114,7 +115,7 @@ if ARGV[8] == 'yes' then redis.call('ZADD', awaiting, 'NX', text(now), id)
 else redis.call('ZREM', awaiting, id) end
 if ARGV[9] == 'never' then redis.call('ZREM', confirms, id)
 elseif ARGV[9] ~= '' then redis.call('ZADD', confirms, text(now + ARGV[9]), id) end
-append_events(14)
+append_events(15)
 return 1
 `);
 

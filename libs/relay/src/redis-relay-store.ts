@@ -114,10 +114,11 @@ export class RedisRelayStore implements RelayStore {
     const step = passage(before.status, happening);
     if (step === undefined) throw new ImpossiblePassageError(before.status, happening);
     const revision = before.revision + 1;
+    const name = randomBytes(8).toString('hex');
     const after: SendState = {
       ...state,
       ...{ status: step.to, copies: copiesAfter(happening, before.copies ?? 0) },
-      ...{ revision, updatedAt: this.clock.now() },
+      ...{ revision, updatedAt: this.clock.now(), step: name },
     };
     const next: SendRecord = { order, state: after };
     const confirm = after.status === 'accepted' ? confirmInMs : null;
@@ -148,8 +149,9 @@ export class RedisRelayStore implements RelayStore {
         confirm === undefined ? '' : confirm === null ? 'never' : Math.ceil(confirm),
         claim === undefined ? '' : claimField(claim),
         claim?.duplicate === true ? `${order.id} ${DUPLICATE}` : order.id,
-        randomBytes(8).toString('hex'),
+        name,
         life ?? '',
+        before.step ?? '',
         ...eventArguments(
           account,
           step.event === undefined

@@ -18,6 +18,11 @@ export interface SendState {
   /** Rises by one with every transition: the fence, and the revision of its events. */
   revision: number;
   updatedAt: number;
+  /**
+   * Names the transition that led here; absent before the first. Revisions alone coincide once Redis lost its last
+   * steps and others were taken in their place.
+   */
+  step?: string;
   attempts: SendAttempt[];
   /** Attempts that upstream surely did not take, in a row. */
   refusals: number;

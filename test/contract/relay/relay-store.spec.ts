@@ -16,6 +16,7 @@ import type { Transition } from '../../../libs/relay/src/relay-store.js';
 import { type Happening, ImpossiblePassageError } from '../../../libs/relay/src/send-life.js';
 import { settled, type SendOrder, type SendRecord } from '../../../libs/relay/src/send-record.js';
 import { startTestRedis, type TestRedis } from '../../support/redis-server.js';
+import { RedisMemory } from '../../support/redis-memory.js';
 import { until } from '../platform/until.js';
 
 const A = 'default';
@@ -563,5 +564,26 @@ describe('the overview of sends', () => {
     expect(
       (await keys()).filter((name) => /:(sends|lanes?|awaiting|scheduled|claims|send):/.test(`${name}:`)),
     ).toEqual([`${prefix}:{${A}}:sends:places`]);
+  });
+});
+
+describe('A step that was decided before Redis lost its last seconds', () => {
+  it('is refused, though the revision is the same again: other steps were taken in place of the lost ones', async () => {
+    const wanted = order();
+    await store.insert(A, wanted);
+    const queued = await store.find(A, wanted.id);
+    if (queued === undefined) throw new Error('no such send');
+    const memory = await RedisMemory.of(redis, prefix);
+    const before = await store.transit(A, queued, { happening: 'fenced', state: settled(queued.state) });
+    if (before === undefined) throw new Error('it was not fenced');
+    await memory.loseAllSince(server);
+    const cancelled = await store.transit(A, queued, {
+      happening: 'cancelled',
+      state: settled(queued.state),
+    });
+    expect(cancelled?.state.revision).toBe(before.state.revision);
+    const late = { happening: 'ambiguous', state: { ...settled(before.state), phase: 'looking' } } as const;
+    expect(await store.transit(A, before, late)).toBeUndefined();
+    expect((await store.find(A, wanted.id))?.state.status).toBe('cancelled');
   });
 });
