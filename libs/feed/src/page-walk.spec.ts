@@ -67,6 +67,15 @@ describe('a walk over the pages', () => {
     },
   );
 
+  it('of one short page goes on where something that is to be seen does not stand on it', async () => {
+    const all = messages(1, 2);
+    const pages = new Pages(all, 'newestFirst', new Set(allIds(all)));
+    pages.limit = 1;
+    // What came before ended on a hole behind the first page: the order is not known, nor is the length.
+    const walk = await pages.walk('unknown', { length: 1, pageSize: 1, wanted: new Set(['m1']) });
+    expect(idsOf(walk)).toEqual(['m1', 'm2']);
+  });
+
   it('asks again for a large page that failed, which upstream may have ceased to honour, and for no other', async () => {
     const failing = (): Pages => {
       const pages = new Pages(messages(1, 15), 'newestFirst');

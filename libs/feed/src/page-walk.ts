@@ -231,7 +231,8 @@ class Walk {
       last = read;
       if (contradicts(this.order, [...this.served.values()])) this.order = 'unsorted';
       if (this.plan.complete || hasNews) continue;
-      if (this.order === 'newestFirst' && this.hasMetAllWanted()) return { pages: page, foundNew };
+      if (!this.hasMetAllWanted()) continue;
+      if (this.order === 'newestFirst') return { pages: page, foundNew };
       // One page that is shorter than upstream's pages are, nothing new on it, and all there was: there is no other.
       if (this.order === 'unknown' && page === 1 && ids.length < this.pageSize && ids.length >= this.length)
         return { pages: page, foundNew };
