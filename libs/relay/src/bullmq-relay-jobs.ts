@@ -8,12 +8,13 @@ export class BullmqRelayJobs implements RelayJobs {
     private readonly logger: Logger,
   ) {}
 
-  async wake(account: string, lane: string, delayMs = 0): Promise<void> {
+  async wake(account: string, lanes: readonly string[], delayMs = 0): Promise<void> {
     try {
-      await this.hints.add([{ about: `${account}\n${lane}`, payload: { account, lane } }], delayMs);
+      const hints = lanes.map((lane) => ({ about: `${account}\n${lane}`, payload: { account, lane } }));
+      await this.hints.add(hints, delayMs);
     } catch (error) {
-      // The store knows that the lane is due; the reconciler wakes it.
-      this.logger.warn({ account, err: error }, 'a lane could not be woken; the next round will');
+      // The store knows which lanes are due; the reconciler wakes them.
+      this.logger.warn({ account, err: error }, 'lanes could not be woken; the next round will');
     }
   }
 }

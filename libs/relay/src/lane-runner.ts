@@ -44,11 +44,11 @@ export class LaneRunner {
       const waitMs = await this.step(account, head);
       if (waitMs > 0) {
         await this.store.postpone(account, lane, waitMs);
-        await this.jobs.wake(account, lane, waitMs);
+        await this.jobs.wake(account, [lane], waitMs);
         return;
       }
     }
-    await this.jobs.wake(account, lane);
+    await this.jobs.wake(account, [lane]);
   }
 
   /** How long the lane has nothing to do after this step, in milliseconds. */

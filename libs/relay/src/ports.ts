@@ -32,7 +32,7 @@ export interface Lookup {
   expect(account: string, phoneNumber: string): Promise<void>;
 }
 
-/** Hints that a lane may have work. A lost hint costs time only: what is due stands in the store. */
+/** Hints that lanes may have work. A lost hint costs time only: what is due stands in the store. */
 export interface RelayJobs {
-  wake(account: string, lane: string, delayMs?: number): Promise<void>;
+  wake(account: string, lanes: readonly string[], delayMs?: number): Promise<void>;
 }

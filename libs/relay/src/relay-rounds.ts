@@ -7,6 +7,8 @@ import type { SendRecord } from './send-record.js';
 
 /** How much one round takes up; the next one takes the rest. */
 const MOST_A_ROUND = 500;
+/** So many scheduled sends are moved in one step: the first of them are not to wait for the last. */
+const MOST_PROMOTED = 100;
 /** Retention takes small bites; so many of them a round. */
 const MOST_BITES = 200;
 const LONGEST_CONFIRM_WAIT_MS = 30_000;
@@ -24,15 +26,15 @@ export class RelayRounds {
   /** Wakes every lane that is due: a crash may have kept its hint from being added. */
   async reconcile(account: string): Promise<void> {
     const lanes = await this.store.dueLanes(account, MOST_A_ROUND);
-    await Promise.all(lanes.map((lane) => this.jobs.wake(account, lane)));
+    await this.jobs.wake(account, lanes);
   }
 
   /** Moves scheduled sends whose time has come into their lanes; in how many milliseconds the next one is due. */
   async promote(account: string): Promise<number | undefined> {
     for (;;) {
-      const lanes = await this.store.promote(account, MOST_A_ROUND);
-      await Promise.all([...new Set(lanes)].map((lane) => this.jobs.wake(account, lane)));
-      if (lanes.length < MOST_A_ROUND) return this.store.nextScheduled(account);
+      const lanes = await this.store.promote(account, MOST_PROMOTED);
+      await this.jobs.wake(account, [...new Set(lanes)]);
+      if (lanes.length < MOST_PROMOTED) return this.store.nextScheduled(account);
     }
   }
 

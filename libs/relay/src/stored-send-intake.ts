@@ -39,7 +39,7 @@ export class StoredSendIntake implements SendIntake {
     };
     const stored = await this.store.insert(account, order, idempotency);
     if (stored.kind !== 'new') return replayOf(stored);
-    if (order.sendAt === undefined) await this.jobs.wake(account, order.phoneNumber);
+    if (order.sendAt === undefined) await this.jobs.wake(account, [order.phoneNumber]);
     return { id: order.id, replayed: false };
   }
 
@@ -75,7 +75,7 @@ export class StoredSendIntake implements SendIntake {
       resolution(current, outcome, this.clock.now()),
     );
     if (record === undefined) return undefined;
-    if (outcome === 'resend') await this.jobs.wake(account, record.order.phoneNumber);
+    if (outcome === 'resend') await this.jobs.wake(account, [record.order.phoneNumber]);
     return toSend(record);
   }
 

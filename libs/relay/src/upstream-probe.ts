@@ -42,6 +42,6 @@ export class UpstreamProbe {
     if (this.lanes === undefined) return;
     const { store, jobs } = this.lanes;
     const lanes = await store.release(account, MOST_LANES);
-    await Promise.all(lanes.map((lane) => jobs.wake(account, lane)));
+    await jobs.wake(account, lanes);
   }
 }

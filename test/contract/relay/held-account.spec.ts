@@ -34,8 +34,8 @@ let health: RedisUpstreamHealth;
 let woken: string[];
 
 const JOBS: RelayJobs = {
-  wake: (_, lane, delayMs = 0) => {
-    if (delayMs === 0) woken.push(lane);
+  wake: (_, lanes, delayMs = 0) => {
+    if (delayMs === 0) woken.push(...lanes);
     return Promise.resolve();
   },
 };

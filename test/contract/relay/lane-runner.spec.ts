@@ -285,7 +285,7 @@ describe('a send', () => {
     const sendAt = Date.now() + 300;
     const id = await accept({ ...text, sendAt });
     const woken: string[] = [];
-    const waking = rounds({}, { wake: (_, lane) => Promise.resolve(void woken.push(lane)) });
+    const waking = rounds({}, { wake: (_, lanes) => Promise.resolve(void woken.push(...lanes)) });
     await until('promoted', async () => {
       await waking.promote(A);
       return (await find(id)).status === 'queued';
@@ -300,7 +300,7 @@ describe('a send', () => {
   it('whose hint was lost is found by the reconciler', async () => {
     await accept();
     const woken: string[] = [];
-    await rounds({}, { wake: (_, lane) => Promise.resolve(void woken.push(lane)) }).reconcile(A);
+    await rounds({}, { wake: (_, lanes) => Promise.resolve(void woken.push(...lanes)) }).reconcile(A);
     expect(woken).toEqual([NUMBER]);
   });
 });

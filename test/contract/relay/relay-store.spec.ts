@@ -46,8 +46,8 @@ beforeEach(async () => {
   list = new RedisSendList(redis, prefix);
   woken = [];
   const jobs: RelayJobs = {
-    wake: (_, lane) => {
-      woken.push(lane);
+    wake: (_, lanes) => {
+      woken.push(...lanes);
       return Promise.resolve();
     },
   };
