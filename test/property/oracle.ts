@@ -350,6 +350,8 @@ export class Oracle {
     const sweep = contact.completeAt === undefined || contact.completeAt <= now - this.settings.sweepMs;
     if (sweep && missed.length > 0)
       throw new Verdict(`all of ${contactId} was due to be read, and was not: [${missed.join(', ')}]`);
+    // Where the oldest come first on pages of one, where they end is found by a sweep, not by the length.
+    if (pageSize === 1 && order === 'oldestFirst') return;
     const unsettled = missed.filter((id) => this.isOverdue(contact.messages.get(id), now));
     if (unsettled.length > 0)
       throw new Verdict(`flags of ${contactId} were not looked after: [${unsettled.join(', ')}]`);
