@@ -267,7 +267,7 @@ export class RelayTrial<Layout extends RedisLayout> implements AsyncDisposable {
 }
 
 /** How long an append-only file was when. */
-export class AppendOnlyWatch {
+export class AppendOnlyWatch implements Disposable {
   private readonly lengths: { at: number; length: number }[] = [];
   private timer: NodeJS.Timeout | undefined;
 
@@ -280,17 +280,23 @@ export class AppendOnlyWatch {
     const [name] = names;
     if (name === undefined || names.length > 1) throw new Error(`not one file but ${names.join()}`);
     const watch = new AppendOnlyWatch(join(directory, name));
+    await watch.note();
     watch.timer = setInterval(() => void watch.note(), 50);
     return watch;
   }
 
-  stop(): void {
+  /** How long it is watched already, in milliseconds. */
+  watchedMs(): number {
+    return performance.now() - (this.lengths[0]?.at ?? Infinity);
+  }
+
+  [Symbol.dispose](): void {
     clearInterval(this.timer);
   }
 
   /** Cuts off what was written in the last milliseconds; how many bytes that were. */
   async cutOff(lastMs: number): Promise<number> {
-    this.stop();
+    clearInterval(this.timer);
     const since = performance.now() - lastMs;
     const before = this.lengths.filter(({ at }) => at <= since).at(-1);
     if (before === undefined) throw new Error(`it was not watched for ${lastMs} ms`);

@@ -3,10 +3,11 @@ import { eventually } from '../support/eventually.js';
 import { startTestCluster } from '../support/redis-cluster.js';
 import type { RedisLayout } from '../support/redis-process.js';
 import { startTestRedis } from '../support/redis-server.js';
-import { RelayTrial, type RelayVerdict } from './relay-trial.js';
+import { AppendOnlyWatch, RelayTrial, type RelayVerdict } from './relay-trial.js';
 
 const SETTLED_WITHIN_MS = 180_000;
 const KILLS = 20;
+const LOST_MS = 2_000;
 
 let trial: RelayTrial<RedisLayout> | undefined;
 
@@ -24,11 +25,22 @@ function print(title: string, counts: object): void {
   process.stdout.write(`${title}: ${JSON.stringify(counts, undefined, 1)}\n`);
 }
 
-/** What holds however much goes wrong. */
-function expectSound({ faults, counts }: RelayVerdict): void {
-  expect(faults.slice(0, 20)).toEqual([]);
+/** What holds however much goes wrong, where Redis keeps what it acknowledged. */
+function expectSound(verdict: RelayVerdict): void {
+  expect(verdict.faults.slice(0, 20)).toEqual([]);
+  expectBound(verdict);
+}
+
+/** Of the sends that the gateway still knows. */
+function expectBound({ counts }: RelayVerdict): void {
   expect(counts.bound / counts.boundOf).toBeGreaterThanOrEqual(0.99);
   expect(counts.unknown).toBeLessThanOrEqual(counts.ambiguousFaults);
+}
+
+/** At most once a process, and there are two. */
+function expectToldOfNewLife(running: RelayTrial<RedisLayout>): void {
+  const told = running.workerLog().match(/Redis lives another life/g)?.length ?? 0;
+  expect([1, 2]).toContain(told);
 }
 
 describe('the relay under kills and faults', () => {
@@ -73,5 +85,38 @@ describe('the relay when Redis dies', () => {
     });
     expectSound(verdict);
     expect(running.workerLog()).toContain('it may have been posted already; looking before it is');
+    expectToldOfNewLife(running);
+  }, 360_000);
+
+  it('texts nobody twice, though Redis forgot its last two seconds', async () => {
+    const redis = await startTestRedis();
+    const running = await RelayTrial.start(redis, SIZE);
+    trial = running;
+    const began = performance.now();
+    using watch = await AppendOnlyWatch.on(redis.dataDirectory);
+    const sending = running.send();
+    await eventually(
+      'a third is sent, and there are two seconds to lose',
+      () => running.asked.length > SIZE.sends / 3 && watch.watchedMs() > LOST_MS,
+      60_000,
+    );
+    redis.server.kill('SIGKILL');
+    await redis.server.exited;
+    const cutBytes = await watch.cutOff(LOST_MS);
+    await redis.server.restart();
+    await sending;
+    const shown = await running.settle(SETTLED_WITHIN_MS);
+    const verdict = await running.judge(shown);
+    const of = (rule: string): number => verdict.faults.filter((fault) => fault.rule === rule).length;
+    print('Redis killed, and its last two seconds cut off', {
+      seconds: Math.round((performance.now() - began) / 1_000),
+      ...{ cutBytes, lost: of('lost'), unanswered: running.unanswered.size, ...verdict.counts },
+    });
+    expect(cutBytes).toBeGreaterThan(0);
+    expect(of('lost')).toBeGreaterThan(0);
+    expect(verdict.faults.filter(({ rule }) => rule !== 'lost')).toEqual([]);
+    expectBound(verdict);
+    expect(running.workerLog()).toContain('it may have been posted already; looking before it is');
+    expectToldOfNewLife(running);
   }, 360_000);
 });

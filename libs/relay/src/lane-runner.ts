@@ -15,6 +15,8 @@ const MOST_SENDS = 50;
 export class LaneRunner {
   private readonly search: SendSearch;
   private readonly post: SendPost;
+  /** Since when the life of Redis lasts that was last told of, by account. */
+  private readonly livesTold = new Map<string, number>();
   private stopping = false;
 
   constructor(
@@ -41,6 +43,7 @@ export class LaneRunner {
     for (let sends = 0; sends < MOST_SENDS && !this.stopping; sends += 1) {
       const head = await this.store.head(account, lane);
       if (head === undefined) return;
+      this.tellOfNewLife(account, head);
       const waitMs = await this.step(account, head);
       if (waitMs > 0) {
         await this.store.postpone(account, lane, waitMs);
@@ -49,6 +52,17 @@ export class LaneRunner {
       }
     }
     await this.jobs.wake(account, [lane]);
+  }
+
+  /** Once a process and life: each send that is looked for because of it has a line of its own. */
+  private tellOfNewLife(account: string, { otherLifeSince, newLifeSince }: LaneHead): void {
+    const since = newLifeSince ?? otherLifeSince;
+    if (since === undefined || this.livesTold.get(account) === since) return;
+    this.livesTold.set(account, since);
+    this.logger.warn(
+      { account, since: new Date(since).toISOString() },
+      'Redis lives another life (restart, failover or restored backup) and may have lost its last seconds; unfinished sends are looked for before they are posted',
+    );
   }
 
   /** How long the lane has nothing to do after this step, in milliseconds. */

@@ -151,22 +151,27 @@ return 1
 `);
 
 /**
- * KEYS: lane, lane keys ×3, life. ARGV: prefix of send keys, recipient. Answers the time, the head's order, state and revision, and since when
- * Redis lives another life than the one that the send carries, or ''. An id whose send is gone must not hold the lane up
- * for ever: it is dropped.
+ * KEYS: lane, lane keys ×3, life. ARGV: prefix of send keys, recipient. Answers the time, the head's order, state and
+ * revision, since when Redis lives another life than the one that the send carries, or '', and since when it lives another
+ * one than was known until now, or ''. An id whose send is gone must not hold the lane up for ever: it is dropped.
  */
 export const laneHead = new RedisScript(`${NOW}${LANES}${REDIS_LIFE}
 local current = life()
-if redis.call('HGET', KEYS[5], 'id') ~= current then
-  redis.call('HSET', KEYS[5], 'id', current, 'since', text(now_ms()))
+-- Whoever notices another life answers it with the head: where there is none, the next one is to notice it.
+local function since_when()
+  local known = redis.call('HGET', KEYS[5], 'id')
+  if known == current then return redis.call('HGET', KEYS[5], 'since'), '' end
+  local now = text(now_ms())
+  redis.call('HSET', KEYS[5], 'id', current, 'since', now)
+  return now, known and now or ''
 end
 while true do
   local id = redis.call('LINDEX', KEYS[1], 0)
   if not id then return {} end
   local record = redis.call('HMGET', ARGV[1] .. id, 'order', 'state', 'revision', 'life')
   if record[1] then
-    local since = record[4] == current and '' or redis.call('HGET', KEYS[5], 'since')
-    return {text(now_ms()), record[1], record[2], record[3], since}
+    local since, noticed = since_when()
+    return {text(now_ms()), record[1], record[2], record[3], record[4] == current and '' or since, noticed}
   end
   leave_lane(KEYS[1], KEYS[2], KEYS[3], KEYS[4], id, ARGV[2], now_ms())
 end

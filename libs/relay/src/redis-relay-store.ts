@@ -179,14 +179,13 @@ export class RedisRelayStore implements RelayStore {
       [keys('lane', lane), ...laneKeys(keys), keys('relay', 'life')],
       [keys('send', ''), lane],
     );
-    const [now, order, state, revision, otherLifeSince] = reply as string[];
+    const [now, order, state, revision, otherLifeSince = '', newLifeSince = ''] = reply as string[];
     if (now === undefined || order === undefined || state === undefined) return undefined;
     return {
       record: parseSendRecord(order, state, revision),
       now: Number(now),
-      ...(otherLifeSince === undefined || otherLifeSince === ''
-        ? {}
-        : { otherLifeSince: Number(otherLifeSince) }),
+      ...(otherLifeSince === '' ? {} : { otherLifeSince: Number(otherLifeSince) }),
+      ...(newLifeSince === '' ? {} : { newLifeSince: Number(newLifeSince) }),
     };
   }
 

@@ -48,6 +48,8 @@ export interface LaneHead {
    * in the last seconds before may be lost. Absent in the same life.
    */
   otherLifeSince?: number;
+  /** Since when Redis lives another life than before, if it was this very look that noticed it. */
+  newLifeSince?: number;
 }
 
 /** Where sends are kept. Every change is one step, together with its event. */

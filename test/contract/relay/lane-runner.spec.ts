@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { systemClock } from '#platform';
+import { createLogger, type Logger, systemClock } from '#platform';
 import {
   BlobStoreUnavailableError,
   LaneRunner,
@@ -49,7 +49,7 @@ afterEach(async () => {
 /** Hints are lost here: what is due is found in the store. */
 const JOBS: RelayJobs = { wake: () => Promise.resolve() };
 
-function runner(settings: Partial<RelaySettings> = {}): LaneRunner {
+function runner(settings: Partial<RelaySettings> = {}, logger: Logger = house.logger): LaneRunner {
   const sender = {
     admit: () => Promise.resolve(),
     isHeld: () => Promise.resolve(false),
@@ -57,7 +57,7 @@ function runner(settings: Partial<RelaySettings> = {}): LaneRunner {
       house.upstream.send(house.address, send, beginBy),
   };
   const all = { ...SETTINGS, ...settings };
-  return new LaneRunner(house.sends, sender, house.lookup, house.blobs, JOBS, all, house.logger, () => 0);
+  return new LaneRunner(house.sends, sender, house.lookup, house.blobs, JOBS, all, logger, () => 0);
 }
 const rounds = (settings: Partial<RelaySettings> = {}, jobs = JOBS): RelayRounds =>
   new RelayRounds(house.sends, house.lookup, house.blobs, jobs, { ...SETTINGS, ...settings });
@@ -81,6 +81,14 @@ async function relayUntil(id: string, status: Send['status'], by = runner()): Pr
 const strike = (fault: unknown, times: number | 'always' = 1): object =>
   house.control('faults', { match: { method: 'POST' }, fault, times });
 const memory = (): Promise<RedisMemory> => RedisMemory.of(house.redis, house.prefix);
+
+/** A runner as in a process of its own, and how many warnings it gave that Redis lives another life. */
+function told(): { runner: LaneRunner; lives: () => number } {
+  const lines: string[] = [];
+  const logger = createLogger('test', 'warn', { write: (line: string) => lines.push(line) });
+  const lives = (): number => lines.filter((line) => line.includes('Redis lives another life')).length;
+  return { runner: runner({}, logger), lives };
+}
 
 /** The texts that the recipient got, in order. */
 const texts = (): (string | null)[] =>
@@ -166,6 +174,28 @@ describe('a send', () => {
     const posting = { ...record.state, phase: 'posting' } as const;
     const fence = { happening: 'fenced', state: posting, life: 'same' } as const;
     expect(await house.sends.transit(A, record, fence)).toBeUndefined();
+  });
+
+  it('that waited while Redis began another life has that told of: one warning a process and life, not one a send', async () => {
+    const [first, second] = [told(), told()];
+    const ids = [await accept({ ...text, message: 'n0' }), await accept({ ...text, message: 'n1' })];
+    await (await memory()).loseAllSince(server);
+    await relayUntil(ids[0] ?? '', 'relaying', first.runner);
+    await relayUntil(ids[1] ?? '', 'relaying', second.runner);
+    await relayUntil(ids[1] ?? '', 'accepted', first.runner);
+    expect([first.lives(), second.lives()]).toEqual([1, 1]);
+  });
+
+  it('that is the first one of another life of Redis has that told of, though nothing was unfinished', async () => {
+    const { runner: one, lives } = told();
+    await relayUntil(await accept(), 'accepted', one);
+    expect(lives()).toBe(0);
+    for (let life = 1; life <= 2; life += 1) {
+      await (await memory()).loseAllSince(server);
+      await relayUntil(await accept(), 'accepted', one);
+      await relayUntil(await accept(), 'accepted', one);
+      expect(lives()).toBe(life);
+    }
   });
 
   it('costs one request beyond the polls that happen anyway: its POST', async () => {

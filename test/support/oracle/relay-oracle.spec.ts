@@ -56,8 +56,9 @@ describe('The oracle of the relay', () => {
     expect(rulesOf({ taken: SOUND.taken.toReversed() })).toEqual(['disordered']);
   });
 
-  it('finds a send that is gone, and one that comes to no end', () => {
+  it('finds a send that is gone, whose message nobody can bind, and one that comes to no end', () => {
     expect(rulesOf({ shown: SOUND.shown.slice(1) })).toEqual(['lost']);
+    expect(boundShare({ ...SOUND, shown: SOUND.shown.slice(1) })).toEqual({ bound: 1, of: 1 });
     for (const status of ['queued', 'relaying', 'scheduled']) {
       expect(rulesOf({ shown: shown('snd_2', { status }) })).toEqual(['unended']);
     }

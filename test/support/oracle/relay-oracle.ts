@@ -60,11 +60,11 @@ export function judgeRelay(history: RelayHistory): RelayFault[] {
   return [...judgeTaken(history), ...judgeOrder(history), ...judgeEnds(history)];
 }
 
-/** Of the messages that upstream has of our sends, how many are bound to the right one. */
+/** Of the messages that upstream has of our sends, how many are bound to the right one; a lost send is judged as such. */
 export function boundShare({ asked, shown, taken }: RelayHistory): { bound: number; of: number } {
   const byText = new Map(taken.map((text) => [text.message, text]));
   const byId = new Map(shown.map((send) => [send.id, send]));
-  const there = asked.filter(({ message }) => byText.has(message));
+  const there = asked.filter(({ id, message }) => byText.has(message) && byId.has(id));
   const bound = there.filter(({ id, message }) =>
     byText.get(message)?.messageIds.includes(byId.get(id)?.messageId ?? ''),
   );
