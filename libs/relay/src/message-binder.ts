@@ -26,6 +26,9 @@ const MOST_WAITING = 1_000;
 /** So many times a send may change under our hands before the poll is given up, to be made again. */
 const MOST_RACES = 10;
 
+const CANNOT_BE_TOLD =
+  'Upstream shows several messages that it may be, and it is not known whether it is one of them.';
+
 /** Binds messages to the sends that they are, and carries their flags over to the sends. */
 export class MessageBinder {
   constructor(
@@ -60,14 +63,14 @@ export class MessageBinder {
     bound: Map<string, BoundSend>,
   ): Promise<void> {
     for (let race = 0; race < MOST_RACES;) {
-      const waiting = firstCopiesFirst(await this.store.awaiting(account, recipient, MOST_WAITING));
+      const waiting = await this.store.awaiting(account, recipient, MOST_WAITING);
       if (waiting.length === 0) return;
       const ahead = upstreamNow === undefined ? 0 : upstreamNow - (await this.store.now(account));
       const unbound = messages.filter(({ id }) => !bound.has(id));
-      const matches = matchMessages(unbound, waiting, ahead);
-      if (matches.length === 0) return;
+      const { matches, undecided } = matchMessages(unbound, waiting, ahead);
+      if (matches.length === 0 && (await this.leaveOpen(account, undecided))) return;
       // Once more when all are bound: one of them may have a second message here.
-      if (await this.claimAll(account, contactId, matches, bound)) race += 1;
+      if (matches.length === 0 || (await this.claimAll(account, contactId, matches, bound))) race += 1;
     }
     throw new Error(`sends to the recipient of contact ${contactId} keep changing while they are bound`);
   }
@@ -90,6 +93,21 @@ export class MessageBinder {
       );
     }
     return false;
+  }
+
+  /**
+   * Ends the search for sends that are one of several messages, nobody can say which: those messages are not new a second
+   * time, and what may be there is not to be posted again. False if one changed meanwhile.
+   */
+  private async leaveOpen(account: string, undecided: readonly SendRecord[]): Promise<boolean> {
+    for (const record of undecided) {
+      if (record.state.status !== 'relaying') continue;
+      const state = { ...settled(record.state), reason: CANNOT_BE_TOLD };
+      if ((await this.store.transit(account, record, { happening: 'given_up', state })) === undefined)
+        return false;
+      this.logger.warn({ account, sendId: record.order.id }, 'it may be one of several alike messages');
+    }
+    return true;
   }
 
   private async carryFlags(account: string, sendId: string, message: UpstreamMessage): Promise<void> {
@@ -118,12 +136,6 @@ function findingOf({ state }: SendRecord, contactId: string, messageId: string):
     state: { ...rest, ...(state.reason === undefined ? {} : { reason: state.reason }), duplicates },
     claim: { contactId, messageId, duplicate: true },
   };
-}
-
-/** A message is rather the first one of a send than the second one of another. */
-function firstCopiesFirst(waiting: readonly SendRecord[]): SendRecord[] {
-  const isBound = ({ state }: SendRecord): boolean => state.messageId !== undefined;
-  return [...waiting.filter((record) => !isBound(record)), ...waiting.filter(isBound)];
 }
 
 /**

@@ -1,9 +1,8 @@
-import { BudgetExhaustedError, UpstreamError } from '#upstream';
 import type { BlobStore } from './blob-store.js';
 import type { Lookup, RelayJobs } from './ports.js';
 import type { RelaySettings } from './relay-settings.js';
 import type { RelayStore } from './relay-store.js';
-import type { SendRecord } from './send-record.js';
+import { SendConfirm } from './send-confirm.js';
 
 /** How much one round takes up; the next one takes the rest. */
 const MOST_A_ROUND = 500;
@@ -11,17 +10,23 @@ const MOST_A_ROUND = 500;
 const MOST_PROMOTED = 100;
 /** Retention takes small bites; so many of them a round. */
 const MOST_BITES = 200;
-const LONGEST_CONFIRM_WAIT_MS = 30_000;
+/** Sightings that are asked for at once, and for how long a round begins with further ones. */
+const MOST_CONFIRMS_AT_ONCE = 10;
+const LONGEST_CONFIRM_ROUND_MS = 3_000;
 
 /** What must be seen to again and again: lost hints, scheduled sends, sightings that did not come, old sends. */
 export class RelayRounds {
+  private readonly confirms: SendConfirm;
+
   constructor(
     private readonly store: RelayStore,
-    private readonly lookup: Lookup,
+    lookup: Lookup,
     private readonly blobs: BlobStore,
     private readonly jobs: RelayJobs,
-    private readonly settings: RelaySettings,
-  ) {}
+    settings: RelaySettings,
+  ) {
+    this.confirms = new SendConfirm(store, lookup, settings);
+  }
 
   /** Wakes every lane that is due: a crash may have kept its hint from being added. */
   async reconcile(account: string): Promise<void> {
@@ -40,8 +45,12 @@ export class RelayRounds {
 
   /** Asks again for the sighting of sends that upstream took; tells of those that were not seen in time. */
   async confirm(account: string): Promise<void> {
-    for (const record of await this.store.dueConfirms(account, MOST_A_ROUND))
-      await this.confirmOne(account, record);
+    const due = await this.store.dueConfirms(account, MOST_A_ROUND);
+    const end = performance.now() + LONGEST_CONFIRM_ROUND_MS;
+    for (let i = 0; i < due.length && performance.now() < end; i += MOST_CONFIRMS_AT_ONCE) {
+      const some = due.slice(i, i + MOST_CONFIRMS_AT_ONCE);
+      await Promise.all(some.map((record) => this.confirms.confirm(account, record)));
+    }
   }
 
   /** Removes what retention lets go, with its files. */
@@ -50,25 +59,6 @@ export class RelayRounds {
       const removed = await this.store.trim(account, retention);
       for (const { file } of removed) if (file !== undefined) await this.blobs.remove(file.blobId);
       if (removed.length === 0) return;
-    }
-  }
-
-  private async confirmOne(account: string, record: SendRecord): Promise<void> {
-    const { order, state } = record;
-    const age = (await this.store.now(account)) - (state.begunAt ?? order.createdAt);
-    const { confirmMs, confirmMediaMs } = this.settings;
-    if (age >= (order.file === undefined && order.fileUrl === undefined ? confirmMs : confirmMediaMs)) {
-      await this.store.transit(account, record, { happening: 'unconfirmed', state, confirmInMs: null });
-      return;
-    }
-    if (state.status !== 'accepted') return;
-    const confirmInMs = Math.min(age, LONGEST_CONFIRM_WAIT_MS);
-    await this.store.transit(account, record, { happening: 'awaited', state, confirmInMs });
-    try {
-      await this.lookup.expect(account, order.phoneNumber);
-    } catch (error) {
-      // It is asked for again.
-      if (!(error instanceof UpstreamError) && !(error instanceof BudgetExhaustedError)) throw error;
     }
   }
 }

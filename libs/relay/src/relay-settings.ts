@@ -1,3 +1,5 @@
+import type { SendOrder } from './send-record.js';
+
 /** How sends are relayed. */
 export interface RelaySettings {
   /** Waits between attempts that are safe to repeat. */
@@ -13,4 +15,9 @@ export interface RelaySettings {
   onUnknown: 'hold' | 'resend';
   /** Deadline of one POST; a POST that was begun longer ago, and a margin, has no living process behind it. */
   postTimeoutMs: number;
+}
+
+/** How long this send is looked for or expected, in milliseconds. */
+export function confirmMsOf({ file, fileUrl }: SendOrder, settings: RelaySettings): number {
+  return file === undefined && fileUrl === undefined ? settings.confirmMs : settings.confirmMediaMs;
 }

@@ -37,7 +37,10 @@ export interface SendState {
   /** When it was told to go out again, and whether it is to be looked for before that. */
   resentAt?: number;
   lookFirst?: true;
-  /** How much longer it is looked for, and when the last look ended. */
+  /**
+   * How much longer it is looked for, or expected when accepted, and when the last look ended; that is absent after a
+   * look that failed. Both are absent before the first look for an accepted one.
+   */
   lookLeftMs?: number;
   lookedAt?: number;
   looks?: number;
@@ -91,6 +94,26 @@ export function settled(state: SendState): SendProgress {
 /** Whether a message that was not seen yet may be this send. */
 export function isAwaiting(state: SendState): boolean {
   return state.status === 'relaying' || (state.copies ?? 0) > boundMessages(state).length;
+}
+
+/** Whether its message has no longer to be expected: one that shows up now is rather that of another send. */
+export function isOverdue({ status, lookLeftMs }: SendState): boolean {
+  switch (status) {
+    case 'accepted':
+      return lookLeftMs !== undefined && lookLeftMs <= 0;
+    case 'scheduled':
+    case 'queued':
+    case 'relaying':
+      return false;
+    case 'sent':
+    case 'delivered':
+    case 'read':
+    case 'unknown':
+    case 'failed':
+    case 'cancelled':
+    case 'expired':
+      return true;
+  }
 }
 
 /** The messages that it is known to be. */

@@ -1,6 +1,6 @@
 import { BudgetExhaustedError, UpstreamError, UpstreamUnavailableError } from '#upstream';
 import type { Lookup } from './ports.js';
-import type { RelaySettings } from './relay-settings.js';
+import { confirmMsOf, type RelaySettings } from './relay-settings.js';
 import type { LaneHead, RelayStore, Transition } from './relay-store.js';
 import { type SendRecord, type SendState, settled } from './send-record.js';
 
@@ -32,7 +32,7 @@ export class SendSearch {
       happening,
       record,
       now,
-      this.confirmMs(record),
+      confirmMsOf(record.order, this.settings),
       reason === undefined ? {} : { reason },
     );
   }
@@ -44,13 +44,10 @@ export class SendSearch {
    */
   doubt({ record, now, otherLifeSince }: LaneHead): Transition {
     const leftMs =
-      otherLifeSince === undefined ? 0 : Math.max(this.confirmMs(record) - (now - otherLifeSince), 0);
+      otherLifeSince === undefined
+        ? 0
+        : Math.max(confirmMsOf(record.order, this.settings) - (now - otherLifeSince), 0);
     return this.lookFor('doubted', record, now, leftMs, { thenPost: true });
-  }
-
-  private confirmMs({ order }: SendRecord): number {
-    const { confirmMs, confirmMediaMs } = this.settings;
-    return order.file === undefined && order.fileUrl === undefined ? confirmMs : confirmMediaMs;
   }
 
   private lookFor(

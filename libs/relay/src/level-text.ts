@@ -1,0 +1,22 @@
+const LEVELLED: readonly [RegExp, string][] = [
+  [/\r\n?/g, '\n'],
+  [/[\u2018\u2019\u201A\u201B]/g, "'"],
+  [/[\u201C\u201D\u201E\u201F]/g, '"'],
+  [/--|[\u2013\u2014]/g, '-'],
+  [/\u2026/g, '...'],
+  [/[\u00A0\u202F]/g, ' '],
+  // Stands for an attachment in the text of an iMessage.
+  [/\uFFFC/g, ''],
+];
+
+/**
+ * A text without what transports are known to rewrite: composed forms, line ends, typographic quotes, dashes and dots,
+ * hard blanks, outer blanks. Everything else stays, emoji with their joiners, selectors and skin tones above all: two
+ * different texts must not become equal.
+ */
+export function levelText(text: string): string {
+  return LEVELLED.reduce(
+    (level, [pattern, plain]) => level.replace(pattern, plain),
+    text.normalize('NFC'),
+  ).trim();
+}
