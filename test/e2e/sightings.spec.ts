@@ -16,6 +16,8 @@ interface Accepted {
   phoneNumber: string;
   message: string | null;
   messageIds: string[];
+  /** When, in milliseconds since 1970. */
+  time: number;
 }
 interface Told {
   type: string;
@@ -43,6 +45,13 @@ let product: Product;
 async function taken(phoneNumber: string): Promise<Accepted[]> {
   const { entries } = await product.simulate<{ entries: Accepted[] }>('ledger', { kind: 'send.accepted' });
   return entries.filter((entry) => entry.phoneNumber === phoneNumber);
+}
+/** How long after upstream took it a message was shown, in milliseconds. */
+async function shownAfterMs({ time, messageIds: [id] }: Accepted): Promise<number> {
+  const { entries } = await product.simulate<{ entries: { messageId: string; time: number }[] }>('ledger', {
+    kind: 'message.created',
+  });
+  return (entries.find(({ messageId }) => messageId === id)?.time ?? NaN) - time;
 }
 async function post(body: object): Promise<string> {
   return (await product.json<{ id: string }>('POST', '/v1/messages/send', body)).id;
@@ -182,6 +191,7 @@ describe('a send and its message', () => {
     const send = await until(late.late, 'delivered', 45_000);
     const accepted = await taken(NUMBERS.late);
     expect(accepted.map(({ messageIds }) => messageIds)).toEqual([[send.messageId]]);
+    for (const one of accepted) expect(await shownAfterMs(one)).toBeGreaterThanOrEqual(LATE_MS - 100);
     expect(await sendEvents(late.late)).toEqual(['send.accepted', 'send.sent']);
   }, 50_000);
 });
