@@ -119,6 +119,8 @@ interface Contact {
   completeOrder?: string;
   /** Whether the timestamps told that order rightly. */
   wasInOrder?: boolean;
+  /** When it was last read while something went wrong or changed upstream: a look of that time may not have met all. */
+  troubledAt?: number;
 }
 
 interface ListedContact {
@@ -241,6 +243,7 @@ export class Oracle {
       contact.messages.set(id, message);
     }
     contact.unread = false;
+    if (!isSound(reads) || hasChanged(reads)) contact.troubledAt = attempt.now;
     if (mayBeComplete(reads)) {
       contact.completeAt = attempt.now;
       contact.completeOrder = reads.at(-1)?.order ?? '';
@@ -352,20 +355,21 @@ export class Oracle {
       throw new Verdict(`all of ${contactId} was due to be read, and was not: [${missed.join(', ')}]`);
     // Where the oldest come first on pages of one, where they end is found by a sweep, not by the length.
     if (pageSize === 1 && order === 'oldestFirst') return;
-    const unsettled = missed.filter((id) => this.isOverdue(contact.messages.get(id), now));
+    const unsettled = missed.filter((id) => this.isOverdue(contact, id, now));
     if (unsettled.length > 0)
       throw new Verdict(`flags of ${contactId} were not looked after: [${unsettled.join(', ')}]`);
   }
 
-  /** Whether its flags may still change, and were not looked at for an hour. */
-  private isOverdue(message: Message | undefined, now: number): boolean {
+  /** Whether its flags may still change, and were not looked at for a quiet hour. */
+  private isOverdue({ messages, troubledAt = 0 }: Contact, id: string, now: number): boolean {
+    const message = messages.get(id);
     const [form, other] = message?.forms ?? [];
     if (message === undefined || form === undefined || other !== undefined) return false;
     if (form.deleted || form.kind !== 'outbound') return false;
     if (form.delivered && form.read) return false;
     if (form.timestamp === undefined || now - form.timestamp >= this.settings.settleMs - MINUTE_MS)
       return false;
-    return message.servedAt <= now - HOUR_MS;
+    return Math.max(message.servedAt, troubledAt) <= now - HOUR_MS;
   }
 
   private assertReplaced(contact: Contact, reads: readonly PageRead[]): void {
@@ -450,6 +454,10 @@ function withoutProbes(reads: readonly PageRead[]): PageRead[] {
 /** Whether nothing was wrong with what was read. */
 function isSound(reads: readonly PageRead[]): boolean {
   return reads.every(({ sound, veiled }) => sound && !veiled);
+}
+
+function hasChanged(reads: readonly PageRead[]): boolean {
+  return reads.some(({ world, order }) => world !== reads[0]?.world || order !== reads[0].order);
 }
 
 function mayBeComplete(reads: readonly PageRead[]): boolean {
