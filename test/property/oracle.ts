@@ -361,7 +361,8 @@ export class Oracle {
   }
 
   /** Whether its flags may still change, and were not looked at for a quiet hour. */
-  private isOverdue({ messages, troubledAt = 0 }: Contact, id: string, now: number): boolean {
+  private isOverdue(contact: Contact, id: string, now: number): boolean {
+    const { messages, completeAt = 0, troubledAt = 0 } = contact;
     const message = messages.get(id);
     const [form, other] = message?.forms ?? [];
     if (message === undefined || form === undefined || other !== undefined) return false;
@@ -369,7 +370,8 @@ export class Oracle {
     if (form.delivered && form.read) return false;
     if (form.timestamp === undefined || now - form.timestamp >= this.settings.settleMs - MINUTE_MS)
       return false;
-    return Math.max(message.servedAt, troubledAt) <= now - HOUR_MS;
+    // One that was not there when everything was read was looked for, too.
+    return Math.max(message.servedAt, completeAt, troubledAt) <= now - HOUR_MS;
   }
 
   private assertReplaced(contact: Contact, reads: readonly PageRead[]): void {
