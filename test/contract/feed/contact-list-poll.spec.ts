@@ -129,10 +129,17 @@ describe('what is due', () => {
   it('is claimed once, and again when the lease is over', async () => {
     house.control('contacts', { count: 3 });
     await house.list.poll(A);
-    expect(await house.store.claimDue(A, 2, 50)).toHaveLength(2);
+    const first = await house.store.claimDue(A, 2, 1_000);
+    expect(first).toHaveLength(2);
     expect(await house.store.claimDue(A, 5, 60_000)).toHaveLength(1);
     expect(await house.store.claimDue(A, 5, 60_000)).toEqual([]);
-    await until('the lease is over', async () => (await house.store.claimDue(A, 5, 60_000)).length === 2);
+    // Two leases may be over a millisecond apart, and a look may come in between.
+    const again: string[] = [];
+    await until('the leases are over', async () => {
+      again.push(...(await house.store.claimDue(A, 5, 60_000)));
+      return again.length === 2;
+    });
+    expect(again.sort()).toEqual(first.sort());
   });
 
   it('is sooner for a contact that is hastened, never later', async () => {
