@@ -34,7 +34,10 @@ export class Dispatcher {
   }
 }
 
-function deliveriesOf(event: LoggedEvent, endpoints: readonly Endpoint[]): NewDelivery[] {
+/** What of an endpoint says which events it gets. */
+type Wish = Pick<Endpoint, 'id' | 'eventTypes' | 'contactIds'>;
+
+function deliveriesOf(event: LoggedEvent, endpoints: readonly Wish[]): NewDelivery[] {
   const wanting = endpoints.filter((endpoint) => wants(endpoint, event));
   if (wanting.length === 0) return [];
   const body = eventToJson(event);
@@ -42,7 +45,7 @@ function deliveriesOf(event: LoggedEvent, endpoints: readonly Endpoint[]): NewDe
 }
 
 /** Whether an event is for an endpoint. A test is for the endpoint that it names, whatever that asked for. */
-export function wants(endpoint: Endpoint, event: LoggedEvent): boolean {
+export function wants(endpoint: Wish, event: LoggedEvent): boolean {
   if (event.type === 'webhook.test') return testedEndpoint(event) === endpoint.id;
   const { eventTypes, contactIds } = endpoint;
   if (eventTypes !== null && !eventTypes.some((pattern) => matchesEventType(pattern, event.type))) {

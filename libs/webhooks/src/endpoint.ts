@@ -8,6 +8,14 @@ export interface NewEndpoint {
   /** Only events of these contacts; none given means all. */
   contactIds?: readonly string[];
   description?: string;
+  /** Sent with every attempt, besides those that every attempt has. */
+  headers?: Readonly<Record<string, string>>;
+  /** Requests in flight to it, over all workers; none given means WEBHOOK_MAX_CONCURRENCY. */
+  maxConcurrency?: number;
+  /** Attempts a second, over all workers; none given means as many as there are. */
+  rateLimitPerSecond?: number;
+  /** One event at a time per contact, in the order of the log; default false. */
+  ordered?: boolean;
   /** Whether events are delivered to it; default true. */
   enabled?: boolean;
 }
@@ -20,6 +28,10 @@ export interface Endpoint {
   eventTypes: readonly EventTypePattern[] | null;
   contactIds: readonly string[] | null;
   description: string | null;
+  headers: Readonly<Record<string, string>>;
+  maxConcurrency: number | null;
+  rateLimitPerSecond: number | null;
+  ordered: boolean;
   enabled: boolean;
   /** Why it is disabled, if the gateway did it. */
   disabledReason: string | null;

@@ -5,7 +5,7 @@ import type { DestinationCheck } from './destination-check.js';
 import type { EndpointStore } from './endpoint-store.js';
 import type { Endpoint, EndpointRegistry, NewEndpoint } from './endpoint.js';
 import { newSigningSecret } from './signature.js';
-import { publicPart, type StoredEndpoint } from './stored-endpoint.js';
+import { openHeaders, publicPart, sealHeaders, type StoredEndpoint } from './stored-endpoint.js';
 
 /** {@link EndpointRegistry}: checks destinations, makes and seals secrets. */
 export class Endpoints implements EndpointRegistry {
@@ -28,6 +28,10 @@ export class Endpoints implements EndpointRegistry {
       eventTypes: emptyIsNull(request.eventTypes),
       contactIds: emptyIsNull(request.contactIds),
       description: request.description ?? null,
+      sealedHeaders: sealHeaders(request.headers ?? {}, id, this.box),
+      maxConcurrency: request.maxConcurrency ?? null,
+      rateLimitPerSecond: request.rateLimitPerSecond ?? null,
+      ordered: request.ordered ?? false,
       enabled: request.enabled ?? true,
       disabledReason: null,
       createdAt: now,
@@ -36,25 +40,31 @@ export class Endpoints implements EndpointRegistry {
       revision: 1,
     };
     await this.store.add(account, stored);
-    return { endpoint: publicPart(stored), secret };
+    return { endpoint: this.view(stored), secret };
   }
 
   async list(account: string): Promise<Endpoint[]> {
     const stored = await this.store.list(account);
     return stored
-      .map(publicPart)
+      .map((endpoint) => this.view(endpoint))
       .sort((a, b) => a.createdAt.localeCompare(b.createdAt) || a.id.localeCompare(b.id));
   }
 
   async find(account: string, id: string): Promise<Endpoint | undefined> {
     const stored = await this.store.find(account, id);
-    return stored === undefined ? undefined : publicPart(stored);
+    return stored === undefined ? undefined : this.view(stored);
   }
 
   async remove(account: string, id: string): Promise<boolean> {
     const removed = await this.store.remove(account, id);
     if (removed) await this.deliveries.endPending(account, id);
     return removed;
+  }
+
+  private view(stored: StoredEndpoint): Endpoint {
+    const { id, url, eventTypes, contactIds, description, ...rest } = publicPart(stored);
+    const headers = openHeaders(stored, this.box);
+    return { id, url, eventTypes, contactIds, description, headers, ...rest };
   }
 }
 

@@ -1,3 +1,4 @@
+import type { SecretBox } from '#accounts';
 import type { Endpoint } from './endpoint.js';
 
 /** A signing secret at rest. */
@@ -9,17 +10,42 @@ export interface StoredSecret {
 }
 
 /** An endpoint as it is kept, with what subscribers are not shown. */
-export interface StoredEndpoint extends Endpoint {
+export interface StoredEndpoint extends Omit<Endpoint, 'headers'> {
   secrets: readonly StoredSecret[];
+  /** Its own headers as JSON, sealed, since they may hold credentials; null where it has none. */
+  sealedHeaders: string | null;
   /** Counts the changes of the endpoint: the revision of the events about it. */
   revision: number;
 }
 
-/** The endpoint as subscribers see it. */
-export function publicPart(stored: StoredEndpoint): Endpoint {
-  const { id, url, eventTypes, contactIds, description, enabled, disabledReason, createdAt, updatedAt } =
+/** The endpoint as events tell of it: other subscribers hear them, so that its own headers are left out. */
+export function publicPart(stored: StoredEndpoint): Omit<Endpoint, 'headers'> {
+  const { id, url, eventTypes, contactIds, description, maxConcurrency, rateLimitPerSecond, ordered } =
     stored;
-  return { id, url, eventTypes, contactIds, description, enabled, disabledReason, createdAt, updatedAt };
+  const { enabled, disabledReason, createdAt, updatedAt } = stored;
+  return {
+    ...{ id, url, eventTypes, contactIds, description, maxConcurrency, rateLimitPerSecond, ordered },
+    ...{ enabled, disabledReason, createdAt, updatedAt },
+  };
+}
+
+/** What {@link openHeaders} opens. */
+export function sealHeaders(
+  headers: Readonly<Record<string, string>>,
+  endpointId: string,
+  box: SecretBox,
+): string | null {
+  if (Object.keys(headers).length === 0) return null;
+  return box.seal(JSON.stringify(headers), headersContext(endpointId));
+}
+
+/**
+ * The endpoint's own headers.
+ * @throws {SealBrokenError}
+ */
+export function openHeaders({ id, sealedHeaders }: StoredEndpoint, box: SecretBox): Record<string, string> {
+  if (sealedHeaders === null) return {};
+  return JSON.parse(box.open(sealedHeaders, headersContext(id))) as Record<string, string>;
 }
 
 /** The sealed secrets that sign at a time, in ms since 1970. */
@@ -29,9 +55,22 @@ export function secretsAt({ secrets }: StoredEndpoint, now: number): string[] {
 
 /** Reads what {@link writeEndpoint} wrote. */
 export function readEndpoint(text: string): StoredEndpoint {
-  return JSON.parse(text) as StoredEndpoint;
+  return { ...FIRST_FORM, ...(JSON.parse(text) as StoredEndpoint) };
 }
 
 export function writeEndpoint(stored: StoredEndpoint): string {
   return JSON.stringify(stored);
+}
+
+/** What endpoints that were stored before these fields lack. */
+const FIRST_FORM = {
+  sealedHeaders: null,
+  maxConcurrency: null,
+  rateLimitPerSecond: null,
+  ordered: false,
+} satisfies Partial<StoredEndpoint>;
+
+/** A sealed text opens as nothing else than it was sealed for. */
+function headersContext(endpointId: string): string {
+  return `${endpointId}/headers`;
 }

@@ -37,6 +37,11 @@ export class WebhookView implements Endpoint {
   @ApiProperty({ type: [String], nullable: true }) eventTypes!: string[] | null;
   @ApiProperty({ type: [String], nullable: true }) contactIds!: string[] | null;
   @ApiProperty({ type: 'string', nullable: true }) description!: string | null;
+  @ApiProperty({ type: 'object', additionalProperties: { type: 'string' } })
+  headers!: Record<string, string>;
+  @ApiProperty({ type: 'integer', nullable: true }) maxConcurrency!: number | null;
+  @ApiProperty({ type: 'number', nullable: true }) rateLimitPerSecond!: number | null;
+  @ApiProperty() ordered!: boolean;
   @ApiProperty() enabled!: boolean;
   @ApiProperty({ type: 'string', nullable: true }) disabledReason!: string | null;
   @ApiProperty({ format: 'date-time' }) createdAt!: string;
