@@ -1,4 +1,4 @@
-import type { Attempt, Delivery, NewDelivery } from './delivery.js';
+import type { Attempt, Delivery, DeliveryStatus, NewDelivery } from './delivery.js';
 
 /** A delivery that this process may attempt until its lease ends. */
 export interface ClaimedDelivery {
@@ -9,7 +9,7 @@ export interface ClaimedDelivery {
   eventId: string;
   /** The endpoint's slots at that time. */
   slots: number;
-  /** How many attempts are recorded. */
+  /** How many attempts were made since it last became pending: its place in the schedule. */
   attempts: number;
   body: string;
 }
@@ -54,11 +54,57 @@ export interface DeliveryRetention {
   maxCount: number;
 }
 
+/** A page of an endpoint's deliveries, the newest first. */
+export interface DeliveryPage {
+  deliveries: Delivery[];
+  /** Where the next page begins; absent on the last. */
+  next?: number;
+}
+
+export interface DeliveryQuery {
+  status?: DeliveryStatus;
+  limit: number;
+  /** The `next` of an earlier page. */
+  before?: number;
+}
+
+/** What became of the wish to make a finished delivery again. `pending`: it is not finished. */
+export type Retried = 'retried' | 'pending' | 'disabled' | 'removed' | 'unknown';
+
+/** A stretch of the log that an endpoint missed: both ends are places, and in it. */
+export interface Gap {
+  from: string;
+  to: string;
+}
+
+/**
+ * Which events a replay sends: whose delivery failed; that the endpoint missed while it was disabled or before it
+ * existed, those included whose pending delivery ended because it was disabled; or all.
+ */
+export type ReplayScope = 'failed' | 'missed' | 'all';
+
 /** The record of all deliveries; every change of state is one step. */
 export interface DeliveryStore {
-  /** Stores deliveries, due at once. One that exists, finished or not, and one of a removed endpoint is left out. */
+  /**
+   * Stores deliveries, due at once. One that exists, finished or not, and one of a removed endpoint is left out; one of
+   * a disabled endpoint widens its newest gap instead.
+   */
   create(account: string, deliveries: readonly NewDelivery[]): Promise<void>;
   find(account: string, id: string): Promise<Delivery | undefined>;
+  /** An endpoint's deliveries that are kept; none of an endpoint that was removed. */
+  list(account: string, endpointId: string, query: DeliveryQuery): Promise<DeliveryPage>;
+  /**
+   * Makes a finished delivery pending again: due now, its schedule from the start, its attempts kept.
+   * @param body the event as JSON, which a finished delivery does not keep
+   */
+  retry(account: string, id: string, body: string): Promise<Retried>;
+  /**
+   * Makes those of the deliveries pending, due now, that the scope covers; how many. None is ever doubled: what is
+   * pending stays, and what is finished begins its schedule again. Nothing for an endpoint that is disabled or removed.
+   */
+  replay(account: string, scope: ReplayScope, deliveries: readonly NewDelivery[]): Promise<number>;
+  /** What an endpoint missed, oldest first. */
+  gaps(account: string, endpointId: string): Promise<Gap[]>;
   /** Claims due deliveries of an endpoint; what expired leases held is due again first. */
   claim(account: string, endpointId: string, terms: ClaimTerms): Promise<Claimed>;
   /** Records an attempt and what follows from it. */

@@ -27,6 +27,7 @@ export interface Delivery {
   status: DeliveryStatus;
   /** Why it failed for good. */
   reason: string | null;
+  /** The newest hundred, oldest first: who tries again by hand may make any number. */
   attempts: Attempt[];
   /** ISO 8601, by Redis' clock, like the two that follow. */
   createdAt: string;
@@ -38,7 +39,8 @@ export interface Delivery {
 /** A delivery that is to be made. */
 export interface NewDelivery {
   endpointId: string;
-  event: { id: string; type: EventType; contactId?: string };
+  /** With its place in the log. */
+  event: { id: string; type: EventType; contactId?: string; position: string };
   /** The event as JSON: what is posted, byte for byte. */
   body: string;
 }

@@ -21,12 +21,18 @@ export class Dispatcher {
    */
   async dispatch(account: string, events: readonly LoggedEvent[]): Promise<void> {
     if (events.length === 0) return;
-    const enabled = (await this.endpoints.list(account)).filter((endpoint) => endpoint.enabled);
-    const deliveries = events.flatMap((event) => deliveriesOf(event, enabled));
+    // The disabled ones too: the store writes down what they miss.
+    const endpoints = await this.endpoints.list(account);
+    const deliveries = events.flatMap((event) => deliveriesOf(event, endpoints));
     if (deliveries.length === 0) return;
     await this.deliveries.create(account, deliveries);
     try {
-      await this.jobs.wake(account, [...new Set(deliveries.map(({ endpointId }) => endpointId))]);
+      const enabled = new Set(endpoints.filter((endpoint) => endpoint.enabled).map(({ id }) => id));
+      const waiting = new Set(deliveries.map(({ endpointId }) => endpointId));
+      await this.jobs.wake(
+        account,
+        [...waiting].filter((id) => enabled.has(id)),
+      );
     } catch (error) {
       // The deliveries are stored: the reconciler finds them.
       this.logger.warn({ account, err: error }, 'delivery.hint_lost');

@@ -3,7 +3,15 @@ export { Courier } from './courier.js';
 export type { DeliveryClient, DeliveryReply, DeliveryRequest } from './delivery-client.js';
 export type { DeliveryJobs } from './delivery-jobs.js';
 export { DeliveryPump, type PumpSettings } from './delivery-pump.js';
-export type { DeliveryRetention, DeliveryStore } from './delivery-store.js';
+export type {
+  DeliveryPage,
+  DeliveryQuery,
+  DeliveryRetention,
+  DeliveryStore,
+  Gap,
+  ReplayScope,
+  Retried,
+} from './delivery-store.js';
 export { type Attempt, type Delivery, deliveryId, type DeliveryStatus } from './delivery.js';
 export { DestinationCheck } from './destination-check.js';
 export { DestinationGuard } from './destination-guard.js';

@@ -1,66 +1,12 @@
 import { RedisScript } from '#platform';
+import { DELIVERY_COMMON } from './redis-delivery-common.js';
 
-/**
- * Every script gets the account's key prefix (`…:{account}:`) as its first argument: which deliveries it touches is
- * known only while it runs, and all of them share the account's slot.
- */
-const COMMON = `
-local BASE = ARGV[1]
-local TIME = redis.call('TIME')
-local NOW = TIME[1] * 1000 + math.floor(TIME[2] / 1000)
-
-local function whole(number) return string.format('%d', number) end
-local function delivery(id) return BASE .. 'delivery:' .. id end
-local function due(endpoint) return BASE .. 'endpoint:' .. endpoint .. ':due' end
-local function inflight(endpoint) return BASE .. 'endpoint:' .. endpoint .. ':inflight' end
-local WEBHOOKS, AGENDA, FINISHED = BASE .. 'webhooks', BASE .. 'webhooks:due', BASE .. 'deliveries:finished'
-
--- Writes down when somebody must look at the endpoint again, whatever happens to the processes at work on it: when
--- the first lease ends, or, with a slot free, when the first delivery is due.
-local function note(endpoint, slots)
-  local first = tonumber(redis.call('ZRANGE', due(endpoint), 0, 0, 'WITHSCORES')[2])
-  local at = tonumber(redis.call('ZRANGE', inflight(endpoint), 0, 0, 'WITHSCORES')[2])
-  if first and redis.call('ZCARD', inflight(endpoint)) < slots then at = math.min(at or first, first) end
-  if at then redis.call('ZADD', AGENDA, whole(at), endpoint) else redis.call('ZREM', AGENDA, endpoint) end
-end
-
-local function return_expired(endpoint)
-  for _, id in ipairs(redis.call('ZRANGEBYSCORE', inflight(endpoint), '-inf', whole(NOW), 'LIMIT', 0, 1000)) do
-    redis.call('ZREM', inflight(endpoint), id)
-    redis.call('HDEL', delivery(id), 'claim')
-    redis.call('HSET', delivery(id), 'nextAttemptAt', whole(NOW))
-    redis.call('ZADD', due(endpoint), whole(NOW), id)
-  end
-end
-
-local function finish(id, status, reason)
-  redis.call('HSET', delivery(id), 'status', status, 'reason', reason, 'finishedAt', whole(NOW))
-  redis.call('HDEL', delivery(id), 'body', 'claim', 'nextAttemptAt')
-  redis.call('ZADD', FINISHED, whole(NOW), id)
-end
-`;
-
-const script = (source: string): RedisScript => new RedisScript(COMMON + source);
-
-/** ARGV: base, number of events, four per event (id, type, contact, body), three per delivery (id, endpoint, event). */
-export const CREATE = script(`
-local events = tonumber(ARGV[2])
-for i = 3 + events * 4, #ARGV, 3 do
-  local id, endpoint, event = ARGV[i], ARGV[i + 1], 3 + (tonumber(ARGV[i + 2]) * 4)
-  if redis.call('HEXISTS', WEBHOOKS, endpoint) == 1 and redis.call('EXISTS', delivery(id)) == 0 then
-    redis.call('HSET', delivery(id), 'status', 'pending', 'endpoint', endpoint, 'attempts', 0,
-      'event', ARGV[event], 'type', ARGV[event + 1], 'contact', ARGV[event + 2], 'body', ARGV[event + 3],
-      'createdAt', whole(NOW), 'nextAttemptAt', whole(NOW))
-    redis.call('ZADD', due(endpoint), whole(NOW), id)
-    redis.call('ZADD', AGENDA, 'LT', whole(NOW), endpoint)
-  end
-end
-`);
+const script = (source: string): RedisScript => new RedisScript(DELIVERY_COMMON + source);
 
 /**
  * ARGV: base, endpoint, slots, most to claim, lease in ms, claim.
  * Answers nil for an endpoint that is removed or disabled, else the endpoint, whether more could be claimed, and four
- * values per delivery: id, event, attempts, body.
+ * values per delivery: id, event, attempts since it last became pending, body.
  */
 export const CLAIM = script(`
 local endpoint, slots, room, lease, claim = ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5]), ARGV[6]
@@ -71,14 +17,15 @@ local free = slots - redis.call('ZCARD', inflight(endpoint))
 local reply, claimed = {record, 0}, 0
 if free > 0 then
   for _, id in ipairs(redis.call('ZRANGEBYSCORE', due(endpoint), '-inf', whole(NOW), 'LIMIT', 0, math.min(free, room))) do
-    local stored = redis.call('HMGET', delivery(id), 'status', 'event', 'attempts', 'body')
+    local stored = redis.call('HMGET', delivery(id), 'status', 'event', 'attempts', 'body', 'earlier')
     redis.call('ZREM', due(endpoint), id)
     if stored[1] == 'pending' then
       redis.call('ZADD', inflight(endpoint), whole(NOW + lease), id)
       redis.call('HSET', delivery(id), 'claim', claim)
       redis.call('HDEL', delivery(id), 'nextAttemptAt')
       claimed = claimed + 1
-      for _, value in ipairs({id, stored[2], stored[3], stored[4]}) do reply[#reply + 1] = value end
+      local attempts = tonumber(stored[3]) - tonumber(stored[5] or 0)
+      for _, value in ipairs({id, stored[2], attempts, stored[4]}) do reply[#reply + 1] = value end
     end
   end
   if claimed < free and redis.call('ZCOUNT', due(endpoint), '-inf', whole(NOW)) > 0 then reply[2] = 1 end
@@ -88,23 +35,25 @@ return reply
 `);
 
 /**
- * ARGV: base, endpoint, slots, delivery, claim, attempt as JSON, status, wait in ms, reason.
+ * ARGV: base, endpoint, slots, delivery, claim, attempt as JSON, status, wait in ms, reason, most attempts to keep.
  * Answers whether it was recorded and whether more is due at the endpoint.
  */
 export const SETTLE = script(`
 local endpoint, slots, id, claim, attempt = ARGV[2], tonumber(ARGV[3]), ARGV[4], ARGV[5], ARGV[6]
-local status, wait, reason = ARGV[7], tonumber(ARGV[8]), ARGV[9]
+local status, wait, reason, kept = ARGV[7], tonumber(ARGV[8]), ARGV[9], tonumber(ARGV[10])
 local recorded = 0
 if redis.call('HGET', delivery(id), 'claim') == claim then
   recorded = 1
-  redis.call('HSET', delivery(id), 'attempt:' .. redis.call('HINCRBY', delivery(id), 'attempts', 1), attempt)
+  local number = redis.call('HINCRBY', delivery(id), 'attempts', 1)
+  redis.call('HSET', delivery(id), 'attempt:' .. number, attempt)
+  redis.call('HDEL', delivery(id), 'attempt:' .. (number - kept))
   redis.call('HDEL', delivery(id), 'claim')
   redis.call('ZREM', inflight(endpoint), id)
   if status == 'pending' then
     redis.call('HSET', delivery(id), 'nextAttemptAt', whole(NOW + wait))
     redis.call('ZADD', due(endpoint), whole(NOW + wait), id)
   else
-    finish(id, status, reason)
+    finish(endpoint, id, status, reason)
   end
   note(endpoint, slots)
 end
@@ -142,15 +91,37 @@ local function end_some(set, limit)
   if limit == 0 then return 0 end
   local ids = redis.call('ZRANGE', set, 0, limit - 1)
   for _, id in ipairs(ids) do
-    finish(id, 'failed', reason)
+    finish(endpoint, id, 'failed', reason)
     redis.call('ZREM', set, id)
   end
   return #ids
 end
 local ended = end_some(due(endpoint), most)
-if not record then ended = ended + end_some(inflight(endpoint), most - ended) end
-note(endpoint, math.huge)
+if record then
+  note(endpoint, math.huge)
+else
+  ended = ended + end_some(inflight(endpoint), most - ended)
+  if ended < most then
+    redis.call('UNLINK', gaps(endpoint), listed(endpoint), listed(endpoint, 'pending'), listed(endpoint, 'succeeded'),
+      listed(endpoint, 'failed'))
+    redis.call('ZREM', AGENDA, endpoint)
+  end
+end
 return ended
+`);
+
+/**
+ * ARGV: base, endpoint, status or '' for all, number before which to begin or '', most.
+ * Answers the number before which the next page begins or '', and the ids, the newest first.
+ */
+export const LIST = script(`
+local status, before, limit = ARGV[3], ARGV[4], tonumber(ARGV[5])
+local set = listed(ARGV[2], status ~= '' and status or nil)
+local entries = redis.call('ZRANGE', set, before == '' and '+inf' or '(' .. before, '-inf', 'BYSCORE', 'REV',
+  'LIMIT', 0, limit + 1, 'WITHSCORES')
+local reply = {#entries > 2 * limit and entries[2 * limit] or ''}
+for i = 1, math.min(#entries, 2 * limit), 2 do reply[#reply + 1] = entries[i] end
+return reply
 `);
 
 /** ARGV: base, how many to pass over, most. Answers endpoints that must be looked at, the longest overdue first. */
@@ -166,6 +137,11 @@ local entries = redis.call('ZRANGE', FINISHED, 0, tonumber(ARGV[4]) - 1, 'WITHSC
 local removed = 0
 for i = 1, #entries, 2 do
   if removed >= excess and tonumber(entries[i + 1]) >= oldest then break end
+  local stored = redis.call('HMGET', delivery(entries[i]), 'endpoint', 'status')
+  if stored[1] then
+    redis.call('ZREM', listed(stored[1]), entries[i])
+    redis.call('ZREM', listed(stored[1], stored[2]), entries[i])
+  end
   redis.call('DEL', delivery(entries[i]))
   redis.call('ZREM', FINISHED, entries[i])
   removed = removed + 1

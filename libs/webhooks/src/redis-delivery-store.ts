@@ -1,30 +1,31 @@
 import { randomBytes } from 'node:crypto';
 import { accountKeys, type RedisClient, type RedisScript } from '#platform';
-import type { EventType } from '#events';
-import {
-  type Attempt,
-  type Delivery,
-  deliveryId,
-  type DeliveryStatus,
-  type NewDelivery,
-} from './delivery.js';
+import { type Attempt, type Delivery, deliveryId, type NewDelivery } from './delivery.js';
 import type {
   Claimed,
   ClaimedDelivery,
   ClaimTerms,
+  DeliveryPage,
+  DeliveryQuery,
   DeliveryRetention,
   DeliveryStore,
+  Gap,
+  ReplayScope,
+  Retried,
   Settled,
   Settlement,
 } from './delivery-store.js';
-import { CLAIM, CREATE, END_PENDING, OVERDUE, RELEASE, SETTLE, TRIM } from './redis-delivery-scripts.js';
+import { chunksOf } from './delivery-chunks.js';
+import { CREATE, REPLAY, RETRY } from './redis-delivery-creation.js';
+import { readDelivery } from './redis-delivery-record.js';
+import { CLAIM, END_PENDING, LIST, OVERDUE, RELEASE, SETTLE, TRIM } from './redis-delivery-scripts.js';
 
 /** How much one script does at most, so that Redis is never held for long. */
-const MOST_CREATED = 200;
-const MOST_CREATED_BYTES = 4 * 1024 * 1024;
 const MOST_ENDED = 500;
 const MOST_TRIMMED = 1_000;
 const MOST_LISTED = 500;
+/** Attempts of one delivery. */
+const MOST_ATTEMPTS = 100;
 
 /** {@link DeliveryStore} in Redis, by Redis' clock. */
 export class RedisDeliveryStore implements DeliveryStore {
@@ -34,29 +35,50 @@ export class RedisDeliveryStore implements DeliveryStore {
   ) {}
 
   async create(account: string, deliveries: readonly NewDelivery[]): Promise<void> {
-    for (const chunk of chunksOf(deliveries)) {
-      const places = new Map<string, number>();
-      const events: string[] = [];
-      for (const { event, body } of chunk) {
-        if (places.has(event.id)) continue;
-        places.set(event.id, places.size);
-        events.push(event.id, event.type, event.contactId ?? '', body);
-      }
-      await this.run(CREATE, account, [
-        places.size,
-        ...events,
-        ...chunk.flatMap(({ event, endpointId }) => [
-          deliveryId(event.id, endpointId),
-          endpointId,
-          places.get(event.id) ?? 0,
-        ]),
-      ]);
-    }
+    for (const chunk of chunksOf(deliveries)) await this.run(CREATE, account, creationArguments(chunk));
   }
 
   async find(account: string, id: string): Promise<Delivery | undefined> {
-    const stored = await this.redis.hgetall(accountKeys(this.prefix, account)('delivery', id));
-    return stored['status'] === undefined ? undefined : deliveryOf(id, stored);
+    return readDelivery(id, await this.redis.hgetall(accountKeys(this.prefix, account)('delivery', id)));
+  }
+
+  async list(
+    account: string,
+    endpointId: string,
+    { status, limit, before }: DeliveryQuery,
+  ): Promise<DeliveryPage> {
+    const reply = await this.run(LIST, account, [endpointId, status ?? '', before ?? '', limit]);
+    const [next, ...ids] = reply as [string, ...string[]];
+    // What is trimmed meanwhile is not there any more.
+    const found = await Promise.all(ids.map((id) => this.find(account, id)));
+    return {
+      deliveries: found.filter((delivery) => delivery !== undefined),
+      ...(next === '' ? {} : { next: Number(next) }),
+    };
+  }
+
+  async retry(account: string, id: string, body: string): Promise<Retried> {
+    return (await this.run(RETRY, account, [id, body])) as Retried;
+  }
+
+  async replay(account: string, scope: ReplayScope, deliveries: readonly NewDelivery[]): Promise<number> {
+    let count = 0;
+    for (const chunk of chunksOf(deliveries)) {
+      count += Number(await this.run(REPLAY, account, [scope, ...creationArguments(chunk)]));
+    }
+    return count;
+  }
+
+  async gaps(account: string, endpointId: string): Promise<Gap[]> {
+    const gaps = await this.redis.lrange(
+      accountKeys(this.prefix, account)('endpoint', endpointId, 'gaps'),
+      0,
+      -1,
+    );
+    return gaps.map((gap) => {
+      const [from = '', to = ''] = gap.split(' ');
+      return { from, to };
+    });
   }
 
   async claim(account: string, endpointId: string, { slots, room, leaseMs }: ClaimTerms): Promise<Claimed> {
@@ -87,6 +109,7 @@ export class RedisDeliveryStore implements DeliveryStore {
       settlement.status,
       settlement.status === 'pending' ? settlement.waitMs : 0,
       settlement.status === 'failed' ? settlement.reason : '',
+      MOST_ATTEMPTS,
     ]);
     const [recorded, more] = reply as [number, number];
     return { recorded: recorded === 1, more: more === 1 };
@@ -119,46 +142,22 @@ export class RedisDeliveryStore implements DeliveryStore {
   }
 }
 
-function* chunksOf(deliveries: readonly NewDelivery[]): Generator<NewDelivery[], void, void> {
-  let chunk: NewDelivery[] = [];
-  let bytes = 0;
-  for (const delivery of deliveries) {
-    const size = Buffer.byteLength(delivery.body);
-    if (chunk.length === MOST_CREATED || (chunk.length > 0 && bytes + size > MOST_CREATED_BYTES)) {
-      yield chunk;
-      chunk = [];
-      bytes = 0;
-    }
-    chunk.push(delivery);
-    bytes += size;
+/** The arguments of the scripts that create: the events once each, then what is to be delivered. */
+function creationArguments(chunk: readonly NewDelivery[]): (string | number)[] {
+  const places = new Map<string, number>();
+  const events: string[] = [];
+  for (const { event, body } of chunk) {
+    if (places.has(event.id)) continue;
+    places.set(event.id, places.size);
+    events.push(event.id, event.type, event.contactId ?? '', event.position, body);
   }
-  if (chunk.length > 0) yield chunk;
-}
-
-function deliveryOf(id: string, stored: Readonly<Record<string, string>>): Delivery {
-  const date = (field: string): string | null => {
-    const ms = stored[field];
-    return ms === undefined ? null : new Date(Number(ms)).toISOString();
-  };
-  const attempts: Attempt[] = [];
-  for (let n = 1; n <= Number(stored['attempts']); n++) {
-    attempts.push(JSON.parse(stored[`attempt:${n}`] ?? 'null') as Attempt);
-  }
-  return {
-    id,
-    endpointId: stored['endpoint'] ?? '',
-    eventId: stored['event'] ?? '',
-    eventType: stored['type'] as EventType,
-    contactId: emptyIsNull(stored['contact']),
-    status: stored['status'] as DeliveryStatus,
-    reason: emptyIsNull(stored['reason']),
-    attempts,
-    createdAt: date('createdAt') ?? '',
-    nextAttemptAt: date('nextAttemptAt'),
-    finishedAt: date('finishedAt'),
-  };
-}
-
-function emptyIsNull(text: string | undefined): string | null {
-  return text === undefined || text === '' ? null : text;
+  return [
+    places.size,
+    ...events,
+    ...chunk.flatMap(({ event, endpointId }) => [
+      deliveryId(event.id, endpointId),
+      endpointId,
+      places.get(event.id) ?? 0,
+    ]),
+  ];
 }

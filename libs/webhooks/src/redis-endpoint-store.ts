@@ -3,6 +3,14 @@ import { accountKeys, type AccountKeys, type Clock, type RedisClient, RedisScrip
 import type { EndpointStore } from './endpoint-store.js';
 import { publicPart, readEndpoint, type StoredEndpoint, writeEndpoint } from './stored-endpoint.js';
 
+/** What was recorded before it is its first gap. KEYS: endpoints, the log's counters, gaps. ARGV: id, endpoint. */
+const add = new RedisScript(`
+local webhooks, counters, gaps, id, endpoint = KEYS[1], KEYS[2], KEYS[3], ARGV[1], ARGV[2]
+redis.call('HSET', webhooks, id, endpoint)
+local last = redis.call('HGET', counters, 'last')
+if last then redis.call('RPUSH', gaps, '0-0 ' .. last) end
+`);
+
 /** Removes the endpoint and puts it on the agenda, so that its deliveries end even if this process does. */
 const remove = new RedisScript(`
 local webhooks, agenda, id = KEYS[1], KEYS[2], ARGV[1]
@@ -11,11 +19,16 @@ if removed == 1 then redis.call('ZADD', agenda, 0, id) end
 return removed
 `);
 
-/** Replaces an endpoint that is still the expected one, and records what that means. ARGV: id, expected, replacement. */
+/**
+ * Replaces an endpoint that is still the expected one, and records what that means. It comes onto the agenda, so that
+ * what follows from the change happens even if this process ends.
+ * KEYS: the log's, endpoints, agenda. ARGV: id, expected, replacement, events.
+ */
 const replace = new RedisScript(`${APPEND_EVENTS}
-local webhooks, id, expected, replacement = KEYS[4], ARGV[1], ARGV[2], ARGV[3]
+local webhooks, agenda, id, expected, replacement = KEYS[4], KEYS[5], ARGV[1], ARGV[2], ARGV[3]
 if redis.call('HGET', webhooks, id) ~= expected then return 0 end
 redis.call('HSET', webhooks, id, replacement)
+redis.call('ZADD', agenda, 0, id)
 append_events(4)
 return 1
 `);
@@ -29,7 +42,13 @@ export class RedisEndpointStore implements EndpointStore {
   ) {}
 
   async add(account: string, endpoint: StoredEndpoint): Promise<void> {
-    await this.redis.hset(this.keys(account)('webhooks'), endpoint.id, writeEndpoint(endpoint));
+    const keys = this.keys(account);
+    const [, , counters] = logKeys(keys);
+    await add.run(
+      this.redis,
+      [keys('webhooks'), counters, keys('endpoint', endpoint.id, 'gaps')],
+      [endpoint.id, writeEndpoint(endpoint)],
+    );
   }
 
   async list(account: string): Promise<StoredEndpoint[]> {
@@ -70,7 +89,7 @@ export class RedisEndpointStore implements EndpointStore {
       } as const;
       const done = await replace.run(
         this.redis,
-        [...logKeys(keys), keys('webhooks')],
+        [...logKeys(keys), keys('webhooks'), keys('webhooks', 'due')],
         [id, expected, writeEndpoint(after), ...eventArguments(account, [event])],
       );
       if (done === 1) return true;

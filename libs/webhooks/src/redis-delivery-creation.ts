@@ -1,0 +1,86 @@
+import { RedisScript } from '#platform';
+import { DELIVERY_COMMON } from './redis-delivery-common.js';
+import { GAPS } from './redis-gaps.js';
+
+const CREATION = `${DELIVERY_COMMON}${GAPS}
+local states = {}
+local function known_state(endpoint)
+  states[endpoint] = states[endpoint] or state_of(endpoint) or 'removed'
+  return states[endpoint]
+end
+
+-- The event whose five values begin at an argument, for an endpoint.
+local function create(endpoint, id, event)
+  redis.call('HSET', delivery(id), 'endpoint', endpoint, 'attempts', 0, 'createdAt', whole(NOW),
+    'event', ARGV[event], 'type', ARGV[event + 1], 'contact', ARGV[event + 2], 'position', ARGV[event + 3])
+  local number = redis.call('INCR', BASE .. 'deliveries:count')
+  redis.call('ZADD', listed(endpoint), number, id)
+  redis.call('ZADD', listed(endpoint, 'pending'), number, id)
+  put(endpoint, id, ARGV[event + 4])
+end
+
+-- Begins the schedule of a finished delivery again; its attempts are kept.
+local function again(endpoint, id, status, body)
+  redis.call('ZREM', FINISHED, id)
+  redis.call('HSET', delivery(id), 'earlier', redis.call('HGET', delivery(id), 'attempts'))
+  redis.call('HDEL', delivery(id), 'finishedAt', 'reason', 'missed')
+  list_as(endpoint, id, status, 'pending')
+  put(endpoint, id, body)
+end
+`;
+
+const script = (source: string): RedisScript => new RedisScript(CREATION + source);
+
+/**
+ * What is for a disabled endpoint widens its gap instead.
+ * ARGV: base, number of events, five per event (id, type, contact, position, body), three per delivery (id, endpoint,
+ * event).
+ */
+export const CREATE = script(`
+local events = tonumber(ARGV[2])
+for i = 3 + events * 5, #ARGV, 3 do
+  local id, endpoint, event = ARGV[i], ARGV[i + 1], 3 + (tonumber(ARGV[i + 2]) * 5)
+  local state = known_state(endpoint)
+  if state ~= 'removed' and redis.call('EXISTS', delivery(id)) == 0 then
+    if state == 'enabled' then
+      close_gap(gaps(endpoint))
+      create(endpoint, id, event)
+    else
+      widen_gap(gaps(endpoint), ARGV[event + 3])
+    end
+  end
+end
+`);
+
+/** Arguments as of {@link CREATE}, with what is wanted after the base. Answers how many became pending. */
+export const REPLAY = script(`
+local only, events, made = ARGV[2], tonumber(ARGV[3]), 0
+for i = 4 + events * 5, #ARGV, 3 do
+  local id, endpoint, event = ARGV[i], ARGV[i + 1], 4 + (tonumber(ARGV[i + 2]) * 5)
+  if known_state(endpoint) == 'enabled' then
+    local status, missed = unpack(redis.call('HMGET', delivery(id), 'status', 'missed'))
+    if not status then
+      if only == 'all' or (only == 'missed' and is_in_gap(gaps(endpoint), ARGV[event + 3])) then
+        create(endpoint, id, event)
+        made = made + 1
+      end
+    elseif status ~= 'pending' and
+      (only == 'all' or (status == 'failed' and (only == 'failed' or missed == '1'))) then
+      again(endpoint, id, status, ARGV[event + 4])
+      made = made + 1
+    end
+  end
+end
+return made
+`);
+
+/** ARGV: base, delivery, body. Answers 'retried', or why it was not. */
+export const RETRY = script(`
+local id, body = ARGV[2], ARGV[3]
+local status, endpoint = unpack(redis.call('HMGET', delivery(id), 'status', 'endpoint'))
+if not status then return 'unknown' end
+if status == 'pending' then return 'pending' end
+if known_state(endpoint) ~= 'enabled' then return known_state(endpoint) end
+again(endpoint, id, status, body)
+return 'retried'
+`);

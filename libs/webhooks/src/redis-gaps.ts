@@ -1,0 +1,40 @@
+/**
+ * What an endpoint missed while it was disabled or before it existed: a list of stretches of the log, `from to`, both
+ * ends in it, the newest last; one that may still grow ends in `open`. Of more than a hundred the two oldest become
+ * one: then a replay may tell again what was told between them, and still misses nothing.
+ */
+export const GAPS = `
+local MOST_GAPS = 100
+
+local function is_after(position, other)
+  local ms, n = string.match(position, '^(%d+)-(%d+)$')
+  local other_ms, other_n = string.match(other, '^(%d+)-(%d+)$')
+  if ms == other_ms then return tonumber(n) > tonumber(other_n) end
+  return tonumber(ms) > tonumber(other_ms)
+end
+
+local function widen_gap(gaps, position)
+  local from, to = string.match(redis.call('LINDEX', gaps, -1) or '', '^(%S+) (%S+) open$')
+  if from then
+    if is_after(position, to) then redis.call('LSET', gaps, -1, from .. ' ' .. position .. ' open') end
+    return
+  end
+  if redis.call('RPUSH', gaps, position .. ' ' .. position .. ' open') > MOST_GAPS then
+    local oldest = string.match(redis.call('LPOP', gaps), '^%S+')
+    redis.call('LSET', gaps, 0, oldest .. string.match(redis.call('LINDEX', gaps, 0), '^%S+(.*)$'))
+  end
+end
+
+local function close_gap(gaps)
+  local stretch = string.match(redis.call('LINDEX', gaps, -1) or '', '^(.*) open$')
+  if stretch then redis.call('LSET', gaps, -1, stretch) end
+end
+
+local function is_in_gap(gaps, position)
+  for _, gap in ipairs(redis.call('LRANGE', gaps, 0, -1)) do
+    local from, to = string.match(gap, '^(%S+) (%S+)')
+    if not is_after(from, position) and not is_after(position, to) then return true end
+  end
+  return false
+end
+`;

@@ -1,0 +1,241 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { eventToJson, type LoggedEvent } from '#events';
+import { deliveryId, type ReplayScope } from '#webhooks';
+import { startTestRedis, type TestRedis } from '../../support/redis-server.js';
+import { ACCOUNT, Street } from './street.js';
+
+const TERMS = { slots: 1_000, room: 1_000, leaseMs: 60_000 };
+const ATTEMPT = { at: '', durationMs: 1, statusCode: 500, reply: '', error: null };
+
+let server: TestRedis;
+let street: Street;
+
+beforeAll(async () => {
+  server = await startTestRedis();
+});
+afterAll(async () => {
+  await server.dispose();
+});
+beforeEach(async () => {
+  street = await Street.open(server.url);
+  street.jobs.lost = true;
+});
+afterEach(async () => {
+  await street.close();
+});
+
+async function subscribe(): Promise<string> {
+  return (await street.endpoints.create(ACCOUNT, { url: 'http://127.0.0.1:9/' })).endpoint.id;
+}
+async function dispatched(count: number): Promise<LoggedEvent[]> {
+  const events = await street.record(count);
+  await street.dispatcher.dispatch(ACCOUNT, events);
+  return events;
+}
+/** Ends everything that is due at an endpoint. */
+async function settleAll(endpointId: string, status: 'succeeded' | 'failed'): Promise<void> {
+  const claimed = await street.deliveries.claim(ACCOUNT, endpointId, TERMS);
+  if (claimed.kind === 'ended') throw new Error('ended');
+  for (const delivery of claimed.deliveries) {
+    const settlement = status === 'failed' ? ({ status, reason: 'x' } as const) : ({ status } as const);
+    await street.deliveries.settle(ACCOUNT, delivery, ATTEMPT, settlement);
+  }
+}
+async function listed(endpointId: string, status?: 'pending' | 'succeeded' | 'failed'): Promise<string[]> {
+  const query = { limit: 1_000, ...(status === undefined ? {} : { status }) };
+  const { deliveries } = await street.deliveries.list(ACCOUNT, endpointId, query);
+  return deliveries.map(({ eventId }) => eventId);
+}
+const ids = (events: readonly LoggedEvent[]): string[] => events.map(({ id }) => id);
+const newestFirst = (events: readonly LoggedEvent[]): string[] => ids(events).reverse();
+const replay = (endpointId: string, scope: ReplayScope, events: readonly LoggedEvent[]): Promise<number> =>
+  street.deliveries.replay(
+    ACCOUNT,
+    scope,
+    events.map((event) => ({ endpointId, event, body: eventToJson(event) })),
+  );
+/** What no API does yet. */
+async function enable(endpointId: string): Promise<void> {
+  const key = `${street.prefix}:{${ACCOUNT}}:webhooks`;
+  const stored = JSON.parse((await street.redis.hget(key, endpointId)) ?? '') as object;
+  await street.redis.hset(
+    key,
+    endpointId,
+    JSON.stringify({ ...stored, enabled: true, disabledReason: null }),
+  );
+}
+
+describe('the list of an endpoint’s deliveries', () => {
+  it('is the newest first, by status, page by page, each once', async () => {
+    const [id, other] = [await subscribe(), await subscribe()];
+    const first = await dispatched(3);
+    await settleAll(id, 'failed');
+    const second = await dispatched(2);
+    await settleAll(id, 'succeeded');
+    const third = await dispatched(2);
+    expect(await listed(id)).toEqual(newestFirst([...first, ...second, ...third]));
+    expect(await listed(id, 'failed')).toEqual(newestFirst(first));
+    expect(await listed(id, 'succeeded')).toEqual(newestFirst(second));
+    expect(await listed(id, 'pending')).toEqual(newestFirst(third));
+    expect(await listed(other, 'pending')).toHaveLength(7);
+    const pages: string[][] = [];
+    for (let before: number | undefined, more = true; more;) {
+      const query = { limit: 3, ...(before === undefined ? {} : { before }) };
+      const page = await street.deliveries.list(ACCOUNT, id, query);
+      pages.push(page.deliveries.map(({ eventId }) => eventId));
+      before = page.next;
+      more = before !== undefined;
+    }
+    expect(pages.map(({ length }) => length)).toEqual([3, 3, 1]);
+    expect(pages.flat()).toEqual(newestFirst([...first, ...second, ...third]));
+  });
+
+  it('loses what retention removes, and goes with its endpoint', async () => {
+    const id = await subscribe();
+    const events = await dispatched(3);
+    await settleAll(id, 'failed');
+    await street.deliveries.trim(ACCOUNT, { maxAgeMs: 60_000, maxCount: 1 });
+    expect(await listed(id)).toHaveLength(1);
+    expect(await listed(id, 'failed')).toHaveLength(1);
+    await dispatched(1);
+    await street.endpoints.remove(ACCOUNT, id);
+    expect(await listed(id)).toEqual([]);
+    expect(await street.redis.keys(`${street.prefix}:*endpoint*`)).toEqual([]);
+    expect(events).toHaveLength(3);
+  });
+});
+
+describe('a finished delivery that is made again', () => {
+  it('is due at once, with its schedule from the start and its attempts kept', async () => {
+    const id = await subscribe();
+    const [event] = await dispatched(1);
+    if (event === undefined) throw new Error('no event');
+    const delivery = deliveryId(event.id, id);
+    expect(await street.deliveries.retry(ACCOUNT, delivery, 'x')).toBe('pending');
+    await settleAll(id, 'failed');
+    expect(await street.deliveries.retry(ACCOUNT, delivery, eventToJson(event))).toBe('retried');
+    expect(await street.deliveries.find(ACCOUNT, delivery)).toMatchObject({
+      status: 'pending',
+      reason: null,
+      finishedAt: null,
+      attempts: [ATTEMPT],
+    });
+    expect(await listed(id, 'pending')).toEqual([event.id]);
+    expect(await listed(id, 'failed')).toEqual([]);
+    // What was finished once is not trimmed as if it still were.
+    expect(await street.deliveries.trim(ACCOUNT, { maxAgeMs: -1_000, maxCount: 0 })).toBe(0);
+    expect(await street.deliveries.claim(ACCOUNT, id, TERMS)).toMatchObject({
+      deliveries: [{ id: delivery, attempts: 0, body: eventToJson(event) }],
+    });
+  });
+
+  it('keeps the newest hundred of its attempts', async () => {
+    const id = await subscribe();
+    const [event] = await dispatched(1);
+    const delivery = deliveryId(event?.id ?? '', id);
+    for (let n = 0; n < 103; n++) {
+      await settleAll(id, 'failed');
+      await street.deliveries.retry(ACCOUNT, delivery, '{}');
+    }
+    expect((await street.deliveries.find(ACCOUNT, delivery))?.attempts).toHaveLength(100);
+  });
+
+  it('needs an endpoint that is there and enabled', async () => {
+    const [disabled, removed] = [await subscribe(), await subscribe()];
+    const [event] = await dispatched(1);
+    await settleAll(disabled, 'failed');
+    await settleAll(removed, 'failed');
+    await street.endpointStore.disable(ACCOUNT, disabled, 'x');
+    await street.endpoints.remove(ACCOUNT, removed);
+    const retry = (endpointId: string): Promise<string> =>
+      street.deliveries.retry(ACCOUNT, deliveryId(event?.id ?? '', endpointId), '{}');
+    expect([await retry(disabled), await retry(removed), await retry('whk_none')]).toEqual([
+      'disabled',
+      'removed',
+      'unknown',
+    ]);
+  });
+});
+
+describe('what an endpoint missed', () => {
+  it('is what was recorded before it was made', async () => {
+    expect(await street.deliveries.gaps(ACCOUNT, await subscribe())).toEqual([]);
+    const events = await street.record(2);
+    const id = await subscribe();
+    expect(await street.deliveries.gaps(ACCOUNT, id)).toEqual([{ from: '0-0', to: events[1]?.position }]);
+    expect(await replay(id, 'missed', [...events, ...(await street.record(1))])).toBe(2);
+    expect(await listed(id, 'pending')).toEqual(newestFirst(events));
+  });
+
+  it('is one stretch for each time that it was disabled', async () => {
+    const id = await subscribe();
+    const stretches = [];
+    for (let n = 0; n < 2; n++) {
+      await dispatched(2);
+      await street.endpointStore.disable(ACCOUNT, id, 'x');
+      const missed = [...(await dispatched(2)), ...(await dispatched(1))];
+      stretches.push({ from: missed[0]?.position, to: missed[2]?.position });
+      await enable(id);
+    }
+    await dispatched(1);
+    expect(await street.deliveries.gaps(ACCOUNT, id)).toEqual(stretches);
+  });
+
+  it('is kept in at most a hundred stretches, of which the oldest grow', async () => {
+    const id = await subscribe();
+    const missed: LoggedEvent[] = [];
+    for (let n = 0; n < 102; n++) {
+      await street.endpointStore.disable(ACCOUNT, id, 'x');
+      missed.push(...(await dispatched(1)));
+      await enable(id);
+      await dispatched(1);
+    }
+    const gaps = await street.deliveries.gaps(ACCOUNT, id);
+    expect(gaps).toHaveLength(100);
+    expect(gaps[0]).toEqual({ from: missed[0]?.position, to: missed[2]?.position });
+    expect(gaps[99]).toEqual({ from: missed[101]?.position, to: missed[101]?.position });
+    expect(await replay(id, 'missed', missed)).toBe(102);
+  });
+
+  it('includes what was pending when it was disabled', async () => {
+    const id = await subscribe();
+    await dispatched(2);
+    await settleAll(id, 'failed');
+    const pending = await dispatched(3);
+    await street.endpointStore.disable(ACCOUNT, id, 'x');
+    await street.deliveries.endPending(ACCOUNT, id);
+    expect(await listed(id, 'failed')).toHaveLength(5);
+    const { events } = await street.log.read(ACCOUNT, undefined, 100);
+    expect(await replay(id, 'missed', events)).toBe(0);
+    await enable(id);
+    expect(await replay(id, 'missed', events)).toBe(3);
+    expect(await listed(id, 'pending')).toEqual(newestFirst(pending));
+  });
+});
+
+describe('a replay', () => {
+  it('makes what failed, what was missed, or everything pending, and nothing twice', async () => {
+    const id = await subscribe();
+    const failed = await dispatched(2);
+    await settleAll(id, 'failed');
+    const succeeded = await dispatched(3);
+    await settleAll(id, 'succeeded');
+    await street.endpointStore.disable(ACCOUNT, id, 'x');
+    const missed = await dispatched(4);
+    await enable(id);
+    const pending = await dispatched(1);
+    const all = [...failed, ...succeeded, ...missed, ...pending];
+    for (const [scope, count] of [
+      ['failed', 2],
+      ['missed', 4],
+      ['all', 3],
+    ] as const) {
+      expect([scope, await replay(id, scope, all)]).toEqual([scope, count]);
+      expect([scope, await replay(id, scope, all)]).toEqual([scope, 0]);
+    }
+    expect(new Set(await listed(id, 'pending'))).toEqual(new Set(ids(all)));
+    const claimed = await street.deliveries.claim(ACCOUNT, id, TERMS);
+    expect(claimed).toMatchObject({ kind: 'claimed' });
+    expect(claimed.kind === 'claimed' ? claimed.deliveries.length : 0).toBe(10);
+  });
+});
