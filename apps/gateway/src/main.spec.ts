@@ -1,6 +1,8 @@
 import { createServer, type AddressInfo } from 'node:net';
 import { Agent, request } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { closeRedis, openRedis, parseRedisAddress } from '#platform';
+import { eventually } from '../../../test/support/eventually.js';
 import { startTestRedis, type TestRedis } from '../../../test/support/redis-server.js';
 import { type Build, buildGateway, type GatewayProcess, runGateway } from './fixtures/built-gateway.js';
 
@@ -29,6 +31,16 @@ function run(changes: Readonly<Record<string, string>> = {}): GatewayProcess {
     PORT: '0',
     ...changes,
   });
+}
+
+/** What somebody subscribes to. */
+async function channels(): Promise<unknown[]> {
+  const client = openRedis(parseRedisAddress(redis.url), 'patient', () => undefined);
+  try {
+    return (await client.call('PUBSUB', 'CHANNELS')) as unknown[];
+  } finally {
+    await closeRedis(client);
+  }
 }
 
 describe('The gateway as a process', () => {
@@ -80,11 +92,7 @@ describe('The gateway as a process', () => {
     expect((await fetch(`${url}/live`)).status).toBe(200);
     expect((await fetch(`${url}/ready`)).status).toBe(503);
     await later.server.restart();
-    const end = performance.now() + 10_000;
-    while ((await fetch(`${url}/ready`)).status !== 200 && performance.now() < end) {
-      await new Promise((resolve) => setTimeout(resolve, 100));
-    }
-    expect((await fetch(`${url}/ready`)).status).toBe(200);
+    await eventually('it is ready', async () => (await fetch(`${url}/ready`)).status === 200);
   });
 
   it('stores a send for real, and answers it again under its key', async () => {
@@ -119,7 +127,7 @@ describe('The gateway as a process', () => {
       const waiting = fetch(`http://127.0.0.1:${port}/v1/events?after=now&wait=30`, {
         headers: { 'x-api-key': KEY },
       });
-      await new Promise((resolve) => setTimeout(resolve, 500));
+      await eventually('it waits for events', async () => (await channels()).length > 0);
       const began = performance.now();
       if (how === 'disconnect') gateway.child.disconnect();
       else gateway.child.kill(how);

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { ContactListPoll, type FeedStore } from '#feed';
 import { startTestRedis, type TestRedis } from '../../support/redis-server.js';
-import { until } from '../platform/until.js';
+import { eventually } from '../../support/eventually.js';
 import { A, House } from './house.js';
 
 let server: TestRedis;
@@ -135,7 +135,7 @@ describe('what is due', () => {
     expect(await house.store.claimDue(A, 5, 60_000)).toEqual([]);
     // Two leases may be over a millisecond apart, and a look may come in between.
     const again: string[] = [];
-    await until('the leases are over', async () => {
+    await eventually('the leases are over', async () => {
       again.push(...(await house.store.claimDue(A, 5, 60_000)));
       return again.length === 2;
     });

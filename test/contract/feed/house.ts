@@ -25,12 +25,12 @@ import { FileBlobStore, FiledRelayStore, MessageBinder, type RedisRelayStore } f
 import { HttpUpstream, type UpstreamAddress } from '#upstream';
 import { createSimulator, type Simulator } from '../../../apps/simulator/src/create-simulator.js';
 import type { Settings } from '../../../apps/simulator/src/settings.js';
-import { until } from '../platform/until.js';
+import { eventually } from '../../support/eventually.js';
 import { ShiftedClockStore } from './shifted-clock.js';
 
 export const A = 'default';
 /** Deadline of one exchange with upstream, in milliseconds. */
-export const UPSTREAM_TIMEOUT_MS = 300;
+export const UPSTREAM_TIMEOUT_MS = 1_000;
 
 /** The feed with all it needs, on a key prefix of its own, against a simulator of its own. */
 export class House {
@@ -166,7 +166,7 @@ export class House {
 
   /** Sweeps until it has come to this. */
   async sweepUntil(what: string, look: () => Promise<boolean>): Promise<void> {
-    await until(what, async () => {
+    await eventually(what, async () => {
       await this.sweep();
       return look();
     });

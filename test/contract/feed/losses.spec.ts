@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { accountKeys, type AccountKeys } from '#platform';
 import { RedisMemory } from '../../support/redis-memory.js';
-import { until } from '../platform/until.js';
+import { eventually } from '../../support/eventually.js';
 import { packId } from '../../../libs/feed/src/id-codec.js';
 import { A } from './house.js';
 import { received, WithHouse } from './with-house.js';
@@ -203,7 +203,7 @@ describe('two pollers on one contact', () => {
       expect(await claim(100)).toBe(true);
       let second = false;
       const slow = here.afterPage(2, async () => {
-        await until('the lease is over', () => claim(60_000));
+        await eventually('the lease is over', () => claim(60_000));
         second = true;
         await house.polls.poll(A, contactId);
         ids.push(...house.messages(contactId));

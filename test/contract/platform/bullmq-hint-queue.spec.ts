@@ -11,7 +11,7 @@ import {
   systemClock,
 } from '#platform';
 import { startTestRedis, type TestRedis } from '../../support/redis-server.js';
-import { until } from './until.js';
+import { eventually } from '../../support/eventually.js';
 
 interface Payload {
   n: number;
@@ -82,7 +82,7 @@ describe('a hint', () => {
       ran.push(n);
     });
     await hints.add([hint('a', 2)]);
-    await until('it ran', () => ran.includes(2));
+    await eventually('it ran', () => ran.includes(2));
   });
 
   it('is never lost: whatever was noted before it was given is seen by a run that begins after it', async () => {
@@ -95,7 +95,7 @@ describe('a hint', () => {
       noted += 1;
       await hints.add([hint('a', i)]);
     }
-    await until('the last was seen', () => seen === 200);
+    await eventually('the last was seen', () => seen === 200);
   });
 
   it('for later is run then, not before; many for about the same time are few', async () => {
@@ -106,7 +106,7 @@ describe('a hint', () => {
     work(() => {
       at ||= Date.now();
     });
-    await until('run', () => at > 0);
+    await eventually('run', () => at > 0);
     expect(at - began).toBeGreaterThanOrEqual(395);
     expect(at - began).toBeLessThan(3_000);
   });
@@ -118,7 +118,7 @@ describe('a hint', () => {
       runs += 1;
     });
     await hints.add([hint('a')]);
-    await until('run', () => runs === 1);
+    await eventually('run', () => runs === 1);
     expect(await queue.getDelayedCount()).toBe(1);
   });
 
@@ -129,8 +129,8 @@ describe('a hint', () => {
       throw new Error('Redis was away');
     });
     await hints.add([hint('a')]);
-    await until('gone', async () => runs === 1 && (await empty()));
+    await eventually('gone', async () => runs === 1 && (await empty()));
     await hints.add([hint('a')]);
-    await until('run again', async () => runs === 2 && (await empty()));
+    await eventually('run again', async () => runs === 2 && (await empty()));
   });
 });

@@ -11,7 +11,7 @@ import {
   RedisScript,
 } from '#platform';
 import { startTestRedis, type TestRedis } from '../../support/redis-server.js';
-import { until } from './until.js';
+import { eventually } from '../../support/eventually.js';
 
 let server: TestRedis;
 const clients: RedisClient[] = [];
@@ -57,7 +57,7 @@ describe('a connection that fails fast', () => {
     } finally {
       server.server.kill('SIGCONT');
     }
-    await until('it answers', () => answers(client));
+    await eventually('it answers', () => answers(client));
     expect(await client.get('key')).toBe('kept');
   });
 
@@ -69,7 +69,7 @@ describe('a connection that fails fast', () => {
     await gone;
     expect(await failsAfter(client)).toBeLessThan(200);
     await server.server.restart();
-    await until('it answers', () => answers(client));
+    await eventually('it answers', () => answers(client));
     expect(await client.get('key')).toBe('kept');
   });
 
@@ -82,7 +82,7 @@ describe('a connection that fails fast', () => {
     await server.server.exited;
     await lost;
     await server.server.restart();
-    await until('it answers', () => answers(client));
+    await eventually('it answers', () => answers(client));
     expect(await client.get('count')).toBeNull();
   });
 });
@@ -148,16 +148,16 @@ describe('a process', () => {
     clients.push(late);
     expect(late.status).not.toBe('ready');
     await server.server.restart();
-    await until('connected', () => late.status === 'ready');
+    await eventually('connected', () => late.status === 'ready');
     expect(await late.ping()).toBe('PONG');
     expect(unfit).toEqual([]);
     await late.config('SET', 'maxmemory-policy', 'allkeys-lru');
     try {
       late.disconnect(true);
-      await until('told', () => unfit.length > 0);
+      await eventually('told', () => unfit.length > 0);
       expect(unfit[0]?.faults).toHaveLength(1);
     } finally {
-      await until('set back', () =>
+      await eventually('set back', () =>
         late.config('SET', 'maxmemory-policy', 'noeviction').then(
           () => true,
           () => false,

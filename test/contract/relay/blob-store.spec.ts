@@ -18,7 +18,7 @@ import {
 } from '#relay';
 import { S3BlobStore } from '../../../libs/relay/src/s3-blob-store.js';
 import { startTestS3, type TestS3 } from '../../support/s3-server.js';
-import { until } from '../platform/until.js';
+import { eventually } from '../../support/eventually.js';
 
 const A = 'default';
 const MEGABYTE = 1_048_576;
@@ -182,7 +182,7 @@ describe('A directory', () => {
     const upload = new PassThrough();
     const stored = store.put(A, upload, 100);
     upload.write('half');
-    await until('begun', async () => (await readdir(join(directory, A)).catch(() => [])).length > 0);
+    await eventually('begun', async () => (await readdir(join(directory, A)).catch(() => [])).length > 0);
     expect(await readdir(join(directory, A))).toEqual([expect.stringMatching(/\.part$/)]);
     upload.end();
     const { id } = await stored;
@@ -231,11 +231,11 @@ describe('The watch over a blob store', () => {
     await watch.start();
     try {
       expect(watch.fault).toBe('The blob store cannot be used: the disk is read-only');
-      await until('looked again', () => Promise.resolve(checks > 3));
+      await eventually('looked again', () => Promise.resolve(checks > 3));
       expect(lines).toHaveLength(1);
       fault = undefined;
-      await until('seen', () => Promise.resolve(watch.fault === undefined));
-      await until('told', () => Promise.resolve(lines.length === 2));
+      await eventually('seen', () => Promise.resolve(watch.fault === undefined));
+      await eventually('told', () => Promise.resolve(lines.length === 2));
     } finally {
       watch.stop();
     }

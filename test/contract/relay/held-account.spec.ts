@@ -13,7 +13,7 @@ import {
 import { AccountUpstream, AWAY_AFTER, UpstreamUnavailableError } from '#upstream';
 import { startTestRedis, type TestRedis } from '../../support/redis-server.js';
 import { A, House, UPSTREAM_TIMEOUT_MS } from '../feed/house.js';
-import { until } from '../platform/until.js';
+import { eventually } from '../../support/eventually.js';
 
 const SETTINGS: RelaySettings = {
   retryScheduleSeconds: [0.01, 3_600],
@@ -90,7 +90,7 @@ const isDue = async (lane: string): Promise<boolean> => (await house.sends.dueLa
 const upstreamEvents = async (): Promise<string[]> =>
   (await house.types()).filter((type) => type.startsWith('upstream.'));
 const untilBack = (by: UpstreamProbe): Promise<boolean> =>
-  until('upstream is back', async () => {
+  eventually('upstream is back', async () => {
     await by.run(A);
     return (await health.outage(A)) === undefined;
   });
@@ -112,7 +112,7 @@ describe('sends of an account whose key is refused', () => {
     expect(await attempts(other)).toEqual([]);
     expect([await isDue(ONE), await isDue(TWO)]).toEqual([false, false]);
     // A probe that is refused, too, changes nothing.
-    await until('a probe was made', async () => {
+    await eventually('a probe was made', async () => {
       await probe.run(A);
       return house.requests(/^GET /) > 0;
     });
@@ -182,7 +182,7 @@ describe('sends while upstream is away', () => {
     house.address.baseUrl = real;
     await untilBack(b.probe);
     expect(woken).toEqual(expect.arrayContaining(numbers.slice(AWAY_AFTER)));
-    await until('all are accepted', async () => {
+    await eventually('all are accepted', async () => {
       for (const number of numbers) await a.lanes.run(A, number);
       return (await Promise.all(ids.map(find))).every(({ status }) => status === 'accepted');
     });
@@ -224,7 +224,7 @@ describe('sends while upstream is away', () => {
       SETTINGS,
       house.logger,
     );
-    await until('looked once, in vain', async () => {
+    await eventually('looked once, in vain', async () => {
       await blind.run(A, ONE);
       return (await house.sends.find(A, id))?.state.lookedAt === undefined;
     });

@@ -14,7 +14,7 @@ import {
 import { RedisMemory } from '../../support/redis-memory.js';
 import { startTestRedis, type TestRedis } from '../../support/redis-server.js';
 import { A, House, UPSTREAM_TIMEOUT_MS } from '../feed/house.js';
-import { until } from '../platform/until.js';
+import { eventually } from '../../support/eventually.js';
 
 const NUMBER = '+15551234567';
 const text = { phoneNumber: NUMBER, type: 'text', message: 'Hi' };
@@ -72,7 +72,7 @@ async function find(id: string): Promise<Send> {
 }
 /** Runs the lane again and again until the send stands so. */
 async function relayUntil(id: string, status: Send['status'], by = runner()): Promise<Send> {
-  await until(`the send is ${status}`, async () => {
+  await eventually(`the send is ${status}`, async () => {
     await by.run(A, NUMBER);
     return (await find(id)).status === status;
   });
@@ -301,7 +301,7 @@ describe('a send', () => {
     const expiresAt = Date.now() + 1;
     const id = await accept({ ...text, message: 'late', expiresAt });
     const next = await accept();
-    await until('its time is over', () => Date.now() > expiresAt + 1);
+    await eventually('its time is over', () => Date.now() > expiresAt + 1);
     expect((await relayUntil(id, 'expired')).reason).toContain('expiresAt');
     await relayUntil(next, 'accepted');
     expect(texts()).toEqual(['Hi']);
@@ -316,7 +316,7 @@ describe('a send', () => {
     const id = await accept({ ...text, sendAt });
     const woken: string[] = [];
     const waking = rounds({}, { wake: (_, lanes) => Promise.resolve(void woken.push(...lanes)) });
-    await until('promoted', async () => {
+    await eventually('promoted', async () => {
       await waking.promote(A);
       return (await find(id)).status === 'queued';
     });
@@ -363,7 +363,7 @@ describe('a send that upstream surely did not take', () => {
     const real = house.address.baseUrl;
     house.address.baseUrl = 'http://127.0.0.1:1/v1';
     const lane = runner();
-    await until('tried twice', async () => {
+    await eventually('tried twice', async () => {
       await lane.run(A, NUMBER);
       return (await find(id)).attempts.length >= 2;
     });
@@ -390,7 +390,7 @@ describe('a send whose file cannot be read just now', () => {
     const id = await accept({ ...text, file });
     const open = house.blobs.open.bind(house.blobs);
     house.blobs.open = () => Promise.reject(new BlobStoreUnavailableError('it is being moved'));
-    await until('tried', async () => {
+    await eventually('tried', async () => {
       await runner().run(A, NUMBER);
       return (await find(id)).attempts.length > 1;
     });
@@ -440,7 +440,7 @@ describe('a send whose POST ended without a clear answer', () => {
     { kind: 'truncatedJson', cut: 'body' },
     { kind: 'truncatedJson', cut: 'connection' },
     { kind: 'status', status: 302, location: 'http://127.0.0.1:1/', processed: true },
-    { kind: 'slow', delayMs: 600 },
+    { kind: 'slow', delayMs: 2 * UPSTREAM_TIMEOUT_MS },
   ])('but was taken is found, and not posted again: %j', async (fault) => {
     strike(fault);
     const id = await accept();
@@ -481,7 +481,7 @@ describe('a send whose POST ended without a clear answer', () => {
     // Two looks fail within 1.5 s, and the third, the first good one, comes 2 s later.
     const lane = runner({ confirmMs: 2_800 });
     const looked = (times: number): Promise<boolean> =>
-      until(`looked ${times} times`, async () => {
+      eventually(`looked ${times} times`, async () => {
         await lane.run(A, NUMBER);
         return house.requests(/^GET /) >= times;
       });
@@ -565,7 +565,7 @@ describe('a send whose POST ended without a clear answer', () => {
       house.logger,
     );
     const run = slow.run(A, NUMBER);
-    await until('posting', () => posting);
+    await eventually('posting', () => posting);
     const record = await house.sends.find(A, id);
     if (record === undefined) throw new Error('no send');
     // As another process does once the lease is over.
@@ -595,10 +595,10 @@ describe('a send that is told to go out again', () => {
     const id = await accept();
     await relayUntil(id, 'unknown', runner({ confirmMs: 1 }));
     const posted = Date.now();
-    await until('upstream shows it', () => Date.now() > posted + 1_100);
+    await eventually('upstream shows it', () => Date.now() > posted + 1_100);
     expect(await resolve(id, 'resend')).toMatchObject({ status: 'queued' });
     await relayUntil(id, 'sent');
-    await until('the lane is empty', async () => (await house.sends.head(A, NUMBER)) === undefined);
+    await eventually('the lane is empty', async () => (await house.sends.head(A, NUMBER)) === undefined);
     expect(texts()).toEqual(['Hi']);
     expect(await sendEvents()).toEqual(['send.unknown', 'send.sent']);
     expect(await house.sends.awaiting(A, NUMBER, 10)).toEqual([]);
@@ -699,7 +699,7 @@ describe('an unknown send', () => {
     const expiresAt = Date.now() + 1_500;
     const id = await accept({ ...text, expiresAt });
     await relayUntil(id, 'unknown', runner({ confirmMs: 1 }));
-    await until('its time is over', () => Date.now() > expiresAt);
+    await eventually('its time is over', () => Date.now() > expiresAt);
     await expect(intake.resolve(A, id, 'resend')).rejects.toThrow(/expiresAt/);
     const queued = await accept();
     for (const outcome of ['resend', 'sent', 'failed'] as const)
@@ -714,7 +714,7 @@ describe('a sighting that does not come', () => {
     const id = await accept();
     await relayUntil(id, 'accepted');
     const confirming = rounds({ confirmMs: 1_200 });
-    await until('told', async () => {
+    await eventually('told', async () => {
       await confirming.confirm(A);
       return (await sendEvents()).includes('send.unconfirmed');
     });
@@ -732,7 +732,9 @@ describe('a sighting that does not come', () => {
     await house.list.poll(A);
     const [contactId] = (await house.store.knownContacts(A)).contacts.keys();
     expect(await house.store.contactOf(A, NUMBER)).toBe(contactId);
-    await until('due', async () => (await house.store.claimDue(A, 10, 60_000)).includes(contactId ?? ''));
+    await eventually('due', async () =>
+      (await house.store.claimDue(A, 10, 60_000)).includes(contactId ?? ''),
+    );
     await house.polls.poll(A, contactId ?? '');
     expect((await find(id)).status).toBe('sent');
   });
@@ -771,7 +773,7 @@ describe('faults of every kind at once', () => {
         ids.push(await accept({ phoneNumber, type: 'text', message: `${phoneNumber} ${n}` }));
     }
     const lanes = [runner({ confirmMs: 400 }), runner({ confirmMs: 400 })];
-    await until('all ended', async () => {
+    await eventually('all ended', async () => {
       await Promise.all(lanes.flatMap((lane) => numbers.map((number) => lane.run(A, number))));
       const states = await Promise.all(ids.map(async (id) => (await find(id)).status));
       return states.every((status) => ['accepted', 'sent', 'unknown'].includes(status));

@@ -17,7 +17,7 @@ import { type Happening, ImpossiblePassageError } from '../../../libs/relay/src/
 import { settled, type SendOrder, type SendRecord } from '../../../libs/relay/src/send-record.js';
 import { startTestRedis, type TestRedis } from '../../support/redis-server.js';
 import { RedisMemory } from '../../support/redis-memory.js';
-import { until } from '../platform/until.js';
+import { eventually } from '../../support/eventually.js';
 
 const A = 'default';
 const NUMBER = '+15551234567';
@@ -180,7 +180,7 @@ describe('accepting a send', () => {
 
   it('whose reservation is over is not stored under it: another may have it by then', async () => {
     await store.reserve(A, 'k', 'one', 1);
-    await until('the lease is over', async () => store.reserve(A, 'k', 'two', 60_000));
+    await eventually('the lease is over', async () => store.reserve(A, 'k', 'two', 60_000));
     await expect(intake.accept(A, request, { ...key('k'), owner: 'one' })).rejects.toThrow(
       IdempotencyInProgressError,
     );
@@ -327,7 +327,7 @@ describe('a step of a send', () => {
       if (record === undefined) continue;
       const first = performance.now();
       await live(record, 'fenced');
-      await until('another millisecond', () => performance.now() - first > 2);
+      await eventually('another millisecond', () => performance.now() - first > 2);
     }
     const ids = async (count: number): Promise<string[]> =>
       (await store.awaiting(A, NUMBER, count)).map((record) => record.order.id);
@@ -344,7 +344,7 @@ describe('cancelling', () => {
     for (const { id } of [queued, later])
       expect(await intake.cancel(A, id)).toMatchObject({ id, status: 'cancelled' });
     expect(await store.head(A, NUMBER)).toBeUndefined();
-    await until('its time came', () => Date.now() > sendAt + 5);
+    await eventually('its time came', () => Date.now() > sendAt + 5);
     expect(await store.promote(A, 10)).toEqual([]);
     expect(await eventTypes()).toEqual(['send.cancelled', 'send.cancelled']);
     expect(await intake.cancel(A, 'snd_none')).toBeUndefined();
@@ -391,7 +391,7 @@ describe('retention', () => {
       await step(await live(record, 'fenced'), 'found', { state, claim: { contactId: 'c1', messageId } });
       done.push(record.order.id);
       const at = performance.now();
-      await until('another millisecond', () => performance.now() - at > 2);
+      await eventually('another millisecond', () => performance.now() - at > 2);
     }
     const gone = await store.trim(A, { maxAgeMs: 60_000, maxCount: 2 });
     expect(gone.map(({ id }) => id)).toEqual(done.slice(0, 3));
@@ -438,7 +438,7 @@ describe('scheduled sends', () => {
     for (const each of orders) await store.insert(A, each);
     const cancelled = orders[5]?.id ?? '';
     await intake.cancel(A, cancelled);
-    await until('due', async () => (await store.nextScheduled(A)) === 0 && Date.now() > at + 2);
+    await eventually('due', async () => (await store.nextScheduled(A)) === 0 && Date.now() > at + 2);
     const lanes = await Promise.all([store.promote(A, 100), store.promote(A, 100)]);
     expect(lanes.flat()).toEqual(Array.from({ length: 19 }, () => NUMBER));
     expect(await store.nextScheduled(A)).toBeUndefined();
@@ -452,7 +452,7 @@ describe('scheduled sends', () => {
   it('race with their cancelling, and exactly one wins', async () => {
     for (let i = 0; i < 20; i += 1) {
       const { id } = await intake.accept(A, { ...request, sendAt: Date.now() + 2 });
-      await until('due', async () => (await store.nextScheduled(A)) === 0);
+      await eventually('due', async () => (await store.nextScheduled(A)) === 0);
       const [, promoted] = await Promise.all([intake.cancel(A, id), store.promote(A, 10)]);
       // Promoted first, it is cancelled in its lane.
       expect(promoted.length).toBeLessThanOrEqual(1);

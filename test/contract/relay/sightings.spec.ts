@@ -11,7 +11,7 @@ import {
 import { RedisMemory } from '../../support/redis-memory.js';
 import { startTestRedis, type TestRedis } from '../../support/redis-server.js';
 import { A, House, UPSTREAM_TIMEOUT_MS } from '../feed/house.js';
-import { until } from '../platform/until.js';
+import { eventually } from '../../support/eventually.js';
 
 const NUMBER = '+15551234567';
 /** Hints are lost here: what is due is found in the store. */
@@ -64,7 +64,7 @@ async function find(id: string): Promise<Send> {
   return send;
 }
 async function relayUntil(id: string, status: Send['status']): Promise<Send> {
-  await until(`the send is ${status}`, async () => {
+  await eventually(`the send is ${status}`, async () => {
     await lane.run(A, NUMBER);
     return (await find(id)).status === status;
   });
@@ -78,7 +78,7 @@ const isTold = async (type: string): Promise<boolean> => (await house.types()).i
 /** Asks for sightings until Redis' clock has gone on by so much. */
 async function confirmFor(ms: number): Promise<void> {
   const end = (await house.sends.now(A)) + ms;
-  await until('the time is over', async () => {
+  await eventually('the time is over', async () => {
     await rounds.confirm(A);
     return (await house.sends.now(A)) > end;
   });
@@ -97,7 +97,7 @@ describe('the time that a sighting has', () => {
     await confirmFor(3_000);
     expect(await isTold('send.unconfirmed')).toBe(false);
     house.control('faults/clear');
-    await until('sent', async () => {
+    await eventually('sent', async () => {
       await rounds.confirm(A);
       return (await find(id)).status === 'sent';
     });
@@ -117,7 +117,7 @@ describe('the time that a sighting has', () => {
     await confirmFor(2_000);
     house.control('faults/clear');
     const back = await house.sends.now(A);
-    await until('told', async () => {
+    await eventually('told', async () => {
       await rounds.confirm(A);
       return isTold('send.unconfirmed');
     });

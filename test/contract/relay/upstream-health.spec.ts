@@ -5,7 +5,7 @@ import { closeRedis, newId, openRedis, parseRedisAddress, type RedisClient } fro
 import { RedisUpstreamHealth } from '#relay';
 import type { Outage } from '#upstream';
 import { startTestRedis, type TestRedis } from '../../support/redis-server.js';
-import { until } from '../platform/until.js';
+import { eventually } from '../../support/eventually.js';
 
 let server: TestRedis;
 let clients: RedisClient[];
@@ -93,7 +93,7 @@ describe('probes', () => {
   const turn = (by: RedisUpstreamHealth): Promise<string> => by.takeTurn('a', 60_000);
   const untilProbe = async (by: RedisUpstreamHealth): Promise<number> => {
     const began = performance.now();
-    await until('it is time for a probe', async () => (await turn(by)) === 'probe');
+    await eventually('it is time for a probe', async () => (await turn(by)) === 'probe');
     return performance.now() - began;
   };
 
@@ -122,7 +122,7 @@ describe('probes', () => {
 
   it('of a process that died are taken over when its lease is over', async () => {
     await one.down('a', 'away', 'x');
-    await until('probing', async () => (await one.takeTurn('a', 200)) === 'probe');
+    await eventually('probing', async () => (await one.takeTurn('a', 200)) === 'probe');
     expect(await turn(two)).toBe('nothing');
     await untilProbe(two);
   });
@@ -131,7 +131,7 @@ describe('probes', () => {
     await one.down('a', 'away', 'x');
     await one.well('a', await outage());
     expect([await turn(one), await turn(two)]).toEqual(['recovered', 'recovered']);
-    await until('it is over', async () => (await turn(two)) === 'nothing');
+    await eventually('it is over', async () => (await turn(two)) === 'nothing');
   });
 
   it('that failed after the outage ended bring nothing back', async () => {

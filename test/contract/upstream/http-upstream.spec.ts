@@ -17,7 +17,7 @@ import {
   UpstreamTooLateError,
   UpstreamUnreachableError,
 } from '#upstream';
-import { until } from '../platform/until.js';
+import { eventually } from '../../support/eventually.js';
 import { createSimulator, type Simulator } from '../../../apps/simulator/src/create-simulator.js';
 
 const TIMEOUT_MS = 400;
@@ -286,7 +286,7 @@ describe('upstream surely has not seen a send', () => {
     );
     const error = await failure(upstream.send(to, SEND, performance.now() - 1));
     expect(error).toBeInstanceOf(UpstreamTooLateError);
-    await until('the connection came and went', () => connections === 1);
+    await eventually('the connection came and went', () => connections === 1);
     expect(bytes).toBe(0);
     expect(await failure(upstream.send(to, SEND, performance.now() + 60_000))).toBeInstanceOf(
       UpstreamTimeoutError,

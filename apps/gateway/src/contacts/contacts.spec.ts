@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import {
   BudgetExhaustedError,
   UpstreamConnectionLostError,
@@ -7,8 +7,10 @@ import {
   UpstreamTimeoutError,
   UpstreamUnreachableError,
 } from '#upstream';
+import { eventually } from '../../../../test/support/eventually.js';
 import { startTestRedis, type TestRedis } from '../../../../test/support/redis-server.js';
 import { problemIn, startTestGateway, type TestGateway } from '../fixtures/gateway.js';
+import { UpstreamReads } from './upstream-reads.js';
 
 let redis: TestRedis;
 let gateway: TestGateway;
@@ -53,8 +55,9 @@ describe('Contacts', () => {
     gateway.upstream.hold = new Promise((resolve) => {
       release = resolve;
     });
+    const asked = jest.spyOn(gateway.app.get(UpstreamReads), 'contacts');
     const reads = Array.from({ length: 20 }, () => read('/v1/contacts'));
-    await new Promise((resolve) => setTimeout(resolve, 100));
+    await eventually('all have asked', () => asked.mock.calls.length === reads.length);
     release();
     await Promise.all(reads);
     expect(gateway.upstream.calls).toEqual(['contacts']);

@@ -2,6 +2,7 @@ import { request } from 'node:http';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { eventually } from '../../../../test/support/eventually.js';
 import { startTestRedis, type TestRedis } from '../../../../test/support/redis-server.js';
 import { KEY, problemIn, startTestGateway, type TestGateway } from '../fixtures/gateway.js';
 
@@ -51,14 +52,6 @@ function collector(): () => void {
   return runInNewContext('gc') as () => void;
 }
 
-async function until(holds: () => Promise<boolean>): Promise<void> {
-  const end = performance.now() + 10_000;
-  while (!(await holds())) {
-    if (performance.now() > end) throw new Error('it did not come about within 10 s');
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
-}
-
 describe('An upload', () => {
   it('of the largest size is stored without being held in memory', async () => {
     await upload(CHUNK.length);
@@ -100,8 +93,8 @@ describe('An upload', () => {
     });
     call.on('error', () => undefined);
     call.write(start);
-    await until(async () => (await gateway.blobs()).length > before.length);
+    await eventually('a file is begun', async () => (await gateway.blobs()).length > before.length);
     call.destroy();
-    await until(async () => (await gateway.blobs()).length === before.length);
+    await eventually('it is removed', async () => (await gateway.blobs()).length === before.length);
   });
 });
