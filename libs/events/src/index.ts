@@ -17,6 +17,7 @@ export {
   matchesEventType,
 } from './event-type.js';
 export { APPEND_EVENTS, eventArguments, logKeys } from './redis-append.js';
-export { RedisEventConsumer } from './redis-event-consumer.js';
+export { type Reading, RedisEventConsumer } from './redis-event-consumer.js';
 export { RedisEventLog } from './redis-event-log.js';
 export { RedisEventTail } from './redis-event-tail.js';
+export { KEEP_READING, type ReaderLease, ReaderLeaseLostError, readerKey } from './redis-reader.js';

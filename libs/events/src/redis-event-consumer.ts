@@ -1,7 +1,43 @@
 import { accountKeys, type RedisClient, RedisScript } from '#platform';
 import type { LoggedEvent } from './event.js';
 import { logKeys } from './redis-append.js';
+import { readerKey } from './redis-reader.js';
 import { readStreamEntry, type StreamEntry } from './redis-stream-entry.js';
+
+/**
+ * Reads as the one reader of the log: first what was read and not acknowledged, by whomever, then what is new. A group
+ * that is gone is made again at the dispatched mark in the same step.
+ * KEYS: log, counters, lease. ARGV: group, token, lease in ms, most entries.
+ * Answers for how long another still reads; or 0, where a lost group began again or '', the last place read before,
+ * and the entries.
+ */
+const read = new RedisScript(`
+local log, counters, lease, group, token, count = KEYS[1], KEYS[2], KEYS[3], ARGV[1], ARGV[2], ARGV[4]
+local holder = redis.call('GET', lease)
+if holder and holder ~= token then return {math.max(redis.call('PTTL', lease), 1)} end
+redis.call('SET', lease, token, 'PX', ARGV[3])
+
+local last, restarted = nil, ''
+if redis.call('EXISTS', log) == 1 then
+  for _, info in ipairs(redis.call('XINFO', 'GROUPS', log)) do
+    local fields = {}
+    for i = 1, #info, 2 do fields[info[i]] = info[i + 1] end
+    if fields['name'] == group then last = fields['last-delivered-id'] end
+  end
+end
+if not last then
+  local mark = redis.call('HGET', counters, 'dispatched')
+  last, restarted = mark or '0-0', mark or ''
+  redis.call('XGROUP', 'CREATE', log, group, last, 'MKSTREAM')
+end
+
+local entries = redis.call('XAUTOCLAIM', log, group, 'reader', 0, '0-0', 'COUNT', count)[2]
+if #entries == 0 then
+  local new = redis.call('XREADGROUP', 'GROUP', group, 'reader', 'COUNT', count, 'STREAMS', log, '>')
+  if new then entries = new[1][2] end
+end
+return {0, restarted, last, entries}
+`);
 
 /**
  * Acknowledges entries and moves the dispatched mark to the place below which all is acknowledged.
@@ -27,59 +63,63 @@ else
 end
 `);
 
-/** KEYS: log. ARGV: group, idle for at least so many ms, only this one or '' for any. */
-const dropIdleConsumers = new RedisScript(`
-local log, group, idle, only = KEYS[1], ARGV[1], tonumber(ARGV[2]), ARGV[3]
-if redis.call('EXISTS', log) == 0 then return 0 end
-local known = false
-for _, info in ipairs(redis.call('XINFO', 'GROUPS', log)) do
-  for i = 1, #info, 2 do known = known or (info[i] == 'name' and info[i + 1] == group) end
-end
-if not known then return 0 end
-for _, info in ipairs(redis.call('XINFO', 'CONSUMERS', log, group)) do
-  local consumer = {}
-  for i = 1, #info, 2 do consumer[info[i]] = info[i + 1] end
-  if consumer.pending == 0 and consumer.idle >= idle and (only == '' or only == consumer.name) then
-    redis.call('XGROUP', 'DELCONSUMER', log, group, consumer.name)
-  end
-end
+const leave = new RedisScript(`
+if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('DEL', KEYS[1]) end
 `);
 
 const GROUP = 'dispatch';
 
+/** What a try to read brought: events; nothing new; or that another reads, for at least so many milliseconds. */
+export type Reading =
+  { kind: 'events'; events: LoggedEvent[] } | { kind: 'nothing' } | { kind: 'elsewhere'; forMs: number };
+
 /**
- * Hands each event of one account's log to one of several consumers, at least once: an event stays with its consumer
- * until it is acknowledged, and what a consumer left for longer than `claimAfterMs` goes to another.
+ * Reads one account's log, at least once each event and in order: of all consumers one reads at a time, under a lease,
+ * and what it read and did not acknowledge its successor reads first. Whatever is stored of the events must be stored
+ * under the same lease, so that a reader that was paused stores nothing after its successor; see `readerKey`.
+ *
  * The connection is used for blocking reads and belongs to this consumer alone.
  */
 export class RedisEventConsumer {
   private readonly log: string;
   private readonly counters: string;
+  private readonly lease: string;
+  private last = '0-0';
 
   constructor(
     private readonly redis: RedisClient,
     prefix: string,
     private readonly account: string,
     /** Unique among all processes. */
-    private readonly name: string,
-    private readonly claimAfterMs: number,
+    private readonly token: string,
+    /** How long it is waited for when it died. */
+    private readonly leaseMs: number,
+    /** Told when the group was gone (a restored or emptied Redis): what comes after the place is read again. */
+    private readonly onRestart: (place: string) => void,
   ) {
-    [this.log, , this.counters] = logKeys(accountKeys(prefix, account));
+    const keys = accountKeys(prefix, account);
+    [this.log, , this.counters] = logKeys(keys);
+    this.lease = readerKey(keys);
   }
 
-  /**
-   * The next events, at most `count`: first what dead consumers left, then new ones, waiting up to `waitMs` for them.
-   * A group that is gone (a restored or emptied Redis) is made again at the dispatched mark.
-   */
-  async take(count: number, waitMs: number): Promise<LoggedEvent[]> {
-    try {
-      const left = await this.claim(count);
-      return left.length > 0 ? left : await this.readNew(count, waitMs);
-    } catch (error) {
-      if (!(error instanceof Error) || !/^(NOGROUP|UNBLOCKED)/.test(error.message)) throw error;
-      await this.createGroup();
-      return [];
-    }
+  /** The next events, at most `count`; renews the lease, or takes it if nobody holds it. */
+  async take(count: number): Promise<Reading> {
+    const reply = await read.run(
+      this.redis,
+      [this.log, this.counters, this.lease],
+      [GROUP, this.token, this.leaseMs, count],
+    );
+    const [forMs, restarted, last, entries] = reply as [number, string, string, StreamEntry[]];
+    if (forMs > 0) return { kind: 'elsewhere', forMs };
+    if (restarted !== '') this.onRestart(restarted);
+    this.last = last;
+    const events = entries.flatMap((entry) => readStreamEntry(this.account, entry) ?? []);
+    return events.length === 0 ? { kind: 'nothing' } : { kind: 'events', events };
+  }
+
+  /** Resolves when the log grew since it was read to its end, or after `ms` milliseconds. */
+  async wait(ms: number): Promise<void> {
+    await this.redis.xread('COUNT', 1, 'BLOCK', ms, 'STREAMS', this.log, this.last);
   }
 
   /** Says that the events are dealt with for good. */
@@ -92,56 +132,8 @@ export class RedisEventConsumer {
     );
   }
 
-  /** Takes this consumer out of the group, unless events are still with it: then others claim them. */
+  /** Lets another read at once. */
   async leave(): Promise<void> {
-    await dropIdleConsumers.run(this.redis, [this.log], [GROUP, 0, this.name]);
-  }
-
-  /** Forgets consumers that were not heard of for `ms` milliseconds and left nothing behind. */
-  async forgetIdle(ms: number): Promise<void> {
-    await dropIdleConsumers.run(this.redis, [this.log], [GROUP, ms, '']);
-  }
-
-  private async claim(count: number): Promise<LoggedEvent[]> {
-    const reply = (await this.redis.xautoclaim(
-      this.log,
-      GROUP,
-      this.name,
-      this.claimAfterMs,
-      '0-0',
-      'COUNT',
-      count,
-    )) as [string, StreamEntry[]];
-    return this.events(reply[1]);
-  }
-
-  private async readNew(count: number, waitMs: number): Promise<LoggedEvent[]> {
-    const reply = await this.redis.xreadgroup(
-      'GROUP',
-      GROUP,
-      this.name,
-      'COUNT',
-      count,
-      'BLOCK',
-      waitMs,
-      'STREAMS',
-      this.log,
-      '>',
-    );
-    return this.events(reply?.[0]?.[1] ?? []);
-  }
-
-  private events(entries: readonly StreamEntry[]): LoggedEvent[] {
-    return entries.flatMap((entry) => readStreamEntry(this.account, entry) ?? []);
-  }
-
-  private async createGroup(): Promise<void> {
-    const mark = (await this.redis.hget(this.counters, 'dispatched')) ?? '0-0';
-    try {
-      await this.redis.xgroup('CREATE', this.log, GROUP, mark, 'MKSTREAM');
-    } catch (error) {
-      // Another consumer was faster.
-      if (!(error instanceof Error) || !error.message.startsWith('BUSYGROUP')) throw error;
-    }
+    await leave.run(this.redis, [this.lease], [this.token]);
   }
 }

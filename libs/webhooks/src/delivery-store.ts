@@ -1,3 +1,4 @@
+import type { ReaderLease } from '#events';
 import type { Attempt, Delivery, DeliveryStatus, NewDelivery } from './delivery.js';
 
 /** A delivery that this process may attempt until its lease ends. */
@@ -88,8 +89,10 @@ export interface DeliveryStore {
   /**
    * Stores deliveries, due at once. One that exists, finished or not, and one of a removed endpoint is left out; one of
    * a disabled endpoint widens its newest gap instead.
+   * @param reader who must still be the reader of the log, if the events were read there
+   * @throws {ReaderLeaseLostError}
    */
-  create(account: string, deliveries: readonly NewDelivery[]): Promise<void>;
+  create(account: string, deliveries: readonly NewDelivery[], reader?: ReaderLease): Promise<void>;
   find(account: string, id: string): Promise<Delivery | undefined>;
   /** An endpoint's deliveries that are kept; none of an endpoint that was removed. */
   list(account: string, endpointId: string, query: DeliveryQuery): Promise<DeliveryPage>;

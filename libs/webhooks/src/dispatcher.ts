@@ -1,4 +1,4 @@
-import { eventToJson, type LoggedEvent, matchesEventType } from '#events';
+import { eventToJson, type LoggedEvent, matchesEventType, type ReaderLease } from '#events';
 import type { Logger } from '#platform';
 import type { DeliveryJobs } from './delivery-jobs.js';
 import type { DeliveryStore } from './delivery-store.js';
@@ -18,14 +18,16 @@ export class Dispatcher {
   /**
    * Stores the deliveries of the events; once it resolves, the events may be acknowledged. Safe to be called again
    * with the same events: what exists is left alone.
+   * @param reader who read them, and must still be the reader while they are stored
+   * @throws {ReaderLeaseLostError}
    */
-  async dispatch(account: string, events: readonly LoggedEvent[]): Promise<void> {
+  async dispatch(account: string, events: readonly LoggedEvent[], reader?: ReaderLease): Promise<void> {
     if (events.length === 0) return;
     // The disabled ones too: the store writes down what they miss.
     const endpoints = await this.endpoints.list(account);
     const deliveries = events.flatMap((event) => deliveriesOf(event, endpoints));
     if (deliveries.length === 0) return;
-    await this.deliveries.create(account, deliveries);
+    await this.deliveries.create(account, deliveries, reader);
     try {
       const enabled = new Set(endpoints.filter((endpoint) => endpoint.enabled).map(({ id }) => id));
       const waiting = new Set(deliveries.map(({ endpointId }) => endpointId));

@@ -1,8 +1,9 @@
+import { KEEP_READING } from '#events';
 import { RedisScript } from '#platform';
 import { DELIVERY_COMMON } from './redis-delivery-common.js';
 import { GAPS } from './redis-gaps.js';
 
-const CREATION = `${DELIVERY_COMMON}${GAPS}
+const CREATION = `${DELIVERY_COMMON}${GAPS}${KEEP_READING}
 local states = {}
 local function known_state(endpoint)
   states[endpoint] = states[endpoint] or state_of(endpoint) or 'removed'
@@ -32,14 +33,15 @@ end
 const script = (source: string): RedisScript => new RedisScript(CREATION + source);
 
 /**
- * What is for a disabled endpoint widens its gap instead.
- * ARGV: base, number of events, five per event (id, type, contact, position, body), three per delivery (id, endpoint,
+ * What is for a disabled endpoint widens its gap instead. Answers whether the reader's lease held, if one is given.
+ * ARGV: base, lease or '', its token, its length in ms, number of events, five per event (id, type, contact, position, body), three per delivery (id, endpoint,
  * event).
  */
 export const CREATE = script(`
-local events = tonumber(ARGV[2])
-for i = 3 + events * 5, #ARGV, 3 do
-  local id, endpoint, event = ARGV[i], ARGV[i + 1], 3 + (tonumber(ARGV[i + 2]) * 5)
+if ARGV[2] ~= '' and not keep_reading(ARGV[2], ARGV[3], ARGV[4]) then return 0 end
+local events = tonumber(ARGV[5])
+for i = 6 + events * 5, #ARGV, 3 do
+  local id, endpoint, event = ARGV[i], ARGV[i + 1], 6 + (tonumber(ARGV[i + 2]) * 5)
   local state = known_state(endpoint)
   if state ~= 'removed' and redis.call('EXISTS', delivery(id)) == 0 then
     if state == 'enabled' then
@@ -50,9 +52,10 @@ for i = 3 + events * 5, #ARGV, 3 do
     end
   end
 end
+return 1
 `);
 
-/** Arguments as of {@link CREATE}, with what is wanted after the base. Answers how many became pending. */
+/** ARGV: base, scope, then as of {@link CREATE} from the number of events on. Answers how many became pending. */
 export const REPLAY = script(`
 local only, events, made = ARGV[2], tonumber(ARGV[3]), 0
 for i = 4 + events * 5, #ARGV, 3 do

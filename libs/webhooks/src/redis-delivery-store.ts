@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { type ReaderLease, ReaderLeaseLostError, readerKey } from '#events';
 import { accountKeys, type RedisClient, type RedisScript } from '#platform';
 import { type Attempt, type Delivery, deliveryId, type NewDelivery } from './delivery.js';
 import type {
@@ -34,8 +35,15 @@ export class RedisDeliveryStore implements DeliveryStore {
     private readonly prefix: string,
   ) {}
 
-  async create(account: string, deliveries: readonly NewDelivery[]): Promise<void> {
-    for (const chunk of chunksOf(deliveries)) await this.run(CREATE, account, creationArguments(chunk));
+  async create(account: string, deliveries: readonly NewDelivery[], reader?: ReaderLease): Promise<void> {
+    const lease =
+      reader === undefined
+        ? ['', '', 0]
+        : [readerKey(accountKeys(this.prefix, account)), reader.token, reader.leaseMs];
+    for (const chunk of chunksOf(deliveries)) {
+      const held = await this.run(CREATE, account, [...lease, ...creationArguments(chunk)]);
+      if (held === 0) throw new ReaderLeaseLostError();
+    }
   }
 
   async find(account: string, id: string): Promise<Delivery | undefined> {

@@ -5,10 +5,12 @@ import {
   eventToJson,
   type LoggedEvent,
   type NewEvent,
+  ReaderLeaseLostError,
   RedisEventConsumer,
   RedisEventLog,
 } from '#events';
 import { closeRedis, newId, openRedis, parseRedisAddress, pause, type RedisClient } from '#platform';
+import { RedisDeliveryStore } from '#webhooks';
 import { startTestRedis, type TestRedis } from '../../support/redis-server.js';
 
 const A = 'default';
@@ -18,6 +20,8 @@ let redis: RedisClient;
 let prefix: string;
 let log: RedisEventLog;
 let revision = 0;
+/** Where lost groups began again. */
+let restarts: string[] = [];
 
 beforeAll(async () => {
   server = await startTestRedis();
@@ -29,6 +33,7 @@ beforeEach(async () => {
   redis = openRedis(parseRedisAddress(server.url), 'failFast', () => undefined);
   await once(redis, 'ready');
   prefix = newId('req');
+  restarts = [];
   log = new RedisEventLog(redis, prefix);
 });
 afterEach(async () => {
@@ -48,12 +53,21 @@ const many = (count: number, more: Partial<NewEvent> = {}): NewEvent[] =>
 const all = async (account = A): Promise<LoggedEvent[]> =>
   (await log.read(account, undefined, 10_000)).events;
 
+function consumerOf(name: string, leaseMs = 60_000, on = redis): RedisEventConsumer {
+  return new RedisEventConsumer(on, prefix, A, name, leaseMs, (place) => restarts.push(place));
+}
+/** Nothing, if there is nothing or somebody else reads. */
+async function take(consumer: RedisEventConsumer, count: number): Promise<LoggedEvent[]> {
+  const reading = await consumer.take(count);
+  return reading.kind === 'events' ? reading.events : [];
+}
+
 async function dispatchAll(): Promise<void> {
-  const consumer = new RedisEventConsumer(redis, prefix, A, 'one', 60_000);
-  await consumer.take(1, 1);
-  for (let taken = await consumer.take(1_000, 1); taken.length > 0; taken = await consumer.take(1_000, 1)) {
+  const consumer = consumerOf('one');
+  for (let taken = await take(consumer, 1_000); taken.length > 0; taken = await take(consumer, 1_000)) {
     await consumer.acknowledge(taken);
   }
+  await consumer.leave();
 }
 
 describe('an event’s id', () => {
@@ -251,9 +265,8 @@ describe('retention', () => {
     await log.append(A, many(10));
     const everything = { maxAgeMs: -10_000, maxCount: 0 };
     expect(await log.trim(A, everything)).toBe(0);
-    const consumer = new RedisEventConsumer(redis, prefix, A, 'one', 60_000);
-    await consumer.take(1, 1);
-    const taken = await consumer.take(6, 1);
+    const consumer = consumerOf('one');
+    const taken = await take(consumer, 6);
     expect(taken).toHaveLength(6);
     expect(await log.trim(A, everything)).toBe(0);
     // Acknowledged out of order: everything below the first that is open is dispatched.
@@ -282,92 +295,121 @@ describe('retention', () => {
 });
 
 describe('consumers', () => {
-  const consumerOf = (name: string, claimAfterMs = 60_000): RedisEventConsumer =>
-    new RedisEventConsumer(redis, prefix, A, name, claimAfterMs);
   const sequences = (events: readonly LoggedEvent[]): number[] => events.map(({ sequence }) => sequence);
+  const mark = (): Promise<string | null> => redis.hget(`${prefix}:{${A}}:events:counters`, 'dispatched');
+  /** Whether somebody who holds this lease may still store what is made of events. */
+  async function mayStore(token: string): Promise<boolean> {
+    const deliveries = new RedisDeliveryStore(redis, prefix);
+    const delivery = {
+      endpointId: 'whk_none',
+      event: { id: 'evt_x', type: 'webhook.test' as const, position: '1-1' },
+      body: '{}',
+    };
+    try {
+      await deliveries.create(A, [delivery], { token, leaseMs: 60_000 });
+      return true;
+    } catch (error) {
+      if (error instanceof ReaderLeaseLostError) return false;
+      throw error;
+    }
+  }
 
-  it('share the log: each event goes to one of them', async () => {
+  it('read one at a time: the others learn for how long', async () => {
     const [one, two] = [consumerOf('one'), consumerOf('two')];
-    await one.take(1, 1);
     await log.append(A, many(10));
-    const taken = [await one.take(4, 1), await two.take(4, 1), await one.take(4, 1)];
-    expect(taken.map(sequences)).toEqual([
-      [1, 2, 3, 4],
-      [5, 6, 7, 8],
-      [9, 10],
-    ]);
+    expect(sequences(await take(one, 4))).toEqual([1, 2, 3, 4]);
+    const elsewhere = await two.take(4);
+    expect(elsewhere).toMatchObject({ kind: 'elsewhere' });
+    expect(elsewhere.kind === 'elsewhere' ? elsewhere.forMs : 0).toBeGreaterThan(50_000);
+    await one.leave();
+    // What was not acknowledged comes first.
+    expect(sequences(await take(two, 4))).toEqual([1, 2, 3, 4]);
+    expect(await one.take(4)).toMatchObject({ kind: 'elsewhere' });
   });
 
   it('get what was recorded before the first of them came', async () => {
     await log.append(A, many(3));
-    const one = consumerOf('one');
-    await one.take(10, 1);
-    expect(sequences(await one.take(10, 1))).toEqual([1, 2, 3]);
+    expect(sequences(await take(consumerOf('one'), 10))).toEqual([1, 2, 3]);
+    expect(restarts).toEqual([]);
   });
 
-  it('get what a dead one left, and not what a living one has just taken', async () => {
-    const dead = consumerOf('dead');
-    await dead.take(1, 1);
-    await log.append(A, many(4));
-    const left = await dead.take(10, 1);
+  it('get what a dead one left, first and in order, when its lease is over and not before', async () => {
+    const dead = consumerOf('dead', 200);
+    await log.append(A, many(6));
+    const left = await take(dead, 4);
     await dead.acknowledge(left.slice(0, 1));
-    expect(await consumerOf('patient', 60_000).take(10, 1)).toEqual([]);
-    await pause(30);
-    const heir = consumerOf('heir', 20);
-    const claimed = await heir.take(10, 1);
+    const heir = consumerOf('heir');
+    expect(await heir.take(10)).toMatchObject({ kind: 'elsewhere' });
+    await pause(220);
+    const claimed = await take(heir, 10);
     expect(sequences(claimed)).toEqual([2, 3, 4]);
     await heir.acknowledge(claimed);
-    expect(await consumerOf('late', 0).take(10, 1)).toEqual([]);
+    expect(sequences(await take(heir, 10))).toEqual([5, 6]);
   });
 
-  it('of a lost group start again at the mark: nothing is missed', async () => {
+  it('that were paused store nothing after their successor', async () => {
+    const paused = consumerOf('paused', 100);
+    await log.append(A, many(1));
+    await take(paused, 1);
+    expect(await mayStore('successor')).toBe(false);
+    await redis.pexpire(`${prefix}:{${A}}:events:reader`, 1);
+    await pause(20);
+    expect(await mayStore('paused')).toBe(false);
+    await take(consumerOf('successor'), 1);
+    expect(await mayStore('paused')).toBe(false);
+    expect(await mayStore('successor')).toBe(true);
+  });
+
+  it('of a lost group start again at the mark, once and not in silence: nothing is missed', async () => {
     const one = consumerOf('one');
-    await one.take(1, 1);
     await log.append(A, many(6));
-    const taken = await one.take(4, 1);
+    const taken = await take(one, 4);
     await one.acknowledge(taken.slice(0, 2));
     await redis.xgroup('DESTROY', `${prefix}:{${A}}:events`, 'dispatch');
-    expect(await one.take(10, 1)).toEqual([]);
-    expect(sequences(await one.take(10, 1))).toEqual([3, 4, 5, 6]);
+    const again = await take(one, 10);
+    expect(sequences(again)).toEqual([3, 4, 5, 6]);
+    expect(restarts).toEqual([taken[1]?.position]);
+    await one.acknowledge(again);
+    expect(await one.take(10)).toEqual({ kind: 'nothing' });
+    expect(await mark()).toBe(again[3]?.position);
+    expect(restarts).toHaveLength(1);
   });
 
   it('start anew after Redis was emptied', async () => {
     const one = consumerOf('one');
-    await one.take(1, 1);
     await log.append(A, many(3));
-    await one.acknowledge(await one.take(10, 1));
+    await one.acknowledge(await take(one, 10));
     await redis.flushall();
     await log.append(A, many(2));
-    await one.take(10, 1);
-    expect(sequences(await one.take(10, 1))).toEqual([1, 2]);
+    expect(sequences(await take(one, 10))).toEqual([1, 2]);
   });
 
-  it.each(['FLUSHALL', 'XGROUP DESTROY'])('that wait are not broken by %s', async (what) => {
+  it.each(['FLUSHALL', 'XGROUP DESTROY', 'nothing'])('that wait are not broken by %s', async (what) => {
     const waiting = openRedis(parseRedisAddress(server.url), 'patient', () => undefined);
     try {
-      const one = new RedisEventConsumer(waiting, prefix, A, 'one', 60_000);
-      await one.take(1, 1);
-      const taken = one.take(10, 5_000);
+      const one = consumerOf('one', 60_000, waiting);
+      expect(await one.take(10)).toEqual({ kind: 'nothing' });
+      const waited = one.wait(5_000);
       while (!/blocked_clients:1\b/.test(await redis.info('clients'))) await pause(5);
       if (what === 'FLUSHALL') await redis.flushall();
-      else await redis.xgroup('DESTROY', `${prefix}:{${A}}:events`, 'dispatch');
+      if (what === 'XGROUP DESTROY') await redis.xgroup('DESTROY', `${prefix}:{${A}}:events`, 'dispatch');
       await log.append(A, many(1));
-      expect(
-        sequences([...(await taken), ...(await one.take(10, 1_000)), ...(await one.take(10, 1))]),
-      ).toEqual([1]);
+      await waited;
+      expect(sequences(await take(one, 10))).toEqual([1]);
     } finally {
       waiting.disconnect();
     }
   });
 
-  it('see an event that comes while they wait', async () => {
+  it('that read a part do not wait for the rest', async () => {
     const waiting = openRedis(parseRedisAddress(server.url), 'patient', () => undefined);
     try {
-      const one = new RedisEventConsumer(waiting, prefix, A, 'one', 60_000);
-      await one.take(1, 1);
-      const taken = one.take(10, 5_000);
-      await log.append(A, many(1));
-      expect(sequences(await taken)).toEqual([1]);
+      const one = consumerOf('one', 60_000, waiting);
+      await log.append(A, many(2));
+      await one.acknowledge(await take(one, 1));
+      // A wait that found nothing would last longer than this test may.
+      await one.wait(60_000);
+      expect(sequences(await take(one, 1))).toEqual([2]);
     } finally {
       waiting.disconnect();
     }

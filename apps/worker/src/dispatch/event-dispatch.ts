@@ -1,6 +1,5 @@
-import { hostname } from 'node:os';
 import type { AccountDirectory } from '#accounts';
-import { RedisEventConsumer } from '#events';
+import { type ReaderLease, RedisEventConsumer } from '#events';
 import {
   closeRedis,
   type Logger,
@@ -15,10 +14,8 @@ import type { Dispatcher } from '#webhooks';
 const BATCH = 500;
 /** How long one read waits for events; also how long a stop may take. */
 const WAIT_MS = 1_000;
-/** What a dispatcher left for so long, another takes. */
-const CLAIM_AFTER_MS = 10_000;
-/** A dispatcher that was not heard of for so long, and left nothing, is forgotten. */
-const FORGOTTEN_AFTER_MS = 3_600_000;
+/** A dispatcher that died is replaced after so long. */
+const LEASE_MS = 5_000;
 const AFTER_FAILURE_MS = 1_000;
 
 /** Reads each account's log and makes deliveries of its events, until it is stopped. */
@@ -52,21 +49,28 @@ export class EventDispatch {
     const { REDIS_URL, REDIS_KEY_PREFIX } = this.environment;
     // A connection of its own: a read that waits holds it up.
     const redis = openRedis(REDIS_URL, 'patient', oncePerFault(this.logger));
-    const name = `${hostname()}-${newId('req')}`;
-    const consumer = new RedisEventConsumer(redis, REDIS_KEY_PREFIX, account, name, CLAIM_AFTER_MS);
+    const lease = { token: newId('req'), leaseMs: LEASE_MS };
+    const consumer = new RedisEventConsumer(
+      redis,
+      REDIS_KEY_PREFIX,
+      account,
+      lease.token,
+      LEASE_MS,
+      (place) => {
+        this.logger.warn(
+          { account, place },
+          'the consumer group was lost; events after this place are read again',
+        );
+      },
+    );
     const cut = (): void => {
       // A read that waits for a Redis that is away would never end.
       if (redis.status !== 'ready') redis.disconnect();
     };
     this.stopping.signal.addEventListener('abort', cut);
-    let tidied = false;
     while (!this.isStopping()) {
       try {
-        if (!tidied) await consumer.forgetIdle(FORGOTTEN_AFTER_MS);
-        tidied = true;
-        const events = await consumer.take(BATCH, WAIT_MS);
-        await this.dispatcher.dispatch(account, events);
-        await consumer.acknowledge(events);
+        await this.round(account, consumer, lease);
       } catch (error) {
         if (this.isStopping()) break;
         this.logger.error({ account, err: error }, 'events could not be dispatched; trying again');
@@ -75,5 +79,20 @@ export class EventDispatch {
     }
     if (redis.status === 'ready') await consumer.leave();
     await closeRedis(redis);
+  }
+
+  private async round(account: string, consumer: RedisEventConsumer, lease: ReaderLease): Promise<void> {
+    const reading = await consumer.take(BATCH);
+    switch (reading.kind) {
+      case 'events':
+        await this.dispatcher.dispatch(account, reading.events, lease);
+        await consumer.acknowledge(reading.events);
+        return;
+      case 'nothing':
+        await consumer.wait(WAIT_MS);
+        return;
+      case 'elsewhere':
+        await pause(Math.min(reading.forMs, WAIT_MS), this.stopping.signal);
+    }
   }
 }

@@ -1,0 +1,30 @@
+import type { AccountKeys } from '#platform';
+
+/** The token of the one who reads the log for dispatch, and until when. */
+export interface ReaderLease {
+  token: string;
+  /** How long it lasts from each use, in ms. */
+  leaseMs: number;
+}
+
+/** Somebody else reads the log by now: what was read is theirs. */
+export class ReaderLeaseLostError extends Error {
+  constructor() {
+    super('Another process reads the log by now.');
+    this.name = 'ReaderLeaseLostError';
+  }
+}
+
+/** Where the lease is kept. */
+export function readerKey(keys: AccountKeys): string {
+  return keys('events', 'reader');
+}
+
+/** A fragment for the scripts that store what is made of events: whether the lease is held; it is renewed then. */
+export const KEEP_READING = `
+local function keep_reading(lease, token, ms)
+  if redis.call('GET', lease) ~= token then return false end
+  redis.call('PEXPIRE', lease, ms)
+  return true
+end
+`;
