@@ -1,5 +1,5 @@
 import type { Provider, ValueProvider } from '@nestjs/common';
-import { DEFAULT_ACCOUNT, FixedAccounts, FixedApiKeys, SCOPES, SecretBox } from '#accounts';
+import { DEFAULT_ACCOUNT, FixedAccounts, FixedApiKeys, SCOPES } from '#accounts';
 import { RedisEventLog, RedisEventTail } from '#events';
 import { RedisFeedStore } from '#feed';
 import {
@@ -22,15 +22,7 @@ import {
   StoredSendIntake,
 } from '#relay';
 import { HttpUpstream, RedisRequestBudget } from '#upstream';
-import {
-  DestinationCheck,
-  DestinationGuard,
-  type EndpointRegistry,
-  Endpoints,
-  RedisDeliveryStore,
-  RedisEndpointStore,
-  systemResolver,
-} from '#webhooks';
+import { systemResolver } from '#webhooks';
 import { WAIT_SETTINGS } from './events/wait-settings.js';
 import { openRelayQueue } from './relay-queue.js';
 import {
@@ -38,7 +30,6 @@ import {
   API_KEYS,
   BLOB_STORE,
   BLOB_WATCH,
-  ENDPOINT_REGISTRY,
   ENVIRONMENT,
   EVENT_LOG,
   EVENT_TAIL,
@@ -53,6 +44,7 @@ import {
   UPSTREAM,
   UPSTREAM_HEALTH,
 } from './tokens.js';
+import { webhookBindings } from './webhooks/webhooks.bindings.js';
 
 /** What the process has opened before its modules are put together. */
 export interface Opened {
@@ -86,7 +78,7 @@ export function bindings(opened: Opened): Provider[] {
     value(UPSTREAM_HEALTH, new RedisUpstreamHealth(redis, prefix)),
     value(SEND_INTAKE, sendsOf(opened)),
     value(SEND_LIST, new RedisSendList(redis, prefix)),
-    value(ENDPOINT_REGISTRY, endpointsOf(opened)),
+    ...webhookBindings({ environment, redis, resolver: systemResolver() }),
   ];
 }
 
@@ -118,18 +110,6 @@ function sendsOf({ environment, logger, redis, blobs }: Opened): SendIntake {
   return new StoredSendIntake(
     new FiledRelayStore(redis, prefix, systemClock, blobs, logger),
     jobs,
-    systemClock,
-  );
-}
-
-function endpointsOf({ environment, redis }: Opened): EndpointRegistry {
-  const prefix = environment.REDIS_KEY_PREFIX;
-  const guard = new DestinationGuard(environment.WEBHOOK_ALLOW_NETWORKS);
-  return new Endpoints(
-    new RedisEndpointStore(redis, prefix, systemClock),
-    new RedisDeliveryStore(redis, prefix),
-    new DestinationCheck(guard, systemResolver()),
-    new SecretBox(environment.ENCRYPTION_KEY),
     systemClock,
   );
 }

@@ -8,6 +8,8 @@ export const BLOB_STORE = Symbol('BlobStore');
 /** Whether the blob store can be used. */
 export const BLOB_WATCH = Symbol('BlobStoreWatch');
 export const ENDPOINT_REGISTRY = Symbol('EndpointRegistry');
+export const ENDPOINT_SECRETS = Symbol('EndpointSecrets');
+export const ENDPOINT_TEST = Symbol('EndpointTest');
 export const EVENT_LOG = Symbol('EventLog');
 export const EVENT_TAIL = Symbol('EventTail');
 /** How callers wait for events. */

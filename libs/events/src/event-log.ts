@@ -53,7 +53,7 @@ export interface EventLog {
    * The event of a subject's revision, whatever its type, or undefined if it is not kept (any more): ids are made from
    * exactly that.
    */
-  findRevision(account: string, subject: string, revision: number): Promise<LoggedEvent | undefined>;
+  findRevision(account: string, subject: string, revision: string | number): Promise<LoggedEvent | undefined>;
 
   /** Removes what retention lets go, a bounded number at a time; the number that was removed. */
   trim(account: string, retention: EventRetention): Promise<number>;

@@ -99,7 +99,11 @@ export class RedisEventLog implements EventLog {
     return entry === undefined ? undefined : readStreamEntry(account, entry);
   }
 
-  async findRevision(account: string, subject: string, revision: number): Promise<LoggedEvent | undefined> {
+  async findRevision(
+    account: string,
+    subject: string,
+    revision: string | number,
+  ): Promise<LoggedEvent | undefined> {
     const { epoch } = await this.state(account);
     const ids = EVENT_TYPES.map((type) => eventId(account, epoch, subject, type, revision));
     const [, index] = logKeys(this.keys(account));

@@ -7,6 +7,15 @@ export interface EndpointStore {
   find(account: string, id: string): Promise<StoredEndpoint | undefined>;
   /** Whether there was such an endpoint. What is pending at it ends later, at the latest with the next reconciliation. */
   remove(account: string, id: string): Promise<boolean>;
+  /**
+   * Replaces an endpoint by what `change` makes of it, and returns that; undefined where there is no such endpoint.
+   * Nobody else's change is ever lost: where the endpoint changed meanwhile, `change` is asked again.
+   */
+  change(
+    account: string,
+    id: string,
+    change: (before: StoredEndpoint) => StoredEndpoint,
+  ): Promise<StoredEndpoint | undefined>;
   /** Disables an endpoint and records `webhook.disabled` in the same step; false if it was not enabled any more. */
   disable(account: string, id: string, reason: string): Promise<boolean>;
 }

@@ -20,6 +20,20 @@ export interface NewEndpoint {
   enabled?: boolean;
 }
 
+/** What is to be changed about an endpoint: what is absent stays, null clears. */
+export interface EndpointChanges {
+  url?: string;
+  eventTypes?: readonly EventTypePattern[] | null;
+  contactIds?: readonly string[] | null;
+  description?: string | null;
+  /** All of them, in place of those before. */
+  headers?: Readonly<Record<string, string>> | null;
+  maxConcurrency?: number | null;
+  rateLimitPerSecond?: number | null;
+  ordered?: boolean;
+  enabled?: boolean;
+}
+
 /** A subscriber's webhook. */
 export interface Endpoint {
   /** `whk_…` */
@@ -57,6 +71,12 @@ export interface EndpointRegistry {
   create(account: string, request: NewEndpoint): Promise<{ endpoint: Endpoint; secret: string }>;
   list(account: string): Promise<Endpoint[]>;
   find(account: string, id: string): Promise<Endpoint | undefined>;
+  /**
+   * The endpoint as changed, or undefined where there is none. One that is enabled gets what comes from then on; what
+   * is pending at one that is disabled ends.
+   * @throws {DestinationRefusedError}
+   */
+  change(account: string, id: string, changes: EndpointChanges): Promise<Endpoint | undefined>;
   /** Whether there was such an endpoint. Its pending deliveries end. */
   remove(account: string, id: string): Promise<boolean>;
 }

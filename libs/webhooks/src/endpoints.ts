@@ -3,7 +3,7 @@ import { type Clock, newId } from '#platform';
 import type { DeliveryStore } from './delivery-store.js';
 import type { DestinationCheck } from './destination-check.js';
 import type { EndpointStore } from './endpoint-store.js';
-import type { Endpoint, EndpointRegistry, NewEndpoint } from './endpoint.js';
+import type { Endpoint, EndpointChanges, EndpointRegistry, NewEndpoint } from './endpoint.js';
 import { newSigningSecret } from './signature.js';
 import { openHeaders, publicPart, sealHeaders, type StoredEndpoint } from './stored-endpoint.js';
 
@@ -53,6 +53,23 @@ export class Endpoints implements EndpointRegistry {
   async find(account: string, id: string): Promise<Endpoint | undefined> {
     const stored = await this.store.find(account, id);
     return stored === undefined ? undefined : this.view(stored);
+  }
+
+  async change(account: string, id: string, changes: EndpointChanges): Promise<Endpoint | undefined> {
+    const { url, headers, ...plain } = changes;
+    const checked = url === undefined ? {} : { url: await this.destinations.check(url) };
+    const sealed = headers === undefined ? {} : { sealedHeaders: sealHeaders(headers ?? {}, id, this.box) };
+    const changed = await this.store.change(account, id, (before) => ({
+      ...before,
+      ...plain,
+      ...checked,
+      ...sealed,
+      // Why the gateway disabled it counts no more once its owner has said what it shall be.
+      disabledReason: plain.enabled === undefined ? before.disabledReason : null,
+    }));
+    if (changed === undefined) return undefined;
+    if (!changed.enabled) await this.deliveries.endPending(account, id);
+    return this.view(changed);
   }
 
   async remove(account: string, id: string): Promise<boolean> {

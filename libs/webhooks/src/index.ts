@@ -19,13 +19,18 @@ export { Dispatcher } from './dispatcher.js';
 export {
   DestinationRefusedError,
   type Endpoint,
+  type EndpointChanges,
   type EndpointRegistry,
   type NewEndpoint,
 } from './endpoint.js';
+export { EndpointSecrets, type Rotation } from './endpoint-secrets.js';
 export type { EndpointStore } from './endpoint-store.js';
+export { EndpointTest, type TestStarted } from './endpoint-test.js';
 export { Endpoints } from './endpoints.js';
+export { headersFault, MOST_HEADERS } from './header-rules.js';
 export { HttpDeliveryClient } from './http-delivery-client.js';
 export { RedisDeliveryStore } from './redis-delivery-store.js';
 export { RedisEndpointStore } from './redis-endpoint-store.js';
 export { type Resolver, systemResolver } from './resolver.js';
 export type { RetryPolicy } from './retry-policy.js';
+export { WebhookConflictError } from './webhook-conflict.js';

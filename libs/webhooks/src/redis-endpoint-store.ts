@@ -1,4 +1,4 @@
-import { APPEND_EVENTS, eventArguments, logKeys } from '#events';
+import { APPEND_EVENTS, eventArguments, logKeys, type NewEvent } from '#events';
 import { accountKeys, type AccountKeys, type Clock, type RedisClient, RedisScript } from '#platform';
 import type { EndpointStore } from './endpoint-store.js';
 import { publicPart, readEndpoint, type StoredEndpoint, writeEndpoint } from './stored-endpoint.js';
@@ -66,33 +66,53 @@ export class RedisEndpointStore implements EndpointStore {
     return (await remove.run(this.redis, [keys('webhooks'), keys('webhooks', 'due')], [id])) === 1;
   }
 
+  async change(
+    account: string,
+    id: string,
+    change: (before: StoredEndpoint) => StoredEndpoint,
+  ): Promise<StoredEndpoint | undefined> {
+    return this.replace(account, id, change, () => []);
+  }
+
   async disable(account: string, id: string, reason: string): Promise<boolean> {
+    const after = await this.replace(
+      account,
+      id,
+      (before) => (before.enabled ? { ...before, enabled: false, disabledReason: reason } : undefined),
+      (disabled) => [
+        {
+          type: 'webhook.disabled',
+          subject: `webhook:${id}`,
+          revision: disabled.revision,
+          data: { webhook: publicPart(disabled), reason },
+        },
+      ],
+    );
+    return after !== undefined;
+  }
+
+  /** Replaces an endpoint and records what that means, in one step; undefined where there is nothing to be replaced. */
+  private async replace(
+    account: string,
+    id: string,
+    change: (before: StoredEndpoint) => StoredEndpoint | undefined,
+    eventsOf: (after: StoredEndpoint) => NewEvent[],
+  ): Promise<StoredEndpoint | undefined> {
     const keys = this.keys(account);
     // Each round that fails means that somebody else changed the endpoint: that ends.
     for (;;) {
       const expected = await this.redis.hget(keys('webhooks'), id);
-      if (expected === null) return false;
-      const before = readEndpoint(expected);
-      if (!before.enabled) return false;
-      const after: StoredEndpoint = {
-        ...before,
-        enabled: false,
-        disabledReason: reason,
-        updatedAt: new Date(this.clock.now()).toISOString(),
-        revision: before.revision + 1,
-      };
-      const event = {
-        type: 'webhook.disabled',
-        subject: `webhook:${id}`,
-        revision: after.revision,
-        data: { webhook: publicPart(after), reason },
-      } as const;
+      const before = expected === null ? undefined : readEndpoint(expected);
+      const changed = before === undefined ? undefined : change(before);
+      if (expected === null || changed === undefined) return undefined;
+      const updatedAt = new Date(this.clock.now()).toISOString();
+      const after: StoredEndpoint = { ...changed, updatedAt, revision: changed.revision + 1 };
       const done = await replace.run(
         this.redis,
         [...logKeys(keys), keys('webhooks'), keys('webhooks', 'due')],
-        [id, expected, writeEndpoint(after), ...eventArguments(account, [event])],
+        [id, expected, writeEndpoint(after), ...eventArguments(account, eventsOf(after))],
       );
-      if (done === 1) return true;
+      if (done === 1) return after;
     }
   }
 

@@ -52,12 +52,16 @@ describe('The OpenAPI document', () => {
       'get /v1/status',
       'get /v1/webhooks',
       'get /v1/webhooks/{id}',
+      'get /v1/webhooks/{id}/secret',
+      'patch /v1/webhooks/{id}',
       'post /v1/accounts/{id}/confirm-deletions',
       'post /v1/messages/send',
       'post /v1/sends/resolve',
       'post /v1/sends/{id}/cancel',
       'post /v1/sends/{id}/resolve',
       'post /v1/webhooks',
+      'post /v1/webhooks/{id}/rotate-secret',
+      'post /v1/webhooks/{id}/test',
     ]);
     for (const { name, responses } of operations.filter((operation) => operation.name.includes('/v1/'))) {
       expect([name, Object.keys(responses)]).toEqual([

@@ -6,22 +6,45 @@ import { type FieldFault, invalid, Problem } from '../problems/problem.js';
 /** Deeper JSON is nobody's honest request, and a danger to everything that walks it. */
 const DEEPEST = 32;
 
+/** How an input is read, other than a whole new object. */
+export interface InputOptions {
+  /** Whether there may be no body at all: then it is an empty object. */
+  mayBeAbsent?: boolean;
+  /** Whether `null` is a value: what the field held is to be cleared. */
+  keepsNull?: boolean;
+}
+
 /** Reads a body or query as an instance of a DTO class, by the rules that its decorators state. */
 @Injectable()
 export class InputPipe<T extends object> implements PipeTransform<unknown, T> {
-  constructor(private readonly shape: new () => T) {}
+  constructor(
+    private readonly shape: new () => T,
+    private readonly options: InputOptions = {},
+  ) {}
 
   transform(value: unknown): T {
-    return readInput(this.shape, value);
+    return readInput(this.shape, value, this.options);
   }
+}
+
+/** A DTO's fields that were given; those that were not are absent instead of undefined. */
+export function givenIn<T extends object>(input: T): { [Field in keyof T]?: Exclude<T[Field], undefined> } {
+  return Object.fromEntries(Object.entries(input).filter(([, value]) => value !== undefined)) as ReturnType<
+    typeof givenIn<T>
+  >;
 }
 
 /**
  * The input as an instance of the DTO class. Values are taken as they are, never converted; `null` is the same as
- * absent; fields that the class does not declare are refused.
+ * absent, unless it is kept; fields that the class does not declare are refused.
  * @throws {Problem} naming every field at fault
  */
-export function readInput<T extends object>(shape: new () => T, value: unknown): T {
+export function readInput<T extends object>(
+  shape: new () => T,
+  given: unknown,
+  { mayBeAbsent = false, keepsNull = false }: InputOptions = {},
+): T {
+  const value = mayBeAbsent && (given === undefined || given === null) ? {} : given;
   if (!isRecord(value)) throw new Problem('malformed_body', 'The body must be a JSON object.');
   if (isDeeperThan(value, DEEPEST)) {
     throw new Problem('malformed_body', `The body is nested deeper than ${DEEPEST} levels.`);
@@ -29,8 +52,8 @@ export function readInput<T extends object>(shape: new () => T, value: unknown):
   const input = new shape();
   const unknown = Object.keys(value).filter((field) => !Object.hasOwn(input, field));
   for (const field of Object.keys(input)) {
-    const given = Object.hasOwn(value, field) ? value[field] : undefined;
-    if (given !== null && given !== undefined) Object.assign(input, { [field]: given });
+    const item = Object.hasOwn(value, field) ? value[field] : undefined;
+    if (item !== undefined && (keepsNull || item !== null)) Object.assign(input, { [field]: item });
   }
   const faults = [
     ...unknown.slice(0, 20).map((field) => ({ field: field.slice(0, 100), message: 'is not a known field' })),

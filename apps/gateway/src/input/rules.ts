@@ -16,6 +16,22 @@ export function rule(
   });
 }
 
+/** A rule of a field that says itself what is wrong with a value; undefined is nothing. */
+export function ruleSaying(name: string, faultOf: (value: unknown) => string | undefined): PropertyDecorator {
+  return ValidateBy({
+    name,
+    validator: {
+      validate: (value: unknown) => faultOf(value) === undefined,
+      defaultMessage: (context) => faultOf(context?.value) ?? '',
+    },
+  });
+}
+
+/** The field may be left out, or null to clear it; its other rules count only for other values. */
+export function Clearable(): PropertyDecorator {
+  return ValidateIf((_, value) => value !== undefined && value !== null);
+}
+
 /** The field may be left out; its other rules count only if it is there. */
 export function Optional(): PropertyDecorator {
   return ValidateIf((_, value) => value !== undefined);
@@ -73,6 +89,24 @@ export function ListOf(wanted: string, max: number, holds: (item: string) => boo
 /** True or false. */
 export function Flag(): PropertyDecorator {
   return rule('flag', 'must be true or false', (value) => typeof value === 'boolean');
+}
+
+/** A number from `min` to `max`. */
+export function NumberOf(min: number, max: number): PropertyDecorator {
+  return rule(
+    'number',
+    `must be a number from ${min} to ${max}`,
+    (value) => typeof value === 'number' && value >= min && value <= max,
+  );
+}
+
+/** A whole number from `min` to `max`. */
+export function WholeNumber(min: number, max: number): PropertyDecorator {
+  return rule(
+    'wholeNumber',
+    `must be a whole number from ${min} to ${max}`,
+    (value) => Number.isInteger(value) && Number(value) >= min && Number(value) <= max,
+  );
 }
 
 /** A whole number of a query, as text, from `min` to `max`. */

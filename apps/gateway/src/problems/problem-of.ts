@@ -16,7 +16,7 @@ import {
   UpstreamTimeoutError,
   UpstreamUnreachableError,
 } from '#upstream';
-import { DestinationRefusedError } from '#webhooks';
+import { DestinationRefusedError, WebhookConflictError } from '#webhooks';
 import { fastifyProblem, isBrokenBody } from './fastify-problem.js';
 import { invalid, Problem, retryAfter, unavailable } from './problem.js';
 import { isStoreFault } from './store-fault.js';
@@ -60,6 +60,7 @@ const RULES: readonly Rule[] = [
   rule(DestinationRefusedError, ({ message }) =>
     invalid({ field: 'url', message: message.replace(/\.$/, '') }),
   ),
+  rule(WebhookConflictError, ({ message }) => new Problem('conflict', message)),
   rule(UpstreamStatusError, upstreamStatus),
   rule(UpstreamUnreachableError, (cause) =>
     upstreamUnavailable('The messaging service cannot be reached.', UPSTREAM_RETRY_MS, cause),

@@ -1,4 +1,4 @@
-import { Body, Controller, Delete, Get, HttpCode, Inject, Param, Post, Res } from '@nestjs/common';
+import { Body, Controller, Delete, Get, HttpCode, Inject, Param, Patch, Post, Res } from '@nestjs/common';
 import {
   ApiCreatedResponse,
   ApiNoContentResponse,
@@ -8,14 +8,20 @@ import {
 } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import type { Principal } from '#accounts';
-import type { Endpoint, EndpointRegistry, NewEndpoint } from '#webhooks';
+import type { Endpoint, EndpointRegistry } from '#webhooks';
 import { Caller } from '../auth/caller.js';
 import { RequireScope } from '../auth/require-scope.js';
 import { ApiProblems } from '../docs/api-problems.js';
-import { InputPipe } from '../input/input.pipe.js';
+import { givenIn, InputPipe } from '../input/input.pipe.js';
 import { notFound } from '../problems/problem.js';
 import { ENDPOINT_REGISTRY } from '../tokens.js';
-import { CreatedWebhookView, CreateWebhookDto, WebhooksReply, WebhookView } from './webhooks.dto.js';
+import {
+  ChangeWebhookDto,
+  CreatedWebhookView,
+  CreateWebhookDto,
+  WebhooksReply,
+  WebhookView,
+} from './webhooks.dto.js';
 
 @ApiTags('Webhooks')
 @Controller('v1/webhooks')
@@ -35,8 +41,8 @@ export class WebhooksController {
     @Body(new InputPipe(CreateWebhookDto)) body: CreateWebhookDto,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<Endpoint & { secret: string }> {
-    const { endpoint, secret } = await this.endpoints.create(account, newEndpointOf(body));
-    reply.header('location', `/v1/webhooks/${endpoint.id}`);
+    const { endpoint, secret } = await this.endpoints.create(account, { ...givenIn(body), url: body.url });
+    reply.header('location', `/v1/webhooks/${endpoint.id}`).header('cache-control', 'no-store');
     return { ...endpoint, secret };
   }
 
@@ -60,6 +66,25 @@ export class WebhooksController {
     return endpoint;
   }
 
+  @Patch(':id')
+  @RequireScope('webhooks:manage')
+  @ApiOperation({
+    operationId: 'changeWebhook',
+    summary: 'Change what is given, leave the rest',
+    description: 'Null clears a field. `enabled` clears `disabledReason`.',
+  })
+  @ApiOkResponse({ type: WebhookView })
+  @ApiProblems('not_found', 'validation_failed', 'malformed_body', 'unsupported_media_type')
+  async change(
+    @Caller() { account }: Principal,
+    @Param('id') id: string,
+    @Body(new InputPipe(ChangeWebhookDto, { keepsNull: true })) body: ChangeWebhookDto,
+  ): Promise<Endpoint> {
+    const endpoint = await this.endpoints.change(account, id, givenIn(body));
+    if (endpoint === undefined) throw notFound('webhook', id);
+    return endpoint;
+  }
+
   @Delete(':id')
   @HttpCode(204)
   @RequireScope('webhooks:manage')
@@ -69,14 +94,4 @@ export class WebhooksController {
   async remove(@Caller() { account }: Principal, @Param('id') id: string): Promise<void> {
     if (!(await this.endpoints.remove(account, id))) throw notFound('webhook', id);
   }
-}
-
-function newEndpointOf({ url, eventTypes, contactIds, description, enabled }: CreateWebhookDto): NewEndpoint {
-  return {
-    url,
-    enabled,
-    ...(eventTypes === undefined ? {} : { eventTypes }),
-    ...(contactIds === undefined ? {} : { contactIds }),
-    ...(description === undefined ? {} : { description }),
-  };
 }

@@ -1,5 +1,7 @@
 import { Module } from '@nestjs/common';
+import { WebhookSecretsController } from './webhook-secrets.controller.js';
+import { WebhookTestsController } from './webhook-tests.controller.js';
 import { WebhooksController } from './webhooks.controller.js';
 
-@Module({ controllers: [WebhooksController] })
+@Module({ controllers: [WebhooksController, WebhookSecretsController, WebhookTestsController] })
 export class WebhooksModule {}

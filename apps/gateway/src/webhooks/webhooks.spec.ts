@@ -1,6 +1,14 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { startTestRedis, type TestRedis } from '../../../../test/support/redis-server.js';
-import { json, OTHER_KEY, problemIn, startTestGateway, type TestGateway } from '../fixtures/gateway.js';
+import {
+  EMPTY_KEY,
+  json,
+  KEY,
+  OTHER_KEY,
+  problemIn,
+  startTestGateway,
+  type TestGateway,
+} from '../fixtures/gateway.js';
 
 let redis: TestRedis;
 let gateway: TestGateway;
@@ -16,11 +24,30 @@ afterAll(async () => {
 });
 
 const create = (body: unknown): Promise<Response> => gateway.fetch('/v1/webhooks', json(body));
+const URL_OF_MINE = 'https://example.com/hook';
+
+interface Made {
+  id: string;
+  secret: string;
+  path: string;
+}
+
+async function made(body: object = {}): Promise<Made> {
+  const response = await create({ url: URL_OF_MINE, ...body });
+  const { id, secret } = (await response.json()) as Omit<Made, 'path'>;
+  return { id, secret, path: `/v1/webhooks/${id}` };
+}
+const patch = (path: string, body: unknown): Promise<Response> =>
+  gateway.fetch(path, { ...json(body), method: 'PATCH' });
+const read = async (path: string): Promise<object> => (await (await gateway.fetch(path)).json()) as object;
+const post = (path: string, body?: unknown): Promise<Response> =>
+  gateway.fetch(path, body === undefined ? { method: 'POST' } : json(body));
 
 describe('Webhooks', () => {
   it('are made, listed, read and removed; the secret is shown once', async () => {
     const url = 'https://example.com/hook';
     const made = await create({ url, eventTypes: ['message.*'], contactIds: ['c1'], description: 'mine' });
+    expect(made.headers.get('cache-control')).toBe('no-store');
     const { secret, ...webhook } = (await made.json()) as { id: string; secret: string };
     expect(made.status).toBe(201);
     expect(secret).toMatch(/^whsec_/);
@@ -29,7 +56,7 @@ describe('Webhooks', () => {
 
     const path = `/v1/webhooks/${webhook.id}`;
     expect(await (await gateway.fetch(path)).json()).toEqual(webhook);
-    expect(await (await gateway.fetch('/v1/webhooks')).json()).toEqual({ webhooks: [webhook] });
+    expect(await (await gateway.fetch('/v1/webhooks')).json()).toMatchObject({ webhooks: [webhook] });
     expect((await gateway.fetch(path, { key: OTHER_KEY })).status).toBe(404);
 
     const removed = await gateway.fetch(path, { method: 'DELETE' });
@@ -50,10 +77,222 @@ describe('Webhooks', () => {
     ['contactIds', { url: 'https://example.com', contactIds: [1] }],
     ['description', { url: 'https://example.com', description: 'x'.repeat(501) }],
     ['enabled', { url: 'https://example.com', enabled: 'yes' }],
+    ['headers', { url: 'https://example.com', headers: { 'Webhook-Id': 'x' } }],
+    ['headers', { url: 'https://example.com', headers: { 'content-type': 'x' } }],
+    ['headers', { url: 'https://example.com', headers: { host: 'x' } }],
+    ['headers', { url: 'https://example.com', headers: [] }],
+    ['maxConcurrency', { url: 'https://example.com', maxConcurrency: 0 }],
+    ['maxConcurrency', { url: 'https://example.com', maxConcurrency: 1.5 }],
+    ['maxConcurrency', { url: 'https://example.com', maxConcurrency: '7' }],
+    ['rateLimitPerSecond', { url: 'https://example.com', rateLimitPerSecond: 0 }],
+    ['rateLimitPerSecond', { url: 'https://example.com', rateLimitPerSecond: 10_001 }],
+    ['ordered', { url: 'https://example.com', ordered: 1 }],
     ['secret', { url: 'https://example.com', secret: 'mine' }],
   ])('are refused with a faulty %s: %j', async (field, body) => {
     const problem = await problemIn(await create(body));
     expect(problem).toMatchObject({ status: 400, code: 'validation_failed' });
     expect(problem.errors?.map((fault) => fault.field)).toEqual([field]);
+  });
+});
+
+describe('A webhook', () => {
+  it('has what it was made with, and what it lacks is null', async () => {
+    const whole = {
+      headers: { Authorization: 'Bearer abc' },
+      maxConcurrency: 3,
+      rateLimitPerSecond: 0.5,
+      ordered: true,
+    };
+    expect(await read((await made(whole)).path)).toMatchObject(whole);
+    expect(await read((await made()).path)).toMatchObject({
+      eventTypes: null,
+      headers: {},
+      maxConcurrency: null,
+      rateLimitPerSecond: null,
+      ordered: false,
+      enabled: true,
+    });
+  });
+
+  it('keeps its own headers encrypted', async () => {
+    const { id } = await made({ headers: { Authorization: 'Bearer abc' } });
+    const stored = String(await gateway.redis.hget('tidings:{default}:webhooks', id));
+    expect(stored).toContain(id);
+    expect(stored).not.toMatch(/Authorization|Bearer/);
+  });
+
+  it('is changed in what is given; null clears; the rest stays', async () => {
+    const { path } = await made({
+      eventTypes: ['message.*'],
+      contactIds: ['c1'],
+      description: 'mine',
+      headers: { 'X-A': '1' },
+      maxConcurrency: 3,
+      rateLimitPerSecond: 5,
+    });
+    const before = await read(path);
+    const changed = await patch(path, {
+      url: 'https://example.com/other',
+      ordered: true,
+      headers: { b: '2' },
+    });
+    expect(changed.status).toBe(200);
+    const expected = {
+      ...before,
+      url: 'https://example.com/other',
+      ordered: true,
+      headers: { b: '2' },
+      updatedAt: expect.any(String),
+    };
+    expect(await changed.json()).toEqual(expected);
+    expect(await read(path)).toEqual(expected);
+    const cleared = {
+      eventTypes: null,
+      contactIds: null,
+      description: null,
+      maxConcurrency: null,
+      rateLimitPerSecond: null,
+    };
+    expect(await (await patch(path, { ...cleared, headers: null })).json()).toEqual({
+      ...expected,
+      ...cleared,
+      headers: {},
+    });
+  });
+
+  it.each([
+    ['url', { url: 'https://private.example/' }],
+    ['url', { url: null }],
+    ['eventTypes', { eventTypes: [] }],
+    ['headers', { headers: { 'webhook-signature': 'x' } }],
+    ['maxConcurrency', { maxConcurrency: -1 }],
+    ['enabled', { enabled: null }],
+    ['ordered', { ordered: 'yes' }],
+    ['id', { id: 'whk_x' }],
+    ['disabledReason', { disabledReason: null }],
+  ])('stays as it is where its %s would be faulty: %j', async (field, body) => {
+    const { path } = await made();
+    const before = await read(path);
+    expect(await problemIn(await patch(path, body))).toMatchObject({ status: 400, errors: [{ field }] });
+    expect(await read(path)).toEqual(before);
+  });
+
+  it('says what its address is refused for, and the remedy', async () => {
+    const { path } = await made();
+    const problem = await problemIn(await patch(path, { url: 'https://private.example/' }));
+    expect(problem.detail).toMatch(/10\.0\.0\.1 is not public.*WEBHOOK_ALLOW_NETWORKS/);
+  });
+
+  it('that changes in many ways at once loses none of them', async () => {
+    const { path } = await made();
+    const changes = [
+      { description: 'mine' },
+      { maxConcurrency: 7 },
+      { rateLimitPerSecond: 2 },
+      { ordered: true },
+      { eventTypes: ['send.*'] },
+      { contactIds: ['c1'] },
+      { headers: { a: 'b' } },
+      { url: 'https://example.com/new' },
+    ];
+    const replies = await Promise.all([
+      ...changes.map((change) => patch(path, change)),
+      post(`${path}/rotate-secret`),
+    ]);
+    expect(replies.map(({ status }) => status)).toEqual(replies.map(() => 200));
+    expect(await read(path)).toMatchObject(Object.assign({}, ...changes) as object);
+  });
+
+  it('that is enabled by its owner has no reason to be disabled any more', async () => {
+    const { id, path } = await made();
+    const key = 'tidings:{default}:webhooks';
+    const stored = JSON.parse(String(await gateway.redis.hget(key, id))) as object;
+    await gateway.redis.hset(
+      key,
+      id,
+      JSON.stringify({ ...stored, enabled: false, disabledReason: 'It answered 410.' }),
+    );
+    expect(await read(path)).toMatchObject({ enabled: false, disabledReason: 'It answered 410.' });
+    expect(await (await patch(path, { description: 'x' })).json()).toMatchObject({
+      disabledReason: 'It answered 410.',
+    });
+    expect(await (await patch(path, { enabled: true })).json()).toMatchObject({
+      enabled: true,
+      disabledReason: null,
+    });
+  });
+
+  it('shows its secret, and a rotation gives it another', async () => {
+    const { path, secret } = await made();
+    const shown = await gateway.fetch(`${path}/secret`);
+    expect([await shown.json(), shown.headers.get('cache-control')]).toEqual([{ secret }, 'no-store']);
+    const rotated = (await (await post(`${path}/rotate-secret`)).json()) as {
+      secret: string;
+      previousExpireAt: string;
+    };
+    expect(rotated.secret).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/);
+    expect(rotated.secret).not.toBe(secret);
+    const day = 86_400_000;
+    expect(Math.abs(Date.parse(rotated.previousExpireAt) - Date.now() - day)).toBeLessThan(60_000);
+    expect(await read(`${path}/secret`)).toEqual({ secret: rotated.secret });
+  });
+
+  it('has at most five secrets that sign; more are refused with the remedy, which helps', async () => {
+    const { path } = await made();
+    for (let i = 0; i < 4; i++) expect((await post(`${path}/rotate-secret`, {})).status).toBe(200);
+    const before = await read(`${path}/secret`);
+    const refused = await problemIn(await post(`${path}/rotate-secret`, { overlapSeconds: 60 }));
+    expect(refused).toMatchObject({ status: 409, code: 'conflict' });
+    expect(refused.detail).toMatch(/0 ends all of them at once/);
+    expect(await read(`${path}/secret`)).toEqual(before);
+    expect((await post(`${path}/rotate-secret`, { overlapSeconds: 0 })).status).toBe(200);
+    for (const overlapSeconds of [-1, 1.5, '60', 2_592_001]) {
+      expect(await problemIn(await post(`${path}/rotate-secret`, { overlapSeconds }))).toMatchObject({
+        status: 400,
+        errors: [{ field: 'overlapSeconds' }],
+      });
+    }
+  });
+
+  it('is tested by an event of its own, each time another; a disabled one is not', async () => {
+    const { id, path } = await made({ eventTypes: ['contact.*'] });
+    const tests = await Promise.all([post(`${path}/test`), post(`${path}/test`)]);
+    expect(tests.map(({ status }) => status)).toEqual([202, 202]);
+    const started = (await Promise.all(tests.map((reply) => reply.json()))) as Record<string, string>[];
+    expect(new Set(started.map(({ eventId }) => eventId)).size).toBe(2);
+    for (const { eventId, deliveryId } of started) {
+      expect(deliveryId).toMatch(/^dlv_/);
+      expect(await read(`/v1/events/${String(eventId)}`)).toMatchObject({
+        type: 'webhook.test',
+        data: { webhookId: id },
+      });
+    }
+    await patch(path, { enabled: false });
+    const refused = await problemIn(await post(`${path}/test`));
+    expect(refused).toMatchObject({ status: 409, code: 'conflict' });
+    expect(refused.detail).toMatch(/PATCH it with \{"enabled": true\}/);
+  });
+
+  it('belongs to its account, and to keys that may manage webhooks', async () => {
+    const { path } = await made();
+    for (const [method, address] of [
+      ['GET', path],
+      ['PATCH', path],
+      ['DELETE', path],
+      ['GET', `${path}/secret`],
+      ['POST', `${path}/rotate-secret`],
+      ['POST', `${path}/test`],
+    ] as const) {
+      const as = async (key: string | null): Promise<string> => {
+        const body = method === 'PATCH' ? { ...json({}), method } : { method };
+        return (await problemIn(await gateway.fetch(address, { ...body, key }))).code;
+      };
+      expect([method, address, await as(OTHER_KEY)]).toEqual([method, address, 'not_found']);
+      expect(await as(EMPTY_KEY)).toBe('forbidden');
+      expect(await as(null)).toBe('unauthenticated');
+    }
+    expect((await gateway.fetch(path, { key: KEY })).status).toBe(200);
+    const others = await (await gateway.fetch('/v1/webhooks', { key: OTHER_KEY })).json();
+    expect(others).toEqual({ webhooks: [] });
   });
 });

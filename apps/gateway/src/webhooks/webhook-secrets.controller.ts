@@ -1,0 +1,52 @@
+import { Body, Controller, Get, Header, HttpCode, Inject, Param, Post } from '@nestjs/common';
+import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
+import type { Principal } from '#accounts';
+import type { EndpointSecrets } from '#webhooks';
+import { Caller } from '../auth/caller.js';
+import { RequireScope } from '../auth/require-scope.js';
+import { ApiProblems } from '../docs/api-problems.js';
+import { InputPipe } from '../input/input.pipe.js';
+import { notFound } from '../problems/problem.js';
+import { ENDPOINT_SECRETS } from '../tokens.js';
+import { RotateSecretDto, RotationView, SecretView } from './secrets.dto.js';
+
+@ApiTags('Webhooks')
+@Controller('v1/webhooks')
+export class WebhookSecretsController {
+  constructor(@Inject(ENDPOINT_SECRETS) private readonly secrets: Pick<EndpointSecrets, 'find' | 'rotate'>) {}
+
+  @Get(':id/secret')
+  @Header('cache-control', 'no-store')
+  @RequireScope('webhooks:manage')
+  @ApiOperation({ operationId: 'getWebhookSecret', summary: 'The newest signing secret' })
+  @ApiOkResponse({ type: SecretView })
+  @ApiProblems('not_found')
+  async get(@Caller() { account }: Principal, @Param('id') id: string): Promise<SecretView> {
+    const secret = await this.secrets.find(account, id);
+    if (secret === undefined) throw notFound('webhook', id);
+    return { secret };
+  }
+
+  @Post(':id/rotate-secret')
+  @HttpCode(200)
+  @Header('cache-control', 'no-store')
+  @RequireScope('webhooks:manage')
+  @ApiOperation({
+    operationId: 'rotateWebhookSecret',
+    summary: 'A new signing secret',
+    description:
+      'The new secret signs at once, and those before it beside it until `overlapSeconds` have passed, or they end ' +
+      'anyway: `webhook-signature` has one signature for each. At most five secrets sign at a time.',
+  })
+  @ApiOkResponse({ type: RotationView })
+  @ApiProblems('not_found', 'conflict', 'validation_failed', 'malformed_body')
+  async rotate(
+    @Caller() { account }: Principal,
+    @Param('id') id: string,
+    @Body(new InputPipe(RotateSecretDto, { mayBeAbsent: true })) { overlapSeconds }: RotateSecretDto,
+  ): Promise<RotationView> {
+    const rotation = await this.secrets.rotate(account, id, overlapSeconds);
+    if (rotation === undefined) throw notFound('webhook', id);
+    return rotation;
+  }
+}

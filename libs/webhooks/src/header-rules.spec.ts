@@ -1,0 +1,61 @@
+import { describe, expect, it } from '@jest/globals';
+import { headersFault, MOST_HEADERS } from './header-rules.js';
+
+const many = (count: number): Record<string, string> =>
+  Object.fromEntries(Array.from({ length: count }, (_, i) => [`x-${i}`, 'v']));
+
+describe('an endpoint’s own headers', () => {
+  it.each([
+    {},
+    { Authorization: 'Bearer abc', 'X-Team': 'a b\tc', Cookie: 'k=v; l="w"' },
+    { 'x-webhook-source': 'v', 'x-content-kind': 'v', hostname: 'v', 'x-host': 'v' },
+    { v: 'x'.repeat(1_024) },
+    many(MOST_HEADERS),
+  ])('may be %j', (headers) => {
+    expect(headersFault(headers)).toBeUndefined();
+  });
+
+  it.each([
+    ...['webhook-id', 'Webhook-Signature', 'WEBHOOK-TIMESTAMP', 'webhook-', 'webhook-anything'],
+    ...['content-type', 'Content-Length', 'content-encoding', 'Host', 'host', 'user-agent', 'Expect'],
+    ...['connection', 'Keep-Alive', 'TE', 'trailer', 'transfer-encoding', 'Upgrade'],
+    ...['proxy-authorization', 'Proxy-Connection', 'proxy-authenticate'],
+  ])('never set %s', (name) => {
+    expect(headersFault({ [name]: 'v' })).toContain(`must not set ${name}`);
+  });
+
+  it.each(['', 'a b', 'a:', 'a\r\nhost', 'a\n', 'é', '"a"', 'a,b', 'x'.repeat(101)])(
+    'have no name like %j',
+    (name) => {
+      expect(headersFault({ [name]: 'v' })).toMatch(/a name that is none/);
+    },
+  );
+
+  it.each([
+    '',
+    ' ',
+    ' v',
+    'v ',
+    'a\r\nHost: b',
+    'a\nb',
+    'a\0',
+    'ü',
+    '\x7f',
+    'x'.repeat(1_025),
+    1,
+    null,
+    ['v'],
+    {},
+  ])('have no value like %j', (value) => {
+    expect(headersFault({ 'x-a': value })).toMatch(/must give x-a as text/);
+  });
+
+  it.each([null, [], 'a: b', 7, true, [['a', 'b']]])('are not %j', (headers) => {
+    expect(headersFault(headers)).toMatch(/must be an object/);
+  });
+
+  it('are at most so many, and none twice', () => {
+    expect(headersFault(many(MOST_HEADERS + 1))).toMatch(/at most 20/);
+    expect(headersFault({ 'X-A': '1', 'x-a': '2' })).toMatch(/name x-a twice/);
+  });
+});
