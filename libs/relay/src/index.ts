@@ -19,7 +19,7 @@ export { RedisRelayStore } from './redis-relay-store.js';
 export { RedisSendList } from './redis-send-list.js';
 export { RedisUpstreamHealth } from './redis-upstream-health.js';
 export { RelayRounds } from './relay-rounds.js';
-export { type RelaySettings } from './relay-settings.js';
+export { type RelaySettings, SCHEDULE_SLEEP_MS } from './relay-settings.js';
 export { type SendFilter, type SendList, type SendPage, type SendsOverview } from './send-list.js';
 export { type RelayStore } from './relay-store.js';
 export {

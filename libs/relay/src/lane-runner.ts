@@ -38,20 +38,24 @@ export class LaneRunner {
     this.stopping = true;
   }
 
-  /** Does what is due in a lane. Two runners in one lane do no harm: each step is fenced. */
-  async run(account: string, lane: string): Promise<void> {
+  /**
+   * Does what is due in a lane. Two runners in one lane do no harm: each step is fenced.
+   * @returns false if there was nothing in it
+   */
+  async run(account: string, lane: string): Promise<boolean> {
     for (let sends = 0; sends < MOST_SENDS && !this.stopping; sends += 1) {
       const head = await this.store.head(account, lane);
-      if (head === undefined) return;
+      if (head === undefined) return sends > 0;
       this.tellOfNewLife(account, head);
       const waitMs = await this.step(account, head);
       if (waitMs > 0) {
         await this.store.postpone(account, lane, waitMs);
         await this.jobs.wake(account, [lane], waitMs);
-        return;
+        return true;
       }
     }
     await this.jobs.wake(account, [lane]);
+    return true;
   }
 
   /** Once a process and life: each send that is looked for because of it has a line of its own. */

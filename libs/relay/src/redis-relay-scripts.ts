@@ -210,13 +210,20 @@ return redis.call('ZADD', KEYS[1], 'XX', text(now_ms() + ARGV[2]), ARGV[1])
 `);
 
 /**
- * Moves scheduled sends into their lanes, all in one step, but for those that changed since they were read.
- * KEYS: scheduled, lane keys ×3, the sets of the status before and after. ARGV: prefix of send keys, prefix of lanes, then
- * each send's id, revision, recipient and state. Answers the recipients.
+ * Moves scheduled sends into their lanes, all in one step, but for those that changed since they were read; and drops
+ * what waits for a time without being a scheduled send, such as one whose record is gone: it would be due for ever.
+ * KEYS: scheduled, lane keys ×3, the sets of the status before and after. ARGV: prefix of send keys, prefix of lanes, what
+ * is to be dropped as JSON (each as the set has it, its id, and its revision or ''), then each send's id, revision,
+ * recipient and state. Answers the recipients.
  */
 export const promoteSends = new RedisScript(`${NOW}${LANES}
 local now, recipients = now_ms(), {}
-for i = 3, #ARGV, 4 do
+for _, stray in ipairs(cjson.decode(ARGV[3])) do
+  if (redis.call('HGET', ARGV[1] .. stray[2], 'revision') or '') == stray[3] then
+    redis.call('ZREM', KEYS[1], stray[1])
+  end
+end
+for i = 4, #ARGV, 4 do
   local id, recipient = ARGV[i], ARGV[i + 2]
   local send = ARGV[1] .. id
   if redis.call('HGET', send, 'revision') == ARGV[i + 1] then

@@ -208,15 +208,24 @@ export class RedisRelayStore implements RelayStore {
   async promote(account: string, count: number): Promise<string[]> {
     const keys = this.keys(account);
     const due = await this.due(keys('scheduled'), count);
-    const records = await this.records(
-      account,
-      due.map((member) => member.slice(member.indexOf(' ') + 1)),
-    );
-    const steps = records.flatMap(({ order, state }) => {
-      const step = passage(state.status, 'promoted');
-      return step === undefined ? [] : [{ order, before: state, to: step.to }];
-    });
-    if (steps.length === 0) return [];
+    if (due.length === 0) return [];
+    const records = await this.records(account, due.map(scheduledId));
+    const byId = new Map(records.map((record) => [record.order.id, record]));
+    const steps: (string | number)[] = [];
+    const strays: [member: string, id: string, revision: string][] = [];
+    for (const member of due) {
+      const id = scheduledId(member);
+      const record = byId.get(id);
+      const step = record === undefined ? undefined : passage(record.state.status, 'promoted');
+      if (record === undefined || step === undefined) {
+        strays.push([member, id, String(record?.state.revision ?? '')]);
+        continue;
+      }
+      const { order, state } = record;
+      const revision = state.revision + 1;
+      const after = { ...state, status: step.to, revision, updatedAt: this.clock.now() };
+      steps.push(id, state.revision, order.phoneNumber, JSON.stringify(after));
+    }
     const reply = await promoteSends.run(
       this.redis,
       [
@@ -225,15 +234,7 @@ export class RedisRelayStore implements RelayStore {
         sendIndex.status(keys, 'scheduled'),
         sendIndex.status(keys, 'queued'),
       ],
-      [
-        keys('send', ''),
-        keys('lane', ''),
-        ...steps.flatMap(({ order, before, to }) => {
-          const revision = before.revision + 1;
-          const after = { ...before, status: to, revision, updatedAt: this.clock.now() };
-          return [order.id, before.revision, order.phoneNumber, JSON.stringify(after)];
-        }),
-      ],
+      [keys('send', ''), keys('lane', ''), JSON.stringify(strays), ...steps],
     );
     return reply as string[];
   }
@@ -322,6 +323,11 @@ export class RedisRelayStore implements RelayStore {
   private keys(account: string): AccountKeys {
     return accountKeys(this.prefix, account);
   }
+}
+
+/** Of what stands in the schedule: its place, then its id. */
+function scheduledId(member: string): string {
+  return member.slice(member.indexOf(' ') + 1);
 }
 
 /** What the scripts say of a key that cannot have a new send. */

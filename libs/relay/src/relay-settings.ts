@@ -1,5 +1,8 @@
 import type { SendOrder } from './send-record.js';
 
+/** The schedule is looked at this often, in milliseconds; of what is due sooner its watchers must be told. */
+export const SCHEDULE_SLEEP_MS = 250;
+
 /** How sends are relayed. */
 export interface RelaySettings {
   /** Waits between attempts that are safe to repeat. */

@@ -1,6 +1,7 @@
 import { type Clock, newId } from '#platform';
 import { sendOf } from './file-owner.js';
 import type { RelayJobs } from './ports.js';
+import { SCHEDULE_SLEEP_MS } from './relay-settings.js';
 import type { RelayStore, Stored, Transition } from './relay-store.js';
 import {
   type Acceptance,
@@ -18,6 +19,8 @@ import { type SendOrder, type SendRecord, settled, toSend } from './send-record.
 import type { NewSend, Send } from './send.js';
 
 const MOST_RACES = 10;
+/** Who watches the schedule is told of sends that are due sooner: as often as it is looked at, and what clocks differ. */
+const SOON_MS = SCHEDULE_SLEEP_MS + 1_000;
 
 /** {@link SendIntake} that stores first and answers then. */
 export class StoredSendIntake implements SendIntake {
@@ -39,7 +42,8 @@ export class StoredSendIntake implements SendIntake {
     };
     const stored = await this.store.insert(account, order, idempotency);
     if (stored.kind !== 'new') return replayOf(stored);
-    if (order.sendAt === undefined) await this.jobs.wake(account, [order.phoneNumber]);
+    if (order.sendAt === undefined || order.sendAt < now + SOON_MS)
+      await this.jobs.wake(account, [order.phoneNumber]);
     return { id: order.id, replayed: false };
   }
 

@@ -106,6 +106,14 @@ async function upload(
   return { blobId: blob.id, name: 'a.png', contentType: 'image/png', size: blob.size, sha256: blob.sha256 };
 }
 
+it('says of a lane whether there was anything in it', async () => {
+  expect(await runner().run(A, NUMBER)).toBe(false);
+  await intake.accept(A, { ...text, sendAt: Date.now() + 60_000 });
+  expect(await runner().run(A, NUMBER)).toBe(false);
+  await accept();
+  expect(await runner().run(A, NUMBER)).toBe(true);
+});
+
 describe('a send', () => {
   it('is relayed once, accepted, and then sent, delivered and read as its message shows', async () => {
     const id = await accept();

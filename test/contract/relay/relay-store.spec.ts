@@ -449,6 +449,28 @@ describe('scheduled sends', () => {
     expect((await found(expected[0] ?? '')).state).toMatchObject({ status: 'queued', revision: 1 });
   });
 
+  it('wake their lanes ahead when they are due so soon that a sleeping schedule would miss them', async () => {
+    await intake.accept(A, { ...request, sendAt: Date.now() + 60_000 });
+    expect(woken).toEqual([]);
+    await intake.accept(A, { ...request, sendAt: Date.now() + 200 });
+    expect(woken).toEqual([NUMBER]);
+    expect(await store.head(A, NUMBER)).toBeUndefined();
+  });
+
+  it('of which the records are gone, or which are not scheduled, are dropped: they would be due for ever', async () => {
+    const scheduled = `${prefix}:{${A}}:scheduled`;
+    const gone = await insert({ sendAt: Date.now() + 1 });
+    await redis.del(`${prefix}:{${A}}:send:${gone.order.id}`);
+    const queued = await insert();
+    await redis.zadd(scheduled, 1, `0000000000000099 ${queued.order.id}`);
+    const due = await insert({ sendAt: Date.now() + 1 });
+    await eventually('due', async () => (await redis.zcount(scheduled, '-inf', Date.now())) === 3);
+    expect(await store.promote(A, 100)).toEqual([NUMBER]);
+    expect(await store.nextScheduled(A)).toBeUndefined();
+    expect((await found(due.order.id)).state.status).toBe('queued');
+    expect((await found(queued.order.id)).state).toEqual(queued.state);
+  });
+
   it('race with their cancelling, and exactly one wins', async () => {
     for (let i = 0; i < 20; i += 1) {
       const { id } = await intake.accept(A, { ...request, sendAt: Date.now() + 2 });

@@ -6,11 +6,15 @@ import type { LaneRunner } from '#relay';
 import { QueueProcessor } from '../processor.js';
 import { STALLED_INTERVAL_MS } from '../queue.js';
 import { LANE_RUNNER } from '../tokens.js';
+import { SendSchedule } from './send-schedule.js';
 
 /** Relays what is due in a lane. */
 @Processor('relay', { concurrency: 32, stalledInterval: STALLED_INTERVAL_MS })
 export class RelayProcessor extends QueueProcessor implements OnModuleDestroy {
-  constructor(@Inject(LANE_RUNNER) private readonly lanes: LaneRunner) {
+  constructor(
+    @Inject(LANE_RUNNER) private readonly lanes: Pick<LaneRunner, 'run' | 'stop'>,
+    @Inject(SendSchedule) private readonly schedule: Pick<SendSchedule, 'look'>,
+  ) {
     super();
   }
 
@@ -19,7 +23,8 @@ export class RelayProcessor extends QueueProcessor implements OnModuleDestroy {
     this.lanes.stop();
   }
 
-  override process({ data }: Job<QueuePayloads['relay']>): Promise<void> {
-    return this.lanes.run(data.account, data.lane);
+  override async process({ data }: Job<QueuePayloads['relay']>): Promise<void> {
+    // A hint at a lane with nothing in it is that of a send scheduled for soon, or one too many.
+    if (!(await this.lanes.run(data.account, data.lane))) this.schedule.look();
   }
 }

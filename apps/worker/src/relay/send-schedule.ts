@@ -1,22 +1,23 @@
 import type { OnApplicationBootstrap, OnModuleDestroy } from '@nestjs/common';
 import type { AccountDirectory } from '#accounts';
 import { type Logger, pause } from '#platform';
-import type { RelayRounds } from '#relay';
+import { type RelayRounds, SCHEDULE_SLEEP_MS } from '#relay';
 
-/** A send that is scheduled meanwhile, for sooner than the next one known of, is noticed within this. */
-const LONGEST_SLEEP_MS = 250;
 /** Not at once even where something is due still, which is another worker's just now. */
 const SHORTEST_SLEEP_MS = 10;
 
 /** Moves scheduled sends into their lanes when they are due: sleeps until the next one's time, in every worker. */
 export class SendSchedule implements OnApplicationBootstrap, OnModuleDestroy {
-  private readonly stopping = new AbortController();
+  private stopping = false;
+  private sleep = new AbortController();
   private running: Promise<void> = Promise.resolve();
 
+  /** @param longestSleepMs so late a send may be that was scheduled for sooner than that, and of which nobody was told */
   constructor(
     private readonly rounds: Pick<RelayRounds, 'promote'>,
     private readonly accounts: AccountDirectory,
     private readonly logger: Logger,
+    private readonly longestSleepMs = SCHEDULE_SLEEP_MS,
   ) {}
 
   onApplicationBootstrap(): void {
@@ -24,14 +25,21 @@ export class SendSchedule implements OnApplicationBootstrap, OnModuleDestroy {
   }
 
   async onModuleDestroy(): Promise<void> {
-    this.stopping.abort();
+    this.stopping = true;
+    this.look();
     await this.running;
   }
 
+  /** Looks again now for what is next: something may have been scheduled for sooner than all before. */
+  look(): void {
+    this.sleep.abort();
+  }
+
   private async run(): Promise<void> {
-    const { signal } = this.stopping;
-    while (!signal.aborted) {
-      let sleepMs = LONGEST_SLEEP_MS;
+    while (!this.stopping) {
+      // What is scheduled while the accounts are gone through ends the sleep that has not begun yet.
+      this.sleep = new AbortController();
+      let sleepMs = this.longestSleepMs;
       try {
         for (const { id } of await this.accounts.list()) {
           sleepMs = Math.min(sleepMs, (await this.rounds.promote(id)) ?? sleepMs);
@@ -39,7 +47,8 @@ export class SendSchedule implements OnApplicationBootstrap, OnModuleDestroy {
       } catch (error) {
         this.logger.warn({ err: error }, 'scheduled sends could not be moved; trying again');
       }
-      await pause(Math.max(sleepMs, SHORTEST_SLEEP_MS), signal);
+      await pause(SHORTEST_SLEEP_MS);
+      await pause(sleepMs - SHORTEST_SLEEP_MS, this.sleep.signal);
     }
   }
 }
