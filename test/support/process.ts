@@ -19,7 +19,7 @@ export interface ProductProcess {
 
 export type ProductName = 'gateway' | 'worker' | 'simulator';
 
-const READY_WITHIN_MS = 20_000;
+const READY_WITHIN_MS = 60_000;
 const STOP_WITHIN_MS = 21_000;
 
 /** Starts a process and waits until it says over IPC that it answers. */

@@ -16,6 +16,7 @@ import {
   type BlobStoreWatch,
   BullmqRelayJobs,
   FiledRelayStore,
+  RedisIdempotencyKeys,
   RedisSendList,
   RedisUpstreamHealth,
   type SendIntake,
@@ -109,6 +110,7 @@ function sendsOf({ environment, logger, redis, blobs }: Opened): SendIntake {
   const jobs = new BullmqRelayJobs(hints, logger);
   return new StoredSendIntake(
     new FiledRelayStore(redis, prefix, systemClock, blobs, logger),
+    new RedisIdempotencyKeys(redis, prefix),
     jobs,
     systemClock,
   );

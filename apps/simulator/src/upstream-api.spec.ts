@@ -160,10 +160,11 @@ describe('the upstream interface', () => {
     const upstream = await start();
     upstream.simulator.control('messages', { from: '+15551234567', count: 5_000 });
     const path = `/contacts/${onlyContactId(upstream)}/messages`;
-    const began = performance.now();
+    const began = process.cpuUsage();
     for (let round = 0; round < 20; round++)
       await Promise.all(Array.from({ length: 20 }, async () => (await upstream.get(path)).arrayBuffer()));
-    // Far below what it does, so that a busy machine does not fail it.
-    expect((400 / (performance.now() - began)) * 1_000).toBeGreaterThan(100);
+    // By the processor's time, its callers' included: how busy the machine is besides is not its matter.
+    const { user, system } = process.cpuUsage(began);
+    expect(400 / ((user + system) / 1_000_000)).toBeGreaterThan(100);
   });
 });

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { type FileHandle, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Readable } from 'node:stream';
@@ -8,10 +7,10 @@ import {
   blobsOf,
   type BlobStore,
   BlobStoreUnavailableError,
-  BlobTooLargeError,
   type FoundBlob,
   type StoredBlob,
 } from './blob-store.js';
+import { MeasuredContent } from './measured-content.js';
 
 /**
  * {@link BlobStore} as files of one directory, which gateway and workers share; a directory an account.
@@ -21,22 +20,14 @@ export class FileBlobStore implements BlobStore {
   constructor(private readonly directory: string) {}
 
   async put(account: string, content: Readable, limit: number): Promise<StoredBlob> {
-    // A content that breaks off before it is read would end the process; reading it then fails with its error.
-    content.on('error', () => undefined);
+    const measured = new MeasuredContent(content, limit);
     const id = `${blobsOf(account)}${newId('blb')}`;
     const partial = `${this.path(id)}.part`;
     const file = await this.create(partial).catch((error: unknown) => {
       throw unavailable(error);
     });
-    const digest = createHash('sha256');
-    let size = 0;
     try {
-      for await (const chunk of content as AsyncIterable<Buffer>) {
-        size += chunk.length;
-        if (size > limit) throw new BlobTooLargeError(limit);
-        digest.update(chunk);
-        await file.writeFile(chunk);
-      }
+      for await (const chunk of measured) await file.writeFile(chunk);
       await file.sync();
       await file.close();
       await rename(partial, this.path(id));
@@ -46,7 +37,7 @@ export class FileBlobStore implements BlobStore {
       await rm(partial, { force: true });
       throw error;
     }
-    return { id, size, sha256: digest.digest('hex') };
+    return { id, ...measured.measure() };
   }
 
   async open(id: string): Promise<Readable> {

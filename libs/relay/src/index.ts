@@ -15,6 +15,7 @@ export { LaneRunner } from './lane-runner.js';
 export { MessageBinder, type Sightings } from './message-binder.js';
 export { type Lookup, type RelayJobs, type Sender } from './ports.js';
 export { openBlobStore } from './open-blob-store.js';
+export { RedisIdempotencyKeys } from './redis-idempotency-keys.js';
 export { RedisRelayStore } from './redis-relay-store.js';
 export { RedisSendList } from './redis-send-list.js';
 export { RedisUpstreamHealth } from './redis-upstream-health.js';

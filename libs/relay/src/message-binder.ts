@@ -64,15 +64,33 @@ export class MessageBinder {
   ): Promise<void> {
     for (let race = 0; race < MOST_RACES;) {
       const waiting = await this.store.awaiting(account, recipient, MOST_WAITING);
+      // After that: what another poll bound by then does not wait any more, and its message must be told as its own.
+      const unbound = await this.unbound(account, contactId, messages, bound);
       if (waiting.length === 0) return;
       const ahead = upstreamNow === undefined ? 0 : upstreamNow - (await this.store.now(account));
-      const unbound = messages.filter(({ id }) => !bound.has(id));
       const { matches, undecided } = matchMessages(unbound, waiting, ahead);
       if (matches.length === 0 && (await this.leaveOpen(account, undecided))) return;
       // Once more when all are bound: one of them may have a second message here.
       if (matches.length === 0 || (await this.claimAll(account, contactId, matches, bound))) race += 1;
     }
     throw new Error(`sends to the recipient of contact ${contactId} keep changing while they are bound`);
+  }
+
+  /** Those of the messages that are nobody's yet; whose the others are is noted. */
+  private async unbound(
+    account: string,
+    contactId: string,
+    messages: readonly UpstreamMessage[],
+    bound: Map<string, BoundSend>,
+  ): Promise<UpstreamMessage[]> {
+    const left = messages.filter(({ id }) => !bound.has(id));
+    const claims = await this.store.claims(
+      account,
+      contactId,
+      left.map(({ id }) => id),
+    );
+    for (const [id, send] of claims) bound.set(id, send);
+    return left.filter(({ id }) => !bound.has(id));
   }
 
   /** Whether a send changed meanwhile, such as by the answer to its POST, so that the match must be made again. */

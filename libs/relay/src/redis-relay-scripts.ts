@@ -1,5 +1,6 @@
 import { APPEND_EVENTS } from '#events';
 import { REDIS_LIFE, RedisScript } from '#platform';
+import { IDEMPOTENCY } from './redis-idempotency-keys.js';
 import { LANES } from './redis-send-index.js';
 
 const NOW = `
@@ -8,21 +9,6 @@ local function now_ms()
   return time[1] * 1000 + math.floor(time[2] / 1000)
 end
 local function text(ms) return string.format('%d', ms) end
-`;
-
-/**
- * What an idempotency key holds: `~` and the owner of a reservation, or the fingerprint of a body and the id of its send.
- */
-const IDEMPOTENCY = `
-local function recall(taken, fingerprint, owner)
-  if not taken then return owner ~= '' and 'busy' or nil end
-  if string.sub(taken, 1, 1) == '~' then
-    if taken == '~' .. owner then return nil end
-    return 'busy'
-  end
-  local first, id = string.match(taken, '^(%w+) (.+)$')
-  return first == fingerprint and id or 'reused'
-end
 `;
 
 /**
@@ -50,27 +36,6 @@ else
   join_lane(KEYS[2], KEYS[3], KEYS[4], KEYS[5], ARGV[1], ARGV[4], now_ms())
 end
 return 'new'
-`);
-
-/** KEYS: idempotency. ARGV: fingerprint, owner or ''. Answers as {@link insertSend}, or '' where that would store. */
-export const recallKey = new RedisScript(`${IDEMPOTENCY}
-return recall(redis.call('GET', KEYS[1]), ARGV[1], ARGV[2]) or ''
-`);
-
-/** KEYS: idempotency. ARGV: owner, ms. Answers 0 if another has it. */
-export const reserveKey = new RedisScript(`
-local taken = redis.call('GET', KEYS[1])
-if not taken or taken == '~' .. ARGV[1] then
-  redis.call('SET', KEYS[1], '~' .. ARGV[1], 'PX', ARGV[2])
-  return 1
-end
-return string.sub(taken, 1, 1) == '~' and 0 or 1
-`);
-
-/** KEYS: idempotency. ARGV: owner. */
-export const releaseKey = new RedisScript(`
-if redis.call('GET', KEYS[1]) == '~' .. ARGV[1] then return redis.call('DEL', KEYS[1]) end
-return 0
 `);
 
 /**
@@ -117,31 +82,6 @@ if ARGV[9] == 'never' then redis.call('ZREM', confirms, id)
 elseif ARGV[9] ~= '' then redis.call('ZADD', confirms, text(now + ARGV[9]), id) end
 append_events(15)
 return 1
-`);
-
-/**
- * Removes finished sends with all that is kept of them, but for those that changed since they were read.
- * KEYS: finished, confirms, claims. ARGV: prefix of send keys, prefix of awaiting keys, ids of sends that are gone, then
- * each send as JSON. Answers the ids of those that it removed.
- */
-export const trimSends = new RedisScript(`
-local finished, confirms, claims = KEYS[1], KEYS[2], KEYS[3]
-for _, id in ipairs(cjson.decode(ARGV[3])) do redis.call('ZREM', finished, id) end
-local removed = {}
-for i = 4, #ARGV do
-  local send = cjson.decode(ARGV[i])
-  local key = ARGV[1] .. send.id
-  if redis.call('HGET', key, 'revision') == send.revision then
-    redis.call('DEL', key)
-    redis.call('ZREM', finished, send.id)
-    redis.call('ZREM', confirms, send.id)
-    redis.call('ZREM', ARGV[2] .. send.recipient, send.id)
-    for _, set in ipairs(send.sets) do redis.call('ZREM', set, send.id) end
-    for _, claim in ipairs(send.claims) do redis.call('HDEL', claims, claim) end
-    removed[#removed + 1] = send.id
-  end
-end
-return removed
 `);
 
 /** KEYS: lane, lane keys ×3. ARGV: id, recipient. */

@@ -1,6 +1,7 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { eventArguments, logKeys } from '#events';
 import { accountKeys, type AccountKeys, type Clock, type RedisClient, redisTime } from '#platform';
+import { IDEMPOTENCY_MS, idempotencyName, takenBy } from './redis-idempotency-keys.js';
 import {
   awaitingSends,
   clearLane,
@@ -11,31 +12,16 @@ import {
   postponeLane,
   promoteSends,
   releaseLanes,
-  recallKey,
-  releaseKey,
-  reserveKey,
   transitSend,
-  trimSends,
 } from './redis-relay-scripts.js';
+import { claimField, claimOf, readClaims } from './redis-send-claims.js';
 import { laneKeys, lastingIndexes, sendIndex } from './redis-send-index.js';
 import { parseSendRecord, readSendRecords } from './redis-send-records.js';
+import { trimFinishedSends } from './redis-send-retention.js';
 import type { BoundSend, LaneHead, RelayStore, Stored, Transition } from './relay-store.js';
 import type { IdempotencyKey } from './send-intake.js';
 import { copiesAfter, ImpossiblePassageError, passage, placeOf } from './send-life.js';
-import {
-  type BoundMessage,
-  boundMessages,
-  isAwaiting,
-  type SendOrder,
-  type SendRecord,
-  type SendState,
-  toSend,
-} from './send-record.js';
-
-const IDEMPOTENCY_MS = 24 * 3_600_000;
-const MOST_TRIMMED = 500;
-/** Follows the send's id in the claim of a second message of one send. */
-const DUPLICATE = 'duplicate';
+import { isAwaiting, type SendOrder, type SendRecord, type SendState, toSend } from './send-record.js';
 
 /** {@link RelayStore} on Redis: a hash a send, a list a lane, and sorted sets for what is due. */
 export class RedisRelayStore implements RelayStore {
@@ -61,7 +47,7 @@ export class RedisRelayStore implements RelayStore {
         keys('lane', order.phoneNumber),
         ...laneKeys(keys),
         keys('scheduled'),
-        idempotencyKey(keys, idempotency?.key ?? ''),
+        idempotencyName(keys, idempotency?.key ?? ''),
         sendIndex.places(keys),
         sendIndex.status(keys, state.status),
         ...lastingIndexes(keys, order),
@@ -77,25 +63,7 @@ export class RedisRelayStore implements RelayStore {
         idempotency?.owner ?? '',
       ],
     );
-    return reply === 'new' ? { kind: 'new' } : earlierOf(String(reply));
-  }
-
-  async reserve(account: string, key: string, owner: string, leaseMs: number): Promise<boolean> {
-    const name = idempotencyKey(this.keys(account), key);
-    return (await reserveKey.run(this.redis, [name], [owner, leaseMs])) === 1;
-  }
-
-  async letGo(account: string, key: string, owner: string): Promise<void> {
-    await releaseKey.run(this.redis, [idempotencyKey(this.keys(account), key)], [owner]);
-  }
-
-  async recall(
-    account: string,
-    { key, fingerprint, owner = '' }: IdempotencyKey,
-  ): Promise<Exclude<Stored, { kind: 'new' }> | undefined> {
-    const name = idempotencyKey(this.keys(account), key);
-    const reply = String(await recallKey.run(this.redis, [name], [fingerprint, owner]));
-    return reply === '' ? undefined : earlierOf(reply);
+    return reply === 'new' ? { kind: 'new' } : takenBy(String(reply));
   }
 
   async find(account: string, id: string): Promise<SendRecord | undefined> {
@@ -148,7 +116,7 @@ export class RedisRelayStore implements RelayStore {
         isAwaiting(after) ? 'yes' : 'no',
         confirm === undefined ? '' : confirm === null ? 'never' : Math.ceil(confirm),
         claim === undefined ? '' : claimField(claim),
-        claim?.duplicate === true ? `${order.id} ${DUPLICATE}` : order.id,
+        claimOf({ sendId: order.id, ...(claim?.duplicate === true ? { duplicate: true } : {}) }),
         name,
         life ?? '',
         before.step ?? '',
@@ -259,53 +227,15 @@ export class RedisRelayStore implements RelayStore {
     contactId: string,
     messageIds: readonly string[],
   ): Promise<Map<string, BoundSend>> {
-    if (messageIds.length === 0) return new Map();
-    const claims = await this.redis.hmget(
-      this.keys(account)('claims'),
-      ...messageIds.map((messageId) => claimField({ contactId, messageId })),
-    );
-    return new Map(
-      messageIds.flatMap((id, i): [string, BoundSend][] => {
-        const [sendId, duplicate] = claims[i]?.split(' ') ?? [];
-        if (sendId === undefined) return [];
-        return [[id, { sendId, ...(duplicate === DUPLICATE ? { duplicate: true } : {}) }]];
-      }),
-    );
+    return readClaims(this.redis, this.keys(account), contactId, messageIds);
   }
 
   async trim(
     account: string,
     { maxAgeMs, maxCount }: { maxAgeMs: number; maxCount: number },
   ): Promise<SendOrder[]> {
-    const keys = this.keys(account);
-    const excess = (await this.redis.zcard(keys('finished'))) - maxCount;
     const oldest = (await this.now(account)) - maxAgeMs;
-    const heads = await this.redis.zrange(keys('finished'), '0', String(MOST_TRIMMED - 1), 'WITHSCORES');
-    const ids: string[] = [];
-    for (let i = 0; i < heads.length; i += 2) {
-      if (i / 2 < excess || Number(heads[i + 1]) < oldest) ids.push(heads[i] ?? '');
-    }
-    if (ids.length === 0) return [];
-    const records = await this.records(account, ids);
-    const removed = (await trimSends.run(
-      this.redis,
-      [keys('finished'), keys('confirms'), keys('claims')],
-      [
-        keys('send', ''),
-        keys('awaiting', ''),
-        // With the ids whose sends are gone already: they would be met again for ever.
-        JSON.stringify(ids.filter((id) => !records.some(({ order }) => order.id === id))),
-        ...records.map(({ order, state }) =>
-          JSON.stringify({
-            ...{ id: order.id, revision: String(state.revision), recipient: order.phoneNumber },
-            claims: boundMessages(state).map(claimField),
-            sets: [...lastingIndexes(keys, order), sendIndex.status(keys, state.status)],
-          }),
-        ),
-      ],
-    )) as string[];
-    const gone = new Set(removed);
-    return records.flatMap(({ order }) => (gone.has(order.id) ? [order] : []));
+    return trimFinishedSends(this.redis, this.keys(account), oldest, maxCount);
   }
 
   async now(account: string): Promise<number> {
@@ -328,19 +258,4 @@ export class RedisRelayStore implements RelayStore {
 /** Of what stands in the schedule: its place, then its id. */
 function scheduledId(member: string): string {
   return member.slice(member.indexOf(' ') + 1);
-}
-
-/** What the scripts say of a key that cannot have a new send. */
-function earlierOf(reply: string): Exclude<Stored, { kind: 'new' }> {
-  return reply === 'reused' || reply === 'busy' ? { kind: reply } : { kind: 'replay', id: reply };
-}
-
-/** Keys of callers are hashed: any text may come, of any length. */
-function idempotencyKey(keys: AccountKeys, key: string): string {
-  return keys('idempotency', createHash('sha256').update(key).digest('hex'));
-}
-
-/** Message ids may be unique within their contact only. */
-function claimField({ contactId, messageId }: BoundMessage): string {
-  return JSON.stringify([contactId, messageId]);
 }

@@ -1,3 +1,4 @@
+import type { Taken } from './idempotency-keys.js';
 import type { IdempotencyKey } from './send-intake.js';
 import type { Happening } from './send-life.js';
 import type { BoundMessage, SendOrder, SendProgress, SendRecord } from './send-record.js';
@@ -22,14 +23,7 @@ export interface Transition {
 }
 
 /** What became of a send that was to be stored. */
-export type Stored =
-  | { kind: 'new' }
-  /** The idempotency key has this send already. */
-  | { kind: 'replay'; id: string }
-  /** The idempotency key has a send of another body. */
-  | { kind: 'reused' }
-  /** The idempotency key is reserved by another request, or not any more by this one. */
-  | { kind: 'busy' };
+export type Stored = { kind: 'new' } | Taken;
 
 /** The send that a message is. */
 export interface BoundSend {
@@ -56,15 +50,6 @@ export interface LaneHead {
 export interface RelayStore {
   /** Stores a send that is `queued`, in its lane, or `scheduled`; unless the idempotency key has one already. */
   insert(account: string, order: SendOrder, idempotency?: IdempotencyKey): Promise<Stored>;
-
-  /** Reserves an idempotency key, or renews that; false if another has it. A key that has a send needs no reservation. */
-  reserve(account: string, key: string, owner: string, leaseMs: number): Promise<boolean>;
-
-  /** Ends a reservation, if it is this owner's. */
-  letGo(account: string, key: string, owner: string): Promise<void>;
-
-  /** What {@link insert} would say of the key, or undefined if it would store the send. */
-  recall(account: string, idempotency: IdempotencyKey): Promise<Exclude<Stored, { kind: 'new' }> | undefined>;
 
   find(account: string, id: string): Promise<SendRecord | undefined>;
 

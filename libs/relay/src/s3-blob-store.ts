@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import {
   DeleteObjectCommand,
@@ -9,14 +8,8 @@ import {
   S3Client,
 } from '@aws-sdk/client-s3';
 import { newId } from '#platform';
-import {
-  BlobMissingError,
-  blobsOf,
-  type BlobStore,
-  BlobTooLargeError,
-  type FoundBlob,
-  type StoredBlob,
-} from './blob-store.js';
+import { BlobMissingError, blobsOf, type BlobStore, type FoundBlob, type StoredBlob } from './blob-store.js';
+import { MeasuredContent } from './measured-content.js';
 import { withinDeadline } from './s3-call.js';
 import { S3Upload } from './s3-upload.js';
 
@@ -57,25 +50,17 @@ export class S3BlobStore implements BlobStore {
   }
 
   async put(account: string, content: Readable, limit: number): Promise<StoredBlob> {
-    // A content that breaks off before it is read would end the process; reading it then fails with its error.
-    content.on('error', () => undefined);
+    const measured = new MeasuredContent(content, limit);
     const id = `${blobsOf(account)}${newId('blb')}`;
     const upload = new S3Upload(this.client, { Bucket: this.place.bucket, Key: this.key(id) }, this.callMs);
-    const digest = createHash('sha256');
-    let size = 0;
     try {
-      for await (const chunk of content as AsyncIterable<Buffer>) {
-        size += chunk.length;
-        if (size > limit) throw new BlobTooLargeError(limit);
-        digest.update(chunk);
-        await upload.write(chunk);
-      }
+      for await (const chunk of measured) await upload.write(chunk);
       await upload.end();
     } catch (error) {
       await upload.abort();
       throw error;
     }
-    return { id, size, sha256: digest.digest('hex') };
+    return { id, ...measured.measure() };
   }
 
   async open(id: string): Promise<Readable> {

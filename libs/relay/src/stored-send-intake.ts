@@ -1,8 +1,9 @@
 import { type Clock, newId } from '#platform';
 import { sendOf } from './file-owner.js';
+import type { IdempotencyKeys, Taken } from './idempotency-keys.js';
 import type { RelayJobs } from './ports.js';
 import { SCHEDULE_SLEEP_MS } from './relay-settings.js';
-import type { RelayStore, Stored, Transition } from './relay-store.js';
+import type { RelayStore, Transition } from './relay-store.js';
 import {
   type Acceptance,
   IdempotencyInProgressError,
@@ -26,6 +27,7 @@ const SOON_MS = SCHEDULE_SLEEP_MS + 1_000;
 export class StoredSendIntake implements SendIntake {
   constructor(
     private readonly store: RelayStore,
+    private readonly idempotencyKeys: IdempotencyKeys,
     private readonly jobs: RelayJobs,
     private readonly clock: Clock,
   ) {}
@@ -48,16 +50,16 @@ export class StoredSendIntake implements SendIntake {
   }
 
   async reserve(account: string, key: string, owner: string): Promise<void> {
-    const reserved = await this.store.reserve(account, key, owner, RESERVATION_MS);
+    const reserved = await this.idempotencyKeys.reserve(account, key, owner, RESERVATION_MS);
     if (!reserved) throw new IdempotencyInProgressError();
   }
 
   async release(account: string, key: string, owner: string): Promise<void> {
-    await this.store.letGo(account, key, owner);
+    await this.idempotencyKeys.letGo(account, key, owner);
   }
 
   async recall(account: string, idempotency: IdempotencyKey): Promise<Acceptance | undefined> {
-    const earlier = await this.store.recall(account, idempotency);
+    const earlier = await this.idempotencyKeys.recall(account, idempotency);
     return earlier === undefined ? undefined : replayOf(earlier);
   }
 
@@ -100,7 +102,7 @@ export class StoredSendIntake implements SendIntake {
 }
 
 /** @throws {IdempotencyKeyReusedError | IdempotencyInProgressError} */
-function replayOf(earlier: Exclude<Stored, { kind: 'new' }>): Acceptance {
+function replayOf(earlier: Taken): Acceptance {
   switch (earlier.kind) {
     case 'replay':
       return { id: earlier.id, replayed: true };

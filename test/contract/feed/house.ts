@@ -21,7 +21,13 @@ import {
   type RedisClient,
   systemClock,
 } from '#platform';
-import { FileBlobStore, FiledRelayStore, MessageBinder, type RedisRelayStore } from '#relay';
+import {
+  FileBlobStore,
+  FiledRelayStore,
+  MessageBinder,
+  RedisIdempotencyKeys,
+  type RedisRelayStore,
+} from '#relay';
 import { HttpUpstream, type UpstreamAddress } from '#upstream';
 import { createSimulator, type Simulator } from '../../../apps/simulator/src/create-simulator.js';
 import type { Settings } from '../../../apps/simulator/src/settings.js';
@@ -37,6 +43,7 @@ export class House {
   readonly log: RedisEventLog;
   readonly store: ShiftedClockStore;
   readonly sends: RedisRelayStore;
+  readonly idempotencyKeys: RedisIdempotencyKeys;
   readonly blobs: FileBlobStore;
   readonly upstream: HttpUpstream;
   readonly source: FeedSource;
@@ -67,6 +74,7 @@ export class House {
     this.store = new ShiftedClockStore(redis, prefix);
     this.blobs = new FileBlobStore(directory);
     this.sends = new FiledRelayStore(redis, prefix, systemClock, this.blobs, this.logger);
+    this.idempotencyKeys = new RedisIdempotencyKeys(redis, prefix);
     this.source = {
       listContacts: () => this.upstream.listContacts(address),
       listMessages: (_, contactId, page, limit) =>

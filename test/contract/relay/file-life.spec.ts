@@ -12,6 +12,7 @@ import {
   FiledRelayStore,
   FileSweep,
   type SendStatus,
+  RedisIdempotencyKeys,
   StoredSendIntake,
 } from '#relay';
 import type { Happening } from '../../../libs/relay/src/send-life.js';
@@ -40,8 +41,14 @@ afterAll(async () => {
 beforeEach(async () => {
   directory = await mkdtemp(join(tmpdir(), 'tidings-files-'));
   blobs = new FileBlobStore(directory);
-  store = new FiledRelayStore(redis, newId('req'), systemClock, blobs, logger);
-  intake = new StoredSendIntake(store, { wake: () => Promise.resolve() }, systemClock);
+  const prefix = newId('req');
+  store = new FiledRelayStore(redis, prefix, systemClock, blobs, logger);
+  intake = new StoredSendIntake(
+    store,
+    new RedisIdempotencyKeys(redis, prefix),
+    { wake: () => Promise.resolve() },
+    systemClock,
+  );
 });
 afterEach(async () => {
   await rm(directory, { recursive: true, force: true });

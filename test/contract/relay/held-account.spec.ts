@@ -48,7 +48,12 @@ afterAll(async () => {
 });
 beforeEach(async () => {
   house = await House.open(server.url);
-  intake = new StoredSendIntake(house.sends, { wake: () => Promise.resolve() }, systemClock);
+  intake = new StoredSendIntake(
+    house.sends,
+    house.idempotencyKeys,
+    { wake: () => Promise.resolve() },
+    systemClock,
+  );
   health = new RedisUpstreamHealth(house.redis, house.prefix);
   woken = [];
 });

@@ -40,7 +40,7 @@ afterAll(async () => {
 });
 beforeEach(async () => {
   house = await House.open(server.url);
-  intake = new StoredSendIntake(house.sends, JOBS, systemClock);
+  intake = new StoredSendIntake(house.sends, house.idempotencyKeys, JOBS, systemClock);
 });
 afterEach(async () => {
   await house.close();

@@ -6,6 +6,7 @@ import {
   IdempotencyInProgressError,
   IdempotencyKeyReusedError,
   type RelayJobs,
+  RedisIdempotencyKeys,
   RedisRelayStore,
   RedisSendList,
   type SendFilter,
@@ -28,6 +29,7 @@ let prefix: string;
 let store: RedisRelayStore;
 let log: RedisEventLog;
 let list: RedisSendList;
+let idempotencyKeys: RedisIdempotencyKeys;
 let intake: StoredSendIntake;
 let woken: string[];
 
@@ -51,7 +53,8 @@ beforeEach(async () => {
       return Promise.resolve();
     },
   };
-  intake = new StoredSendIntake(store, jobs, systemClock);
+  idempotencyKeys = new RedisIdempotencyKeys(redis, prefix);
+  intake = new StoredSendIntake(store, idempotencyKeys, jobs, systemClock);
 });
 afterEach(async () => {
   await closeRedis(redis);
@@ -160,18 +163,18 @@ describe('accepting a send', () => {
   });
 
   it('under a key that is reserved is for its owner alone, for as long as the reservation holds', async () => {
-    expect(await store.reserve(A, 'k', 'one', 60_000)).toBe(true);
-    expect(await store.reserve(A, 'k', 'two', 60_000)).toBe(false);
-    expect(await store.reserve(A, 'k', 'one', 60_000)).toBe(true);
+    expect(await idempotencyKeys.reserve(A, 'k', 'one', 60_000)).toBe(true);
+    expect(await idempotencyKeys.reserve(A, 'k', 'two', 60_000)).toBe(false);
+    expect(await idempotencyKeys.reserve(A, 'k', 'one', 60_000)).toBe(true);
     for (const under of [key('k'), { ...key('k'), owner: 'two' }]) {
       await expect(intake.accept(A, request, under)).rejects.toThrow(IdempotencyInProgressError);
       await expect(intake.recall(A, under)).rejects.toThrow(IdempotencyInProgressError);
     }
-    await store.letGo(A, 'k', 'two');
+    await idempotencyKeys.letGo(A, 'k', 'two');
     const { id } = await intake.accept(A, request, { ...key('k'), owner: 'one' });
-    await store.letGo(A, 'k', 'one');
+    await idempotencyKeys.letGo(A, 'k', 'one');
     // From now on the key has its send, and nobody needs to reserve it.
-    expect(await store.reserve(A, 'k', 'two', 60_000)).toBe(true);
+    expect(await idempotencyKeys.reserve(A, 'k', 'two', 60_000)).toBe(true);
     expect(await intake.accept(A, request, { ...key('k'), owner: 'two' })).toEqual({ id, replayed: true });
     expect(await intake.recall(A, key('k'))).toEqual({ id, replayed: true });
     await expect(intake.recall(A, key('k', 'b2'))).rejects.toThrow(IdempotencyKeyReusedError);
@@ -179,12 +182,12 @@ describe('accepting a send', () => {
   });
 
   it('whose reservation is over is not stored under it: another may have it by then', async () => {
-    await store.reserve(A, 'k', 'one', 1);
-    await eventually('the lease is over', async () => store.reserve(A, 'k', 'two', 60_000));
+    await idempotencyKeys.reserve(A, 'k', 'one', 1);
+    await eventually('the lease is over', async () => idempotencyKeys.reserve(A, 'k', 'two', 60_000));
     await expect(intake.accept(A, request, { ...key('k'), owner: 'one' })).rejects.toThrow(
       IdempotencyInProgressError,
     );
-    await store.letGo(A, 'k', 'two');
+    await idempotencyKeys.letGo(A, 'k', 'two');
     await expect(intake.accept(A, request, { ...key('k'), owner: 'two' })).rejects.toThrow(
       IdempotencyInProgressError,
     );

@@ -2,10 +2,13 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { systemClock } from '#platform';
 import {
   LaneRunner,
+  MessageBinder,
   type RelayJobs,
   RelayRounds,
   type RelaySettings,
+  type RelayStore,
   type Send,
+  type Sightings,
   StoredSendIntake,
 } from '#relay';
 import { RedisMemory } from '../../support/redis-memory.js';
@@ -40,7 +43,7 @@ afterAll(async () => {
 });
 beforeEach(async () => {
   house = await House.open(server.url);
-  intake = new StoredSendIntake(house.sends, JOBS, systemClock);
+  intake = new StoredSendIntake(house.sends, house.idempotencyKeys, JOBS, systemClock);
   const sender = {
     admit: () => Promise.resolve(),
     isHeld: () => Promise.resolve(false),
@@ -164,3 +167,26 @@ describe('several messages that a send may be', () => {
     expect(posts()).toBe(1);
   });
 });
+
+describe('two polls that see the message at once', () => {
+  it('both know whose it is, whichever of them binds it: only one of them will tell', async () => {
+    house.control('settings', { sendVisibleDelayMs: 60_000 });
+    const id = await accept();
+    await relayUntil(id, 'accepted');
+    const sightings: Sightings = { account: A, contactId: 'c', fresh: [messageNow('m')], changed: [] };
+    const first = new MessageBinder(house.sends, house.logger);
+    const overtaken = Object.create(house.sends) as RelayStore;
+    overtaken.awaiting = async (...query) => {
+      await first.bind(sightings);
+      return house.sends.awaiting(...query);
+    };
+    const bound = await new MessageBinder(overtaken, house.logger).bind(sightings);
+    expect(bound.get('m')).toEqual({ sendId: id });
+    expect(await find(id)).toMatchObject({ status: 'sent', messageId: 'm' });
+  });
+});
+
+function messageNow(id: string): Sightings['fresh'][number] {
+  const form = { direction: 'outbound' as const, to: NUMBER, body: 'Hi', attachments: 0 };
+  return { ...form, id, timestamp: Date.now(), delivered: false, read: false, raw: {} };
+}
