@@ -3,7 +3,6 @@ import { DEFAULT_ACCOUNT, FixedAccounts, FixedApiKeys, SCOPES } from '#accounts'
 import { RedisEventLog, RedisEventTail } from '#events';
 import { RedisFeedStore } from '#feed';
 import {
-  BullmqHintQueue,
   type GatewayEnvironment,
   type Logger,
   oncePerFault,
@@ -25,7 +24,7 @@ import {
 import { HttpUpstream, RedisRequestBudget } from '#upstream';
 import { systemResolver } from '#webhooks';
 import { WAIT_SETTINGS } from './events/wait-settings.js';
-import { openRelayQueue } from './relay-queue.js';
+import { openHintQueue } from './hint-queue.js';
 import {
   ACCOUNTS,
   API_KEYS,
@@ -79,7 +78,7 @@ export function bindings(opened: Opened): Provider[] {
     value(UPSTREAM_HEALTH, new RedisUpstreamHealth(redis, prefix)),
     value(SEND_INTAKE, sendsOf(opened)),
     value(SEND_LIST, new RedisSendList(redis, prefix)),
-    ...webhookBindings({ environment, redis, resolver: systemResolver() }),
+    ...webhookBindings({ environment, redis, logger, resolver: systemResolver() }),
   ];
 }
 
@@ -106,8 +105,7 @@ function tailOf({ environment, logger }: Opened): RedisEventTail {
 
 function sendsOf({ environment, logger, redis, blobs }: Opened): SendIntake {
   const prefix = environment.REDIS_KEY_PREFIX;
-  const hints = new BullmqHintQueue(openRelayQueue(redis, prefix, logger), systemClock);
-  const jobs = new BullmqRelayJobs(hints, logger);
+  const jobs = new BullmqRelayJobs(openHintQueue('relay', redis, prefix, logger), logger);
   return new StoredSendIntake(
     new FiledRelayStore(redis, prefix, systemClock, blobs, logger),
     new RedisIdempotencyKeys(redis, prefix),

@@ -7,6 +7,7 @@ export const API_KEYS = Symbol('ApiKeys');
 export const BLOB_STORE = Symbol('BlobStore');
 /** Whether the blob store can be used. */
 export const BLOB_WATCH = Symbol('BlobStoreWatch');
+export const DELIVERIES = Symbol('Deliveries');
 export const ENDPOINT_REGISTRY = Symbol('EndpointRegistry');
 export const ENDPOINT_SECRETS = Symbol('EndpointSecrets');
 export const ENDPOINT_TEST = Symbol('EndpointTest');
@@ -15,6 +16,7 @@ export const EVENT_TAIL = Symbol('EventTail');
 /** How callers wait for events. */
 export const EVENT_WAITS = Symbol('WaitSettings');
 export const FEED = Symbol('FeedStore');
+export const REPLAYS = Symbol('Replays');
 export const REQUEST_BUDGET = Symbol('RequestBudget');
 export const SEND_LIST = Symbol('send list');
 export const SEND_INTAKE = Symbol('SendIntake');

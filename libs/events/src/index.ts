@@ -1,4 +1,4 @@
-export { type Cursor, formatCursor, parseCursor } from './cursor.js';
+export { type Cursor, formatCursor, isBefore, parseCursor } from './cursor.js';
 export { type Event, eventToJson, type LoggedEvent, type NewEvent } from './event.js';
 export {
   CursorExpiredError,

@@ -1,5 +1,6 @@
 export { BullmqDeliveryJobs } from './bullmq-delivery-jobs.js';
 export { Courier } from './courier.js';
+export { Deliveries } from './deliveries.js';
 export type { DeliveryClient, DeliveryReply, DeliveryRequest } from './delivery-client.js';
 export type { DeliveryJobs } from './delivery-jobs.js';
 export { DeliveryPump, type PumpSettings } from './delivery-pump.js';
@@ -31,6 +32,7 @@ export { headersFault, MOST_HEADERS } from './header-rules.js';
 export { HttpDeliveryClient } from './http-delivery-client.js';
 export { RedisDeliveryStore } from './redis-delivery-store.js';
 export { RedisEndpointStore } from './redis-endpoint-store.js';
+export { Replays, type ReplayRequest, ReplayTooLargeError } from './replays.js';
 export { type Resolver, systemResolver } from './resolver.js';
 export type { RetryPolicy } from './retry-policy.js';
 export { WebhookConflictError } from './webhook-conflict.js';

@@ -16,7 +16,7 @@ import {
   UpstreamTimeoutError,
   UpstreamUnreachableError,
 } from '#upstream';
-import { DestinationRefusedError, WebhookConflictError } from '#webhooks';
+import { DestinationRefusedError, ReplayTooLargeError, WebhookConflictError } from '#webhooks';
 import { fastifyProblem, isBrokenBody } from './fastify-problem.js';
 import { invalid, Problem, retryAfter, unavailable } from './problem.js';
 import { isStoreFault } from './store-fault.js';
@@ -59,6 +59,12 @@ const RULES: readonly Rule[] = [
   rule(CursorExpiredError, ({ message }) => new Problem('cursor_expired', message)),
   rule(DestinationRefusedError, ({ message }) =>
     invalid({ field: 'url', message: message.replace(/\.$/, '') }),
+  ),
+  rule(ReplayTooLargeError, ({ most, fits }) =>
+    invalid({
+      field: 'until',
+      message: `leaves more than ${most} events to be looked at; replay in parts, the first of them until ${fits}`,
+    }),
   ),
   rule(WebhookConflictError, ({ message }) => new Problem('conflict', message)),
   rule(UpstreamStatusError, upstreamStatus),

@@ -1,5 +1,6 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { type Send, SEND_STATUSES, type SendFilter, type SendStatus } from '#relay';
+import { formatPlace, parsePlace } from '../input/place.js';
 import { Optional, PhoneNumber, rule, TextOf, WholeNumberText } from '../input/rules.js';
 import { SendView } from './send.view.js';
 
@@ -28,7 +29,7 @@ export class SendsQuery {
 
   @ApiPropertyOptional({ type: 'string', description: 'The `next` of an earlier answer.' })
   @Optional()
-  @rule('cursor', 'must be a cursor that an earlier answer gave', (value) => parseCursor(value) !== undefined)
+  @rule('cursor', 'must be a cursor that an earlier answer gave', (value) => placeIn(value) !== undefined)
   cursor?: string;
 }
 
@@ -41,15 +42,16 @@ export function filterOf({ status, reference, phoneNumber }: SendsQuery): SendFi
   };
 }
 
-export function formatCursor(place: number): string {
-  return Buffer.from(`sends/${place}`).toString('base64url');
+const PLACES = 'sends';
+
+/** Where a page begins, as callers see it. */
+export function cursorAt(place: number): string {
+  return formatPlace(PLACES, place);
 }
 
-/** The place of a text that {@link formatCursor} made, or undefined for anything else. */
-export function parseCursor(value: unknown): number | undefined {
-  if (typeof value !== 'string' || value.length > 100) return undefined;
-  const [, place] = /^sends\/(\d{1,15})$/.exec(Buffer.from(value, 'base64url').toString()) ?? [];
-  return place === undefined ? undefined : Number(place);
+/** The place of a text that {@link cursorAt} made, or undefined for anything else. */
+export function placeIn(cursor: unknown): number | undefined {
+  return parsePlace(PLACES, cursor);
 }
 
 export class SendsReply {

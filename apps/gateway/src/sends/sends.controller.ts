@@ -8,7 +8,7 @@ import { ApiProblems } from '../docs/api-problems.js';
 import { InputPipe } from '../input/input.pipe.js';
 import { notFound } from '../problems/problem.js';
 import { SEND_INTAKE, SEND_LIST } from '../tokens.js';
-import { filterOf, formatCursor, parseCursor, SendsQuery, SendsReply } from './list.dto.js';
+import { cursorAt, filterOf, placeIn, SendsQuery, SendsReply } from './list.dto.js';
 import { ResolveDto, ResolveManyDto, ResolveManyReply, type ResolveResult } from './resolve.dto.js';
 import { SendView } from './send.view.js';
 
@@ -34,11 +34,11 @@ export class SendsController {
     @Caller() { account }: Principal,
     @Query(new InputPipe(SendsQuery)) query: SendsQuery,
   ): Promise<SendsReply> {
-    const before = parseCursor(query.cursor);
+    const before = placeIn(query.cursor);
     const { sends, next } = await this.sendList.list(account, filterOf(query), Number(query.limit), before);
     return {
       sends,
-      next: next === undefined ? null : formatCursor(next),
+      next: next === undefined ? null : cursorAt(next),
       hasMore: next !== undefined,
     };
   }

@@ -1,0 +1,222 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { eventToJson, type LoggedEvent, RedisEventLog } from '#events';
+import { RedisDeliveryStore } from '#webhooks';
+import { startTestRedis, type TestRedis } from '../../../../test/support/redis-server.js';
+import {
+  EMPTY_KEY,
+  json,
+  OTHER_KEY,
+  problemIn,
+  startTestGateway,
+  type TestGateway,
+} from '../fixtures/gateway.js';
+
+const ACCOUNT = 'default';
+const TERMS = { slots: 100, room: 100, leaseMs: 60_000 };
+const ATTEMPT = {
+  at: '2026-11-21T12:00:00.000Z',
+  durationMs: 12,
+  statusCode: 500,
+  reply: 'no',
+  error: null,
+};
+
+let redis: TestRedis;
+let gateway: TestGateway;
+let log: RedisEventLog;
+let store: RedisDeliveryStore;
+let webhook: string;
+let revision = 0;
+
+beforeAll(async () => {
+  redis = await startTestRedis();
+  gateway = await startTestGateway({ redisUrl: redis.url });
+  log = new RedisEventLog(gateway.redis, 'tidings');
+  store = new RedisDeliveryStore(gateway.redis, 'tidings');
+});
+
+afterAll(async () => {
+  await gateway.dispose();
+  await redis.dispose();
+});
+
+beforeEach(async () => {
+  const made = await gateway.fetch('/v1/webhooks', json({ url: 'https://example.com/hook' }));
+  webhook = ((await made.json()) as { id: string }).id;
+});
+
+interface Listed {
+  deliveries: { id: string; eventId: string; status: string; webhookId: string }[];
+  next: string | null;
+  hasMore: boolean;
+}
+const body = async <T>(reply: Promise<Response>): Promise<T> => (await (await reply).json()) as T;
+const list = (query = ''): Promise<Listed> =>
+  body<Listed>(gateway.fetch(`/v1/webhooks/${webhook}/deliveries${query}`));
+const post = (path: string, given?: unknown): Promise<Response> =>
+  gateway.fetch(path, given === undefined ? { method: 'POST' } : json(given));
+
+/** Events with their deliveries to the webhook. */
+async function dispatched(count: number): Promise<LoggedEvent[]> {
+  const end = await log.end(ACCOUNT);
+  await log.append(
+    ACCOUNT,
+    Array.from({ length: count }, () => ({
+      type: 'message.received' as const,
+      contactId: 'c1',
+      subject: 'message:m1',
+      revision: ++revision,
+      data: {},
+    })),
+  );
+  const { events } = await log.read(ACCOUNT, end, count);
+  await store.create(
+    ACCOUNT,
+    events.map((event) => ({ endpointId: webhook, event, body: eventToJson(event) })),
+  );
+  return events;
+}
+
+async function failAll(): Promise<void> {
+  const claimed = await store.claim(ACCOUNT, webhook, TERMS);
+  if (claimed.kind === 'ended') throw new Error('the webhook is not enabled');
+  for (const delivery of claimed.deliveries) {
+    await store.settle(ACCOUNT, delivery, ATTEMPT, { status: 'failed', reason: 'The last attempt failed.' });
+  }
+}
+
+describe('The deliveries of a webhook', () => {
+  it('are listed the newest first, page by page, and by status', async () => {
+    const failed = await dispatched(3);
+    await failAll();
+    const pending = await dispatched(2);
+    const first = await list('?limit=4');
+    expect([first.deliveries.length, first.hasMore]).toEqual([4, true]);
+    const second = await list(`?limit=4&cursor=${String(first.next)}`);
+    expect([second.deliveries.length, second.hasMore, second.next]).toEqual([1, false, null]);
+    const all = [...first.deliveries, ...second.deliveries];
+    expect(all.map(({ eventId }) => eventId)).toEqual([...failed, ...pending].map(({ id }) => id).reverse());
+    expect(new Set(all.map(({ webhookId }) => webhookId))).toEqual(new Set([webhook]));
+    expect((await list('?status=failed')).deliveries).toHaveLength(3);
+    expect((await list('?status=pending')).deliveries).toHaveLength(2);
+    expect((await list('?status=succeeded')).deliveries).toEqual([]);
+  });
+
+  it('are read one by one, with every attempt', async () => {
+    const [event] = await dispatched(1);
+    await failAll();
+    const id = (await list()).deliveries[0]?.id;
+    expect(await body(gateway.fetch(`/v1/deliveries/${String(id)}`))).toEqual({
+      id,
+      webhookId: webhook,
+      eventId: event?.id,
+      eventType: 'message.received',
+      contactId: 'c1',
+      status: 'failed',
+      reason: 'The last attempt failed.',
+      attempts: [ATTEMPT],
+      createdAt: expect.any(String),
+      nextAttemptAt: null,
+      finishedAt: expect.any(String),
+    });
+  });
+
+  it('are made again by hand once they are finished', async () => {
+    await dispatched(1);
+    const id = String((await list()).deliveries[0]?.id);
+    const retry = (): Promise<Response> => post(`/v1/deliveries/${id}/retry`);
+    expect(await problemIn(await retry())).toMatchObject({ status: 409, code: 'conflict' });
+    await failAll();
+    const retried = await retry();
+    expect(retried.status).toBe(202);
+    expect(await retried.json()).toMatchObject({ id, status: 'pending', reason: null, attempts: [ATTEMPT] });
+    expect((await problemIn(await retry())).detail).toMatch(/is pending/);
+  });
+
+  it('cannot be made again without their event, their webhook, or while it is disabled', async () => {
+    const [event] = await dispatched(1);
+    await failAll();
+    const id = String((await list()).deliveries[0]?.id);
+    const refusal = async (): Promise<string> => {
+      const problem = await problemIn(await post(`/v1/deliveries/${id}/retry`));
+      expect(problem).toMatchObject({ status: 409, code: 'conflict' });
+      return problem.detail;
+    };
+    const path = `/v1/webhooks/${webhook}`;
+    await gateway.fetch(path, { ...json({ enabled: false }), method: 'PATCH' });
+    expect(await refusal()).toMatch(/disabled.*PATCH it/);
+    await gateway.fetch(path, { ...json({ enabled: true }), method: 'PATCH' });
+    await gateway.redis.hdel('tidings:{default}:events:index', String(event?.id));
+    expect(await refusal()).toMatch(/event evt_\w+ is not kept any more/);
+    await gateway.redis.hset('tidings:{default}:events:index', String(event?.id), String(event?.position));
+    await gateway.fetch(path, { method: 'DELETE' });
+    expect(await refusal()).toMatch(/webhook of this delivery was removed/);
+    expect(await problemIn(await gateway.fetch(`${path}/deliveries`))).toMatchObject({ status: 404 });
+  });
+
+  it('are replayed: 202 with the number', async () => {
+    await dispatched(3);
+    await failAll();
+    const since = new Date(0).toISOString();
+    const replay = (request: object): Promise<Response> => post(`/v1/webhooks/${webhook}/replay`, request);
+    const reply = await replay({ since });
+    expect([reply.status, await reply.json()]).toEqual([202, { count: 3 }]);
+    expect(await (await replay({ since })).json()).toEqual({ count: 0 });
+    await failAll();
+    expect(await (await replay({ since, eventTypes: ['contact.*'] })).json()).toEqual({ count: 0 });
+    expect(await (await replay({ since, until: '1980-01-01T00:00:00Z', only: 'all' })).json()).toEqual({
+      count: 0,
+    });
+    for (const [field, request] of [
+      ['since', {}],
+      ['since', { since: 'yesterday' }],
+      ['until', { since, until: 'now' }],
+      ['until', { since: '2026-01-02T00:00:00Z', until: '2026-01-01T00:00:00Z' }],
+      ['eventTypes', { since, eventTypes: ['message.unheard'] }],
+      ['only', { since, only: 'some' }],
+    ] as const) {
+      expect(await problemIn(await replay(request))).toMatchObject({ status: 400, errors: [{ field }] });
+    }
+    await gateway.fetch(`/v1/webhooks/${webhook}`, { ...json({ enabled: false }), method: 'PATCH' });
+    const refused = await problemIn(await replay({ since }));
+    expect(refused).toMatchObject({ status: 409, code: 'conflict' });
+    expect(refused.detail).toMatch(/disabled.*PATCH it/);
+  });
+
+  it('are asked for with filters that are as they must be', async () => {
+    for (const [field, value] of [
+      ['status', 'done'],
+      ['limit', '0'],
+      ['limit', '101'],
+      ['cursor', 'abc'],
+      ['cursor', Buffer.from('sends/3').toString('base64url')],
+      ['order', 'asc'],
+    ]) {
+      const query = new URLSearchParams({ [String(field)]: String(value) }).toString();
+      const problem = await problemIn(await gateway.fetch(`/v1/webhooks/${webhook}/deliveries?${query}`));
+      expect(problem).toMatchObject({ status: 400, errors: [{ field }] });
+    }
+  });
+
+  it('belong to their account, and to keys that may manage webhooks', async () => {
+    await dispatched(1);
+    const delivery = `/v1/deliveries/${String((await list()).deliveries[0]?.id)}`;
+    for (const [method, address] of [
+      ['GET', `/v1/webhooks/${webhook}/deliveries`],
+      ['POST', `/v1/webhooks/${webhook}/replay`],
+      ['GET', delivery],
+      ['POST', `${delivery}/retry`],
+    ] as const) {
+      const as = async (key: string | null): Promise<string> => {
+        const request = address.endsWith('replay') ? json({ since: '2026-01-01T00:00:00Z' }) : { method };
+        return (await problemIn(await gateway.fetch(address, { ...request, key }))).code;
+      };
+      expect([address, await as(OTHER_KEY), await as(EMPTY_KEY), await as(null)]).toEqual([
+        address,
+        'not_found',
+        'forbidden',
+        'unauthenticated',
+      ]);
+    }
+  });
+});

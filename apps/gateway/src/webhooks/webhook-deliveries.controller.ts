@@ -1,0 +1,65 @@
+import { Body, Controller, Get, HttpCode, Inject, Param, Post, Query } from '@nestjs/common';
+import { ApiAcceptedResponse, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
+import type { Principal } from '#accounts';
+import type { Deliveries, Replays } from '#webhooks';
+import { Caller } from '../auth/caller.js';
+import { RequireScope } from '../auth/require-scope.js';
+import { ApiProblems } from '../docs/api-problems.js';
+import { InputPipe } from '../input/input.pipe.js';
+import { notFound } from '../problems/problem.js';
+import { DELIVERIES, REPLAYS } from '../tokens.js';
+import {
+  DeliveriesQuery,
+  DeliveriesReply,
+  deliveriesReplyOf,
+  deliveryQueryOf,
+  ReplayDto,
+  ReplayReply,
+  replayRequestOf,
+} from './deliveries.dto.js';
+
+@ApiTags('Webhooks')
+@Controller('v1/webhooks')
+export class WebhookDeliveriesController {
+  constructor(
+    @Inject(DELIVERIES) private readonly deliveries: Pick<Deliveries, 'list'>,
+    @Inject(REPLAYS) private readonly replays: Pick<Replays, 'start'>,
+  ) {}
+
+  @Get(':id/deliveries')
+  @RequireScope('webhooks:manage')
+  @ApiOperation({ operationId: 'listDeliveries', summary: 'What was delivered to a webhook, or shall be' })
+  @ApiOkResponse({ type: DeliveriesReply })
+  @ApiProblems('not_found', 'validation_failed')
+  async list(
+    @Caller() { account }: Principal,
+    @Param('id') id: string,
+    @Query(new InputPipe(DeliveriesQuery)) query: DeliveriesQuery,
+  ): Promise<DeliveriesReply> {
+    const page = await this.deliveries.list(account, id, deliveryQueryOf(query));
+    if (page === undefined) throw notFound('webhook', id);
+    return deliveriesReplyOf(page);
+  }
+
+  @Post(':id/replay')
+  @HttpCode(202)
+  @RequireScope('webhooks:manage')
+  @ApiOperation({
+    operationId: 'replayWebhook',
+    summary: 'Deliver events of the past once more, or for the first time',
+    description:
+      'As far as the log still has them, and no more than 50,000 events of it at a time: for more, replay in parts. ' +
+      'What is pending stays as it is, so that a replay that broke off can be made again.',
+  })
+  @ApiAcceptedResponse({ type: ReplayReply })
+  @ApiProblems('not_found', 'conflict', 'validation_failed', 'malformed_body')
+  async replay(
+    @Caller() { account }: Principal,
+    @Param('id') id: string,
+    @Body(new InputPipe(ReplayDto)) body: ReplayDto,
+  ): Promise<ReplayReply> {
+    const count = await this.replays.start(account, id, replayRequestOf(body));
+    if (count === undefined) throw notFound('webhook', id);
+    return { count };
+  }
+}

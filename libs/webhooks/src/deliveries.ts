@@ -1,0 +1,62 @@
+import { type EventLog, eventToJson } from '#events';
+import type { Logger } from '#platform';
+import type { DeliveryJobs } from './delivery-jobs.js';
+import type { DeliveryPage, DeliveryQuery, DeliveryStore } from './delivery-store.js';
+import type { Delivery } from './delivery.js';
+import type { EndpointStore } from './endpoint-store.js';
+import { hintQuietly } from './hint-quietly.js';
+import { disabledConflict, WebhookConflictError } from './webhook-conflict.js';
+
+/** What subscribers can see of their deliveries, and do about one. */
+export class Deliveries {
+  constructor(
+    private readonly endpoints: Pick<EndpointStore, 'find'>,
+    private readonly store: Pick<DeliveryStore, 'find' | 'list' | 'retry'>,
+    private readonly log: Pick<EventLog, 'find'>,
+    private readonly jobs: DeliveryJobs,
+    private readonly logger: Logger,
+  ) {}
+
+  find(account: string, id: string): Promise<Delivery | undefined> {
+    return this.store.find(account, id);
+  }
+
+  /** Those of an endpoint, the newest first, or undefined where there is no such endpoint. */
+  async list(account: string, endpointId: string, query: DeliveryQuery): Promise<DeliveryPage | undefined> {
+    if ((await this.endpoints.find(account, endpointId)) === undefined) return undefined;
+    return this.store.list(account, endpointId, query);
+  }
+
+  /**
+   * Makes a finished delivery again: due now, its schedule from the start. Undefined where there is no such delivery.
+   * @throws {WebhookConflictError}
+   */
+  async retry(account: string, id: string): Promise<Delivery | undefined> {
+    const delivery = await this.store.find(account, id);
+    if (delivery === undefined) return undefined;
+    if (delivery.status === 'pending') throw pendingConflict();
+    const event = await this.log.find(account, delivery.eventId);
+    if (event === undefined) {
+      throw new WebhookConflictError(
+        `The event ${delivery.eventId} is not kept any more: nothing is left to be delivered.`,
+      );
+    }
+    switch (await this.store.retry(account, id, eventToJson(event))) {
+      case 'unknown':
+        return undefined;
+      case 'pending':
+        throw pendingConflict();
+      case 'disabled':
+        throw disabledConflict('It would not be delivered');
+      case 'removed':
+        throw new WebhookConflictError('The webhook of this delivery was removed.');
+      case 'retried':
+        await hintQuietly(this.jobs, this.logger, account, delivery.endpointId);
+        return this.store.find(account, id);
+    }
+  }
+}
+
+function pendingConflict(): WebhookConflictError {
+  return new WebhookConflictError('The delivery is pending: it is tried again without being asked to.');
+}
