@@ -3,14 +3,15 @@ import type { Clock } from '#platform';
 import type { DeliveryClient, DeliveryReply } from './delivery-client.js';
 import type { ClaimedDelivery } from './delivery-store.js';
 import type { Attempt } from './delivery.js';
-import { type Decision, decide, type RetryPolicy } from './retry-policy.js';
+import { type Decision, decide, type RetryPolicy, type Strain, strainOf } from './retry-policy.js';
 import { sign } from './signature.js';
-import { secretsAt, type StoredEndpoint } from './stored-endpoint.js';
+import { openHeaders, secretsAt, type StoredEndpoint } from './stored-endpoint.js';
 
 /** An attempt that was made, and what follows from it. */
 export interface AttemptResult {
   attempt: Attempt;
   decision: Decision;
+  strain: Strain;
 }
 
 /** Makes one attempt: signs, posts, decides. */
@@ -44,7 +45,12 @@ export class Courier {
       reply: excerpt,
       error: outcome.error,
     };
-    return { attempt, decision: decide(this.policy, delivery.attempts + 1, outcome, this.clock.now()) };
+    const now = this.clock.now();
+    return {
+      attempt,
+      decision: decide(this.policy, delivery.attempts + 1, outcome, now),
+      strain: strainOf(outcome, now),
+    };
   }
 
   private async post(
@@ -55,15 +61,18 @@ export class Courier {
   ): Promise<DeliveryReply> {
     const timestamp = Math.floor(at / 1000);
     let signature: string;
+    let own: Record<string, string>;
     try {
       const secrets = secretsAt(endpoint, at).map((sealed) => this.box.open(sealed, endpoint.id));
       if (secrets.length === 0) throw new Error('the endpoint has no valid secret');
       signature = sign(secrets, delivery.eventId, timestamp, delivery.body);
+      own = openHeaders(endpoint, this.box);
     } catch (error) {
-      // Unsigned is not sent. It is tried again, since the right key may come back.
+      // Unsigned, or without a header that may let it in, it is not sent. It is tried again, since the right key may come back.
       return { statusCode: null, retryAfter: null, error: String(error), excerpt: '' };
     }
     const headers = {
+      ...withoutOurs(own),
       'content-type': 'application/json',
       'user-agent': this.userAgent,
       'webhook-id': delivery.eventId,
@@ -72,4 +81,11 @@ export class Courier {
     };
     return await this.client.post({ url: endpoint.url, headers, body: delivery.body }, signal);
   }
+}
+
+/** What the endpoint may never say: what verifies, describes and addresses the request is the courier's. */
+const OURS = /^(?:webhook-.*|content-.*|host|user-agent|connection|transfer-encoding)$/i;
+
+function withoutOurs(headers: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => !OURS.test(name)));
 }

@@ -8,8 +8,10 @@ import { describeDecision, settlementOf } from './settlement.js';
 import { readEndpoint, type StoredEndpoint } from './stored-endpoint.js';
 
 export interface PumpSettings {
-  /** Requests in flight to one endpoint, over all processes. */
+  /** Requests in flight to one endpoint, over all processes, unless it says otherwise. */
   maxConcurrency: number;
+  /** An endpoint that has only failed for so long is disabled, in ms. */
+  disableAfterMs: number;
   /** How long one attempt may take, in ms. */
   timeoutMs: number;
   /** Attempts that one process has under way, over all endpoints; default 1,000. */
@@ -130,6 +132,8 @@ export class DeliveryPump {
         this.start(account, endpoint, delivery);
         started++;
       }
+      const { waitMs = 0 } = claimed;
+      if (waitMs > 0 && waitMs <= LONGEST_HINT_MS) await this.hint(account, endpointId, waitMs);
       return claimed.more;
     } finally {
       this.places.giveBack(room - started);
@@ -182,18 +186,38 @@ export class DeliveryPump {
     const settled = await this.record(account, delivery, result);
     this.report(account, delivery, result, settled);
     const { decision } = result;
-    if (decision.kind === 'gone') await this.store.endPending(account, delivery.endpointId);
+    if (await this.isDisabledBy(account, delivery, result, settled)) {
+      await this.store.endPending(account, delivery.endpointId);
+    }
     if (decision.kind === 'retry' && decision.waitMs <= LONGEST_HINT_MS) {
       await this.hint(account, delivery.endpointId, decision.waitMs);
     }
     return settled.more;
   }
 
+  /** Whether the endpoint was disabled for this attempt: for good by its receiver, or as the last of nothing but failures. */
+  private async isDisabledBy(
+    account: string,
+    { endpointId }: ClaimedDelivery,
+    { attempt, decision }: AttemptResult,
+    { failingMs }: Settled,
+  ): Promise<boolean> {
+    if (decision.kind === 'gone') return true;
+    if (failingMs < this.settings.disableAfterMs) return false;
+    const last = attempt.error ?? `status ${String(attempt.statusCode)}`;
+    const hours = (failingMs / 3_600_000).toFixed(1);
+    return this.endpoints.disable(
+      account,
+      endpointId,
+      `Nothing but failures for ${hours} hours; the last: ${last}.`,
+    );
+  }
+
   /** Insists while the lease holds: an attempt that is not recorded is made again. */
   private async record(
     account: string,
     delivery: ClaimedDelivery,
-    { attempt, decision }: AttemptResult,
+    { attempt, decision, strain }: AttemptResult,
   ): Promise<Settled> {
     const end = performance.now() + this.recordWithinMs;
     for (;;) {
@@ -202,7 +226,7 @@ export class DeliveryPump {
         if (decision.kind === 'gone') {
           await this.endpoints.disable(account, delivery.endpointId, decision.reason);
         }
-        return await this.store.settle(account, delivery, attempt, settlementOf(decision));
+        return await this.store.settle(account, delivery, attempt, settlementOf(decision), strain);
       } catch (error) {
         if (performance.now() + RECORD_AGAIN_MS > end) throw error;
         await pause(RECORD_AGAIN_MS);

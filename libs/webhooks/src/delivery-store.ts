@@ -1,5 +1,6 @@
 import type { ReaderLease } from '#events';
 import type { Attempt, Delivery, DeliveryStatus, NewDelivery } from './delivery.js';
+import type { Strain } from './retry-policy.js';
 
 /** A delivery that this process may attempt until its lease ends. */
 export interface ClaimedDelivery {
@@ -8,7 +9,7 @@ export interface ClaimedDelivery {
   claim: string;
   endpointId: string;
   eventId: string;
-  /** The endpoint's slots at that time. */
+  /** The slots of an endpoint that says nothing of its own. */
   slots: number;
   /** How many attempts were made since it last became pending: its place in the schedule. */
   attempts: number;
@@ -17,7 +18,7 @@ export interface ClaimedDelivery {
 
 /** What a claim may take. */
 export interface ClaimTerms {
-  /** Requests in flight to the endpoint, over all processes. */
+  /** Requests in flight to the endpoint, over all processes, unless it says otherwise. */
   slots: number;
   /** The most to be claimed now. */
   room: number;
@@ -33,6 +34,8 @@ export type Claimed =
       deliveries: ClaimedDelivery[];
       /** Whether more could be claimed at once. */
       more: boolean;
+      /** After how many ms the endpoint's pace allows what is due and was left; absent where the pace left nothing. */
+      waitMs?: number;
     }
   /** The endpoint was removed or disabled: what is pending must end. */
   | { kind: 'ended' };
@@ -46,6 +49,8 @@ export interface Settled {
   recorded: boolean;
   /** Whether another delivery of the endpoint is due now. */
   more: boolean;
+  /** For how long the endpoint has only failed, in ms; 0 after a success. */
+  failingMs: number;
 }
 
 /** How long finished deliveries are kept. Pending ones stay, however old or many. */
@@ -110,12 +115,13 @@ export interface DeliveryStore {
   gaps(account: string, endpointId: string): Promise<Gap[]>;
   /** Claims due deliveries of an endpoint; what expired leases held is due again first. */
   claim(account: string, endpointId: string, terms: ClaimTerms): Promise<Claimed>;
-  /** Records an attempt and what follows from it. */
+  /** Records an attempt and what follows from it, for the delivery and for its endpoint's pace. */
   settle(
     account: string,
     claimed: ClaimedDelivery,
     attempt: Attempt,
     settlement: Settlement,
+    strain?: Strain,
   ): Promise<Settled>;
   /** Gives a claimed delivery back, due now, as if it had not been claimed. */
   release(account: string, claimed: ClaimedDelivery): Promise<void>;

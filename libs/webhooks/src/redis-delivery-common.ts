@@ -1,3 +1,6 @@
+import { LANES } from './redis-lanes.js';
+import { PACE } from './redis-pace.js';
+
 /**
  * Every script gets the account's key prefix (`…:{account}:`) as its first argument: which deliveries it touches is
  * known only while it runs, and all of them share the account's slot.
@@ -18,30 +21,34 @@ local function listed(endpoint, status)
 end
 local WEBHOOKS, AGENDA, FINISHED = BASE .. 'webhooks', BASE .. 'webhooks:due', BASE .. 'deliveries:finished'
 
--- 'enabled', 'disabled', or nil for an endpoint that was removed.
-local function state_of(endpoint)
-  local record = redis.call('HGET', WEBHOOKS, endpoint)
-  if not record then return nil end
-  return cjson.decode(record).enabled and 'enabled' or 'disabled'
-end
-
+${LANES}${PACE}
 -- Writes down when somebody must look at the endpoint again, whatever happens to the processes at work on it: when
--- the first lease ends, or, with a slot free, when the first delivery is due.
+-- the first lease ends, or, with a slot free, when the first delivery is due and the endpoint's pace allows it.
 -- A removed endpoint stays on the agenda until the last of it is cleared up.
-local function note(endpoint, slots)
-  if redis.call('HEXISTS', WEBHOOKS, endpoint) == 0 then return end
+local function note(endpoint, default)
+  local stored = redis.call('HGET', WEBHOOKS, endpoint)
+  if not stored then return end
+  local record = cjson.decode(stored)
   local first = tonumber(redis.call('ZRANGE', due(endpoint), 0, 0, 'WITHSCORES')[2])
   local at = tonumber(redis.call('ZRANGE', inflight(endpoint), 0, 0, 'WITHSCORES')[2])
-  if first and redis.call('ZCARD', inflight(endpoint)) < slots then at = math.min(at or first, first) end
+  local _, slots = slots_of(endpoint, record, default)
+  if first and redis.call('ZCARD', inflight(endpoint)) < slots then
+    first = math.max(first, open_from(endpoint, record))
+    at = math.min(at or first, first)
+  end
   if at then redis.call('ZADD', AGENDA, whole(at), endpoint) else redis.call('ZREM', AGENDA, endpoint) end
+end
+
+-- Takes back a delivery that was under way, to be attempted at a time.
+local function take_back(endpoint, id, at)
+  redis.call('ZREM', inflight(endpoint), id)
+  redis.call('HDEL', delivery(id), 'claim')
+  queue(endpoint, id, at)
 end
 
 local function return_expired(endpoint)
   for _, id in ipairs(redis.call('ZRANGEBYSCORE', inflight(endpoint), '-inf', whole(NOW), 'LIMIT', 0, 1000)) do
-    redis.call('ZREM', inflight(endpoint), id)
-    redis.call('HDEL', delivery(id), 'claim')
-    redis.call('HSET', delivery(id), 'nextAttemptAt', whole(NOW))
-    redis.call('ZADD', due(endpoint), whole(NOW), id)
+    take_back(endpoint, id, NOW)
   end
 end
 
@@ -52,19 +59,14 @@ local function list_as(endpoint, id, from, to)
   redis.call('ZADD', listed(endpoint, to), number, id)
 end
 
--- What fails while its endpoint is disabled counts as missed.
+-- Of what is neither due nor under way any more. What fails while its endpoint is disabled counts as missed.
 local function finish(endpoint, id, status, reason)
   redis.call('HSET', delivery(id), 'status', status, 'reason', reason, 'finishedAt', whole(NOW))
   redis.call('HDEL', delivery(id), 'body', 'claim', 'nextAttemptAt')
   redis.call('ZADD', FINISHED, whole(NOW), id)
   list_as(endpoint, id, 'pending', status)
-  if status == 'failed' and state_of(endpoint) == 'disabled' then redis.call('HSET', delivery(id), 'missed', 1) end
-end
-
--- Makes a delivery pending, due now.
-local function put(endpoint, id, body)
-  redis.call('HSET', delivery(id), 'status', 'pending', 'body', body, 'nextAttemptAt', whole(NOW))
-  redis.call('ZADD', due(endpoint), whole(NOW), id)
-  redis.call('ZADD', AGENDA, 'LT', whole(NOW), endpoint)
+  leave_lane(endpoint, id)
+  local stored = status == 'failed' and redis.call('HGET', WEBHOOKS, endpoint)
+  if stored and not cjson.decode(stored).enabled then redis.call('HSET', delivery(id), 'missed', 1) end
 end
 `;

@@ -4,10 +4,29 @@ import { DELIVERY_COMMON } from './redis-delivery-common.js';
 import { GAPS } from './redis-gaps.js';
 
 const CREATION = `${DELIVERY_COMMON}${GAPS}${KEEP_READING}
-local states = {}
-local function known_state(endpoint)
-  states[endpoint] = states[endpoint] or state_of(endpoint) or 'removed'
-  return states[endpoint]
+local known = {}
+local function endpoint_of(id)
+  if not known[id] then
+    local record = redis.call('HGET', WEBHOOKS, id)
+    record = record and cjson.decode(record)
+    known[id] = {
+      state = record and (record.enabled and 'enabled' or 'disabled') or 'removed',
+      ordered = record and record.ordered,
+    }
+  end
+  return known[id]
+end
+
+-- Makes a delivery pending, due now or when it has its turn.
+local function put(endpoint, id, contact, body)
+  redis.call('HSET', delivery(id), 'status', 'pending', 'body', body)
+  if endpoint_of(endpoint).ordered then
+    redis.call('HSET', delivery(id), 'lane', string.sub(redis.sha1hex(contact), 1, 16))
+  else
+    redis.call('HDEL', delivery(id), 'lane')
+  end
+  queue(endpoint, id, NOW)
+  redis.call('ZADD', AGENDA, 'LT', whole(NOW), endpoint)
 end
 
 -- The event whose five values begin at an argument, for an endpoint.
@@ -17,16 +36,17 @@ local function create(endpoint, id, event)
   local number = redis.call('INCR', BASE .. 'deliveries:count')
   redis.call('ZADD', listed(endpoint), number, id)
   redis.call('ZADD', listed(endpoint, 'pending'), number, id)
-  put(endpoint, id, ARGV[event + 4])
+  put(endpoint, id, ARGV[event + 2], ARGV[event + 4])
 end
 
 -- Begins the schedule of a finished delivery again; its attempts are kept.
 local function again(endpoint, id, status, body)
   redis.call('ZREM', FINISHED, id)
-  redis.call('HSET', delivery(id), 'earlier', redis.call('HGET', delivery(id), 'attempts'))
+  local attempts, contact = unpack(redis.call('HMGET', delivery(id), 'attempts', 'contact'))
+  redis.call('HSET', delivery(id), 'earlier', attempts)
   redis.call('HDEL', delivery(id), 'finishedAt', 'reason', 'missed')
   list_as(endpoint, id, status, 'pending')
-  put(endpoint, id, body)
+  put(endpoint, id, contact, body)
 end
 `;
 
@@ -42,7 +62,7 @@ if ARGV[2] ~= '' and not keep_reading(ARGV[2], ARGV[3], ARGV[4]) then return 0 e
 local events = tonumber(ARGV[5])
 for i = 6 + events * 5, #ARGV, 3 do
   local id, endpoint, event = ARGV[i], ARGV[i + 1], 6 + (tonumber(ARGV[i + 2]) * 5)
-  local state = known_state(endpoint)
+  local state = endpoint_of(endpoint).state
   if state ~= 'removed' and redis.call('EXISTS', delivery(id)) == 0 then
     if state == 'enabled' then
       close_gap(gaps(endpoint))
@@ -60,7 +80,7 @@ export const REPLAY = script(`
 local only, events, made = ARGV[2], tonumber(ARGV[3]), 0
 for i = 4 + events * 5, #ARGV, 3 do
   local id, endpoint, event = ARGV[i], ARGV[i + 1], 4 + (tonumber(ARGV[i + 2]) * 5)
-  if known_state(endpoint) == 'enabled' then
+  if endpoint_of(endpoint).state == 'enabled' then
     local status, missed = unpack(redis.call('HMGET', delivery(id), 'status', 'missed'))
     if not status then
       if only == 'all' or (only == 'missed' and is_in_gap(gaps(endpoint), ARGV[event + 3])) then
@@ -83,7 +103,7 @@ local id, body = ARGV[2], ARGV[3]
 local status, endpoint = unpack(redis.call('HMGET', delivery(id), 'status', 'endpoint'))
 if not status then return 'unknown' end
 if status == 'pending' then return 'pending' end
-if known_state(endpoint) ~= 'enabled' then return known_state(endpoint) end
+if endpoint_of(endpoint).state ~= 'enabled' then return endpoint_of(endpoint).state end
 again(endpoint, id, status, body)
 return 'retried'
 `);

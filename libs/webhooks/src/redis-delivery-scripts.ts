@@ -4,71 +4,87 @@ import { DELIVERY_COMMON } from './redis-delivery-common.js';
 const script = (source: string): RedisScript => new RedisScript(DELIVERY_COMMON + source);
 
 /**
- * ARGV: base, endpoint, slots, most to claim, lease in ms, claim.
- * Answers nil for an endpoint that is removed or disabled, else the endpoint, whether more could be claimed, and four
- * values per delivery: id, event, attempts since it last became pending, body.
+ * ARGV: base, endpoint, default slots, most to claim, lease in ms, claim.
+ * Answers nil for an endpoint that is removed or disabled, else the endpoint; whether more could be claimed; after how
+ * many ms its pace allows what is due and was left, or 0; and four values per delivery: id, event, attempts since it
+ * last became pending, body.
  */
 export const CLAIM = script(`
-local endpoint, slots, room, lease, claim = ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5]), ARGV[6]
-local record = redis.call('HGET', WEBHOOKS, endpoint)
-if not record or not cjson.decode(record).enabled then return nil end
+local endpoint, default, room, lease, claim = ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5]), ARGV[6]
+local stored = redis.call('HGET', WEBHOOKS, endpoint)
+local record = stored and cjson.decode(stored)
+if not record or not record.enabled then return nil end
 return_expired(endpoint)
+local _, slots = slots_of(endpoint, record, default)
 local free = slots - redis.call('ZCARD', inflight(endpoint))
-local reply, claimed = {record, 0}, 0
-if free > 0 then
-  for _, id in ipairs(redis.call('ZRANGEBYSCORE', due(endpoint), '-inf', whole(NOW), 'LIMIT', 0, math.min(free, room))) do
-    local stored = redis.call('HMGET', delivery(id), 'status', 'event', 'attempts', 'body', 'earlier')
+local tokens = tokens_of(endpoint, record)
+local most, claimed, reply = math.min(free, room, math.floor(tokens)), 0, {stored, 0, 0}
+if most > 0 and open_from(endpoint, record) <= NOW then
+  for _, id in ipairs(redis.call('ZRANGEBYSCORE', due(endpoint), '-inf', whole(NOW), 'LIMIT', 0, whole(most))) do
+    local kept = redis.call('HMGET', delivery(id), 'status', 'event', 'attempts', 'body', 'earlier')
     redis.call('ZREM', due(endpoint), id)
-    if stored[1] == 'pending' then
+    if kept[1] == 'pending' then
       redis.call('ZADD', inflight(endpoint), whole(NOW + lease), id)
       redis.call('HSET', delivery(id), 'claim', claim)
       redis.call('HDEL', delivery(id), 'nextAttemptAt')
       claimed = claimed + 1
-      local attempts = tonumber(stored[3]) - tonumber(stored[5] or 0)
-      for _, value in ipairs({id, stored[2], attempts, stored[4]}) do reply[#reply + 1] = value end
+      local attempts = tonumber(kept[3]) - tonumber(kept[5] or 0)
+      for _, value in ipairs({id, kept[2], attempts, kept[4]}) do reply[#reply + 1] = value end
     end
   end
-  if claimed < free and redis.call('ZCOUNT', due(endpoint), '-inf', whole(NOW)) > 0 then reply[2] = 1 end
+  spend(endpoint, tokens, claimed)
 end
-note(endpoint, slots)
+if claimed < free and redis.call('ZCOUNT', due(endpoint), '-inf', whole(NOW)) > 0 then
+  local wait = open_from(endpoint, record) - NOW
+  if wait > 0 then reply[3] = wait else reply[2] = 1 end
+end
+note(endpoint, default)
 return reply
 `);
 
 /**
- * ARGV: base, endpoint, slots, delivery, claim, attempt as JSON, status, wait in ms, reason, most attempts to keep.
- * Answers whether it was recorded and whether more is due at the endpoint.
+ * ARGV: base, endpoint, default slots, delivery, claim, attempt as JSON, its length in ms, status, wait in ms, reason,
+ * whether the endpoint must slow down, for how long it must be left alone in ms, most attempts to keep.
+ * Answers whether it was recorded, whether more is due at the endpoint, and for how many ms it has only failed.
  */
 export const SETTLE = script(`
-local endpoint, slots, id, claim, attempt = ARGV[2], tonumber(ARGV[3]), ARGV[4], ARGV[5], ARGV[6]
-local status, wait, reason, kept = ARGV[7], tonumber(ARGV[8]), ARGV[9], tonumber(ARGV[10])
-local recorded = 0
-if redis.call('HGET', delivery(id), 'claim') == claim then
-  recorded = 1
-  local number = redis.call('HINCRBY', delivery(id), 'attempts', 1)
-  redis.call('HSET', delivery(id), 'attempt:' .. number, attempt)
-  redis.call('HDEL', delivery(id), 'attempt:' .. (number - kept))
-  redis.call('HDEL', delivery(id), 'claim')
+local endpoint, default, id, claim, attempt = ARGV[2], tonumber(ARGV[3]), ARGV[4], ARGV[5], ARGV[6]
+local began, status, wait, reason = NOW - tonumber(ARGV[7]), ARGV[8], tonumber(ARGV[9]), ARGV[10]
+local slower, alone, kept = ARGV[11] == '1', tonumber(ARGV[12]), tonumber(ARGV[13])
+if redis.call('HGET', delivery(id), 'claim') ~= claim then return {0, 0, 0} end
+
+local number = redis.call('HINCRBY', delivery(id), 'attempts', 1)
+redis.call('HSET', delivery(id), 'attempt:' .. number, attempt)
+redis.call('HDEL', delivery(id), 'attempt:' .. (number - kept))
+if status == 'pending' then
+  take_back(endpoint, id, NOW + wait)
+else
   redis.call('ZREM', inflight(endpoint), id)
-  if status == 'pending' then
-    redis.call('HSET', delivery(id), 'nextAttemptAt', whole(NOW + wait))
-    redis.call('ZADD', due(endpoint), whole(NOW + wait), id)
-  else
-    finish(endpoint, id, status, reason)
-  end
-  note(endpoint, slots)
+  finish(endpoint, id, status, reason)
 end
-return {recorded, redis.call('ZCOUNT', due(endpoint), '-inf', whole(NOW)) > 0 and 1 or 0}
+
+local failing, stored = 0, redis.call('HGET', WEBHOOKS, endpoint)
+if stored then
+  local most, slots = slots_of(endpoint, cjson.decode(stored), default)
+  if status == 'succeeded' then
+    speed_up(endpoint, most)
+  else
+    redis.call('HSETNX', pace(endpoint), 'failingSince', whole(NOW))
+    failing = NOW - tonumber(redis.call('HGET', pace(endpoint), 'failingSince'))
+    if slower then slow_down(endpoint, slots, began) end
+    if alone > 0 then hold(endpoint, alone) end
+  end
+end
+note(endpoint, default)
+return {1, redis.call('ZCOUNT', due(endpoint), '-inf', whole(NOW)) > 0 and 1 or 0, failing}
 `);
 
-/** ARGV: base, endpoint, slots, delivery, claim. */
+/** ARGV: base, endpoint, default slots, delivery, claim. */
 export const RELEASE = script(`
-local endpoint, slots, id, claim = ARGV[2], tonumber(ARGV[3]), ARGV[4], ARGV[5]
+local endpoint, default, id, claim = ARGV[2], tonumber(ARGV[3]), ARGV[4], ARGV[5]
 if redis.call('HGET', delivery(id), 'claim') == claim then
-  redis.call('HDEL', delivery(id), 'claim')
-  redis.call('HSET', delivery(id), 'nextAttemptAt', whole(NOW))
-  redis.call('ZREM', inflight(endpoint), id)
-  redis.call('ZADD', due(endpoint), whole(NOW), id)
-  note(endpoint, slots)
+  take_back(endpoint, id, NOW)
+  note(endpoint, default)
 end
 `);
 
@@ -87,23 +103,28 @@ if record then
   if type(stored.disabledReason) == 'string' then reason = reason .. ' ' .. stored.disabledReason end
   return_expired(endpoint)
 end
-local function end_some(set, limit)
-  if limit == 0 then return 0 end
-  local ids = redis.call('ZRANGE', set, 0, limit - 1)
-  for _, id in ipairs(ids) do
-    finish(endpoint, id, 'failed', reason)
-    redis.call('ZREM', set, id)
+local ended = 0
+local function end_all(set)
+  while ended < most do
+    local ids = redis.call('ZRANGE', set, 0, most - ended - 1)
+    if #ids == 0 then return end
+    for _, id in ipairs(ids) do
+      redis.call('ZREM', set, id)
+      finish(endpoint, id, 'failed', reason)
+    end
+    ended = ended + #ids
   end
-  return #ids
 end
-local ended = end_some(due(endpoint), most)
 if record then
+  end_all(due(endpoint))
   note(endpoint, math.huge)
 else
-  ended = ended + end_some(inflight(endpoint), most - ended)
+  -- What is under way first: it keeps its lane from going on.
+  end_all(inflight(endpoint))
+  end_all(due(endpoint))
   if ended < most then
-    redis.call('UNLINK', gaps(endpoint), listed(endpoint), listed(endpoint, 'pending'), listed(endpoint, 'succeeded'),
-      listed(endpoint, 'failed'))
+    redis.call('UNLINK', gaps(endpoint), pace(endpoint), lanes(endpoint), turns(endpoint), listed(endpoint),
+      listed(endpoint, 'pending'), listed(endpoint, 'succeeded'), listed(endpoint, 'failed'))
     redis.call('ZREM', AGENDA, endpoint)
   end
 end

@@ -18,6 +18,7 @@ import type {
 } from './delivery-store.js';
 import { chunksOf } from './delivery-chunks.js';
 import { CREATE, REPLAY, RETRY } from './redis-delivery-creation.js';
+import type { Strain } from './retry-policy.js';
 import { readDelivery } from './redis-delivery-record.js';
 import { CLAIM, END_PENDING, LIST, OVERDUE, RELEASE, SETTLE, TRIM } from './redis-delivery-scripts.js';
 
@@ -93,13 +94,13 @@ export class RedisDeliveryStore implements DeliveryStore {
     const claim = randomBytes(8).toString('hex');
     const reply = await this.run(CLAIM, account, [endpointId, slots, room, leaseMs, claim]);
     if (reply === null) return { kind: 'ended' };
-    const [endpoint, more, ...fields] = reply as [string, number, ...string[]];
+    const [endpoint, more, waitMs, ...fields] = reply as [string, number, number, ...string[]];
     const deliveries: ClaimedDelivery[] = [];
     for (let i = 0; i < fields.length; i += 4) {
       const [id = '', eventId = '', attempts = '0', body = ''] = fields.slice(i, i + 4);
       deliveries.push({ id, claim, endpointId, eventId, slots, attempts: Number(attempts), body });
     }
-    return { kind: 'claimed', endpoint, deliveries, more: more === 1 };
+    return { kind: 'claimed', endpoint, deliveries, more: more === 1, ...(waitMs > 0 ? { waitMs } : {}) };
   }
 
   async settle(
@@ -107,6 +108,7 @@ export class RedisDeliveryStore implements DeliveryStore {
     { id, claim, endpointId, slots }: ClaimedDelivery,
     attempt: Attempt,
     settlement: Settlement,
+    { slower, aloneMs }: Strain = { slower: false, aloneMs: 0 },
   ): Promise<Settled> {
     const reply = await this.run(SETTLE, account, [
       endpointId,
@@ -114,13 +116,16 @@ export class RedisDeliveryStore implements DeliveryStore {
       id,
       claim,
       JSON.stringify(attempt),
+      attempt.durationMs,
       settlement.status,
       settlement.status === 'pending' ? settlement.waitMs : 0,
       settlement.status === 'failed' ? settlement.reason : '',
+      slower ? 1 : 0,
+      aloneMs,
       MOST_ATTEMPTS,
     ]);
-    const [recorded, more] = reply as [number, number];
-    return { recorded: recorded === 1, more: more === 1 };
+    const [recorded, more, failingMs] = reply as [number, number, number];
+    return { recorded: recorded === 1, more: more === 1, failingMs };
   }
 
   async release(account: string, { id, claim, endpointId, slots }: ClaimedDelivery): Promise<void> {

@@ -22,13 +22,15 @@ return removed
 /**
  * Replaces an endpoint that is still the expected one, and records what that means. It comes onto the agenda, so that
  * what follows from the change happens even if this process ends.
- * KEYS: the log's, endpoints, agenda. ARGV: id, expected, replacement, events.
+ * KEYS: the log's, endpoints, agenda, the endpoint's pace. ARGV: id, expected, replacement, events.
  */
 const replace = new RedisScript(`${APPEND_EVENTS}
 local webhooks, agenda, id, expected, replacement = KEYS[4], KEYS[5], ARGV[1], ARGV[2], ARGV[3]
 if redis.call('HGET', webhooks, id) ~= expected then return 0 end
 redis.call('HSET', webhooks, id, replacement)
 redis.call('ZADD', agenda, 0, id)
+-- Who enables an endpoint again gives it a new chance.
+if cjson.decode(expected).enabled ~= cjson.decode(replacement).enabled then redis.call('DEL', KEYS[6]) end
 append_events(4)
 return 1
 `);
@@ -109,7 +111,7 @@ export class RedisEndpointStore implements EndpointStore {
       const after: StoredEndpoint = { ...changed, updatedAt, revision: changed.revision + 1 };
       const done = await replace.run(
         this.redis,
-        [...logKeys(keys), keys('webhooks'), keys('webhooks', 'due')],
+        [...logKeys(keys), keys('webhooks'), keys('webhooks', 'due'), keys('endpoint', id, 'pace')],
         [id, expected, writeEndpoint(after), ...eventArguments(account, eventsOf(after))],
       );
       if (done === 1) return after;

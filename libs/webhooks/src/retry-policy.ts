@@ -8,6 +8,14 @@ export interface AttemptOutcome {
   error: string | null;
 }
 
+/** What an attempt says of its endpoint, besides what becomes of the delivery. */
+export interface Strain {
+  /** Whether fewer requests at once, and then pauses, are asked for. */
+  slower: boolean;
+  /** For how long nothing at all should be tried there, in ms. */
+  aloneMs: number;
+}
+
 /** What happens to a delivery after an attempt. */
 export type Decision =
   | { kind: 'succeeded' }
@@ -26,6 +34,9 @@ export interface RetryPolicy {
 const JITTER = 0.2;
 const LONGEST_RETRY_AFTER_MS = 24 * 3_600_000;
 const GONE = 410;
+const TOO_MANY_REQUESTS = 429;
+const OVERRUN: ReadonlySet<number | null> = new Set([TOO_MANY_REQUESTS, 502, 504]);
+const LONGEST_ALONE_MS = 3_600_000;
 /** The statuses whose `Retry-After` is kept. */
 const ASKS_FOR_PATIENCE: ReadonlySet<number | null> = new Set([429, 503]);
 
@@ -48,6 +59,17 @@ export function decide(policy: RetryPolicy, attempt: number, outcome: AttemptOut
   const scheduled = seconds * 1000 * (1 + JITTER * (2 * policy.random() - 1));
   const asked = ASKS_FOR_PATIENCE.has(statusCode) ? parseRetryAfter(outcome.retryAfter, now) : 0;
   return { kind: 'retry', waitMs: Math.round(Math.max(scheduled, asked)) };
+}
+
+/**
+ * What an outcome says of its endpoint. 429, 502 and 504 mean that it or what stands before it is overrun. A 429's
+ * `Retry-After` is meant for everything that we send, so that the endpoint is left alone for that long, but for an hour
+ * at most: one mistaken reply must not silence it for a day.
+ * @param now milliseconds since 1970
+ */
+export function strainOf({ statusCode, retryAfter }: AttemptOutcome, now: number): Strain {
+  const asked = statusCode === TOO_MANY_REQUESTS ? parseRetryAfter(retryAfter, now) : 0;
+  return { slower: OVERRUN.has(statusCode), aloneMs: Math.min(asked, LONGEST_ALONE_MS) };
 }
 
 /** How long a `Retry-After` asks to wait, in milliseconds, at most a day; 0 for what is neither seconds nor a date. */

@@ -20,6 +20,7 @@ const STEPS = [
   'fail',
   'release',
   'stale',
+  'again',
 ] as const;
 
 let server: TestRedis;
@@ -33,14 +34,18 @@ afterAll(async () => {
 describe('the agenda', () => {
   it('names every endpoint with something pending, no later than when it can go on, whatever happened', async () => {
     await fc.assert(
-      fc.asyncProperty(fc.array(fc.constantFrom(...STEPS), { maxLength: 40 }), async (steps) => {
-        const street = await Street.open(server.url);
-        try {
-          await walk(street, steps);
-        } finally {
-          await street.close();
-        }
-      }),
+      fc.asyncProperty(
+        fc.array(fc.constantFrom(...STEPS), { maxLength: 40 }),
+        fc.boolean(),
+        async (steps, ordered) => {
+          const street = await Street.open(server.url);
+          try {
+            await walk(street, steps, ordered);
+          } finally {
+            await street.close();
+          }
+        },
+      ),
       { numRuns: 40 },
     );
   });
@@ -72,8 +77,12 @@ describe('the agenda', () => {
   });
 });
 
-async function walk(street: Street, steps: readonly (typeof STEPS)[number][]): Promise<void> {
-  const { endpoint } = await street.endpoints.create(ACCOUNT, { url: 'http://127.0.0.1:9/' });
+async function walk(
+  street: Street,
+  steps: readonly (typeof STEPS)[number][],
+  ordered: boolean,
+): Promise<void> {
+  const { endpoint } = await street.endpoints.create(ACCOUNT, { url: 'http://127.0.0.1:9/', ordered });
   const store = new RedisDeliveryStore(street.redis, street.prefix);
   const held: Claimed[] = [];
   const attempt = { at: '', durationMs: 1, statusCode: 500, reply: '', error: null };
@@ -82,7 +91,16 @@ async function walk(street: Street, steps: readonly (typeof STEPS)[number][]): P
     return claimed.kind === 'claimed' ? claimed.deliveries : [];
   };
   for (const step of steps) {
-    if (step === 'create') await street.dispatcher.dispatch(ACCOUNT, await street.record(2));
+    if (step === 'create') {
+      for (const contactId of ['c1', 'c2']) {
+        await street.dispatcher.dispatch(ACCOUNT, await street.record(1, { contactId }));
+      }
+    }
+    if (step === 'again') {
+      const { deliveries } = await store.list(ACCOUNT, endpoint.id, { limit: 50 });
+      const finished = deliveries.filter(({ finishedAt }) => finishedAt !== null).at(-1);
+      if (finished !== undefined) await store.retry(ACCOUNT, finished.id, '{}');
+    }
     if (step === 'claim') held.push(...(await claim(60_000)));
     if (step === 'claim and vanish') await claim(0);
     const one = step.startsWith('c') ? undefined : held.shift();
@@ -98,6 +116,30 @@ async function walk(street: Street, steps: readonly (typeof STEPS)[number][]): P
       }
     }
     await checkAgenda(street, endpoint.id);
+    if (ordered) await checkLanes(street, endpoint.id);
+  }
+}
+
+/** Whatever is pending is in a lane; of each, one is due or under way, and what is due is the first. */
+async function checkLanes(street: Street, endpointId: string): Promise<void> {
+  const key = (name: string): string => `${street.prefix}:{${ACCOUNT}}:endpoint:${endpointId}:${name}`;
+  const [due, underWay, places, pending] = await Promise.all([
+    street.redis.zrange(key('due'), '0', '-1'),
+    street.redis.zrange(key('inflight'), '0', '-1'),
+    street.redis.zrange(key('lanes'), '0', '-1'),
+    street.redis.zrange(key('deliveries:pending'), '0', '-1'),
+  ]);
+  const lanes = new Map<string, string[]>();
+  for (const place of places) {
+    const [lane = '', , , id = ''] = place.split(':');
+    lanes.set(lane, [...(lanes.get(lane) ?? []), id]);
+  }
+  expect([...lanes.values()].flat().sort()).toEqual(pending.sort());
+  expect(due.length + underWay.length).toBe(lanes.size);
+  for (const lane of lanes.values()) {
+    const started = lane.filter((id) => underWay.includes(id));
+    const next = lane.filter((id) => due.includes(id));
+    expect([...started, ...next]).toEqual(started.length > 0 ? started.slice(0, 1) : lane.slice(0, 1));
   }
 }
 

@@ -107,7 +107,7 @@ export class Street {
       this.endpointStore,
       new Courier(client ?? http, this.box, policy, systemClock, '1.2.3'),
       this.jobs,
-      { maxConcurrency: 20, timeoutMs, ...settings },
+      { maxConcurrency: 20, disableAfterMs: 3_600_000, timeoutMs, ...settings },
       this.logger,
     );
     this.jobs.pumps.push(pump);

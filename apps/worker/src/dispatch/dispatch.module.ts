@@ -69,7 +69,11 @@ class DispatchRoundsProcessor extends RoundsProcessor {
           endpointStore(redis, environment),
           courierOf(environment),
           jobsOf(queue),
-          { maxConcurrency: environment.WEBHOOK_MAX_CONCURRENCY, timeoutMs: environment.WEBHOOK_TIMEOUT_MS },
+          {
+            maxConcurrency: environment.WEBHOOK_MAX_CONCURRENCY,
+            disableAfterMs: environment.WEBHOOK_DISABLE_AFTER_HOURS * 3_600_000,
+            timeoutMs: environment.WEBHOOK_TIMEOUT_MS,
+          },
           logger,
         ),
     },

@@ -76,6 +76,7 @@ export class WorkerEnvironment extends CommonEnvironment {
   @WholeList('5,300,1800', 0, 604_800) WEBHOOK_RETRY_SCHEDULE_SECONDS = [
     5, 300, 1800, 7200, 18_000, 36_000, 36_000,
   ];
+  @Positive(120) WEBHOOK_DISABLE_AFTER_HOURS = 120;
   @Whole(20, 1, 1000) WEBHOOK_MAX_CONCURRENCY = 20;
   @Whole(168, 1, 87_600) DELIVERY_RETENTION_HOURS = 168;
   @Whole(1_000_000, 1) DELIVERY_RETENTION_MAX = 1_000_000;

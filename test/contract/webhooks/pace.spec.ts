@@ -1,0 +1,254 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import type { LoggedEvent } from '#events';
+import type { DeliveryStore, NewEndpoint } from '#webhooks';
+import { startTestRedis, type TestRedis } from '../../support/redis-server.js';
+import { type Answer, type Received, Receiver } from './receiver.js';
+import { ACCOUNT, Street, until } from './street.js';
+
+type Claimed = Extract<Awaited<ReturnType<DeliveryStore['claim']>>, { kind: 'claimed' }>;
+
+let server: TestRedis;
+let street: Street;
+const receivers: Receiver[] = [];
+
+beforeAll(async () => {
+  server = await startTestRedis();
+});
+afterAll(async () => {
+  await server.dispose();
+});
+beforeEach(async () => {
+  street = await Street.open(server.url);
+});
+afterEach(async () => {
+  await street.close();
+  await Promise.all(receivers.splice(0).map((receiver) => receiver.stop()));
+});
+
+async function receiver(answer?: (request: Received, count: number) => Answer): Promise<Receiver> {
+  const started = await Receiver.start(answer);
+  receivers.push(started);
+  return started;
+}
+async function subscribe(url: string, request: Partial<NewEndpoint> = {}): Promise<string> {
+  return (await street.endpoints.create(ACCOUNT, { url, ...request })).endpoint.id;
+}
+async function dispatched(count: number): Promise<LoggedEvent[]> {
+  const events = await street.record(count);
+  await street.dispatcher.dispatch(ACCOUNT, events);
+  return events;
+}
+const paceOf = (id: string): Promise<Record<string, string>> =>
+  street.redis.hgetall(`${street.prefix}:{${ACCOUNT}}:endpoint:${id}:pace`);
+
+/** An endpoint whose deliveries the test settles itself. */
+class ByHand {
+  private constructor(readonly id: string) {}
+
+  static async of(events: number, request: Partial<NewEndpoint> = {}): Promise<ByHand> {
+    street.jobs.lost = true;
+    const byHand = new ByHand(await subscribe('http://127.0.0.1:9/', request));
+    await dispatched(events);
+    return byHand;
+  }
+
+  async claim(): Promise<Claimed> {
+    const claimed = await street.deliveries.claim(ACCOUNT, this.id, {
+      slots: 20,
+      room: 1_000,
+      leaseMs: 60_000,
+    });
+    if (claimed.kind === 'ended') throw new Error('ended');
+    return claimed;
+  }
+
+  async settle(
+    { deliveries }: Claimed,
+    outcome: 'succeeded' | 'failed' | 'slower',
+    { durationMs = 0, aloneMs = 0 } = {},
+  ): Promise<void> {
+    for (const delivery of deliveries) {
+      await street.deliveries.settle(
+        ACCOUNT,
+        delivery,
+        { at: '', durationMs, statusCode: 500, reply: '', error: null },
+        outcome === 'succeeded' ? { status: 'succeeded' } : { status: 'failed', reason: 'x' },
+        { slower: outcome === 'slower', aloneMs },
+      );
+    }
+  }
+
+  /** How many it may have under way at the moment. */
+  async slots(): Promise<number> {
+    const claimed = await this.claim();
+    for (const delivery of claimed.deliveries) await street.deliveries.release(ACCOUNT, delivery);
+    return claimed.deliveries.length;
+  }
+}
+
+describe('an endpoint', () => {
+  it('has its own number of requests in flight, over all processes', async () => {
+    const to = await receiver(() => ({ status: 204, afterMs: 5 }));
+    await subscribe(to.url, { maxConcurrency: 2 });
+    for (let i = 0; i < 3; i++) street.pump();
+    await dispatched(40);
+    await until('all arrived', () => to.received.length === 40);
+    expect(to.most).toBe(2);
+  });
+
+  it('gets no more attempts than its rate allows, in any stretch of time, and all in the end', async () => {
+    const at: number[] = [];
+    const to = await receiver(() => {
+      at.push(performance.now());
+      return { status: 204 };
+    });
+    const rate = 20;
+    await subscribe(to.url, { rateLimitPerSecond: rate });
+    for (let i = 0; i < 3; i++) street.pump();
+    await dispatched(70);
+    await until('all arrived', () => at.length === 70);
+    // What was started at its time may arrive a little later than its neighbours.
+    const lateness = 0.1;
+    for (let first = 0; first < at.length; first++) {
+      for (let last = first; last < at.length; last++) {
+        const seconds = ((at[last] ?? 0) - (at[first] ?? 0)) / 1000 + lateness;
+        expect(last - first + 1).toBeLessThanOrEqual(Math.floor(rate * (seconds + 1)));
+      }
+    }
+    expect((at[69] ?? 0) - (at[0] ?? 0)).toBeLessThan(8_000);
+  });
+
+  it('with a rate below one a second gets one at once, and the next when its time has come', async () => {
+    const byHand = await ByHand.of(2, { rateLimitPerSecond: 0.5 });
+    const first = await byHand.claim();
+    expect(first.deliveries).toHaveLength(1);
+    expect(first.waitMs).toBeGreaterThan(1_900);
+    expect(first.waitMs).toBeLessThanOrEqual(2_000);
+  });
+
+  it('gets its own headers, and never in place of ours', async () => {
+    const to = await receiver();
+    const forbidden = [
+      'Webhook-Id',
+      'webhook-signature',
+      'Content-Type',
+      'content-length',
+      'HOST',
+      'User-Agent',
+    ];
+    await subscribe(to.url, {
+      headers: { 'X-Team': 'blue', ...Object.fromEntries(forbidden.map((name) => [name, 'forged'])) },
+    });
+    street.pump();
+    const [event] = await dispatched(1);
+    await until('arrived', () => to.received.length === 1);
+    const headers = to.received[0]?.headers ?? {};
+    expect(headers).toMatchObject({
+      'x-team': 'blue',
+      'webhook-id': event?.id,
+      'content-type': 'application/json',
+      'user-agent': 'Tidings/1.2.3',
+    });
+    expect(JSON.stringify(headers)).not.toContain('forged');
+  });
+});
+
+describe('an endpoint that is overrun', () => {
+  it('has half as many requests at once, once a round, and grows back by one a round of successes', async () => {
+    const byHand = await ByHand.of(400);
+    const round = await byHand.claim();
+    expect(round.deliveries).toHaveLength(20);
+    await byHand.settle(round, 'slower', { durationMs: 10_000 });
+    expect(await byHand.slots()).toBe(10);
+    const seen: number[] = [];
+    for (let rounds = 0; rounds < 12; rounds++) {
+      const claimed = await byHand.claim();
+      seen.push(claimed.deliveries.length);
+      await byHand.settle(claimed, 'succeeded');
+    }
+    // Each success adds one part of what there is by then: a round adds a little less than one.
+    expect(seen.slice(0, 4)).toEqual([10, 10, 11, 12]);
+    expect(seen.at(-1)).toBe(20);
+    expect(await paceOf(byHand.id)).toEqual({});
+  });
+
+  it('is left alone for longer and longer once a single request is too many, until one succeeds', async () => {
+    const byHand = await ByHand.of(100, { maxConcurrency: 1 });
+    const pauses: number[] = [];
+    for (let n = 0; n < 8; n++) {
+      await byHand.settle(await byHand.claim(), 'slower');
+      const claimed = await byHand.claim();
+      expect(claimed.deliveries).toEqual([]);
+      pauses.push(Math.ceil((claimed.waitMs ?? 0) / 1_000));
+      await street.redis.hdel(`${street.prefix}:{${ACCOUNT}}:endpoint:${byHand.id}:pace`, 'heldUntil');
+    }
+    expect(pauses).toEqual([1, 2, 4, 8, 16, 30, 30, 30]);
+    await byHand.settle(await byHand.claim(), 'succeeded');
+    await byHand.settle(await byHand.claim(), 'slower');
+    expect(Math.ceil(((await byHand.claim()).waitMs ?? 0) / 1_000)).toBe(1);
+  });
+
+  it('is not slowed down by other failures', async () => {
+    const byHand = await ByHand.of(60);
+    await byHand.settle(await byHand.claim(), 'failed');
+    expect(await byHand.slots()).toBe(20);
+  });
+
+  it('with Retry-After on 429 gets nothing at all before, and then everything', async () => {
+    const at: number[] = [];
+    const to = await receiver((_, count) => {
+      at.push(performance.now());
+      return count === 1 ? { status: 429, headers: { 'retry-after': '1' } } : { status: 204 };
+    });
+    await subscribe(to.url, { maxConcurrency: 1 });
+    street.pump([0.01]);
+    await dispatched(3);
+    await until('all arrived', () => at.length === 4);
+    expect((at[1] ?? 0) - (at[0] ?? 0)).toBeGreaterThan(990);
+    expect(new Set(to.received.map(({ headers }) => headers['webhook-id'])).size).toBe(3);
+  });
+});
+
+describe('an endpoint that only fails', () => {
+  it('for long enough is disabled, and the others are told', async () => {
+    const to = await receiver(() => ({ status: 500 }));
+    const id = await subscribe(to.url);
+    street.pump([0.05, 0.05, 0.05, 0.05, 0.05, 0.05], { disableAfterMs: 100 });
+    await dispatched(1);
+    await until('disabled', async () => (await street.endpoints.find(ACCOUNT, id))?.enabled === false);
+    const reason = /^Nothing but failures for 0\.0 hours; the last: status 500\.$/;
+    expect((await street.endpoints.find(ACCOUNT, id))?.disabledReason).toMatch(reason);
+    const { events } = await street.log.read(ACCOUNT, undefined, 100);
+    const disabled = events.filter(({ type }) => type === 'webhook.disabled');
+    expect(disabled).toHaveLength(1);
+    expect(JSON.parse(disabled[0]?.data ?? '')).toMatchObject({ webhook: { id }, reason: expect.anything() });
+    await until('nothing is pending', async () => {
+      const { deliveries } = await street.deliveries.list(ACCOUNT, id, { limit: 1, status: 'pending' });
+      return deliveries.length === 0;
+    });
+    expect(to.received.length).toBeLessThan(7);
+  });
+
+  it('is judged from its last success on, and anew once it is enabled again', async () => {
+    const byHand = await ByHand.of(100);
+    const failingSince = async (): Promise<number> => Number((await paceOf(byHand.id))['failingSince'] ?? 0);
+    await byHand.settle(await byHand.claim(), 'failed');
+    const since = await failingSince();
+    expect(since).toBeGreaterThan(0);
+    await byHand.settle(await byHand.claim(), 'failed');
+    expect(await failingSince()).toBe(since);
+    await byHand.settle(await byHand.claim(), 'succeeded');
+    expect(await failingSince()).toBe(0);
+    await byHand.settle(await byHand.claim(), 'failed');
+    expect(await failingSince()).toBeGreaterThan(0);
+    await street.endpointStore.disable(ACCOUNT, byHand.id, 'x');
+    expect(await failingSince()).toBe(0);
+  });
+
+  it('leaves nothing behind once it is removed', async () => {
+    const byHand = await ByHand.of(60, { rateLimitPerSecond: 1_000, ordered: true });
+    await byHand.settle(await byHand.claim(), 'slower', { aloneMs: 10 });
+    await street.endpoints.remove(ACCOUNT, byHand.id);
+    expect(await street.redis.keys(`${street.prefix}:*endpoint*`)).toEqual([]);
+  });
+});
