@@ -6,6 +6,7 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import { parseNetworks } from '#platform';
 import type { DeliveryReply } from './delivery-client.js';
 import { DestinationGuard } from './destination-guard.js';
+import { CERTIFICATE, KEY } from './fixtures/certificate.js';
 import { HttpDeliveryClient } from './http-delivery-client.js';
 import type { Resolver } from './resolver.js';
 
@@ -221,21 +222,3 @@ describe('the connection to a receiver', () => {
     expect([proxy.seen.connections, seen.connections]).toEqual([0, 1]);
   });
 });
-
-// Made for this test alone: signed by itself, for 127.0.0.1.
-const KEY = `-----BEGIN PRIVATE KEY-----
-MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgSVeULBzM2Coytk/M
-oa6ofr2T5EIe/cvx9+T5h7czgMyhRANCAAST7uivAiQHYByLbWt6B5G46Ki9/vSr
-PHjFnNRQTAnDWwjdwsvPoNeKHhP3YgW1YxrgFPf41Fr2lvuhKX+yOl1q
------END PRIVATE KEY-----`;
-const CERTIFICATE = `-----BEGIN CERTIFICATE-----
-MIIBmzCCAUGgAwIBAgIULKqe3KUWoSzujgTjqmuj6iLQMfQwCgYIKoZIzj0EAwIw
-FDESMBAGA1UEAwwJbG9jYWxob3N0MCAXDTI2MTEyMTAyMTUyNloYDzIxMjYxMDI4
-MDIxNTI2WjAUMRIwEAYDVQQDDAlsb2NhbGhvc3QwWTATBgcqhkjOPQIBBggqhkjO
-PQMBBwNCAAST7uivAiQHYByLbWt6B5G46Ki9/vSrPHjFnNRQTAnDWwjdwsvPoNeK
-HhP3YgW1YxrgFPf41Fr2lvuhKX+yOl1qo28wbTAdBgNVHQ4EFgQUXHHdb+6tsFyv
-ZrmMJJT7wD57kwcwHwYDVR0jBBgwFoAUXHHdb+6tsFyvZrmMJJT7wD57kwcwDwYD
-VR0TAQH/BAUwAwEB/zAaBgNVHREEEzARhwR/AAABgglsb2NhbGhvc3QwCgYIKoZI
-zj0EAwIDSAAwRQIhAOn3WL8Sn6ALRr0k5m1a56Ben9dDpeeMsvamLDzSy8CSAiAN
-zGr/NaUCcB8tZP0y3yshm9nRzSLDBKvbybEkMlXCAg==
------END CERTIFICATE-----`;

@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { eventToJson, type LoggedEvent } from '#events';
 import { deliveryId } from '#webhooks';
+import { eventually } from '../../support/eventually.js';
 import { startTestRedis, type TestRedis } from '../../support/redis-server.js';
 import { type Answer, type Received, Receiver } from './receiver.js';
 import { ACCOUNT, Street, until } from './street.js';
@@ -108,11 +109,15 @@ describe('an ordered endpoint', () => {
       await street.dispatcher.dispatch(ACCOUNT, events.slice(at, at + 100));
     }
     const [pump] = street.jobs.pumps;
-    await until('nothing is pending', async () => {
-      await pump?.reconcile(ACCOUNT);
-      const { deliveries } = await street.deliveries.list(ACCOUNT, id, { limit: 1, status: 'pending' });
-      return deliveries.length === 0;
-    });
+    await eventually(
+      'nothing is pending',
+      async () => {
+        await pump?.reconcile(ACCOUNT);
+        const { deliveries } = await street.deliveries.list(ACCOUNT, id, { limit: 1, status: 'pending' });
+        return deliveries.length === 0;
+      },
+      50_000,
+    );
     let gaveUp = 0;
     for (let contact = 0; contact < 20; contact++) {
       const own = told.filter((one) => one.contact === `c${contact}`);
