@@ -1,0 +1,135 @@
+import { once } from 'node:events';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { RedisEventConsumer } from '#events';
+import { closeRedis, openRedis, parseRedisAddress } from '#platform';
+import type { Attempt, DeliveryStatus } from '#webhooks';
+import { ACCOUNT, Street } from '../contract/webhooks/street.js';
+import { startTestRedis, type TestRedis } from '../support/redis-server.js';
+
+const ENDPOINTS = 20;
+const EVENTS_A_ROUND = 500;
+/** Few and many, as deliveries: the first is twice what is kept. */
+const FEW = 20_000;
+const MANY = 200_000;
+const KEPT = { maxAgeMs: 3_600_000, maxCount: 10_000 };
+const EVENTS_KEPT = { maxAgeMs: 3_600_000, maxCount: 1_000 };
+const WAITING = 300;
+const UNDISPATCHED = 1_200;
+const MOST_GROWTH = 1.1;
+
+const FAILURE: Attempt = { at: '', durationMs: 3, statusCode: 500, reply: 'x'.repeat(1_024), error: null };
+const SUCCESS: Attempt = { at: '', durationMs: 3, statusCode: 200, reply: 'ok', error: null };
+
+let server: TestRedis;
+let street: Street;
+
+beforeAll(async () => {
+  server = await startTestRedis();
+  street = await Street.open(server.url);
+  street.jobs.lost = true;
+});
+afterAll(async () => {
+  await street.close();
+  await server.dispose();
+});
+
+it('Redis holds as much after 200,000 deliveries as after 20,000, and whatever waits is still there', async () => {
+  const busy: string[] = [];
+  for (let n = 0; n < ENDPOINTS; n++) busy.push(await subscribe('message.*'));
+  const waiting = await subscribe('send.*');
+  const consumer = new RedisEventConsumer(
+    street.redis,
+    street.prefix,
+    ACCOUNT,
+    'reader',
+    600_000,
+    () => undefined,
+  );
+
+  const sent = await street.record(WAITING, { type: 'send.accepted', contactId: '', subject: 'send:1' });
+  await dispatchAll(consumer);
+  const rounds = async (deliveries: number): Promise<void> => {
+    for (let made = 0; made < deliveries; made += EVENTS_A_ROUND * ENDPOINTS) {
+      await street.record(EVENTS_A_ROUND);
+      await dispatchAll(consumer);
+      for (const id of busy) await settleAll(id);
+      await trim();
+    }
+  };
+  await rounds(FEW);
+  const few = await usedMemory();
+  await rounds(MANY - FEW);
+  const many = await usedMemory();
+  process.stdout.write(`Redis' memory: ${few} bytes, then ${many}: ${(many / few).toFixed(3)} times\n`);
+  expect(many / few).toBeLessThanOrEqual(MOST_GROWTH);
+
+  expect(await count(waiting, 'pending')).toBe(WAITING);
+  const kept = await Promise.all(busy.map((id) => count(id)));
+  expect(kept.reduce((sum, one) => sum + one)).toBe(KEPT.maxCount);
+  expect(await street.redis.keys(`${street.prefix}:*:delivery:*`)).toHaveLength(KEPT.maxCount + WAITING);
+
+  // More than is kept, and not dispatched.
+  const undispatched = await street.record(UNDISPATCHED);
+  await trim();
+  const { events } = await street.log.read(ACCOUNT, undefined, 10_000);
+  expect(events.slice(-UNDISPATCHED).map(({ id }) => id)).toEqual(undispatched.map(({ id }) => id));
+  expect(await street.log.find(ACCOUNT, sent[0]?.id ?? '')).toBeUndefined();
+}, 1_200_000);
+
+async function subscribe(pattern: string): Promise<string> {
+  const request = { url: 'http://127.0.0.1:9/', eventTypes: [pattern] };
+  return (await street.endpoints.create(ACCOUNT, request)).endpoint.id;
+}
+
+async function dispatchAll(consumer: RedisEventConsumer): Promise<void> {
+  for (;;) {
+    const reading = await consumer.take(EVENTS_A_ROUND);
+    if (reading.kind !== 'events') return;
+    await street.dispatcher.dispatch(ACCOUNT, reading.events);
+    await consumer.acknowledge(reading.events);
+  }
+}
+
+/** Every third fails once and then succeeds; every seventh fails for good. */
+async function settleAll(endpointId: string): Promise<void> {
+  for (let n = 0; ;) {
+    const claimed = await street.deliveries.claim(ACCOUNT, endpointId, {
+      slots: 1_000,
+      room: 1_000,
+      leaseMs: 600_000,
+    });
+    if (claimed.kind === 'ended' || claimed.deliveries.length === 0) return;
+    await Promise.all(
+      claimed.deliveries.map((delivery) => {
+        n++;
+        const { attempts } = delivery;
+        const settle = street.deliveries.settle.bind(street.deliveries, ACCOUNT, delivery);
+        if (attempts === 0 && n % 3 === 0) return settle(FAILURE, { status: 'pending', waitMs: 0 });
+        if (attempts === 0 && n % 7 === 0) return settle(FAILURE, { status: 'failed', reason: 'x' });
+        return settle(SUCCESS, { status: 'succeeded' });
+      }),
+    );
+  }
+}
+
+async function trim(): Promise<void> {
+  while ((await street.deliveries.trim(ACCOUNT, KEPT)) > 0);
+  while ((await street.log.trim(ACCOUNT, EVENTS_KEPT)) > 0);
+}
+
+async function count(endpointId: string, status?: DeliveryStatus): Promise<number> {
+  const query = { limit: KEPT.maxCount, ...(status === undefined ? {} : { status }) };
+  return (await street.deliveries.list(ACCOUNT, endpointId, query)).deliveries.length;
+}
+
+/** By a connection of its own, and without the log of slow commands: neither is the deliveries'. */
+async function usedMemory(): Promise<number> {
+  const redis = openRedis(parseRedisAddress(server.url), 'failFast', () => undefined);
+  await once(redis, 'ready');
+  try {
+    await redis.slowlog('RESET');
+    return Number(/^used_memory:(\d+)/m.exec(await redis.info('memory'))?.[1]);
+  } finally {
+    await closeRedis(redis);
+  }
+}
