@@ -93,10 +93,10 @@ describe('one POST that goes wrong', () => {
         sends.set(name, { id: await post(product, number, name), number });
       }),
     );
-  }, 60_000);
+  });
   afterAll(async () => {
     await running?.[Symbol.asyncDispose]();
-  }, 60_000);
+  });
 
   it.each(FAULTS)(
     '%s: never more than one text, and an honest end',
@@ -119,11 +119,11 @@ describe('upstream that cannot be reached', () => {
   beforeAll(async () => {
     product = running = await Product.start(SHORT);
     await product.worker.stop();
-  }, 60_000);
+  });
   afterAll(async () => {
     await running?.[Symbol.asyncDispose]();
     for (const close of closing) await close();
-  }, 60_000);
+  });
 
   /** A worker that knows upstream by this address. */
   const workerAt = (baseUrl: string): Promise<ProductProcess> =>
@@ -230,5 +230,5 @@ describe('upstream that cannot be reached', () => {
     );
     const refusals = events.filter(({ data }) => data.reason.includes('401')).map(({ type }) => type);
     expect(refusals).toEqual(['upstream.unavailable', 'upstream.recovered']);
-  }, 120_000);
+  });
 });

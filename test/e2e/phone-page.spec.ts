@@ -17,11 +17,11 @@ withChromium('the phone page in a real browser', () => {
 
   beforeAll(async () => {
     product = await Product.start();
-  }, 60_000);
+  });
 
   afterAll(async () => {
     await product[Symbol.asyncDispose]();
-  }, 60_000);
+  });
 
   it('shows a send with its delivery and its reading, and what is typed there becomes message.received', async () => {
     const markup = '<b onclick="alert(1)">Hello</b> & welcome';
@@ -66,5 +66,5 @@ withChromium('the phone page in a real browser', () => {
     expect(types.find(({ type }) => type === 'message.received')?.data.message?.message).toBe(
       'Typed on the phone 😀',
     );
-  }, 60_000);
+  });
 });

@@ -17,7 +17,7 @@ afterEach(async () => {
   await receiver?.[Symbol.asyncDispose]();
   product = undefined;
   receiver = undefined;
-}, 60_000);
+});
 
 const LAYOUTS: [string, () => Promise<RedisLayout>][] = [
   ['a Redis Cluster of three masters', startTestCluster],
@@ -120,5 +120,5 @@ describe('outages of a layout', () => {
     expect(accepted).toMatchObject({ status: 200 });
     expect(accepted.ms).toBeLessThan(2_000);
     await eventually('the worker relays it', async () => (await running.texts()).length === 1, 30_000);
-  }, 90_000);
+  });
 });

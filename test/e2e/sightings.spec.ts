@@ -105,10 +105,10 @@ beforeAll(async () => {
   await untilTaken(NUMBERS.overdue, 1);
   await untilTaken(NUMBERS.ambiguous, 1);
   await product.simulate('settings', { sendVisibleDelayMs: 100 });
-}, 60_000);
+});
 afterAll(async () => {
   await running?.[Symbol.asyncDispose]();
-}, 60_000);
+});
 
 describe('a send and its message', () => {
   it('two identical texts within a minute are two messages, bound in order', async () => {
@@ -122,7 +122,7 @@ describe('a send and its message', () => {
       [messages[0], ids[0]],
       [messages[1], ids[1]],
     ]);
-  }, 40_000);
+  });
 
   it('the owner types the same text by phone: nothing is sent twice, both are told, one with the send', async () => {
     const phoneNumber = NUMBERS.owner;
@@ -146,7 +146,7 @@ describe('a send and its message', () => {
     expect(seen.map(([message]) => message).sort()).toEqual(both.sort());
     expect(seen.filter(([, sendId]) => sendId !== undefined)).toEqual([[send.messageId, id]]);
     expect(await sendEvents(id)).toEqual(['send.accepted', 'send.sent']);
-  }, 40_000);
+  });
 
   it('text and file shown as two messages: the text is the send, and both are told', async () => {
     const phoneNumber = NUMBERS.split;
@@ -162,7 +162,7 @@ describe('a send and its message', () => {
     });
     expect(seen.map(([message]) => message).sort()).toEqual([...(only?.messageIds ?? [])].sort());
     expect(seen.find(([message]) => message === send.messageId)?.[1]).toBe(id);
-  }, 40_000);
+  });
 
   it('quotes, dashes and dots that are rewritten on the way do not hide it', async () => {
     const id = await post({ phoneNumber: NUMBERS.quotes, message: TYPED });
@@ -171,21 +171,21 @@ describe('a send and its message', () => {
     expect(send.messageId).toBe(only?.messageIds[0]);
     const [event] = (await told('message.sent')).filter(({ data }) => data.sendId === id);
     expect(event?.data.message?.message).toBe('“Don’t” — she said – ‘wait’…');
-  }, 40_000);
+  });
 
   it('one that shows up after its time was over: told as unconfirmed, and bound all the same', async () => {
     const send = await until(late.overdue, 'delivered', 30_000);
     const accepted = await taken(NUMBERS.overdue);
     expect(accepted.map(({ messageIds }) => messageIds)).toEqual([[send.messageId]]);
     expect(await sendEvents(late.overdue)).toEqual(['send.accepted', 'send.unconfirmed', 'send.sent']);
-  }, 40_000);
+  });
 
   it('one of an ambiguous send that shows up after the time was over: unknown, later sent, never repeated', async () => {
     const send = await until(late.ambiguous, 'delivered', 30_000);
     const accepted = await taken(NUMBERS.ambiguous);
     expect(accepted.map(({ messageIds }) => messageIds)).toEqual([[send.messageId]]);
     expect(await sendEvents(late.ambiguous)).toEqual(['send.unknown', 'send.sent']);
-  }, 40_000);
+  });
 
   it('one that shows up half a minute late, within its time: sent, and nobody was alarmed', async () => {
     const send = await until(late.late, 'delivered', 45_000);
@@ -193,5 +193,5 @@ describe('a send and its message', () => {
     expect(accepted.map(({ messageIds }) => messageIds)).toEqual([[send.messageId]]);
     for (const one of accepted) expect(await shownAfterMs(one)).toBeGreaterThanOrEqual(LATE_MS - 100);
     expect(await sendEvents(late.late)).toEqual(['send.accepted', 'send.sent']);
-  }, 50_000);
+  });
 });

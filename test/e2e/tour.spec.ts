@@ -18,12 +18,12 @@ let receiver: WebhookReceiver;
 beforeAll(async () => {
   product = await Product.start();
   receiver = await WebhookReceiver.start();
-}, 60_000);
+});
 
 afterAll(async () => {
   await receiver[Symbol.asyncDispose]();
   await product[Symbol.asyncDispose]();
-}, 60_000);
+});
 
 /** Each step builds on the ones before it, as a new user's first five minutes do. */
 describe('the tour: real processes, a real Redis', () => {
@@ -152,7 +152,7 @@ describe('the tour: real processes, a real Redis', () => {
     expect(after.events).toHaveLength(before.events.length + 1);
     expect(receiver.doubled()).toEqual([]);
     expect(receiver.forged).toEqual([]);
-  }, 60_000);
+  });
 
   it('a deleted endpoint is told no more, while another is', async () => {
     await using other = await WebhookReceiver.start();

@@ -20,7 +20,7 @@ afterEach(async () => {
   await product?.[Symbol.asyncDispose]();
   await s3?.[Symbol.asyncDispose]();
   product = s3 = undefined;
-}, 60_000);
+});
 
 /** What a process holds in memory, in bytes. */
 async function memoryOf({ child }: ProductProcess): Promise<number> {
@@ -117,5 +117,5 @@ describe('An upload by way of a bucket of S3', () => {
     await untilTaken(running, [await upload(running, new Blob([Buffer.alloc(size, 7)]), 0)]);
     expect(await sizesTaken(running)).toEqual([size]);
     await eventually('nothing is left', async () => (await server.files()).length === 0);
-  }, 120_000);
+  });
 });

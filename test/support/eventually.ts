@@ -9,7 +9,7 @@ const LOOK_EVERY_MS = 25;
 export async function eventually<T>(
   what: string,
   look: () => Promise<T | undefined | null | false> | T | undefined | null | false,
-  deadlineMs = 15_000,
+  deadlineMs = 30_000,
 ): Promise<T> {
   const end = performance.now() + deadlineMs;
   let trouble: unknown;

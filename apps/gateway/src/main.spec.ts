@@ -13,7 +13,7 @@ let redis: TestRedis;
 
 beforeAll(async () => {
   [build, redis] = await Promise.all([buildGateway(), startTestRedis()]);
-}, 60_000);
+});
 
 afterAll(async () => {
   await redis.dispose();

@@ -32,7 +32,7 @@ describe('at the first read', () => {
     await pollAll(due.slice(500));
     await house.polls.poll(A, due[0] ?? '');
     expect(await here.told()).toEqual(received(replies));
-  }, 60_000);
+  });
 
   it('of an old contact that surfaces late, years of history are no news but the last day is', async () => {
     const { house } = here;

@@ -40,7 +40,7 @@ describe.each(['newestFirst', 'oldestFirst'] as const)('a page of 100 MB, %s', (
     house.control('settings', { hugePage: null });
     await here.readAll(contactId);
     expect(await here.told()).toEqual(received(ids));
-  }, 60_000);
+  });
 
   it('of nothing but too large messages tells nothing, deletes nothing, and ends', async () => {
     const { house } = here;
@@ -53,7 +53,7 @@ describe.each(['newestFirst', 'oldestFirst'] as const)('a page of 100 MB, %s', (
     const ids = house.messages(contactId);
     await house.sweep();
     expect(await here.told()).toEqual(received(ids));
-  }, 60_000);
+  });
 });
 
 describe('a limit above 20', () => {

@@ -20,7 +20,7 @@ const silent = createLogger('test', 'silent');
 afterEach(async () => {
   // The clients were opened after their servers.
   for (const close of open.splice(0).reverse()) await close();
-}, 30_000);
+});
 
 async function started<Layout extends RedisLayout>(start: () => Promise<Layout>): Promise<Layout> {
   const layout = await start();
@@ -67,7 +67,7 @@ describe('a connection to a Redis Cluster that fails fast', () => {
     }
     await eventually('it answers', () => answers(client));
     expect(await client.get('key')).toBe('kept');
-  }, 40_000);
+  });
 
   it.each([
     ['the master of a key is', async (cluster: TestCluster) => [await cluster.masterOf('key')]],
@@ -106,7 +106,7 @@ describe('a connection to a Redis Cluster that fails fast', () => {
         () => false,
       ),
     );
-  }, 40_000);
+  });
 });
 
 describe('a patient connection to a Redis Cluster', () => {
@@ -119,7 +119,7 @@ describe('a patient connection to a Redis Cluster', () => {
     await master.restart();
     await waiting;
     expect(await client.get('key')).toBe('yes');
-  }, 40_000);
+  });
 });
 
 describe('the time of a key', () => {
@@ -137,7 +137,7 @@ describe('the time of a key', () => {
       for (const other of others) other.kill('SIGCONT');
     }
     expect(await client.get('key')).toBe('first');
-  }, 40_000);
+  });
 });
 
 describe('a process on a Redis Cluster', () => {
@@ -158,7 +158,7 @@ describe('a process on a Redis Cluster', () => {
     await (await cluster.masterOf('key')).end();
     await eventually('it is told', async () => (await answers(client)) || errors.length > 0);
     expect(errors.length).toBeGreaterThan(0);
-  }, 40_000);
+  });
 
   it('starts while the Cluster is away, and connects when it comes', async () => {
     const cluster = await started(startTestCluster);
@@ -168,7 +168,7 @@ describe('a process on a Redis Cluster', () => {
     expect(client.status).not.toBe('ready');
     await Promise.all(cluster.masters.map((master) => master.restart()));
     await eventually('it answers', () => answers(client));
-  }, 40_000);
+  });
 });
 
 describe('a connection by way of sentinels', () => {
