@@ -36,7 +36,7 @@ describe('Every error is problem+json', () => {
   it('405 method_not_allowed with Allow for a method that an address lacks', async () => {
     const response = await gateway.fetch('/v1/webhooks/whk_1', { method: 'PUT' });
     expect(response.status).toBe(405);
-    expect(response.headers.get('allow')).toBe('DELETE, GET, HEAD');
+    expect(response.headers.get('allow')).toBe('DELETE, GET, HEAD, PATCH');
     expect(await problemIn(response)).toMatchObject({ code: 'method_not_allowed' });
     expect((await gateway.fetch('/v1/messages/send')).headers.get('allow')).toBe('POST');
     expect((await gateway.fetch('/v1/events', { method: 'OPTIONS' })).status).toBe(405);
