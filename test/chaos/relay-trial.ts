@@ -206,9 +206,9 @@ export class RelayTrial<Layout extends RedisLayout> implements AsyncDisposable {
     };
   }
 
-  /** What the workers wrote, those that were killed included. */
-  workerLog(): string {
-    return [...this.graves, this.product.worker.output(), this.second?.output() ?? ''].join('\n');
+  /** What each worker wrote, those that were killed included. */
+  workerLogs(): string[] {
+    return [...this.graves, this.product.worker.output(), this.second?.output() ?? ''];
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
