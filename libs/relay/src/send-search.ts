@@ -88,7 +88,10 @@ export class SendSearch {
       return 0;
     }
     const looks = (state.looks ?? 0) + 1;
-    const waitMs = LOOK_WAITS_MS[Math.min(looks, LOOK_WAITS_MS.length - 1)] ?? 0;
+    const growingMs = LOOK_WAITS_MS[Math.min(looks, LOOK_WAITS_MS.length - 1)] ?? 0;
+    // The look that ends the time comes when it is over; how long a trouble lasts is not known so.
+    const waitMs =
+      look === 'complete' ? Math.min(growingMs, Math.max(lookLeftMs, LOOK_WAITS_MS[0])) : growingMs;
     const next: SendState = { ...state, lookLeftMs, lookedAt: now, looks, notBefore: now + waitMs };
     // What passes from a look that failed to the next good one does not count either.
     if (look === 'failed' || look === 'held') delete next.lookedAt;

@@ -49,7 +49,11 @@ afterEach(async () => {
 /** Hints are lost here: what is due is found in the store. */
 const JOBS: RelayJobs = { wake: () => Promise.resolve() };
 
-function runner(settings: Partial<RelaySettings> = {}, logger: Logger = house.logger): LaneRunner {
+function runner(
+  settings: Partial<RelaySettings> = {},
+  logger: Logger = house.logger,
+  jobs = JOBS,
+): LaneRunner {
   const sender = {
     admit: () => Promise.resolve(),
     isHeld: () => Promise.resolve(false),
@@ -57,7 +61,7 @@ function runner(settings: Partial<RelaySettings> = {}, logger: Logger = house.lo
       house.upstream.send(house.address, send, beginBy),
   };
   const all = { ...SETTINGS, ...settings };
-  return new LaneRunner(house.sends, sender, house.lookup, house.blobs, JOBS, all, logger, () => 0);
+  return new LaneRunner(house.sends, sender, house.lookup, house.blobs, jobs, all, logger, () => 0);
 }
 const rounds = (settings: Partial<RelaySettings> = {}, jobs = JOBS): RelayRounds =>
   new RelayRounds(house.sends, house.lookup, house.blobs, jobs, { ...SETTINGS, ...settings });
@@ -498,6 +502,41 @@ describe('a send whose POST ended without a clear answer', () => {
     await looked(3);
     expect((await find(id)).status).toBe('relaying');
     expect(posts()).toBe(1);
+  });
+
+  it.each([
+    ['when the time that is left is over, if it can be looked for', undefined, 3_000],
+    ['after the growing wait, if it cannot', { kind: 'status', status: 404 }, 15_000],
+  ])('is looked for again %s', async (_, trouble, mostMs) => {
+    strike({ kind: 'resetBefore' });
+    const id = await accept();
+    await runner().run(A, NUMBER);
+    const record = await house.sends.find(A, id);
+    if (record === undefined) throw new Error('no send');
+    await house.sends.transit(A, record, {
+      happening: 'looked',
+      state: {
+        ...record.state,
+        looks: 7,
+        lookLeftMs: 3_000,
+        lookedAt: await house.sends.now(A),
+        notBefore: 0,
+      },
+      laneDueInMs: 0,
+    });
+    if (trouble !== undefined)
+      house.control('faults', { match: { method: 'GET' }, fault: trouble, times: 1 });
+    const waits: number[] = [];
+    const jobs: RelayJobs = {
+      wake: (_account, _lanes, delayMs = 0) => {
+        waits.push(delayMs);
+        return Promise.resolve();
+      },
+    };
+    await runner({}, house.logger, jobs).run(A, NUMBER);
+    expect(waits).toHaveLength(1);
+    expect(waits[0]).toBeLessThanOrEqual(mostMs);
+    expect(waits[0]).toBeGreaterThan(mostMs / 2);
   });
 
   it('and is found after it was given up is sent after all', async () => {
