@@ -16,8 +16,15 @@ const MOST_KILL_PAUSE_MS = 4_000;
 /** Appended in one step. */
 const CHUNK = 100;
 
-/** How a subscriber behaves. */
-export type Manners = 'healthy' | 'hangs' | 'failsHalf';
+/** How a subscriber behaves; one that is healthy may have asked for order. */
+export type Manners = 'healthy' | 'ordered' | 'hangs' | 'failsHalf';
+
+interface Told {
+  id: string;
+  contactId: string;
+  sequence: number;
+  data: { number: number };
+}
 
 /** A subscriber of the trial: counts what it got by event, and judges each signature by itself. */
 export class Subscriber {
@@ -26,7 +33,10 @@ export class Subscriber {
   /** Requests whose signature or id did not hold. */
   forged = 0;
   requests = 0;
+  /** Events that came neither next after the last of their contact, nor as that one again. */
+  disordered = 0;
   id = '';
+  private readonly lastOf = new Map<string, number>();
   private key = Buffer.alloc(0);
 
   private constructor(
@@ -78,7 +88,7 @@ export class Subscriber {
       this.requests++;
       const body = Buffer.concat(chunks).toString();
       const id = String(request.headers['webhook-id']);
-      const event = JSON.parse(body) as { id: string; data: { number: number } };
+      const event = JSON.parse(body) as Told;
       const signed = `${id}.${String(request.headers['webhook-timestamp'])}.${body}`;
       const signature = `v1,${createHmac('sha256', this.key).update(signed).digest('base64')}`;
       if (request.headers['webhook-signature'] !== signature || event.id !== id) this.forged++;
@@ -89,6 +99,9 @@ export class Subscriber {
       }
       response.writeHead(204).end();
       this.taken.set(id, (this.taken.get(id) ?? 0) + 1);
+      const last = this.lastOf.get(event.contactId) ?? 0;
+      if (event.sequence !== last && event.sequence !== last + 1) this.disordered++;
+      this.lastOf.set(event.contactId, Math.max(last, event.sequence));
       this.onEvent(event.data.number, this);
     });
   }
@@ -126,7 +139,7 @@ export class WebhookTrial implements AsyncDisposable {
   }
 
   get healthy(): Subscriber[] {
-    return this.subscribers.filter(({ manners }) => manners === 'healthy');
+    return this.subscribers.filter(({ manners }) => manners === 'healthy' || manners === 'ordered');
   }
 
   /** Records so many events, of a hundred contacts. */
@@ -198,6 +211,7 @@ export class WebhookTrial implements AsyncDisposable {
     const { id, secret } = await this.product.json<{ id: string; secret: string }>('POST', '/v1/webhooks', {
       url: subscriber.url,
       eventTypes: ['message.received'],
+      ordered: manners === 'ordered',
     });
     subscriber.known(id, secret);
   }
