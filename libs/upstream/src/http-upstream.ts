@@ -24,7 +24,7 @@ import type { ContactList, MessagePage, Upstream, UpstreamAddress, UpstreamSend 
 const LARGEST_REPLY_BYTES = 16 * 1024 * 1024;
 const LONGEST_WORDS = 500;
 
-/** Errors of the network that come before any connection stood. */
+/** Errors of the network that mostly come before any connection stood; an old one can end with some of them, too. */
 const NEVER_CONNECTED = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH']);
 
 /** {@link Upstream} over HTTP: the one place that knows the vendor's interface. */
@@ -101,19 +101,14 @@ export class HttpUpstream implements Upstream {
     path: string,
     params: Record<string, number> = {},
   ): Promise<AxiosResponse<string>> {
-    return this.exchange(
-      address,
-      { method: 'GET', url: address.baseUrl + path, params, ...this.agents },
-      {},
-      () => true,
-    );
+    return this.exchange(address, { method: 'GET', url: address.baseUrl + path, params, ...this.agents }, {});
   }
 
   private async exchange(
     address: UpstreamAddress,
     request: Omit<AxiosRequestConfig, 'headers'>,
     headers: Record<string, string>,
-    wasConnected: () => boolean,
+    wasConnected?: () => boolean,
   ): Promise<AxiosResponse<string>> {
     const deadline = AbortSignal.timeout(this.timeoutMs);
     let response: AxiosResponse<string>;
@@ -124,7 +119,7 @@ export class HttpUpstream implements Upstream {
         signal: deadline,
       });
     } catch (error) {
-      throw this.classify(error, deadline.aborted, wasConnected());
+      throw this.classify(error, deadline.aborted, wasConnected?.());
     }
     const { status, data } = response;
     if (status >= 200 && status < 300) return response;
@@ -135,10 +130,11 @@ export class HttpUpstream implements Upstream {
     );
   }
 
-  private classify(error: unknown, timedOut: boolean, connected: boolean): UpstreamError {
+  /** @param connected absent where it is not known, and nothing hangs on it; then the error is taken at its word */
+  private classify(error: unknown, timedOut: boolean, connected?: boolean): UpstreamError {
     const code = isAxiosError(error) ? error.code : undefined;
     const reason = code ?? (error instanceof Error ? error.message : 'unknown');
-    if (!connected || (code !== undefined && NEVER_CONNECTED.has(code))) {
+    if (!(connected ?? (code === undefined || !NEVER_CONNECTED.has(code)))) {
       const words = timedOut ? `no connection within ${this.timeoutMs} ms` : reason;
       return new UpstreamUnreachableError(words, { cause: error });
     }

@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { once } from 'node:events';
 import { createServer as createHttpServer, type RequestListener } from 'node:http';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
@@ -187,6 +188,22 @@ describe('a send', () => {
       expect(accepted()).toBe(1);
     },
   );
+
+  it('whose connection ends as one that never stood ends, but after it was written, may have been taken', async () => {
+    const made: Socket[] = [];
+    const note = (message: unknown): void => void made.push((message as { socket: Socket }).socket);
+    subscribe('net.client.socket', note);
+    try {
+      const to = await serve(() => {
+        // As where the network goes away under a connection that stands.
+        for (const socket of made)
+          socket.destroy(Object.assign(new Error('no route to host'), { code: 'EHOSTUNREACH' }));
+      });
+      expect(await failure(upstream.send(to, SEND))).toBeInstanceOf(UpstreamConnectionLostError);
+    } finally {
+      unsubscribe('net.client.socket', note);
+    }
+  });
 
   it('that is redirected is not followed', async () => {
     let hits = 0;
