@@ -110,7 +110,6 @@ function sendsOf({ environment, logger, redis, blobs }: Opened): SendIntake {
     new FiledRelayStore(redis, prefix, systemClock, blobs, logger),
     new RedisIdempotencyKeys(redis, prefix),
     jobs,
-    systemClock,
   );
 }
 

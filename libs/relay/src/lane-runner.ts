@@ -5,7 +5,7 @@ import type { Lookup, RelayJobs, Sender } from './ports.js';
 import type { RelaySettings } from './relay-settings.js';
 import type { LaneHead, RelayStore } from './relay-store.js';
 import { SendPost } from './send-post.js';
-import { settled } from './send-record.js';
+import { isAwaiting, settled } from './send-record.js';
 import { SendSearch } from './send-search.js';
 
 /** A lane hands its worker's place on after so many sends, so that a long lane does not keep others waiting. */
@@ -48,8 +48,7 @@ export class LaneRunner {
       if (head === undefined) return sends > 0;
       this.tellOfNewLife(account, head);
       const waitMs = await this.step(account, head);
-      if (waitMs > 0) {
-        await this.store.postpone(account, lane, waitMs);
+      if (waitMs > 0 && (await this.store.postpone(account, head.record, waitMs))) {
         await this.jobs.wake(account, [lane], waitMs);
         return true;
       }
@@ -80,8 +79,9 @@ export class LaneRunner {
         await this.store.clear(account, record);
         return 0;
       case 'expire':
+        // An earlier POST of one that is to go out again may have been taken: that it was not relayed is not known.
         await this.store.transit(account, record, {
-          happening: 'expired',
+          happening: isAwaiting(record.state) ? 'given_up' : 'expired',
           state: { ...settled(record.state), reason: step.reason },
         });
         return 0;

@@ -144,9 +144,11 @@ for _, recipient in ipairs(lanes) do redis.call('ZADD', KEYS[1], 'XX', now, reci
 return lanes
 `);
 
-/** KEYS: lanes due. ARGV: recipient, ms. */
+/** KEYS: lanes due, lane. ARGV: recipient, ms, id. Answers 0 if that send is not the lane's head: its wait is not the lane's. */
 export const postponeLane = new RedisScript(`${NOW}
-return redis.call('ZADD', KEYS[1], 'XX', text(now_ms() + ARGV[2]), ARGV[1])
+if redis.call('LINDEX', KEYS[2], 0) ~= ARGV[3] then return 0 end
+redis.call('ZADD', KEYS[1], 'XX', text(now_ms() + ARGV[2]), ARGV[1])
+return 1
 `);
 
 /**

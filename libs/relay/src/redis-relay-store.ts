@@ -157,8 +157,14 @@ export class RedisRelayStore implements RelayStore {
     };
   }
 
-  async postpone(account: string, lane: string, ms: number): Promise<void> {
-    await postponeLane.run(this.redis, [this.keys(account)('lanes', 'due')], [lane, Math.ceil(ms)]);
+  async postpone(account: string, { order }: SendRecord, ms: number): Promise<boolean> {
+    const keys = this.keys(account);
+    const reply = await postponeLane.run(
+      this.redis,
+      [keys('lanes', 'due'), keys('lane', order.phoneNumber)],
+      [order.phoneNumber, Math.ceil(ms), order.id],
+    );
+    return reply === 1;
   }
 
   async release(account: string, count: number): Promise<string[]> {

@@ -65,8 +65,8 @@ export interface RelayStore {
   /** Takes a send that does not belong there out of its lane. */
   clear(account: string, record: SendRecord): Promise<void>;
 
-  /** Puts the next look at a lane off, from now, in milliseconds. */
-  postpone(account: string, lane: string, ms: number): Promise<void>;
+  /** Puts the next look at a lane off, from now, in milliseconds; false if this send is not its head (any more). */
+  postpone(account: string, head: SendRecord, ms: number): Promise<boolean>;
 
   /** Makes lanes due that wait, at most `count`, whatever they wait for; which ones. */
   release(account: string, count: number): Promise<string[]>;

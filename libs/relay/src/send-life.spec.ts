@@ -16,11 +16,12 @@ const TABLE: Record<Happening, string> = {
   refused: /*    */ '..F........',
   not_taken: /*  */ '..Q........',
   ambiguous: /*  */ '..R........',
+  remembered: /* */ '.RR........',
   abandoned: /*  */ '..R........',
   doubted: /*    */ '.R.........',
   looked: /*     */ '..R........',
   cleared: /*    */ '..Q........',
-  given_up: /*   */ '..U........',
+  given_up: /*   */ '.UU........',
   repeated: /*   */ '..Q........',
   found: /*      */ '.TTTT..TFCX',
   found_again: /**/ '....TDE.FCX',
@@ -40,7 +41,7 @@ const TABLE: Record<Happening, string> = {
 const EVENTS: Partial<Record<Happening, [SendStatus[], string]>> = {
   taken: [['relaying'], 'send.accepted'],
   refused: [['relaying'], 'send.failed'],
-  given_up: [['relaying'], 'send.unknown'],
+  given_up: [['queued', 'relaying'], 'send.unknown'],
   found: [['queued', 'relaying', 'accepted', 'unknown'], 'send.sent'],
   resolved_sent: [['unknown'], 'send.sent'],
   resolved_failed: [['unknown'], 'send.failed'],
@@ -83,7 +84,7 @@ describe('the life of a send', () => {
     expect(SEND_STATUSES.filter((status) => passage(status, 'fenced') !== undefined)).toEqual(['queued']);
   });
 
-  it('counts the POSTs that upstream may have taken: one more with each fence, one less where it surely did not', () => {
+  it('counts the POSTs that upstream may have taken: one more with each fence, also one that Redis forgot, one less where it surely did not', () => {
     const changes = HAPPENINGS.map((happening): [Happening, number] => [
       happening,
       copiesAfter(happening, 5) - 5,
@@ -93,6 +94,7 @@ describe('the life of a send', () => {
       ['put_back', -1],
       ['refused', -1],
       ['not_taken', -1],
+      ['remembered', 1],
     ]);
   });
 });

@@ -28,6 +28,8 @@ const LIFE = {
   not_taken: from(['relaying'], 'queued'),
   /** Nobody knows whether upstream took it; it is looked for from now on. */
   ambiguous: from(['relaying'], 'relaying'),
+  /** Redis forgot that it is being posted; whoever posts it did not. */
+  remembered: from(['queued', 'relaying'], 'relaying'),
   /** The process that was posting is gone; it is looked for from now on. */
   abandoned: from(['relaying'], 'relaying'),
   /** It may have been posted without anybody here knowing; it is looked for before it is posted. */
@@ -36,8 +38,8 @@ const LIFE = {
   looked: from(['relaying'], 'relaying'),
   /** One that was doubted is not there: it is posted. */
   cleared: from(['relaying'], 'queued'),
-  /** It was not found in time. */
-  given_up: from(['relaying'], 'unknown', 'send.unknown'),
+  /** It was not found in time, or its time was over before it could be posted once more. */
+  given_up: from(['queued', 'relaying'], 'unknown', 'send.unknown'),
   /** It was not found in time, and a second text is what the operator prefers. */
   repeated: from(['relaying'], 'queued'),
   /** A message of the contact is it. What is final stays so. */
@@ -88,6 +90,7 @@ export class ImpossiblePassageError extends Error {
 /** What a happening changes in the number of POSTs that upstream took or may have taken. */
 const COPIES: Readonly<Partial<Record<Happening, number>>> = {
   fenced: 1,
+  remembered: 1,
   put_back: -1,
   refused: -1,
   not_taken: -1,

@@ -200,13 +200,18 @@ export class SendPost {
   /**
    * Writes how an attempt ended. If the send moved meanwhile (its message was seen before the answer came), that end
    * stands, and the attempt is only noted; but where others merely look for what became of this very POST, its answer
-   * says it.
+   * says it, and where Redis forgot a POST that may have been taken, that is written anew: it must not be made again.
    */
   private async commit(account: string, record: SendRecord, transition: Transition): Promise<void> {
     let current = record;
     while ((await this.store.transit(account, current, transition)) === undefined) {
       const moved = await this.store.find(account, record.order.id);
       if (moved === undefined) return;
+      if (isForgotten(moved, record) && ['taken', 'ambiguous'].includes(transition.happening)) {
+        const fence = { happening: 'remembered', state: record.state, life: 'this' } as const;
+        current = (await this.store.transit(account, moved, fence)) ?? record;
+        continue;
+      }
       if (!isLookedFor(moved, record) || transition.happening === 'ambiguous') {
         await this.store.transit(account, moved, {
           happening: 'noted',
@@ -222,6 +227,12 @@ export class SendPost {
 /** Whether others merely look for what became of this very POST. */
 function isLookedFor({ state }: SendRecord, posted: SendRecord): boolean {
   return state.phase === 'looking' && state.begunAt === posted.state.begunAt;
+}
+
+/** Whether Redis lost the fence of this POST: the send waits, or is looked for, as if it had not been posted. */
+function isForgotten({ state }: SendRecord, posted: SendRecord): boolean {
+  const isWaiting = state.status === 'queued' || state.phase === 'looking';
+  return isWaiting && (state.begunAt ?? 0) < (posted.state.begunAt ?? 0);
 }
 
 function attemptOf({ state, order }: SendRecord, { outcome, httpStatus, error }: AttemptResult): SendAttempt {

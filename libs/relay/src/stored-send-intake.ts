@@ -1,4 +1,4 @@
-import { type Clock, newId } from '#platform';
+import { newId } from '#platform';
 import { sendOf } from './file-owner.js';
 import type { IdempotencyKeys, Taken } from './idempotency-keys.js';
 import type { RelayJobs } from './ports.js';
@@ -29,11 +29,11 @@ export class StoredSendIntake implements SendIntake {
     private readonly store: RelayStore,
     private readonly idempotencyKeys: IdempotencyKeys,
     private readonly jobs: RelayJobs,
-    private readonly clock: Clock,
   ) {}
 
   async accept(account: string, request: NewSend, idempotency?: IdempotencyKey): Promise<Acceptance> {
-    const now = this.clock.now();
+    // By the clock by which it is relayed, and looked for: gateways' own may be off.
+    const now = await this.store.now(account);
     const { sendAt, ...rest } = request;
     const order: SendOrder = {
       ...rest,
@@ -77,9 +77,8 @@ export class StoredSendIntake implements SendIntake {
   }
 
   async resolve(account: string, id: string, outcome: ResolveOutcome): Promise<Send | undefined> {
-    const record = await this.change(account, id, (current) =>
-      resolution(current, outcome, this.clock.now()),
-    );
+    const now = await this.store.now(account);
+    const record = await this.change(account, id, (current) => resolution(current, outcome, now));
     if (record === undefined) return undefined;
     if (outcome === 'resend') await this.jobs.wake(account, [record.order.phoneNumber]);
     return toSend(record);

@@ -43,12 +43,9 @@ beforeEach(async () => {
   blobs = new FileBlobStore(directory);
   const prefix = newId('req');
   store = new FiledRelayStore(redis, prefix, systemClock, blobs, logger);
-  intake = new StoredSendIntake(
-    store,
-    new RedisIdempotencyKeys(redis, prefix),
-    { wake: () => Promise.resolve() },
-    systemClock,
-  );
+  intake = new StoredSendIntake(store, new RedisIdempotencyKeys(redis, prefix), {
+    wake: () => Promise.resolve(),
+  });
 });
 afterEach(async () => {
   await rm(directory, { recursive: true, force: true });

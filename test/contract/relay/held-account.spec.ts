@@ -1,5 +1,4 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { systemClock } from '#platform';
 import {
   LaneRunner,
   RedisUpstreamHealth,
@@ -48,12 +47,7 @@ afterAll(async () => {
 });
 beforeEach(async () => {
   house = await House.open(server.url);
-  intake = new StoredSendIntake(
-    house.sends,
-    house.idempotencyKeys,
-    { wake: () => Promise.resolve() },
-    systemClock,
-  );
+  intake = new StoredSendIntake(house.sends, house.idempotencyKeys, { wake: () => Promise.resolve() });
   health = new RedisUpstreamHealth(house.redis, house.prefix);
   woken = [];
 });

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { createLogger, type Logger, systemClock } from '#platform';
+import { createLogger, type Logger } from '#platform';
 import {
   BlobStoreUnavailableError,
   LaneRunner,
@@ -40,7 +40,7 @@ afterAll(async () => {
 });
 beforeEach(async () => {
   house = await House.open(server.url);
-  intake = new StoredSendIntake(house.sends, house.idempotencyKeys, JOBS, systemClock);
+  intake = new StoredSendIntake(house.sends, house.idempotencyKeys, JOBS);
 });
 afterEach(async () => {
   await house.close();

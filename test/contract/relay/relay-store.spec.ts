@@ -54,7 +54,7 @@ beforeEach(async () => {
     },
   };
   idempotencyKeys = new RedisIdempotencyKeys(redis, prefix);
-  intake = new StoredSendIntake(store, idempotencyKeys, jobs, systemClock);
+  intake = new StoredSendIntake(store, idempotencyKeys, jobs);
 });
 afterEach(async () => {
   await closeRedis(redis);
@@ -424,12 +424,15 @@ describe('a lane', () => {
   });
 
   it('that is put off is due again in its time, and an empty one never', async () => {
-    await insert();
-    await store.postpone(A, NUMBER, 60_000);
+    const [head, next] = [await insert(), await insert()];
+    expect(await store.postpone(A, head, 60_000)).toBe(true);
     expect(await store.dueLanes(A, 10)).toEqual([]);
-    await store.postpone(A, NUMBER, 0);
+    expect(await store.postpone(A, head, 0)).toBe(true);
     expect(await store.dueLanes(A, 10)).toEqual([NUMBER]);
-    await store.postpone(A, '+15550000001', 0);
+    expect(await store.postpone(A, next, 60_000)).toBe(false);
+    expect(await store.dueLanes(A, 10)).toEqual([NUMBER]);
+    const gone = { ...head, order: { ...head.order, phoneNumber: '+15550000001' } };
+    expect(await store.postpone(A, gone, 0)).toBe(false);
     expect(await store.dueLanes(A, 10)).toEqual([NUMBER]);
   });
 });
@@ -476,7 +479,7 @@ describe('scheduled sends', () => {
 
   it('race with their cancelling, and exactly one wins', async () => {
     for (let i = 0; i < 20; i += 1) {
-      const { id } = await intake.accept(A, { ...request, sendAt: Date.now() + 2 });
+      const { id } = await intake.accept(A, { ...request, sendAt: Date.now() + 50 });
       await eventually('due', async () => (await store.nextScheduled(A)) === 0);
       const [, promoted] = await Promise.all([intake.cancel(A, id), store.promote(A, 10)]);
       // Promoted first, it is cancelled in its lane.

@@ -1,5 +1,4 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { systemClock } from '#platform';
 import {
   LaneRunner,
   MessageBinder,
@@ -43,7 +42,7 @@ afterAll(async () => {
 });
 beforeEach(async () => {
   house = await House.open(server.url);
-  intake = new StoredSendIntake(house.sends, house.idempotencyKeys, JOBS, systemClock);
+  intake = new StoredSendIntake(house.sends, house.idempotencyKeys, JOBS);
   const sender = {
     admit: () => Promise.resolve(),
     isHeld: () => Promise.resolve(false),
