@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { EVENT_TYPES } from '#events';
 import { startTestRedis, type TestRedis } from '../../../../test/support/redis-server.js';
 import { startTestGateway, type TestGateway } from '../fixtures/gateway.js';
 
@@ -21,6 +22,7 @@ interface Document {
     string,
     Record<string, { responses: Record<string, unknown>; requestBody?: { content: object } }>
   >;
+  webhooks: Record<string, { post: { parameters: { name: string }[]; requestBody: object } }>;
   components: { schemas: Record<string, unknown>; securitySchemes: Record<string, unknown> };
 }
 
@@ -85,6 +87,21 @@ describe('The OpenAPI document', () => {
     const named = [...references].map(([, name]) => name);
     expect(named.length).toBeGreaterThan(0);
     for (const name of named) expect(components.schemas).toHaveProperty(String(name));
+  });
+});
+
+describe('The webhooks of the document', () => {
+  it('are every type of event, with what is signed', async () => {
+    const { webhooks } = await document();
+    expect(Object.keys(webhooks)).toEqual([...EVENT_TYPES]);
+    for (const [type, { post }] of Object.entries(webhooks)) {
+      expect(post.parameters.map(({ name }) => name)).toEqual([
+        'webhook-id',
+        'webhook-timestamp',
+        'webhook-signature',
+      ]);
+      expect(JSON.stringify(post.requestBody)).toContain(`"enum":["${type}"]`);
+    }
   });
 });
 

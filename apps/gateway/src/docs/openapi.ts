@@ -2,6 +2,7 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { DocumentBuilder, getSchemaPath, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
 import { SendDto, SendFormDto } from '../messages/send.dto.js';
 import { ProblemDto } from './api-problems.js';
+import { describeWebhooks } from './webhook-docs.js';
 
 const DESCRIPTION = `Sends that are never lost or doubled, and events, for a messaging service that has neither.
 
@@ -41,5 +42,5 @@ export function describeApi(app: NestFastifyApplication): OpenAPIObject {
       },
     };
   }
-  return document;
+  return { ...document, webhooks: describeWebhooks() };
 }
