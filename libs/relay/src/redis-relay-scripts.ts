@@ -136,6 +136,20 @@ export const dueMembers = new RedisScript(`${NOW}
 return redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', text(now_ms()), 'LIMIT', 0, ARGV[1])
 `);
 
+/**
+ * KEYS: a set of what is due when, whose members end with the id of a send. ARGV: how many, prefix of send keys. Answers
+ * each member that is due, the id, and the order, state and revision of its send, or '' for those if it is gone.
+ */
+export const dueSends = new RedisScript(`${NOW}
+local sends = {}
+for _, member in ipairs(redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', text(now_ms()), 'LIMIT', 0, ARGV[1])) do
+  local id = string.match(member, '%S+$')
+  local record = redis.call('HMGET', ARGV[2] .. id, 'order', 'state', 'revision')
+  sends[#sends + 1] = {member, id, record[1] or '', record[2] or '', record[3] or ''}
+end
+return sends
+`);
+
 /** KEYS: lanes due. ARGV: how many. Makes lanes due that wait; answers which. */
 export const releaseLanes = new RedisScript(`${NOW}
 local now = text(now_ms())

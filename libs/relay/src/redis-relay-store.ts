@@ -6,6 +6,7 @@ import {
   awaitingSends,
   clearLane,
   dueMembers,
+  dueSends,
   insertSend,
   laneHead,
   nextDue,
@@ -22,6 +23,8 @@ import type { BoundSend, LaneHead, RelayStore, Stored, Transition } from './rela
 import type { IdempotencyKey } from './send-intake.js';
 import { copiesAfter, ImpossiblePassageError, passage, placeOf } from './send-life.js';
 import { isAwaiting, type SendOrder, type SendRecord, type SendState, toSend } from './send-record.js';
+
+type DueSend = [member: string, id: string, order: string, state: string, revision: string];
 
 /** {@link RelayStore} on Redis: a hash a send, a list a lane, and sorted sets for what is due. */
 export class RedisRelayStore implements RelayStore {
@@ -172,24 +175,21 @@ export class RedisRelayStore implements RelayStore {
   }
 
   async dueLanes(account: string, count: number): Promise<string[]> {
-    return this.due(this.keys(account)('lanes', 'due'), count);
+    return (await dueMembers.run(this.redis, [this.keys(account)('lanes', 'due')], [count])) as string[];
   }
 
   async dueConfirms(account: string, count: number): Promise<SendRecord[]> {
-    return this.records(account, await this.due(this.keys(account)('confirms'), count));
+    const due = await this.dueSends(account, this.keys(account)('confirms'), count);
+    return due.flatMap(({ record }) => record ?? []);
   }
 
   async promote(account: string, count: number): Promise<string[]> {
     const keys = this.keys(account);
-    const due = await this.due(keys('scheduled'), count);
+    const due = await this.dueSends(account, keys('scheduled'), count);
     if (due.length === 0) return [];
-    const records = await this.records(account, due.map(scheduledId));
-    const byId = new Map(records.map((record) => [record.order.id, record]));
     const steps: (string | number)[] = [];
     const strays: [member: string, id: string, revision: string][] = [];
-    for (const member of due) {
-      const id = scheduledId(member);
-      const record = byId.get(id);
+    for (const { member, id, record } of due) {
       const step = record === undefined ? undefined : passage(record.state.status, 'promoted');
       if (record === undefined || step === undefined) {
         strays.push([member, id, String(record?.state.revision ?? '')]);
@@ -248,8 +248,17 @@ export class RedisRelayStore implements RelayStore {
     return redisTime(this.redis, this.keys(account)('lanes', 'due'));
   }
 
-  private async due(key: string, count: number): Promise<string[]> {
-    return (await dueMembers.run(this.redis, [key], [count])) as string[];
+  /** What is due of a set, with the records of the sends that are there. */
+  private async dueSends(
+    account: string,
+    key: string,
+    count: number,
+  ): Promise<{ member: string; id: string; record: SendRecord | undefined }[]> {
+    const reply = await dueSends.run(this.redis, [key], [count, this.keys(account)('send', '')]);
+    return (reply as DueSend[]).map(([member, id, order, state, revision]) => ({
+      ...{ member, id },
+      record: order === '' ? undefined : parseSendRecord(order, state, revision),
+    }));
   }
 
   private async records(account: string, ids: readonly string[]): Promise<SendRecord[]> {
@@ -259,9 +268,4 @@ export class RedisRelayStore implements RelayStore {
   private keys(account: string): AccountKeys {
     return accountKeys(this.prefix, account);
   }
-}
-
-/** Of what stands in the schedule: its place, then its id. */
-function scheduledId(member: string): string {
-  return member.slice(member.indexOf(' ') + 1);
 }

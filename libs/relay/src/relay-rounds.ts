@@ -6,7 +6,8 @@ import { SendConfirm } from './send-confirm.js';
 
 /** How much one round takes up; the next one takes the rest. */
 const MOST_A_ROUND = 500;
-/** So many scheduled sends are moved in one step: the first of them are not to wait for the last. */
+/** So many scheduled sends are moved in one step, few at first: those are not to wait for the last. */
+const FIRST_PROMOTED = 10;
 const MOST_PROMOTED = 100;
 /** Retention takes small bites; so many of them a round. */
 const MOST_BITES = 200;
@@ -36,10 +37,10 @@ export class RelayRounds {
 
   /** Moves scheduled sends whose time has come into their lanes; in how many milliseconds the next one is due. */
   async promote(account: string): Promise<number | undefined> {
-    for (;;) {
-      const lanes = await this.store.promote(account, MOST_PROMOTED);
+    for (let most = FIRST_PROMOTED; ; most = Math.min(2 * most, MOST_PROMOTED)) {
+      const lanes = await this.store.promote(account, most);
       await this.jobs.wake(account, [...new Set(lanes)]);
-      if (lanes.length < MOST_PROMOTED) return this.store.nextScheduled(account);
+      if (lanes.length < most) return this.store.nextScheduled(account);
     }
   }
 
