@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { RedisEventConsumer } from '#events';
+import type { RedisEventConsumer } from '#events';
 import { closeRedis, openRedis, parseRedisAddress } from '#platform';
 import type { Attempt, DeliveryStatus } from '#webhooks';
 import { ACCOUNT, Street } from '../contract/webhooks/street.js';
@@ -37,14 +37,7 @@ it('Redis holds as much after 200,000 deliveries as after 20,000, and whatever w
   const busy: string[] = [];
   for (let n = 0; n < ENDPOINTS; n++) busy.push(await subscribe('message.*'));
   const waiting = await subscribe('send.*');
-  const consumer = new RedisEventConsumer(
-    street.redis,
-    street.prefix,
-    ACCOUNT,
-    'reader',
-    600_000,
-    () => undefined,
-  );
+  const consumer = street.reader();
 
   const sent = await street.record(WAITING, { type: 'send.accepted', contactId: '', subject: 'send:1' });
   await dispatchAll(consumer);

@@ -8,6 +8,7 @@ export const BLOB_STORE = Symbol('BlobStore');
 /** Whether the blob store can be used. */
 export const BLOB_WATCH = Symbol('BlobStoreWatch');
 export const DELIVERIES = Symbol('Deliveries');
+export const DELIVERIES_WATCH = Symbol('DeliveriesWatch');
 export const ENDPOINT_REGISTRY = Symbol('EndpointRegistry');
 export const ENDPOINT_SECRETS = Symbol('EndpointSecrets');
 export const ENDPOINT_TEST = Symbol('EndpointTest');

@@ -58,6 +58,9 @@ export interface EventLog {
   /** Removes what retention lets go, a bounded number at a time; the number that was removed. */
   trim(account: string, retention: EventRetention): Promise<number>;
 
+  /** For how long the first event that is not dispatched yet has been there, in milliseconds; 0 where none is. */
+  dispatchLagMs(account: string): Promise<number>;
+
   /** When this installation's log began, or undefined while nothing has been recorded. */
   installedAt(account: string): Promise<Date | undefined>;
 }

@@ -118,6 +118,15 @@ export class RedisEventLog implements EventLog {
     return Number(await trim.run(this.redis, keys, [maxCount, oldest, MOST_TRIMMED]));
   }
 
+  async dispatchLagMs(account: string): Promise<number> {
+    const [log, , counters] = logKeys(this.keys(account));
+    const mark = (await this.redis.hget(counters, 'dispatched')) ?? '0-0';
+    const [first] = await this.redis.xrange(log, `(${mark}`, '+', 'COUNT', 1);
+    if (first === undefined) return 0;
+    // An event's place begins with its time by Redis' clock.
+    return Math.max((await redisTime(this.redis, log)) - Number.parseInt(first[0], 10), 0);
+  }
+
   async installedAt(account: string): Promise<Date | undefined> {
     const [, , counters] = logKeys(this.keys(account));
     const at = await this.redis.hget(counters, 'installedAt');

@@ -1,6 +1,7 @@
 export { BullmqDeliveryJobs } from './bullmq-delivery-jobs.js';
 export { Courier } from './courier.js';
 export { Deliveries } from './deliveries.js';
+export type { DeliveriesOverview, DeliveriesWatch } from './deliveries-overview.js';
 export type { DeliveryClient, DeliveryReply, DeliveryRequest } from './delivery-client.js';
 export type { DeliveryJobs } from './delivery-jobs.js';
 export { DeliveryPump, type PumpSettings } from './delivery-pump.js';
@@ -30,6 +31,7 @@ export { EndpointTest, type TestStarted } from './endpoint-test.js';
 export { Endpoints } from './endpoints.js';
 export { headersFault, MOST_HEADERS } from './header-rules.js';
 export { HttpDeliveryClient } from './http-delivery-client.js';
+export { RedisDeliveriesWatch } from './redis-deliveries-watch.js';
 export { RedisDeliveryStore } from './redis-delivery-store.js';
 export { RedisEndpointStore } from './redis-endpoint-store.js';
 export { Replays, type ReplayRequest, ReplayTooLargeError } from './replays.js';

@@ -1,3 +1,4 @@
+import { RedisScript } from '#platform';
 import { LANES } from './redis-lanes.js';
 import { PACE } from './redis-pace.js';
 
@@ -70,3 +71,6 @@ local function finish(endpoint, id, status, reason)
   if stored and not cjson.decode(stored).enabled then redis.call('HSET', delivery(id), 'missed', 1) end
 end
 `;
+
+/** A script of deliveries. */
+export const deliveryScript = (source: string): RedisScript => new RedisScript(DELIVERY_COMMON + source);

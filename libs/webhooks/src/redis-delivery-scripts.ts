@@ -1,7 +1,4 @@
-import { RedisScript } from '#platform';
-import { DELIVERY_COMMON } from './redis-delivery-common.js';
-
-const script = (source: string): RedisScript => new RedisScript(DELIVERY_COMMON + source);
+import { deliveryScript as script } from './redis-delivery-common.js';
 
 /**
  * ARGV: base, endpoint, default slots, most to claim, lease in ms, claim.

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { SecretBox } from '#accounts';
-import { type LoggedEvent, type NewEvent, RedisEventLog } from '#events';
+import { type LoggedEvent, type NewEvent, RedisEventConsumer, RedisEventLog } from '#events';
 import {
   closeRedis,
   createLogger,
@@ -112,6 +112,11 @@ export class Street {
     );
     this.jobs.pumps.push(pump);
     return pump;
+  }
+
+  /** Who reads the log for dispatch. */
+  reader(): RedisEventConsumer {
+    return new RedisEventConsumer(this.redis, this.prefix, ACCOUNT, 'reader', 600_000, () => undefined);
   }
 
   /** Records events and returns them as the log has them. */

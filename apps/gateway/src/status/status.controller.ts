@@ -5,10 +5,11 @@ import type { EventLog } from '#events';
 import type { FeedStore } from '#feed';
 import type { SendList } from '#relay';
 import type { UpstreamHealth } from '#upstream';
+import type { DeliveriesWatch } from '#webhooks';
 import { Caller } from '../auth/caller.js';
 import { RequireScope } from '../auth/require-scope.js';
 import { ApiProblems } from '../docs/api-problems.js';
-import { EVENT_LOG, FEED, SEND_LIST, UPSTREAM_HEALTH } from '../tokens.js';
+import { DELIVERIES_WATCH, EVENT_LOG, FEED, SEND_LIST, UPSTREAM_HEALTH } from '../tokens.js';
 import { StatusView } from './status.view.js';
 
 @ApiTags('Status')
@@ -19,6 +20,7 @@ export class StatusController {
     @Inject(FEED) private readonly feed: Pick<FeedStore, 'overview'>,
     @Inject(SEND_LIST) private readonly sends: SendList,
     @Inject(UPSTREAM_HEALTH) private readonly health: UpstreamHealth,
+    @Inject(DELIVERIES_WATCH) private readonly deliveries: DeliveriesWatch,
   ) {}
 
   @Get('status')
@@ -27,11 +29,13 @@ export class StatusController {
   @ApiOkResponse({ type: StatusView })
   @ApiProblems()
   async get(@Caller() { account }: Principal): Promise<StatusView> {
-    const [installedAt, feed, sends, outage] = await Promise.all([
+    const [installedAt, feed, sends, outage, deliveries, dispatchLagMs] = await Promise.all([
       this.log.installedAt(account),
       this.feed.overview(account),
       this.sends.overview(account),
       this.health.outage(account),
+      this.deliveries.overview(account),
+      this.log.dispatchLagMs(account),
     ]);
     return {
       account,
@@ -51,6 +55,7 @@ export class StatusController {
         listedAt: timeOf(feed.listedAt),
         unreadable: feed.unreadable,
       },
+      deliveries: { ...deliveries, dispatchLagMs },
     };
   }
 }

@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { RedisEventLog } from '#events';
 import { RedisFeedStore } from '#feed';
 import { SEND_STATUSES } from '#relay';
 import { RedisUpstreamHealth } from '#relay';
+import { eventually } from '../../../../test/support/eventually.js';
 import { startTestRedis, type TestRedis } from '../../../../test/support/redis-server.js';
 import { startTestGateway, type TestGateway } from '../fixtures/gateway.js';
 
@@ -33,6 +35,11 @@ describe('the status of an account', () => {
       },
       poller: {
         ...{ state: 'ok', suspectSince: null, contacts: 0, due: 0, lagMs: 0, listedAt: null, unreadable: 0 },
+      },
+      deliveries: {
+        counts: { pending: 0, succeeded: 0, failed: 0 },
+        endpoints: { count: 0, disabled: 0, due: 0 },
+        ...{ oldestDueMs: 0, dispatchLagMs: 0 },
       },
     });
   });
@@ -71,6 +78,20 @@ describe('the status of an account', () => {
     expect(poller?.['lagMs']).toBeGreaterThanOrEqual(0);
     await gateway.fetch('/v1/accounts/default/confirm-deletions', { method: 'POST' });
     expect((await status())['poller']).toMatchObject({ state: 'ok', suspectSince: null });
+  });
+
+  it('shows webhooks, and for how long events wait for their dispatch', async () => {
+    const body = JSON.stringify({ url: 'https://example.com/', enabled: false });
+    const headers = { 'content-type': 'application/json' };
+    await gateway.fetch('/v1/webhooks', { method: 'POST', headers, body });
+    await new RedisEventLog(gateway.redis, 'tidings').append('default', [
+      { type: 'upstream.recovered', subject: 'upstream', revision: 1, data: {} },
+    ]);
+    const seen = await eventually('it waits', async () => {
+      const { deliveries } = await status();
+      return Number(deliveries?.['dispatchLagMs']) > 0 && deliveries;
+    });
+    expect(seen).toMatchObject({ endpoints: { count: 1, disabled: 1, due: 0 }, oldestDueMs: 0 });
   });
 
   it('is for keys with the scope admin', async () => {

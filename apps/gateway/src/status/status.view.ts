@@ -1,5 +1,6 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { SEND_STATUSES, type SendsOverview } from '#relay';
+import type { DeliveriesOverview } from '#webhooks';
 
 class UpstreamStatusView {
   @ApiProperty({ enum: ['up', 'down'] }) state!: 'up' | 'down';
@@ -56,6 +57,40 @@ class SendsStatusView implements SendsOverview {
   oldestQueuedMs!: number;
 }
 
+class DeliveryCountsView {
+  @ApiProperty({ type: 'integer' }) pending!: number;
+  @ApiProperty({ type: 'integer' }) succeeded!: number;
+  @ApiProperty({ type: 'integer' }) failed!: number;
+}
+
+class EndpointCountsView {
+  @ApiProperty({ type: 'integer' }) count!: number;
+  @ApiProperty({ type: 'integer' }) disabled!: number;
+  @ApiProperty({ type: 'integer', description: 'Those that have something due, whatever keeps it waiting.' })
+  due!: number;
+}
+
+class DeliveriesStatusView implements DeliveriesOverview {
+  @ApiProperty({ type: DeliveryCountsView, description: 'Deliveries that are kept, by status.' })
+  counts!: DeliveriesOverview['counts'];
+
+  @ApiProperty({ type: EndpointCountsView, description: 'Webhooks.' })
+  endpoints!: DeliveriesOverview['endpoints'];
+
+  @ApiProperty({
+    type: 'integer',
+    description: 'For how long the first of the deliveries that are due has waited, in milliseconds.',
+  })
+  oldestDueMs!: number;
+
+  @ApiProperty({
+    type: 'integer',
+    description:
+      'For how long the first event of which no deliveries were made yet has been in the log, in milliseconds.',
+  })
+  dispatchLagMs!: number;
+}
+
 export class StatusView {
   @ApiProperty({ example: 'default' }) account!: string;
   @ApiProperty({
@@ -69,4 +104,5 @@ export class StatusView {
   @ApiProperty({ type: UpstreamStatusView }) upstream!: UpstreamStatusView;
   @ApiProperty({ type: SendsStatusView }) sends!: SendsStatusView;
   @ApiProperty({ type: PollerStatusView }) poller!: PollerStatusView;
+  @ApiProperty({ type: DeliveriesStatusView }) deliveries!: DeliveriesStatusView;
 }

@@ -10,13 +10,21 @@ import {
   Endpoints,
   EndpointSecrets,
   EndpointTest,
+  RedisDeliveriesWatch,
   RedisDeliveryStore,
   RedisEndpointStore,
   Replays,
   type Resolver,
 } from '#webhooks';
 import { openHintQueue } from '../hint-queue.js';
-import { DELIVERIES, ENDPOINT_REGISTRY, ENDPOINT_SECRETS, ENDPOINT_TEST, REPLAYS } from '../tokens.js';
+import {
+  DELIVERIES,
+  DELIVERIES_WATCH,
+  ENDPOINT_REGISTRY,
+  ENDPOINT_SECRETS,
+  ENDPOINT_TEST,
+  REPLAYS,
+} from '../tokens.js';
 
 /** What webhooks are made of. */
 export interface WebhookParts {
@@ -40,6 +48,7 @@ export function webhookBindings({ environment, redis, logger, resolver }: Webhoo
     { provide: ENDPOINT_SECRETS, useValue: new EndpointSecrets(store, box, systemClock) },
     { provide: ENDPOINT_TEST, useValue: new EndpointTest(store, log) },
     { provide: DELIVERIES, useValue: new Deliveries(store, deliveries, log, jobs, logger) },
+    { provide: DELIVERIES_WATCH, useValue: new RedisDeliveriesWatch(redis, prefix) },
     { provide: REPLAYS, useValue: new Replays(store, deliveries, log, jobs, logger) },
   ];
 }
