@@ -183,10 +183,10 @@ export class DeliveryPump {
       await this.giveBack(account, delivery);
       return false;
     }
-    const settled = await this.record(account, delivery, result);
+    const settled = await this.record(account, endpoint, delivery, result);
     this.report(account, delivery, result, settled);
     const { decision } = result;
-    if (await this.isDisabledBy(account, delivery, result, settled)) {
+    if (await this.isDisabledBy(account, endpoint, result, settled)) {
       await this.store.endPending(account, delivery.endpointId);
     }
     if (decision.kind === 'retry' && decision.waitMs <= LONGEST_HINT_MS) {
@@ -198,7 +198,7 @@ export class DeliveryPump {
   /** Whether the endpoint was disabled for this attempt: for good by its receiver, or as the last of nothing but failures. */
   private async isDisabledBy(
     account: string,
-    { endpointId }: ClaimedDelivery,
+    { id, url }: StoredEndpoint,
     { attempt, decision }: AttemptResult,
     { failingMs }: Settled,
   ): Promise<boolean> {
@@ -206,16 +206,14 @@ export class DeliveryPump {
     if (failingMs < this.settings.disableAfterMs) return false;
     const last = attempt.error ?? `status ${String(attempt.statusCode)}`;
     const hours = (failingMs / 3_600_000).toFixed(1);
-    return this.endpoints.disable(
-      account,
-      endpointId,
-      `Nothing but failures for ${hours} hours; the last: ${last}.`,
-    );
+    const reason = `Nothing but failures for ${hours} hours; the last: ${last}.`;
+    return this.endpoints.disable(account, id, reason, url);
   }
 
   /** Insists while the lease holds: an attempt that is not recorded is made again. */
   private async record(
     account: string,
+    { id, url }: StoredEndpoint,
     delivery: ClaimedDelivery,
     { attempt, decision, strain }: AttemptResult,
   ): Promise<Settled> {
@@ -224,7 +222,7 @@ export class DeliveryPump {
       try {
         // First, so that no crash leaves an endpoint enabled whose 410 is recorded.
         if (decision.kind === 'gone') {
-          await this.endpoints.disable(account, delivery.endpointId, decision.reason);
+          await this.endpoints.disable(account, id, decision.reason, url);
         }
         return await this.store.settle(account, delivery, attempt, settlementOf(decision), strain);
       } catch (error) {

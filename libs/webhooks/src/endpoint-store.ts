@@ -16,6 +16,9 @@ export interface EndpointStore {
     id: string,
     change: (before: StoredEndpoint) => StoredEndpoint,
   ): Promise<StoredEndpoint | undefined>;
-  /** Disables an endpoint and records `webhook.disabled` in the same step; false if it was not enabled any more. */
-  disable(account: string, id: string, reason: string): Promise<boolean>;
+  /**
+   * Disables an endpoint and records `webhook.disabled` in the same step; false if it was not enabled any more, or does
+   * not have this address any more: what the old one answered says nothing of the new one.
+   */
+  disable(account: string, id: string, reason: string, url?: string): Promise<boolean>;
 }

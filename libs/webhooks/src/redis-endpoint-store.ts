@@ -76,11 +76,14 @@ export class RedisEndpointStore implements EndpointStore {
     return this.replace(account, id, change, () => []);
   }
 
-  async disable(account: string, id: string, reason: string): Promise<boolean> {
+  async disable(account: string, id: string, reason: string, url?: string): Promise<boolean> {
     const after = await this.replace(
       account,
       id,
-      (before) => (before.enabled ? { ...before, enabled: false, disabledReason: reason } : undefined),
+      (before) =>
+        before.enabled && before.url === (url ?? before.url)
+          ? { ...before, enabled: false, disabledReason: reason }
+          : undefined,
       (disabled) => [
         {
           type: 'webhook.disabled',

@@ -208,6 +208,23 @@ describe('an attempt that fails', () => {
     await street.dispatcher.dispatch(ACCOUNT, disabled);
     await until('told', finished(disabled[0], telling.id));
   });
+
+  it('with 410 of an address that was changed meanwhile does not disable the endpoint at its new one', async () => {
+    const old = await receiver(() => ({ status: 410, afterMs: 1_500 }));
+    const moved = await receiver();
+    const { id } = await subscribe(old);
+    street.pump([60], { maxConcurrency: 1, timeoutMs: 10_000 });
+    const [first, second] = await street.record(2);
+    await street.dispatcher.dispatch(ACCOUNT, first === undefined ? [] : [first]);
+    await until('it is asked', () => old.received.length === 1);
+    await street.endpoints.change(ACCOUNT, id, { url: moved.url });
+    await until('the old one has answered', finished(first, id));
+    expect((await find(first, id)).status).toBe('failed');
+    expect(await street.endpoints.find(ACCOUNT, id)).toMatchObject({ enabled: true, url: moved.url });
+    await street.dispatcher.dispatch(ACCOUNT, second === undefined ? [] : [second]);
+    await until('the new one is asked', finished(second, id));
+    expect(moved.received).toHaveLength(1);
+  });
 });
 
 describe('a process that ends', () => {
