@@ -7,6 +7,7 @@ import {
   HttpAddress,
   KeyPrefix,
   Networks,
+  NotBelow,
   OneOf,
   Positive,
   RedisLocation,
@@ -59,7 +60,7 @@ export class WorkerEnvironment extends CommonEnvironment {
 
   @Whole(30_000, 100) CONTACTS_INTERVAL_MS = 30_000;
   @Whole(2_000, 10) POLL_MIN_INTERVAL_MS = 2_000;
-  @Whole(300_000, 10) POLL_MAX_INTERVAL_MS = 300_000;
+  @Whole(300_000, 10) @NotBelow('POLL_MIN_INTERVAL_MS') POLL_MAX_INTERVAL_MS = 300_000;
   @Whole(72, 0, 8_760) POLL_SETTLE_HOURS = 72;
   @Whole(86_400_000, 1_000) POLL_SWEEP_INTERVAL_MS = 86_400_000;
   @OneOf('silent', 'emit') POLL_BASELINE: 'silent' | 'emit' = 'silent';

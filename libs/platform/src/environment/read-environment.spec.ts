@@ -111,6 +111,22 @@ describe('the environment', () => {
     ]);
   });
 
+  it('has no longest interval below the shortest, be it by default', () => {
+    const interval = (min: string, max = ''): Record<string, string> => ({
+      ...REQUIRED,
+      POLL_MIN_INTERVAL_MS: min,
+      POLL_MAX_INTERVAL_MS: max,
+    });
+    expect(faultsOf(WorkerEnvironment, interval('400', '300'))).toEqual([
+      'POLL_MAX_INTERVAL_MS must not be below POLL_MIN_INTERVAL_MS, which is 400, for example POLL_MAX_INTERVAL_MS=400',
+    ]);
+    expect(faultsOf(WorkerEnvironment, interval('300001'))).toHaveLength(1);
+    expect(faultsOf(WorkerEnvironment, interval('400', '400'))).toEqual([]);
+    expect(faultsOf(WorkerEnvironment, interval('400', 'x'))).toEqual([
+      expect.stringContaining('POLL_MAX_INTERVAL_MS must be a whole number'),
+    ]);
+  });
+
   it('may hold anything else', () => {
     expect(faultsOf(CommonEnvironment, { ...REQUIRED, PATH: '/bin', HOST: '\u0000' })).toEqual([]);
   });

@@ -52,6 +52,28 @@ export function Whole(example: number, min = 0, max = LARGEST_DELAY): PropertyDe
   );
 }
 
+/** The variable, a number, must not be below the one of that name. */
+export function NotBelow(other: string): PropertyDecorator {
+  return (target, property) => {
+    const least = (object: object | undefined): unknown =>
+      Object.entries(object ?? {}).find(([name]) => name === other)?.[1];
+    ValidateBy({
+      name: 'notBelow',
+      validator: {
+        // A value that could not be read has its own fault.
+        validate: (value: unknown, context) => {
+          const bound = least(context?.object);
+          return typeof value !== 'number' || typeof bound !== 'number' || value >= bound;
+        },
+        defaultMessage: (context) => {
+          const bound = String(least(context?.object));
+          return `${String(property)} must not be below ${other}, which is ${bound}, for example ${String(property)}=${bound}`;
+        },
+      },
+    })(target, property);
+  };
+}
+
 /** A number above zero; fractions are allowed. */
 export function Positive(example: number): PropertyDecorator {
   return variable('a number above 0', String(example), (text) => {
