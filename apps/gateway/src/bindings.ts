@@ -1,5 +1,5 @@
 import type { Provider, ValueProvider } from '@nestjs/common';
-import { DEFAULT_ACCOUNT, FixedAccounts, FixedApiKeys, SCOPES } from '#accounts';
+import { DEFAULT_ACCOUNT, FixedApiKeys, openAccounts, SCOPES } from '#accounts';
 import { RedisEventLog, RedisEventTail } from '#events';
 import { RedisFeedStore } from '#feed';
 import {
@@ -65,7 +65,7 @@ export function bindings(opened: Opened): Provider[] {
     value(LOGGER, logger),
     value(REDIS, redis),
     value(SHUTDOWN, shutdown),
-    value(ACCOUNTS, accountsOf(environment)),
+    value(ACCOUNTS, openAccounts(environment, redis, logger)),
     value(API_KEYS, keysOf(environment)),
     value(BLOB_STORE, opened.blobs),
     value(BLOB_WATCH, opened.blobWatch),
@@ -80,18 +80,6 @@ export function bindings(opened: Opened): Provider[] {
     value(SEND_LIST, new RedisSendList(redis, prefix)),
     ...webhookBindings({ environment, redis, logger, resolver: systemResolver() }),
   ];
-}
-
-function accountsOf(environment: GatewayEnvironment): FixedAccounts {
-  return new FixedAccounts([
-    {
-      id: DEFAULT_ACCOUNT,
-      baseUrl: environment.UPSTREAM_BASE_URL,
-      apiKey: environment.UPSTREAM_API_KEY,
-      requestsPerSecond: environment.UPSTREAM_REQUESTS_PER_SECOND,
-      polling: true,
-    },
-  ]);
 }
 
 function keysOf(environment: GatewayEnvironment): FixedApiKeys {

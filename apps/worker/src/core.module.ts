@@ -1,5 +1,5 @@
 import { type DynamicModule, Global, Module, type Provider } from '@nestjs/common';
-import { type AccountDirectory, DEFAULT_ACCOUNT, FixedAccounts } from '#accounts';
+import { type AccountDirectory, openAccounts } from '#accounts';
 import { type EventLog, RedisEventLog } from '#events';
 import {
   ABSENCE_MS,
@@ -52,7 +52,7 @@ function bindings({ environment, logger, redis, blobs, blobWatch }: Opened): Pro
     { provide: ENVIRONMENT, useValue: environment },
     { provide: LOGGER, useValue: logger },
     { provide: REDIS, useValue: redis },
-    { provide: ACCOUNTS, useValue: accountsOf(environment) },
+    { provide: ACCOUNTS, useValue: openAccounts(environment, redis, logger) },
     { provide: EVENT_LOG, useValue: new RedisEventLog(redis, prefix) },
     { provide: RELAY_STORE, useValue: new FiledRelayStore(redis, prefix, systemClock, blobs, logger) },
     { provide: FEED_STORE, useValue: new RedisFeedStore(redis, prefix) },
@@ -114,18 +114,6 @@ function bindings({ environment, logger, redis, blobs, blobWatch }: Opened): Pro
 
 /** The part of the budget that polls plan with; the rest is left to sends, look-ups and callers' reads. */
 const POLL_SHARE = 0.6;
-
-function accountsOf(environment: Opened['environment']): AccountDirectory {
-  return new FixedAccounts([
-    {
-      id: DEFAULT_ACCOUNT,
-      baseUrl: environment.UPSTREAM_BASE_URL,
-      apiKey: environment.UPSTREAM_API_KEY,
-      requestsPerSecond: environment.UPSTREAM_REQUESTS_PER_SECOND,
-      polling: true,
-    },
-  ]);
-}
 
 async function accountNamed(
   accounts: AccountDirectory,

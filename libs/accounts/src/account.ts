@@ -1,6 +1,9 @@
 /** The account that the environment describes. */
 export const DEFAULT_ACCOUNT = 'default';
 
+/** What an account's id looks like. No dot: keys of Redis that belong to no account are tagged with one. */
+export const ACCOUNT_ID = /^[a-z0-9][a-z0-9_-]{0,62}$/;
+
 /** One account at the upstream service. */
 export interface Account {
   id: string;

@@ -1,3 +1,20 @@
-export { type Account, type AccountDirectory, DEFAULT_ACCOUNT, FixedAccounts } from './account.js';
+export {
+  type Account,
+  ACCOUNT_ID,
+  type AccountDirectory,
+  DEFAULT_ACCOUNT,
+  FixedAccounts,
+} from './account.js';
+export { AccountConflictError } from './account-conflict.js';
+export {
+  accountContext,
+  type AccountStore,
+  MOST_ACCOUNTS,
+  type RemovedAccount,
+  type StoredAccount,
+} from './account-store.js';
+export { Accounts } from './accounts.js';
 export { type ApiKeys, FixedApiKeys, type Principal, type Scope, SCOPES } from './api-key.js';
+export { RedisAccountStore } from './redis-account-store.js';
+export { environmentAccounts, openAccounts } from './redis-accounts.js';
 export { SealBrokenError, SecretBox } from './secret-box.js';

@@ -1,4 +1,5 @@
 import { HttpException } from '@nestjs/common';
+import { AccountConflictError } from '#accounts';
 import { CursorExpiredError } from '#events';
 import {
   BlobStoreUnavailableError,
@@ -56,6 +57,7 @@ const RULES: readonly Rule[] = [
   rule(IdempotencyKeyReusedError, ({ message }) => new Problem('idempotency_key_reused', message)),
   rule(SendNotCancellableError, ({ message }) => new Problem('conflict', message)),
   rule(SendNotResolvableError, ({ message }) => new Problem('conflict', message)),
+  rule(AccountConflictError, ({ message }) => new Problem('conflict', message)),
   rule(CursorExpiredError, ({ message }) => new Problem('cursor_expired', message)),
   rule(DestinationRefusedError, ({ message }) =>
     invalid({ field: 'url', message: message.replace(/\.$/, '') }),

@@ -121,8 +121,8 @@ export class DispatchModule implements OnApplicationBootstrap, OnModuleDestroy {
     @Inject(DELIVERY_PUMP) private readonly pump: DeliveryPump,
   ) {}
 
-  async onApplicationBootstrap(): Promise<void> {
-    await this.dispatch.start();
+  onApplicationBootstrap(): void {
+    this.dispatch.start();
   }
 
   async onModuleDestroy(): Promise<void> {

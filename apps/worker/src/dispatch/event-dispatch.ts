@@ -1,4 +1,4 @@
-import type { AccountDirectory } from '#accounts';
+import type { Account, AccountDirectory } from '#accounts';
 import { type ReaderLease, RedisEventConsumer } from '#events';
 import {
   closeRedis,
@@ -30,9 +30,9 @@ export class EventDispatch {
     private readonly logger: Logger,
   ) {}
 
-  async start(): Promise<void> {
-    const accounts = await this.accounts.list();
-    this.loops = Promise.all(accounts.map(({ id }) => this.loop(id)));
+  /** Redis may be away for now: it is waited for. */
+  start(): void {
+    this.loops = this.run();
   }
 
   /** Resolves when no more events are taken and what was taken is dispatched. */
@@ -43,6 +43,23 @@ export class EventDispatch {
 
   private isStopping(): boolean {
     return this.stopping.signal.aborted;
+  }
+
+  private async run(): Promise<void> {
+    const accounts = await this.knownAccounts();
+    await Promise.all(accounts.map(({ id }) => this.loop(id)));
+  }
+
+  private async knownAccounts(): Promise<Account[]> {
+    while (!this.isStopping()) {
+      try {
+        return await this.accounts.list();
+      } catch (error) {
+        this.logger.error({ err: error }, 'the accounts could not be read; trying again');
+        await pause(AFTER_FAILURE_MS, this.stopping.signal);
+      }
+    }
+    return [];
   }
 
   private async loop(account: string): Promise<void> {

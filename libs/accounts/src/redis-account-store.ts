@@ -1,0 +1,105 @@
+import { type RedisClient, RedisScript } from '#platform';
+import { AccountConflictError } from './account-conflict.js';
+import {
+  type AccountStore,
+  MOST_ACCOUNTS,
+  type RemovedAccount,
+  type StoredAccount,
+} from './account-store.js';
+import { registryKeys, type RegistryKeys } from './redis-account-keys.js';
+
+/** KEYS: accounts, removed. ARGV: id, account. */
+const add = new RedisScript(`
+local accounts, removed, id = KEYS[1], KEYS[2], ARGV[1]
+if redis.call('HEXISTS', accounts, id) == 1 then return 'taken' end
+if redis.call('HEXISTS', removed, id) == 1 then return 'removing' end
+if redis.call('HLEN', accounts) >= ${MOST_ACCOUNTS} then return 'full' end
+redis.call('HSET', accounts, id, ARGV[2])
+return 'added'
+`);
+
+/** KEYS: accounts. ARGV: id, expected, replacement. Answers whether it was still the expected one. */
+const replace = new RedisScript(`
+if redis.call('HGET', KEYS[1], ARGV[1]) ~= ARGV[2] then return 0 end
+redis.call('HSET', KEYS[1], ARGV[1], ARGV[3])
+return 1
+`);
+
+/** KEYS: accounts, removed, keys, the account's keys. ARGV: id. */
+const remove = new RedisScript(`
+local accounts, removed, keys, own, id = KEYS[1], KEYS[2], KEYS[3], KEYS[4], ARGV[1]
+if redis.call('HDEL', accounts, id) == 0 then return 0 end
+for _, key in ipairs(redis.call('SMEMBERS', own)) do redis.call('HDEL', keys, key) end
+redis.call('DEL', own)
+local time = redis.call('TIME')
+redis.call('HSET', removed, id, string.format('{"removedAt":%d}', time[1] * 1000 + math.floor(time[2] / 1000)))
+return 1
+`);
+
+const REFUSALS: Readonly<Record<string, string>> = {
+  taken: 'There is an account of this id. Change it, or take another id.',
+  removing:
+    'An account of this id was removed, and its data is still being removed. Try again in some minutes.',
+  full: `There are ${MOST_ACCOUNTS} accounts, and no more are kept here. Remove one first.`,
+};
+
+/** {@link AccountStore} as one hash. */
+export class RedisAccountStore implements AccountStore {
+  private readonly keys: RegistryKeys;
+
+  constructor(
+    private readonly redis: RedisClient,
+    prefix: string,
+  ) {
+    this.keys = registryKeys(prefix);
+  }
+
+  async list(): Promise<StoredAccount[]> {
+    return (await this.redis.hvals(this.keys.accounts)).map(readAccount);
+  }
+
+  async find(id: string): Promise<StoredAccount | undefined> {
+    const stored = await this.redis.hget(this.keys.accounts, id);
+    return stored === null ? undefined : readAccount(stored);
+  }
+
+  async add(account: StoredAccount): Promise<void> {
+    const { accounts, removed } = this.keys;
+    const outcome = await add.run(this.redis, [accounts, removed], [account.id, JSON.stringify(account)]);
+    if (outcome !== 'added') throw new AccountConflictError(REFUSALS[String(outcome)] ?? String(outcome));
+  }
+
+  async change(
+    id: string,
+    change: (before: StoredAccount) => StoredAccount,
+  ): Promise<StoredAccount | undefined> {
+    // Each round that fails means that somebody else changed the account: that ends.
+    for (;;) {
+      const expected = await this.redis.hget(this.keys.accounts, id);
+      if (expected === null) return undefined;
+      const after = change(readAccount(expected));
+      const args = [id, expected, JSON.stringify(after)];
+      if ((await replace.run(this.redis, [this.keys.accounts], args)) === 1) return after;
+    }
+  }
+
+  async remove(id: string): Promise<boolean> {
+    const { accounts, removed, apiKeys, keysOf } = this.keys;
+    return (await remove.run(this.redis, [accounts, removed, apiKeys, keysOf(id)], [id])) === 1;
+  }
+
+  async removed(): Promise<RemovedAccount[]> {
+    return Object.entries(await this.redis.hgetall(this.keys.removed)).map(([id, note]) => ({
+      id,
+      removedAt: (JSON.parse(note) as { removedAt: number }).removedAt,
+    }));
+  }
+
+  async forget(id: string): Promise<void> {
+    await this.redis.hdel(this.keys.removed, id);
+  }
+}
+
+function readAccount(text: string): StoredAccount {
+  return JSON.parse(text) as StoredAccount;
+}

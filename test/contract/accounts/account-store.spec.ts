@@ -1,0 +1,107 @@
+import { once } from 'node:events';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { AccountConflictError, MOST_ACCOUNTS, RedisAccountStore, type StoredAccount } from '#accounts';
+import { closeRedis, newId, openRedis, parseRedisAddress, type RedisClient } from '#platform';
+import { startTestCluster } from '../../support/redis-cluster.js';
+import { startTestRedis } from '../../support/redis-server.js';
+
+const account = (id: string, rest: Partial<StoredAccount> = {}): StoredAccount => ({
+  id,
+  baseUrl: 'https://upstream.example/v1',
+  sealedApiKey: 'sealed',
+  requestsPerSecond: 10,
+  polling: true,
+  createdAt: '2026-11-21T00:00:00.000Z',
+  updatedAt: '2026-11-21T00:00:00.000Z',
+  ...rest,
+});
+
+describe.each([
+  ['one Redis', startTestRedis],
+  ['a Redis Cluster', startTestCluster],
+])('the stored accounts on %s', (_, start) => {
+  let server: Awaited<ReturnType<typeof start>>;
+  let redis: RedisClient;
+  let prefix: string;
+  let store: RedisAccountStore;
+  /** Of another process. */
+  let other: RedisAccountStore;
+
+  beforeAll(async () => {
+    server = await start();
+    redis = openRedis(parseRedisAddress(server.url), 'failFast', () => undefined);
+    await once(redis, 'ready');
+  });
+  afterAll(async () => {
+    await closeRedis(redis);
+    await server.dispose();
+  });
+  beforeEach(() => {
+    prefix = newId('req');
+    [store, other] = [new RedisAccountStore(redis, prefix), new RedisAccountStore(redis, prefix)];
+  });
+
+  it('are found and listed as they were added, at once and by everybody', async () => {
+    expect([await store.list(), await store.find('a')]).toEqual([[], undefined]);
+    await store.add(account('a', { polling: false, requestsPerSecond: 0.5 }));
+    await store.add(account('b'));
+    expect(await other.find('a')).toEqual(account('a', { polling: false, requestsPerSecond: 0.5 }));
+    expect((await other.list()).map(({ id }) => id).sort()).toEqual(['a', 'b']);
+  });
+
+  it('are added once under an id, by whoever comes first', async () => {
+    const trials = ['1', '2', '3', '4'].map((key) => store.add(account('a', { sealedApiKey: key })));
+    const refused = (await Promise.allSettled(trials)).flatMap((trial) =>
+      trial.status === 'rejected' ? [trial.reason as unknown] : [],
+    );
+    expect(refused).toHaveLength(3);
+    for (const reason of refused) expect(reason).toBeInstanceOf(AccountConflictError);
+    expect((await store.find('a'))?.sealedApiKey).toBe('1');
+  });
+
+  it('are changed without losing what another changes at the same moment', async () => {
+    await store.add(account('a', { requestsPerSecond: 0 }));
+    const more = (before: StoredAccount): StoredAccount => ({
+      ...before,
+      requestsPerSecond: before.requestsPerSecond + 1,
+    });
+    await Promise.all(Array.from({ length: 20 }, (__, i) => (i % 2 ? store : other).change('a', more)));
+    expect((await store.find('a'))?.requestsPerSecond).toBe(20);
+    expect(await store.change('nobody', more)).toBeUndefined();
+    expect(await store.find('nobody')).toBeUndefined();
+  });
+
+  it('are gone at once when they are removed, and their id is kept until their data is gone', async () => {
+    await store.add(account('a'));
+    await store.add(account('b'));
+    const before = Date.now();
+    expect(await Promise.all([store.remove('a'), other.remove('a')])).toEqual([true, false]);
+    expect(await other.find('a')).toBeUndefined();
+    expect((await other.list()).map(({ id }) => id)).toEqual(['b']);
+    const [removed, ...others] = await store.removed();
+    expect([removed?.id, others]).toEqual(['a', []]);
+    expect(removed?.removedAt).toBeGreaterThanOrEqual(before);
+    expect(removed?.removedAt).toBeLessThanOrEqual(Date.now());
+    await expect(store.add(account('a'))).rejects.toThrow(/still being removed/);
+    await other.forget('a');
+    expect(await store.removed()).toEqual([]);
+    await store.add(account('a', { sealedApiKey: 'new' }));
+    expect((await store.find('a'))?.sealedApiKey).toBe('new');
+  });
+
+  it('are not brought back by a change that began before their removal', async () => {
+    await store.add(account('a'));
+    const changed = store.change('a', (before) => ({ ...before, polling: false }));
+    const removed = other.remove('a');
+    await Promise.all([changed, removed]);
+    expect(await store.find('a')).toBeUndefined();
+  });
+
+  it('have a bound, which says what to do', async () => {
+    const filled = Array.from({ length: MOST_ACCOUNTS }, (__, i) => `a${i}`);
+    await redis.hset(`${prefix}:{.accounts}:accounts`, Object.fromEntries(filled.map((id) => [id, '{}'])));
+    await expect(store.add(account('one-more'))).rejects.toThrow(/Remove one first/);
+    await store.remove('a0');
+    await store.add(account('one-more'));
+  });
+});
