@@ -117,12 +117,13 @@ export class SendPost {
   private async toRequest({
     order,
   }: SendRecord): Promise<UpstreamSend | BlobMissingError | BlobStoreUnavailableError> {
-    const { phoneNumber, type, message, fileUrl, file } = order;
+    const { phoneNumber, type, message, fileUrl, extraFields, file } = order;
     const request: UpstreamSend = {
       phoneNumber,
       type,
       ...(message === undefined ? {} : { message }),
       ...(fileUrl === undefined ? {} : { fileUrl }),
+      ...(extraFields === undefined ? {} : { extraFields }),
     };
     if (file === undefined) return request;
     try {

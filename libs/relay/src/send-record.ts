@@ -138,6 +138,7 @@ export function toSend({ order, state }: SendRecord): Send {
         : { name: file.name, contentType: file.contentType, size: file.size, sha256: file.sha256 },
     reference: order.reference ?? null,
     metadata: order.metadata ?? null,
+    extraFields: order.extraFields ?? {},
     createdAt: iso(order.createdAt),
     updatedAt: iso(state.updatedAt),
     sendAt: order.sendAt === undefined ? null : iso(order.sendAt),

@@ -37,6 +37,8 @@ export interface NewSend {
   /** The caller's own id. */
   reference?: string;
   metadata?: Readonly<Record<string, unknown>>;
+  /** Further parts for upstream's form, which nobody documented, by name; absent if there are none. */
+  extraFields?: Readonly<Record<string, string>>;
   /** Not relayed before; milliseconds since 1970. */
   sendAt?: number;
   /** Not relayed after; milliseconds since 1970. */
@@ -66,6 +68,7 @@ export interface Send {
   file: { name: string; contentType: string; size: number; sha256: string } | null;
   reference: string | null;
   metadata: Readonly<Record<string, unknown>> | null;
+  extraFields: Readonly<Record<string, string>>;
   createdAt: string;
   updatedAt: string;
   sendAt: string | null;

@@ -146,12 +146,13 @@ export class HttpUpstream implements Upstream {
   }
 }
 
-function toForm({ phoneNumber, type, message, fileUrl, file }: UpstreamSend): FormData {
+function toForm({ phoneNumber, type, message, fileUrl, extraFields = {}, file }: UpstreamSend): FormData {
   const form = new FormData();
   form.append('phoneNumber', phoneNumber);
   form.append('type', type);
   if (message !== undefined) form.append('message', message);
   if (fileUrl !== undefined) form.append('fileUrl', fileUrl);
+  for (const [name, value] of Object.entries(extraFields)) form.append(name, value);
   if (file !== undefined) {
     form.append('file', file.content, {
       filename: file.name,

@@ -26,6 +26,8 @@ export interface UpstreamSend {
   type: string;
   message?: string;
   fileUrl?: string;
+  /** Further parts of the form, by name; none of those above is among them. */
+  extraFields?: Readonly<Record<string, string>>;
   file?: UpstreamFile;
 }
 

@@ -93,6 +93,27 @@ describe('a send', () => {
     ]);
   });
 
+  it('has further parts where they are asked for, before its file', async () => {
+    const file = {
+      name: 'a',
+      contentType: 'text/plain',
+      size: 1,
+      content: Readable.from([Buffer.from('x')]),
+    };
+    await upstream.send(address, { ...SEND, file, extraFields: { priority: 'high', 'x.y': 'ü\r\n' } });
+    const [entry] = simulator.ledger.read({ kinds: ['send.accepted'] }).entries;
+    expect(entry).toMatchObject({
+      parts: [
+        { name: 'phoneNumber' },
+        { name: 'type' },
+        { name: 'message' },
+        { name: 'priority', value: 'high' },
+        { name: 'x.y', value: 'ü\r\n' },
+        { name: 'file' },
+      ],
+    });
+  });
+
   it('streams its file', async () => {
     const content = randomBytes(5 * 1024 * 1024);
     let pulled = 0;

@@ -8,6 +8,12 @@ const DESCRIPTION = `Sends that are never lost or doubled, and events, for a mes
 
 Authorize with your API key. Every error is \`application/problem+json\`, with a \`code\` to decide by.`;
 
+/** A field of a send that nobody documented. */
+const EXTRA_FIELD = {
+  type: ['string', 'number', 'boolean', 'null'],
+  description: 'Handed on to the messaging service as a part of its form, as text.',
+};
+
 /** Serves the document at `/docs/openapi.json`, and a page to read and try it at `/docs`. Nothing comes from elsewhere. */
 export function serveDocs(app: NestFastifyApplication): void {
   SwaggerModule.setup('docs', app, describeApi(app), {
@@ -41,6 +47,10 @@ export function describeApi(app: NestFastifyApplication): OpenAPIObject {
         'multipart/form-data': { schema: { $ref: getSchemaPath(SendFormDto) } },
       },
     };
+  }
+  // Nor can they say what further fields may be.
+  for (const schema of [SendDto, SendFormDto].map(({ name }) => document.components?.schemas?.[name])) {
+    if (schema !== undefined) Object.assign(schema, { additionalProperties: EXTRA_FIELD });
   }
   return { ...document, webhooks: describeWebhooks() };
 }

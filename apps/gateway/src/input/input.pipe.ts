@@ -6,12 +6,17 @@ import { type FieldFault, invalid, Problem } from '../problems/problem.js';
 /** Deeper JSON is nobody's honest request, and a danger to everything that walks it. */
 const DEEPEST = 32;
 
+/** So many unknown fields are named. */
+const MOST_FAULTS = 20;
+
 /** How an input is read, other than a whole new object. */
 export interface InputOptions {
   /** Whether there may be no body at all: then it is an empty object. */
   mayBeAbsent?: boolean;
   /** Whether `null` is a value: what the field held is to be cleared. */
   keepsNull?: boolean;
+  /** What is wrong with fields that the class does not declare; without it, that there are any. */
+  othersFaults?: (others: Readonly<Record<string, unknown>>) => FieldFault[];
 }
 
 /** Reads a body or query as an instance of a DTO class, by the rules that its decorators state. */
@@ -36,13 +41,13 @@ export function givenIn<T extends object>(input: T): { [Field in keyof T]?: Excl
 
 /**
  * The input as an instance of the DTO class. Values are taken as they are, never converted; `null` is the same as
- * absent, unless it is kept; fields that the class does not declare are refused.
+ * absent, unless it is kept; fields that the class does not declare are refused, unless the options judge them.
  * @throws {Problem} naming every field at fault
  */
 export function readInput<T extends object>(
   shape: new () => T,
   given: unknown,
-  { mayBeAbsent = false, keepsNull = false }: InputOptions = {},
+  { mayBeAbsent = false, keepsNull = false, othersFaults = refuseAll }: InputOptions = {},
 ): T {
   const value = mayBeAbsent && (given === undefined || given === null) ? {} : given;
   if (!isRecord(value)) throw new Problem('malformed_body', 'The body must be a JSON object.');
@@ -50,17 +55,30 @@ export function readInput<T extends object>(
     throw new Problem('malformed_body', `The body is nested deeper than ${DEEPEST} levels.`);
   }
   const input = new shape();
-  const unknown = Object.keys(value).filter((field) => !Object.hasOwn(input, field));
   for (const field of Object.keys(input)) {
     const item = Object.hasOwn(value, field) ? value[field] : undefined;
     if (item !== undefined && (keepsNull || item !== null)) Object.assign(input, { [field]: item });
   }
   const faults = [
-    ...unknown.slice(0, 20).map((field) => ({ field: field.slice(0, 100), message: 'is not a known field' })),
+    ...othersFaults(otherFields(input, value)).slice(0, MOST_FAULTS),
     ...validateSync(input, { forbidUnknownValues: false, stopAtFirstError: true }).flatMap(faultOf),
   ];
   if (faults.length > 0) throw invalid(...faults);
   return input;
+}
+
+/** The fields of a value that a DTO does not declare. */
+export function otherFields(input: object, value: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(value).filter(([field]) => !Object.hasOwn(input, field)));
+}
+
+/** The fault of a field that nobody knows. */
+export function unknownField(field: string, hint = ''): FieldFault {
+  return { field: field.slice(0, 100), message: `is not a known field${hint}` };
+}
+
+function refuseAll(others: Readonly<Record<string, unknown>>): FieldFault[] {
+  return Object.keys(others).map((field) => unknownField(field));
 }
 
 function faultOf({ property, constraints = {} }: ValidationError): FieldFault[] {

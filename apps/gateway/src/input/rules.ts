@@ -40,6 +40,11 @@ export function Optional(): PropertyDecorator {
 /** NUL and halves of surrogate pairs cannot be stored and handed on as they are. */
 const UNSTORABLE = /[\0\p{Surrogate}]/u;
 
+/** Whether a text holds what cannot be stored and handed on. */
+export function hasUnstorable(text: string): boolean {
+  return UNSTORABLE.test(text);
+}
+
 /** Text of `min` to `max` characters. */
 export function TextOf(min: number, max: number): PropertyDecorator {
   return rule(

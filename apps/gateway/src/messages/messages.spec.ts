@@ -90,7 +90,8 @@ describe('A send', () => {
       metadata: '[1]',
       sendAt: '2030-01-01',
       expiresAt: 'tomorrow',
-      nonsense: 'x',
+      send_at: 'x',
+      '1x': 'x',
     };
     const all = [...Object.keys(faulty)].sort();
     expect((await faultyFields(json(faulty))).sort()).toEqual(all);
@@ -131,6 +132,71 @@ describe('A send', () => {
       message: 'hi',
       metadata,
     });
+  });
+});
+
+describe('A field that nobody documented', () => {
+  const extra = (index = 0): unknown => gateway.sends.requests[index]?.request.extraFields;
+
+  it('is handed on as text, the same request in both encodings, and shown with the send', async () => {
+    const fields = { phoneNumber: NUMBER, message: 'hi' };
+    const given = { priority: 'high', retries: '3', ratio: '0.5', urgent: 'true', 'x.y-z': '👋' };
+    const response = await send(
+      json({ ...fields, ...given, retries: 3, ratio: 0.5, urgent: true, absent: null }),
+      'extra-1',
+    );
+    await send(form({ ...given, ...fields }), 'extra-2');
+    expect(extra()).toEqual(given);
+    expect(gateway.sends.requests[1]?.request).toEqual(gateway.sends.requests[0]?.request);
+    expect(gateway.sends.requests[1]?.idempotency?.fingerprint).toBe(
+      gateway.sends.requests[0]?.idempotency?.fingerprint,
+    );
+    const shown = await gateway.fetch(String(response.headers.get('location')));
+    expect(await shown.json()).toMatchObject({ extraFields: given });
+  });
+
+  it('makes it another request', async () => {
+    await send(json({ phoneNumber: NUMBER, message: 'hi', priority: 'high' }), 'extra-3');
+    for (const other of [{ priority: 'low' }, {}, { priority: 'high', more: '' }]) {
+      const response = await send(json({ phoneNumber: NUMBER, message: 'hi', ...other }), 'extra-3');
+      expect(await problemIn(response)).toMatchObject({ code: 'idempotency_key_reused' });
+    }
+  });
+
+  it.each([
+    ['sendat', 'sendAt'],
+    ['send_at', 'sendAt'],
+    ['Send-At', 'sendAt'],
+    ['MESSAGE', 'message'],
+    ['File', 'file'],
+    ['file-url', 'fileUrl'],
+  ])('is refused as %s, for %s is meant', async (field, meant) => {
+    const problem = await problemIn(await send(json({ phoneNumber: NUMBER, message: 'hi', [field]: 'x' })));
+    expect(problem.errors).toEqual([{ field, message: `is not a known field; did you mean ${meant}?` }]);
+  });
+
+  it.each([
+    ['of a name that is none', { '1a': 'x' }],
+    ['of a name with a line break', { 'a\r\nb': 'x' }],
+    ['of a name that is too long', { ['a'.repeat(65)]: 'x' }],
+    ['that is a list', { a: ['x'] }],
+    ['that is an object', { a: {} }],
+    ['with NUL', { a: 'x\0' }],
+    ['with half a surrogate pair', { a: '\ud83d' }],
+    ['of a number that lost digits', { a: 12345678901234567890 }],
+    ['that is larger than all may be together', { a: 'x'.repeat(8_192) }],
+    ['after twenty others', Object.fromEntries(Array.from({ length: 21 }, (_, i) => [`f${i}`, 'x']))],
+    ['as a file that is none', { file: 'x' }],
+  ])('%s is refused', async (_, fields) => {
+    const names = await faultyFields(json({ phoneNumber: NUMBER, message: 'hi', ...fields }));
+    expect(names).toEqual([Object.keys(fields).at(-1)]);
+    expect(gateway.sends.requests).toEqual([]);
+  });
+
+  it('is allowed up to all there may be', async () => {
+    const fields = Object.fromEntries(Array.from({ length: 20 }, (_, i) => [`f${i}`, 'x'.repeat(400)]));
+    expect((await send(form({ phoneNumber: NUMBER, message: 'hi', ...fields }))).status).toBe(200);
+    expect(extra()).toEqual(fields);
   });
 });
 

@@ -1,15 +1,20 @@
 import type { NewSend, StoredFile } from '#relay';
-import { readInput } from '../input/input.pipe.js';
+import { isRecord } from '#upstream';
+import { otherFields, readInput } from '../input/input.pipe.js';
 import { parseInstant } from '../input/rules.js';
 import { invalid } from '../problems/problem.js';
+import { extraFieldFaults, extraFieldsOf, knownNames } from './extra-fields.js';
 import { SendDto } from './send.dto.js';
+
+const KNOWN = knownNames(Object.keys(new SendDto()));
 
 /**
  * What a caller asks for, from the fields of either encoding.
  * @throws {Problem} naming the fields at fault
  */
 export function readSendRequest(fields: unknown, file: StoredFile | undefined): NewSend {
-  const dto = readInput(SendDto, fields);
+  const dto = readInput(SendDto, fields, { othersFaults: (others) => extraFieldFaults(KNOWN, others) });
+  const extraFields = extraFieldsOf(otherFields(dto, isRecord(fields) ? fields : {}));
   const { phoneNumber, type, message, fileUrl, reference, metadata } = dto;
   if (message === undefined && file === undefined && fileUrl === undefined) {
     throw invalid({ field: 'message', message: 'is required, unless there is a file or a fileUrl' });
@@ -23,6 +28,7 @@ export function readSendRequest(fields: unknown, file: StoredFile | undefined): 
     ...(file === undefined ? {} : { file }),
     ...(reference === undefined ? {} : { reference }),
     ...(metadata === undefined ? {} : { metadata }),
+    ...(extraFields === undefined ? {} : { extraFields }),
     ...(sendAt === undefined ? {} : { sendAt }),
     ...(expiresAt === undefined ? {} : { expiresAt }),
   };

@@ -27,6 +27,13 @@ export class SendView implements Send {
   @ApiProperty({ type: 'string', nullable: true }) reference!: string | null;
   @ApiProperty({ type: 'object', additionalProperties: true, nullable: true })
   metadata!: Readonly<Record<string, unknown>> | null;
+  @ApiProperty({
+    type: 'object',
+    additionalProperties: { type: 'string' },
+    description: 'What the request held besides, as it is handed on to the messaging service.',
+    example: {},
+  })
+  extraFields!: Readonly<Record<string, string>>;
   @ApiProperty({ format: 'date-time' }) createdAt!: string;
   @ApiProperty({ format: 'date-time' }) updatedAt!: string;
   @ApiProperty({ type: 'string', format: 'date-time', nullable: true }) sendAt!: string | null;
