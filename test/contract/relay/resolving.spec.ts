@@ -1,0 +1,140 @@
+import { describe, expect, it } from '@jest/globals';
+import { SendNotResolvableError, type Send } from '#relay';
+import { eventually } from '../../support/eventually.js';
+import { A } from '../feed/house.js';
+import { NUMBER, WithLane } from './with-lane.js';
+
+const relay = new WithLane();
+const { runner, rounds, accept, find, relayUntil, strike, texts, posts, sendEvents } = relay;
+
+describe('a send that is told to go out again', () => {
+  const resolve = (id: string, outcome: 'resend' | 'sent' | 'failed'): Promise<Send | undefined> =>
+    relay.intake.resolve(A, id, outcome);
+  const ours = async (): Promise<[unknown, unknown][]> =>
+    (await relay.house.told())
+      .filter(({ type }) => type === 'message.sent')
+      .map(({ data }) => [data['sendId'], data['duplicate']]);
+
+  it('is looked for first, and not posted if it is there', async () => {
+    relay.house.control('settings', { sendVisibleDelayMs: 1_000 });
+    strike({ kind: 'resetAfter' });
+    const id = await accept();
+    await relayUntil(id, 'unknown', runner({ confirmMs: 1 }));
+    const posted = Date.now();
+    await eventually('upstream shows it', () => Date.now() > posted + 1_100);
+    expect(await resolve(id, 'resend')).toMatchObject({ status: 'queued' });
+    await relayUntil(id, 'sent');
+    await eventually(
+      'the lane is empty',
+      async () => (await relay.house.sends.head(A, NUMBER)) === undefined,
+    );
+    expect(texts()).toEqual(['Hi']);
+    expect(await sendEvents()).toEqual(['send.unknown', 'send.sent']);
+    expect(await relay.house.sends.awaiting(A, NUMBER, 10)).toEqual([]);
+  });
+
+  it('is posted at the tail of its lane if it is not there', async () => {
+    strike({ kind: 'resetBefore' });
+    const id = await accept();
+    await relayUntil(id, 'unknown');
+    await accept({ message: 'next' });
+    await resolve(id, 'resend');
+    const send = await relayUntil(id, 'accepted');
+    expect(texts()).toEqual(['next', 'Hi']);
+    expect(send.attempts.map(({ outcome }) => outcome)).toEqual(['ambiguous', 'accepted']);
+  });
+
+  it('and whose first copy surfaces after all is told as two messages of one send, the second a duplicate', async () => {
+    relay.house.control('settings', { sendVisibleDelayMs: 2_500 });
+    strike({ kind: 'resetAfter' });
+    const id = await accept();
+    await relayUntil(id, 'unknown', runner({ confirmMs: 1 }));
+    relay.house.control('settings', { sendVisibleDelayMs: 0 });
+    await resolve(id, 'resend');
+    await relayUntil(id, 'accepted');
+    // An identical one of its own is not taken for that.
+    const other = await accept();
+    await relayUntil(other, 'accepted');
+    await relay.house.sweepUntil('three are told', async () => (await ours()).length === 3);
+    expect(texts()).toEqual(['Hi', 'Hi', 'Hi']);
+    const told = await ours();
+    expect(told.filter(([, duplicate]) => duplicate === true)).toEqual([[id, true]]);
+    expect(told.map(([sendId]) => sendId).sort()).toEqual([id, id, other].sort());
+    expect((await sendEvents()).filter((type) => type === 'send.sent')).toHaveLength(2);
+    const [first, second] = relay.house.simulator.ledger
+      .read({ kinds: ['send.accepted'] })
+      .entries.map((entry) => (entry.kind === 'send.accepted' ? entry.messageIds[0] : ''));
+    // Its flags are told with the send that it is, and are not the send's own.
+    const { messageId } = await find(id);
+    const duplicate = messageId === first ? second : first;
+    relay.house.control('messages/flags', { id: duplicate, delivered: true });
+    await relay.house.sweepUntil('delivered', async () =>
+      (await relay.house.types()).includes('message.delivered'),
+    );
+    const flagged = (await relay.house.told()).find(({ type }) => type === 'message.delivered');
+    expect(flagged?.data).toMatchObject({ sendId: id, duplicate: true });
+    expect((await find(id)).status).toBe('sent');
+    expect(await relay.house.sends.awaiting(A, NUMBER, 10)).toEqual([]);
+    await rounds().trim(A, { maxAgeMs: -10_000, maxCount: 0 });
+    expect(
+      (await relay.house.redis.keys(`${relay.house.prefix}:*`)).filter((key) => /claims|awaiting/.test(key)),
+    ).toEqual([]);
+  });
+
+  it('after upstream refused it is posted again', async () => {
+    strike({ kind: 'status', status: 400 });
+    const id = await accept();
+    await relayUntil(id, 'failed');
+    await resolve(id, 'resend');
+    await relayUntil(id, 'accepted');
+    expect(texts()).toEqual(['Hi']);
+    expect(await relay.house.sends.awaiting(A, NUMBER, 10)).toHaveLength(1);
+  });
+
+  it('expires by the time at which that was said, not by its own age', async () => {
+    strike({ kind: 'resetBefore' });
+    const id = await accept();
+    await relayUntil(id, 'unknown');
+    await resolve(id, 'resend');
+    await relayUntil(id, 'accepted', runner({ maxAgeMs: 2_000 }));
+  });
+
+  it('by itself does so once, and is unknown when that is ambiguous too', async () => {
+    strike({ kind: 'resetBefore' }, 'always');
+    const id = await accept();
+    const send = await relayUntil(id, 'unknown', runner({ onUnknown: 'resend', confirmMs: 1 }));
+    expect(send.attempts).toHaveLength(2);
+    expect(posts()).toBe(2);
+    expect(await sendEvents()).toEqual(['send.unknown']);
+  });
+});
+
+describe('an unknown send', () => {
+  it.each(['sent', 'failed'] as const)(
+    'is %s when somebody says so, and its message is still known for ours',
+    async (outcome) => {
+      relay.house.control('settings', { sendVisibleDelayMs: 1_500 });
+      strike({ kind: 'resetAfter' });
+      const id = await accept();
+      await relayUntil(id, 'unknown', runner({ confirmMs: 1 }));
+      expect(await relay.intake.resolve(A, id, outcome)).toMatchObject({ status: outcome, messageId: null });
+      await relay.house.sweepUntil('bound', async () => (await find(id)).messageId !== null);
+      expect((await find(id)).status).toBe(outcome);
+      expect(await sendEvents()).toEqual(['send.unknown', `send.${outcome}`]);
+      await expect(relay.intake.resolve(A, id, 'resend')).rejects.toThrow(SendNotResolvableError);
+    },
+  );
+
+  it('cannot go out again after its expiresAt, and no other send is resolved', async () => {
+    strike({ kind: 'resetBefore' });
+    const expiresAt = Date.now() + 1_500;
+    const id = await accept({ expiresAt });
+    await relayUntil(id, 'unknown', runner({ confirmMs: 1 }));
+    await eventually('its time is over', () => Date.now() > expiresAt);
+    await expect(relay.intake.resolve(A, id, 'resend')).rejects.toThrow(/expiresAt/);
+    const queued = await accept();
+    for (const outcome of ['resend', 'sent', 'failed'] as const)
+      await expect(relay.intake.resolve(A, queued, outcome)).rejects.toThrow(SendNotResolvableError);
+    expect(await relay.intake.resolve(A, 'snd_none', 'sent')).toBeUndefined();
+  });
+});

@@ -1,0 +1,156 @@
+import { Readable } from 'node:stream';
+import { afterAll, afterEach, beforeAll, beforeEach } from '@jest/globals';
+import type { Logger } from '#platform';
+import {
+  LaneRunner,
+  type NewSend,
+  type RelayJobs,
+  RelayRounds,
+  type RelaySettings,
+  type RelayStore,
+  type Send,
+  type Sender,
+  type StoredFile,
+  StoredSendIntake,
+} from '#relay';
+import { eventually } from '../../support/eventually.js';
+import { RedisMemory } from '../../support/redis-memory.js';
+import { startTestRedis, type TestRedis } from '../../support/redis-server.js';
+import { A, House, UPSTREAM_TIMEOUT_MS } from '../feed/house.js';
+
+/** The recipient whose lane it is. */
+export const NUMBER = '+15551234567';
+
+const SETTINGS: RelaySettings = {
+  retryScheduleSeconds: [0.02],
+  safeStatuses: [429],
+  maxAgeMs: 60_000,
+  confirmMs: 800,
+  confirmMediaMs: 800,
+  onUnknown: 'hold',
+  postTimeoutMs: UPSTREAM_TIMEOUT_MS,
+};
+
+/** Hints are lost here: what is due is found in the store. */
+export const NO_HINTS: RelayJobs = { wake: () => Promise.resolve() };
+
+/** How a runner or a round differs from that of the file. */
+export interface Otherwise extends Partial<RelaySettings> {
+  post?: Sender['post'];
+  store?: RelayStore;
+  jobs?: RelayJobs;
+  logger?: Logger;
+}
+
+/** A house for each test of a file, with the relay's side of it: who sends, who relays, and what became of it. */
+export class WithLane {
+  readonly settings: RelaySettings;
+  private server: TestRedis | undefined;
+  private opened: { house: House; intake: StoredSendIntake } | undefined;
+
+  constructor(settings: Partial<RelaySettings> = {}) {
+    this.settings = { ...SETTINGS, ...settings };
+    beforeAll(async () => {
+      this.server = await startTestRedis();
+    });
+    afterAll(async () => {
+      await this.server?.dispose();
+    });
+    beforeEach(async () => {
+      const house = await House.open(this.redis.url);
+      this.opened = { house, intake: new StoredSendIntake(house.sends, house.idempotencyKeys, NO_HINTS) };
+    });
+    afterEach(async () => {
+      await this.opened?.house.close();
+    });
+  }
+
+  get redis(): TestRedis {
+    if (this.server === undefined) throw new Error('There is a Redis only within a test.');
+    return this.server;
+  }
+
+  get house(): House {
+    if (this.opened === undefined) throw new Error('There is a house only within a test.');
+    return this.opened.house;
+  }
+
+  get intake(): StoredSendIntake {
+    if (this.opened === undefined) throw new Error('There is an intake only within a test.');
+    return this.opened.intake;
+  }
+
+  /** Posts as it is done, without a budget. */
+  readonly post: Sender['post'] = (_, send, beginBy) =>
+    this.house.upstream.send(this.house.address, send, beginBy);
+
+  /** Who relays, as in a process of its own. */
+  readonly runner = ({
+    post = this.post,
+    store = this.house.sends,
+    jobs = NO_HINTS,
+    logger = this.house.logger,
+    ...settings
+  }: Otherwise = {}): LaneRunner => {
+    const sender = { admit: () => Promise.resolve(), isHeld: () => Promise.resolve(false), post };
+    const { lookup, blobs } = this.house;
+    return new LaneRunner(store, sender, lookup, blobs, jobs, this.with(settings), logger, () => 0);
+  };
+
+  readonly rounds = ({
+    jobs = NO_HINTS,
+    ...settings
+  }: Partial<RelaySettings> & { jobs?: RelayJobs } = {}): RelayRounds => {
+    const { sends, lookup, blobs } = this.house;
+    return new RelayRounds(sends, lookup, blobs, jobs, this.with(settings));
+  };
+
+  /** A send to the recipient: a text, unless it is a file that is sent. */
+  readonly accept = async (send: Partial<NewSend> = {}): Promise<string> => {
+    const text = send.file === undefined ? { message: 'Hi' } : {};
+    return (await this.intake.accept(A, { phoneNumber: NUMBER, type: 'text', ...text, ...send })).id;
+  };
+
+  readonly find = async (id: string): Promise<Send> => {
+    const send = await this.intake.find(A, id);
+    if (send === undefined) throw new Error('no such send');
+    return send;
+  };
+
+  /** Runs the lane again and again until the send stands so. */
+  readonly relayUntil = async (id: string, status: Send['status'], by = this.runner()): Promise<Send> => {
+    await eventually(`the send is ${status}`, async () => {
+      await by.run(A, NUMBER);
+      return (await this.find(id)).status === status;
+    });
+    return this.find(id);
+  };
+
+  /** Has upstream fail at POSTs. */
+  readonly strike = (fault: unknown, times: number | 'always' = 1): object =>
+    this.house.control('faults', { match: { method: 'POST' }, fault, times });
+
+  /** All that Redis knows now, to be lost later. */
+  readonly memory = (): Promise<RedisMemory> => RedisMemory.of(this.house.redis, this.house.prefix);
+
+  /** The texts that upstream took, in order. */
+  readonly texts = (): (string | null)[] =>
+    this.house.simulator.ledger
+      .read({ kinds: ['send.accepted'] })
+      .entries.map((entry) => (entry.kind === 'send.accepted' ? entry.message : null));
+
+  /** How many POSTs reached upstream. */
+  readonly posts = (): number => this.house.requests(/^POST /);
+
+  readonly sendEvents = async (): Promise<string[]> =>
+    (await this.house.types()).filter((type) => type.startsWith('send.'));
+
+  readonly upload = async (content = 'picture'): Promise<StoredFile> => {
+    const blob = await this.house.blobs.put(A, Readable.from([Buffer.from(content)]), 1_000_000);
+    return { blobId: blob.id, name: 'a.png', contentType: 'image/png', size: blob.size, sha256: blob.sha256 };
+  };
+
+  private with(settings: Partial<RelaySettings>): RelaySettings {
+    return { ...this.settings, ...settings };
+  }
+}
