@@ -22,8 +22,8 @@ export class FrameworkLogger {
   }
 
   error(words: unknown, ...rest: unknown[]): void {
-    const stack = words instanceof Error ? { stack: words.stack } : {};
-    this.logger.error({ ...contextOf(rest), ...stack }, String(words));
+    if (words instanceof Error) this.logger.error({ ...contextOf(rest), err: words }, 'the framework failed');
+    else this.logger.error(contextOf(rest), String(words));
   }
 
   fatal(words: unknown, ...rest: unknown[]): void {

@@ -12,6 +12,7 @@ export {
 export { readEnvironment } from './environment/read-environment.js';
 export { type IdPrefix, newId } from './ids.js';
 export { accountKeys, type AccountKeys } from './keys.js';
+export { type DiscreetError, loggedError, logWords } from './logged-error.js';
 export { createLogger, type Logger } from './logger.js';
 export { type Network, parseNetworks } from './network.js';
 export {

@@ -1,4 +1,5 @@
 import { pino, type DestinationStream, type Logger as PinoLogger } from 'pino';
+import { loggedError } from './logged-error.js';
 
 /** One line of JSON an entry. Message texts and secrets are never given to it. */
 export type Logger = PinoLogger;
@@ -18,6 +19,7 @@ export function createLogger(name: string, level: string, destination?: Destinat
       }),
       censor: '[redacted]',
     },
+    serializers: { err: (error: unknown) => loggedError(error) },
     timestamp: pino.stdTimeFunctions.isoTime,
   };
   return pino(options, destination ?? standardOutput);

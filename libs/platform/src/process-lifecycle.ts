@@ -1,4 +1,5 @@
 import { ConfigurationError } from './environment/configuration-error.js';
+import { loggedError } from './logged-error.js';
 import { ignoreBrokenOutput } from './process-output.js';
 
 /** Everything a process has opened, and how to end it. */
@@ -134,9 +135,9 @@ class Life {
       this.handle.exit(ConfigurationError.exitCode);
       return;
     }
-    const stack = error instanceof Error ? (error.stack ?? error.message) : String(error);
-    if (this.log === undefined) this.handle.stderr.write(`${stack}\n`);
-    else this.log.fatal({ stack }, 'an error that nobody caught');
+    const logged = loggedError(error);
+    if (this.log === undefined) this.handle.stderr.write(`${JSON.stringify(logged)}\n`);
+    else this.log.fatal({ error: logged }, 'an error that nobody caught');
     this.handle.exit(EXIT_FAILED);
   }
 }

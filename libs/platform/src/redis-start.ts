@@ -45,7 +45,7 @@ async function check(redis: RedisClient, logger: Logger): Promise<void> {
     await checkRedisRequirements(redis);
   } catch (error) {
     if (error instanceof ConfigurationError) throw error;
-    logger.warn({ error: String(error) }, 'Redis could not be checked');
+    logger.warn({ err: error }, 'Redis could not be checked');
   }
 }
 

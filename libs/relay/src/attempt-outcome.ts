@@ -12,6 +12,8 @@ export interface AttemptResult {
   outcome: AttemptOutcome;
   httpStatus?: number;
   error?: string;
+  /** The error as it may be logged: without upstream's own words. */
+  fault?: string;
   /** How long upstream asks to wait, in milliseconds. */
   retryAfterMs?: number;
 }

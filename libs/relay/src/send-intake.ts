@@ -61,9 +61,15 @@ export class SendNotResolvableError extends Error {
 export interface SendIntake {
   /**
    * Stores a send; it is relayed, or its end is told, from then on.
+   * @param requestId of the request that asks for it: logs of the attempts name it
    * @throws {IdempotencyKeyReusedError | IdempotencyInProgressError}
    */
-  accept(account: string, request: NewSend, idempotency?: IdempotencyKey): Promise<Acceptance>;
+  accept(
+    account: string,
+    request: NewSend,
+    idempotency?: IdempotencyKey,
+    requestId?: string,
+  ): Promise<Acceptance>;
 
   /**
    * Keeps an idempotency key for one request while its body is read, for {@link RESERVATION_MS}, or for so much longer.

@@ -1,4 +1,4 @@
-import type { Logger } from '#platform';
+import { type Logger, logWords } from '#platform';
 import {
   BudgetExhaustedError,
   UpstreamError,
@@ -13,7 +13,7 @@ import type { RelaySettings } from './relay-settings.js';
 import type { LaneHead, RelayStore, Transition } from './relay-store.js';
 import { isAwaiting, type SendProgress, type SendRecord, settled, withAttempt } from './send-record.js';
 import { HELD_MS, type SendSearch } from './send-search.js';
-import type { SendAttempt } from './send.js';
+import type { AttemptOutcome, SendAttempt } from './send.js';
 
 /**
  * From reading the send to its fence, and from its fence to its POST, there is at most this; else it is all begun anew,
@@ -24,6 +24,14 @@ const FENCE_MS = 2_000;
 const LEASE_MARGIN_MS = 5_000;
 /** How soon a sighting that did not come is asked for. */
 const FIRST_CONFIRM_MS = 1_000;
+
+/** What follows from an attempt, for its line in the log. */
+const DECISIONS: Readonly<Record<AttemptOutcome, string>> = {
+  accepted: 'its message is expected',
+  refused: 'failed',
+  not_taken: 'tried again',
+  ambiguous: 'looked for',
+};
 
 /** Hands one send to upstream: the fence, the POST, and what became of it. */
 export class SendPost {
@@ -55,7 +63,9 @@ export class SendPost {
     const request = await this.toRequest(record);
     if (request instanceof Error) {
       const outcome = request instanceof BlobMissingError ? 'refused' : 'not_taken';
-      return this.finish(account, record, { outcome, error: request.message });
+      const result: AttemptResult = { outcome, error: request.message, fault: logWords(request) };
+      this.report(account, record, result, fencedAt, DECISIONS[outcome]);
+      return this.finish(account, record, result);
     }
     if (performance.now() - fencedAt > FENCE_MS) {
       request.file?.content.destroy();
@@ -63,9 +73,34 @@ export class SendPost {
     }
     const result = await this.attempt(account, request, fencedAt + FENCE_MS);
     if ('notMade' in result) return this.takeBack(account, record, result.waitMs);
-    this.logger.info({ account, sendId: record.order.id, ...result }, 'send attempted');
-    if (mayBeHeld(result) && (await this.sender.isHeld(account))) return this.hold(account, record, result);
-    return this.finish(account, record, result);
+    const isHeld = mayBeHeld(result) && (await this.sender.isHeld(account));
+    this.report(account, record, result, fencedAt, isHeld ? 'held' : DECISIONS[result.outcome]);
+    return isHeld ? this.hold(account, record, result) : this.finish(account, record, result);
+  }
+
+  /** One line an attempt: whose it is, how it ended, and what follows; never what was sent, nor upstream's own words. */
+  private report(
+    account: string,
+    { order, state }: SendRecord,
+    { outcome, httpStatus, fault, retryAfterMs }: AttemptResult,
+    begunAt: number,
+    decision: string,
+  ): void {
+    this.logger.info(
+      {
+        account,
+        ...(order.requestId === undefined ? {} : { requestId: order.requestId }),
+        sendId: order.id,
+        attempt: state.attempts.length + 1,
+        outcome,
+        ...(httpStatus === undefined ? {} : { status: httpStatus }),
+        ...(fault === undefined ? {} : { error: fault }),
+        ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+        durationMs: Math.round(performance.now() - begunAt),
+        decision,
+      },
+      'send.attempted',
+    );
   }
 
   /**
@@ -146,7 +181,7 @@ export class SendPost {
     } catch (error) {
       if (error instanceof UpstreamTooLateError) return { notMade: true, waitMs: 0 };
       if (error instanceof UpstreamUnavailableError) return { notMade: true, waitMs: HELD_MS };
-      return outcomeOf(error, this.settings.safeStatuses);
+      return { ...outcomeOf(error, this.settings.safeStatuses), fault: logWords(error) };
     }
   }
 

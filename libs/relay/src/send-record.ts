@@ -4,6 +4,8 @@ import type { NewSend, Send, SendAttempt, SendStatus } from './send.js';
 export interface SendOrder extends NewSend {
   id: string;
   createdAt: number;
+  /** Of the caller's request: logs of its attempts name it, and nobody else sees it. */
+  requestId?: string;
 }
 
 /**

@@ -31,7 +31,12 @@ export class StoredSendIntake implements SendIntake {
     private readonly jobs: RelayJobs,
   ) {}
 
-  async accept(account: string, request: NewSend, idempotency?: IdempotencyKey): Promise<Acceptance> {
+  async accept(
+    account: string,
+    request: NewSend,
+    idempotency?: IdempotencyKey,
+    requestId?: string,
+  ): Promise<Acceptance> {
     // By the clock by which it is relayed, and looked for: gateways' own may be off.
     const now = await this.store.now(account);
     const { sendAt, ...rest } = request;
@@ -41,6 +46,7 @@ export class StoredSendIntake implements SendIntake {
       ...(sendAt === undefined || sendAt <= now ? {} : { sendAt }),
       id: (rest.file === undefined ? undefined : sendOf(rest.file.blobId)) ?? newId('snd'),
       createdAt: now,
+      ...(requestId === undefined ? {} : { requestId }),
     };
     const stored = await this.store.insert(account, order, idempotency);
     if (stored.kind !== 'new') return replayOf(stored);

@@ -1,4 +1,4 @@
-import type { Logger } from '#platform';
+import { type Logger, logWords } from '#platform';
 import { Circuit, isAway } from './circuit.js';
 import type { AdaptiveBudget, RequestClass } from './request-budget.js';
 import { UpstreamError, UpstreamStatusError, UpstreamUnavailableError } from './upstream-error.js';
@@ -121,9 +121,8 @@ export class AccountUpstream {
       if (error instanceof UpstreamStatusError && error.status === 429)
         await this.noted(account, () => this.budget.tooMany(account, rate));
       const isRefused = error instanceof UpstreamStatusError && error.status === 401;
-      if (isRefused) await this.hold(account, 'refused', error.message);
-      else if (!wasOpen && circuit.isOpen() && isAway(error))
-        await this.hold(account, 'away', error instanceof Error ? error.message : 'unknown');
+      if (isRefused) await this.hold(account, 'refused', error);
+      else if (!wasOpen && circuit.isOpen() && isAway(error)) await this.hold(account, 'away', error);
       throw error;
     }
   }
@@ -132,14 +131,15 @@ export class AccountUpstream {
     await this.noted(account, async () => {
       if (refusal?.status !== 403) await this.health.notForbidden(account);
       else if ((await this.health.forbidden(account)) >= FORBIDDEN_AFTER)
-        await this.hold(account, 'refused', refusal.message);
+        await this.hold(account, 'refused', refusal);
     });
   }
 
-  private async hold(account: string, kind: OutageKind, reason: string): Promise<void> {
+  private async hold(account: string, kind: OutageKind, cause: unknown): Promise<void> {
+    const reason = cause instanceof Error ? cause.message : 'unknown';
     await this.noted(account, async () => {
       if (await this.health.down(account, kind, reason))
-        this.logger.warn({ account, kind, reason }, 'upstream is down; requests are held');
+        this.logger.warn({ account, kind, reason: logWords(cause) }, 'upstream is down; requests are held');
     });
   }
 

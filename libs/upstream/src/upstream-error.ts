@@ -1,8 +1,15 @@
+import type { DiscreetError } from '#platform';
+
 /** A request to upstream did not end well. The class names the stage that it reached. */
-export abstract class UpstreamError extends Error {
+export abstract class UpstreamError extends Error implements DiscreetError {
   protected constructor(name: string, message: string, options?: ErrorOptions) {
     super(message, options);
     this.name = name;
+  }
+
+  /** Without upstream's own words: they may quote a message's text. */
+  get logWords(): string {
+    return this.message;
   }
 }
 
@@ -38,6 +45,10 @@ export class UpstreamStatusError extends UpstreamError {
   ) {
     super('UpstreamStatusError', `upstream answered ${status}${words === '' ? '' : `: ${words}`}`);
   }
+
+  override get logWords(): string {
+    return `upstream answered ${this.status}`;
+  }
 }
 
 /** Upstream answered 2xx with something that cannot be read. It may have acted on the request. */
@@ -66,5 +77,9 @@ export class UpstreamTooLateError extends UpstreamError {
 export class UpstreamUnavailableError extends UpstreamError {
   constructor(reason: string, options?: ErrorOptions) {
     super('UpstreamUnavailableError', `upstream is not asked for now: ${reason}`, options);
+  }
+
+  override get logWords(): string {
+    return 'upstream is not asked for now';
   }
 }

@@ -67,6 +67,18 @@ describe('A send', () => {
     });
   });
 
+  it('goes to the relay with the id of its request, which its attempts are logged with', async () => {
+    for (const init of [
+      json({ phoneNumber: NUMBER, message: 'hi' }),
+      form({ phoneNumber: NUMBER, message: 'hi' }),
+    ]) {
+      const headers = new Headers(init.headers);
+      headers.set('x-request-id', 'order-66');
+      expect((await send({ ...init, headers })).status).toBe(200);
+    }
+    expect(gateway.sends.requests.map(({ requestId }) => requestId)).toEqual(['order-66', 'order-66']);
+  });
+
   it('is the same request in both encodings', async () => {
     const fields = { phoneNumber: NUMBER, message: 'hi 👋', reference: 'r-1', type: 'audio' };
     const times = { sendAt: '2099-01-01T00:00:00Z', expiresAt: '2099-01-02T01:00:00+01:00' };

@@ -33,7 +33,8 @@ export class SendAcceptance {
 
   async accept(account: string, request: FastifyRequest): Promise<Acceptance> {
     const key = readIdempotencyKey(request.raw.headersDistinct['idempotency-key']);
-    if (!request.isMultipart()) return await this.store(account, key, undefined, request.body, undefined);
+    if (!request.isMultipart())
+      return await this.store(account, key, undefined, request.body, undefined, request.id);
 
     await this.assertStorable();
     if (key === undefined) return await this.acceptForm(account, undefined, undefined, request);
@@ -55,7 +56,7 @@ export class SendAcceptance {
     const form = new MultipartForm(request, this.blobs, account, this.environment.UPLOAD_MAX_BYTES);
     await form.read();
     try {
-      const acceptance = await this.store(account, key, owner, form.fields, form);
+      const acceptance = await this.store(account, key, owner, form.fields, form, request.id);
       // The first request's file is the one that is sent.
       if (acceptance.replayed) await form.discard();
       return acceptance;
@@ -71,6 +72,7 @@ export class SendAcceptance {
     owner: string | undefined,
     fields: unknown,
     form: MultipartForm | undefined,
+    requestId: string,
   ): Promise<Acceptance> {
     const send = readSendRequest(fields, form?.file);
     const idempotency =
@@ -83,7 +85,7 @@ export class SendAcceptance {
       if (earlier !== undefined) return earlier;
       throw invalid({ field: 'expiresAt', message: 'must be in the future' });
     }
-    return await this.sends.accept(account, send, idempotency);
+    return await this.sends.accept(account, send, idempotency, requestId);
   }
 
   /**

@@ -31,7 +31,8 @@ export class ProblemFilter implements ExceptionFilter {
 
   private report(problem: Problem, request: FastifyRequest): void {
     if (problem.status < 500) return;
-    const details = { requestId: request.id, code: problem.code, ...causeOf(problem.cause) };
+    const { code, cause } = problem;
+    const details = { requestId: request.id, code, ...(cause === undefined ? {} : { err: cause }) };
     if (problem.code === 'internal') this.logger.error(details, 'request failed');
     else this.logger.warn(details, 'request could not be served');
   }
@@ -40,9 +41,4 @@ export class ProblemFilter implements ExceptionFilter {
 /** The address without its query, which may hold a caller's data. */
 export function pathOf(url: string): string {
   return url.split('?', 1)[0] ?? '/';
-}
-
-function causeOf(cause: unknown): { error?: string; stack?: string } {
-  if (!(cause instanceof Error)) return cause === undefined ? {} : { error: typeof cause };
-  return { error: cause.name, ...(cause.stack === undefined ? {} : { stack: cause.stack }) };
 }

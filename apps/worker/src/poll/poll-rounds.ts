@@ -1,6 +1,6 @@
 import type { AccountDirectory } from '#accounts';
 import type { ContactListPoll, FeedStore } from '#feed';
-import type { BullmqHintQueue, Logger, QueuePayloads } from '#platform';
+import { type BullmqHintQueue, type Logger, logWords, type QueuePayloads } from '#platform';
 import type { UpstreamProbe } from '#relay';
 import { type AccountUpstream, BudgetExhaustedError, UpstreamError } from '#upstream';
 import { PROBE_TICK_MS } from '../probe.js';
@@ -30,7 +30,7 @@ export function pollRounds(
       await contacts.poll(account);
     } catch (error) {
       if (!(error instanceof UpstreamError) && !(error instanceof BudgetExhaustedError)) throw error;
-      logger.warn({ account, reason: error.message }, 'the contact list could not be read');
+      logger.warn({ account, reason: logWords(error) }, 'the contact list could not be read');
     }
   };
   return {

@@ -2,7 +2,7 @@ import { Processor } from '@nestjs/bullmq';
 import { Inject } from '@nestjs/common';
 import type { Job } from 'bullmq';
 import type { ContactPoll, FeedStore } from '#feed';
-import type { Logger, QueuePayloads } from '#platform';
+import { type Logger, logWords, type QueuePayloads } from '#platform';
 import { BudgetExhaustedError, UpstreamError } from '#upstream';
 import { QueueProcessor } from '../processor.js';
 import { STALLED_INTERVAL_MS } from '../queue.js';
@@ -34,7 +34,7 @@ export class PollProcessor extends QueueProcessor {
       await this.contacts.poll(account, contactId);
     } catch (error) {
       const outage = error instanceof UpstreamError || error instanceof BudgetExhaustedError;
-      if (outage) this.logger.warn({ account, contactId, reason: error.message }, 'a poll failed');
+      if (outage) this.logger.warn({ account, contactId, reason: logWords(error) }, 'a poll failed');
       else this.logger.error({ account, contactId, err: error }, 'a poll broke');
       await this.store.postpone(account, contactId, outage ? PUT_OFF_MS : PUT_OFF_BROKEN_MS);
     } finally {

@@ -1,0 +1,68 @@
+import { describe, expect, it } from '@jest/globals';
+import { createLogger } from './logger.js';
+import { loggedError, logWords } from './logged-error.js';
+
+function lineOf(error: unknown): string {
+  const lines: string[] = [];
+  createLogger('test', 'trace', { write: (line) => lines.push(line) }).error({ err: error }, 'it failed');
+  return lines.join('');
+}
+
+describe('an error in the log', () => {
+  it('is readable: its kind, words, code and places', () => {
+    const error = Object.assign(new TypeError('the lane is shut'), { code: 'ESHUT' });
+    const entry = JSON.parse(lineOf(error)) as { msg: string; err: Record<string, unknown> };
+    expect(entry.msg).toBe('it failed');
+    expect(entry.err).toMatchObject({ type: 'TypeError', words: 'the lane is shut', code: 'ESHUT' });
+    expect(entry.err['stack']).toEqual(
+      expect.arrayContaining([expect.stringContaining('logged-error.spec')]),
+    );
+  });
+
+  it('shows nothing else that it carries, nor do its causes', () => {
+    const axios = Object.assign(new Error('Request failed'), {
+      name: 'AxiosError',
+      config: { headers: { 'X-API-Key': 'hush-key' }, data: 'hush-text' },
+    });
+    const redis = Object.assign(new Error('ERR no'), {
+      command: { name: 'evalsha', args: ['hush-text'] },
+      cause: axios,
+    });
+    const line = lineOf(redis);
+    expect(line).not.toContain('hush');
+    expect(JSON.parse(line)).toMatchObject({
+      err: { words: 'ERR no', cause: { type: 'AxiosError', words: 'Request failed' } },
+    });
+  });
+
+  it('keeps the words of others to itself, also in its places', () => {
+    const error = Object.assign(new Error('upstream answered 400: hush-text'), {
+      logWords: 'upstream answered 400',
+    });
+    expect(lineOf(error)).not.toContain('hush');
+    expect(logWords(error)).toBe('upstream answered 400');
+  });
+
+  it('does not quote what a parser could not read', () => {
+    let caught: unknown;
+    try {
+      JSON.parse('hush-text');
+    } catch (error) {
+      caught = error;
+    }
+    expect((caught as Error).message).toContain('hush');
+    expect(lineOf(new Error('unreadable', { cause: caught }))).not.toContain('hush');
+  });
+
+  it('is bounded, however long its words, its places and its chain of causes are', () => {
+    const endless = new Error('x'.repeat(100_000));
+    endless.stack = `Error\n${'    at somewhere (file.ts:1:1)\n'.repeat(10_000)}`;
+    endless.cause = endless;
+    expect(lineOf(endless).length).toBeLessThan(10_000);
+  });
+
+  it.each([undefined, null, 'hush', 7, { key: 'hush' }])('may be anything that is thrown: %p', (thrown) => {
+    expect(JSON.stringify(loggedError(thrown))).not.toContain('hush');
+    expect(lineOf(thrown)).not.toContain('hush');
+  });
+});

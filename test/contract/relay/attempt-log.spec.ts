@@ -1,0 +1,87 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { createLogger } from '#platform';
+import { LaneRunner, type RelaySettings, type Sender, StoredSendIntake } from '#relay';
+import { UpstreamConnectionLostError, UpstreamStatusError, UpstreamUnreachableError } from '#upstream';
+import { startTestRedis, type TestRedis } from '../../support/redis-server.js';
+import { A, House, UPSTREAM_TIMEOUT_MS } from '../feed/house.js';
+
+const NUMBER = '+15551234567';
+const TEXT = 'hush-text';
+const JOBS = { wake: () => Promise.resolve() };
+const SETTINGS: RelaySettings = {
+  ...{ retryScheduleSeconds: [60], safeStatuses: [429], maxAgeMs: 60_000, onUnknown: 'hold' },
+  ...{ confirmMs: 800, confirmMediaMs: 800, postTimeoutMs: UPSTREAM_TIMEOUT_MS },
+};
+
+let server: TestRedis;
+let house: House;
+
+beforeAll(async () => {
+  server = await startTestRedis();
+});
+afterAll(async () => {
+  await server.dispose();
+});
+beforeEach(async () => {
+  house = await House.open(server.url);
+});
+afterEach(async () => {
+  await house.close();
+});
+
+/** Relays one send to an upstream that answers so; what was logged of it. */
+async function logOf(post: () => Promise<void>, isHeld = false): Promise<Record<string, unknown>[]> {
+  const lines: string[] = [];
+  const logger = createLogger('test', 'trace', { write: (line) => lines.push(line) });
+  const sender: Sender = { admit: () => Promise.resolve(), isHeld: () => Promise.resolve(isHeld), post };
+  const intake = new StoredSendIntake(house.sends, house.idempotencyKeys, JOBS);
+  await intake.accept(A, { phoneNumber: NUMBER, type: 'text', message: TEXT }, undefined, 'req-7');
+  const runner = new LaneRunner(
+    house.sends,
+    sender,
+    house.lookup,
+    house.blobs,
+    JOBS,
+    SETTINGS,
+    logger,
+    () => 0,
+  );
+  await runner.run(A, NUMBER);
+  expect(lines.join('')).not.toContain(TEXT);
+  expect(lines.join('')).not.toContain(NUMBER);
+  return lines
+    .map((line) => JSON.parse(line) as Record<string, unknown>)
+    .filter(({ msg }) => msg === 'send.attempted');
+}
+
+const echo = (status: number): Error => new UpstreamStatusError(status, `bad text: ${TEXT}`, undefined);
+
+describe('an attempt at a send', () => {
+  it.each([
+    ['accepted', undefined, { outcome: 'accepted', status: 200, decision: 'its message is expected' }],
+    ['refused', echo(400), { outcome: 'refused', status: 400, error: 'upstream answered 400' }],
+    ['put off', echo(429), { outcome: 'not_taken', status: 429, decision: 'tried again' }],
+    ['answered with an error', echo(500), { outcome: 'ambiguous', status: 500, decision: 'looked for' }],
+    ['not connected', new UpstreamUnreachableError('ECONNREFUSED'), { decision: 'tried again' }],
+    ['cut off', new UpstreamConnectionLostError('ECONNRESET'), { decision: 'looked for' }],
+  ])(
+    'that was %s is one line, of whose request it is, and without what was sent',
+    async (_, error, entry) => {
+      const entries = await logOf(() => (error === undefined ? Promise.resolve() : Promise.reject(error)));
+      expect(entries).toEqual([
+        expect.objectContaining({ account: A, requestId: 'req-7', attempt: 1, ...entry }),
+      ]);
+      expect(entries[0]).toMatchObject({ durationMs: expect.any(Number), sendId: expect.any(String) });
+    },
+  );
+
+  it('that found the account held says so', async () => {
+    const entries = await logOf(() => Promise.reject(echo(401)), true);
+    expect(entries).toMatchObject([{ status: 401, decision: 'held' }]);
+  });
+
+  it('leaves the id of its request out of what callers and subscribers see', async () => {
+    await logOf(() => Promise.resolve());
+    expect(JSON.stringify(await house.told())).not.toContain('req-7');
+  });
+});
