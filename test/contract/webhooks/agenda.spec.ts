@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { type DeliveryStore, RedisDeliveryStore } from '#webhooks';
+import { eventually } from '../../support/eventually.js';
 import { startTestRedis, type TestRedis } from '../../support/redis-server.js';
 import { Receiver } from './receiver.js';
-import { ACCOUNT, Street, until } from './street.js';
+import { ACCOUNT, Street } from './street.js';
 
 type Claimed = Extract<
   Awaited<ReturnType<DeliveryStore['claim']>>,
@@ -64,7 +65,7 @@ describe('the agenda', () => {
       }
       street.jobs.lost = false;
       const pump = street.pump([0, 0.02, 0.02, 0.02, 0.02, 0.02], { maxConcurrency: 5 });
-      await until('nothing left', async () => {
+      await eventually('nothing left', async () => {
         await pump.reconcile(ACCOUNT);
         return (await street.redis.exists(`${street.prefix}:{${ACCOUNT}}:webhooks:due`)) === 0;
       });

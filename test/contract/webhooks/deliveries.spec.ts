@@ -1,45 +1,25 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { Webhook } from 'standardwebhooks';
 import { eventToJson, type LoggedEvent } from '#events';
 import { type DeliveryClient, type Delivery, deliveryId } from '#webhooks';
-import { startTestRedis, type TestRedis } from '../../support/redis-server.js';
-import { type Answer, type Received, Receiver } from './receiver.js';
-import { ACCOUNT, Street, until } from './street.js';
+import { eventually } from '../../support/eventually.js';
+import type { Receiver } from './receiver.js';
+import { ACCOUNT } from './street.js';
+import { WithStreet } from './with-street.js';
 
-let server: TestRedis;
-let street: Street;
-const receivers: Receiver[] = [];
-
-beforeAll(async () => {
-  server = await startTestRedis();
-});
-afterAll(async () => {
-  await server.dispose();
-});
-beforeEach(async () => {
-  street = await Street.open(server.url);
-});
-afterEach(async () => {
-  await street.close();
-  await Promise.all(receivers.splice(0).map((receiver) => receiver.stop()));
-});
-
-async function receiver(answer?: (request: Received, count: number) => Answer): Promise<Receiver> {
-  const started = await Receiver.start(answer);
-  receivers.push(started);
-  return started;
-}
+const on = new WithStreet();
+const { receiver } = on;
 
 async function subscribe(
   to: Receiver,
   request: { eventTypes?: string[] } = {},
 ): Promise<{ id: string; secret: string }> {
-  const { endpoint, secret } = await street.endpoints.create(ACCOUNT, { url: to.url, ...request });
+  const { endpoint, secret } = await on.street.endpoints.create(ACCOUNT, { url: to.url, ...request });
   return { id: endpoint.id, secret };
 }
 
 async function find(event: LoggedEvent | undefined, endpointId: string): Promise<Delivery> {
-  const delivery = await street.deliveries.find(ACCOUNT, deliveryId(event?.id ?? '', endpointId));
+  const delivery = await on.street.deliveries.find(ACCOUNT, deliveryId(event?.id ?? '', endpointId));
   if (delivery === undefined) throw new Error('no such delivery');
   return delivery;
 }
@@ -51,10 +31,10 @@ describe('a delivery', () => {
   it('is the event as it is in the log, signed so that the library of Standard Webhooks verifies it', async () => {
     const to = await receiver();
     const { id, secret } = await subscribe(to);
-    street.pump();
-    const [event] = await street.record(1);
-    await street.dispatcher.dispatch(ACCOUNT, event === undefined ? [] : [event]);
-    await until('succeeded', finished(event, id));
+    on.street.pump();
+    const [event] = await on.street.record(1);
+    await on.street.dispatcher.dispatch(ACCOUNT, event === undefined ? [] : [event]);
+    await eventually('succeeded', finished(event, id));
     const [got] = to.received;
     expect(got?.body).toBe(event === undefined ? '' : eventToJson(event));
     expect(new Webhook(secret).verify(got?.body ?? '', got?.headers as Record<string, string>)).toMatchObject(
@@ -79,14 +59,14 @@ describe('a delivery', () => {
   it('is made once, however often its event is dispatched', async () => {
     const to = await receiver();
     const { id } = await subscribe(to);
-    const pump = street.pump();
-    const events = await street.record(3);
-    await Promise.all([1, 2, 3].map(() => street.dispatcher.dispatch(ACCOUNT, events)));
-    await until('all succeeded', async () => {
+    const pump = on.street.pump();
+    const events = await on.street.record(3);
+    await Promise.all([1, 2, 3].map(() => on.street.dispatcher.dispatch(ACCOUNT, events)));
+    await eventually('all succeeded', async () => {
       const all = await Promise.all(events.map((event) => finished(event, id)()));
       return all.every(Boolean);
     });
-    await street.dispatcher.dispatch(ACCOUNT, events);
+    await on.street.dispatcher.dispatch(ACCOUNT, events);
     await pump.work(ACCOUNT, id);
     await pump.drain(5_000);
     expect(to.received.map(({ headers }) => headers['webhook-id']).sort()).toEqual(
@@ -103,16 +83,16 @@ describe('a delivery', () => {
     ];
     await subscribe(all);
     const named = await subscribe(sends, { eventTypes: ['send.*'] });
-    await street.endpoints.create(ACCOUNT, { url: other.url, contactIds: ['c2'] });
-    await street.endpoints.create(ACCOUNT, { url: disabled.url, enabled: false });
-    const pump = street.pump();
-    await street.dispatcher.dispatch(ACCOUNT, [
-      ...(await street.record(1)),
-      ...(await street.record(1, { contactId: 'c2' })),
-      ...(await street.record(1, { type: 'send.accepted', contactId: '' })),
-      ...(await street.record(1, { type: 'webhook.test', contactId: '', data: { webhookId: named.id } })),
+    await on.street.endpoints.create(ACCOUNT, { url: other.url, contactIds: ['c2'] });
+    await on.street.endpoints.create(ACCOUNT, { url: disabled.url, enabled: false });
+    const pump = on.street.pump();
+    await on.street.dispatcher.dispatch(ACCOUNT, [
+      ...(await on.street.record(1)),
+      ...(await on.street.record(1, { contactId: 'c2' })),
+      ...(await on.street.record(1, { type: 'send.accepted', contactId: '' })),
+      ...(await on.street.record(1, { type: 'webhook.test', contactId: '', data: { webhookId: named.id } })),
     ]);
-    await until(
+    await eventually(
       'all arrived',
       () => all.received.length + sends.received.length + other.received.length === 6,
     );
@@ -128,17 +108,17 @@ describe('a delivery', () => {
   it('is logged in one line an attempt, without body or secret', async () => {
     const to = await receiver((_, count) => ({ status: count === 1 ? 500 : 204 }));
     const { id, secret } = await subscribe(to);
-    street.pump([0]);
-    const events = await street.record(1);
-    await street.dispatcher.dispatch(ACCOUNT, events);
-    await until('succeeded', finished(events[0], id));
-    await until('logged', () => street.lines.length === 2);
-    expect(street.lines).toMatchObject([
+    on.street.pump([0]);
+    const events = await on.street.record(1);
+    await on.street.dispatcher.dispatch(ACCOUNT, events);
+    await eventually('succeeded', finished(events[0], id));
+    await eventually('logged', () => on.street.lines.length === 2);
+    expect(on.street.lines).toMatchObject([
       { endpointId: id, eventId: events[0]?.id, attempt: 1, status: 500, decision: 'retry in 0 ms' },
       { endpointId: id, eventId: events[0]?.id, attempt: 2, status: 204, decision: 'succeeded' },
     ]);
-    expect(JSON.stringify(street.lines)).not.toContain('Grüße');
-    expect(JSON.stringify(street.lines)).not.toContain(secret);
+    expect(JSON.stringify(on.street.lines)).not.toContain('Grüße');
+    expect(JSON.stringify(on.street.lines)).not.toContain(secret);
   });
 });
 
@@ -148,10 +128,10 @@ describe('an attempt that fails', () => {
       count % 2 === 0 ? { status: 302, headers: { location: '/x' } } : { status: 500 },
     );
     const { id } = await subscribe(to);
-    street.pump([0.1, 1.1]);
-    const events = await street.record(1);
-    await street.dispatcher.dispatch(ACCOUNT, events);
-    await until('failed', finished(events[0], id));
+    on.street.pump([0.1, 1.1]);
+    const events = await on.street.record(1);
+    await on.street.dispatcher.dispatch(ACCOUNT, events);
+    await eventually('failed', finished(events[0], id));
     const delivery = await find(events[0], id);
     expect(delivery).toMatchObject({
       status: 'failed',
@@ -171,10 +151,10 @@ describe('an attempt that fails', () => {
       count === 1 ? { status: 429, headers: { 'retry-after': '1' } } : { status: 204 },
     );
     const { id } = await subscribe(to);
-    street.pump([0.01]);
-    const events = await street.record(1);
-    await street.dispatcher.dispatch(ACCOUNT, events);
-    await until('succeeded', finished(events[0], id));
+    on.street.pump([0.01]);
+    const events = await on.street.record(1);
+    await on.street.dispatcher.dispatch(ACCOUNT, events);
+    await eventually('succeeded', finished(events[0], id));
     const [first, second] = (await find(events[0], id)).attempts.map(({ at }) => Date.parse(at));
     expect((second ?? 0) - (first ?? 0)).toBeGreaterThanOrEqual(999);
   });
@@ -184,14 +164,14 @@ describe('an attempt that fails', () => {
     const other = await receiver();
     const { id } = await subscribe(gone);
     const telling = await subscribe(other, { eventTypes: ['webhook.disabled'] });
-    street.pump([60], { maxConcurrency: 1 });
-    const events = await street.record(5);
-    await street.dispatcher.dispatch(ACCOUNT, events);
-    await until('all ended', async () =>
+    on.street.pump([60], { maxConcurrency: 1 });
+    const events = await on.street.record(5);
+    await on.street.dispatcher.dispatch(ACCOUNT, events);
+    await eventually('all ended', async () =>
       (await Promise.all(events.map((event) => finished(event, id)()))).every(Boolean),
     );
     expect(gone.received).toHaveLength(1);
-    expect(await street.endpoints.find(ACCOUNT, id)).toMatchObject({
+    expect(await on.street.endpoints.find(ACCOUNT, id)).toMatchObject({
       enabled: false,
       disabledReason: 'The receiver answered 410 Gone: it wants no more events.',
     });
@@ -200,29 +180,29 @@ describe('an attempt that fails', () => {
       expect(status).toBe('failed');
       expect(reason).toMatch(/410 Gone/);
     }
-    const { events: logged } = await street.log.read(ACCOUNT, undefined, 100);
+    const { events: logged } = await on.street.log.read(ACCOUNT, undefined, 100);
     const disabled = logged.filter(({ type }) => type === 'webhook.disabled');
     expect(disabled).toHaveLength(1);
     expect(JSON.parse(disabled[0]?.data ?? '')).toMatchObject({ webhook: { id, enabled: false } });
     expect(disabled[0]?.data).not.toContain('sealed');
-    await street.dispatcher.dispatch(ACCOUNT, disabled);
-    await until('told', finished(disabled[0], telling.id));
+    await on.street.dispatcher.dispatch(ACCOUNT, disabled);
+    await eventually('told', finished(disabled[0], telling.id));
   });
 
   it('with 410 of an address that was changed meanwhile does not disable the endpoint at its new one', async () => {
     const old = await receiver(() => ({ status: 410, afterMs: 1_500 }));
     const moved = await receiver();
     const { id } = await subscribe(old);
-    street.pump([60], { maxConcurrency: 1, timeoutMs: 10_000 });
-    const [first, second] = await street.record(2);
-    await street.dispatcher.dispatch(ACCOUNT, first === undefined ? [] : [first]);
-    await until('it is asked', () => old.received.length === 1);
-    await street.endpoints.change(ACCOUNT, id, { url: moved.url });
-    await until('the old one has answered', finished(first, id));
+    on.street.pump([60], { maxConcurrency: 1, timeoutMs: 10_000 });
+    const [first, second] = await on.street.record(2);
+    await on.street.dispatcher.dispatch(ACCOUNT, first === undefined ? [] : [first]);
+    await eventually('it is asked', () => old.received.length === 1);
+    await on.street.endpoints.change(ACCOUNT, id, { url: moved.url });
+    await eventually('the old one has answered', finished(first, id));
     expect((await find(first, id)).status).toBe('failed');
-    expect(await street.endpoints.find(ACCOUNT, id)).toMatchObject({ enabled: true, url: moved.url });
-    await street.dispatcher.dispatch(ACCOUNT, second === undefined ? [] : [second]);
-    await until('the new one is asked', finished(second, id));
+    expect(await on.street.endpoints.find(ACCOUNT, id)).toMatchObject({ enabled: true, url: moved.url });
+    await on.street.dispatcher.dispatch(ACCOUNT, second === undefined ? [] : [second]);
+    await eventually('the new one is asked', finished(second, id));
     expect(moved.received).toHaveLength(1);
   });
 });
@@ -231,13 +211,13 @@ describe('a process that ends', () => {
   it('between claim and attempt leaves a delivery that another makes when the lease ends', async () => {
     const to = await receiver();
     const { id } = await subscribe(to);
-    const events = await street.record(1);
-    street.jobs.lost = true;
-    await street.dispatcher.dispatch(ACCOUNT, events);
-    await street.deliveries.claim(ACCOUNT, id, { slots: 20, room: 10, leaseMs: 300 });
-    street.jobs.lost = false;
-    const pump = street.pump();
-    await until('succeeded', async () => {
+    const events = await on.street.record(1);
+    on.street.jobs.lost = true;
+    await on.street.dispatcher.dispatch(ACCOUNT, events);
+    await on.street.deliveries.claim(ACCOUNT, id, { slots: 20, room: 10, leaseMs: 300 });
+    on.street.jobs.lost = false;
+    const pump = on.street.pump();
+    await eventually('succeeded', async () => {
       await pump.reconcile(ACCOUNT);
       return await finished(events[0], id)();
     });
@@ -247,7 +227,7 @@ describe('a process that ends', () => {
   it('between attempt and its record leaves a delivery that is made again, with the same id', async () => {
     const to = await receiver();
     const { id } = await subscribe(to);
-    const events = await street.record(1);
+    const events = await on.street.record(1);
     // Posts, and is never heard of again.
     const dying: DeliveryClient = {
       post: async (request, signal) => {
@@ -260,12 +240,12 @@ describe('a process that ends', () => {
       },
       close: () => Promise.resolve(),
     };
-    const dead = street.pump([], { timeoutMs: 100, leaseMarginMs: 200 }, dying);
-    await street.dispatcher.dispatch(ACCOUNT, events);
-    await until('posted once', () => to.received.length === 1);
-    street.jobs.pumps.splice(street.jobs.pumps.indexOf(dead), 1);
-    const alive = street.pump();
-    await until('succeeded', async () => {
+    const dead = on.street.pump([], { timeoutMs: 100, leaseMarginMs: 200 }, dying);
+    await on.street.dispatcher.dispatch(ACCOUNT, events);
+    await eventually('posted once', () => to.received.length === 1);
+    on.street.jobs.pumps.splice(on.street.jobs.pumps.indexOf(dead), 1);
+    const alive = on.street.pump();
+    await eventually('succeeded', async () => {
       await alive.reconcile(ACCOUNT);
       return await finished(events[0], id)();
     });
@@ -278,30 +258,30 @@ describe('a process that ends', () => {
     const quick = await receiver(() => ({ status: 204, afterMs: 100 }));
     const hanging = await receiver(() => 'hang');
     const [first, second] = [await subscribe(quick), await subscribe(hanging)];
-    const events = await street.record(1);
-    const pump = street.pump();
-    await street.dispatcher.dispatch(ACCOUNT, events);
-    await until('both under way', () => quick.received.length === 1 && hanging.received.length === 1);
-    street.jobs.lost = true;
+    const events = await on.street.record(1);
+    const pump = on.street.pump();
+    await on.street.dispatcher.dispatch(ACCOUNT, events);
+    await eventually('both under way', () => quick.received.length === 1 && hanging.received.length === 1);
+    on.street.jobs.lost = true;
     await pump.drain(500);
     expect(await find(events[0], first.id)).toMatchObject({ status: 'succeeded' });
     expect(await find(events[0], second.id)).toMatchObject({ status: 'pending', attempts: [] });
     hanging.answer = () => ({ status: 204 });
-    street.jobs.lost = false;
-    await street.pump().work(ACCOUNT, second.id);
-    await until('made by another', finished(events[0], second.id));
+    on.street.jobs.lost = false;
+    await on.street.pump().work(ACCOUNT, second.id);
+    await eventually('made by another', finished(events[0], second.id));
     await pump.work(ACCOUNT, second.id);
   });
 
   it('before its hints are given leaves deliveries that the reconciler finds', async () => {
     const to = await receiver();
     const { id } = await subscribe(to);
-    const events = await street.record(1);
-    street.jobs.lost = true;
-    await street.dispatcher.dispatch(ACCOUNT, events);
-    street.jobs.lost = false;
-    await street.pump().reconcile(ACCOUNT);
-    await until('succeeded', finished(events[0], id));
+    const events = await on.street.record(1);
+    on.street.jobs.lost = true;
+    await on.street.dispatcher.dispatch(ACCOUNT, events);
+    on.street.jobs.lost = false;
+    await on.street.pump().reconcile(ACCOUNT);
+    await eventually('succeeded', finished(events[0], id));
     expect(to.received).toHaveLength(1);
   });
 });
@@ -311,10 +291,10 @@ describe('an endpoint', () => {
     const hanging = await receiver(() => 'hang');
     const healthy = await receiver();
     const [bad, good] = [await subscribe(hanging), await subscribe(healthy)];
-    street.pump([60], { maxConcurrency: 3, timeoutMs: 10_000, places: 8 });
-    const events = await street.record(60);
-    await street.dispatcher.dispatch(ACCOUNT, events);
-    await until('the healthy one has all', async () => {
+    on.street.pump([60], { maxConcurrency: 3, timeoutMs: 10_000, places: 8 });
+    const events = await on.street.record(60);
+    await on.street.dispatcher.dispatch(ACCOUNT, events);
+    await eventually('the healthy one has all', async () => {
       const all = await Promise.all(events.map((event) => finished(event, good.id)()));
       return all.every(Boolean);
     });
@@ -326,10 +306,10 @@ describe('an endpoint', () => {
   it('never has more requests in flight than it may, over all processes', async () => {
     const to = await receiver(() => ({ status: 204, afterMs: 5 }));
     const { id } = await subscribe(to);
-    for (let i = 0; i < 3; i++) street.pump([], { maxConcurrency: 4 });
-    const events = await street.record(100);
-    await street.dispatcher.dispatch(ACCOUNT, events);
-    await until('all succeeded', async () =>
+    for (let i = 0; i < 3; i++) on.street.pump([], { maxConcurrency: 4 });
+    const events = await on.street.record(100);
+    await on.street.dispatcher.dispatch(ACCOUNT, events);
+    await eventually('all succeeded', async () =>
       (await Promise.all(events.map((event) => finished(event, id)()))).every(Boolean),
     );
     expect(to.most).toBeLessThanOrEqual(4);
@@ -339,46 +319,46 @@ describe('an endpoint', () => {
 
   it('keeps its secret sealed', async () => {
     const { id, secret } = await subscribe(await receiver());
-    const stored = await street.redis.hget(`${street.prefix}:{${ACCOUNT}}:webhooks`, id);
+    const stored = await on.street.redis.hget(`${on.street.prefix}:{${ACCOUNT}}:webhooks`, id);
     expect(stored).toContain('sealed');
     expect(stored).not.toContain(secret.slice('whsec_'.length));
-    expect(JSON.stringify(await street.endpoints.list(ACCOUNT))).not.toMatch(/sealed|whsec/);
+    expect(JSON.stringify(await on.street.endpoints.list(ACCOUNT))).not.toMatch(/sealed|whsec/);
   });
 
   it('that is removed gets nothing more, and its keys go', async () => {
     const to = await receiver(() => 'hang');
     const { id } = await subscribe(to);
-    const pump = street.pump([0], { maxConcurrency: 2 });
-    const events = await street.record(1_200);
-    await street.dispatcher.dispatch(ACCOUNT, events);
-    await until('two under way', () => to.received.length === 2);
-    expect(await street.endpoints.remove(ACCOUNT, id)).toBe(true);
-    expect(await street.endpoints.remove(ACCOUNT, id)).toBe(false);
-    await street.dispatcher.dispatch(ACCOUNT, await street.record(1));
+    const pump = on.street.pump([0], { maxConcurrency: 2 });
+    const events = await on.street.record(1_200);
+    await on.street.dispatcher.dispatch(ACCOUNT, events);
+    await eventually('two under way', () => to.received.length === 2);
+    expect(await on.street.endpoints.remove(ACCOUNT, id)).toBe(true);
+    expect(await on.street.endpoints.remove(ACCOUNT, id)).toBe(false);
+    await on.street.dispatcher.dispatch(ACCOUNT, await on.street.record(1));
     await pump.work(ACCOUNT, id);
     await pump.drain(0);
     expect(to.received).toHaveLength(2);
     for (const event of [events[0], events[1_199]]) {
       expect(await find(event, id)).toMatchObject({ status: 'failed', reason: 'The endpoint was removed.' });
     }
-    expect(await street.redis.keys(`${street.prefix}:*endpoint*`)).toEqual([]);
-    expect(await street.redis.exists(`${street.prefix}:{${ACCOUNT}}:webhooks:due`)).toBe(0);
+    expect(await on.street.redis.keys(`${on.street.prefix}:*endpoint*`)).toEqual([]);
+    expect(await on.street.redis.exists(`${on.street.prefix}:{${ACCOUNT}}:webhooks:due`)).toBe(0);
   });
 
   it('that is removed by a process that ends meanwhile is cleared up after by the reconciler', async () => {
     const to = await receiver();
     const { id } = await subscribe(to);
-    street.jobs.lost = true;
-    const events = await street.record(1);
-    await street.dispatcher.dispatch(ACCOUNT, events);
-    await street.endpointStore.remove(ACCOUNT, id);
-    street.jobs.lost = false;
-    await street.pump().reconcile(ACCOUNT);
-    await until('ended', finished(events[0], id));
+    on.street.jobs.lost = true;
+    const events = await on.street.record(1);
+    await on.street.dispatcher.dispatch(ACCOUNT, events);
+    await on.street.endpointStore.remove(ACCOUNT, id);
+    on.street.jobs.lost = false;
+    await on.street.pump().reconcile(ACCOUNT);
+    await eventually('ended', finished(events[0], id));
     expect(to.received).toEqual([]);
-    await until(
+    await eventually(
       'keys gone',
-      async () => (await street.redis.exists(`${street.prefix}:{${ACCOUNT}}:webhooks:due`)) === 0,
+      async () => (await on.street.redis.exists(`${on.street.prefix}:{${ACCOUNT}}:webhooks:due`)) === 0,
     );
   });
 });
@@ -387,25 +367,25 @@ describe('retention', () => {
   it('removes finished deliveries by number and by age, the oldest first, and never a pending one', async () => {
     const to = await receiver();
     const { id } = await subscribe(to);
-    const pump = street.pump();
-    const events = await street.record(5);
+    const pump = on.street.pump();
+    const events = await on.street.record(5);
     for (const event of events) {
-      await street.dispatcher.dispatch(ACCOUNT, [event]);
-      await until('succeeded', finished(event, id));
+      await on.street.dispatcher.dispatch(ACCOUNT, [event]);
+      await eventually('succeeded', finished(event, id));
     }
-    street.jobs.lost = true;
-    const [waiting] = await street.record(1);
-    await street.dispatcher.dispatch(ACCOUNT, waiting === undefined ? [] : [waiting]);
+    on.street.jobs.lost = true;
+    const [waiting] = await on.street.record(1);
+    await on.street.dispatcher.dispatch(ACCOUNT, waiting === undefined ? [] : [waiting]);
     const kept = async (): Promise<boolean[]> =>
       await Promise.all(
         events.map(
-          async (event) => (await street.deliveries.find(ACCOUNT, deliveryId(event.id, id))) !== undefined,
+          async (event) => (await on.street.deliveries.find(ACCOUNT, deliveryId(event.id, id))) !== undefined,
         ),
       );
-    expect(await street.deliveries.trim(ACCOUNT, { maxAgeMs: 60_000, maxCount: 5 })).toBe(0);
-    expect(await street.deliveries.trim(ACCOUNT, { maxAgeMs: 60_000, maxCount: 2 })).toBe(3);
+    expect(await on.street.deliveries.trim(ACCOUNT, { maxAgeMs: 60_000, maxCount: 5 })).toBe(0);
+    expect(await on.street.deliveries.trim(ACCOUNT, { maxAgeMs: 60_000, maxCount: 2 })).toBe(3);
     expect(await kept()).toEqual([false, false, false, true, true]);
-    expect(await street.deliveries.trim(ACCOUNT, { maxAgeMs: -1_000, maxCount: 100 })).toBe(2);
+    expect(await on.street.deliveries.trim(ACCOUNT, { maxAgeMs: -1_000, maxCount: 100 })).toBe(2);
     expect(await find(waiting, id)).toMatchObject({ status: 'pending' });
     await pump.drain(0);
   });

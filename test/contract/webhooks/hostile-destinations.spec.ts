@@ -12,9 +12,10 @@ import {
   HttpDeliveryClient,
   type Resolver,
 } from '#webhooks';
+import { eventually } from '../../support/eventually.js';
 import { startTestRedis, type TestRedis } from '../../support/redis-server.js';
 import { Receiver } from './receiver.js';
-import { ACCOUNT, Street, until } from './street.js';
+import { ACCOUNT, Street } from './street.js';
 
 const PUBLIC = '93.184.215.14';
 
@@ -188,7 +189,7 @@ async function attempted(
   if (event === undefined) throw new Error('no event was recorded');
   await street.dispatcher.dispatch(ACCOUNT, [event]);
   const ended = new Map<string, Delivery>();
-  await until('every attempt ended', async () => {
+  await eventually('every attempt ended', async () => {
     // So many at one time find no place at first; as in the worker, they are found again.
     await pump.reconcile(ACCOUNT);
     for (const [url, id] of ids) {
@@ -204,7 +205,7 @@ async function attempted(
 async function reach(): Promise<void> {
   const socket = connect(listener.port, '127.0.0.1');
   await once(socket, 'connect');
-  await until('the listener counts', () => listener.connections === 1);
+  await eventually('the listener counts', () => listener.connections === 1);
   socket.destroy();
 }
 
@@ -287,7 +288,7 @@ describe('a hostile address', () => {
       street.pump([], {}, client);
       await street.endpoints.create(ACCOUNT, { url: receiver.url });
       await street.dispatcher.dispatch(ACCOUNT, await street.record(1));
-      await until('the receiver itself gets it', () => receiver.received.length === 1);
+      await eventually('the receiver itself gets it', () => receiver.received.length === 1);
     } finally {
       for (const [name, value] of before) {
         if (value === undefined) Reflect.deleteProperty(process.env, name);

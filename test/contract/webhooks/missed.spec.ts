@@ -1,64 +1,45 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { eventToJson, type LoggedEvent } from '#events';
 import { deliveryId, type ReplayScope } from '#webhooks';
-import { startTestRedis, type TestRedis } from '../../support/redis-server.js';
-import { ACCOUNT, Street } from './street.js';
+import { ACCOUNT } from './street.js';
+import { WithStreet } from './with-street.js';
 
 const TERMS = { slots: 1_000, room: 1_000, leaseMs: 60_000 };
 const ATTEMPT = { at: '', durationMs: 1, statusCode: 500, reply: '', error: null };
 
-let server: TestRedis;
-let street: Street;
-
-beforeAll(async () => {
-  server = await startTestRedis();
-});
-afterAll(async () => {
-  await server.dispose();
-});
-beforeEach(async () => {
-  street = await Street.open(server.url);
-  street.jobs.lost = true;
-});
-afterEach(async () => {
-  await street.close();
-});
+const on = new WithStreet({ hintsLost: true });
+const { dispatched } = on;
 
 async function subscribe(): Promise<string> {
-  return (await street.endpoints.create(ACCOUNT, { url: 'http://127.0.0.1:9/' })).endpoint.id;
-}
-async function dispatched(count: number): Promise<LoggedEvent[]> {
-  const events = await street.record(count);
-  await street.dispatcher.dispatch(ACCOUNT, events);
-  return events;
+  return (await on.street.endpoints.create(ACCOUNT, { url: 'http://127.0.0.1:9/' })).endpoint.id;
 }
 /** Ends everything that is due at an endpoint. */
 async function settleAll(endpointId: string, status: 'succeeded' | 'failed'): Promise<void> {
-  const claimed = await street.deliveries.claim(ACCOUNT, endpointId, TERMS);
+  const claimed = await on.street.deliveries.claim(ACCOUNT, endpointId, TERMS);
   if (claimed.kind === 'ended') throw new Error('ended');
   for (const delivery of claimed.deliveries) {
     const settlement = status === 'failed' ? ({ status, reason: 'x' } as const) : ({ status } as const);
-    await street.deliveries.settle(ACCOUNT, delivery, ATTEMPT, settlement);
+    await on.street.deliveries.settle(ACCOUNT, delivery, ATTEMPT, settlement);
   }
 }
 async function listed(endpointId: string, status?: 'pending' | 'succeeded' | 'failed'): Promise<string[]> {
   const query = { limit: 1_000, ...(status === undefined ? {} : { status }) };
-  const { deliveries } = await street.deliveries.list(ACCOUNT, endpointId, query);
+  const { deliveries } = await on.street.deliveries.list(ACCOUNT, endpointId, query);
   return deliveries.map(({ eventId }) => eventId);
 }
 const ids = (events: readonly LoggedEvent[]): string[] => events.map(({ id }) => id);
 const newestFirst = (events: readonly LoggedEvent[]): string[] => ids(events).reverse();
 const replay = (endpointId: string, scope: ReplayScope, events: readonly LoggedEvent[]): Promise<number> =>
-  street.deliveries.replay(
+  on.street.deliveries.replay(
     ACCOUNT,
     scope,
     events.map((event) => ({ endpointId, event, body: eventToJson(event) })),
   );
 /** What no API does yet. */
 async function enable(endpointId: string): Promise<void> {
-  const key = `${street.prefix}:{${ACCOUNT}}:webhooks`;
-  const stored = JSON.parse((await street.redis.hget(key, endpointId)) ?? '') as object;
-  await street.redis.hset(
+  const key = `${on.street.prefix}:{${ACCOUNT}}:webhooks`;
+  const stored = JSON.parse((await on.street.redis.hget(key, endpointId)) ?? '') as object;
+  await on.street.redis.hset(
     key,
     endpointId,
     JSON.stringify({ ...stored, enabled: true, disabledReason: null }),
@@ -81,7 +62,7 @@ describe('the list of an endpoint’s deliveries', () => {
     const pages: string[][] = [];
     for (let before: number | undefined, more = true; more;) {
       const query = { limit: 3, ...(before === undefined ? {} : { before }) };
-      const page = await street.deliveries.list(ACCOUNT, id, query);
+      const page = await on.street.deliveries.list(ACCOUNT, id, query);
       pages.push(page.deliveries.map(({ eventId }) => eventId));
       before = page.next;
       more = before !== undefined;
@@ -94,13 +75,13 @@ describe('the list of an endpoint’s deliveries', () => {
     const id = await subscribe();
     const events = await dispatched(3);
     await settleAll(id, 'failed');
-    await street.deliveries.trim(ACCOUNT, { maxAgeMs: 60_000, maxCount: 1 });
+    await on.street.deliveries.trim(ACCOUNT, { maxAgeMs: 60_000, maxCount: 1 });
     expect(await listed(id)).toHaveLength(1);
     expect(await listed(id, 'failed')).toHaveLength(1);
     await dispatched(1);
-    await street.endpoints.remove(ACCOUNT, id);
+    await on.street.endpoints.remove(ACCOUNT, id);
     expect(await listed(id)).toEqual([]);
-    expect(await street.redis.keys(`${street.prefix}:*endpoint*`)).toEqual([]);
+    expect(await on.street.redis.keys(`${on.street.prefix}:*endpoint*`)).toEqual([]);
     expect(events).toHaveLength(3);
   });
 });
@@ -111,10 +92,10 @@ describe('a finished delivery that is made again', () => {
     const [event] = await dispatched(1);
     if (event === undefined) throw new Error('no event');
     const delivery = deliveryId(event.id, id);
-    expect(await street.deliveries.retry(ACCOUNT, delivery, 'x')).toBe('pending');
+    expect(await on.street.deliveries.retry(ACCOUNT, delivery, 'x')).toBe('pending');
     await settleAll(id, 'failed');
-    expect(await street.deliveries.retry(ACCOUNT, delivery, eventToJson(event))).toBe('retried');
-    expect(await street.deliveries.find(ACCOUNT, delivery)).toMatchObject({
+    expect(await on.street.deliveries.retry(ACCOUNT, delivery, eventToJson(event))).toBe('retried');
+    expect(await on.street.deliveries.find(ACCOUNT, delivery)).toMatchObject({
       status: 'pending',
       reason: null,
       finishedAt: null,
@@ -123,8 +104,8 @@ describe('a finished delivery that is made again', () => {
     expect(await listed(id, 'pending')).toEqual([event.id]);
     expect(await listed(id, 'failed')).toEqual([]);
     // What was finished once is not trimmed as if it still were.
-    expect(await street.deliveries.trim(ACCOUNT, { maxAgeMs: -1_000, maxCount: 0 })).toBe(0);
-    expect(await street.deliveries.claim(ACCOUNT, id, TERMS)).toMatchObject({
+    expect(await on.street.deliveries.trim(ACCOUNT, { maxAgeMs: -1_000, maxCount: 0 })).toBe(0);
+    expect(await on.street.deliveries.claim(ACCOUNT, id, TERMS)).toMatchObject({
       deliveries: [{ id: delivery, attempts: 0, body: eventToJson(event) }],
     });
   });
@@ -135,9 +116,9 @@ describe('a finished delivery that is made again', () => {
     const delivery = deliveryId(event?.id ?? '', id);
     for (let n = 0; n < 103; n++) {
       await settleAll(id, 'failed');
-      await street.deliveries.retry(ACCOUNT, delivery, '{}');
+      await on.street.deliveries.retry(ACCOUNT, delivery, '{}');
     }
-    expect((await street.deliveries.find(ACCOUNT, delivery))?.attempts).toHaveLength(100);
+    expect((await on.street.deliveries.find(ACCOUNT, delivery))?.attempts).toHaveLength(100);
   });
 
   it('needs an endpoint that is there and enabled', async () => {
@@ -145,10 +126,10 @@ describe('a finished delivery that is made again', () => {
     const [event] = await dispatched(1);
     await settleAll(disabled, 'failed');
     await settleAll(removed, 'failed');
-    await street.endpointStore.disable(ACCOUNT, disabled, 'x');
-    await street.endpoints.remove(ACCOUNT, removed);
+    await on.street.endpointStore.disable(ACCOUNT, disabled, 'x');
+    await on.street.endpoints.remove(ACCOUNT, removed);
     const retry = (endpointId: string): Promise<string> =>
-      street.deliveries.retry(ACCOUNT, deliveryId(event?.id ?? '', endpointId), '{}');
+      on.street.deliveries.retry(ACCOUNT, deliveryId(event?.id ?? '', endpointId), '{}');
     expect([await retry(disabled), await retry(removed), await retry('whk_none')]).toEqual([
       'disabled',
       'removed',
@@ -159,11 +140,11 @@ describe('a finished delivery that is made again', () => {
 
 describe('what an endpoint missed', () => {
   it('is what was recorded before it was made', async () => {
-    expect(await street.deliveries.gaps(ACCOUNT, await subscribe())).toEqual([]);
-    const events = await street.record(2);
+    expect(await on.street.deliveries.gaps(ACCOUNT, await subscribe())).toEqual([]);
+    const events = await on.street.record(2);
     const id = await subscribe();
-    expect(await street.deliveries.gaps(ACCOUNT, id)).toEqual([{ from: '0-0', to: events[1]?.position }]);
-    expect(await replay(id, 'missed', [...events, ...(await street.record(1))])).toBe(2);
+    expect(await on.street.deliveries.gaps(ACCOUNT, id)).toEqual([{ from: '0-0', to: events[1]?.position }]);
+    expect(await replay(id, 'missed', [...events, ...(await on.street.record(1))])).toBe(2);
     expect(await listed(id, 'pending')).toEqual(newestFirst(events));
   });
 
@@ -172,25 +153,25 @@ describe('what an endpoint missed', () => {
     const stretches = [];
     for (let n = 0; n < 2; n++) {
       await dispatched(2);
-      await street.endpointStore.disable(ACCOUNT, id, 'x');
+      await on.street.endpointStore.disable(ACCOUNT, id, 'x');
       const missed = [...(await dispatched(2)), ...(await dispatched(1))];
       stretches.push({ from: missed[0]?.position, to: missed[2]?.position });
       await enable(id);
     }
     await dispatched(1);
-    expect(await street.deliveries.gaps(ACCOUNT, id)).toEqual(stretches);
+    expect(await on.street.deliveries.gaps(ACCOUNT, id)).toEqual(stretches);
   });
 
   it('is kept in at most a hundred stretches, of which the oldest grow', async () => {
     const id = await subscribe();
     const missed: LoggedEvent[] = [];
     for (let n = 0; n < 102; n++) {
-      await street.endpointStore.disable(ACCOUNT, id, 'x');
+      await on.street.endpointStore.disable(ACCOUNT, id, 'x');
       missed.push(...(await dispatched(1)));
       await enable(id);
       await dispatched(1);
     }
-    const gaps = await street.deliveries.gaps(ACCOUNT, id);
+    const gaps = await on.street.deliveries.gaps(ACCOUNT, id);
     expect(gaps).toHaveLength(100);
     expect(gaps[0]).toEqual({ from: missed[0]?.position, to: missed[2]?.position });
     expect(gaps[99]).toEqual({ from: missed[101]?.position, to: missed[101]?.position });
@@ -202,10 +183,10 @@ describe('what an endpoint missed', () => {
     await dispatched(2);
     await settleAll(id, 'failed');
     const pending = await dispatched(3);
-    await street.endpointStore.disable(ACCOUNT, id, 'x');
-    await street.deliveries.endPending(ACCOUNT, id);
+    await on.street.endpointStore.disable(ACCOUNT, id, 'x');
+    await on.street.deliveries.endPending(ACCOUNT, id);
     expect(await listed(id, 'failed')).toHaveLength(5);
-    const { events } = await street.log.read(ACCOUNT, undefined, 100);
+    const { events } = await on.street.log.read(ACCOUNT, undefined, 100);
     expect(await replay(id, 'missed', events)).toBe(0);
     await enable(id);
     expect(await replay(id, 'missed', events)).toBe(3);
@@ -220,7 +201,7 @@ describe('a replay', () => {
     await settleAll(id, 'failed');
     const succeeded = await dispatched(3);
     await settleAll(id, 'succeeded');
-    await street.endpointStore.disable(ACCOUNT, id, 'x');
+    await on.street.endpointStore.disable(ACCOUNT, id, 'x');
     const missed = await dispatched(4);
     await enable(id);
     const pending = await dispatched(1);
@@ -234,7 +215,7 @@ describe('a replay', () => {
       expect([scope, await replay(id, scope, all)]).toEqual([scope, 0]);
     }
     expect(new Set(await listed(id, 'pending'))).toEqual(new Set(ids(all)));
-    const claimed = await street.deliveries.claim(ACCOUNT, id, TERMS);
+    const claimed = await on.street.deliveries.claim(ACCOUNT, id, TERMS);
     expect(claimed).toMatchObject({ kind: 'claimed' });
     expect(claimed.kind === 'claimed' ? claimed.deliveries.length : 0).toBe(10);
   });

@@ -1,31 +1,15 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { eventToJson, type LoggedEvent } from '#events';
 import { deliveryId } from '#webhooks';
 import { eventually } from '../../support/eventually.js';
-import { startTestRedis, type TestRedis } from '../../support/redis-server.js';
-import { type Answer, type Received, Receiver } from './receiver.js';
-import { ACCOUNT, Street, until } from './street.js';
+import type { Answer, Received, Receiver } from './receiver.js';
+import { ACCOUNT } from './street.js';
+import { WithStreet } from './with-street.js';
 
 const TERMS = { slots: 100, room: 100, leaseMs: 60_000 };
 const ATTEMPT = { at: '', durationMs: 1, statusCode: 500, reply: '', error: null };
 
-let server: TestRedis;
-let street: Street;
-const receivers: Receiver[] = [];
-
-beforeAll(async () => {
-  server = await startTestRedis();
-});
-afterAll(async () => {
-  await server.dispose();
-});
-beforeEach(async () => {
-  street = await Street.open(server.url);
-});
-afterEach(async () => {
-  await street.close();
-  await Promise.all(receivers.splice(0).map((receiver) => receiver.stop()));
-});
+const on = new WithStreet();
 
 /** A request of an ordered endpoint, and how it was answered. */
 interface Told {
@@ -51,15 +35,14 @@ async function receiver(
     told.push({ contact: contactId, sequence, status });
     return { status, afterMs: 2 };
   };
-  const to = await Receiver.start(reply);
-  receivers.push(to);
+  const to = await on.receiver(reply);
   return { to, told, mostAtOnce: (contact) => most.get(contact) ?? 0 };
 }
 
 /** Events of so many contacts in turn, as the log has them. */
 async function recorded(count: number, contacts: number): Promise<LoggedEvent[]> {
-  const end = await street.log.end(ACCOUNT);
-  await street.log.append(
+  const end = await on.street.log.end(ACCOUNT);
+  await on.street.log.append(
     ACCOUNT,
     Array.from({ length: count }, (_, n) => ({
       type: 'message.received' as const,
@@ -69,18 +52,18 @@ async function recorded(count: number, contacts: number): Promise<LoggedEvent[]>
       data: {},
     })),
   );
-  return (await street.log.read(ACCOUNT, end, count)).events;
+  return (await on.street.log.read(ACCOUNT, end, count)).events;
 }
 async function dispatched(count: number, contacts: number): Promise<LoggedEvent[]> {
   const events = await recorded(count, contacts);
-  await street.dispatcher.dispatch(ACCOUNT, events);
+  await on.street.dispatcher.dispatch(ACCOUNT, events);
   return events;
 }
 async function subscribe(url = 'http://127.0.0.1:9/', ordered = true): Promise<string> {
-  return (await street.endpoints.create(ACCOUNT, { url, ordered })).endpoint.id;
+  return (await on.street.endpoints.create(ACCOUNT, { url, ordered })).endpoint.id;
 }
 async function claimed(id: string): Promise<{ sequence: number; settle: (ok: boolean) => Promise<void> }[]> {
-  const reply = await street.deliveries.claim(ACCOUNT, id, TERMS);
+  const reply = await on.street.deliveries.claim(ACCOUNT, id, TERMS);
   if (reply.kind === 'ended') throw new Error('ended');
   return reply.deliveries.map((delivery) => ({
     sequence: (JSON.parse(delivery.body) as { sequence: number }).sequence,
@@ -88,7 +71,7 @@ async function claimed(id: string): Promise<{ sequence: number; settle: (ok: boo
       const settlement = ok
         ? ({ status: 'succeeded' } as const)
         : ({ status: 'pending', waitMs: 0 } as const);
-      await street.deliveries.settle(ACCOUNT, delivery, ATTEMPT, settlement);
+      await on.street.deliveries.settle(ACCOUNT, delivery, ATTEMPT, settlement);
     },
   }));
 }
@@ -103,17 +86,17 @@ describe('an ordered endpoint', () => {
     const { to, told, mostAtOnce } = await receiver(() => (random() < 0.3 ? 500 : 204));
     const id = await subscribe(to.url);
     // Three attempts: some give up.
-    for (let i = 0; i < 3; i++) street.pump([0.005, 0.005]);
+    for (let i = 0; i < 3; i++) on.street.pump([0.005, 0.005]);
     const events = await recorded(1_000, 20);
     for (let at = 0; at < events.length; at += 100) {
-      await street.dispatcher.dispatch(ACCOUNT, events.slice(at, at + 100));
+      await on.street.dispatcher.dispatch(ACCOUNT, events.slice(at, at + 100));
     }
-    const [pump] = street.jobs.pumps;
+    const [pump] = on.street.jobs.pumps;
     await eventually(
       'nothing is pending',
       async () => {
         await pump?.reconcile(ACCOUNT);
-        const { deliveries } = await street.deliveries.list(ACCOUNT, id, { limit: 1, status: 'pending' });
+        const { deliveries } = await on.street.deliveries.list(ACCOUNT, id, { limit: 1, status: 'pending' });
         return deliveries.length === 0;
       },
       50_000,
@@ -139,21 +122,21 @@ describe('an ordered endpoint', () => {
   it('whose one contact fails delays no other', async () => {
     const { to, told } = await receiver(({ contact }) => (contact === 'c3' ? 500 : 204));
     await subscribe(to.url);
-    street.pump([60]);
+    on.street.pump([60]);
     await dispatched(200, 10);
-    await until('all others arrived', () => told.filter(({ status }) => status === 204).length === 180);
+    await eventually('all others arrived', () => told.filter(({ status }) => status === 204).length === 180);
     expect(told.filter(({ contact }) => contact === 'c3')).toEqual([
       { contact: 'c3', sequence: 1, status: 500 },
     ]);
   });
 
   it('goes on in a lane where a process died, with what that had claimed', async () => {
-    street.jobs.lost = true;
+    on.street.jobs.lost = true;
     const id = await subscribe();
     await dispatched(3, 1);
-    const gone = await street.deliveries.claim(ACCOUNT, id, { ...TERMS, leaseMs: 1 });
+    const gone = await on.street.deliveries.claim(ACCOUNT, id, { ...TERMS, leaseMs: 1 });
     expect(gone.kind === 'claimed' ? gone.deliveries.length : 0).toBe(1);
-    await until('claimed again', async () => {
+    await eventually('claimed again', async () => {
       const [first] = await claimed(id);
       await first?.settle(true);
       return first?.sequence === 1;
@@ -162,15 +145,15 @@ describe('an ordered endpoint', () => {
   });
 
   it('has one lane for what is of no contact', async () => {
-    street.jobs.lost = true;
+    on.street.jobs.lost = true;
     const id = await subscribe();
-    const events = await street.record(3, { type: 'send.accepted', contactId: '', subject: 'send:1' });
-    await street.dispatcher.dispatch(ACCOUNT, events);
+    const events = await on.street.record(3, { type: 'send.accepted', contactId: '', subject: 'send:1' });
+    await on.street.dispatcher.dispatch(ACCOUNT, events);
     expect(await nextOf(id)).toEqual([1]);
   });
 
   it('gets what is made again in its place: before what waits, after what is under way', async () => {
-    street.jobs.lost = true;
+    on.street.jobs.lost = true;
     const id = await subscribe();
     const [first, second] = await dispatched(4, 1);
     for (const event of [first, second]) {
@@ -180,7 +163,7 @@ describe('an ordered endpoint', () => {
     }
     const again = async (event: LoggedEvent | undefined): Promise<string> => {
       if (event === undefined) throw new Error('no event');
-      return street.deliveries.retry(ACCOUNT, deliveryId(event.id, id), eventToJson(event));
+      return on.street.deliveries.retry(ACCOUNT, deliveryId(event.id, id), eventToJson(event));
     };
     const [third] = await claimed(id);
     expect(await again(second)).toBe('retried');
@@ -199,28 +182,31 @@ describe('an ordered endpoint', () => {
   });
 
   it('that is not ordered any more gets what waited in order, and the rest at once', async () => {
-    street.jobs.lost = true;
+    on.street.jobs.lost = true;
     const id = await subscribe();
     await dispatched(2, 1);
-    const key = `${street.prefix}:{${ACCOUNT}}:webhooks`;
-    const stored = JSON.parse((await street.redis.hget(key, id)) ?? '') as object;
-    await street.redis.hset(key, id, JSON.stringify({ ...stored, ordered: false }));
-    await street.dispatcher.dispatch(ACCOUNT, await street.record(2, { contactId: 'c0' }));
+    const key = `${on.street.prefix}:{${ACCOUNT}}:webhooks`;
+    const stored = JSON.parse((await on.street.redis.hget(key, id)) ?? '') as object;
+    await on.street.redis.hset(key, id, JSON.stringify({ ...stored, ordered: false }));
+    await on.street.dispatcher.dispatch(ACCOUNT, await on.street.record(2, { contactId: 'c0' }));
     expect((await nextOf(id)).sort()).toEqual([1, 3, 4]);
   });
 
   it('that is disabled or removed leaves nothing waiting in its lanes', async () => {
-    street.jobs.lost = true;
+    on.street.jobs.lost = true;
     const [disabled, removed] = [await subscribe(), await subscribe()];
     await dispatched(1_200, 3);
     await nextOf(removed);
-    await street.endpointStore.disable(ACCOUNT, disabled, 'x');
-    await street.deliveries.endPending(ACCOUNT, disabled);
-    await street.endpoints.remove(ACCOUNT, removed);
-    const { deliveries } = await street.deliveries.list(ACCOUNT, disabled, { limit: 1, status: 'pending' });
+    await on.street.endpointStore.disable(ACCOUNT, disabled, 'x');
+    await on.street.deliveries.endPending(ACCOUNT, disabled);
+    await on.street.endpoints.remove(ACCOUNT, removed);
+    const { deliveries } = await on.street.deliveries.list(ACCOUNT, disabled, {
+      limit: 1,
+      status: 'pending',
+    });
     expect(deliveries).toEqual([]);
-    const left = await street.redis.keys(`${street.prefix}:*endpoint*`);
-    const name = `${street.prefix}:{${ACCOUNT}}:endpoint:${disabled}`;
+    const left = await on.street.redis.keys(`${on.street.prefix}:*endpoint*`);
+    const name = `${on.street.prefix}:{${ACCOUNT}}:endpoint:${disabled}`;
     expect(left.sort()).toEqual([`${name}:deliveries`, `${name}:deliveries:failed`]);
   });
 });

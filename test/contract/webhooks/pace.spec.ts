@@ -1,59 +1,33 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import type { LoggedEvent } from '#events';
+import { describe, expect, it } from '@jest/globals';
 import type { DeliveryStore, NewEndpoint } from '#webhooks';
-import { startTestRedis, type TestRedis } from '../../support/redis-server.js';
-import { type Answer, type Received, Receiver } from './receiver.js';
-import { ACCOUNT, Street, until } from './street.js';
+import { eventually } from '../../support/eventually.js';
+import { ACCOUNT } from './street.js';
+import { WithStreet } from './with-street.js';
 
 type Claimed = Extract<Awaited<ReturnType<DeliveryStore['claim']>>, { kind: 'claimed' }>;
 
-let server: TestRedis;
-let street: Street;
-const receivers: Receiver[] = [];
+const on = new WithStreet();
+const { receiver, dispatched } = on;
 
-beforeAll(async () => {
-  server = await startTestRedis();
-});
-afterAll(async () => {
-  await server.dispose();
-});
-beforeEach(async () => {
-  street = await Street.open(server.url);
-});
-afterEach(async () => {
-  await street.close();
-  await Promise.all(receivers.splice(0).map((receiver) => receiver.stop()));
-});
-
-async function receiver(answer?: (request: Received, count: number) => Answer): Promise<Receiver> {
-  const started = await Receiver.start(answer);
-  receivers.push(started);
-  return started;
-}
 async function subscribe(url: string, request: Partial<NewEndpoint> = {}): Promise<string> {
-  return (await street.endpoints.create(ACCOUNT, { url, ...request })).endpoint.id;
-}
-async function dispatched(count: number): Promise<LoggedEvent[]> {
-  const events = await street.record(count);
-  await street.dispatcher.dispatch(ACCOUNT, events);
-  return events;
+  return (await on.street.endpoints.create(ACCOUNT, { url, ...request })).endpoint.id;
 }
 const paceOf = (id: string): Promise<Record<string, string>> =>
-  street.redis.hgetall(`${street.prefix}:{${ACCOUNT}}:endpoint:${id}:pace`);
+  on.street.redis.hgetall(`${on.street.prefix}:{${ACCOUNT}}:endpoint:${id}:pace`);
 
 /** An endpoint whose deliveries the test settles itself. */
 class ByHand {
   private constructor(readonly id: string) {}
 
   static async of(events: number, request: Partial<NewEndpoint> = {}): Promise<ByHand> {
-    street.jobs.lost = true;
+    on.street.jobs.lost = true;
     const byHand = new ByHand(await subscribe('http://127.0.0.1:9/', request));
     await dispatched(events);
     return byHand;
   }
 
   async claim(): Promise<Claimed> {
-    const claimed = await street.deliveries.claim(ACCOUNT, this.id, {
+    const claimed = await on.street.deliveries.claim(ACCOUNT, this.id, {
       slots: 20,
       room: 1_000,
       leaseMs: 60_000,
@@ -68,7 +42,7 @@ class ByHand {
     { durationMs = 0, aloneMs = 0 } = {},
   ): Promise<void> {
     for (const delivery of deliveries) {
-      await street.deliveries.settle(
+      await on.street.deliveries.settle(
         ACCOUNT,
         delivery,
         { at: '', durationMs, statusCode: 500, reply: '', error: null },
@@ -81,7 +55,7 @@ class ByHand {
   /** How many it may have under way at the moment. */
   async slots(): Promise<number> {
     const claimed = await this.claim();
-    for (const delivery of claimed.deliveries) await street.deliveries.release(ACCOUNT, delivery);
+    for (const delivery of claimed.deliveries) await on.street.deliveries.release(ACCOUNT, delivery);
     return claimed.deliveries.length;
   }
 }
@@ -90,9 +64,9 @@ describe('an endpoint', () => {
   it('has its own number of requests in flight, over all processes', async () => {
     const to = await receiver(() => ({ status: 204, afterMs: 5 }));
     await subscribe(to.url, { maxConcurrency: 2 });
-    for (let i = 0; i < 3; i++) street.pump();
+    for (let i = 0; i < 3; i++) on.street.pump();
     await dispatched(40);
-    await until('all arrived', () => to.received.length === 40);
+    await eventually('all arrived', () => to.received.length === 40);
     expect(to.most).toBe(2);
   });
 
@@ -104,9 +78,9 @@ describe('an endpoint', () => {
     });
     const rate = 20;
     await subscribe(to.url, { rateLimitPerSecond: rate });
-    for (let i = 0; i < 3; i++) street.pump();
+    for (let i = 0; i < 3; i++) on.street.pump();
     await dispatched(70);
-    await until('all arrived', () => at.length === 70);
+    await eventually('all arrived', () => at.length === 70);
     // What was started at its time may arrive a little later than its neighbours.
     const lateness = 0.1;
     for (let first = 0; first < at.length; first++) {
@@ -139,9 +113,9 @@ describe('an endpoint', () => {
     await subscribe(to.url, {
       headers: { 'X-Team': 'blue', ...Object.fromEntries(forbidden.map((name) => [name, 'forged'])) },
     });
-    street.pump();
+    on.street.pump();
     const [event] = await dispatched(1);
-    await until('arrived', () => to.received.length === 1);
+    await eventually('arrived', () => to.received.length === 1);
     const headers = to.received[0]?.headers ?? {};
     expect(headers).toMatchObject({
       'x-team': 'blue',
@@ -180,7 +154,7 @@ describe('an endpoint that is overrun', () => {
       const claimed = await byHand.claim();
       expect(claimed.deliveries).toEqual([]);
       pauses.push(Math.ceil((claimed.waitMs ?? 0) / 1_000));
-      await street.redis.hdel(`${street.prefix}:{${ACCOUNT}}:endpoint:${byHand.id}:pace`, 'heldUntil');
+      await on.street.redis.hdel(`${on.street.prefix}:{${ACCOUNT}}:endpoint:${byHand.id}:pace`, 'heldUntil');
     }
     expect(pauses).toEqual([1, 2, 4, 8, 16, 30, 30, 30]);
     await byHand.settle(await byHand.claim(), 'succeeded');
@@ -201,9 +175,9 @@ describe('an endpoint that is overrun', () => {
       return count === 1 ? { status: 429, headers: { 'retry-after': '1' } } : { status: 204 };
     });
     await subscribe(to.url, { maxConcurrency: 1 });
-    street.pump([0.01]);
+    on.street.pump([0.01]);
     await dispatched(3);
-    await until('all arrived', () => at.length === 4);
+    await eventually('all arrived', () => at.length === 4);
     expect((at[1] ?? 0) - (at[0] ?? 0)).toBeGreaterThan(990);
     expect(new Set(to.received.map(({ headers }) => headers['webhook-id'])).size).toBe(3);
   });
@@ -213,17 +187,20 @@ describe('an endpoint that only fails', () => {
   it('for long enough is disabled, and the others are told', async () => {
     const to = await receiver(() => ({ status: 500 }));
     const id = await subscribe(to.url);
-    street.pump([0.05, 0.05, 0.05, 0.05, 0.05, 0.05], { disableAfterMs: 100 });
+    on.street.pump([0.05, 0.05, 0.05, 0.05, 0.05, 0.05], { disableAfterMs: 100 });
     await dispatched(1);
-    await until('disabled', async () => (await street.endpoints.find(ACCOUNT, id))?.enabled === false);
+    await eventually(
+      'disabled',
+      async () => (await on.street.endpoints.find(ACCOUNT, id))?.enabled === false,
+    );
     const reason = /^Nothing but failures for 0\.0 hours; the last: status 500\.$/;
-    expect((await street.endpoints.find(ACCOUNT, id))?.disabledReason).toMatch(reason);
-    const { events } = await street.log.read(ACCOUNT, undefined, 100);
+    expect((await on.street.endpoints.find(ACCOUNT, id))?.disabledReason).toMatch(reason);
+    const { events } = await on.street.log.read(ACCOUNT, undefined, 100);
     const disabled = events.filter(({ type }) => type === 'webhook.disabled');
     expect(disabled).toHaveLength(1);
     expect(JSON.parse(disabled[0]?.data ?? '')).toMatchObject({ webhook: { id }, reason: expect.anything() });
-    await until('nothing is pending', async () => {
-      const { deliveries } = await street.deliveries.list(ACCOUNT, id, { limit: 1, status: 'pending' });
+    await eventually('nothing is pending', async () => {
+      const { deliveries } = await on.street.deliveries.list(ACCOUNT, id, { limit: 1, status: 'pending' });
       return deliveries.length === 0;
     });
     expect(to.received.length).toBeLessThan(7);
@@ -241,14 +218,14 @@ describe('an endpoint that only fails', () => {
     expect(await failingSince()).toBe(0);
     await byHand.settle(await byHand.claim(), 'failed');
     expect(await failingSince()).toBeGreaterThan(0);
-    await street.endpointStore.disable(ACCOUNT, byHand.id, 'x');
+    await on.street.endpointStore.disable(ACCOUNT, byHand.id, 'x');
     expect(await failingSince()).toBe(0);
   });
 
   it('leaves nothing behind once it is removed', async () => {
     const byHand = await ByHand.of(60, { rateLimitPerSecond: 1_000, ordered: true });
     await byHand.settle(await byHand.claim(), 'slower', { aloneMs: 10 });
-    await street.endpoints.remove(ACCOUNT, byHand.id);
-    expect(await street.redis.keys(`${street.prefix}:*endpoint*`)).toEqual([]);
+    await on.street.endpoints.remove(ACCOUNT, byHand.id);
+    expect(await on.street.redis.keys(`${on.street.prefix}:*endpoint*`)).toEqual([]);
   });
 });

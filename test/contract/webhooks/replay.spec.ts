@@ -1,40 +1,33 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import type { LoggedEvent } from '#events';
 import { createLogger } from '#platform';
 import { type ReplayRequest, Replays, ReplayTooLargeError } from '#webhooks';
-import { startTestRedis, type TestRedis } from '../../support/redis-server.js';
-import { ACCOUNT, Street, until } from './street.js';
+import { eventually } from '../../support/eventually.js';
+import { ACCOUNT } from './street.js';
+import { WithStreet } from './with-street.js';
 
 const URL_OF_MINE = 'http://127.0.0.1:9/';
 const ALWAYS = { since: 0, until: Infinity };
 
-let server: TestRedis;
-let street: Street;
-
-beforeAll(async () => {
-  server = await startTestRedis();
-});
-afterAll(async () => {
-  await server.dispose();
-});
-beforeEach(async () => {
-  street = await Street.open(server.url);
-  street.jobs.lost = true;
-});
-afterEach(async () => {
-  await street.close();
-});
+const on = new WithStreet({ hintsLost: true });
 
 const silent = createLogger('test', 'silent');
 const replays = (mostEvents?: number): Replays =>
-  new Replays(street.endpointStore, street.deliveries, street.log, street.jobs, silent, mostEvents);
+  new Replays(
+    on.street.endpointStore,
+    on.street.deliveries,
+    on.street.log,
+    on.street.jobs,
+    silent,
+    mostEvents,
+  );
 async function subscribe(wish: object = {}): Promise<string> {
-  return (await street.endpoints.create(ACCOUNT, { url: URL_OF_MINE, ...wish })).endpoint.id;
+  return (await on.street.endpoints.create(ACCOUNT, { url: URL_OF_MINE, ...wish })).endpoint.id;
 }
 const replay = (id: string, request: Partial<ReplayRequest>): Promise<number | undefined> =>
   replays().start(ACCOUNT, id, { ...ALWAYS, only: 'missed', ...request });
 async function pending(id: string): Promise<string[]> {
-  const found = await street.deliveries.list(ACCOUNT, id, { status: 'pending', limit: 2_000 });
+  const found = await on.street.deliveries.list(ACCOUNT, id, { status: 'pending', limit: 2_000 });
   return found.deliveries.map(({ eventId }) => eventId).reverse();
 }
 const ids = (events: readonly LoggedEvent[]): string[] => events.map(({ id }) => id);
@@ -45,21 +38,21 @@ async function apart(count: number): Promise<LoggedEvent[]> {
   const events: LoggedEvent[] = [];
   while (events.length < count) {
     const began = Date.now();
-    events.push(...(await street.record(1)));
-    await until('the clock goes on', () => Date.now() > began + 1);
+    events.push(...(await on.street.record(1)));
+    await eventually('the clock goes on', () => Date.now() > began + 1);
   }
   return events;
 }
 
 describe('a replay', () => {
   it('covers what was recorded before the endpoint existed, in any number of pages, and once', async () => {
-    const before = await street.record(1_201);
+    const before = await on.street.record(1_201);
     const id = await subscribe();
-    await street.dispatcher.dispatch(ACCOUNT, await street.record(2));
+    await on.street.dispatcher.dispatch(ACCOUNT, await on.street.record(2));
     expect(await replay(id, {})).toBe(1_201);
     expect((await pending(id)).slice(2)).toEqual(ids(before));
     expect(await replay(id, {})).toBe(0);
-    expect(street.jobs.hints.at(-1)).toEqual({ endpointIds: [id], delayMs: 0 });
+    expect(on.street.jobs.hints.at(-1)).toEqual({ endpointIds: [id], delayMs: 0 });
   });
 
   it('covers the events from since on and before until', async () => {
@@ -73,11 +66,11 @@ describe('a replay', () => {
   });
 
   it('covers what the endpoint asks for, and of that the types that are named', async () => {
-    const [wanted] = await street.record(1);
-    await street.record(1, { contactId: 'c2' });
-    const [read] = await street.record(1, { type: 'message.read' });
-    await street.record(1, { type: 'contact.updated' });
-    await street.record(1, { type: 'webhook.test', data: { webhookId: 'whk_other' } });
+    const [wanted] = await on.street.record(1);
+    await on.street.record(1, { contactId: 'c2' });
+    const [read] = await on.street.record(1, { type: 'message.read' });
+    await on.street.record(1, { type: 'contact.updated' });
+    await on.street.record(1, { type: 'webhook.test', data: { webhookId: 'whk_other' } });
     const id = await subscribe({ eventTypes: ['message.*'], contactIds: ['c1'] });
     expect(await replay(id, { eventTypes: ['message.received'] })).toBe(1);
     expect(await pending(id)).toEqual([wanted?.id]);
@@ -106,35 +99,35 @@ describe('a replay', () => {
   });
 
   it('covers what the log still has', async () => {
-    await street.record(600);
+    await on.street.record(600);
     const id = await subscribe();
     // As if all of it had been dispatched.
-    const counters = `${street.prefix}:{${ACCOUNT}}:events:counters`;
-    await street.redis.hset(counters, 'dispatched', (await street.log.end(ACCOUNT)).position);
-    await street.log.trim(ACCOUNT, { maxAgeMs: 3_600_000, maxCount: 7 });
+    const counters = `${on.street.prefix}:{${ACCOUNT}}:events:counters`;
+    await on.street.redis.hset(counters, 'dispatched', (await on.street.log.end(ACCOUNT)).position);
+    await on.street.log.trim(ACCOUNT, { maxAgeMs: 3_600_000, maxCount: 7 });
     expect(await replay(id, { since: 1 })).toBe(7);
   });
 
   it('to an endpoint that is disabled is refused, and there is none to one that is not there', async () => {
     const id = await subscribe({ enabled: false });
-    await street.dispatcher.dispatch(ACCOUNT, await street.record(3));
+    await on.street.dispatcher.dispatch(ACCOUNT, await on.street.record(3));
     await expect(replay(id, {})).rejects.toThrow(/disabled.*PATCH it with \{"enabled": true\}/);
     expect(await replay('whk_nowhere', {})).toBeUndefined();
-    await street.endpoints.change(ACCOUNT, id, { enabled: true });
+    await on.street.endpoints.change(ACCOUNT, id, { enabled: true });
     expect(await replay(id, {})).toBe(3);
   });
 
   it('of what was missed covers what ended when its owner disabled the endpoint', async () => {
     const id = await subscribe();
-    const waiting = await street.record(3);
-    await street.dispatcher.dispatch(ACCOUNT, waiting);
-    await street.endpoints.change(ACCOUNT, id, { enabled: false });
+    const waiting = await on.street.record(3);
+    await on.street.dispatcher.dispatch(ACCOUNT, waiting);
+    await on.street.endpoints.change(ACCOUNT, id, { enabled: false });
     expect(await pending(id)).toEqual([]);
-    const missed = await street.record(2);
-    await street.dispatcher.dispatch(ACCOUNT, missed);
-    await street.endpoints.change(ACCOUNT, id, { enabled: true });
-    const after = await street.record(2);
-    await street.dispatcher.dispatch(ACCOUNT, after);
+    const missed = await on.street.record(2);
+    await on.street.dispatcher.dispatch(ACCOUNT, missed);
+    await on.street.endpoints.change(ACCOUNT, id, { enabled: true });
+    const after = await on.street.record(2);
+    await on.street.dispatcher.dispatch(ACCOUNT, after);
     expect(await replay(id, {})).toBe(5);
     expect(new Set(await pending(id))).toEqual(new Set(ids([...waiting, ...missed, ...after])));
   });

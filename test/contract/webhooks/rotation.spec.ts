@@ -4,9 +4,10 @@ import { Webhook as SvixWebhook } from 'svix';
 import { SecretBox } from '#accounts';
 import { systemClock } from '#platform';
 import { EndpointSecrets, type Rotation } from '#webhooks';
+import { eventually } from '../../support/eventually.js';
 import { startTestRedis, type TestRedis } from '../../support/redis-server.js';
 import { Receiver, type Received } from './receiver.js';
-import { ACCOUNT, Street, until } from './street.js';
+import { ACCOUNT, Street } from './street.js';
 
 let server: TestRedis;
 let street: Street;
@@ -49,7 +50,7 @@ function holds(secret: string, { headers, body }: Received): boolean {
 async function delivered(): Promise<Received> {
   const before = receiver.received.length;
   await street.dispatcher.dispatch(ACCOUNT, await street.record(1));
-  await until('the event arrives', () => receiver.received.length > before);
+  await eventually('the event arrives', () => receiver.received.length > before);
   const [got] = receiver.received.slice(before);
   if (got === undefined) throw new Error('nothing came');
   return got;
@@ -71,7 +72,7 @@ describe('what standardwebhooks and svix say to the signatures', () => {
     const { secret: fresh, previousExpireAt } = await rotate(endpoint.id, 2);
     const end = Date.parse(previousExpireAt);
     let both = 0;
-    await until('the old secret ends', async () => {
+    await eventually('the old secret ends', async () => {
       const sent = Date.now();
       const got = await delivered();
       const arrived = Date.now();

@@ -9,7 +9,6 @@ import {
   openRedis,
   parseNetworks,
   parseRedisAddress,
-  pause,
   type RedisClient,
   systemClock,
 } from '#platform';
@@ -141,14 +140,5 @@ export class Street {
     await Promise.all(this.jobs.pumps.map((pump) => pump.drain(0)));
     await Promise.all(this.clients.map((client) => client.close()));
     await closeRedis(this.redis);
-  }
-}
-
-/** Waits until the condition holds, at most ten seconds. */
-export async function until(what: string, condition: () => boolean | Promise<boolean>): Promise<void> {
-  const end = performance.now() + 10_000;
-  while (!(await condition())) {
-    if (performance.now() > end) throw new Error(`It did not come to this within 10 s: ${what}`);
-    await pause(10);
   }
 }
