@@ -1,7 +1,6 @@
 import { type DynamicModule, Module, type Provider } from '@nestjs/common';
-import { APP_FILTER, APP_GUARD } from '@nestjs/core';
+import { APP_FILTER } from '@nestjs/core';
 import { AccountsModule } from './accounts/accounts.module.js';
-import { ApiKeyGuard } from './auth/api-key.guard.js';
 import { ContactsModule } from './contacts/contacts.module.js';
 import { EventsModule } from './events/events.module.js';
 import { HealthModule } from './health/health.module.js';
@@ -24,7 +23,7 @@ class BindingsModule {
   }
 }
 
-/** The gateway: one module a resource, one guard, one filter. */
+/** The gateway: one module a resource, one filter; who gets in is decided before, by `auth/authentication.ts`. */
 @Module({})
 export class GatewayModule {
   static register(bindings: readonly Provider[]): DynamicModule {
@@ -41,10 +40,7 @@ export class GatewayModule {
         StatusModule,
         HealthModule,
       ],
-      providers: [
-        { provide: APP_GUARD, useClass: ApiKeyGuard },
-        { provide: APP_FILTER, useClass: ProblemFilter },
-      ],
+      providers: [{ provide: APP_FILTER, useClass: ProblemFilter }],
     };
   }
 }

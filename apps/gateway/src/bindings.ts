@@ -1,5 +1,5 @@
 import type { Provider, ValueProvider } from '@nestjs/common';
-import { DEFAULT_ACCOUNT, FixedApiKeys, openAccounts, SCOPES } from '#accounts';
+import { DEFAULT_ACCOUNT, ENVIRONMENT_KEY, FixedApiKeys, openAccounts, SCOPES } from '#accounts';
 import { RedisEventLog, RedisEventTail } from '#events';
 import { RedisFeedStore } from '#feed';
 import {
@@ -23,6 +23,7 @@ import {
 } from '#relay';
 import { HttpUpstream, RedisRequestBudget } from '#upstream';
 import { systemResolver } from '#webhooks';
+import { RedisRateLimit } from './auth/rate-limit.js';
 import { WAIT_SETTINGS } from './events/wait-settings.js';
 import { openHintQueue } from './hint-queue.js';
 import {
@@ -36,6 +37,7 @@ import {
   EVENT_WAITS,
   FEED,
   LOGGER,
+  RATE_LIMIT,
   REDIS,
   REQUEST_BUDGET,
   SEND_INTAKE,
@@ -67,6 +69,7 @@ export function bindings(opened: Opened): Provider[] {
     value(SHUTDOWN, shutdown),
     value(ACCOUNTS, openAccounts(environment, redis, logger)),
     value(API_KEYS, keysOf(environment)),
+    value(RATE_LIMIT, new RedisRateLimit(redis, prefix, environment.RATE_LIMIT_PER_MINUTE)),
     value(BLOB_STORE, opened.blobs),
     value(BLOB_WATCH, opened.blobWatch),
     value(FEED, new RedisFeedStore(redis, prefix)),
@@ -83,7 +86,9 @@ export function bindings(opened: Opened): Provider[] {
 }
 
 function keysOf(environment: GatewayEnvironment): FixedApiKeys {
-  return new FixedApiKeys([{ key: environment.API_KEY, account: DEFAULT_ACCOUNT, scopes: SCOPES }]);
+  return new FixedApiKeys([
+    { id: ENVIRONMENT_KEY, key: environment.API_KEY, account: DEFAULT_ACCOUNT, scopes: SCOPES },
+  ]);
 }
 
 function tailOf({ environment, logger }: Opened): RedisEventTail {

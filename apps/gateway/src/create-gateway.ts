@@ -4,8 +4,10 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { FrameworkLogger } from '#platform';
 import { GatewayModule } from './app.module.js';
 import type { Opened } from './bindings.js';
+import { useAuthentication } from './auth/authentication.js';
 import { serveDocs } from './docs/openapi.js';
 import { createServer } from './http/server.js';
+import { API_KEYS, RATE_LIMIT } from './tokens.js';
 
 /** The gateway, ready to listen. */
 export async function createGateway(
@@ -22,6 +24,7 @@ export async function createGateway(
     createServer(logger, environment.UPLOAD_MAX_BYTES),
     options,
   );
+  useAuthentication(app.getHttpAdapter().getInstance(), app.get(API_KEYS), app.get(RATE_LIMIT));
   serveDocs(app);
   return app;
 }

@@ -17,6 +17,7 @@ export const EVENT_TAIL = Symbol('EventTail');
 /** How callers wait for events. */
 export const EVENT_WAITS = Symbol('WaitSettings');
 export const FEED = Symbol('FeedStore');
+export const RATE_LIMIT = Symbol('RateLimit');
 export const REPLAYS = Symbol('Replays');
 export const REQUEST_BUDGET = Symbol('RequestBudget');
 export const SEND_LIST = Symbol('send list');

@@ -6,11 +6,11 @@ import { FixedApiKeys } from './api-key.js';
 describe('an API key', () => {
   it('belongs to one account with its scopes; any other text to nobody', async () => {
     const keys = new FixedApiKeys([
-      { key: 'first', account: 'default', scopes: ['admin', 'events:read'] },
-      { key: 'second', account: 'other', scopes: [] },
+      { id: 'one', key: 'first', account: 'default', scopes: ['admin', 'events:read'] },
+      { id: 'two', key: 'second', account: 'other', scopes: [] },
     ]);
     const principal = await keys.authenticate('first');
-    expect(principal?.account).toBe('default');
+    expect(principal).toMatchObject({ keyId: 'one', account: 'default' });
     expect([...(principal?.scopes ?? [])]).toEqual(['admin', 'events:read']);
     expect((await keys.authenticate('second'))?.scopes.size).toBe(0);
     for (const key of ['', 'First', 'first ', 'constructor'])
@@ -18,7 +18,7 @@ describe('an API key', () => {
   });
 
   it('is kept only as its hash', () => {
-    const keys = new FixedApiKeys([{ key: 'first', account: 'a', scopes: [] }]);
+    const keys = new FixedApiKeys([{ id: 'one', key: 'first', account: 'a', scopes: [] }]);
     const inside = inspect(keys, { depth: null, showHidden: true });
     expect(inside).toContain('account');
     expect(inside).not.toContain('first');

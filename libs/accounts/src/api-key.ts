@@ -5,8 +5,13 @@ export const SCOPES = ['messages:send', 'messages:read', 'webhooks:manage', 'eve
 
 export type Scope = (typeof SCOPES)[number];
 
+/** The id of the key that the environment gives. */
+export const ENVIRONMENT_KEY = 'environment';
+
 /** Who is calling. */
 export interface Principal {
+  /** The key's id, which is no secret. */
+  keyId: string;
   account: string;
   scopes: ReadonlySet<Scope>;
 }
@@ -21,9 +26,12 @@ export interface ApiKeys {
 export class FixedApiKeys implements ApiKeys {
   private readonly principals: ReadonlyMap<string, Principal>;
 
-  constructor(keys: readonly { key: string; account: string; scopes: readonly Scope[] }[]) {
+  constructor(keys: readonly { id: string; key: string; account: string; scopes: readonly Scope[] }[]) {
     this.principals = new Map(
-      keys.map(({ key, account, scopes }) => [digest(key), { account, scopes: new Set(scopes) }]),
+      keys.map(({ id, key, account, scopes }) => [
+        digest(key),
+        { keyId: id, account, scopes: new Set(scopes) },
+      ]),
     );
   }
 

@@ -14,7 +14,14 @@ export {
   type StoredAccount,
 } from './account-store.js';
 export { Accounts } from './accounts.js';
-export { type ApiKeys, FixedApiKeys, type Principal, type Scope, SCOPES } from './api-key.js';
+export {
+  type ApiKeys,
+  ENVIRONMENT_KEY,
+  FixedApiKeys,
+  type Principal,
+  type Scope,
+  SCOPES,
+} from './api-key.js';
 export { RedisAccountStore } from './redis-account-store.js';
 export { environmentAccounts, openAccounts } from './redis-accounts.js';
 export { SealBrokenError, SecretBox } from './secret-box.js';

@@ -1,5 +1,6 @@
+import { request as httpRequest } from 'node:http';
 import { Controller, Get } from '@nestjs/common';
-import { APP_FILTER, APP_GUARD, NestFactory } from '@nestjs/core';
+import { APP_FILTER, NestFactory } from '@nestjs/core';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { FixedApiKeys, SCOPES } from '#accounts';
@@ -17,15 +18,13 @@ import {
 } from '../fixtures/gateway.js';
 import { createServer } from '../http/server.js';
 import { ProblemFilter } from '../problems/problem.filter.js';
-import { API_KEYS, LOGGER } from '../tokens.js';
-import { ApiKeyGuard } from './api-key.guard.js';
+import { LOGGER } from '../tokens.js';
+import { useAuthentication } from './authentication.js';
 import { Public } from './require-scope.js';
 
 const LOG = createLogger('gateway', 'silent');
-const GUARDED = [
-  { provide: API_KEYS, useValue: new FixedApiKeys([{ key: KEY, account: 'default', scopes: SCOPES }]) },
+const FILTERED = [
   { provide: LOGGER, useValue: LOG },
-  { provide: APP_GUARD, useClass: ApiKeyGuard },
   { provide: APP_FILTER, useClass: ProblemFilter },
 ];
 
@@ -70,6 +69,35 @@ describe('API keys', () => {
     }
   });
 
+  it.each([
+    ['missing', undefined, 401],
+    ['lacking the scope', EMPTY_KEY, 403],
+  ])('%s are told before a byte of the body is read', async (_, key, status) => {
+    const answered = await new Promise<number | undefined>((resolve, reject) => {
+      const request = httpRequest(`${gateway.url}/v1/messages/send`, {
+        method: 'POST',
+        headers: {
+          'content-type': 'application/json',
+          'content-length': '1000',
+          ...(key === undefined ? {} : { 'x-api-key': key }),
+        },
+      });
+      request.once('response', (response) => {
+        resolve(response.statusCode);
+        request.destroy();
+      });
+      request.once('error', reject);
+      // And the body never comes.
+      request.flushHeaders();
+    });
+    expect(answered).toBe(status);
+  });
+
+  it('come after the address: what is not there is 404, and a method that it lacks 405, for everybody', async () => {
+    expect((await gateway.fetch('/v1/nothing', { key: null })).status).toBe(404);
+    expect((await gateway.fetch('/v1/sends', { method: 'DELETE', key: null })).status).toBe(405);
+  });
+
   it('open only what is of their own account: all else is 404', async () => {
     const sent = await gateway.fetch(
       '/v1/messages/send',
@@ -83,19 +111,23 @@ describe('API keys', () => {
 
 describe('A handler under /v1 that declares no scope', () => {
   it('is closed to every key, even if it says that it is public', async () => {
-    @Public()
     @Controller('v1/forgotten')
     class Forgotten {
       @Get()
+      @Public()
       get(): string {
         return 'open';
       }
     }
     const app = await NestFactory.create<NestFastifyApplication>(
-      { module: Forgotten, controllers: [Forgotten], providers: GUARDED },
+      { module: Forgotten, controllers: [Forgotten], providers: FILTERED },
       createServer(LOG, 1),
       { logger: false, abortOnError: false, bodyParser: false },
     );
+    const keys = new FixedApiKeys([{ id: 'k', key: KEY, account: 'default', scopes: SCOPES }]);
+    useAuthentication(app.getHttpAdapter().getInstance(), keys, {
+      count: () => Promise.resolve({ isOver: false, limit: 1, remaining: 1, resetMs: 0 }),
+    });
     await app.init();
     const reply = await app.inject({ path: '/v1/forgotten', headers: { 'x-api-key': KEY } });
     await app.close();

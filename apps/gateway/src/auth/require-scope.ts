@@ -1,11 +1,16 @@
-import { SetMetadata } from '@nestjs/common';
+import { RouteConfig } from '@nestjs/platform-fastify';
 import type { Scope } from '#accounts';
 
-export const REQUIRED_SCOPE = 'tidings:scope';
-export const PUBLIC = 'tidings:public';
+declare module 'fastify' {
+  /** What a route says about who may use it; see `authentication.ts`. */
+  interface FastifyContextConfig {
+    scope?: Scope;
+    isPublic?: true;
+  }
+}
 
 /** The scope that a caller's key must have. A handler without it is closed to everyone. */
-export const RequireScope = (scope: Scope): MethodDecorator => SetMetadata(REQUIRED_SCOPE, scope);
+export const RequireScope = (scope: Scope): MethodDecorator => RouteConfig({ scope });
 
 /** Needs no key. Counts for nothing under `/v1`. */
-export const Public = (): ClassDecorator & MethodDecorator => SetMetadata(PUBLIC, true);
+export const Public = (): MethodDecorator => RouteConfig({ isPublic: true });

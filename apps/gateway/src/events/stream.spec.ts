@@ -125,7 +125,7 @@ describe('A stream', () => {
   });
 
   it('says something in every silence, and its key is looked at again', async () => {
-    const valid = { keys: new FixedApiKeys([{ key: KEY, account: 'default', scopes: SCOPES }]) };
+    const valid = { keys: new FixedApiKeys([{ id: 'k', key: KEY, account: 'default', scopes: SCOPES }]) };
     const keys: ApiKeys = { authenticate: (key) => valid.keys.authenticate(key) };
     await using other = await startTestGateway({
       redisUrl: redis.url,
@@ -134,7 +134,7 @@ describe('A stream', () => {
     const client = await open('', {}, other);
     const comments = (): number => client.blocks.filter(({ comment }) => comment).length;
     await eventually('comments come', () => comments() >= 4);
-    valid.keys = new FixedApiKeys([{ key: KEY, account: 'default', scopes: ['admin'] }]);
+    valid.keys = new FixedApiKeys([{ id: 'k', key: KEY, account: 'default', scopes: ['admin'] }]);
     expect(await client.ended).toBe(true);
     expect((await other.fetch('/v1/events/stream')).status).toBe(403);
   });

@@ -15,12 +15,12 @@ class ReadyView implements Readiness {
 
 @ApiTags('Health')
 @ApiSecurity({})
-@Public()
 @Controller('health')
 export class HealthController {
   constructor(@Inject(RedisReadiness) private readonly readiness: RedisReadiness) {}
 
   @Get('live')
+  @Public()
   @ApiOperation({ operationId: 'live', summary: 'Whether the process runs' })
   @ApiOkResponse({ type: LiveView })
   live(): { status: 'ok' } {
@@ -28,6 +28,7 @@ export class HealthController {
   }
 
   @Get('ready')
+  @Public()
   @ApiOperation({ operationId: 'ready', summary: 'Whether sends can be stored' })
   @ApiOkResponse({ type: ReadyView })
   @ApiResponse({ status: 503, type: ReadyView, description: 'Redis cannot be written.' })

@@ -47,6 +47,7 @@ export class GatewayEnvironment extends CommonEnvironment {
   @Text('127.0.0.1') HOST = '127.0.0.1';
   @Whole(3000, 0, 65_535) PORT = 3000;
   @Whole(26_214_400, 1) UPLOAD_MAX_BYTES = 26_214_400;
+  @Whole(6_000, 1) RATE_LIMIT_PER_MINUTE = 6_000;
 }
 
 /** The three kinds of work that a worker can do. */

@@ -39,6 +39,7 @@ describe('the environment', () => {
       HOST: '127.0.0.1',
       PORT: 3000,
       UPLOAD_MAX_BYTES: 26_214_400,
+      RATE_LIMIT_PER_MINUTE: 6_000,
     });
     expect(readEnvironment(WorkerEnvironment, REQUIRED)).toMatchObject({
       WORKER_HOST: '127.0.0.1',

@@ -1,0 +1,139 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { checkRedisRequirements } from '#platform';
+import { startTestCluster } from '../../../../test/support/redis-cluster.js';
+import { startTestRedis, type TestRedis } from '../../../../test/support/redis-server.js';
+import {
+  EMPTY_KEY,
+  json,
+  KEY,
+  OTHER_KEY,
+  problemIn,
+  startTestGateway,
+  type TestGateway,
+} from '../fixtures/gateway.js';
+
+const LIMIT = 5;
+const SEND = json({ phoneNumber: '+14155550123', message: 'hi' });
+
+let redis: TestRedis;
+let one: TestGateway;
+let two: TestGateway;
+
+const start = (redisUrl: string): Promise<TestGateway> =>
+  startTestGateway({ redisUrl, environment: { RATE_LIMIT_PER_MINUTE: String(LIMIT) } });
+
+beforeAll(async () => {
+  redis = await startTestRedis();
+});
+afterAll(async () => {
+  await redis.dispose();
+});
+beforeEach(async () => {
+  [one, two] = await Promise.all([start(redis.url), start(redis.url)]);
+  await one.redis.flushall();
+});
+afterEach(async () => {
+  await Promise.all([one.dispose(), two.dispose()]);
+});
+
+const statuses = async (count: number, ask: (i: number) => Promise<Response>): Promise<number[]> =>
+  await Promise.all(Array.from({ length: count }, async (_, i) => (await ask(i)).status));
+const allowed = (all: readonly number[]): number => all.filter((status) => status !== 429).length;
+
+describe('the rate limit of a key', () => {
+  it('is one over all gateways, whatever is asked, and says when to come again', async () => {
+    const all = await statuses(2 * LIMIT, (i) =>
+      i % 2 === 0 ? one.fetch('/v1/sends') : two.fetch('/v1/messages/send', SEND),
+    );
+    expect(allowed(all)).toBe(LIMIT);
+    const refused = await two.fetch('/v1/sends');
+    expect(await problemIn(refused)).toMatchObject({ status: 429, code: 'rate_limited' });
+    const again = Number(refused.headers.get('retry-after'));
+    expect(again).toBeGreaterThan(0);
+    expect(again).toBeLessThanOrEqual(60);
+  });
+
+  it('is each key’s own', async () => {
+    await statuses(LIMIT + 1, () => one.fetch('/v1/sends'));
+    expect((await one.fetch('/v1/sends')).status).toBe(429);
+    expect((await one.fetch('/v1/sends', { key: OTHER_KEY })).status).toBe(200);
+  });
+
+  it('is told with every reply: what is allowed, what is left, and for how many seconds', async () => {
+    const told = ({ headers }: Response): (number | null)[] =>
+      ['limit', 'remaining', 'reset'].map((name) => Number(headers.get(`ratelimit-${name}`)));
+    const replies = [await one.fetch('/v1/sends'), await two.fetch('/v1/sends/nothing')];
+    expect(replies.map(({ status }) => status)).toEqual([200, 404]);
+    expect(replies.map((reply) => told(reply).slice(0, 2))).toEqual([
+      [LIMIT, LIMIT - 1],
+      [LIMIT, LIMIT - 2],
+    ]);
+    for (const reply of replies) expect(told(reply)[2]).toBeLessThanOrEqual(60);
+    await statuses(LIMIT, () => one.fetch('/v1/sends'));
+    expect(told(await one.fetch('/v1/sends')).slice(0, 2)).toEqual([LIMIT, 0]);
+  });
+
+  it('counts what a key may not do: 429 comes before 403', async () => {
+    const all = await statuses(LIMIT + 1, () => one.fetch('/v1/sends', { key: EMPTY_KEY }));
+    expect([...all].sort()).toEqual([...Array<number>(LIMIT).fill(403), 429]);
+  });
+
+  it('costs who has no key nothing, and stores nothing for them', async () => {
+    const all = await statuses(3 * LIMIT, (i) => one.fetch('/v1/sends', { key: `nobodys-${i}` }));
+    expect(new Set(all)).toEqual(new Set([401]));
+    expect((await one.redis.keys('*')).filter((key) => key.includes('rate'))).toEqual([]);
+  });
+
+  it('ends with its minute: no count stays for ever', async () => {
+    await one.fetch('/v1/sends');
+    const [key = ''] = await one.redis.keys('tidings:rate:*');
+    expect(key).toBe(`tidings:rate:id-of-${KEY}`);
+    expect(await one.redis.pttl(key)).toBeGreaterThan(0);
+    // As if its minute were over.
+    await one.redis.pexpire(key, 1);
+    expect((await one.fetch('/v1/sends')).headers.get('ratelimit-remaining')).toBe(String(LIMIT - 1));
+  });
+
+  it('is kept by each gateway alone while Redis is full: reads go on, within it', async () => {
+    await one.redis.config('SET', 'maxmemory', '1mb');
+    try {
+      const all = await statuses(LIMIT + 2, () => one.fetch('/v1/sends'));
+      expect([...all].sort()).toEqual([...Array<number>(LIMIT).fill(200), 429, 429]);
+    } finally {
+      await one.redis.config('SET', 'maxmemory', '0');
+    }
+    expect((await one.fetch('/v1/sends')).status).toBe(200);
+  });
+
+  it.each(['SIGSTOP', 'SIGKILL'] as const)(
+    'lets nobody wait for two timeouts while Redis is away (%s)',
+    async (signal) => {
+      redis.server.kill(signal);
+      try {
+        const began = performance.now();
+        const reply = await one.fetch('/v1/sends');
+        expect(await problemIn(reply)).toMatchObject({ status: 503, code: 'unavailable' });
+        expect(performance.now() - began).toBeLessThan(2_000);
+      } finally {
+        if (signal === 'SIGSTOP') redis.server.kill('SIGCONT');
+        else await redis.server.restart();
+      }
+    },
+  );
+});
+
+describe('the rate limit of a key on a Redis Cluster', () => {
+  it('is one over all gateways', async () => {
+    const cluster = await startTestCluster();
+    const [a, b] = await Promise.all([start(cluster.url), start(cluster.url)]);
+    try {
+      // As at every start: it makes the connections to all masters.
+      for (const { redis: connection } of [a, b]) await checkRedisRequirements(connection);
+      const all = await statuses(2 * LIMIT, (i) => (i % 2 === 0 ? a : b).fetch('/v1/sends'));
+      expect([...all].sort()).toEqual([...Array<number>(LIMIT).fill(200), ...Array<number>(LIMIT).fill(429)]);
+    } finally {
+      await Promise.all([a.dispose(), b.dispose()]);
+      await cluster.dispose();
+    }
+  });
+});
