@@ -1,5 +1,13 @@
-import { type DynamicModule, Global, Module, type Provider } from '@nestjs/common';
-import { type AccountDirectory, openAccounts } from '#accounts';
+import {
+  type DynamicModule,
+  Global,
+  Inject,
+  Module,
+  type OnApplicationBootstrap,
+  type OnModuleDestroy,
+  type Provider,
+} from '@nestjs/common';
+import { AccountGoneError, type AccountDirectory, openAccounts } from '#accounts';
 import { type EventLog, RedisEventLog } from '#events';
 import {
   ABSENCE_MS,
@@ -9,13 +17,15 @@ import {
   RecipientLookup,
   RedisFeedStore,
 } from '#feed';
-import { systemClock } from '#platform';
+import { type Logger, systemClock } from '#platform';
 import { FiledRelayStore, MessageBinder, RedisUpstreamHealth, type RelayStore } from '#relay';
 import { AccountUpstream, HttpUpstream, RedisRequestBudget, type UpstreamHealth } from '#upstream';
+import { AccountWatch } from './account-watch.js';
 import { AccountFeedSource } from './poll/account-feed-source.js';
 import { LoggedForms } from './poll/logged-forms.js';
 import {
   ACCOUNT_UPSTREAM,
+  ACCOUNT_WATCH,
   ACCOUNTS,
   BLOB_STORE,
   BLOB_WATCH,
@@ -35,7 +45,26 @@ import type { Opened } from './opened.js';
 /** What more than one role needs: the accounts, upstream, and where sends and contacts meet. */
 @Global()
 @Module({})
-export class CoreModule {
+export class CoreModule implements OnApplicationBootstrap, OnModuleDestroy {
+  constructor(
+    @Inject(ACCOUNT_WATCH) private readonly watch: AccountWatch,
+    @Inject(ACCOUNT_UPSTREAM) upstream: AccountUpstream,
+  ) {
+    watch.follow({
+      went: (account) => {
+        upstream.forget(account);
+      },
+    });
+  }
+
+  onApplicationBootstrap(): void {
+    this.watch.start();
+  }
+
+  onModuleDestroy(): Promise<void> {
+    return this.watch.stop();
+  }
+
   static register(opened: Opened): DynamicModule {
     const providers = bindings(opened);
     return {
@@ -53,6 +82,11 @@ function bindings({ environment, logger, redis, blobs, blobWatch }: Opened): Pro
     { provide: LOGGER, useValue: logger },
     { provide: REDIS, useValue: redis },
     { provide: ACCOUNTS, useValue: openAccounts(environment, redis, logger) },
+    {
+      provide: ACCOUNT_WATCH,
+      inject: [ACCOUNTS, LOGGER],
+      useFactory: (accounts: AccountDirectory, log: Logger) => new AccountWatch(accounts, log),
+    },
     { provide: EVENT_LOG, useValue: new RedisEventLog(redis, prefix) },
     { provide: RELAY_STORE, useValue: new FiledRelayStore(redis, prefix, systemClock, blobs, logger) },
     { provide: FEED_STORE, useValue: new RedisFeedStore(redis, prefix) },
@@ -120,6 +154,6 @@ async function accountNamed(
   id: string,
 ): Promise<NonNullable<Awaited<ReturnType<AccountDirectory['find']>>>> {
   const account = await accounts.find(id);
-  if (account === undefined) throw new Error(`there is no account ${id}`);
+  if (account === undefined) throw new AccountGoneError(id);
   return account;
 }

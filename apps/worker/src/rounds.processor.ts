@@ -16,8 +16,8 @@ export abstract class RoundsProcessor
     this.schedule.start();
   }
 
-  onModuleDestroy(): void {
-    this.schedule.stop();
+  onModuleDestroy(): Promise<void> {
+    return this.schedule.stop();
   }
 
   override process(job: Job): Promise<void> {

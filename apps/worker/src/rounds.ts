@@ -1,6 +1,7 @@
 import type { Queue } from 'bullmq';
-import type { AccountDirectory } from '#accounts';
+import { AccountGoneError, type AccountDirectory } from '#accounts';
 import type { Logger } from '#platform';
+import { SideBySide } from './side-by-side.js';
 
 /** Work that comes again and again, for each account. Running it twice at once does no harm. */
 export interface Round {
@@ -22,14 +23,17 @@ const STUCK_AFTER_MS = 10_000;
  */
 export class RoundSchedule {
   private timer: NodeJS.Timeout | undefined;
+  private stopping = false;
+  private readonly underWay: ReadonlyMap<string, SideBySide>;
 
   constructor(
-    private readonly queue: Queue,
+    private readonly queue: Pick<Queue, 'on' | 'getJobScheduler' | 'upsertJobScheduler'>,
     private readonly rounds: Rounds,
     private readonly accounts: AccountDirectory,
     private readonly logger: Logger,
   ) {
     queue.on('error', () => undefined);
+    this.underWay = new Map(Object.keys(rounds).map((name) => [name, new SideBySide()]));
   }
 
   start(): void {
@@ -42,20 +46,34 @@ export class RoundSchedule {
     this.timer = setInterval(ensure, ENSURE_EVERY_MS);
   }
 
-  stop(): void {
+  /** Begins no round any more; resolves when those that are under way have ended. */
+  async stop(): Promise<void> {
+    this.stopping = true;
     clearInterval(this.timer);
+    await Promise.all([...this.underWay.values()].map((accounts) => accounts.ended()));
   }
 
-  /** Runs one round for every account; one account's trouble is not another's. */
+  /**
+   * Runs one round for every account; one account's trouble is not another's. An account whose round takes long is not
+   * waited for, and left out until it has ended.
+   */
   async run(name: string): Promise<void> {
-    const round = this.rounds[name];
-    if (round === undefined) throw new Error(`there is no round ${name}`);
-    for (const { id } of await this.accounts.list()) {
-      try {
-        await round.run(id);
-      } catch (error) {
-        this.logger.error({ account: id, round: name, err: error }, 'a round failed; it comes again');
-      }
+    const [round, underWay] = [this.rounds[name], this.underWay.get(name)];
+    if (round === undefined || underWay === undefined) throw new Error(`there is no round ${name}`);
+    if (this.stopping) return;
+    const accounts = await this.accounts.list();
+    await underWay.run(
+      accounts.map(({ id }) => id),
+      (account) => this.runOne(name, round, account),
+    );
+  }
+
+  private async runOne(name: string, round: Round, account: string): Promise<void> {
+    try {
+      await round.run(account);
+    } catch (error) {
+      if (error instanceof AccountGoneError) return;
+      this.logger.error({ account, round: name, err: error }, 'a round failed; it comes again');
     }
   }
 

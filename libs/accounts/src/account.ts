@@ -16,6 +16,14 @@ export interface Account {
   polling: boolean;
 }
 
+/** There is no such account (any more). */
+export class AccountGoneError extends Error {
+  constructor(readonly account: string) {
+    super(`There is no account ${account} (any more).`);
+    this.name = 'AccountGoneError';
+  }
+}
+
 /** Knows the accounts. */
 export interface AccountDirectory {
   list(): Promise<Account[]>;

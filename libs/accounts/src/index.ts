@@ -2,6 +2,7 @@ export {
   type Account,
   ACCOUNT_ID,
   type AccountDirectory,
+  AccountGoneError,
   DEFAULT_ACCOUNT,
   FixedAccounts,
 } from './account.js';

@@ -8,8 +8,7 @@ import { readStreamEntry, type StreamEntry } from './redis-stream-entry.js';
  * Reads as the one reader of the log: first what was read and not acknowledged, by whomever, then what is new. A group
  * that is gone is made again at the dispatched mark in the same step.
  * KEYS: log, counters, lease. ARGV: group, token, lease in ms, most entries.
- * Answers for how long another still reads; or 0, where a lost group began again or '', the last place read before,
- * and the entries.
+ * Answers for how long another still reads; or 0, where a lost group began again or '', and the entries.
  */
 const read = new RedisScript(`
 local log, counters, lease, group, token, count = KEYS[1], KEYS[2], KEYS[3], ARGV[1], ARGV[2], ARGV[4]
@@ -36,7 +35,7 @@ if #entries == 0 then
   local new = redis.call('XREADGROUP', 'GROUP', group, 'reader', 'COUNT', count, 'STREAMS', log, '>')
   if new then entries = new[1][2] end
 end
-return {0, restarted, last, entries}
+return {0, restarted, entries}
 `);
 
 /**
@@ -77,14 +76,11 @@ export type Reading =
  * Reads one account's log, at least once each event and in order: of all consumers one reads at a time, under a lease,
  * and what it read and did not acknowledge its successor reads first. Whatever is stored of the events must be stored
  * under the same lease, so that a reader that was paused stores nothing after its successor; see `readerKey`.
- *
- * The connection is used for blocking reads and belongs to this consumer alone.
  */
 export class RedisEventConsumer {
   private readonly log: string;
   private readonly counters: string;
   private readonly lease: string;
-  private last = '0-0';
 
   constructor(
     private readonly redis: RedisClient,
@@ -109,17 +105,11 @@ export class RedisEventConsumer {
       [this.log, this.counters, this.lease],
       [GROUP, this.token, this.leaseMs, count],
     );
-    const [forMs, restarted, last, entries] = reply as [number, string, string, StreamEntry[]];
+    const [forMs, restarted, entries] = reply as [number, string, StreamEntry[]];
     if (forMs > 0) return { kind: 'elsewhere', forMs };
     if (restarted !== '') this.onRestart(restarted);
-    this.last = last;
     const events = entries.flatMap((entry) => readStreamEntry(this.account, entry) ?? []);
     return events.length === 0 ? { kind: 'nothing' } : { kind: 'events', events };
-  }
-
-  /** Resolves when the log grew since it was read to its end, or after `ms` milliseconds. */
-  async wait(ms: number): Promise<void> {
-    await this.redis.xread('COUNT', 1, 'BLOCK', ms, 'STREAMS', this.log, this.last);
   }
 
   /** Says that the events are dealt with for good. */

@@ -38,6 +38,11 @@ export class LaneRunner {
     this.stopping = true;
   }
 
+  /** The account is no more. */
+  forget(account: string): void {
+    this.livesTold.delete(account);
+  }
+
   /**
    * Does what is due in a lane. Two runners in one lane do no harm: each step is fenced.
    * @returns false if there was nothing in it

@@ -31,6 +31,11 @@ export class AccountUpstream {
     private readonly logger: Logger,
   ) {}
 
+  /** The account is no more: what this process knew of its upstream goes with it. */
+  forget(account: string): void {
+    this.circuits.delete(account);
+  }
+
   /** Resolves when one request may leave. @throws {UpstreamUnavailableError | BudgetExhaustedError} */
   async admit(account: string, kind: RequestClass): Promise<void> {
     const { requestsPerSecond } = await this.find(account);

@@ -383,35 +383,4 @@ describe('consumers', () => {
     await log.append(A, many(2));
     expect(sequences(await take(one, 10))).toEqual([1, 2]);
   });
-
-  it.each(['FLUSHALL', 'XGROUP DESTROY', 'nothing'])('that wait are not broken by %s', async (what) => {
-    const waiting = openRedis(parseRedisAddress(server.url), 'patient', () => undefined);
-    try {
-      const one = consumerOf('one', 60_000, waiting);
-      expect(await one.take(10)).toEqual({ kind: 'nothing' });
-      const waited = one.wait(5_000);
-      while (!/blocked_clients:1\b/.test(await redis.info('clients'))) await pause(5);
-      if (what === 'FLUSHALL') await redis.flushall();
-      if (what === 'XGROUP DESTROY') await redis.xgroup('DESTROY', `${prefix}:{${A}}:events`, 'dispatch');
-      await log.append(A, many(1));
-      await waited;
-      expect(sequences(await take(one, 10))).toEqual([1]);
-    } finally {
-      waiting.disconnect();
-    }
-  });
-
-  it('that read a part do not wait for the rest', async () => {
-    const waiting = openRedis(parseRedisAddress(server.url), 'patient', () => undefined);
-    try {
-      const one = consumerOf('one', 60_000, waiting);
-      await log.append(A, many(2));
-      await one.acknowledge(await take(one, 1));
-      // A wait that found nothing would last longer than this test may.
-      await one.wait(60_000);
-      expect(sequences(await take(one, 1))).toEqual([2]);
-    } finally {
-      waiting.disconnect();
-    }
-  });
 });

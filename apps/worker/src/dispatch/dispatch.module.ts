@@ -1,11 +1,13 @@
 import { getQueueToken, Processor } from '@nestjs/bullmq';
-import { Inject, Module, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
+import { Inject, Module, type OnModuleDestroy } from '@nestjs/common';
 import type { Queue } from 'bullmq';
 import { type AccountDirectory, SecretBox } from '#accounts';
-import type { EventLog } from '#events';
+import { type EventLog, RedisEventTail } from '#events';
 import {
   BullmqHintQueue,
   type Logger,
+  oncePerFault,
+  openRedis,
   productVersion,
   type QueuePayloads,
   type RedisClient,
@@ -24,10 +26,11 @@ import {
   RedisEndpointStore,
   systemResolver,
 } from '#webhooks';
+import type { AccountWatch } from '../account-watch.js';
 import { queueOf, ROUNDS_OPTIONS } from '../queue.js';
 import { RoundsProcessor } from '../rounds.processor.js';
 import { type Rounds, RoundSchedule } from '../rounds.js';
-import { ACCOUNTS, ENVIRONMENT, EVENT_LOG, LOGGER, REDIS } from '../tokens.js';
+import { ACCOUNT_WATCH, ACCOUNTS, ENVIRONMENT, EVENT_LOG, LOGGER, REDIS } from '../tokens.js';
 import { DELIVERY_PUMP, DELIVERY_STORE, DISPATCH_ROUNDS, EVENT_DISPATCH } from '../tokens.js';
 import { DeliveriesProcessor } from './deliveries.processor.js';
 import { EventDispatch } from './event-dispatch.js';
@@ -79,17 +82,18 @@ class DispatchRoundsProcessor extends RoundsProcessor {
     },
     {
       provide: EVENT_DISPATCH,
-      inject: [DELIVERY_STORE, getQueueToken('deliveries'), REDIS, ACCOUNTS, ENVIRONMENT, LOGGER],
+      inject: [DELIVERY_STORE, getQueueToken('deliveries'), REDIS, ENVIRONMENT, LOGGER],
       useFactory: (
         store: DeliveryStore,
         queue: Queue<QueuePayloads['deliveries']>,
         redis: RedisClient,
-        accounts: AccountDirectory,
         environment: WorkerEnvironment,
         logger: Logger,
       ) => {
+        const { REDIS_URL, REDIS_KEY_PREFIX: prefix } = environment;
         const dispatcher = new Dispatcher(endpointStore(redis, environment), store, jobsOf(queue), logger);
-        return new EventDispatch(dispatcher, accounts, environment, logger);
+        const tail = new RedisEventTail(() => openRedis(REDIS_URL, 'patient', oncePerFault(logger)), prefix);
+        return new EventDispatch(dispatcher, redis, tail, prefix, logger);
       },
     },
     {
@@ -115,14 +119,13 @@ class DispatchRoundsProcessor extends RoundsProcessor {
     },
   ],
 })
-export class DispatchModule implements OnApplicationBootstrap, OnModuleDestroy {
+export class DispatchModule implements OnModuleDestroy {
   constructor(
+    @Inject(ACCOUNT_WATCH) watch: AccountWatch,
     @Inject(EVENT_DISPATCH) private readonly dispatch: EventDispatch,
     @Inject(DELIVERY_PUMP) private readonly pump: DeliveryPump,
-  ) {}
-
-  onApplicationBootstrap(): void {
-    this.dispatch.start();
+  ) {
+    watch.follow(dispatch);
   }
 
   async onModuleDestroy(): Promise<void> {

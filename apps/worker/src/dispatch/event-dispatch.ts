@@ -1,104 +1,96 @@
-import type { Account, AccountDirectory } from '#accounts';
-import { type ReaderLease, RedisEventConsumer } from '#events';
-import {
-  closeRedis,
-  type Logger,
-  newId,
-  openRedis,
-  oncePerFault,
-  pause,
-  type WorkerEnvironment,
-} from '#platform';
+import { type EventTail, type LogFollower, type ReaderLease, RedisEventConsumer } from '#events';
+import { type Logger, newId, pause, type RedisClient } from '#platform';
 import type { Dispatcher } from '#webhooks';
+import type { AccountFollower } from '../account-watch.js';
 
 const BATCH = 500;
-/** How long one read waits for events; also how long a stop may take. */
+/** How long it is waited for events before it is looked whether a hint of them was lost. */
 const WAIT_MS = 1_000;
 /** A dispatcher that died is replaced after so long. */
 const LEASE_MS = 5_000;
 const AFTER_FAILURE_MS = 1_000;
 
-/** Reads each account's log and makes deliveries of its events, until it is stopped. */
-export class EventDispatch {
-  private readonly stopping = new AbortController();
-  private loops: Promise<unknown> = Promise.resolve();
+/** One account's reading, and what ends it. */
+interface Loop {
+  stop: AbortController;
+  done: Promise<void>;
+}
+
+/**
+ * Reads each account's log and makes deliveries of its events, while there is such an account, until it is stopped. All
+ * accounts share two connections: one that is asked, and the tail's, which waits.
+ */
+export class EventDispatch implements AccountFollower {
+  private readonly loops = new Map<string, Loop>();
+  private stopping = false;
 
   constructor(
-    private readonly dispatcher: Dispatcher,
-    private readonly accounts: AccountDirectory,
-    private readonly environment: WorkerEnvironment,
+    private readonly dispatcher: Pick<Dispatcher, 'dispatch'>,
+    private readonly redis: RedisClient,
+    private readonly tail: EventTail,
+    private readonly prefix: string,
     private readonly logger: Logger,
   ) {}
 
-  /** Redis may be away for now: it is waited for. */
-  start(): void {
-    this.loops = this.run();
+  came(account: string): void {
+    const earlier = this.loops.get(account);
+    if (this.stopping || (earlier !== undefined && !earlier.stop.signal.aborted)) return;
+    const stop = new AbortController();
+    const begin = earlier?.done ?? Promise.resolve();
+    const done = begin.then(() => this.loop(account, stop.signal));
+    const loop: Loop = { stop, done };
+    this.loops.set(account, loop);
+    void done.then(() => {
+      if (this.loops.get(account) === loop) this.loops.delete(account);
+    });
+  }
+
+  went(account: string): void {
+    this.loops.get(account)?.stop.abort();
   }
 
   /** Resolves when no more events are taken and what was taken is dispatched. */
   async stop(): Promise<void> {
-    this.stopping.abort();
-    await this.loops;
+    this.stopping = true;
+    for (const { stop } of this.loops.values()) stop.abort();
+    await Promise.all([...this.loops.values()].map(({ done }) => done));
+    await this.tail.close();
   }
 
-  private isStopping(): boolean {
-    return this.stopping.signal.aborted;
-  }
-
-  private async run(): Promise<void> {
-    const accounts = await this.knownAccounts();
-    await Promise.all(accounts.map(({ id }) => this.loop(id)));
-  }
-
-  private async knownAccounts(): Promise<Account[]> {
-    while (!this.isStopping()) {
+  private async loop(account: string, signal: AbortSignal): Promise<void> {
+    const lease: ReaderLease = { token: newId('req'), leaseMs: LEASE_MS };
+    const consumer = this.consumerOf(account, lease);
+    const follower = this.tail.follow(account);
+    while (!signal.aborted) {
       try {
-        return await this.accounts.list();
+        await this.round(account, consumer, lease, follower, signal);
       } catch (error) {
-        this.logger.error({ err: error }, 'the accounts could not be read; trying again');
-        await pause(AFTER_FAILURE_MS, this.stopping.signal);
-      }
-    }
-    return [];
-  }
-
-  private async loop(account: string): Promise<void> {
-    const { REDIS_URL, REDIS_KEY_PREFIX } = this.environment;
-    // A connection of its own: a read that waits holds it up.
-    const redis = openRedis(REDIS_URL, 'patient', oncePerFault(this.logger));
-    const lease = { token: newId('req'), leaseMs: LEASE_MS };
-    const consumer = new RedisEventConsumer(
-      redis,
-      REDIS_KEY_PREFIX,
-      account,
-      lease.token,
-      LEASE_MS,
-      (place) => {
-        this.logger.warn(
-          { account, place },
-          'the consumer group was lost; events after this place are read again',
-        );
-      },
-    );
-    const cut = (): void => {
-      // A read that waits for a Redis that is away would never end.
-      if (redis.status !== 'ready') redis.disconnect();
-    };
-    this.stopping.signal.addEventListener('abort', cut);
-    while (!this.isStopping()) {
-      try {
-        await this.round(account, consumer, lease);
-      } catch (error) {
-        if (this.isStopping()) break;
+        if (isAborted(signal)) break;
         this.logger.error({ account, err: error }, 'events could not be dispatched; trying again');
-        await pause(AFTER_FAILURE_MS, this.stopping.signal);
+        await pause(AFTER_FAILURE_MS, signal);
       }
     }
-    if (redis.status === 'ready') await consumer.leave();
-    await closeRedis(redis);
+    follower.stop();
+    await this.leave(account, consumer);
   }
 
-  private async round(account: string, consumer: RedisEventConsumer, lease: ReaderLease): Promise<void> {
+  private consumerOf(account: string, { token }: ReaderLease): RedisEventConsumer {
+    const restarted = (place: string): void => {
+      this.logger.warn(
+        { account, place },
+        'the consumer group was lost; events after this place are read again',
+      );
+    };
+    return new RedisEventConsumer(this.redis, this.prefix, account, token, LEASE_MS, restarted);
+  }
+
+  private async round(
+    account: string,
+    consumer: RedisEventConsumer,
+    lease: ReaderLease,
+    follower: LogFollower,
+    signal: AbortSignal,
+  ): Promise<void> {
     const reading = await consumer.take(BATCH);
     switch (reading.kind) {
       case 'events':
@@ -106,10 +98,25 @@ export class EventDispatch {
         await consumer.acknowledge(reading.events);
         return;
       case 'nothing':
-        await consumer.wait(WAIT_MS);
+        await follower.grown(WAIT_MS, signal);
         return;
       case 'elsewhere':
-        await pause(Math.min(reading.forMs, WAIT_MS), this.stopping.signal);
+        await pause(Math.min(reading.forMs, WAIT_MS), signal);
     }
   }
+
+  /** So that another reads at once; else it does when the lease is over. */
+  private async leave(account: string, consumer: RedisEventConsumer): Promise<void> {
+    if (this.redis.status !== 'ready') return;
+    try {
+      await consumer.leave();
+    } catch (error) {
+      this.logger.warn({ account, err: error }, 'the reading of a log is left to its lease');
+    }
+  }
+}
+
+/** Asked anew after a wait, which the compiler does not see. */
+function isAborted(signal: AbortSignal): boolean {
+  return signal.aborted;
 }

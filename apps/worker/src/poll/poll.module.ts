@@ -12,12 +12,14 @@ import {
 } from '#platform';
 import { UpstreamProbe } from '#relay';
 import type { AccountUpstream, UpstreamHealth } from '#upstream';
+import type { AccountWatch } from '../account-watch.js';
 import { probeLeaseMs } from '../probe.js';
 import { queueOf, ROUNDS_OPTIONS } from '../queue.js';
 import { RoundsProcessor } from '../rounds.processor.js';
 import { RoundSchedule } from '../rounds.js';
 import {
   ACCOUNT_UPSTREAM,
+  ACCOUNT_WATCH,
   ACCOUNTS,
   CONTACT_LIST_POLL,
   ENVIRONMENT,
@@ -87,4 +89,28 @@ class PollRoundsProcessor extends RoundsProcessor {
     },
   ],
 })
-export class PollModule {}
+export class PollModule {
+  constructor(
+    @Inject(ACCOUNT_WATCH) watch: AccountWatch,
+    @Inject(FEED_STORE) private readonly store: FeedStore,
+    @Inject(LOGGER) private readonly logger: Logger,
+  ) {
+    watch.follow({
+      came: (account, isNew) => {
+        if (isNew) void this.wishForList(account);
+      },
+    });
+  }
+
+  /** A new account's contacts are read at once; a wish that is lost is made good by the next round. */
+  private async wishForList(account: string): Promise<void> {
+    try {
+      await this.store.wishForList(account);
+    } catch (error) {
+      this.logger.warn(
+        { account, err: error },
+        'the contact list of a new account comes with the next round',
+      );
+    }
+  }
+}

@@ -23,11 +23,13 @@ import {
   UpstreamProbe,
 } from '#relay';
 import type { AccountUpstream, UpstreamHealth } from '#upstream';
+import type { AccountWatch } from '../account-watch.js';
 import { queueOf, ROUNDS_OPTIONS } from '../queue.js';
 import { RoundsProcessor } from '../rounds.processor.js';
 import { type Rounds, RoundSchedule } from '../rounds.js';
 import {
   ACCOUNT_UPSTREAM,
+  ACCOUNT_WATCH,
   ACCOUNTS,
   BLOB_STORE,
   ENVIRONMENT,
@@ -140,7 +142,15 @@ class RelayRoundsProcessor extends RoundsProcessor {
     },
   ],
 })
-export class RelayModule {}
+export class RelayModule {
+  constructor(@Inject(ACCOUNT_WATCH) watch: AccountWatch, @Inject(LANE_RUNNER) lanes: LaneRunner) {
+    watch.follow({
+      went: (account) => {
+        lanes.forget(account);
+      },
+    });
+  }
+}
 
 function settingsOf(environment: WorkerEnvironment): RelaySettings {
   return {

@@ -2,12 +2,14 @@ import type { OnApplicationBootstrap, OnModuleDestroy } from '@nestjs/common';
 import type { AccountDirectory } from '#accounts';
 import { type Logger, pause } from '#platform';
 import { type RelayRounds, SCHEDULE_SLEEP_MS } from '#relay';
+import { SideBySide } from '../side-by-side.js';
 
 /** Not at once even where something is due still, which is another worker's just now. */
 const SHORTEST_SLEEP_MS = 10;
 
 /** Moves scheduled sends into their lanes when they are due: sleeps until the next one's time, in every worker. */
 export class SendSchedule implements OnApplicationBootstrap, OnModuleDestroy {
+  private readonly underWay = new SideBySide<number | undefined>();
   private stopping = false;
   private sleep = new AbortController();
   private running: Promise<void> = Promise.resolve();
@@ -28,6 +30,7 @@ export class SendSchedule implements OnApplicationBootstrap, OnModuleDestroy {
     this.stopping = true;
     this.look();
     await this.running;
+    await this.underWay.ended();
   }
 
   /** Looks again now for what is next: something may have been scheduled for sooner than all before. */
@@ -41,14 +44,26 @@ export class SendSchedule implements OnApplicationBootstrap, OnModuleDestroy {
       this.sleep = new AbortController();
       let sleepMs = this.longestSleepMs;
       try {
-        for (const { id } of await this.accounts.list()) {
-          sleepMs = Math.min(sleepMs, (await this.rounds.promote(id)) ?? sleepMs);
-        }
+        const accounts = await this.accounts.list();
+        const nexts = await this.underWay.run(
+          accounts.map(({ id }) => id),
+          (account) => this.promote(account),
+        );
+        for (const next of nexts) sleepMs = Math.min(sleepMs, next ?? sleepMs);
       } catch (error) {
-        this.logger.warn({ err: error }, 'scheduled sends could not be moved; trying again');
+        this.logger.warn({ err: error }, 'the accounts could not be read; trying again');
       }
       await pause(SHORTEST_SLEEP_MS);
       await pause(sleepMs - SHORTEST_SLEEP_MS, this.sleep.signal);
+    }
+  }
+
+  private async promote(account: string): Promise<number | undefined> {
+    try {
+      return await this.rounds.promote(account);
+    } catch (error) {
+      this.logger.warn({ account, err: error }, 'scheduled sends could not be moved; trying again');
+      return undefined;
     }
   }
 }
