@@ -29,7 +29,7 @@ describe('layouts of Redis', () => {
     'on %s a send is delivered, a reply reaches the webhook, and the log has both',
     async (_, startLayout) => {
       product = await Product.startOn(await startLayout());
-      receiver = await WebhookReceiver.start();
+      receiver = await WebhookReceiver.start(product.api);
       const running = product;
       const subscriber = receiver;
       const { secret } = await running.json<{ secret: string }>('POST', '/v1/webhooks', {

@@ -22,7 +22,7 @@ interface Subscriber {
 }
 
 async function subscribe(running: Product): Promise<Subscriber> {
-  const receiver = await WebhookReceiver.start();
+  const receiver = await WebhookReceiver.start(running.api);
   receivers.push(receiver);
   const request = { url: receiver.url, eventTypes: [TYPE] };
   const { id, secret } = await running.json<{ id: string; secret: string }>('POST', '/v1/webhooks', request);

@@ -17,7 +17,7 @@ let receiver: WebhookReceiver;
 
 beforeAll(async () => {
   product = await Product.start();
-  receiver = await WebhookReceiver.start();
+  receiver = await WebhookReceiver.start(product.api);
 });
 
 afterAll(async () => {
@@ -155,7 +155,7 @@ describe('the tour: real processes, a real Redis', () => {
   });
 
   it('a deleted endpoint is told no more, while another is', async () => {
-    await using other = await WebhookReceiver.start();
+    await using other = await WebhookReceiver.start(product.api);
     const { webhooks } = await product.json<{ webhooks: { id: string }[] }>('GET', '/v1/webhooks');
     other.secret = (
       await product.json<{ secret: string }>('POST', '/v1/webhooks', { url: other.url })

@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { randomBytes } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { type ApiCheck, apiCheckOf, checkedReply } from './openapi.js';
 import { type ProductProcess, startProcess } from './process.js';
 import type { RedisLayout } from './redis-process.js';
 import { startTestRedis, type TestRedis } from './redis-server.js';
@@ -15,6 +16,8 @@ const SIMULATOR_KEY = 'simulator-key-of-a-test';
 export class Product<Layout extends RedisLayout = TestRedis> implements AsyncDisposable {
   readonly apiKey = `tk_${randomBytes(12).toString('hex')}`;
   gateway!: ProductProcess;
+  /** By the gateway's own OpenAPI document. */
+  api!: ApiCheck;
   worker!: ProductProcess;
   simulator!: ProductProcess;
 
@@ -68,6 +71,10 @@ export class Product<Layout extends RedisLayout = TestRedis> implements AsyncDis
 
   async startGateway(): Promise<void> {
     this.gateway = await startProcess('gateway', { ...this.environment(), PORT: '0', API_KEY: this.apiKey });
+    const document = await fetch(`http://127.0.0.1:${this.gateway.port}/docs/openapi.json`, {
+      signal: AbortSignal.timeout(10_000),
+    });
+    this.api = apiCheckOf(await document.text());
   }
 
   async startWorker(): Promise<void> {
@@ -99,9 +106,9 @@ export class Product<Layout extends RedisLayout = TestRedis> implements AsyncDis
     return join(this.directory, 'blobs');
   }
 
-  /** A request to the gateway with the key. A plain object as body goes as JSON. */
+  /** A request to the gateway with the key. A plain object as body goes as JSON. The reply must be as documented. */
   async call(method: string, path: string, body?: object): Promise<Response> {
-    return fetch(`http://127.0.0.1:${this.gateway.port}${path}`, {
+    const reply = await fetch(`http://127.0.0.1:${this.gateway.port}${path}`, {
       method,
       headers: {
         'X-API-Key': this.apiKey,
@@ -110,6 +117,7 @@ export class Product<Layout extends RedisLayout = TestRedis> implements AsyncDis
       ...(body === undefined ? {} : { body: body instanceof FormData ? body : JSON.stringify(body) }),
       signal: AbortSignal.timeout(10_000),
     });
+    return await checkedReply(this.api, method, path, reply);
   }
 
   /** The JSON of a reply that must be 2xx. */

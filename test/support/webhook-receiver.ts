@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Webhook } from 'standardwebhooks';
+import type { ApiCheck } from './openapi.js';
 
 /** An event as a subscriber sees it. */
 export interface ReceivedEvent {
@@ -16,7 +17,7 @@ export interface ReceivedEvent {
 /** A subscriber that verifies every signature with the public library, and remembers what it got. */
 export class WebhookReceiver implements AsyncDisposable {
   readonly events: ReceivedEvent[] = [];
-  /** Requests whose signature did not hold. */
+  /** Requests whose signature did not hold, or whose body is not as documented. */
   readonly forged: string[] = [];
   /** Set once the endpoint is made. */
   secret: string | undefined;
@@ -24,13 +25,15 @@ export class WebhookReceiver implements AsyncDisposable {
   private constructor(
     private readonly server: Server,
     readonly url: string,
+    private readonly api: ApiCheck | undefined,
   ) {}
 
-  static async start(): Promise<WebhookReceiver> {
+  /** @param api what it gets must be as that document says */
+  static async start(api?: ApiCheck): Promise<WebhookReceiver> {
     const server = createServer();
     await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
     const { port } = server.address() as AddressInfo;
-    const receiver = new WebhookReceiver(server, `http://127.0.0.1:${port}/hook`);
+    const receiver = new WebhookReceiver(server, `http://127.0.0.1:${port}/hook`, api);
     server.on('request', (request, response) => {
       receiver.receive(request).then(
         () => response.writeHead(204).end(),
@@ -69,6 +72,7 @@ export class WebhookReceiver implements AsyncDisposable {
       request.headers as Record<string, string>,
     ) as ReceivedEvent;
     if (request.headers['webhook-id'] !== event.id) throw new Error('webhook-id is not the event id');
+    this.api?.expectDelivery(event.type, body);
     this.events.push(event);
   }
 }

@@ -21,19 +21,31 @@ export class ProblemDto {
   @ApiPropertyOptional({ type: [FieldFaultDto] }) errors?: FieldFaultDto[];
 }
 
-/** What any operation under `/v1` can be answered with. */
-const ALWAYS: readonly ProblemCode[] = [
-  'unauthenticated',
-  'forbidden',
-  'rate_limited',
+/** What any address can be answered with, whoever asks: requests that cannot be read, or that went wrong here. */
+const ANYWHERE: readonly ProblemCode[] = [
+  'malformed_body',
+  'payload_too_large',
+  'unsupported_media_type',
+  'expectation_failed',
   'internal',
-  'unavailable',
 ];
 
-/** Documents the errors of an operation, one response a status. */
+/** What any operation under `/v1` can be answered with besides. */
+const WITH_KEY: readonly ProblemCode[] = ['unauthenticated', 'forbidden', 'rate_limited', 'unavailable'];
+
+/** Documents the errors of an operation under `/v1`, one response a status. */
 export function ApiProblems(...codes: readonly ProblemCode[]): MethodDecorator {
+  return responsesOf([...codes, ...ANYWHERE, ...WITH_KEY]);
+}
+
+/** Documents the errors of an operation that needs no key. */
+export function ApiPublicProblems(): MethodDecorator {
+  return responsesOf(ANYWHERE);
+}
+
+function responsesOf(codes: readonly ProblemCode[]): MethodDecorator {
   const byStatus = new Map<number, ProblemCode[]>();
-  for (const code of new Set([...codes, ...ALWAYS])) {
+  for (const code of new Set(codes)) {
     const { status } = PROBLEMS[code];
     byStatus.set(status, [...(byStatus.get(status) ?? []), code]);
   }
@@ -42,8 +54,18 @@ export function ApiProblems(...codes: readonly ProblemCode[]): MethodDecorator {
       ApiResponse({
         status,
         description: those.map((code) => `\`${code}\`: ${PROBLEMS[code].title}.`).join(' '),
-        content: { [PROBLEM_TYPE]: { schema: { $ref: getSchemaPath(ProblemDto) } } },
+        content: {
+          [PROBLEM_TYPE]: {
+            schema: narrowed(those),
+          },
+        },
       }),
     ),
   );
+}
+
+/** A problem with one of these codes. */
+function narrowed(codes: readonly ProblemCode[]): { $ref: string } {
+  const schema = { $ref: getSchemaPath(ProblemDto), properties: { code: { enum: codes } } };
+  return schema;
 }

@@ -1,7 +1,10 @@
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { DocumentBuilder, getSchemaPath, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
 import { SendDto, SendFormDto } from '../messages/send.dto.js';
+import { EventView } from '../events/events.dto.js';
 import { ProblemDto } from './api-problems.js';
+import { ANY_EVENT, eventSchemas } from './event-docs.js';
+import { describeReplyHeaders } from './reply-headers.js';
 import { describeWebhooks } from './webhook-docs.js';
 
 const DESCRIPTION = `Sends that are never lost or doubled, and events, for a messaging service that has neither.
@@ -35,7 +38,7 @@ export function describeApi(app: NestFastifyApplication): OpenAPIObject {
     .addSecurityRequirements('apiKey')
     .build();
   const document = SwaggerModule.createDocument(app, frame, {
-    extraModels: [ProblemDto, SendDto, SendFormDto],
+    extraModels: [ProblemDto, SendDto, SendFormDto, EventView],
   });
   const send = document.paths['/v1/messages/send']?.post;
   // The decorators know one schema for all encodings; a form has a part more.
@@ -48,9 +51,12 @@ export function describeApi(app: NestFastifyApplication): OpenAPIObject {
       },
     };
   }
+  const schemas = document.components?.schemas ?? {};
   // Nor can they say what further fields may be.
-  for (const schema of [SendDto, SendFormDto].map(({ name }) => document.components?.schemas?.[name])) {
-    if (schema !== undefined) Object.assign(schema, { additionalProperties: EXTRA_FIELD });
+  for (const { name } of [SendDto, SendFormDto]) {
+    Object.assign(schemas[name] ?? {}, { additionalProperties: EXTRA_FIELD });
   }
+  Object.assign(schemas, eventSchemas(schemas), { [EventView.name]: ANY_EVENT });
+  describeReplyHeaders(document);
   return { ...document, webhooks: describeWebhooks() };
 }

@@ -1,6 +1,6 @@
 import { getSchemaPath, type OpenAPIObject } from '@nestjs/swagger';
 import { EVENT_TYPES, type EventType } from '#events';
-import { EventView } from '../events/events.dto.js';
+import { eventSchemaName } from './event-docs.js';
 
 type Webhooks = NonNullable<OpenAPIObject['webhooks']>;
 
@@ -35,12 +35,7 @@ function deliveryOf(type: EventType): Webhooks[string]['post'] & object {
       required: true,
       content: {
         'application/json': {
-          schema: {
-            allOf: [
-              { $ref: getSchemaPath(EventView) },
-              { type: 'object', properties: { type: { type: 'string', enum: [type] } } },
-            ],
-          },
+          schema: { $ref: getSchemaPath(eventSchemaName(type)) },
         },
       },
     },

@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type ApiKeys, FixedApiKeys, SCOPES } from '#accounts';
-import { type EventType, RedisEventLog } from '#events';
+import { RedisEventLog } from '#events';
 import { eventually } from '../../../../test/support/eventually.js';
 import { startTestRedis, type TestRedis } from '../../../../test/support/redis-server.js';
+import { revisionIn, type SimpleType, someEvent } from '../fixtures/events.js';
 import {
   EMPTY_KEY,
   KEY,
@@ -38,9 +39,9 @@ afterAll(async () => {
   await redis.dispose();
 });
 
-async function append(type: EventType = 'message.received', contactId = 'c1', word = 'ü\n'): Promise<number> {
+async function append(type: SimpleType = 'message.received', contactId = 'c1'): Promise<number> {
   revision++;
-  await log.append('default', [{ type, contactId, subject: 'x', revision, data: { revision, word } }]);
+  await log.append('default', [someEvent(type, revision, contactId)]);
   return revision;
 }
 
@@ -54,8 +55,7 @@ async function open(
   return client;
 }
 
-const revisionsOf = (client: StreamClient): number[] =>
-  client.events().map((text) => (JSON.parse(text) as { data: { revision: number } }).data.revision);
+const revisionsOf = (client: StreamClient): number[] => client.events().map(revisionIn);
 const opened = (client: StreamClient): Promise<string> =>
   eventually('the stream is open', () => client.lastId());
 const heard = (client: StreamClient, count: number): Promise<true> =>
@@ -164,9 +164,7 @@ describe('A stream', () => {
     const client = await open('', { 'x-api-key': OTHER_KEY });
     await opened(client);
     await append();
-    await log.append('other', [
-      { type: 'message.sent', contactId: 'c', subject: 'x', revision: 1, data: {} },
-    ]);
+    await log.append('other', [someEvent('message.sent', 1)]);
     await heard(client, 1);
     expect(client.blocks.flatMap(({ event }) => event ?? [])).toEqual(['message.sent']);
     client.hangUp();
@@ -220,7 +218,7 @@ describe('A cursor that is too old', () => {
     client.response.pause();
     const big = 'x'.repeat(500_000);
     for (let i = 1; i <= 60; i++) {
-      await slow.append('default', [{ type: 'send.sent', subject: 's', revision: i, data: { big } }]);
+      await slow.append('default', [someEvent('message.sent', i, 'c1', big)]);
     }
     // What is dispatched may be trimmed.
     await other.redis.hset('tidings:{default}:events:counters', 'dispatched', '18446744073709551615-0');

@@ -3,6 +3,7 @@ import { type EventTail, RedisEventLog } from '#events';
 import { eventually } from '../../../../test/support/eventually.js';
 import { liveBytes } from '../../../../test/support/live-memory.js';
 import { startTestRedis, type TestRedis } from '../../../../test/support/redis-server.js';
+import { revisionIn, someEvent } from '../fixtures/events.js';
 import { KEY, OTHER_KEY, problemIn, startTestGateway, type TestGateway } from '../fixtures/gateway.js';
 import { openStream, type StreamClient } from '../fixtures/stream-client.js';
 import { EVENT_TAIL, EVENT_WAITS } from '../tokens.js';
@@ -27,7 +28,7 @@ function gatewayWith(changes: Partial<WaitSettings>, redisUrl = redis.url): Prom
 async function append(gateway: TestGateway, word = 'x'): Promise<void> {
   const log = new RedisEventLog(gateway.redis, 'tidings');
   revision++;
-  await log.append('default', [{ type: 'send.sent', subject: 's', revision, data: { revision, word } }]);
+  await log.append('default', [someEvent('message.sent', revision, 'c1', word)]);
 }
 
 async function open(
@@ -45,8 +46,7 @@ async function open(
   return client;
 }
 
-const revisionsIn = (texts: readonly string[]): number[] =>
-  texts.map((text) => (JSON.parse(text) as { data: { revision: number } }).data.revision);
+const revisionsIn = (texts: readonly string[]): number[] => texts.map(revisionIn);
 
 async function subscriptions(gateway: TestGateway): Promise<number> {
   const channels = await gateway.redis.call('PUBSUB', 'CHANNELS', 'tidings:{default}:*');
@@ -166,9 +166,7 @@ describe('A stream that is cut', () => {
     }
     await writer;
     const { events } = await log.read('default', start, 1_000);
-    expect(revisionsIn(heard)).toEqual(
-      events.map(({ data }) => (JSON.parse(data) as { revision: number }).revision),
-    );
+    expect(revisionsIn(heard)).toEqual(events.map(({ data }) => revisionIn(data)));
     expect(heard.length).toBe(600);
   });
 

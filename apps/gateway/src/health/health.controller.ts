@@ -2,6 +2,7 @@ import { Controller, Get, Inject, Res } from '@nestjs/common';
 import { ApiOkResponse, ApiOperation, ApiProperty, ApiResponse, ApiSecurity, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import { Public } from '../auth/require-scope.js';
+import { ApiPublicProblems } from '../docs/api-problems.js';
 import { type Readiness, RedisReadiness } from './redis-readiness.js';
 
 class LiveView {
@@ -23,6 +24,7 @@ export class HealthController {
   @Public()
   @ApiOperation({ operationId: 'live', summary: 'Whether the process runs' })
   @ApiOkResponse({ type: LiveView })
+  @ApiPublicProblems()
   live(): { status: 'ok' } {
     return { status: 'ok' };
   }
@@ -32,6 +34,7 @@ export class HealthController {
   @ApiOperation({ operationId: 'ready', summary: 'Whether sends can be stored' })
   @ApiOkResponse({ type: ReadyView })
   @ApiResponse({ status: 503, type: ReadyView, description: 'Redis cannot be written.' })
+  @ApiPublicProblems()
   async ready(@Res({ passthrough: true }) reply: FastifyReply): Promise<Readiness> {
     const readiness = await this.readiness.check();
     reply.header('cache-control', 'no-store');

@@ -1,0 +1,193 @@
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+import formats from 'ajv-formats';
+
+/** The parts of an OpenAPI document that are looked at here. */
+export interface ApiDocument {
+  paths: Readonly<Record<string, Readonly<Record<string, ApiOperation>>>>;
+  webhooks: Readonly<Record<string, Readonly<Record<string, ApiOperation>>>>;
+  components: { schemas: Readonly<Record<string, unknown>> };
+}
+
+export interface ApiOperation {
+  operationId: string;
+  parameters?: readonly { name: string; in: string; required?: boolean; schema: object }[];
+  requestBody?: { required?: boolean; content: Readonly<Record<string, { schema: object }>> };
+  responses: Readonly<Record<string, ApiResponse>>;
+  security?: readonly object[];
+}
+
+interface ApiResponse {
+  headers?: Readonly<Record<string, { required?: boolean; schema: object }>>;
+  content?: Readonly<Record<string, { schema: object }>>;
+}
+
+/** What a caller saw of a reply. */
+export interface SeenReply {
+  method: string;
+  /** The address as it was asked for, query included. */
+  path: string;
+  status: number;
+  headers: Headers;
+  /** Undefined where it was not read: a stream. */
+  body: string | undefined;
+}
+
+/** Headers that mean something to callers: none of them comes without being documented. */
+const TOLD = [
+  'location',
+  'retry-after',
+  'x-request-id',
+  'ratelimit-limit',
+  'ratelimit-remaining',
+  'ratelimit-reset',
+  'idempotent-replayed',
+  'age',
+] as const;
+
+const METHODS = ['get', 'post', 'put', 'patch', 'delete'] as const;
+
+/** Holds replies and deliveries against the OpenAPI document. Objects of ours may have no field that it does not name. */
+export class ApiCheck {
+  private readonly ajv: Ajv2020;
+  private readonly routes: readonly { template: string; pattern: RegExp }[];
+  private readonly validators = new Map<string, ValidateFunction>();
+
+  constructor(readonly document: ApiDocument) {
+    this.ajv = new Ajv2020({
+      strict: false,
+      allErrors: false,
+      discriminator: true,
+      formats: { binary: true },
+    });
+    formats.default(this.ajv);
+    this.ajv.addSchema(closed(document) as object, 'api');
+    this.routes = Object.keys(document.paths)
+      // What is spelled out wins over a parameter.
+      .sort((a, b) => (a.replaceAll('{', '~') < b.replaceAll('{', '~') ? -1 : 1))
+      .map((template) => ({ template, pattern: patternOf(template) }));
+  }
+
+  /** Every operation of the document. */
+  operations(): { path: string; method: (typeof METHODS)[number]; operation: ApiOperation }[] {
+    return Object.entries(this.document.paths).flatMap(([path, item]) =>
+      METHODS.flatMap((method) => {
+        const operation = item[method];
+        return operation === undefined ? [] : [{ path, method, operation }];
+      }),
+    );
+  }
+
+  /** The documented path that an address is one of. */
+  pathOf(address: string): string | undefined {
+    const path = address.split('?', 1)[0] ?? '';
+    return this.routes.find(({ pattern }) => pattern.test(path))?.template;
+  }
+
+  /** @throws {Error} for a reply of a documented operation that the document does not allow */
+  expectReply(reply: SeenReply): void {
+    const { status, headers, body } = reply;
+    const path = this.pathOf(reply.path);
+    const method = reply.method === 'HEAD' ? 'get' : reply.method.toLowerCase();
+    const operation = path === undefined ? undefined : this.document.paths[path]?.[method];
+    if (path === undefined || operation === undefined) return;
+    const where = `${reply.method} ${reply.path.slice(0, 200)} answered ${status}`;
+    const response = operation.responses[status];
+    if (response === undefined)
+      throw new Error(`${where}, which is not documented: ${body?.slice(0, 500) ?? ''}`);
+    for (const name of TOLD) {
+      const told = Object.entries(response.headers ?? {}).find(([known]) => known.toLowerCase() === name);
+      if (headers.has(name) && told === undefined)
+        throw new Error(`${where} with ${name}, which is not documented`);
+      if (!headers.has(name) && told?.[1].required === true) throw new Error(`${where} without ${name}`);
+    }
+    if (body === undefined || reply.method === 'HEAD') return;
+    const type = (headers.get('content-type') ?? '').split(';', 1)[0] ?? '';
+    if (response.content === undefined) {
+      if (body !== '') throw new Error(`${where} with a body that is not documented: ${body.slice(0, 500)}`);
+      return;
+    }
+    if (!Object.hasOwn(response.content, type))
+      throw new Error(`${where} as "${type}", which is not documented`);
+    this.expectValid(
+      where,
+      ['paths', path, method, 'responses', String(status), 'content', type, 'schema'],
+      body,
+    );
+  }
+
+  /** @throws {Error} for the body of a webhook's request that the document does not allow */
+  expectDelivery(type: string, body: string): void {
+    if (this.document.webhooks[type] === undefined) throw new Error(`${type} is no documented webhook`);
+    const place = ['webhooks', type, 'post', 'requestBody', 'content', 'application/json', 'schema'];
+    this.expectValid(`the event ${type}`, place, body);
+  }
+
+  /** What is wrong with a value by the schema at a place of the document; undefined if nothing is. */
+  faultOf(place: readonly string[], value: unknown): string | undefined {
+    const validate = this.validatorAt(place);
+    return validate(value) ? undefined : this.ajv.errorsText(validate.errors);
+  }
+
+  private expectValid(where: string, place: readonly string[], body: string): void {
+    const fault = this.faultOf(place, JSON.parse(body));
+    if (fault !== undefined)
+      throw new Error(`${where} with what is not documented: ${fault}: ${body.slice(0, 1000)}`);
+  }
+
+  private validatorAt(place: readonly string[]): ValidateFunction {
+    const pointer = place.map((part) => encodeURIComponent(part.replaceAll('~', '~0').replaceAll('/', '~1')));
+    const reference = `api#/${pointer.join('/')}`;
+    const found = this.validators.get(reference) ?? this.ajv.compile({ $ref: reference });
+    this.validators.set(reference, found);
+    return found;
+  }
+}
+
+const checks = new Map<string, ApiCheck>();
+
+/** The check of a document, made once. */
+export function apiCheckOf(document: string): ApiCheck {
+  const found = checks.get(document) ?? new ApiCheck(JSON.parse(document) as ApiDocument);
+  checks.set(document, found);
+  return found;
+}
+
+/** The reply itself, once it is known to be as the document says. A stream's body is left alone. */
+export async function checkedReply(
+  check: ApiCheck,
+  method: string,
+  path: string,
+  reply: Response,
+): Promise<Response> {
+  const { status, headers } = reply;
+  const isStream = headers.get('content-type')?.startsWith('text/event-stream') === true;
+  const body = isStream ? undefined : await reply.clone().text();
+  check.expectReply({ method, path, status, headers, body });
+  return reply;
+}
+
+function patternOf(template: string): RegExp {
+  const literal = template.replace(/[.*+?^$()|[\]\\]/g, '\\$&');
+  return new RegExp(`^${literal.replace(/\{\w+\}/g, '[^/]+')}$`);
+}
+
+/** The document with every object closed that does not say what else it may hold. */
+function closed(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(closed);
+  if (typeof value !== 'object' || value === null) return value;
+  const copy = Object.fromEntries(
+    Object.entries(value)
+      // What ajv knows by itself: the name in `type` is enough.
+      .filter(([key]) => key !== 'mapping')
+      .map(([key, item]) => [key, closed(item)]),
+  );
+  const types = [copy.type].flat();
+  if (types.includes('object') && isSchemaMap(copy.properties) && copy.additionalProperties === undefined) {
+    copy.additionalProperties = false;
+  }
+  return copy;
+}
+
+function isSchemaMap(value: unknown): boolean {
+  return typeof value === 'object' && value !== null;
+}
