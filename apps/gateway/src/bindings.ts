@@ -1,5 +1,13 @@
-import type { Provider, ValueProvider } from '@nestjs/common';
-import { DEFAULT_ACCOUNT, ENVIRONMENT_KEY, FixedApiKeys, openAccounts, SCOPES } from '#accounts';
+import type { FactoryProvider, Provider, ValueProvider } from '@nestjs/common';
+import {
+  type Account,
+  type AccountDirectory,
+  DEFAULT_ACCOUNT,
+  ENVIRONMENT_KEY,
+  FixedApiKeys,
+  openAccounts,
+  SCOPES,
+} from '#accounts';
 import { RedisEventLog, RedisEventTail } from '#events';
 import { RedisFeedStore } from '#feed';
 import {
@@ -21,12 +29,22 @@ import {
   type SendIntake,
   StoredSendIntake,
 } from '#relay';
-import { HttpUpstream, RedisRequestBudget } from '#upstream';
+import {
+  AccountUpstream,
+  type AdaptiveBudget,
+  HttpUpstream,
+  RedisRequestBudget,
+  type Upstream,
+  type UpstreamHealth,
+} from '#upstream';
 import { systemResolver } from '#webhooks';
 import { RedisRateLimit } from './auth/rate-limit.js';
+import type { ShownUpstream } from './contacts/upstream-reads.js';
 import { WAIT_SETTINGS } from './events/wait-settings.js';
 import { openHintQueue } from './hint-queue.js';
+import { Problem } from './problems/problem.js';
 import {
+  ACCOUNT_UPSTREAM,
   ACCOUNTS,
   API_KEYS,
   BLOB_STORE,
@@ -79,6 +97,7 @@ export function bindings(opened: Opened): Provider[] {
     value(REQUEST_BUDGET, new RedisRequestBudget(redis, prefix)),
     value(UPSTREAM, new HttpUpstream(environment.UPSTREAM_TIMEOUT_MS)),
     value(UPSTREAM_HEALTH, new RedisUpstreamHealth(redis, prefix)),
+    readsBinding(logger),
     value(SEND_INTAKE, sendsOf(opened)),
     value(SEND_LIST, new RedisSendList(redis, prefix)),
     ...webhookBindings({ environment, redis, logger, resolver: systemResolver() }),
@@ -89,6 +108,27 @@ function keysOf(environment: GatewayEnvironment): FixedApiKeys {
   return new FixedApiKeys([
     { id: ENVIRONMENT_KEY, key: environment.API_KEY, account: DEFAULT_ACCOUNT, scopes: SCOPES },
   ]);
+}
+
+/** Put together from the other names, so that each can be bound to something else by itself. */
+function readsBinding(logger: Logger): FactoryProvider<ShownUpstream> {
+  return {
+    provide: ACCOUNT_UPSTREAM,
+    inject: [UPSTREAM, ACCOUNTS, REQUEST_BUDGET, UPSTREAM_HEALTH],
+    useFactory: (
+      upstream: Upstream,
+      accounts: AccountDirectory,
+      budget: AdaptiveBudget,
+      health: UpstreamHealth,
+    ) => new AccountUpstream(upstream, (id) => accountOfKey(accounts, id), budget, health, logger),
+  };
+}
+
+async function accountOfKey(accounts: AccountDirectory, id: string): Promise<Account> {
+  const account = await accounts.find(id);
+  // It was removed since its key was looked at.
+  if (account === undefined) throw new Problem('unauthenticated', 'Nobody has this API key.');
+  return account;
 }
 
 function tailOf({ environment, logger }: Opened): RedisEventTail {

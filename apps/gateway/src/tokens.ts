@@ -2,6 +2,8 @@
 export const ENVIRONMENT = Symbol('GatewayEnvironment');
 export const LOGGER = Symbol('Logger');
 export const REDIS = Symbol('RedisClient');
+/** What callers read of upstream: an AccountUpstream. */
+export const ACCOUNT_UPSTREAM = Symbol('AccountUpstream');
 export const ACCOUNTS = Symbol('AccountDirectory');
 export const API_KEYS = Symbol('ApiKeys');
 export const BLOB_STORE = Symbol('BlobStore');

@@ -3,7 +3,14 @@ import { Circuit, isAway } from './circuit.js';
 import type { AdaptiveBudget, RequestClass } from './request-budget.js';
 import { UpstreamError, UpstreamStatusError, UpstreamUnavailableError } from './upstream-error.js';
 import type { OutageKind, UpstreamHealth } from './upstream-health.js';
-import type { ContactList, MessagePage, Upstream, UpstreamAddress, UpstreamSend } from './upstream.js';
+import type {
+  ContactList,
+  MessagePage,
+  Upstream,
+  UpstreamAddress,
+  UpstreamQuery,
+  UpstreamSend,
+} from './upstream.js';
 
 /** Where an account's upstream is, and what it may cost. */
 export interface UpstreamAccount extends UpstreamAddress {
@@ -90,6 +97,22 @@ export class AccountUpstream {
   }
 
   /**
+   * The contact list for a caller, as upstream wrote it.
+   * @throws {UpstreamError | BudgetExhaustedError}
+   */
+  async showContacts(account: string, query: UpstreamQuery): Promise<string> {
+    return this.show(account, (address) => this.upstream.showContacts(address, query));
+  }
+
+  /**
+   * A page of a contact's messages for a caller, as upstream wrote it.
+   * @throws {UpstreamError | BudgetExhaustedError}
+   */
+  async showMessages(account: string, contactId: string, query: UpstreamQuery): Promise<string> {
+    return this.show(account, (address) => this.upstream.showMessages(address, contactId, query));
+  }
+
+  /**
    * Sees by a harmless read whether an outage is over, and notes what it saw.
    * @throws {BudgetExhaustedError}
    */
@@ -111,6 +134,26 @@ export class AccountUpstream {
     if (await this.health.well(account, outage)) this.logger.info({ account }, 'upstream is back');
   }
 
+  /**
+   * A read whose parameters a caller chose, who must not be able to make upstream count as away: only answers that are
+   * about the account are noted.
+   */
+  private async show(
+    account: string,
+    request: (address: UpstreamAddress) => Promise<string>,
+  ): Promise<string> {
+    const address = await this.find(account);
+    await this.admit(account, 'read');
+    try {
+      const shown = await request(address);
+      await this.noted(account, () => this.budget.fine(account, address.requestsPerSecond));
+      return shown;
+    } catch (error) {
+      await this.noteRefusal(account, address.requestsPerSecond, error);
+      throw error;
+    }
+  }
+
   private async watch<T>(
     account: string,
     { requestsPerSecond: rate }: UpstreamAccount,
@@ -123,13 +166,17 @@ export class AccountUpstream {
       await this.noted(account, () => this.budget.fine(account, rate));
       return result;
     } catch (error) {
-      if (error instanceof UpstreamStatusError && error.status === 429)
-        await this.noted(account, () => this.budget.tooMany(account, rate));
-      const isRefused = error instanceof UpstreamStatusError && error.status === 401;
-      if (isRefused) await this.hold(account, 'refused', error);
-      else if (!wasOpen && circuit.isOpen() && isAway(error)) await this.hold(account, 'away', error);
+      await this.noteRefusal(account, rate, error);
+      if (!wasOpen && circuit.isOpen() && isAway(error)) await this.hold(account, 'away', error);
       throw error;
     }
+  }
+
+  /** Notes what an error says of the account: too many requests, or that it is not let in. */
+  private async noteRefusal(account: string, rate: number, error: unknown): Promise<void> {
+    if (!(error instanceof UpstreamStatusError)) return;
+    if (error.status === 429) await this.noted(account, () => this.budget.tooMany(account, rate));
+    if (error.status === 401) await this.hold(account, 'refused', error);
   }
 
   private async notePost(account: string, refusal: UpstreamStatusError | undefined): Promise<void> {

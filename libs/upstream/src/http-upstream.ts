@@ -18,7 +18,14 @@ import {
   UpstreamTooLateError,
   UpstreamUnreachableError,
 } from './upstream-error.js';
-import type { ContactList, MessagePage, Upstream, UpstreamAddress, UpstreamSend } from './upstream.js';
+import type {
+  ContactList,
+  MessagePage,
+  Upstream,
+  UpstreamAddress,
+  UpstreamQuery,
+  UpstreamSend,
+} from './upstream.js';
 
 /** A larger reply is not read: a page of it is asked for in smaller parts. */
 const LARGEST_REPLY_BYTES = 16 * 1024 * 1024;
@@ -85,9 +92,20 @@ export class HttpUpstream implements Upstream {
     page: number,
     limit: number,
   ): Promise<MessagePage> {
-    const path = `/contacts/${encodeURIComponent(contactId)}/messages`;
-    const { data, headers } = await this.get(address, path, { page, limit });
+    const query = [
+      ['page', String(page)],
+      ['limit', String(limit)],
+    ] as const;
+    const { data, headers } = await this.get(address, messagesPath(contactId), query);
     return { ...parseReplyList(data, 'messages', parseMessage), ...dateOf(headers) };
+  }
+
+  async showContacts(address: UpstreamAddress, query: UpstreamQuery): Promise<string> {
+    return (await this.get(address, '/contacts', query)).data;
+  }
+
+  async showMessages(address: UpstreamAddress, contactId: string, query: UpstreamQuery): Promise<string> {
+    return (await this.get(address, messagesPath(contactId), query)).data;
   }
 
   /** Closes the connections that are kept for reads. */
@@ -99,8 +117,10 @@ export class HttpUpstream implements Upstream {
   private get(
     address: UpstreamAddress,
     path: string,
-    params: Record<string, number> = {},
+    query: UpstreamQuery = [],
   ): Promise<AxiosResponse<string>> {
+    const params = new URLSearchParams();
+    for (const [name, value] of query) params.append(name, value);
     return this.exchange(address, { method: 'GET', url: address.baseUrl + path, params, ...this.agents }, {});
   }
 
@@ -144,6 +164,10 @@ export class HttpUpstream implements Upstream {
     }
     return new UpstreamConnectionLostError(reason, { cause: error });
   }
+}
+
+function messagesPath(contactId: string): string {
+  return `/contacts/${encodeURIComponent(contactId)}/messages`;
 }
 
 function toForm({ phoneNumber, type, message, fileUrl, extraFields = {}, file }: UpstreamSend): FormData {

@@ -5,6 +5,7 @@ export { HttpUpstream } from './http-upstream.js';
 export { type Direction, isRecord, parseMessage, type UpstreamMessage } from './message.js';
 export { RedisRequestBudget } from './redis-request-budget.js';
 export { type ParsedList } from './reply-list.js';
+export { contactsShown, showAsIs, showList } from './shown-reply.js';
 export {
   type AdaptiveBudget,
   BudgetExhaustedError,
@@ -28,6 +29,7 @@ export {
   type Upstream,
   type UpstreamAddress,
   type UpstreamFile,
+  type UpstreamQuery,
   type UpstreamSend,
 } from './upstream.js';
 export { type Outage, type OutageKind, type ProbeTurn, type UpstreamHealth } from './upstream-health.js';

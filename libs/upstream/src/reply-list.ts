@@ -23,8 +23,7 @@ export function parseReplyList<T>(
   name: string,
   parse: (value: unknown) => T | undefined,
 ): ParsedList<T> {
-  const list = findList(parseJson(text), name);
-  if (list === undefined) throw new UpstreamReplyError(`the reply holds no list of ${name}`);
+  const { list } = findList(parseReply(text), name);
   const items: T[] = [];
   const unreadable: string[] = [];
   for (const value of list) {
@@ -42,23 +41,39 @@ export function parseReplyList<T>(
  */
 const LONG_NUMERIC_ID = /"id"(\s*:\s*)(-?\d{16,})(?=\s*[,}])/g;
 
-function parseJson(text: string): unknown {
+/** The text of a reply with its ids to the digit. */
+export function withExactIds(text: string): string {
+  return text.replace(LONG_NUMERIC_ID, '"id"$1"$2"');
+}
+
+/** @throws {UpstreamReplyError} if it is not JSON */
+export function parseReply(text: string): unknown {
   try {
-    return JSON.parse(text.replace(LONG_NUMERIC_ID, '"id"$1"$2"'));
+    return JSON.parse(withExactIds(text));
   } catch {
     throw new UpstreamReplyError('the reply is not JSON');
   }
 }
 
-function findList(body: unknown, name: string): unknown[] | undefined {
-  if (isList(body)) return body;
-  if (!isRecord(body)) return undefined;
-  for (const envelope of [name, ...ENVELOPES]) {
-    const inner = body[envelope];
-    if (isList(inner)) return inner;
-    if (isRecord(inner) && isList(inner[name])) return inner[name];
+/** A list, and the fields beside it and beside what it stands in. */
+interface FoundList {
+  list: unknown[];
+  beside: Readonly<Record<string, unknown>>;
+}
+
+/** @throws {UpstreamReplyError} if there is none */
+export function findList(body: unknown, name: string): FoundList {
+  if (isList(body)) return { list: body, beside: {} };
+  if (isRecord(body)) {
+    for (const envelope of [name, ...ENVELOPES]) {
+      const { [envelope]: inner, ...beside } = body;
+      if (isList(inner)) return { list: inner, beside };
+      if (!isRecord(inner)) continue;
+      const { [name]: list, ...further } = inner;
+      if (isList(list)) return { list, beside: { ...beside, ...further } };
+    }
   }
-  return undefined;
+  throw new UpstreamReplyError(`the reply holds no list of ${name}`);
 }
 
 function isList(value: unknown): value is unknown[] {

@@ -42,6 +42,9 @@ export interface ContactList extends ParsedList<UpstreamContact> {
   date?: number;
 }
 
+/** Query parameters, in order; a name may come more than once. */
+export type UpstreamQuery = readonly (readonly [name: string, value: string])[];
+
 /**
  * The upstream service: one request a call, never repeated by itself.
  * Every call ends within the deadline, and fails with an {@link UpstreamError} of the stage that it reached.
@@ -63,4 +66,10 @@ export interface Upstream {
     page: number,
     limit: number,
   ): Promise<MessagePage>;
+
+  /** The contact list as the text of a JSON value, as upstream wrote it. */
+  showContacts(address: UpstreamAddress, query: UpstreamQuery): Promise<string>;
+
+  /** A page of a contact's messages as the text of a JSON value, as upstream wrote it. */
+  showMessages(address: UpstreamAddress, contactId: string, query: UpstreamQuery): Promise<string>;
 }

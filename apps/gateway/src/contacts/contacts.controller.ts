@@ -1,12 +1,16 @@
-import { Controller, Get, Inject, Param, Query } from '@nestjs/common';
-import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
+import { Controller, Get, Inject, Param, Query, Res } from '@nestjs/common';
+import { ApiOkResponse, ApiOperation, ApiQuery, ApiTags } from '@nestjs/swagger';
+import type { FastifyReply } from 'fastify';
 import type { Principal } from '#accounts';
 import { Caller } from '../auth/caller.js';
 import { RequireScope } from '../auth/require-scope.js';
 import { ApiProblems } from '../docs/api-problems.js';
 import { InputPipe } from '../input/input.pipe.js';
-import { ContactsReply, MessagesReply, PageQuery } from './contacts.dto.js';
+import { AGE, CONTACT, CONTACT_LIST, MessagesReply, NoQuery, PageQuery } from './contacts.dto.js';
+import { readListQuery, readPageQuery } from './upstream-query.js';
 import { type Shown, UpstreamReads } from './upstream-reads.js';
+
+const JSON_TYPE = 'application/json; charset=utf-8';
 
 @ApiTags('Contacts')
 @Controller('v1/contacts')
@@ -15,32 +19,58 @@ export class ContactsController {
 
   @Get()
   @RequireScope('messages:read')
-  @ApiOperation({ operationId: 'listContacts', summary: 'The contacts, as the messaging service shows them' })
-  @ApiOkResponse({ type: ContactsReply })
-  @ApiProblems('upstream_error', 'upstream_unavailable', 'upstream_timeout')
-  async list(@Caller() { account }: Principal): Promise<{ contacts: Shown[] }> {
-    return { contacts: await this.reads.contacts(account) };
+  @ApiOperation({
+    operationId: 'listContacts',
+    summary: 'The contacts, as the messaging service shows them',
+    description: 'Parameters that are not documented are handed on to the messaging service.',
+  })
+  @ApiOkResponse({ schema: CONTACT_LIST, headers: AGE })
+  @ApiProblems('validation_failed', 'upstream_error', 'upstream_unavailable', 'upstream_timeout')
+  async list(
+    @Caller() { account }: Principal,
+    @Query() query: unknown,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<unknown> {
+    return answer(reply, await this.reads.contacts(account, readListQuery(query)));
   }
 
   @Get(':id')
   @RequireScope('messages:read')
   @ApiOperation({ operationId: 'getContact', summary: 'One contact' })
-  @ApiOkResponse({ schema: { type: 'object', additionalProperties: true } })
-  @ApiProblems('not_found', 'upstream_error', 'upstream_unavailable', 'upstream_timeout')
-  async get(@Caller() { account }: Principal, @Param('id') id: string): Promise<Shown> {
-    return await this.reads.contact(account, id);
+  @ApiOkResponse({ schema: CONTACT, headers: AGE })
+  @ApiProblems('validation_failed', 'not_found', 'upstream_error', 'upstream_unavailable', 'upstream_timeout')
+  async get(
+    @Caller() { account }: Principal,
+    @Param('id') id: string,
+    @Query(new InputPipe(NoQuery)) _: NoQuery,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<unknown> {
+    return answer(reply, await this.reads.contact(account, id));
   }
 
   @Get(':id/messages')
   @RequireScope('messages:read')
-  @ApiOperation({ operationId: 'listMessages', summary: 'A page of the messages exchanged with one contact' })
-  @ApiOkResponse({ type: MessagesReply })
+  @ApiOperation({
+    operationId: 'listMessages',
+    summary: 'A page of the messages exchanged with one contact',
+    description: 'Parameters that are not documented are handed on to the messaging service.',
+  })
+  @ApiQuery({ type: PageQuery })
+  @ApiOkResponse({ type: MessagesReply, headers: AGE })
   @ApiProblems('validation_failed', 'not_found', 'upstream_error', 'upstream_unavailable', 'upstream_timeout')
   async messages(
     @Caller() { account }: Principal,
     @Param('id') id: string,
-    @Query(new InputPipe(PageQuery)) { page, limit }: PageQuery,
-  ): Promise<{ messages: Shown[] }> {
-    return { messages: await this.reads.messages(account, id, Number(page), Number(limit)) };
+    @Query() query: unknown,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<unknown> {
+    return answer(reply, await this.reads.messages(account, id, readPageQuery(query)));
   }
+}
+
+/** A text is JSON already. */
+function answer(reply: FastifyReply, { body, age }: Shown<unknown>): unknown {
+  if (age !== undefined) reply.header('age', String(age));
+  reply.type(JSON_TYPE);
+  return body;
 }

@@ -1,4 +1,4 @@
-import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
+import { ApiProperty, ApiPropertyOptional, ApiSchema } from '@nestjs/swagger';
 import { Optional, WholeNumberText } from '../input/rules.js';
 
 export class PageQuery {
@@ -13,17 +13,38 @@ export class PageQuery {
   limit: string = '20';
 }
 
+/** No parameters that are documented. */
+@ApiSchema({ description: 'No parameters.' })
+export class NoQuery {}
+
+/** What upstream shows: documented as far as it is known, and open. Whatever else stands in a list passes through. */
 const AS_UPSTREAM = {
-  type: 'object',
-  required: ['id'],
   properties: { id: { type: 'string' } },
   additionalProperties: true,
 };
 
-export class ContactsReply {
-  @ApiProperty({ type: 'array', items: AS_UPSTREAM, example: [{ id: 'c_1', name: 'Ada' }] })
-  contacts!: Readonly<Record<string, unknown>>[];
-}
+export const CONTACT = {
+  type: 'object',
+  required: ['id'],
+  ...AS_UPSTREAM,
+  example: { id: 'c_1', name: 'Ada' },
+};
+
+/** An object with the contacts and whatever upstream says beside them; anything where the gateway shows upstream's own form. */
+export const CONTACT_LIST = {
+  description:
+    'An object with `contacts` and whatever the messaging service says beside them. With `CONTACTS_SHAPE=upstream` the ' +
+    "messaging service's own body, which may be a bare list.",
+  properties: { contacts: { type: 'array', items: AS_UPSTREAM } },
+  example: { contacts: [{ id: 'c_1', name: 'Ada' }] },
+};
+
+export const AGE = {
+  Age: {
+    description: 'Seconds since the messaging service said so, if it was not asked now.',
+    schema: { type: 'string', pattern: '^[0-9]+$' },
+  },
+};
 
 export class MessagesReply {
   @ApiProperty({
@@ -31,5 +52,5 @@ export class MessagesReply {
     items: AS_UPSTREAM,
     example: [{ id: 'm_1', direction: 'outbound', message: 'Hello' }],
   })
-  messages!: Readonly<Record<string, unknown>>[];
+  messages!: unknown[];
 }

@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { RedisUpstreamHealth } from '#relay';
 import {
+  AWAY_AFTER,
   BudgetExhaustedError,
   UpstreamConnectionLostError,
   UpstreamReplyError,
@@ -17,7 +19,7 @@ let gateway: TestGateway;
 
 beforeAll(async () => {
   redis = await startTestRedis();
-  gateway = await startTestGateway({ redisUrl: redis.url });
+  gateway = await startTestGateway({ redisUrl: redis.url, environment: { READ_CACHE_MS: '0' } });
 });
 
 afterAll(async () => {
@@ -25,14 +27,16 @@ afterAll(async () => {
   await redis.dispose();
 });
 
-beforeEach(() => {
+beforeEach(async () => {
   gateway.upstream.calls.length = 0;
   gateway.upstream.fault = undefined;
+  gateway.upstream.reply = undefined;
+  await gateway.redis.flushall();
   gateway.budget.fault = undefined;
 });
 
-async function read(path: string): Promise<unknown> {
-  const response = await gateway.fetch(path);
+async function read(path: string, from = gateway): Promise<unknown> {
+  const response = await from.fetch(path);
   expect(response.status).toBe(200);
   return await response.json();
 }
@@ -66,6 +70,99 @@ describe('Contacts', () => {
   });
 });
 
+describe('What upstream says beside a list', () => {
+  it.each([
+    [
+      '{"total":2,"contacts":[{"id":"a","n":1.0,"big":12345678901234567890},null,{"name":"no id"}]}',
+      undefined,
+    ],
+    ['[{"id":"a","n":1.0}]', '{"contacts":[{"id":"a","n":1.0}]}'],
+    ['{"data":[{"id":"a"}],"next":"x"}', '{"next":"x","contacts":[{"id":"a"}]}'],
+    ['{"data":{"contacts":[{"id":"a"}],"page":1},"ok":true}', '{"ok":true,"page":1,"contacts":[{"id":"a"}]}'],
+    [
+      '{"contacts":[{"id":7},42,{"id":12345678901234567890}],"n":1}',
+      '{"n":1,"contacts":[{"id":"7"},42,{"id":"12345678901234567890"}]}',
+    ],
+  ])('stays, to the letter where nothing has to be changed: %s', async (said, shown = said) => {
+    gateway.upstream.reply = said;
+    const response = await gateway.fetch('/v1/contacts');
+    expect(response.headers.get('content-type')).toBe('application/json; charset=utf-8');
+    expect(await response.text()).toBe(shown);
+    gateway.upstream.reply = said.replace('contacts', 'messages');
+    const messages = await (await gateway.fetch('/v1/contacts/a/messages')).text();
+    expect(messages).toBe(shown.replace('contacts', 'messages'));
+  });
+
+  it('is 502 where there is no list', async () => {
+    for (const said of ['', '<html>', '{"contacts":{}}', '{"people":[]}', '"x"']) {
+      gateway.upstream.reply = said;
+      for (const path of ['/v1/contacts', '/v1/contacts/a', '/v1/contacts/a/messages'])
+        expect(await problemIn(await gateway.fetch(path))).toMatchObject({ code: 'upstream_error' });
+    }
+  });
+
+  it('is untouched with CONTACTS_SHAPE=upstream, whatever JSON it is', async () => {
+    const environment = { CONTACTS_SHAPE: 'upstream', READ_CACHE_MS: '0' };
+    await using plain = await startTestGateway({ redisUrl: redis.url, environment });
+    for (const said of ['[{"id":7, "n":1.0}]', '{"people": [ ]}', '{"data":[{"id":7}]}']) {
+      plain.upstream.reply = said;
+      expect(await (await plain.fetch('/v1/contacts')).text()).toBe(said);
+    }
+    plain.upstream.reply = '{"data":[{"id":7}]}';
+    expect(await read('/v1/contacts/7', plain)).toEqual({ id: '7' });
+    expect(await read('/v1/contacts/7/messages', plain)).toEqual({ messages: [{ id: '7' }] });
+    plain.upstream.reply = '<html>';
+    expect(await problemIn(await plain.fetch('/v1/contacts'))).toMatchObject({ code: 'upstream_error' });
+  });
+});
+
+describe('A parameter that nobody documented', () => {
+  it("is handed on where the address is upstream's own, and refused elsewhere", async () => {
+    await read('/v1/contacts?since=2030&tag=b&tag=a&a%5Bb%5D=%26%3D');
+    await read('/v1/contacts/x/messages?order=asc&limit=5');
+    expect(gateway.upstream.calls).toEqual([
+      'contacts a[b]=&= since=2030 tag=b tag=a',
+      'messages x page=1 limit=5 order=asc',
+    ]);
+    const problem = await problemIn(await gateway.fetch('/v1/contacts/x?since=2030'));
+    expect(problem.errors).toEqual([{ field: 'since', message: 'is not a known field' }]);
+  });
+});
+
+describe('A read within READ_CACHE_MS', () => {
+  it('is answered from the last one, with its age, for the same account and parameters only', async () => {
+    const environment = { READ_CACHE_MS: '3600000' };
+    await using caching = await startTestGateway({ redisUrl: redis.url, environment });
+    const ask = (path: string): Promise<Response> => caching.fetch(path);
+    for (const path of ['/v1/contacts', '/v1/contacts/a/messages', '/v1/contacts/a/messages?page=2']) {
+      caching.upstream.calls.length = 0;
+      caching.upstream.fault = new UpstreamTimeoutError(1);
+      expect((await ask(path)).status).toBe(504);
+      caching.upstream.fault = undefined;
+      const [first, second] = [await ask(path), await ask(path)];
+      expect(first.headers.get('age')).toBeNull();
+      expect(second.headers.get('age')).toMatch(/^\d+$/);
+      expect(await second.text()).toBe(await first.text());
+      expect(caching.upstream.calls).toHaveLength(2);
+    }
+    caching.upstream.calls.length = 0;
+    caching.upstream.contacts = [{ id: 'new' }];
+    expect(await problemIn(await ask('/v1/contacts/new'))).toMatchObject({ status: 404 });
+    expect((await ask('/v1/contacts?fresh=1')).headers.get('age')).toBeNull();
+    expect(caching.upstream.calls).toEqual(['contacts fresh=1']);
+  });
+
+  it('is asked anew once it is older', async () => {
+    const environment = { READ_CACHE_MS: '50' };
+    await using caching = await startTestGateway({ redisUrl: redis.url, environment });
+    await read('/v1/contacts', caching);
+    caching.upstream.contacts = [{ id: 'new' }];
+    await eventually('the new contact', async () =>
+      JSON.stringify(await read('/v1/contacts', caching)).includes('new'),
+    );
+  });
+});
+
 describe('Messages of a contact', () => {
   it('come a page at a time, 20 unless asked otherwise', async () => {
     gateway.upstream.messages = [{ id: 'm', status: { read: true }, unheard: 'of' }];
@@ -73,7 +170,7 @@ describe('Messages of a contact', () => {
       messages: [{ id: 'm', status: { read: true }, unheard: 'of' }],
     });
     await read('/v1/contacts/a/messages?page=3&limit=100');
-    expect(gateway.upstream.calls).toEqual(['messages a/b 1 20', 'messages a 3 100']);
+    expect(gateway.upstream.calls).toEqual(['messages a/b page=1 limit=20', 'messages a page=3 limit=100']);
   });
 
   it.each([
@@ -84,7 +181,12 @@ describe('Messages of a contact', () => {
     'limit=101',
     'limit=1e1',
     'limit=1&limit=2',
-    'nonsense=1',
+    'Limit=1',
+    'pa-ge=1',
+    '1x=1',
+    'x=%00',
+    `x=${'y'.repeat(2_048)}`,
+    Array.from({ length: 21 }, () => 'x=1').join('&'),
   ])('are refused for %s', async (query) => {
     const problem = await problemIn(await gateway.fetch(`/v1/contacts/a/messages?${query}`));
     expect(problem).toMatchObject({ status: 400, code: 'validation_failed' });
@@ -122,6 +224,56 @@ describe('An upstream in trouble', () => {
     const response = await gateway.fetch('/v1/contacts');
     expect(response.headers.get('retry-after')).toBe(retryAfter);
     expect(await problemIn(response)).toMatchObject({ status, code });
+  });
+
+  it('that is known to be away is not asked: 503 at once', async () => {
+    const health = new RedisUpstreamHealth(gateway.redis, 'tidings');
+    for (const kind of ['away', 'refused'] as const) {
+      await health.down('default', kind, 'it burns');
+      for (const path of ['/v1/contacts', '/v1/contacts/a', '/v1/contacts/a/messages']) {
+        const response = await gateway.fetch(path);
+        expect(response.headers.get('retry-after')).toBe('5');
+        expect(await problemIn(response)).toMatchObject({ status: 503, code: 'upstream_unavailable' });
+      }
+      await gateway.redis.flushall();
+    }
+    expect(gateway.upstream.calls).toEqual([]);
+  });
+
+  it('that refuses the key holds the account, and one that says 429 shrinks its budget', async () => {
+    const health = new RedisUpstreamHealth(gateway.redis, 'tidings');
+    gateway.budget.shrunk = 0;
+    gateway.upstream.fault = new UpstreamStatusError(429, 'slow', undefined);
+    await gateway.fetch('/v1/contacts');
+    expect(gateway.budget.shrunk).toBe(1);
+    expect(await health.outage('default')).toBeUndefined();
+    gateway.upstream.fault = new UpstreamStatusError(401, 'who', undefined);
+    await gateway.fetch('/v1/contacts');
+    expect(await health.outage('default')).toMatchObject({ kind: 'refused' });
+  });
+
+  it("with a caller's parameters does not count as away, however often", async () => {
+    for (const fault of [new UpstreamStatusError(500, '', undefined), new UpstreamTimeoutError(1)]) {
+      gateway.upstream.fault = fault;
+      for (let i = 0; i < 2 * AWAY_AFTER; i += 1) await gateway.fetch(`/v1/contacts?break=${i}`);
+    }
+    expect(await new RedisUpstreamHealth(gateway.redis, 'tidings').outage('default')).toBeUndefined();
+    gateway.upstream.fault = undefined;
+    await read('/v1/contacts');
+  });
+
+  it('that hangs is asked a hundred different things at once, and no more', async () => {
+    let release = (): void => undefined;
+    gateway.upstream.hold = new Promise((resolve) => {
+      release = resolve;
+    });
+    const reads = Array.from({ length: 100 }, (_, i) => gateway.fetch(`/v1/contacts?n=${i}`));
+    await eventually('all are under way', () => gateway.upstream.calls.length === 100);
+    const response = await gateway.fetch('/v1/contacts?n=100');
+    expect(await problemIn(response)).toMatchObject({ status: 503, code: 'upstream_unavailable' });
+    release();
+    expect(new Set((await Promise.all(reads)).map(({ status }) => status))).toEqual(new Set([200]));
+    await read('/v1/contacts?n=100');
   });
 
   it('or a budget that is used up, is answered 503 upstream_unavailable', async () => {

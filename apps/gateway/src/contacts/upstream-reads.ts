@@ -1,71 +1,107 @@
 import { Inject, Injectable } from '@nestjs/common';
-import type { Account, AccountDirectory } from '#accounts';
-import { type RequestBudget, type Upstream, UpstreamStatusError } from '#upstream';
+import type { GatewayEnvironment } from '#platform';
+import {
+  type AccountUpstream,
+  BudgetExhaustedError,
+  contactsShown,
+  showAsIs,
+  showList,
+  type UpstreamQuery,
+  UpstreamStatusError,
+} from '#upstream';
 import { notFound } from '../problems/problem.js';
-import { ACCOUNTS, REQUEST_BUDGET, UPSTREAM } from '../tokens.js';
-import { SharedCalls } from './shared-calls.js';
+import { ACCOUNT_UPSTREAM, ENVIRONMENT } from '../tokens.js';
+import { type KeptReply, type ReadAnswer, ReadCache } from './read-cache.js';
 
-/** Something of upstream's, as it is shown to callers. */
-export type Shown = Readonly<Record<string, unknown>>;
+/** What callers' reads need of an account's upstream. */
+export type ShownUpstream = Pick<AccountUpstream, 'showContacts' | 'showMessages'>;
 
-/** How long a caller's read waits for its turn in the budget, in milliseconds. */
-const PATIENCE_MS = 5_000;
+/** Something to be shown to a caller. */
+export interface Shown<T = string> {
+  /** JSON text, unless it is said otherwise. */
+  body: T;
+  /** Whole seconds since upstream said so, if it was not asked now. */
+  age?: number;
+}
 
 /** Addresses that would mean another place upstream. */
 const RELATIVE = new Set(['.', '..']);
 
-/** Callers' reads of what upstream shows, within the account's budget; ids are text, everything else is untouched. */
+/** So many reads of one account are made at the same time; a budget has no use for more that wait. */
+const MOST_AT_ONCE = 100;
+const FULL_RETRY_MS = 1_000;
+
+/** Callers' reads of what upstream shows, within the account's budget; see {@link showList} for what is changed. */
 @Injectable()
 export class UpstreamReads {
-  private readonly calls = new SharedCalls<Shown[]>();
+  private readonly cache: ReadCache;
+  private readonly atOnce = new Map<string, number>();
+  private readonly byId = new WeakMap<KeptReply, ReadonlyMap<string, unknown>>();
 
   constructor(
-    @Inject(UPSTREAM) private readonly upstream: Upstream,
-    @Inject(REQUEST_BUDGET) private readonly budget: RequestBudget,
-    @Inject(ACCOUNTS) private readonly accounts: AccountDirectory,
-  ) {}
+    @Inject(ACCOUNT_UPSTREAM) private readonly upstream: ShownUpstream,
+    @Inject(ENVIRONMENT) private readonly environment: GatewayEnvironment,
+  ) {
+    this.cache = new ReadCache(environment.READ_CACHE_MS);
+  }
 
   /** @throws {UpstreamError | BudgetExhaustedError} */
-  async contacts(accountId: string): Promise<Shown[]> {
-    return await this.read(accountId, ['contacts'], async (account) => {
-      const { items } = await this.upstream.listContacts(account);
-      return items;
-    });
+  async contacts(account: string, query: UpstreamQuery): Promise<Shown> {
+    const answer = await this.askForContacts(account, query);
+    const { text } = answer.reply;
+    const isAsIs = this.environment.CONTACTS_SHAPE === 'upstream';
+    return shown(answer, isAsIs ? showAsIs(text) : showList(text, 'contacts'));
   }
 
   /** @throws {Problem | UpstreamError | BudgetExhaustedError} */
-  async contact(accountId: string, contactId: string): Promise<Shown> {
-    const found = (await this.contacts(accountId)).find(({ id }) => id === contactId);
+  async contact(account: string, contactId: string): Promise<Shown<unknown>> {
+    const answer = await this.askForContacts(account, []);
+    const contacts = this.byId.get(answer.reply) ?? contactsShown(answer.reply.text);
+    this.byId.set(answer.reply, contacts);
+    const found = contacts.get(contactId);
     if (found === undefined) throw notFound('contact', contactId);
-    return found;
+    return shown(answer, found);
   }
 
   /** @throws {Problem | UpstreamError | BudgetExhaustedError} */
-  async messages(accountId: string, contactId: string, page: number, limit: number): Promise<Shown[]> {
+  async messages(account: string, contactId: string, query: UpstreamQuery): Promise<Shown> {
     if (RELATIVE.has(contactId)) throw notFound('contact', contactId);
-    const request = ['messages', contactId, String(page), String(limit)];
-    return await this.read(accountId, request, async (account) => {
+    const answer = await this.ask(account, ['messages', contactId, query], async () => {
       try {
-        const { items } = await this.upstream.listMessages(account, contactId, page, limit);
-        return items;
+        return await this.upstream.showMessages(account, contactId, query);
       } catch (error) {
         if (error instanceof UpstreamStatusError && error.status === 404)
           throw notFound('contact', contactId);
         throw error;
       }
     });
+    return shown(answer, showList(answer.reply.text, 'messages'));
   }
 
-  private async read(
-    accountId: string,
-    request: readonly string[],
-    call: (account: Account) => Promise<{ id: string; raw: Shown }[]>,
-  ): Promise<Shown[]> {
-    return await this.calls.share(JSON.stringify([accountId, ...request]), async () => {
-      const account = await this.accounts.find(accountId);
-      if (account === undefined) throw new Error(`the account ${accountId} of an API key is not known`);
-      await this.budget.acquire(account.id, account.requestsPerSecond, 'read', PATIENCE_MS);
-      return (await call(account)).map(({ id, raw }) => ({ ...raw, id }));
+  private askForContacts(account: string, query: UpstreamQuery): Promise<ReadAnswer> {
+    return this.ask(account, ['contacts', query], () => this.upstream.showContacts(account, query));
+  }
+
+  private ask(
+    account: string,
+    what: readonly unknown[],
+    request: () => Promise<string>,
+  ): Promise<ReadAnswer> {
+    return this.cache.read([account, ...what], async () => {
+      const before = this.atOnce.get(account) ?? 0;
+      if (before >= MOST_AT_ONCE) throw new BudgetExhaustedError(FULL_RETRY_MS);
+      this.atOnce.set(account, before + 1);
+      try {
+        return await request();
+      } finally {
+        const left = (this.atOnce.get(account) ?? 1) - 1;
+        if (left === 0) this.atOnce.delete(account);
+        else this.atOnce.set(account, left);
+      }
     });
   }
+}
+
+function shown<T>({ age }: ReadAnswer, body: T): Shown<T> {
+  return age === undefined ? { body } : { body, age };
 }

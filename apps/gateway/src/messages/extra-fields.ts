@@ -1,4 +1,5 @@
 import { unknownField } from '../input/input.pipe.js';
+import { type KnownNames, meantBy } from '../input/known-names.js';
 import { hasUnstorable } from '../input/rules.js';
 import type { FieldFault } from '../problems/problem.js';
 
@@ -7,16 +8,8 @@ const MOST_FIELDS = 20;
 const MOST_BYTES = 8_192;
 const NAME = /^[A-Za-z][\w.-]{0,63}$/;
 
-/** Every name that a send may have by the documentation, by its letters and digits alone. */
-type KnownNames = ReadonlyMap<string, string>;
-
 /** Upstream's file comes as a file only. */
-const FILE = 'file';
-
-/** The names that a field must not resemble: a slip in one of them is told rather than handed on. */
-export function knownNames(fields: readonly string[]): KnownNames {
-  return new Map([...fields, FILE].map((name) => [letters(name), name]));
-}
+export const FILE = 'file';
 
 /** What is wrong with fields that nobody documented. */
 export function extraFieldFaults(known: KnownNames, fields: Readonly<Record<string, unknown>>): FieldFault[] {
@@ -40,7 +33,7 @@ export function extraFieldsOf(fields: Readonly<Record<string, unknown>>): Record
 
 function faultOf(known: KnownNames, name: string, value: unknown): FieldFault[] {
   if (name === FILE) return [{ field: name, message: 'must be sent as a file of multipart/form-data' }];
-  const meant = known.get(letters(name));
+  const meant = meantBy(known, name);
   if (meant !== undefined) return [unknownField(name, `; did you mean ${meant}?`)];
   if (!NAME.test(name)) return [unknownField(name)];
   if (typeof value === 'boolean' || (typeof value === 'string' && !hasUnstorable(value))) return [];
@@ -51,8 +44,4 @@ function faultOf(known: KnownNames, name: string, value: unknown): FieldFault[] 
   // Of a larger one, digits are lost already.
   if (Number.isSafeInteger(value) || (Number.isFinite(value) && !Number.isInteger(value))) return [];
   return [{ field: name, message: 'is a number that is not kept to the digit; send it as text' }];
-}
-
-function letters(name: string): string {
-  return name.toLowerCase().replace(/[-_]/g, '');
 }

@@ -1,12 +1,13 @@
 import type { NewSend, StoredFile } from '#relay';
 import { isRecord } from '#upstream';
 import { otherFields, readInput } from '../input/input.pipe.js';
+import { knownNames } from '../input/known-names.js';
 import { parseInstant } from '../input/rules.js';
 import { invalid } from '../problems/problem.js';
-import { extraFieldFaults, extraFieldsOf, knownNames } from './extra-fields.js';
+import { extraFieldFaults, extraFieldsOf, FILE } from './extra-fields.js';
 import { SendDto } from './send.dto.js';
 
-const KNOWN = knownNames(Object.keys(new SendDto()));
+const KNOWN = knownNames([...Object.keys(new SendDto()), FILE]);
 
 /**
  * What a caller asks for, from the fields of either encoding.

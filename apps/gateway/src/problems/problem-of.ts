@@ -15,6 +15,7 @@ import {
   UpstreamReplyError,
   UpstreamStatusError,
   UpstreamTimeoutError,
+  UpstreamUnavailableError,
   UpstreamUnreachableError,
 } from '#upstream';
 import { DestinationRefusedError, ReplayTooLargeError, WebhookConflictError } from '#webhooks';
@@ -70,6 +71,13 @@ const RULES: readonly Rule[] = [
   ),
   rule(WebhookConflictError, ({ message }) => new Problem('conflict', message)),
   rule(UpstreamStatusError, upstreamStatus),
+  rule(UpstreamUnavailableError, (cause) =>
+    upstreamUnavailable(
+      'The messaging service is down, or lets this account in no more: see GET /v1/status.',
+      UPSTREAM_RETRY_MS,
+      cause,
+    ),
+  ),
   rule(UpstreamUnreachableError, (cause) =>
     upstreamUnavailable('The messaging service cannot be reached.', UPSTREAM_RETRY_MS, cause),
   ),

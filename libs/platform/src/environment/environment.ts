@@ -48,6 +48,8 @@ export class GatewayEnvironment extends CommonEnvironment {
   @Whole(3000, 0, 65_535) PORT = 3000;
   @Whole(26_214_400, 1) UPLOAD_MAX_BYTES = 26_214_400;
   @Whole(6_000, 1) RATE_LIMIT_PER_MINUTE = 6_000;
+  @OneOf('contacts', 'upstream') CONTACTS_SHAPE: 'contacts' | 'upstream' = 'contacts';
+  @Whole(1_000, 0, 3_600_000) READ_CACHE_MS = 1_000;
 }
 
 /** The three kinds of work that a worker can do. */

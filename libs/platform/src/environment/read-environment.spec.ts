@@ -40,6 +40,8 @@ describe('the environment', () => {
       PORT: 3000,
       UPLOAD_MAX_BYTES: 26_214_400,
       RATE_LIMIT_PER_MINUTE: 6_000,
+      CONTACTS_SHAPE: 'contacts',
+      READ_CACHE_MS: 1_000,
     });
     expect(readEnvironment(WorkerEnvironment, REQUIRED)).toMatchObject({
       WORKER_HOST: '127.0.0.1',

@@ -1,0 +1,48 @@
+import { isRecord, parseId } from './message.js';
+import { findList, parseReply, withExactIds } from './reply-list.js';
+
+/**
+ * A reply's text as an object that holds its list under `name`, with ids as text; all else stays as upstream wrote it,
+ * to the letter where nothing has to be changed.
+ * @throws {UpstreamReplyError} if it holds no such list
+ */
+export function showList(text: string, name: string): string {
+  const exact = withExactIds(text);
+  const body = parseReply(exact);
+  const { list, beside } = findList(body, name);
+  if (list.some(hasOtherId)) return JSON.stringify({ ...beside, [name]: list.map(withTextId) });
+  if (list === body) return `{${JSON.stringify(name)}:${exact}}`;
+  if (isRecord(body) && body[name] === list) return exact;
+  return JSON.stringify({ ...beside, [name]: list });
+}
+
+/**
+ * A reply's text as it is.
+ * @throws {UpstreamReplyError} if it is not JSON
+ */
+export function showAsIs(text: string): string {
+  parseReply(text);
+  return text;
+}
+
+/**
+ * The contacts of a reply by their ids, which are text.
+ * @throws {UpstreamReplyError} if it holds no contact list
+ */
+export function contactsShown(text: string): ReadonlyMap<string, unknown> {
+  const { list } = findList(parseReply(text), 'contacts');
+  const shown = new Map<string, unknown>();
+  for (const contact of list.map(withTextId)) {
+    if (isRecord(contact) && typeof contact.id === 'string' && !shown.has(contact.id))
+      shown.set(contact.id, contact);
+  }
+  return shown;
+}
+
+function hasOtherId(element: unknown): boolean {
+  return isRecord(element) && typeof element.id === 'number';
+}
+
+function withTextId(element: unknown): unknown {
+  return isRecord(element) && hasOtherId(element) ? { ...element, id: parseId(element.id) } : element;
+}
