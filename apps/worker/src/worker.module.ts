@@ -5,6 +5,7 @@ import { HealthModule } from './health/health.module.js';
 import type { Opened } from './opened.js';
 import { PollModule } from './poll/poll.module.js';
 import { RelayModule } from './relay/relay.module.js';
+import { RemovalModule } from './removal/removal.module.js';
 
 const ROLES = { relay: RelayModule, poll: PollModule, dispatch: DispatchModule } as const;
 
@@ -17,6 +18,7 @@ export class WorkerModule {
       imports: [
         CoreModule.register(opened),
         HealthModule,
+        RemovalModule,
         ...opened.environment.WORKER_ROLES.map((role) => ROLES[role]),
       ],
     };

@@ -39,8 +39,8 @@ export interface AccountStore {
   remove(id: string): Promise<boolean>;
   /** The accounts whose data has yet to go. */
   removed(): Promise<RemovedAccount[]>;
-  /** The data of a removed account is gone: its id is free. */
-  forget(id: string): Promise<void>;
+  /** The data of this removed account is gone: its id is free. One of the same id that was removed later is not. */
+  forget(account: RemovedAccount): Promise<void>;
 }
 
 /** What an account's upstream key is sealed for: it opens as nothing else. */

@@ -23,6 +23,7 @@ export {
   type Scope,
   SCOPES,
 } from './api-key.js';
+export { RedisAccountErasure } from './redis-account-erasure.js';
 export { RedisAccountStore } from './redis-account-store.js';
 export { environmentAccounts, openAccounts } from './redis-accounts.js';
 export { SealBrokenError, SecretBox } from './secret-box.js';

@@ -1,4 +1,4 @@
-import { type RedisClient, RedisScript } from '#platform';
+import { type RedisClient, RedisScript, redisTime } from '#platform';
 import { AccountConflictError } from './account-conflict.js';
 import {
   type AccountStore,
@@ -35,6 +35,16 @@ local time = redis.call('TIME')
 redis.call('HSET', removed, id, string.format('{"removedAt":%d}', time[1] * 1000 + math.floor(time[2] / 1000)))
 return 1
 `);
+
+/** KEYS: removed. ARGV: id, note. */
+const forget = new RedisScript(`
+if redis.call('HGET', KEYS[1], ARGV[1]) == ARGV[2] then redis.call('HDEL', KEYS[1], ARGV[1]) end
+`);
+
+/** As the script of the removal writes it. */
+function noteOf(removedAt: number): string {
+  return JSON.stringify({ removedAt });
+}
 
 const REFUSALS: Readonly<Record<string, string>> = {
   taken: 'There is an account of this id. Change it, or take another id.',
@@ -95,8 +105,13 @@ export class RedisAccountStore implements AccountStore {
     }));
   }
 
-  async forget(id: string): Promise<void> {
-    await this.redis.hdel(this.keys.removed, id);
+  async forget({ id, removedAt }: RemovedAccount): Promise<void> {
+    await forget.run(this.redis, [this.keys.removed], [id, noteOf(removedAt)]);
+  }
+
+  /** By the clock by which accounts are removed, in ms since 1970. */
+  now(): Promise<number> {
+    return redisTime(this.redis, this.keys.removed);
   }
 }
 

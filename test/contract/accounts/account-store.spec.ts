@@ -83,7 +83,9 @@ describe.each([
     expect(removed?.removedAt).toBeGreaterThanOrEqual(before);
     expect(removed?.removedAt).toBeLessThanOrEqual(Date.now());
     await expect(store.add(account('a'))).rejects.toThrow(/still being removed/);
-    await other.forget('a');
+    await other.forget({ id: 'a', removedAt: (removed?.removedAt ?? 0) - 1 });
+    expect(await store.removed()).toHaveLength(1);
+    await other.forget({ id: 'a', removedAt: removed?.removedAt ?? 0 });
     expect(await store.removed()).toEqual([]);
     await store.add(account('a', { sealedApiKey: 'new' }));
     expect((await store.find('a'))?.sealedApiKey).toBe('new');

@@ -1,0 +1,49 @@
+import { Inject, Module, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
+import { RedisAccountErasure, RedisAccountStore } from '#accounts';
+import type { Logger, RedisClient, WorkerEnvironment } from '#platform';
+import type { BlobStore } from '#relay';
+import { ACCOUNT_REMOVAL, BLOB_STORE, ENVIRONMENT, LOGGER, REDIS } from '../tokens.js';
+import { AccountRemoval } from './account-removal.js';
+
+/** The longest request that the gateway takes, an upload. */
+const UPLOAD_MS = 300_000;
+/** What a process may wait besides: for the budget, for a place, for Redis. */
+const MARGIN_MS = 60_000;
+
+/** Removes the data of removed accounts, whatever the worker's roles. */
+@Module({
+  providers: [
+    {
+      provide: ACCOUNT_REMOVAL,
+      inject: [REDIS, BLOB_STORE, ENVIRONMENT, LOGGER],
+      useFactory: (
+        redis: RedisClient,
+        blobs: BlobStore,
+        environment: WorkerEnvironment,
+        logger: Logger,
+      ): AccountRemoval => {
+        const { REDIS_KEY_PREFIX: prefix, UPSTREAM_TIMEOUT_MS, WEBHOOK_TIMEOUT_MS } = environment;
+        const lateMs = Math.max(UPLOAD_MS, UPSTREAM_TIMEOUT_MS, WEBHOOK_TIMEOUT_MS) + MARGIN_MS;
+        const accounts = new RedisAccountStore(redis, prefix);
+        return new AccountRemoval(
+          accounts,
+          new RedisAccountErasure(redis, prefix),
+          blobs,
+          { lateMs },
+          logger,
+        );
+      },
+    },
+  ],
+})
+export class RemovalModule implements OnApplicationBootstrap, OnModuleDestroy {
+  constructor(@Inject(ACCOUNT_REMOVAL) private readonly removal: AccountRemoval) {}
+
+  onApplicationBootstrap(): void {
+    this.removal.start();
+  }
+
+  onModuleDestroy(): Promise<void> {
+    return this.removal.stop();
+  }
+}

@@ -1,0 +1,195 @@
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { Cluster } from 'ioredis';
+import { RedisAccountErasure, RedisAccountStore } from '#accounts';
+import {
+  accountKeys,
+  closeRedis,
+  createLogger,
+  newId,
+  openRedis,
+  parseRedisAddress,
+  type RedisClient,
+} from '#platform';
+import { type BlobStore, openBlobStore } from '#relay';
+import { AccountRemoval } from '../../../apps/worker/src/removal/account-removal.js';
+import { eventually } from '../../support/eventually.js';
+import { startTestCluster } from '../../support/redis-cluster.js';
+import { startTestRedis } from '../../support/redis-server.js';
+
+const LATE_MS = 400;
+const logger = createLogger('test', 'silent');
+
+describe.each([
+  ['one Redis', startTestRedis],
+  ['a Redis Cluster', startTestCluster],
+])('a removed account on %s', (_, start) => {
+  let server: Awaited<ReturnType<typeof start>>;
+  let redis: RedisClient;
+  let prefix: string;
+  let store: RedisAccountStore;
+  let directory: string;
+  let blobs: BlobStore;
+
+  beforeAll(async () => {
+    server = await start();
+    redis = openRedis(parseRedisAddress(server.url), 'patient', () => undefined);
+    await once(redis, 'ready');
+  });
+  afterAll(async () => {
+    await closeRedis(redis);
+    await server.dispose();
+    await rm(directory, { recursive: true, force: true });
+  });
+  beforeEach(async () => {
+    // As a pattern it would match others' keys.
+    prefix = `t[a-z]*?${newId('req')}`;
+    store = new RedisAccountStore(redis, prefix);
+    directory = await mkdtemp(join(tmpdir(), 'tidings-removal-'));
+    blobs = await openBlobStore({
+      BLOB_STORE: { kind: 'file', directory },
+      AWS_ENDPOINT_URL: '',
+      AWS_ENDPOINT_URL_S3: '',
+    });
+  });
+
+  const erasure = (leaseMs?: number): RedisAccountErasure => new RedisAccountErasure(redis, prefix, leaseMs);
+  const removal = (by = erasure()): AccountRemoval =>
+    new AccountRemoval(store, by, blobs, { lateMs: LATE_MS, lookEveryMs: 20, againMs: 50 }, logger);
+  const yes = (): Promise<boolean> => Promise.resolve(true);
+
+  /** Everything under the prefix but for the registry's own, with its value. */
+  async function everything(): Promise<Map<string, string>> {
+    const nodes = redis instanceof Cluster ? redis.nodes('master') : [redis];
+    const found = new Map<string, string>();
+    for (const node of nodes) {
+      for (const key of await node.keys('*')) {
+        if (!key.startsWith(prefix) || key.includes('{.accounts}')) continue;
+        found.set(key, await redis.dump(key));
+      }
+    }
+    return found;
+  }
+
+  const keysOf = async (id: string): Promise<string[]> =>
+    [...(await everything()).keys()].filter((key) => key.startsWith(`${prefix}:{${id}}:`));
+
+  /** One of each kind of value, and more keys than a bite has. */
+  async function fill(id: string, count = 1_500): Promise<void> {
+    const keys = accountKeys(prefix, id);
+    await redis.hset(keys('hash'), 'a', '1');
+    await redis.zadd(keys('set', 'of:many'), 1, 'a');
+    await redis.rpush(keys('lane', '+15551234567'), 'a');
+    await redis.xadd(keys('events'), '*', 'a', '1');
+    await redis.sadd(keys('{tag}'), '1');
+    await Promise.all(Array.from({ length: count }, (__, i) => redis.set(keys('send', String(i)), 'x')));
+    await blobs.put(id, Readable.from([Buffer.from('picture')]), 100);
+    await blobs.put(id, Readable.from([Buffer.from('another')]), 100);
+  }
+
+  async function removed(id: string): Promise<void> {
+    const at = '2026-11-21T00:00:00.000Z';
+    await store.add({
+      ...{ id, baseUrl: 'http://u/v1', sealedApiKey: 's', requestsPerSecond: 1, polling: true },
+      ...{ createdAt: at, updatedAt: at },
+    });
+    await fill(id);
+    await store.remove(id);
+  }
+
+  it('leaves no key and no file, and nothing of any other is touched', async () => {
+    const others = ['a-b', 'aa', 'default', '0a', 'a_'];
+    for (const id of others) await fill(id, 20);
+    const before = await everything();
+    await removed('a');
+    expect((await keysOf('a')).length).toBeGreaterThan(1_500);
+    const worker = removal();
+    worker.start();
+    await eventually('its id is free', async () => (await store.removed()).length === 0);
+    await worker.stop();
+    expect(await everything()).toEqual(before);
+    expect(await blobs.list('a', '', 10)).toEqual([]);
+    for (const id of others) expect(await blobs.list(id, '', 10)).toHaveLength(2);
+  });
+
+  it('leaves nothing of what was written while it was removed and after that', async () => {
+    await removed('a');
+    const keys = accountKeys(prefix, 'a');
+    let writing = true;
+    let written = 0;
+    // In flight for three quarters of the time that is allowed for.
+    const end = performance.now() + LATE_MS * 0.75;
+    const late = (async () => {
+      while (performance.now() < end) {
+        await redis.set(keys('late', String(written)), 'x');
+        written += 1;
+      }
+      await blobs.put('a', Readable.from([Buffer.from('late')]), 100);
+      writing = false;
+    })();
+    const workers = [removal(), removal(), removal()];
+    for (const worker of workers) worker.start();
+    await eventually('its id is free', async () => (await store.removed()).length === 0);
+    await late;
+    await Promise.all(workers.map((worker) => worker.stop()));
+    expect([writing, written > 0]).toEqual([false, true]);
+    expect(await keysOf('a')).toEqual([]);
+    expect(await blobs.list('a', '', 10)).toEqual([]);
+  });
+
+  it('is removed by the others although the one who began died in the middle', async () => {
+    await removed('a');
+    const dying = openRedis(parseRedisAddress(server.url), 'patient', () => undefined);
+    await once(dying, 'ready');
+    // Dies when it has the lease and was told that it may begin.
+    const passed = new RedisAccountErasure(dying, prefix, 300).pass('a', () => {
+      dying.disconnect();
+      return Promise.resolve(true);
+    });
+    await expect(passed).rejects.toThrow();
+    const worker = removal(erasure(300));
+    worker.start();
+    await eventually('its id is free', async () => (await store.removed()).length === 0);
+    await worker.stop();
+    expect(await keysOf('a')).toEqual([]);
+  });
+
+  it('whose id was given away again keeps the new one’s data from a pass that was paused meanwhile', async () => {
+    await removed('a');
+    let wake = (): void => undefined;
+    let asked = false;
+    const paused = erasure(50).pass('a', () => {
+      asked = true;
+      return new Promise((resolve) => {
+        wake = () => {
+          resolve(true);
+        };
+      });
+    });
+    await eventually('it is paused', () => asked);
+    const worker = removal();
+    worker.start();
+    await eventually('its id is free', async () => (await store.removed()).length === 0);
+    await worker.stop();
+    await fill('a', 5);
+    const before = await everything();
+    wake();
+    expect(await paused).toBeUndefined();
+    expect(await everything()).toEqual(before);
+  });
+
+  it('is left alone where it is not among the removed any more', async () => {
+    await fill('a', 5);
+    const before = await everything();
+    expect(await erasure().pass('a', () => Promise.resolve(false))).toBeUndefined();
+    expect(await everything()).toEqual(before);
+  });
+
+  it.each(['default', '.accounts', '', 'a}:{b', '*'])('is never %p', async (id) => {
+    await expect(erasure().pass(id, yes)).rejects.toThrow(/never|ever erased/);
+  });
+});
