@@ -40,6 +40,12 @@ const DIRECTION = [
     from,
     message: 'The oracle shares no code with what it judges.',
   })),
+  ...['./apps', './libs', './test'].map((from) => ({
+    target: ['./test/drop-in/generated-client.ts', './test/drop-in/as-a-client.ts'],
+    from,
+    except: from === './test' ? ['./drop-in', './support/eventually.ts'] : [],
+    message: "A client of upstream's knows nothing of the product.",
+  })),
   ...APPS.map((app) => ({
     target: `./apps/${app}`,
     from: './apps',

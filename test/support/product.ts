@@ -101,6 +101,11 @@ export class Product<Layout extends RedisLayout = TestRedis> implements AsyncDis
     };
   }
 
+  /** The key of the simulator's one account. */
+  get upstreamKey(): string {
+    return SIMULATOR_KEY;
+  }
+
   /** Where uploads wait. */
   get blobDirectory(): string {
     return join(this.directory, 'blobs');
