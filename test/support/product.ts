@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { randomBytes } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Canaries } from './leaks.js';
 import { type ApiCheck, apiCheckOf, checkedReply } from './openapi.js';
 import { type ProductProcess, startProcess } from './process.js';
 import type { RedisLayout } from './redis-process.js';
@@ -19,13 +20,21 @@ export class Product<Layout extends RedisLayout = TestRedis> implements AsyncDis
   /** By the gateway's own OpenAPI document. */
   api!: ApiCheck;
   worker!: ProductProcess;
+  /** What must stand in no log, and not in clear in Redis: looked for at the end. */
+  readonly canaries = new Canaries();
+  private readonly logs: { name: string; output: () => string }[] = [];
   simulator!: ProductProcess;
 
   private constructor(
     readonly redis: Layout,
     private readonly directory: string,
     private readonly extra: Readonly<Record<string, string>>,
-  ) {}
+  ) {
+    this.canaries.secret('API_KEY', this.apiKey);
+    this.canaries.secret('ENCRYPTION_KEY', this.encryptionKey);
+    this.canaries.secret('UPSTREAM_API_KEY', SIMULATOR_KEY);
+    this.canaries.secret('the password of Redis', /:([^:@/]+)@/.exec(redis.url)?.[1]);
+  }
 
   /** On a Redis of its own. @param extra variables over the test's defaults */
   static async start(extra: Readonly<Record<string, string>> = {}): Promise<Product> {
@@ -71,6 +80,7 @@ export class Product<Layout extends RedisLayout = TestRedis> implements AsyncDis
 
   async startGateway(): Promise<void> {
     this.gateway = await startProcess('gateway', { ...this.environment(), PORT: '0', API_KEY: this.apiKey });
+    this.logs.push({ name: 'the gateway', output: this.gateway.output });
     const document = await fetch(`http://127.0.0.1:${this.gateway.port}/docs/openapi.json`, {
       signal: AbortSignal.timeout(10_000),
     });
@@ -79,6 +89,7 @@ export class Product<Layout extends RedisLayout = TestRedis> implements AsyncDis
 
   async startWorker(): Promise<void> {
     this.worker = await startProcess('worker', { ...this.environment(), WORKER_PORT: '0' });
+    this.logs.push({ name: 'the worker', output: this.worker.output });
   }
 
   /** Variables that gateway and worker share. */
@@ -122,6 +133,7 @@ export class Product<Layout extends RedisLayout = TestRedis> implements AsyncDis
       ...(body === undefined ? {} : { body: body instanceof FormData ? body : JSON.stringify(body) }),
       signal: AbortSignal.timeout(10_000),
     });
+    await this.noteSecrets(path, body, reply);
     return await checkedReply(this.api, method, path, reply);
   }
 
@@ -158,8 +170,20 @@ export class Product<Layout extends RedisLayout = TestRedis> implements AsyncDis
     // A start that failed half-way left some of them unset.
     const running: (ProductProcess | undefined)[] = [this.gateway, this.worker, this.simulator];
     await Promise.allSettled(running.map(async (process) => process?.stop()));
+    const leaks = [
+      ...this.logs.flatMap(({ name, output }) => this.canaries.inLog(name, output())),
+      ...(await this.canaries.inRedis(this.redis.url)),
+    ];
     await this.redis.dispose();
     await rm(this.directory, { recursive: true, force: true });
+    if (leaks.length > 0) throw new Error(`The product tells what it must not:\n${leaks.join('\n')}`);
+  }
+
+  private async noteSecrets(path: string, body: object | undefined, reply: Response): Promise<void> {
+    const fields = body instanceof FormData ? Object.fromEntries(body) : body;
+    const isJson = reply.headers.get('content-type')?.includes('json') === true;
+    const answer: unknown = isJson ? await reply.clone().json() : undefined;
+    this.canaries.exchange(path, fields, answer);
   }
 
   private readonly encryptionKey = randomBytes(32).toString('base64');

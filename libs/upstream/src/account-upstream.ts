@@ -127,7 +127,7 @@ export class AccountUpstream {
       if (!(error instanceof UpstreamError)) throw error;
       const kind = kindOf(error, outage.kind);
       if (kind !== undefined) {
-        await this.health.probeFailed(account, kind, error.message);
+        await this.health.probeFailed(account, kind, logWords(error));
         return;
       }
     }
@@ -188,10 +188,11 @@ export class AccountUpstream {
   }
 
   private async hold(account: string, kind: OutageKind, cause: unknown): Promise<void> {
-    const reason = cause instanceof Error ? cause.message : 'unknown';
+    // Kept, told and logged: without upstream's own words, which may quote a text.
+    const reason = logWords(cause);
     await this.noted(account, async () => {
       if (await this.health.down(account, kind, reason))
-        this.logger.warn({ account, kind, reason: logWords(cause) }, 'upstream is down; requests are held');
+        this.logger.warn({ account, kind, reason }, 'upstream is down; requests are held');
     });
   }
 

@@ -1,0 +1,53 @@
+import { describe, expect, it } from '@jest/globals';
+import { Redis } from 'ioredis';
+import { Canaries } from './leaks.js';
+import { withTestRedis } from './redis-server.js';
+
+const TEXT = 'a "quoted" text \u{1F426}';
+
+function canaries(): Canaries {
+  const all = new Canaries();
+  all.exchange('/v1/messages/send', { message: TEXT }, {});
+  all.exchange('/v1/webhooks', { headers: { 'X-Own': 'own-header' } }, { secret: 'whsec_secret' });
+  all.exchange('/v1/accounts', { apiKey: 'upstream-key' }, {});
+  all.exchange('/v1/api-keys', {}, { key: 'tidings_key' });
+  return all;
+}
+
+describe('the check for leaks', () => {
+  it.each([TEXT, 'own-header', 'whsec_secret', 'upstream-key', 'tidings_key'])(
+    'finds %s in a log, as it is and within JSON, and does not print it',
+    (canary) => {
+      for (const line of [canary, JSON.stringify({ canary }), JSON.stringify(JSON.stringify({ canary }))]) {
+        const found = canaries().inLog('it', `fine\n${line}\nfine`);
+        expect(found).toHaveLength(1);
+        if (line === canary) expect(found[0]).not.toContain(canary);
+      }
+      expect(canaries().inLog('it', 'fine')).toEqual([]);
+    },
+  );
+
+  it('finds them in every kind of value, and texts not where they must be kept', async () => {
+    await withTestRedis(async ({ url }) => {
+      const redis = new Redis(url);
+      await redis.set('t:{a}:string', 'whsec_secret');
+      await redis.hset('t:{a}:hash', 'field', `x${TEXT}x`);
+      await redis.rpush('t:{a}:list', 'own-header');
+      await redis.sadd('t:{a}:set', 'upstream-key');
+      await redis.zadd('t:{a}:zset', 1, 'tidings_key');
+      await redis.xadd('t:{a}:stream', '*', 'd', JSON.stringify({ message: TEXT }));
+      await redis.set('t:whsec_secret', 'in the name');
+      await redis.xadd('t:{a}:events', '*', 'd', JSON.stringify({ message: TEXT }));
+      await redis.hset('t:{a}:send:snd_1', 'order', TEXT, 'state', 'tidings_key');
+      redis.disconnect();
+      const found = await canaries().inRedis(url);
+      const places = found.map((words) => words.split(' at ')[1]).sort();
+      expect(places).toEqual(
+        [
+          ...['string', 'hash', 'list', 'set', 'zset', 'stream', 'send:snd_1'].map((name) => `t:{a}:${name}`),
+          't:whsec_secret',
+        ].sort(),
+      );
+    });
+  });
+});
