@@ -1,4 +1,4 @@
-import type { OnApplicationBootstrap, OnModuleDestroy } from '@nestjs/common';
+import type { BeforeApplicationShutdown, OnApplicationBootstrap, OnModuleDestroy } from '@nestjs/common';
 import type { Job } from 'bullmq';
 import { QueueProcessor } from './processor.js';
 import type { RoundSchedule } from './rounds.js';
@@ -6,8 +6,10 @@ import type { RoundSchedule } from './rounds.js';
 /** Runs the rounds of one role. */
 export abstract class RoundsProcessor
   extends QueueProcessor
-  implements OnApplicationBootstrap, OnModuleDestroy
+  implements OnApplicationBootstrap, OnModuleDestroy, BeforeApplicationShutdown
 {
+  private stopped: Promise<void> = Promise.resolve();
+
   protected constructor(private readonly schedule: RoundSchedule) {
     super();
   }
@@ -16,8 +18,13 @@ export abstract class RoundsProcessor
     this.schedule.start();
   }
 
-  onModuleDestroy(): Promise<void> {
-    return this.schedule.stop();
+  /** Is not waited for here: the other roles are told after this one. */
+  onModuleDestroy(): void {
+    this.stopped = this.schedule.stop();
+  }
+
+  beforeApplicationShutdown(): Promise<void> {
+    return this.stopped;
   }
 
   override process(job: Job): Promise<void> {

@@ -182,6 +182,39 @@ describe.each([
     expect(await everything()).toEqual(before);
   });
 
+  it('is nobody else’s until its id is free: a pass that ends later could meet the next account', async () => {
+    await removed('a');
+    let other: number | undefined;
+    let asked = false;
+    const slow: Pick<BlobStore, 'list' | 'remove'> = {
+      list: async (...args) => {
+        const found = await blobs.list(...args);
+        if (found.length > 0) return found;
+        asked = true;
+        other = await erasure().pass('a', yes);
+        return [];
+      },
+      remove: (id) => blobs.remove(id),
+    };
+    const worker = new AccountRemoval(store, erasure(), slow, { lateMs: -1, lookEveryMs: 20 }, logger);
+    worker.start();
+    await eventually('its id is free', async () => (await store.removed()).length === 0);
+    await worker.stop();
+    expect([asked, other]).toEqual([true, undefined]);
+  });
+
+  it('is left in the middle of a pass when the worker stops', async () => {
+    await removed('a');
+    const before = await everything();
+    const stop = new AbortController();
+    const begun = (): Promise<boolean> => {
+      stop.abort();
+      return Promise.resolve(true);
+    };
+    expect(await erasure().pass('a', begun, { signal: stop.signal })).toBeUndefined();
+    expect(await everything()).toEqual(before);
+  });
+
   it('is left alone where it is not among the removed any more', async () => {
     await fill('a', 5);
     const before = await everything();

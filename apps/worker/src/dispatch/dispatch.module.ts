@@ -1,5 +1,5 @@
 import { getQueueToken, Processor } from '@nestjs/bullmq';
-import { Inject, Module, type OnModuleDestroy } from '@nestjs/common';
+import { type BeforeApplicationShutdown, Inject, Module, type OnModuleDestroy } from '@nestjs/common';
 import type { Queue } from 'bullmq';
 import { type AccountDirectory, SecretBox } from '#accounts';
 import { type EventLog, RedisEventTail } from '#events';
@@ -119,7 +119,9 @@ class DispatchRoundsProcessor extends RoundsProcessor {
     },
   ],
 })
-export class DispatchModule implements OnModuleDestroy {
+export class DispatchModule implements OnModuleDestroy, BeforeApplicationShutdown {
+  private stopped: Promise<void> = Promise.resolve();
+
   constructor(
     @Inject(ACCOUNT_WATCH) watch: AccountWatch,
     @Inject(EVENT_DISPATCH) private readonly dispatch: EventDispatch,
@@ -128,7 +130,16 @@ export class DispatchModule implements OnModuleDestroy {
     watch.follow(dispatch);
   }
 
-  async onModuleDestroy(): Promise<void> {
+  /** Is not waited for here: the other roles are told after this one. */
+  onModuleDestroy(): void {
+    this.stopped = this.stop();
+  }
+
+  beforeApplicationShutdown(): Promise<void> {
+    return this.stopped;
+  }
+
+  private async stop(): Promise<void> {
     await this.dispatch.stop();
     await this.pump.drain(DRAIN_MS);
   }

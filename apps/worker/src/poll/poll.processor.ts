@@ -1,5 +1,5 @@
 import { Processor } from '@nestjs/bullmq';
-import { Inject, type OnModuleDestroy } from '@nestjs/common';
+import { type BeforeApplicationShutdown, Inject, type OnModuleDestroy } from '@nestjs/common';
 import type { Job } from 'bullmq';
 import { AccountGoneError } from '#accounts';
 import type { ContactPoll, FeedStore } from '#feed';
@@ -20,7 +20,7 @@ const SLOTS = { slots: 48, perAccount: 16, longestLine: 5_000 };
 
 /** Reads the contacts that are due. A job ends when its poll has begun or waits for its account's turn. */
 @Processor('poll', { concurrency: 16, stalledInterval: STALLED_INTERVAL_MS })
-export class PollProcessor extends QueueProcessor implements OnModuleDestroy {
+export class PollProcessor extends QueueProcessor implements OnModuleDestroy, BeforeApplicationShutdown {
   private readonly slots = new AccountSlots(SLOTS);
 
   constructor(
@@ -31,10 +31,14 @@ export class PollProcessor extends QueueProcessor implements OnModuleDestroy {
     super();
   }
 
-  /** What waits is due at once for other workers. */
+  /** Takes nothing more; what waits is due at once for other workers. */
   async onModuleDestroy(): Promise<void> {
     await this.worker.pause(true);
     for (const { account, about } of this.slots.close()) await this.putOff(account, about, 0);
+  }
+
+  /** By now no role takes anything more. */
+  async beforeApplicationShutdown(): Promise<void> {
     await this.slots.ended();
   }
 

@@ -1,5 +1,5 @@
 import { Processor } from '@nestjs/bullmq';
-import { Inject, type OnModuleDestroy } from '@nestjs/common';
+import { type BeforeApplicationShutdown, Inject, type OnModuleDestroy } from '@nestjs/common';
 import type { Job } from 'bullmq';
 import { AccountGoneError } from '#accounts';
 import type { Logger, QueuePayloads } from '#platform';
@@ -15,7 +15,7 @@ const SLOTS = { slots: 256, perAccount: 32, longestLine: 5_000 };
 
 /** Relays what is due in a lane. A job ends when its lane has begun or waits for its account's turn. */
 @Processor('relay', { concurrency: 32, stalledInterval: STALLED_INTERVAL_MS })
-export class RelayProcessor extends QueueProcessor implements OnModuleDestroy {
+export class RelayProcessor extends QueueProcessor implements OnModuleDestroy, BeforeApplicationShutdown {
   private readonly slots = new AccountSlots(SLOTS);
 
   constructor(
@@ -27,15 +27,19 @@ export class RelayProcessor extends QueueProcessor implements OnModuleDestroy {
     super();
   }
 
-  /** Each lane ends with the send that it is at; what waits goes to other workers at once. */
+  /** Takes nothing more; what waits goes to other workers at once. */
   async onModuleDestroy(): Promise<void> {
-    await this.worker.pause(true);
     this.lanes.stop();
+    await this.worker.pause(true);
     const lanes = new Map<string, string[]>();
     for (const { account, about } of this.slots.close()) {
       lanes.set(account, [...(lanes.get(account) ?? []), about]);
     }
     for (const [account, waiting] of lanes) await this.jobs.wake(account, waiting);
+  }
+
+  /** Each lane ends with the send that it is at; by now no role takes anything more. */
+  async beforeApplicationShutdown(): Promise<void> {
     await this.slots.ended();
   }
 

@@ -84,20 +84,25 @@ export class AccountRemoval {
   private async pass(account: RemovedAccount): Promise<void> {
     const { id, removedAt } = account;
     const isOver = (await this.accounts.now()) - removedAt > this.settings.lateMs;
-    const keys = await this.erasure.pass(id, () => this.isRemoved(account));
-    if (keys === undefined) return;
-    const files = await this.removeFiles(account);
-    if (keys + files > 0) {
-      this.logger.info({ account: id, keys, files }, 'data of a removed account was removed');
-      return;
-    }
-    if (!isOver) {
-      this.notBefore.set(id, performance.now() + this.againMs);
-      return;
-    }
+    const { signal } = this.stopping;
+    await this.erasure.pass(id, () => this.isRemoved(account), {
+      signal,
+      then: async (keys, isOurs) => {
+        const files = await this.removeFiles(account);
+        if (signal.aborted) return;
+        if (keys + files > 0)
+          this.logger.info({ account: id, keys, files }, 'data of a removed account was removed');
+        else if (!isOver) this.notBefore.set(id, performance.now() + this.againMs);
+        else if (await isOurs()) await this.forget(account);
+      },
+    });
+  }
+
+  /** While nobody else is at it: a pass that ended after this could meet the next account of this id. */
+  private async forget(account: RemovedAccount): Promise<void> {
     await this.accounts.forget(account);
-    this.notBefore.delete(id);
-    this.logger.info({ account: id }, 'all data of a removed account is gone; its id is free');
+    this.notBefore.delete(account.id);
+    this.logger.info({ account: account.id }, 'all data of a removed account is gone; its id is free');
   }
 
   private async isRemoved({ id, removedAt }: RemovedAccount): Promise<boolean> {
@@ -110,8 +115,11 @@ export class AccountRemoval {
       const files = await this.blobs.list(account.id, '', MOST_FILES);
       // The blob store knows no leases: the id may have been given away while this process was paused.
       if (files.length === 0 || !(await this.isRemoved(account))) return count;
-      for (const { id } of files) await this.blobs.remove(id);
-      count += files.length;
+      for (const { id } of files) {
+        if (this.stopping.signal.aborted) return count;
+        await this.blobs.remove(id);
+        count += 1;
+      }
     }
   }
 }

@@ -1,4 +1,10 @@
-import { Inject, Module, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
+import {
+  type BeforeApplicationShutdown,
+  Inject,
+  Module,
+  type OnApplicationBootstrap,
+  type OnModuleDestroy,
+} from '@nestjs/common';
 import { RedisAccountErasure, RedisAccountStore } from '#accounts';
 import type { Logger, RedisClient, WorkerEnvironment } from '#platform';
 import type { BlobStore } from '#relay';
@@ -36,14 +42,21 @@ const MARGIN_MS = 60_000;
     },
   ],
 })
-export class RemovalModule implements OnApplicationBootstrap, OnModuleDestroy {
+export class RemovalModule implements OnApplicationBootstrap, OnModuleDestroy, BeforeApplicationShutdown {
+  private stopped: Promise<void> = Promise.resolve();
+
   constructor(@Inject(ACCOUNT_REMOVAL) private readonly removal: AccountRemoval) {}
 
   onApplicationBootstrap(): void {
     this.removal.start();
   }
 
-  onModuleDestroy(): Promise<void> {
-    return this.removal.stop();
+  /** Is not waited for here: the roles are told after this. */
+  onModuleDestroy(): void {
+    this.stopped = this.removal.stop();
+  }
+
+  beforeApplicationShutdown(): Promise<void> {
+    return this.stopped;
   }
 }
