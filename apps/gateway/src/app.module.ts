@@ -1,6 +1,8 @@
 import { type DynamicModule, Module, type Provider } from '@nestjs/common';
-import { APP_FILTER } from '@nestjs/core';
+import { APP_FILTER, APP_INTERCEPTOR } from '@nestjs/core';
 import { AccountsModule } from './accounts/accounts.module.js';
+import { ApiKeysModule } from './api-keys/api-keys.module.js';
+import { AuditInterceptor } from './audit/audit.interceptor.js';
 import { ContactsModule } from './contacts/contacts.module.js';
 import { EventsModule } from './events/events.module.js';
 import { HealthModule } from './health/health.module.js';
@@ -37,10 +39,14 @@ export class GatewayModule {
         EventsModule,
         WebhooksModule,
         AccountsModule,
+        ApiKeysModule,
         StatusModule,
         HealthModule,
       ],
-      providers: [{ provide: APP_FILTER, useClass: ProblemFilter }],
+      providers: [
+        { provide: APP_FILTER, useClass: ProblemFilter },
+        { provide: APP_INTERCEPTOR, useClass: AuditInterceptor },
+      ],
     };
   }
 }

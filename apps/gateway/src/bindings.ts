@@ -2,11 +2,10 @@ import type { FactoryProvider, Provider, ValueProvider } from '@nestjs/common';
 import {
   type Account,
   type AccountDirectory,
-  DEFAULT_ACCOUNT,
-  ENVIRONMENT_KEY,
-  FixedApiKeys,
+  openAccountRegistry,
   openAccounts,
-  SCOPES,
+  openApiKeyRegistry,
+  openApiKeys,
 } from '#accounts';
 import { RedisEventLog, RedisEventTail } from '#events';
 import { RedisFeedStore } from '#feed';
@@ -44,8 +43,10 @@ import { WAIT_SETTINGS } from './events/wait-settings.js';
 import { openHintQueue } from './hint-queue.js';
 import { Problem } from './problems/problem.js';
 import {
+  ACCOUNT_REGISTRY,
   ACCOUNT_UPSTREAM,
   ACCOUNTS,
+  API_KEY_REGISTRY,
   API_KEYS,
   BLOB_STORE,
   BLOB_WATCH,
@@ -86,7 +87,9 @@ export function bindings(opened: Opened): Provider[] {
     value(REDIS, redis),
     value(SHUTDOWN, shutdown),
     value(ACCOUNTS, openAccounts(environment, redis, logger)),
-    value(API_KEYS, keysOf(environment)),
+    value(ACCOUNT_REGISTRY, openAccountRegistry(environment, redis)),
+    value(API_KEY_REGISTRY, openApiKeyRegistry(environment, redis)),
+    value(API_KEYS, openApiKeys(environment, redis)),
     value(RATE_LIMIT, new RedisRateLimit(redis, prefix, environment.RATE_LIMIT_PER_MINUTE)),
     value(BLOB_STORE, opened.blobs),
     value(BLOB_WATCH, opened.blobWatch),
@@ -102,12 +105,6 @@ export function bindings(opened: Opened): Provider[] {
     value(SEND_LIST, new RedisSendList(redis, prefix)),
     ...webhookBindings({ environment, redis, logger, resolver: systemResolver() }),
   ];
-}
-
-function keysOf(environment: GatewayEnvironment): FixedApiKeys {
-  return new FixedApiKeys([
-    { id: ENVIRONMENT_KEY, key: environment.API_KEY, account: DEFAULT_ACCOUNT, scopes: SCOPES },
-  ]);
 }
 
 /** Put together from the other names, so that each can be bound to something else by itself. */

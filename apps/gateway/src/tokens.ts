@@ -5,6 +5,8 @@ export const REDIS = Symbol('RedisClient');
 /** What callers read of upstream: an AccountUpstream. */
 export const ACCOUNT_UPSTREAM = Symbol('AccountUpstream');
 export const ACCOUNTS = Symbol('AccountDirectory');
+export const ACCOUNT_REGISTRY = Symbol('AccountRegistry');
+export const API_KEY_REGISTRY = Symbol('ApiKeyRegistry');
 export const API_KEYS = Symbol('ApiKeys');
 export const BLOB_STORE = Symbol('BlobStore');
 /** Whether the blob store can be used. */

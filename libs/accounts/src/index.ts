@@ -7,6 +7,7 @@ export {
   FixedAccounts,
 } from './account.js';
 export { AccountConflictError } from './account-conflict.js';
+export { type AccountChanges, type AccountDescription, AccountRegistry } from './account-registry.js';
 export {
   accountContext,
   type AccountStore,
@@ -23,7 +24,17 @@ export {
   type Scope,
   SCOPES,
 } from './api-key.js';
+export { ApiKeyRegistry, type NewApiKey } from './api-key-registry.js';
 export { RedisAccountErasure } from './redis-account-erasure.js';
 export { RedisAccountStore } from './redis-account-store.js';
-export { environmentAccounts, openAccounts } from './redis-accounts.js';
+export { RedisApiKeyStore } from './redis-api-key-store.js';
+export {
+  environmentAccounts,
+  openAccountRegistry,
+  openAccounts,
+  openApiKeyRegistry,
+  openApiKeys,
+} from './redis-accounts.js';
 export { SealBrokenError, SecretBox } from './secret-box.js';
+export { type ApiKey, type ApiKeyStore, type StoredApiKey } from './stored-api-key.js';
+export { StoredApiKeys } from './stored-api-keys.js';

@@ -1,8 +1,13 @@
-import type { CommonEnvironment, Logger, RedisClient } from '#platform';
+import { type CommonEnvironment, type Logger, type RedisClient, systemClock } from '#platform';
 import { type AccountDirectory, DEFAULT_ACCOUNT, FixedAccounts } from './account.js';
+import { AccountRegistry } from './account-registry.js';
 import { Accounts } from './accounts.js';
+import { type ApiKeys, ENVIRONMENT_KEY, FixedApiKeys, SCOPES } from './api-key.js';
+import { ApiKeyRegistry } from './api-key-registry.js';
 import { RedisAccountStore } from './redis-account-store.js';
+import { RedisApiKeyStore } from './redis-api-key-store.js';
 import { SecretBox } from './secret-box.js';
+import { StoredApiKeys } from './stored-api-keys.js';
 
 /** The accounts that every process knows: the environment's, and those in Redis. */
 export function openAccounts(
@@ -22,6 +27,32 @@ export function openAccounts(
       logger.error({ account, err: error }, 'the account is left out: its key cannot be opened');
     },
   );
+}
+
+/** What manages the accounts. */
+export function openAccountRegistry(environment: CommonEnvironment, redis: RedisClient): AccountRegistry {
+  return new AccountRegistry(
+    environmentAccounts(environment),
+    new RedisAccountStore(redis, environment.REDIS_KEY_PREFIX),
+    new SecretBox(environment.ENCRYPTION_KEY),
+    systemClock,
+  );
+}
+
+/** The API keys that every gateway knows: the environment's, and those in Redis. */
+export function openApiKeys(
+  environment: CommonEnvironment & { API_KEY: string },
+  redis: RedisClient,
+): ApiKeys {
+  const fixed = { id: ENVIRONMENT_KEY, key: environment.API_KEY, account: DEFAULT_ACCOUNT, scopes: SCOPES };
+  const store = new RedisApiKeyStore(redis, environment.REDIS_KEY_PREFIX);
+  return new StoredApiKeys(new FixedApiKeys([fixed]), store);
+}
+
+/** What manages the API keys. */
+export function openApiKeyRegistry(environment: CommonEnvironment, redis: RedisClient): ApiKeyRegistry {
+  const store = new RedisApiKeyStore(redis, environment.REDIS_KEY_PREFIX);
+  return new ApiKeyRegistry(environmentAccounts(environment), store, systemClock);
 }
 
 /** The account `default`, as the environment describes it. */

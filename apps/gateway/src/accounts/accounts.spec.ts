@@ -1,32 +1,219 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeAll, afterAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { startTestRedis, type TestRedis } from '../../../../test/support/redis-server.js';
-import { startTestGateway, type TestGateway } from '../fixtures/gateway.js';
+import { json, OTHER_KEY, problemIn, startTestGateway, type TestGateway } from '../fixtures/gateway.js';
+
+const SALES = { id: 'sales', baseUrl: 'https://upstream.example/v1/', apiKey: 'upstream-key-of-sales' };
 
 let server: TestRedis;
 let gateway: TestGateway;
 
 beforeAll(async () => {
   server = await startTestRedis();
-  gateway = await startTestGateway({ redisUrl: server.url });
 });
 afterAll(async () => {
-  await gateway.dispose();
   await server.dispose();
 });
+beforeEach(async () => {
+  gateway = await startTestGateway({ redisUrl: server.url });
+  await gateway.redis.flushall();
+});
+afterEach(async () => {
+  await gateway.dispose();
+});
 
-const confirm = (account: string): Promise<Response> =>
-  gateway.fetch(`/v1/accounts/${account}/confirm-deletions`, { method: 'POST' });
-const believedAt = (): Promise<string | null> =>
-  gateway.redis.hget('tidings:{default}:contact-list', 'believedAt');
+const add = (account: object, key?: string): Promise<Response> =>
+  gateway.fetch('/v1/accounts', { ...json(account), ...(key === undefined ? {} : { key }) });
+const change = (id: string, changes: object): Promise<Response> =>
+  gateway.fetch(`/v1/accounts/${id}`, { ...json(changes), method: 'PATCH' });
+const remove = (id: string): Promise<Response> => gateway.fetch(`/v1/accounts/${id}`, { method: 'DELETE' });
+/** A key of the account, made by the operator. */
+async function keyOf(account: string, scopes: string[] = ['admin']): Promise<{ id: string; key: string }> {
+  const reply = await gateway.fetch('/v1/api-keys', json({ account, name: 'test', scopes }));
+  expect(reply.status).toBe(201);
+  return (await reply.json()) as { id: string; key: string };
+}
+async function listed(key?: string): Promise<string[]> {
+  const reply = await gateway.fetch('/v1/accounts', key === undefined ? {} : { key });
+  return ((await reply.json()) as { accounts: { id: string }[] }).accounts.map(({ id }) => id);
+}
 
-describe('confirming deletions', () => {
-  it('is noted for the feed, with the time', async () => {
-    expect(await believedAt()).toBeNull();
-    expect((await confirm('default')).status).toBe(204);
-    expect(Number(await believedAt())).toBeGreaterThan(0);
+describe('an account', () => {
+  it('is added, read, changed and removed', async () => {
+    const added = await add(SALES);
+    expect(added.status).toBe(201);
+    expect(added.headers.get('location')).toBe('/v1/accounts/sales');
+    const view = (await added.json()) as Record<string, unknown>;
+    expect(view).toEqual({
+      ...{ id: 'sales', baseUrl: 'https://upstream.example/v1', requestsPerSecond: 10, polling: true },
+      ...{ source: 'api', createdAt: expect.any(String), updatedAt: expect.any(String) },
+    });
+    expect(await (await gateway.fetch('/v1/accounts/sales')).json()).toEqual(view);
+    expect(await listed()).toEqual(['default', 'sales']);
+
+    const changed = await change('sales', { polling: false, requestsPerSecond: 0.5 });
+    expect(changed.status).toBe(200);
+    expect(await changed.json()).toMatchObject({
+      polling: false,
+      requestsPerSecond: 0.5,
+      baseUrl: view.baseUrl,
+    });
+
+    expect((await remove('sales')).status).toBe(204);
+    expect((await gateway.fetch('/v1/accounts/sales')).status).toBe(404);
+    expect((await remove('sales')).status).toBe(404);
+    expect((await change('sales', {})).status).toBe(404);
+    expect(await listed()).toEqual(['default']);
   });
 
-  it('of another account is not possible', async () => {
-    expect((await confirm('other')).status).toBe(404);
+  it('never shows its upstream key, in no reply, no log and not in Redis', async () => {
+    const replies = [
+      await add(SALES),
+      await gateway.fetch('/v1/accounts'),
+      await gateway.fetch('/v1/accounts/sales'),
+      await change('sales', { apiKey: 'another-upstream-key' }),
+    ];
+    const stored = await gateway.redis.hgetall('tidings:{.accounts}:accounts');
+    const seen = [
+      ...(await Promise.all(replies.map((reply) => reply.text()))),
+      ...gateway.log,
+      ...Object.values(stored),
+    ];
+    expect(stored.sales).toContain('sealedApiKey');
+    for (const text of seen) {
+      expect(text).not.toContain(SALES.apiKey);
+      expect(text).not.toContain('another-upstream-key');
+    }
+  });
+
+  it('whose id is taken, or whose data is still being removed, is answered 409', async () => {
+    await add(SALES);
+    for (const id of ['sales', 'default'])
+      expect(await problemIn(await add({ ...SALES, id }))).toMatchObject({ status: 409, code: 'conflict' });
+    await remove('sales');
+    const early = await problemIn(await add(SALES));
+    expect(early).toMatchObject({ status: 409, code: 'conflict' });
+    expect(early.detail).toContain('still being removed');
+  });
+
+  it('of the environment is changed and removed by variables alone, which the reply names', async () => {
+    for (const reply of [await change('default', { polling: false }), await remove('default')]) {
+      const problem = await problemIn(reply);
+      expect(problem).toMatchObject({ status: 409, code: 'conflict' });
+      expect(problem.detail).toContain('UPSTREAM_BASE_URL');
+    }
+  });
+
+  it.each([
+    [{ id: 'Sales' }, 'id'],
+    [{ id: '.accounts' }, 'id'],
+    [{ id: 'a'.repeat(64) }, 'id'],
+    [{ baseUrl: 'ftp://upstream.example' }, 'baseUrl'],
+    [{ baseUrl: 'https://user:password@upstream.example/v1' }, 'baseUrl'],
+    [{ baseUrl: 'https://upstream.example/v1?x=1' }, 'baseUrl'],
+    [{ apiKey: 'two\r\nlines' }, 'apiKey'],
+    [{ apiKey: '' }, 'apiKey'],
+    [{ requestsPerSecond: 0 }, 'requestsPerSecond'],
+    [{ requestsPerSecond: '10' }, 'requestsPerSecond'],
+    [{ polling: 'yes' }, 'polling'],
+    [{ other: 1 }, 'other'],
+  ])('with %j is refused, naming the field', async (fault, field) => {
+    const problem = await problemIn(await add({ ...SALES, ...fault }));
+    expect(problem).toMatchObject({ status: 400, code: 'validation_failed', errors: [{ field }] });
+    expect(await listed()).toEqual(['default']);
+  });
+});
+
+describe('an admin of an account that is not the default', () => {
+  it('sees the own account and no other, and changes none', async () => {
+    await add(SALES);
+    await add({ ...SALES, id: 'support' });
+    const { key } = await keyOf('sales');
+    expect(await listed(key)).toEqual(['sales']);
+    const status = async (method: string, path: string, body?: object): Promise<number> =>
+      (await gateway.fetch(path, { ...(body === undefined ? {} : json(body)), method, key })).status;
+    expect(await status('GET', '/v1/accounts/sales')).toBe(200);
+    expect(await status('PATCH', '/v1/accounts/sales', { polling: false })).toBe(403);
+    expect(await status('DELETE', '/v1/accounts/sales')).toBe(403);
+    expect(await status('POST', '/v1/accounts', { ...SALES, id: 'mine' })).toBe(403);
+    for (const id of ['support', 'default', 'nobody']) {
+      expect(await status('GET', `/v1/accounts/${id}`)).toBe(404);
+      expect(await status('PATCH', `/v1/accounts/${id}`, { polling: false })).toBe(404);
+      expect(await status('DELETE', `/v1/accounts/${id}`)).toBe(404);
+      expect(await status('POST', `/v1/accounts/${id}/confirm-deletions`)).toBe(404);
+    }
+    expect(await listed()).toEqual(['default', 'sales', 'support']);
+  });
+});
+
+describe('confirming deletions', () => {
+  const confirm = (account: string, key?: string): Promise<Response> =>
+    gateway.fetch(`/v1/accounts/${account}/confirm-deletions`, {
+      method: 'POST',
+      ...(key === undefined ? {} : { key }),
+    });
+  const believedAt = (account: string): Promise<string | null> =>
+    gateway.redis.hget(`tidings:{${account}}:contact-list`, 'believedAt');
+
+  it('is noted for the feed, with the time', async () => {
+    expect(await believedAt('default')).toBeNull();
+    expect((await confirm('default')).status).toBe(204);
+    expect(Number(await believedAt('default'))).toBeGreaterThan(0);
+  });
+
+  it('is for admins of the account, and for those of the default one', async () => {
+    await add(SALES);
+    expect((await confirm('sales', OTHER_KEY)).status).toBe(404);
+    expect(await believedAt('sales')).toBeNull();
+    expect((await confirm('sales')).status).toBe(204);
+    expect(Number(await believedAt('sales'))).toBeGreaterThan(0);
+  });
+
+  it('of an account that is not there leaves nothing behind', async () => {
+    expect((await confirm('nobody')).status).toBe(404);
+    expect(await gateway.redis.keys('*nobody*')).toEqual([]);
+  });
+});
+
+describe('a change of an account or a key', () => {
+  it('is one line of the log: who did what to which, in which request, and which fields; never what they hold', async () => {
+    const started = gateway.log.length;
+    await gateway.fetch('/v1/accounts', json(SALES, { 'x-request-id': 'request-1' }));
+    await change('sales', { apiKey: 'another-upstream-key', polling: false });
+    const { id, key } = await keyOf('sales', ['admin', 'webhooks:manage']);
+    const hook = await gateway.fetch('/v1/webhooks', {
+      ...json({ url: 'https://example.com/h', headers: { authorization: 'hush-hush' } }),
+      key,
+    });
+    const { id: hookId } = (await hook.json()) as { id: string };
+    await gateway.fetch(`/v1/webhooks/${hookId}/rotate-secret`, { method: 'POST', key });
+    await gateway.fetch(`/v1/webhooks/${hookId}`, { method: 'DELETE', key });
+    // What fails changed nothing.
+    await change('sales', { polling: 'yes' });
+    await gateway.fetch(`/v1/api-keys/${id}`, { method: 'DELETE' });
+    await remove('sales');
+    const lines = gateway.log
+      .slice(started)
+      .map((line) => JSON.parse(line) as Record<string, unknown>)
+      .filter(({ msg }) => msg === 'audit');
+    const who = { account: 'default', keyId: expect.stringMatching(/^id-of-/) };
+    const theirs = { account: 'sales', keyId: id };
+    expect(lines).toMatchObject([
+      {
+        action: 'account.created',
+        subject: 'sales',
+        ...who,
+        requestId: 'request-1',
+        fields: ['apiKey', 'baseUrl', 'id'],
+      },
+      { action: 'account.changed', subject: 'sales', ...who, fields: ['apiKey', 'polling'] },
+      { action: 'api-key.created', subject: id, ...who, fields: ['account', 'name', 'scopes'] },
+      { action: 'webhook.created', subject: hookId, ...theirs, fields: ['headers', 'url'] },
+      { action: 'webhook.secret-rotated', subject: hookId, ...theirs, fields: [] },
+      { action: 'webhook.removed', subject: hookId, ...theirs },
+      { action: 'api-key.revoked', subject: id, ...who },
+      { action: 'account.removed', subject: 'sales', ...who },
+    ]);
+    for (const secret of [SALES.apiKey, 'another-upstream-key', key, 'hush-hush', 'whsec_'])
+      expect(gateway.log.join('')).not.toContain(secret);
   });
 });

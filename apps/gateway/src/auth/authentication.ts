@@ -3,12 +3,17 @@ import type { ApiKeys } from '#accounts';
 import { Problem, retryAfter } from '../problems/problem.js';
 import { rememberCaller } from './caller.js';
 import type { RateLimit } from './rate-limit.js';
+import { assertStillAllowed } from './still-allowed.js';
+
+/** Whose body takes longer is asked again who they are, in milliseconds. */
+const SLOW_BODY_MS = 1_000;
 
 /**
  * Lets in whom the key in `X-API-Key` allows, before a byte of the body is read: first who it is, then how often, then
  * whether they may. Nobody gets to a handler under `/v1` that declares no scope.
  */
 export function useAuthentication(server: FastifyInstance, keys: ApiKeys, rateLimit: RateLimit): void {
+  const admitted = new WeakMap<FastifyRequest, number>();
   server.addHook('onRequest', async (request, reply) => {
     const { scope, isPublic } = request.routeOptions.config;
     if (!isVersioned(request) && (isPublic === true || isDocs(request))) return;
@@ -20,11 +25,17 @@ export function useAuthentication(server: FastifyInstance, keys: ApiKeys, rateLi
     const principal = await keys.authenticate(key);
     if (principal === undefined) throw new Problem('unauthenticated', 'Nobody has this API key.');
     rememberCaller(request, principal);
+    admitted.set(request, performance.now());
 
     await keepLimit(rateLimit, principal.keyId, reply);
 
     if (scope === undefined) throw new Problem('forbidden', 'No API key opens this address.');
     if (!principal.scopes.has(scope)) throw new Problem('forbidden', `The API key lacks the scope ${scope}.`);
+  });
+  server.addHook('preHandler', async (request) => {
+    const since = admitted.get(request);
+    if (since !== undefined && performance.now() - since > SLOW_BODY_MS)
+      await assertStillAllowed(keys, request);
   });
 }
 

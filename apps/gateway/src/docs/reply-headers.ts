@@ -43,7 +43,8 @@ export function describeReplyHeaders({ paths }: OpenAPIObject): void {
 }
 
 function headersOf(path: string, status: string): Headers {
-  const withKey = path.startsWith('/v1/') && status !== '401';
+  // Also of a key that is refused only after it was counted: it was revoked meanwhile.
+  const withKey = path.startsWith('/v1/');
   return {
     ...ALWAYS,
     ...(MAYBE_LATER.has(status) ? LATER : {}),

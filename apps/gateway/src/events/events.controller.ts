@@ -4,7 +4,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { ApiKeys, Principal } from '#accounts';
 import { type EventLog, type EventPage, eventToJson, formatCursor } from '#events';
 import { Caller } from '../auth/caller.js';
-import { isStillAllowed } from '../auth/still-allowed.js';
+import { assertStillAllowed, isStillAllowed } from '../auth/still-allowed.js';
 import { RequireScope } from '../auth/require-scope.js';
 import { ApiProblems } from '../docs/api-problems.js';
 import { hangUpOf } from '../http/hang-up.js';
@@ -37,6 +37,7 @@ export class EventsController {
   async list(
     @Caller() { account }: Principal,
     @Query(new InputPipe(EventsQuery)) query: EventsQuery,
+    @Req() request: FastifyRequest,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<string> {
     const page = await this.reads.read(account, {
@@ -46,6 +47,7 @@ export class EventsController {
       waitMs: Number(query.wait) * 1000,
       gone: hangUpOf(reply.raw),
     });
+    if (Number(query.wait) > 0) await assertStillAllowed(this.keys, request);
     return pageToJson(page);
   }
 
@@ -73,7 +75,7 @@ export class EventsController {
       account,
       after: lastEventIdOf(request.headers) ?? query.after,
       filter: filterOf(query),
-      allowed: () => isStillAllowed(this.keys, request, 'events:read'),
+      allowed: () => isStillAllowed(this.keys, request),
     };
     await this.streams.serve(wanted, {
       raw: reply.raw,

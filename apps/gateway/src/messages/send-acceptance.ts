@@ -1,5 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
+import type { ApiKeys } from '#accounts';
 import type { GatewayEnvironment, Logger } from '#platform';
 import {
   type Acceptance,
@@ -8,9 +9,10 @@ import {
   IdempotencyKeyReusedError,
   type SendIntake,
 } from '#relay';
+import { assertStillAllowed } from '../auth/still-allowed.js';
 import { RedisReadiness } from '../health/redis-readiness.js';
 import { invalid, Problem, unavailable } from '../problems/problem.js';
-import { BLOB_STORE, ENVIRONMENT, LOGGER, SEND_INTAKE } from '../tokens.js';
+import { API_KEYS, BLOB_STORE, ENVIRONMENT, LOGGER, SEND_INTAKE } from '../tokens.js';
 import { fingerprintOf } from './fingerprint.js';
 import { readIdempotencyKey } from './idempotency-key.js';
 import { KeyReservation } from './key-reservation.js';
@@ -27,6 +29,7 @@ export class SendAcceptance {
     @Inject(SEND_INTAKE) private readonly sends: SendIntake,
     @Inject(BLOB_STORE) private readonly blobs: BlobStore,
     @Inject(ENVIRONMENT) private readonly environment: GatewayEnvironment,
+    @Inject(API_KEYS) private readonly keys: ApiKeys,
     @Inject(RedisReadiness) private readonly readiness: RedisReadiness,
     @Inject(LOGGER) private readonly logger: Logger,
   ) {}
@@ -55,6 +58,7 @@ export class SendAcceptance {
   ): Promise<Acceptance> {
     const form = new MultipartForm(request, this.blobs, account, this.environment.UPLOAD_MAX_BYTES);
     await form.read();
+    await this.assertStillAllowed(form, request);
     try {
       const acceptance = await this.store(account, key, owner, form.fields, form, request.id);
       // The first request's file is the one that is sent.
@@ -62,6 +66,16 @@ export class SendAcceptance {
       return acceptance;
     } catch (error) {
       await this.discardUnlessStored(form, error, request.id);
+      throw error;
+    }
+  }
+
+  /** An upload may take minutes, in which its key may be revoked. */
+  private async assertStillAllowed(form: MultipartForm, request: FastifyRequest): Promise<void> {
+    try {
+      await assertStillAllowed(this.keys, request);
+    } catch (error) {
+      await form.discard();
       throw error;
     }
   }

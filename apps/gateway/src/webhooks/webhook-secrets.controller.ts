@@ -2,6 +2,7 @@ import { Body, Controller, Get, Header, HttpCode, Inject, Param, Post } from '@n
 import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import type { Principal } from '#accounts';
 import type { EndpointSecrets } from '#webhooks';
+import { Audited } from '../audit/audited.js';
 import { Caller } from '../auth/caller.js';
 import { RequireScope } from '../auth/require-scope.js';
 import { ApiProblems } from '../docs/api-problems.js';
@@ -18,6 +19,7 @@ export class WebhookSecretsController {
   @Get(':id/secret')
   @Header('cache-control', 'no-store')
   @RequireScope('webhooks:manage')
+  @Audited('webhook.secret-read')
   @ApiOperation({ operationId: 'getWebhookSecret', summary: 'The newest signing secret' })
   @ApiOkResponse({ type: SecretView })
   @ApiProblems('not_found')
@@ -31,6 +33,7 @@ export class WebhookSecretsController {
   @HttpCode(200)
   @Header('cache-control', 'no-store')
   @RequireScope('webhooks:manage')
+  @Audited('webhook.secret-rotated')
   @ApiOperation({
     operationId: 'rotateWebhookSecret',
     summary: 'A new signing secret',

@@ -9,6 +9,7 @@ import {
 import type { FastifyReply } from 'fastify';
 import type { Principal } from '#accounts';
 import type { Endpoint, EndpointRegistry } from '#webhooks';
+import { Audited } from '../audit/audited.js';
 import { Caller } from '../auth/caller.js';
 import { RequireScope } from '../auth/require-scope.js';
 import { ApiProblems } from '../docs/api-problems.js';
@@ -30,6 +31,7 @@ export class WebhooksController {
 
   @Post()
   @RequireScope('webhooks:manage')
+  @Audited('webhook.created')
   @ApiOperation({ operationId: 'createWebhook', summary: 'Have events delivered to an address' })
   @ApiCreatedResponse({
     type: CreatedWebhookView,
@@ -68,6 +70,7 @@ export class WebhooksController {
 
   @Patch(':id')
   @RequireScope('webhooks:manage')
+  @Audited('webhook.changed')
   @ApiOperation({
     operationId: 'changeWebhook',
     summary: 'Change what is given, leave the rest',
@@ -88,6 +91,7 @@ export class WebhooksController {
   @Delete(':id')
   @HttpCode(204)
   @RequireScope('webhooks:manage')
+  @Audited('webhook.removed')
   @ApiOperation({ operationId: 'deleteWebhook', summary: 'End a webhook and its pending deliveries' })
   @ApiNoContentResponse()
   @ApiProblems('not_found')

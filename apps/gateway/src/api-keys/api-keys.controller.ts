@@ -1,0 +1,104 @@
+import { Body, Controller, Delete, Get, Header, HttpCode, Inject, Param, Post, Query } from '@nestjs/common';
+import {
+  ApiCreatedResponse,
+  ApiNoContentResponse,
+  ApiOkResponse,
+  ApiOperation,
+  ApiTags,
+} from '@nestjs/swagger';
+import type { ApiKey, ApiKeyRegistry, Principal } from '#accounts';
+import { Audited } from '../audit/audited.js';
+import { Caller } from '../auth/caller.js';
+import { isOperator, maySee } from '../auth/operator.js';
+import { RequireScope } from '../auth/require-scope.js';
+import { ApiProblems } from '../docs/api-problems.js';
+import { InputPipe } from '../input/input.pipe.js';
+import { parseInstant } from '../input/rules.js';
+import { notFound, Problem } from '../problems/problem.js';
+import { ACCOUNT_REGISTRY, API_KEY_REGISTRY } from '../tokens.js';
+import { ApiKeysQuery, ApiKeysReply, CreateApiKeyDto, CreatedApiKeyView } from './api-keys.dto.js';
+
+const WHO =
+  'Admins of the account `default` manage the keys of all accounts; admins of another one those of their own.';
+
+@ApiTags('API keys')
+@Controller('v1/api-keys')
+export class ApiKeysController {
+  constructor(
+    @Inject(API_KEY_REGISTRY) private readonly keys: ApiKeyRegistry,
+    @Inject(ACCOUNT_REGISTRY) private readonly accounts: { find(id: string): Promise<object | undefined> },
+  ) {}
+
+  @Post()
+  @RequireScope('admin')
+  @Header('cache-control', 'no-store')
+  @Audited('api-key.created')
+  @ApiOperation({
+    operationId: 'createApiKey',
+    summary: 'Make a key',
+    description: `${WHO} Those never grant a scope that their own key lacks.`,
+  })
+  @ApiCreatedResponse({ type: CreatedApiKeyView })
+  @ApiProblems(
+    'validation_failed',
+    'malformed_body',
+    'payload_too_large',
+    'unsupported_media_type',
+    'not_found',
+    'conflict',
+  )
+  async create(
+    @Caller() caller: Principal,
+    @Body(new InputPipe(CreateApiKeyDto)) { account, name, scopes, expiresAt }: CreateApiKeyDto,
+  ): Promise<ApiKey & { key: string }> {
+    if (!maySee(caller, account)) throw notFound('account', account);
+    const beyond = isOperator(caller) ? undefined : scopes.find((scope) => !caller.scopes.has(scope));
+    if (beyond !== undefined) {
+      throw new Problem('forbidden', `The API key lacks the scope ${beyond}, and cannot grant it.`);
+    }
+    const end = parseInstant(expiresAt);
+    const request = { account, name, scopes, ...(end === undefined ? {} : { expiresAt: end }) };
+    const created = await this.keys.create(request);
+    if (created === undefined) throw notFound('account', account);
+    return { ...created.apiKey, key: created.key };
+  }
+
+  @Get()
+  @RequireScope('admin')
+  @ApiOperation({
+    operationId: 'listApiKeys',
+    summary: 'Every key, without the keys themselves',
+    description: WHO,
+  })
+  @ApiOkResponse({ type: ApiKeysReply })
+  @ApiProblems('validation_failed', 'not_found')
+  async list(
+    @Caller() caller: Principal,
+    @Query(new InputPipe(ApiKeysQuery)) { account }: ApiKeysQuery,
+  ): Promise<{ apiKeys: ApiKey[] }> {
+    if (account !== undefined) {
+      const known = maySee(caller, account) && (await this.accounts.find(account)) !== undefined;
+      if (!known) throw notFound('account', account);
+    }
+    const wanted = account ?? (isOperator(caller) ? undefined : caller.account);
+    return { apiKeys: await this.keys.list(wanted) };
+  }
+
+  @Delete(':id')
+  @HttpCode(204)
+  @RequireScope('admin')
+  @Audited('api-key.revoked')
+  @ApiOperation({
+    operationId: 'deleteApiKey',
+    summary: 'Revoke a key',
+    description: `It is refused at once, at every gateway, and ends streams and waiting requests. ${WHO}`,
+  })
+  @ApiNoContentResponse({ description: 'Nobody gets in with it any more.' })
+  @ApiProblems('not_found', 'conflict')
+  async remove(@Caller() caller: Principal, @Param('id') id: string): Promise<void> {
+    const key = await this.keys.find(id);
+    if (key === undefined || !maySee(caller, key.account) || !(await this.keys.remove(id))) {
+      throw notFound('API key', id);
+    }
+  }
+}

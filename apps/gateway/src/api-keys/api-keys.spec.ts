@@ -1,0 +1,216 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { request as httpRequest } from 'node:http';
+import { startTestRedis, type TestRedis } from '../../../../test/support/redis-server.js';
+import { eventually } from '../../../../test/support/eventually.js';
+import { json, problemIn, startTestGateway, type TestGateway } from '../fixtures/gateway.js';
+
+interface Made {
+  id: string;
+  key: string;
+  account: string;
+  scopes: string[];
+}
+
+let server: TestRedis;
+let one: TestGateway;
+let two: TestGateway;
+
+beforeAll(async () => {
+  server = await startTestRedis();
+});
+afterAll(async () => {
+  await server.dispose();
+});
+beforeEach(async () => {
+  [one, two] = (await Promise.all(
+    [server, server].map(({ url }) => startTestGateway({ redisUrl: url })),
+  )) as [TestGateway, TestGateway];
+  await one.redis.flushall();
+  for (const id of ['sales', 'support'])
+    await one.fetch('/v1/accounts', json({ id, baseUrl: 'https://upstream.example/v1', apiKey: 'k' }));
+});
+afterEach(async () => {
+  await Promise.all([one.dispose(), two.dispose()]);
+});
+
+const ask = (body: object, key?: string): Promise<Response> =>
+  one.fetch('/v1/api-keys', {
+    ...json({ account: 'sales', name: 'test', scopes: ['messages:read'], ...body }),
+    ...(key === undefined ? {} : { key }),
+  });
+async function make(body: object = {}, key?: string): Promise<Made> {
+  const reply = await ask(body, key);
+  expect(reply.status).toBe(201);
+  return (await reply.json()) as Made;
+}
+const revoke = (id: string, key?: string): Promise<Response> =>
+  one.fetch(`/v1/api-keys/${id}`, { method: 'DELETE', ...(key === undefined ? {} : { key }) });
+async function listed(query = '', key?: string): Promise<Record<string, unknown>[]> {
+  const reply = await one.fetch(`/v1/api-keys${query}`, key === undefined ? {} : { key });
+  return ((await reply.json()) as { apiKeys: Record<string, unknown>[] }).apiKeys;
+}
+const used = async (gateway: TestGateway, key: string): Promise<number> =>
+  (await gateway.fetch('/v1/sends', { key })).status;
+
+describe('an API key', () => {
+  it('is told once, opens its account with its scopes at every gateway, and is kept only as its hash', async () => {
+    const { key, id, ...rest } = await make();
+    expect(key).toMatch(/^tidings_[\w-]{43}$/);
+    expect(rest).toEqual({
+      ...{ account: 'sales', name: 'test', scopes: ['messages:read'] },
+      ...{ createdAt: expect.any(String), expiresAt: null },
+    });
+    expect(await Promise.all([used(one, key), used(two, key)])).toEqual([200, 200]);
+    const beyond = await one.fetch('/v1/events', { key });
+    expect(await problemIn(beyond)).toMatchObject({ status: 403, code: 'forbidden' });
+    expect((await listed()).map((shown) => shown.id)).toEqual(['environment', id]);
+    expect(JSON.stringify(await listed())).not.toContain(key);
+    const stored = JSON.stringify(await one.redis.hgetall('tidings:{.accounts}:api-keys'));
+    expect(stored).toContain(id);
+    expect(stored).not.toContain(key);
+    expect(stored).not.toContain(key.slice('tidings_'.length));
+  });
+
+  it('that is revoked at one gateway is refused at the other with the next request', async () => {
+    const { id, key } = await make();
+    expect(await used(two, key)).toBe(200);
+    expect((await revoke(id)).status).toBe(204);
+    expect(await Promise.all([used(one, key), used(two, key)])).toEqual([401, 401]);
+    expect((await revoke(id)).status).toBe(404);
+    expect(await listed('?account=sales')).toEqual([]);
+  });
+
+  it('dies with its account, at once and everywhere; keys of others do not', async () => {
+    const theirs = await make();
+    const others = await make({ account: 'support' });
+    await one.fetch('/v1/accounts/sales', { method: 'DELETE' });
+    expect(await Promise.all([used(one, theirs.key), used(two, theirs.key)])).toEqual([401, 401]);
+    expect(await used(two, others.key)).toBe(200);
+    expect((await listed()).map(({ id }) => id)).toEqual(['environment', others.id]);
+    expect((await ask({})).status).toBe(404);
+  });
+
+  it('that expires is refused from then on, by Redis’ clock', async () => {
+    const past = await ask({ expiresAt: '2020-01-01T00:00:00Z' });
+    expect(await problemIn(past)).toMatchObject({ status: 400, errors: [{ field: 'expiresAt' }] });
+    const { key, id } = await make({ expiresAt: new Date(Date.now() + 3_600_000).toISOString() });
+    expect(await used(one, key)).toBe(200);
+    // As if the hour were over.
+    const kept = JSON.parse((await one.redis.hget('tidings:{.accounts}:api-keys', id)) ?? '') as object;
+    const over = JSON.stringify({ ...kept, expiresAt: new Date(Date.now() - 1).toISOString() });
+    await one.redis.hset('tidings:{.accounts}:api-keys', id, over);
+    expect(await Promise.all([used(one, key), used(two, key)])).toEqual([401, 401]);
+  });
+
+  it('is looked up by the whole of it: one that shares its id is nobody’s', async () => {
+    const { key, id } = await make();
+    const kept = JSON.parse((await one.redis.hget('tidings:{.accounts}:api-keys', id)) ?? '') as {
+      sha256: string;
+    };
+    const other = `${kept.sha256.slice(0, 63)}${kept.sha256.endsWith('0') ? '1' : '0'}`;
+    await one.redis.hset('tidings:{.accounts}:api-keys', id, JSON.stringify({ ...kept, sha256: other }));
+    expect(await used(one, key)).toBe(401);
+  });
+
+  it('of the environment is listed, and cannot be revoked', async () => {
+    expect((await listed('?account=default'))[0]).toMatchObject({ id: 'environment', account: 'default' });
+    const problem = await problemIn(await revoke('environment'));
+    expect(problem).toMatchObject({ status: 409, code: 'conflict' });
+    expect(problem.detail).toContain('API_KEY');
+  });
+
+  it.each([
+    [{ scopes: [] }, 'scopes'],
+    [{ scopes: ['admin', 'admin'] }, 'scopes'],
+    [{ scopes: ['everything'] }, 'scopes'],
+    [{ scopes: 'admin' }, 'scopes'],
+    [{ name: '' }, 'name'],
+    [{ account: 'No Such' }, 'account'],
+    [{ expiresAt: 'tomorrow' }, 'expiresAt'],
+    [{ expiresAt: '' }, 'expiresAt'],
+  ])('asked for with %j is refused, naming the field', async (fault, field) => {
+    expect(await problemIn(await ask(fault))).toMatchObject({ status: 400, errors: [{ field }] });
+  });
+
+  it('has a bound an account, which says what to do', async () => {
+    const filled = Array.from({ length: 1_000 }, (_, i) => `key_${i}`);
+    await one.redis.sadd('tidings:{.accounts}:api-keys-of:sales', filled);
+    const problem = await problemIn(await ask({}));
+    expect(problem).toMatchObject({ status: 409, code: 'conflict' });
+    expect(problem.detail).toContain('Delete one first');
+    expect((await ask({ account: 'support' })).status).toBe(201);
+  });
+});
+
+describe('an admin of an account that is not the default', () => {
+  it('manages the keys of the own account, sees no other, and grants no scope that the own key lacks', async () => {
+    const admin = await make({ scopes: ['admin', 'events:read'] });
+    const foreign = await make({ account: 'support' });
+    expect((await listed('', admin.key)).map(({ id }) => id)).toEqual([admin.id]);
+    const made = await make({ scopes: ['events:read'] }, admin.key);
+    expect((await listed('?account=sales', admin.key)).map(({ id }) => id).sort()).toEqual(
+      [admin.id, made.id].sort(),
+    );
+    expect(await problemIn(await ask({ scopes: ['messages:send'] }, admin.key))).toMatchObject({
+      status: 403,
+      code: 'forbidden',
+    });
+    for (const account of ['support', 'default', 'nobody']) {
+      expect((await ask({ account, scopes: ['events:read'] }, admin.key)).status).toBe(404);
+      expect((await one.fetch(`/v1/api-keys?account=${account}`, { key: admin.key })).status).toBe(404);
+    }
+    for (const id of [foreign.id, 'environment', 'key_none'])
+      expect((await revoke(id, admin.key)).status).toBe(404);
+    expect(await used(two, foreign.key)).toBe(200);
+    expect((await revoke(made.id, admin.key)).status).toBe(204);
+  });
+});
+
+describe('a request that takes its time', () => {
+  it('as a stream ends when its key is revoked, and nothing more is told on it', async () => {
+    const { id, key } = await make({ scopes: ['events:read'] });
+    const reply = await two.fetch('/v1/events/stream', { key });
+    expect(reply.status).toBe(200);
+    const whole = reply.text();
+    await revoke(id);
+    expect(await whole).not.toContain('data:');
+  });
+
+  it('as a long poll tells nothing once its key is revoked', async () => {
+    const { id, key } = await make({ scopes: ['events:read'] });
+    const waiting = two.fetch('/v1/events?after=now&wait=2', { key });
+    await eventually('it is let in', async () => (await one.redis.keys(`tidings:rate:${id}`)).length === 1);
+    await revoke(id);
+    expect((await waiting).status).toBe(401);
+  });
+
+  it.each([
+    [
+      'an upload',
+      'multipart/form-data; boundary=x',
+      '--x\r\nContent-Disposition: form-data; name="phoneNumber"\r\n\r\n',
+      '+14155550123\r\n--x\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\nabc\r\n--x--\r\n',
+    ],
+    ['slow JSON', 'application/json', '{"phoneNumber":"+14155550123",', '"message":"hi"}'],
+  ])('as %s is stored for nobody once its key is revoked', async (_, type, beginning, end) => {
+    const { id, key } = await make({ scopes: ['messages:send'] });
+    const headers = { 'x-api-key': key, 'content-type': type };
+    const request = httpRequest(`${two.url}/v1/messages/send`, { method: 'POST', headers });
+    const answered = new Promise<number | undefined>((resolve, reject) => {
+      request.once('error', reject).once('response', (response) => {
+        response.resume();
+        resolve(response.statusCode);
+      });
+    });
+    request.write(beginning);
+    await eventually('it is let in', async () => (await one.redis.keys(`tidings:rate:${id}`)).length === 1);
+    await revoke(id);
+    // Slow is what takes longer than a second.
+    await new Promise((resolve) => setTimeout(resolve, 1_200));
+    request.end(end);
+    expect(await answered).toBe(401);
+    expect(two.sends.requests).toEqual([]);
+    const theirs = await one.redis.keys('tidings:{sales}:*');
+    expect(theirs.filter((name) => !name.endsWith(':health:probe'))).toEqual([]);
+  });
+});

@@ -1,0 +1,24 @@
+import type { ApiKeys, Principal } from './api-key.js';
+import { type ApiKeyStore, identify, isSameHash, mayBeStoredKey } from './stored-api-key.js';
+
+/**
+ * The keys of the environment and the stored ones. Nothing is kept from one request to the next, so that a key that is
+ * revoked, has expired, or lost its account is refused at once, at every gateway. The environment's need no store.
+ */
+export class StoredApiKeys implements ApiKeys {
+  constructor(
+    private readonly fixed: ApiKeys,
+    private readonly store: Pick<ApiKeyStore, 'findNow'>,
+  ) {}
+
+  async authenticate(text: string): Promise<Principal | undefined> {
+    const fixed = await this.fixed.authenticate(text);
+    if (fixed !== undefined || !mayBeStoredKey(text)) return fixed;
+    const { id, sha256 } = identify(text);
+    const found = await this.store.findNow(id);
+    if (found === undefined || !isSameHash(found.key.sha256, sha256)) return undefined;
+    const { account, scopes, expiresAt } = found.key;
+    if (expiresAt !== null && Date.parse(expiresAt) <= found.now) return undefined;
+    return { keyId: id, account, scopes: new Set(scopes) };
+  }
+}
