@@ -5,7 +5,7 @@ export { HttpUpstream } from './http-upstream.js';
 export { type Direction, isRecord, parseMessage, type UpstreamMessage } from './message.js';
 export { RedisRequestBudget } from './redis-request-budget.js';
 export { type ParsedList } from './reply-list.js';
-export { contactsShown, showAsIs, showList } from './shown-reply.js';
+export { contactsShown, showAsIs, showList, toJson } from './shown-reply.js';
 export {
   type AdaptiveBudget,
   BudgetExhaustedError,

@@ -1,5 +1,6 @@
 import { isRecord, parseId } from './message.js';
 import { findList, parseReply, withExactIds } from './reply-list.js';
+import { UpstreamReplyError } from './upstream-error.js';
 
 /**
  * A reply's text as an object that holds its list under `name`, with ids as text; all else stays as upstream wrote it,
@@ -10,10 +11,10 @@ export function showList(text: string, name: string): string {
   const exact = withExactIds(text);
   const body = parseReply(exact);
   const { list, beside } = findList(body, name);
-  if (list.some(hasOtherId)) return JSON.stringify({ ...beside, [name]: list.map(withTextId) });
+  if (list.some(hasOtherId)) return toJson({ ...beside, [name]: list.map(withTextId) });
   if (list === body) return `{${JSON.stringify(name)}:${exact}}`;
   if (isRecord(body) && body[name] === list) return exact;
-  return JSON.stringify({ ...beside, [name]: list });
+  return toJson({ ...beside, [name]: list });
 }
 
 /**
@@ -37,6 +38,18 @@ export function contactsShown(text: string): ReadonlyMap<string, unknown> {
       shown.set(contact.id, contact);
   }
   return shown;
+}
+
+/**
+ * Something of a reply as JSON text again.
+ * @throws {UpstreamReplyError} if it is nested so deeply that it can be read, but not written
+ */
+export function toJson(value: unknown): string {
+  try {
+    return JSON.stringify(value);
+  } catch (cause) {
+    throw new UpstreamReplyError('the reply is nested too deeply', { cause });
+  }
 }
 
 function hasOtherId(element: unknown): boolean {

@@ -6,7 +6,7 @@ import { Caller } from '../auth/caller.js';
 import { RequireScope } from '../auth/require-scope.js';
 import { ApiProblems } from '../docs/api-problems.js';
 import { InputPipe } from '../input/input.pipe.js';
-import { AGE, CONTACT, CONTACT_LIST, MessagesReply, NoQuery, PageQuery } from './contacts.dto.js';
+import { AGE, CONTACT, CONTACT_LIST, MESSAGE_LIST, NoQuery, PageQuery } from './contacts.dto.js';
 import { readListQuery, readPageQuery } from './upstream-query.js';
 import { type Shown, UpstreamReads } from './upstream-reads.js';
 
@@ -56,7 +56,7 @@ export class ContactsController {
     description: 'Parameters that are not documented are handed on to the messaging service.',
   })
   @ApiQuery({ type: PageQuery })
-  @ApiOkResponse({ type: MessagesReply, headers: AGE })
+  @ApiOkResponse({ schema: MESSAGE_LIST, headers: AGE })
   @ApiProblems('validation_failed', 'not_found', 'upstream_error', 'upstream_unavailable', 'upstream_timeout')
   async messages(
     @Caller() { account }: Principal,
@@ -69,7 +69,7 @@ export class ContactsController {
 }
 
 /** A text is JSON already. */
-function answer(reply: FastifyReply, { body, age }: Shown<unknown>): unknown {
+function answer(reply: FastifyReply, { body, age }: Shown): unknown {
   if (age !== undefined) reply.header('age', String(age));
   reply.type(JSON_TYPE);
   return body;

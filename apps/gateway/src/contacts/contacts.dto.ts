@@ -1,4 +1,4 @@
-import { ApiProperty, ApiPropertyOptional, ApiSchema } from '@nestjs/swagger';
+import { ApiPropertyOptional, ApiSchema } from '@nestjs/swagger';
 import { Optional, WholeNumberText } from '../input/rules.js';
 
 export class PageQuery {
@@ -39,18 +39,18 @@ export const CONTACT_LIST = {
   example: { contacts: [{ id: 'c_1', name: 'Ada' }] },
 };
 
+export const MESSAGE_LIST = {
+  description: 'An object with `messages` and whatever the messaging service says beside them.',
+  type: 'object',
+  required: ['messages'],
+  properties: { messages: { type: 'array', items: AS_UPSTREAM } },
+  additionalProperties: true,
+  example: { messages: [{ id: 'm_1', direction: 'outbound', message: 'Hello' }] },
+};
+
 export const AGE = {
   Age: {
     description: 'Seconds since the messaging service said so, if it was not asked now.',
     schema: { type: 'string', pattern: '^[0-9]+$' },
   },
 };
-
-export class MessagesReply {
-  @ApiProperty({
-    type: 'array',
-    items: AS_UPSTREAM,
-    example: [{ id: 'm_1', direction: 'outbound', message: 'Hello' }],
-  })
-  messages!: unknown[];
-}

@@ -101,6 +101,13 @@ describe('What upstream says beside a list', () => {
     }
   });
 
+  it('is 502 where something stands in it that can be read, but not written', async () => {
+    const deep = `${'['.repeat(200_000)}${']'.repeat(200_000)}`;
+    gateway.upstream.reply = `{"data":[{"id":1,"x":${deep}}]}`;
+    for (const path of ['/v1/contacts', '/v1/contacts/1'])
+      expect(await problemIn(await gateway.fetch(path))).toMatchObject({ code: 'upstream_error' });
+  });
+
   it('is untouched with CONTACTS_SHAPE=upstream, whatever JSON it is', async () => {
     const environment = { CONTACTS_SHAPE: 'upstream', READ_CACHE_MS: '0' };
     await using plain = await startTestGateway({ redisUrl: redis.url, environment });

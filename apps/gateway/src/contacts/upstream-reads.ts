@@ -6,6 +6,7 @@ import {
   contactsShown,
   showAsIs,
   showList,
+  toJson,
   type UpstreamQuery,
   UpstreamStatusError,
 } from '#upstream';
@@ -17,9 +18,9 @@ import { type KeptReply, type ReadAnswer, ReadCache } from './read-cache.js';
 export type ShownUpstream = Pick<AccountUpstream, 'showContacts' | 'showMessages'>;
 
 /** Something to be shown to a caller. */
-export interface Shown<T = string> {
-  /** JSON text, unless it is said otherwise. */
-  body: T;
+export interface Shown {
+  /** JSON text. */
+  body: string;
   /** Whole seconds since upstream said so, if it was not asked now. */
   age?: number;
 }
@@ -54,13 +55,13 @@ export class UpstreamReads {
   }
 
   /** @throws {Problem | UpstreamError | BudgetExhaustedError} */
-  async contact(account: string, contactId: string): Promise<Shown<unknown>> {
+  async contact(account: string, contactId: string): Promise<Shown> {
     const answer = await this.askForContacts(account, []);
     const contacts = this.byId.get(answer.reply) ?? contactsShown(answer.reply.text);
     this.byId.set(answer.reply, contacts);
     const found = contacts.get(contactId);
     if (found === undefined) throw notFound('contact', contactId);
-    return shown(answer, found);
+    return shown(answer, toJson(found));
   }
 
   /** @throws {Problem | UpstreamError | BudgetExhaustedError} */
@@ -102,6 +103,6 @@ export class UpstreamReads {
   }
 }
 
-function shown<T>({ age }: ReadAnswer, body: T): Shown<T> {
+function shown({ age }: ReadAnswer, body: string): Shown {
   return age === undefined ? { body } : { body, age };
 }
