@@ -1,0 +1,159 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { Redis } from 'ioredis';
+import { INSPECTABLE, liveHeapOf } from '../support/heap.js';
+import { Product } from '../support/product.js';
+import { mayGoUnanswered, type RawReply, type RawRequest, sendRaw } from './raw-http.js';
+import { requestsFor } from './requests.js';
+
+/** How many requests; a seed and a path of an earlier run replay it. */
+const COUNT = Number(process.env.TIDINGS_FUZZ_COUNT ?? (process.env.TIDINGS_LONG === '1' ? 20_000 : 2_000));
+const SEED = Number(process.env.TIDINGS_FUZZ_SEED ?? Date.now() % 2 ** 31);
+const PATH = process.env.TIDINGS_FUZZ_PATH;
+const AT_ONCE = 8;
+/** Refused requests that are sent once more, to see what they leave. */
+const KEPT = 1_000;
+
+let product: Product;
+let redis: Redis;
+
+beforeAll(async () => {
+  product = await Product.start({
+    ...INSPECTABLE,
+    RATE_LIMIT_PER_MINUTE: '100000000',
+    UPSTREAM_REQUESTS_PER_SECOND: '10000',
+  });
+  redis = new Redis(product.redis.url);
+});
+
+afterAll(async () => {
+  redis.disconnect();
+  await product[Symbol.asyncDispose]();
+});
+
+/** One of everything that has an id. */
+async function idsOfAll(): Promise<string[]> {
+  const { contacts } = await product.simulate<{ contacts: { id: string }[] }>('contacts', {
+    phoneNumber: '+14155550199',
+  });
+  const send = await product.json<{ id: string }>('POST', '/v1/messages/send', {
+    phoneNumber: '+14155550123',
+    message: 'Hello',
+    sendAt: '2035-01-01T00:00:00Z',
+  });
+  const webhook = await product.json<{ id: string }>('POST', '/v1/webhooks', { url: 'http://127.0.0.1:9/x' });
+  const test = await product.json<{ eventId: string; deliveryId: string }>(
+    'POST',
+    `/v1/webhooks/${webhook.id}/test`,
+  );
+  return [
+    send.id,
+    webhook.id,
+    test.eventId,
+    test.deliveryId,
+    contacts[0]?.id ?? 'none',
+    'default',
+    'environment',
+  ];
+}
+
+function isRefused({ status }: RawReply): boolean {
+  return status >= 400;
+}
+
+function expectSane({ method, target }: RawRequest, reply: RawReply): void {
+  const { status, headers, body } = reply;
+  if (status < 100 || status > 599) throw new Error(`answered with the status ${status}`);
+  // There is nothing that is down.
+  if (status >= 500) throw new Error(`answered ${status}: ${body ?? ''}`);
+  if (status >= 400 && method !== 'HEAD') {
+    const type = headers.get('content-type') ?? '';
+    if (!type.startsWith('application/problem+json'))
+      throw new Error(`answered ${status} as ${type}: ${body ?? ''}`);
+    const fault = product.api.faultOf(['components', 'schemas', 'ProblemDto'], JSON.parse(body ?? ''));
+    if (fault !== undefined) throw new Error(`answered with a problem that is none: ${fault}`);
+    // Refused before it was anything: what cannot be read is no request of an operation.
+    if (
+      status === 400 &&
+      headers.get('connection') === 'close' &&
+      (JSON.parse(body ?? '') as { instance: string }).instance === '/'
+    )
+      return;
+  }
+  product.api.expectReply({ method, path: target, status, headers, body });
+}
+
+/** Keys of Redis that have no end, by what they are. */
+async function lastingKeys(): Promise<Set<string>> {
+  const found = new Set<string>();
+  for await (const keys of redis.scanStream({ count: 1_000 })) {
+    for (const key of keys as string[]) if ((await redis.ttl(key)) === -1) found.add(key);
+  }
+  return found;
+}
+
+async function usedMemory(): Promise<number> {
+  const [, bytes] = /used_memory:(\d+)/.exec(await redis.info('memory')) ?? [];
+  return Number(bytes);
+}
+
+describe('Whatever is sent to whichever address', () => {
+  it('is answered as the OpenAPI document says, never with a 500; the process lives, and holds on to nothing', async () => {
+    const input = { check: product.api, key: product.apiKey, ids: await idsOfAll() };
+    const refused: RawRequest[] = [];
+    const statuses = new Map<number | 'none', number>();
+    let sent = 0;
+    let quarter: number | undefined;
+    const one = async (request: RawRequest): Promise<void> => {
+      const reply = await sendRaw(product.gateway.port, request);
+      sent++;
+      const status = reply?.status ?? 'none';
+      statuses.set(status, (statuses.get(status) ?? 0) + 1);
+      if (reply === undefined) {
+        if (!mayGoUnanswered(request)) throw new Error('the connection was closed without an answer');
+        return;
+      }
+      expectSane(request, reply);
+      if (isRefused(reply) && refused.length < KEPT && request.body.length < 10_000) refused.push(request);
+    };
+    // Shown by its words: a failure must be readable, and its seed there even if the run is killed.
+    process.stdout.write(`fuzz: ${COUNT} requests, TIDINGS_FUZZ_SEED=${SEED}\n`);
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(requestsFor(input), { minLength: AT_ONCE, maxLength: AT_ONCE, size: 'max' }),
+        async (requests) => {
+          await Promise.all(requests.map(one));
+          if (sent >= COUNT / 4) quarter ??= await liveHeapOf(product.gateway);
+        },
+      ),
+      {
+        numRuns: Math.ceil(COUNT / AT_ONCE),
+        seed: SEED,
+        ...(PATH === undefined ? {} : { path: PATH }),
+        // A failing run is made smaller, but not for longer than somebody waits.
+        interruptAfterTimeLimit: 1_500_000,
+        markInterruptAsFailure: true,
+      },
+    );
+    const whole = await liveHeapOf(product.gateway);
+    const seen = [...statuses].sort().map(([status, count]) => `${status}: ${count}`);
+    process.stdout.write(`fuzz: ${seen.join(', ')}; heap ${quarter} at a quarter, ${whole} at the end\n`);
+    expect(whole).toBeLessThan((quarter ?? 0) * 1.2 + 2_000_000);
+
+    // What was refused leaves nothing. The first round settles what comes once, such as a script.
+    await product.worker.stop();
+    for (const request of refused) await one(request);
+    const [keys, memory] = [await lastingKeys(), await usedMemory()];
+    for (const request of refused) await one(request);
+    expect([...(await lastingKeys())].filter((key) => !keys.has(key))).toEqual([]);
+    expect((await usedMemory()) - memory).toBeLessThan(500_000);
+
+    const trouble = product.gateway
+      .output()
+      .split('\n')
+      .filter((line) => /"level":(50|60)|unhandled|uncaught/i.test(line));
+    expect(trouble).toEqual([]);
+    expect(product.gateway.child.exitCode).toBeNull();
+    expect(sent).toBeGreaterThanOrEqual(COUNT);
+  }, 1_800_000);
+});

@@ -1,0 +1,108 @@
+import { connect } from 'node:net';
+import { once } from 'node:events';
+
+/** A request as the bytes of its parts: nothing is corrected on the way. */
+export interface RawRequest {
+  method: string;
+  /** Path and query, as they stand in the first line. */
+  target: string;
+  headers: readonly (readonly [string, string])[];
+  body: Buffer;
+  /** How much of the body `Content-Length` speaks of, besides what there is. */
+  missing: number;
+}
+
+export interface RawReply {
+  status: number;
+  headers: Headers;
+  /** Undefined for a stream, which is left at its head. */
+  body: string | undefined;
+}
+
+const ANSWERED_WITHIN_MS = 20_000;
+
+/**
+ * Sends it on a connection of its own; undefined if the connection was closed without an answer.
+ * @throws {Error} if there is neither within 20 s
+ */
+export async function sendRaw(port: number, request: RawRequest): Promise<RawReply | undefined> {
+  const socket = connect(port, '127.0.0.1');
+  const chunks: Buffer[] = [];
+  const closed = once(socket, 'close');
+  const late = new AbortController();
+  const timer = setTimeout(() => {
+    late.abort();
+    socket.destroy();
+  }, ANSWERED_WITHIN_MS);
+  // How it ended is told by what came.
+  socket.on('error', () => undefined);
+  socket.on('data', (chunk: Buffer) => {
+    chunks.push(chunk);
+    if (isStream(chunks)) socket.destroy();
+  });
+  socket.write(headOf(request));
+  socket.write(request.body);
+  if (mayGoUnanswered(request)) socket.end();
+  await closed;
+  clearTimeout(timer);
+  if (late.signal.aborted) throw new Error(`no answer within ${ANSWERED_WITHIN_MS} ms`);
+  return replyIn(Buffer.concat(chunks), request.method);
+}
+
+/** Whether its end cannot be known, or never comes: then the caller hangs up, and nobody has to answer. */
+export function mayGoUnanswered({ headers, missing }: RawRequest): boolean {
+  return missing > 0 || isFramed(headers);
+}
+
+/** Whether the headers say themselves where the body ends. */
+function isFramed(headers: RawRequest['headers']): boolean {
+  return headers.some(([name]) => /^(content-length|transfer-encoding)$/i.test(name));
+}
+
+function headOf({ method, target, headers, body, missing }: RawRequest): Buffer {
+  const length = body.length + missing;
+  const all = [
+    ...headers,
+    ...(isFramed(headers) || length === 0 ? [] : [['Content-Length', String(length)] as const]),
+    ['Connection', 'close'] as const,
+  ];
+  const lines = [`${method} ${target} HTTP/1.1`, ...all.map(([name, value]) => `${name}: ${value}`)];
+  return Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1');
+}
+
+function isStream(chunks: readonly Buffer[]): boolean {
+  const start = Buffer.concat(chunks).toString('latin1').split('\r\n\r\n', 1)[0] ?? '';
+  return /^content-type: text\/event-stream/im.test(start);
+}
+
+function replyIn(bytes: Buffer, method: string): RawReply | undefined {
+  const end = bytes.indexOf('\r\n\r\n');
+  if (end < 0) return undefined;
+  const [first = '', ...lines] = bytes.subarray(0, end).toString('latin1').split('\r\n');
+  const status = Number(/^HTTP\/1\.1 (\d{3})/.exec(first)?.[1]);
+  const rest = bytes.subarray(end + 4);
+  // "Go on": the reply itself follows.
+  if (status < 200 && status !== 101) return replyIn(rest, method);
+  const headers = new Headers();
+  for (const line of lines) {
+    const [, name = '', value = ''] = /^([^:]+):\s*(.*)$/.exec(line) ?? [];
+    headers.append(name, value);
+  }
+  if (headers.get('content-type')?.startsWith('text/event-stream') === true)
+    return { status, headers, body: undefined };
+  const isChunked = headers.get('transfer-encoding') === 'chunked';
+  const body = method === 'HEAD' ? '' : (isChunked ? dechunked(rest) : rest).toString();
+  return { status, headers, body };
+}
+
+function dechunked(bytes: Buffer): Buffer {
+  const parts: Buffer[] = [];
+  let at = 0;
+  for (;;) {
+    const end = bytes.indexOf('\r\n', at);
+    const size = end < 0 ? 0 : Number.parseInt(bytes.subarray(at, end).toString(), 16);
+    if (!(size > 0)) return Buffer.concat(parts);
+    parts.push(bytes.subarray(end + 2, end + 2 + size));
+    at = end + 2 + size + 2;
+  }
+}
