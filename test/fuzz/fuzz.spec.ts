@@ -72,13 +72,6 @@ function expectSane({ method, target }: RawRequest, reply: RawReply): void {
       throw new Error(`answered ${status} as ${type}: ${body ?? ''}`);
     const fault = product.api.faultOf(['components', 'schemas', 'ProblemDto'], JSON.parse(body ?? ''));
     if (fault !== undefined) throw new Error(`answered with a problem that is none: ${fault}`);
-    // Refused before it was anything: what cannot be read is no request of an operation.
-    if (
-      status === 400 &&
-      headers.get('connection') === 'close' &&
-      (JSON.parse(body ?? '') as { instance: string }).instance === '/'
-    )
-      return;
   }
   product.api.expectReply({ method, path: target, status, headers, body });
 }

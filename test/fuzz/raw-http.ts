@@ -1,5 +1,4 @@
 import { connect } from 'node:net';
-import { once } from 'node:events';
 
 /** A request as the bytes of its parts: nothing is corrected on the way. */
 export interface RawRequest {
@@ -28,7 +27,7 @@ const ANSWERED_WITHIN_MS = 20_000;
 export async function sendRaw(port: number, request: RawRequest): Promise<RawReply | undefined> {
   const socket = connect(port, '127.0.0.1');
   const chunks: Buffer[] = [];
-  const closed = once(socket, 'close');
+  const closed = new Promise((done) => socket.once('close', done));
   const late = new AbortController();
   const timer = setTimeout(() => {
     late.abort();
@@ -38,19 +37,33 @@ export async function sendRaw(port: number, request: RawRequest): Promise<RawRep
   socket.on('error', () => undefined);
   socket.on('data', (chunk: Buffer) => {
     chunks.push(chunk);
-    if (isStream(chunks)) socket.destroy();
+    // The connection stays open as it does for most clients: who closes it loses what is still on its way.
+    if (isWhole(Buffer.concat(chunks), request.method)) socket.destroy();
   });
   socket.write(headOf(request));
   socket.write(request.body);
-  if (mayGoUnanswered(request)) socket.end();
+  if (isOpenEnded(request)) socket.end();
   await closed;
   clearTimeout(timer);
   if (late.signal.aborted) throw new Error(`no answer within ${ANSWERED_WITHIN_MS} ms`);
   return replyIn(Buffer.concat(chunks), request.method);
 }
 
-/** Whether its end cannot be known, or never comes: then the caller hangs up, and nobody has to answer. */
-export function mayGoUnanswered({ headers, missing }: RawRequest): boolean {
+/** Whether nobody has to answer, for the caller hung up or sends on after it was refused. */
+export function mayGoUnanswered(request: RawRequest): boolean {
+  return (
+    isOpenEnded(request) ||
+    headOf(request).length > MOST_HEADER_BYTES ||
+    request.body.length > MOST_BODY_BYTES
+  );
+}
+
+/** Beyond them the connection is cut while the rest is still on its way: the answer may be lost with it. */
+const MOST_HEADER_BYTES = 16_384;
+const MOST_BODY_BYTES = 1_048_576;
+
+/** Whether its end cannot be known, or never comes. */
+function isOpenEnded({ headers, missing }: RawRequest): boolean {
   return missing > 0 || isFramed(headers);
 }
 
@@ -64,15 +77,23 @@ function headOf({ method, target, headers, body, missing }: RawRequest): Buffer 
   const all = [
     ...headers,
     ...(isFramed(headers) || length === 0 ? [] : [['Content-Length', String(length)] as const]),
-    ['Connection', 'close'] as const,
   ];
   const lines = [`${method} ${target} HTTP/1.1`, ...all.map(([name, value]) => `${name}: ${value}`)];
   return Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1');
 }
 
-function isStream(chunks: readonly Buffer[]): boolean {
-  const start = Buffer.concat(chunks).toString('latin1').split('\r\n\r\n', 1)[0] ?? '';
-  return /^content-type: text\/event-stream/im.test(start);
+function isWhole(bytes: Buffer, method: string): boolean {
+  const end = bytes.indexOf('\r\n\r\n');
+  if (end < 0) return false;
+  const head = bytes.subarray(0, end).toString('latin1');
+  const rest = bytes.subarray(end + 4);
+  const status = Number(/^HTTP\/1\.1 (\d{3})/.exec(head)?.[1]);
+  if (status < 200) return isWhole(rest, method);
+  if (method === 'HEAD' || status === 204 || status === 304) return true;
+  if (/^content-type: text\/event-stream/im.test(head)) return true;
+  const length = /^content-length: (\d+)/im.exec(head)?.[1];
+  if (length !== undefined) return rest.length >= Number(length);
+  return rest.subarray(-5).toString() === '0\r\n\r\n';
 }
 
 function replyIn(bytes: Buffer, method: string): RawReply | undefined {
@@ -82,7 +103,7 @@ function replyIn(bytes: Buffer, method: string): RawReply | undefined {
   const status = Number(/^HTTP\/1\.1 (\d{3})/.exec(first)?.[1]);
   const rest = bytes.subarray(end + 4);
   // "Go on": the reply itself follows.
-  if (status < 200 && status !== 101) return replyIn(rest, method);
+  if (status < 200) return replyIn(rest, method);
   const headers = new Headers();
   for (const line of lines) {
     const [, name = '', value = ''] = /^([^:]+):\s*(.*)$/.exec(line) ?? [];
@@ -91,7 +112,9 @@ function replyIn(bytes: Buffer, method: string): RawReply | undefined {
   if (headers.get('content-type')?.startsWith('text/event-stream') === true)
     return { status, headers, body: undefined };
   const isChunked = headers.get('transfer-encoding') === 'chunked';
-  const body = method === 'HEAD' ? '' : (isChunked ? dechunked(rest) : rest).toString();
+  // What follows answers what the gateway took for a second request.
+  const length = Number(headers.get('content-length') ?? rest.length);
+  const body = method === 'HEAD' ? '' : (isChunked ? dechunked(rest) : rest.subarray(0, length)).toString();
   return { status, headers, body };
 }
 
