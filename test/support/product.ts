@@ -123,11 +123,11 @@ export class Product<Layout extends RedisLayout = TestRedis> implements AsyncDis
   }
 
   /** A request to the gateway with the key. A plain object as body goes as JSON. The reply must be as documented. */
-  async call(method: string, path: string, body?: object): Promise<Response> {
+  async call(method: string, path: string, body?: object, key = this.apiKey): Promise<Response> {
     const reply = await fetch(`http://127.0.0.1:${this.gateway.port}${path}`, {
       method,
       headers: {
-        'X-API-Key': this.apiKey,
+        'X-API-Key': key,
         ...(body === undefined || body instanceof FormData ? {} : { 'Content-Type': 'application/json' }),
       },
       ...(body === undefined ? {} : { body: body instanceof FormData ? body : JSON.stringify(body) }),
@@ -138,16 +138,16 @@ export class Product<Layout extends RedisLayout = TestRedis> implements AsyncDis
   }
 
   /** The JSON of a reply that must be 2xx. */
-  async json<T>(method: string, path: string, body?: object): Promise<T> {
-    const response = await this.call(method, path, body);
+  async json<T>(method: string, path: string, body?: object, key = this.apiKey): Promise<T> {
+    const response = await this.call(method, path, body, key);
     const text = await response.text();
     if (!response.ok) throw new Error(`${method} ${path} answered ${response.status}: ${text}`);
     return JSON.parse(text) as T;
   }
 
-  /** A verb of the simulator's control interface. */
-  async simulate<T = unknown>(verb: string, body: object = {}): Promise<T> {
-    const response = await fetch(`http://127.0.0.1:${this.simulator.port}/_simulator/${verb}`, {
+  /** A verb of the control interface of the simulator, or of another one at this port. */
+  async simulate<T = unknown>(verb: string, body: object = {}, port = this.simulator.port): Promise<T> {
+    const response = await fetch(`http://127.0.0.1:${port}/_simulator/${verb}`, {
       method: 'POST',
       headers: { 'Content-Type': 'application/json' },
       body: JSON.stringify(body),
@@ -156,6 +156,11 @@ export class Product<Layout extends RedisLayout = TestRedis> implements AsyncDis
     const text = await response.text();
     if (!response.ok) throw new Error(`${verb} answered ${response.status}: ${text}`);
     return JSON.parse(text) as T;
+  }
+
+  /** What all gateways and workers wrote so far. */
+  written(): string {
+    return this.logs.map(({ output }) => output()).join('');
   }
 
   /** The messages that the simulator's contacts got, by text. */
