@@ -66,3 +66,20 @@ it('stops when what is under way has ended, and begins nothing after that', asyn
   end();
   await stop;
 });
+
+it('begins no round any more of accounts that wait for a place when it stops', async () => {
+  let end = (): void => undefined;
+  const held = new Promise<void>((resolve) => (end = resolve));
+  const ran: string[] = [];
+  const ids = Array.from({ length: 40 }, (_, i) => `a${i}`);
+  const rounds = schedule((id) => {
+    ran.push(id);
+    return held;
+  }, ids);
+  const running = rounds.run('look');
+  await Promise.resolve();
+  const stop = rounds.stop();
+  end();
+  await Promise.all([running, stop]);
+  expect(ran.length).toBeLessThan(ids.length);
+});

@@ -69,6 +69,8 @@ export class RoundSchedule {
   }
 
   private async runOne(name: string, round: Round, account: string): Promise<void> {
+    // It may have waited for its place while the process was told to stop.
+    if (this.stopping) return;
     try {
       await round.run(account);
     } catch (error) {

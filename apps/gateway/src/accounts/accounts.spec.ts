@@ -189,7 +189,7 @@ describe('a change of an account or a key', () => {
     await gateway.fetch(`/v1/webhooks/${hookId}`, { method: 'DELETE', key });
     // What fails changed nothing.
     await change('sales', { polling: 'yes' });
-    await gateway.fetch(`/v1/api-keys/${id}`, { method: 'DELETE' });
+    await gateway.fetch(`/v1/api-keys/${id}`, { ...json({ 'not-read': 1 }), method: 'DELETE' });
     await remove('sales');
     const lines = gateway.log
       .slice(started)
@@ -210,7 +210,7 @@ describe('a change of an account or a key', () => {
       { action: 'webhook.created', subject: hookId, ...theirs, fields: ['headers', 'url'] },
       { action: 'webhook.secret-rotated', subject: hookId, ...theirs, fields: [] },
       { action: 'webhook.removed', subject: hookId, ...theirs },
-      { action: 'api-key.revoked', subject: id, ...who },
+      { action: 'api-key.revoked', subject: id, ...who, fields: [] },
       { action: 'account.removed', subject: 'sales', ...who },
     ]);
     for (const secret of [SALES.apiKey, 'another-upstream-key', key, 'hush-hush', 'whsec_'])

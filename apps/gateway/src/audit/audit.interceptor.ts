@@ -14,6 +14,9 @@ import { callerOf } from '../auth/caller.js';
 import { LOGGER } from '../tokens.js';
 import { AUDITED, type AuditedAction } from './audited.js';
 
+/** What reads its body, and knows each name in it; of any other's body nothing is known. */
+const HAS_FIELDS = /[.-](created|changed|rotated)$/;
+
 /**
  * One line for each change of keys, accounts and endpoints: what was done to what, by which key of which account, in
  * which request, and which fields were given; never what they hold. Written at every LOG_LEVEL but `silent`.
@@ -43,7 +46,7 @@ export class AuditInterceptor implements NestInterceptor {
             account: caller?.account,
             keyId: caller?.keyId,
             requestId: request.id,
-            fields: isRecord(request.body) ? Object.keys(request.body).sort() : [],
+            fields: HAS_FIELDS.test(action) && isRecord(request.body) ? Object.keys(request.body).sort() : [],
           },
           'audit',
         );
