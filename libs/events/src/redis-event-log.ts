@@ -17,9 +17,12 @@ const append = new RedisScript(`${APPEND_EVENTS}
 append_events(1)
 `);
 
-/** Sees to it that the log has an epoch, so that a cursor can be given before the first event. */
+/**
+ * Sees to it that the log has an epoch, so that a cursor can be given before the first event. Where it has one nothing is
+ * written: a Redis that is full can still be read.
+ */
 const open = new RedisScript(`${APPEND_EVENTS}
-append_events(1)
+if redis.call('HEXISTS', COUNTERS, 'epoch') == 0 then append_events(1) end
 return redis.call('HMGET', COUNTERS, 'epoch', 'last', 'trimmed')
 `);
 

@@ -1,0 +1,178 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { Redis } from 'ioredis';
+import { eventually } from '../support/eventually.js';
+import { Product } from '../support/product.js';
+import { sampleRequests, type SampleIds, type SampleRequest } from '../support/sample-requests.js';
+
+/** Requests of each operation that hang side by side. */
+const AT_ONCE = 3;
+const WITHIN_MS = 2_000;
+
+let product: Product;
+let redis: Redis;
+let requests: SampleRequest[];
+
+interface Outcome {
+  request: SampleRequest;
+  status: number;
+  ms: number;
+  headers: Headers;
+  body: string | undefined;
+}
+
+beforeAll(async () => {
+  product = await Product.start({ RATE_LIMIT_PER_MINUTE: '1000000' });
+  await product.worker.stop();
+  redis = new Redis(product.redis.url);
+  redis.on('error', () => undefined);
+  requests = sampleRequests(product.api, await oneOfEach());
+  // Opens as many connections as there will be requests at once: what is timed is the gateway.
+  const nothing = { operationId: 'resolveSends', method: 'POST', path: '/v1/sends/resolve', body: {} };
+  await Promise.all(Array.from({ length: requests.length * AT_ONCE }, () => ask(nothing)));
+});
+
+afterAll(async () => {
+  redis.disconnect();
+  await product[Symbol.asyncDispose]();
+});
+
+/** The ids of one of everything. */
+async function oneOfEach(): Promise<SampleIds> {
+  const { contacts } = await product.simulate<{ contacts: { id: string }[] }>('contacts', {
+    phoneNumber: '+14155550199',
+  });
+  const send = await product.json<{ id: string }>('POST', '/v1/messages/send', {
+    phoneNumber: '+14155550123',
+    message: 'Later',
+    sendAt: '2035-01-01T00:00:00Z',
+  });
+  const webhook = await product.json<{ id: string }>('POST', '/v1/webhooks', { url: 'http://127.0.0.1:9/x' });
+  const test = await product.json<{ eventId: string; deliveryId: string }>(
+    'POST',
+    `/v1/webhooks/${webhook.id}/test`,
+  );
+  const ids: Record<string, string> = {
+    contacts: contacts[0]?.id ?? '',
+    sends: send.id,
+    webhooks: webhook.id,
+    events: test.eventId,
+    deliveries: test.deliveryId,
+    accounts: 'default',
+  };
+  if (product.api.pathOf('/v1/api-keys') !== undefined) {
+    const key = { account: 'default', name: 'A key', scopes: ['admin'] };
+    ids['api-keys'] = (await product.json<{ id: string }>('POST', '/v1/api-keys', key)).id;
+  }
+  return ids;
+}
+
+/** Held against the document by {@link askAll}, when its time has been taken. */
+async function ask(request: SampleRequest): Promise<Outcome> {
+  const { method, path, body } = request;
+  const began = performance.now();
+  const reply = await fetch(`http://127.0.0.1:${product.gateway.port}${path}`, {
+    method,
+    headers: { 'X-API-Key': product.apiKey, 'Content-Type': 'application/json' },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    signal: AbortSignal.timeout(10_000),
+  });
+  const ms = performance.now() - began;
+  const { status, headers } = reply;
+  const isStream = headers.get('content-type')?.startsWith('text/event-stream') === true;
+  if (isStream) await reply.body?.cancel();
+  return { request, status, ms, headers, body: isStream ? undefined : await reply.text() };
+}
+
+/** All of them, several times, side by side. */
+async function askAll(): Promise<Outcome[]> {
+  const all = Array.from({ length: AT_ONCE }, () => requests).flat();
+  const outcomes = await Promise.all(all.map(ask));
+  for (const { request, ...seen } of outcomes) product.api.expectReply({ ...request, ...seen });
+  return outcomes;
+}
+
+/** Those that are not answered as a Redis wants it that cannot be asked, in words. */
+function wrongIn(outcomes: readonly Outcome[]): string[] {
+  return outcomes.filter((outcome) => !isUnavailable(outcome) || outcome.ms >= WITHIN_MS).map(wordsOf);
+}
+
+function isUnavailable({ status, headers, body = '{}' }: Outcome): boolean {
+  const retryAfter = Number(headers.get('retry-after'));
+  return status === 503 && retryAfter > 0 && (JSON.parse(body) as { code?: string }).code === 'unavailable';
+}
+
+function wordsOf({ request, status, ms, body }: Outcome): string {
+  return `${request.method} ${request.path}: ${status} after ${Math.round(ms)} ms ${body?.slice(0, 200) ?? ''}`;
+}
+
+async function untilWell(): Promise<void> {
+  await eventually('reads and sends work again', async () => {
+    const [read, stored] = [
+      await product.call('GET', '/v1/sends'),
+      await product.call('POST', '/v1/messages/send', { phoneNumber: '+14155550123', message: 'Again' }),
+    ];
+    return read.status === 200 && stored.status === 200;
+  });
+  expect(product.gateway.child.exitCode).toBeNull();
+}
+
+describe('While Redis is away, every operation is 503 unavailable within 2 s, and works again without a restart', () => {
+  it('when it is stopped, also for those who come while others hang', async () => {
+    product.redis.server.kill('SIGSTOP');
+    try {
+      expect(wrongIn(await askAll())).toEqual([]);
+      expect(wrongIn(await askAll())).toEqual([]);
+    } finally {
+      product.redis.server.kill('SIGCONT');
+    }
+    await untilWell();
+  });
+
+  it('when it is killed', async () => {
+    product.redis.server.kill('SIGKILL');
+    await product.redis.server.exited;
+    expect(wrongIn(await askAll())).toEqual([]);
+    await product.redis.server.restart();
+    await untilWell();
+  });
+
+  it('when it pauses for 5 s', async () => {
+    await redis.call('CLIENT', 'PAUSE', '5000', 'ALL');
+    const paused = performance.now();
+    expect(wrongIn(await askAll())).toEqual([]);
+    // A wave that is over before the pause is.
+    if (performance.now() - paused < 2_900) expect(wrongIn(await askAll())).toEqual([]);
+    await untilWell();
+  });
+});
+
+describe('While Redis is full', () => {
+  it('reads go on, what has to be stored is 503 unavailable, and nothing is answered as done that is not', async () => {
+    await redis.config('SET', 'maxmemory', '1');
+    const outcomes = await askAll();
+    await redis.config('SET', 'maxmemory', '0');
+    const slow = outcomes.filter(({ ms }) => ms >= WITHIN_MS);
+    expect(slow.map(wordsOf)).toEqual([]);
+    const failed = outcomes.filter((outcome) => outcome.status >= 500 && !isUnavailable(outcome));
+    expect(failed.map(wordsOf)).toEqual([]);
+
+    const reads = outcomes.filter(({ request }) => request.method === 'GET');
+    const unread = reads.filter(({ status }) => status === 503).map(({ request }) => request.operationId);
+    expect([...new Set(unread)].sort()).toEqual(NEED_ROOM_TO_READ);
+    // To make something takes room. To end something may not.
+    const done = outcomes.filter(({ request, status }) => request.method !== 'GET' && status < 300);
+    expect(
+      [...new Set(done.map(({ request }) => request.operationId))].filter((id) => !ENDS.has(id)),
+    ).toEqual([]);
+    await untilWell();
+    for (const { request } of done.filter((one) => one.request.method === 'DELETE')) {
+      expect((await product.call('GET', request.path)).status).toBe(404);
+    }
+  });
+});
+
+/** Reads of upstream count in its budget, which is kept in Redis. */
+const NEED_ROOM_TO_READ = ['getContact', 'listContacts', 'listMessages'];
+
+/** Operations that take something away. */
+const ENDS: ReadonlySet<string> = new Set(['deleteWebhook', 'deleteApiKey', 'deleteAccount']);
