@@ -50,7 +50,8 @@ else
 end
 redis.call('HSET', bucket, 'tokens', string.format('%.6f', tokens), 'floor', string.format('%.6f', floor),
   'at', string.format('%.3f', now))
-redis.call('PEXPIRE', bucket, 60000)
+-- Not before it is full by itself: a lost bucket is a full one.
+redis.call('PEXPIRE', bucket, math.max(60000, math.ceil(2000 / rate)))
 return {wait, shrunk}
 `);
 
@@ -67,7 +68,7 @@ if state[2] and now - state[2] < tonumber(ARGV[2]) then return 0 end
 local limit = math.max(math.min(rate, tonumber(state[1] or rate)) / 2, rate / 16)
 redis.call('HSET', bucket, 'limit', string.format('%.6f', limit), 'shrunkAt', string.format('%.3f', now),
   'tokens', 0, 'at', string.format('%.3f', now))
-redis.call('PEXPIRE', bucket, 60000)
+redis.call('PEXPIRE', bucket, math.max(60000, math.ceil(2000 / limit)))
 return 1
 `);
 

@@ -62,6 +62,14 @@ const count = (left: readonly Leave[], kind: RequestClass): number =>
   left.filter((one) => one.kind === kind).length;
 
 describe('the budget of an account', () => {
+  it('is kept at least until it is whole again, however small it is', async () => {
+    const [redis, budget] = [clients[0], budgets[0]];
+    await budget?.acquire('a', 0.01, 'send', 0);
+    expect(await redis?.pttl(`${prefix}:{a}:budget`)).toBeGreaterThan(100_000);
+    await budget?.tooMany('a', 0.01);
+    expect(await redis?.pttl(`${prefix}:{a}:budget`)).toBeGreaterThan(200_000);
+  });
+
   it('lets at most rate × (t + 1) leave in any t seconds, over all processes, and nearly as many as it may', async () => {
     const rate = 50;
     const left = await hammer(rate, { send: 3, read: 2, poll: 2 }, 2_500);
