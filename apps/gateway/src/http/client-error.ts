@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
 import { newId } from '#platform';
 import { Problem } from '../problems/problem.js';
+import { LIMITS } from './limits.js';
 import { endWith } from './raw-reply.js';
 
 /** Answers what is no HTTP request, or comes too slowly, in the form of every other error; then hangs up. */
@@ -11,6 +12,19 @@ export function answerClientError(error: Error & { code?: string }, socket: Sock
     return;
   }
   endWith(socket, describe(error.code), newId('req'));
+}
+
+/** Tells a caller whose request does not come that it is too slow, and hangs up, whether it reads that or not. */
+export function cutOff(socket: Socket): void {
+  if (!socket.writable) {
+    socket.destroy();
+    return;
+  }
+  endWith(socket, describe('ERR_HTTP_REQUEST_TIMEOUT'), newId('req'));
+  const late = setTimeout(() => socket.destroy(), LIMITS.hangUpMs);
+  socket.once('close', () => {
+    clearTimeout(late);
+  });
 }
 
 function describe(code: string | undefined): Problem {

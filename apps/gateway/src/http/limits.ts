@@ -6,12 +6,21 @@ export const LIMITS = {
   headers: 16_384,
   /** The headers have to be there by then. */
   headersMs: 15_000,
+  /** A body that is no upload has to be there by then. */
+  bodyMs: 20_000,
   /** The whole request has to be there by then: the largest upload over a slow line. */
   requestMs: 300_000,
+  /** Of an upload, so many bytes have to come in every so long: those of a slow line, not those of a drip. */
+  paceMs: 10_000,
+  paceBytes: 16_384,
+  /** A reply has to be taken by then. */
+  takeMs: 60_000,
   /** A connection on which nothing moves is closed; longer than the longest wait for events. */
   silenceMs: 60_000,
   /** A connection without a request is kept so long. */
   keepAliveMs: 65_000,
+  /** Connections at the same time; further ones are closed as they come. */
+  connections: 10_000,
   /** A caller who was refused outright has to hang up by then. */
   hangUpMs: 2_000,
   /** One text part of a multipart body. */

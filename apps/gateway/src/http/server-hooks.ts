@@ -4,6 +4,7 @@ import { callerOf } from '../auth/caller.js';
 import { Problem } from '../problems/problem.js';
 import { pathOf } from '../problems/problem.filter.js';
 import type { RouteTable } from './route-table.js';
+import { isForm } from './slow-callers.js';
 
 /** What happens to every request, whatever handler it goes to. */
 export function useServerHooks(server: FastifyInstance, routes: RouteTable, logger: Logger): void {
@@ -31,10 +32,6 @@ export function useServerHooks(server: FastifyInstance, routes: RouteTable, logg
 
 /** The one address that takes files. */
 const MULTIPART_ROUTE = '/v1/messages/send';
-
-function isForm({ headers }: FastifyRequest): boolean {
-  return /^\s*multipart\//i.test(headers['content-type'] ?? '');
-}
 
 function unknownAddress(request: FastifyRequest, routes: RouteTable): Problem {
   const methods = routes.methodsOf(pathOf(request.url));

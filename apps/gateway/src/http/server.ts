@@ -10,6 +10,7 @@ import { LIMITS } from './limits.js';
 import { requestIdOf } from './request-id.js';
 import { RouteTable } from './route-table.js';
 import { useServerHooks } from './server-hooks.js';
+import { useSlowCallers } from './slow-callers.js';
 import { useUnusualRequests } from './unusual-requests.js';
 
 /** The HTTP server, with the bounds and habits that hold for every route. */
@@ -52,7 +53,9 @@ export function createServer(logger: Logger, uploadMaxBytes: number): FastifyAda
   routes.watch(server);
   useJsonBodies(server);
   useUnusualRequests(server);
+  useSlowCallers(server);
   useServerHooks(server, routes, logger);
+  server.server.maxConnections = LIMITS.connections;
   return adapter;
 }
 

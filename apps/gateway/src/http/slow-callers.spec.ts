@@ -1,0 +1,117 @@
+import { once } from 'node:events';
+import { type AddressInfo, connect, type Socket } from 'node:net';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { fastify, type FastifyInstance } from 'fastify';
+import { eventually } from '../../../../test/support/eventually.js';
+import { useSlowCallers } from './slow-callers.js';
+
+const PATIENCE = { bodyMs: 300, paceMs: 300, paceBytes: 1_000, takeMs: 300 };
+const LARGE = 'x'.repeat(32 * 1024 * 1024);
+
+let server: FastifyInstance;
+/** What of the bodies of forms was read by whom it concerns, and how each ended. */
+const uploads: { bytes: number; end?: string }[] = [];
+
+beforeAll(async () => {
+  server = fastify();
+  useSlowCallers(server, PATIENCE);
+  server.addContentTypeParser('multipart/form-data', (_, payload, done) => {
+    const upload: (typeof uploads)[number] = { bytes: 0 };
+    uploads.push(upload);
+    payload
+      .on('data', (chunk: Buffer) => (upload.bytes += chunk.length))
+      .once('end', () => {
+        upload.end = 'whole';
+        done(null);
+      })
+      .once('close', () => (upload.end ??= 'cut'));
+  });
+  server.post('/body', () => 'taken');
+  server.get('/large', () => LARGE);
+  server.get('/late', async () => {
+    await new Promise((resolve) => setTimeout(resolve, 3 * PATIENCE.bodyMs));
+    return 'late';
+  });
+  await server.listen({ port: 0, host: '127.0.0.1' });
+});
+
+afterAll(async () => {
+  await server.close();
+});
+
+async function open(head: readonly string[], body = ''): Promise<{ socket: Socket; text: () => string }> {
+  const socket = connect((server.server.address() as AddressInfo).port, '127.0.0.1');
+  let text = '';
+  socket.on('data', (part: Buffer) => (text += part.toString())).on('error', () => undefined);
+  await once(socket, 'connect');
+  socket.write(`${[...head, 'Host: x'].join('\r\n')}\r\n\r\n${body}`);
+  return { socket, text: () => text };
+}
+
+const FORM = [
+  'POST /body HTTP/1.1',
+  'Content-Type: multipart/form-data; boundary=x',
+  'Content-Length: 100000',
+];
+
+describe('A caller', () => {
+  it('whose JSON drips is told so at the deadline, and cut off', async () => {
+    const { socket, text } = await open(
+      ['POST /body HTTP/1.1', 'Content-Type: application/json', 'Content-Length: 100000'],
+      '"',
+    );
+    const drip = setInterval(() => socket.write('x'), 20);
+    try {
+      await eventually('it is cut off', () => socket.destroyed);
+    } finally {
+      clearInterval(drip);
+    }
+    expect(text()).toMatch(/^HTTP\/1.1 400 .*"code":"malformed_body"/s);
+    expect(text()).toContain('did not arrive in time');
+  });
+
+  it('whose upload drips is cut off, and one that keeps a pace is not, however long it takes', async () => {
+    uploads.length = 0;
+    const slow = await open(FORM);
+    const steady = await open(FORM);
+    const drip = setInterval(() => slow.socket.write('x'), 20);
+    let left = 100;
+    const pour = setInterval(() => {
+      if (left > 0) steady.socket.write('x'.repeat(1_000));
+      left -= 1;
+    }, 20);
+    try {
+      await eventually('the slow one is cut off', () => slow.socket.destroyed);
+      await eventually('the steady one is taken', () => steady.text().endsWith('taken'));
+    } finally {
+      clearInterval(drip);
+      clearInterval(pour);
+    }
+    steady.socket.destroy();
+    expect(slow.text()).toContain('did not arrive in time');
+    await eventually('whoever reads it knows', () => uploads[0]?.end === 'cut');
+    expect(uploads[1]).toEqual({ bytes: 100_000, end: 'whole' });
+  });
+
+  it('who does not take a reply in time is cut off', async () => {
+    const { socket } = await open(['GET /large HTTP/1.1']);
+    socket.pause();
+    await eventually('the server closed it', async () => (await connections()) === 0);
+    socket.destroy();
+  });
+
+  it('without a body waits for a late reply as long as it takes', async () => {
+    const { socket, text } = await open(['GET /late HTTP/1.1']);
+    await eventually('the reply', () => text().endsWith('late'));
+    socket.destroy();
+  });
+});
+
+function connections(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    server.server.getConnections((error, count) => {
+      if (error === null) resolve(count);
+      else reject(error);
+    });
+  });
+}
