@@ -1,0 +1,117 @@
+import { once } from 'node:events';
+import { readdir } from 'node:fs/promises';
+import { connect, type Socket } from 'node:net';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { eventually } from '../support/eventually.js';
+import { Product } from '../support/product.js';
+
+const EACH = 500;
+const DRIP_EVERY_MS = 1_000;
+/** Headers and silence are borne for 15 s, bodies for 20, uploads for 10 a pace; then they have 2 s to hang up. */
+const ALL_CUT_MS = 45_000;
+const REQUESTS = 60;
+
+let product: Product;
+
+beforeAll(async () => {
+  product = await Product.start();
+});
+
+afterAll(async () => {
+  await product[Symbol.asyncDispose]();
+});
+
+/** What a slow client says at once, and then bit by bit. */
+interface Manner {
+  head: string;
+  drip: string;
+}
+
+const manners = (): Record<string, Manner> => {
+  const post = (type: string): string =>
+    `POST /v1/messages/send HTTP/1.1\r\nHost: x\r\nX-API-Key: ${product.apiKey}\r\nContent-Type: ${type}\r\nContent-Length: 500000\r\n\r\n`;
+  const file = '--x\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\nx';
+  return {
+    silent: { head: '', drip: '' },
+    headers: { head: 'GET /v1/contacts HTTP/1.1\r\nX-A: ', drip: 'a' },
+    JSON: { head: `${post('application/json')}{"message":"`, drip: 'a' },
+    upload: { head: `${post('multipart/form-data; boundary=x')}${file}`, drip: 'a' },
+  };
+};
+
+/** So many connections of one manner, which drip until they are cut off. */
+class SlowClients implements Disposable {
+  private readonly sockets: Socket[] = [];
+  private readonly dripping: NodeJS.Timeout;
+
+  private constructor(private readonly manner: Manner) {
+    this.dripping = setInterval(() => {
+      for (const socket of this.sockets) if (socket.writable) socket.write(this.manner.drip);
+    }, DRIP_EVERY_MS);
+  }
+
+  static async open(port: number, manner: Manner): Promise<SlowClients> {
+    const clients = new SlowClients(manner);
+    for (let i = 0; i < EACH; i += 1) {
+      const socket = connect(port, '127.0.0.1');
+      socket.on('error', () => undefined).resume();
+      clients.sockets.push(socket);
+      await once(socket, 'connect');
+      socket.write(manner.head);
+    }
+    return clients;
+  }
+
+  left(): number {
+    return this.sockets.filter(({ destroyed }) => !destroyed).length;
+  }
+
+  [Symbol.dispose](): void {
+    clearInterval(this.dripping);
+    for (const socket of this.sockets) socket.destroy();
+  }
+}
+
+/** Milliseconds that normal requests take, one after another, sorted. */
+async function normal(): Promise<number[]> {
+  const took: number[] = [];
+  for (let i = 0; i < REQUESTS; i += 1) {
+    const begun = performance.now();
+    if (i % 2 === 0) await product.json('GET', '/v1/sends?limit=1');
+    else await product.json('POST', '/v1/messages/send', { phoneNumber: '+14155550123', message: 'Hi' });
+    took.push(performance.now() - begun);
+  }
+  return took.sort((one, other) => one - other);
+}
+
+const at = (sorted: readonly number[], share: number): number =>
+  sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Infinity;
+
+describe('500 connections of each slow manner at the same time', () => {
+  it('keep no normal request from an answer within a second, and are cut off, files and all', async () => {
+    await normal();
+    const before = await normal();
+    const all = manners();
+    const open: SlowClients[] = [];
+    try {
+      for (const manner of Object.values(all))
+        open.push(await SlowClients.open(product.gateway.port, manner));
+      const during = await normal();
+      process.stderr.write(
+        `slow clients: p50 ${at(before, 0.5).toFixed(1)} -> ${at(during, 0.5).toFixed(1)} ms, ` +
+          `p99 ${at(before, 0.99).toFixed(1)} -> ${at(during, 0.99).toFixed(1)} ms, ` +
+          `ratio of the p50 ${(at(during, 0.5) / at(before, 0.5)).toFixed(2)}\n`,
+      );
+      expect(during.at(-1)).toBeLessThan(1_000);
+      await eventually('all are cut off', () => open.every((clients) => clients.left() === 0), ALL_CUT_MS);
+    } finally {
+      for (const clients of open) clients[Symbol.dispose]();
+    }
+    await eventually('no upload is left', async () => {
+      const files = await readdir(product.blobDirectory, { recursive: true, withFileTypes: true });
+      return files.filter((entry) => entry.isFile()).length === 0;
+    });
+    expect(product.gateway.child.exitCode).toBeNull();
+    await normal();
+  });
+});
