@@ -18,12 +18,17 @@ export interface Hint<Payload> {
  * many does no harm.
  */
 export class BullmqHintQueue<Payload> {
+  /** @param queue the queue as it is now, asked for at every use. Its errors are listened to by whoever has made it. */
   constructor(
-    private readonly queue: Queue<Payload>,
+    private readonly queue: () => Queue<Payload>,
     private readonly clock: Clock,
-  ) {
+  ) {}
+
+  /** Hints in a queue that others own. */
+  static in<Payload>(queue: Queue<Payload>, clock: Clock): BullmqHintQueue<Payload> {
     // The connection's own listener tells of it; without one here BullMQ would print it.
     queue.on('error', () => undefined);
+    return new BullmqHintQueue(() => queue, clock);
   }
 
   /** Adds the hints, to be run after `delayMs` milliseconds. */
@@ -35,7 +40,7 @@ export class BullmqHintQueue<Payload> {
       opts: { ...this.timing(about, delayMs), removeOnComplete: true, removeOnFail: true },
     }));
     // The payload's type is BullMQ's own inference from the queue's.
-    await this.queue.addBulk(jobs as Parameters<Queue<Payload>['addBulk']>[0]);
+    await this.queue().addBulk(jobs as Parameters<Queue<Payload>['addBulk']>[0]);
   }
 
   private timing(about: string, delayMs: number): object {

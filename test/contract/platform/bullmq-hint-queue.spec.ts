@@ -34,7 +34,7 @@ beforeEach(() => {
   prefix = queuePrefix(newId('req'), 'relay');
   connection = openRedis(parseRedisAddress(server.url), 'patient', () => undefined);
   queue = new Queue<Payload>('relay', { connection, prefix });
-  hints = new BullmqHintQueue(queue, systemClock);
+  hints = BullmqHintQueue.in(queue, systemClock);
 });
 afterEach(async () => {
   await worker?.close();

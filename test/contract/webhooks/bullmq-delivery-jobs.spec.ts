@@ -31,7 +31,7 @@ afterAll(async () => {
 beforeEach(() => {
   connection = openRedis(parseRedisAddress(server.url), 'patient', () => undefined);
   queue = new Queue<Job>('deliveries', { connection, prefix: queuePrefix('test', 'deliveries') });
-  jobs = new BullmqDeliveryJobs(new BullmqHintQueue(queue, systemClock));
+  jobs = new BullmqDeliveryJobs(BullmqHintQueue.in(queue, systemClock));
 });
 afterEach(async () => {
   await worker?.close();

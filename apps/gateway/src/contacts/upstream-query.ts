@@ -43,7 +43,7 @@ function othersFaults(others: Readonly<Record<string, unknown>>): FieldFault[] {
 
 function faultOf(name: string, value: unknown): FieldFault[] {
   const meant = meantBy(KNOWN, name);
-  if (meant !== undefined) return [unknownField(name, `; did you mean ${meant}?`)];
+  if (meant !== undefined) return [unknownField(name, `: write ${meant}`)];
   if (!NAME.test(name)) return [unknownField(name)];
   if (textsOf(value).every((text) => !hasUnstorable(text))) return [];
   return [{ field: name, message: 'must be text without NUL or half surrogate pairs' }];

@@ -34,7 +34,7 @@ export function extraFieldsOf(fields: Readonly<Record<string, unknown>>): Record
 function faultOf(known: KnownNames, name: string, value: unknown): FieldFault[] {
   if (name === FILE) return [{ field: name, message: 'must be sent as a file of multipart/form-data' }];
   const meant = meantBy(known, name);
-  if (meant !== undefined) return [unknownField(name, `; did you mean ${meant}?`)];
+  if (meant !== undefined) return [unknownField(name, `: write ${meant}`)];
   if (!NAME.test(name)) return [unknownField(name)];
   if (typeof value === 'boolean' || (typeof value === 'string' && !hasUnstorable(value))) return [];
   if (typeof value !== 'number') {

@@ -150,7 +150,7 @@ function endpointStore(redis: RedisClient, environment: WorkerEnvironment): Redi
 }
 
 function jobsOf(queue: Queue<QueuePayloads['deliveries']>): BullmqDeliveryJobs {
-  return new BullmqDeliveryJobs(new BullmqHintQueue(queue, systemClock));
+  return new BullmqDeliveryJobs(BullmqHintQueue.in(queue, systemClock));
 }
 
 function courierOf(environment: WorkerEnvironment): Courier {

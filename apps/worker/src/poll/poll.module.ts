@@ -68,7 +68,7 @@ class PollRoundsProcessor extends RoundsProcessor {
         environment: WorkerEnvironment,
         logger: Logger,
       ) => {
-        const hints = new BullmqHintQueue(polls, systemClock);
+        const hints = BullmqHintQueue.in(polls, systemClock);
         const probe = new UpstreamProbe(
           health,
           (account) => upstream.probe(account),

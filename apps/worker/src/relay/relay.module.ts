@@ -63,7 +63,7 @@ class RelayRoundsProcessor extends RoundsProcessor {
       provide: RELAY_JOBS,
       inject: [getQueueToken('relay'), LOGGER],
       useFactory: (queue: Queue<QueuePayloads['relay']>, logger: Logger) =>
-        new BullmqRelayJobs(new BullmqHintQueue(queue, systemClock), logger),
+        new BullmqRelayJobs(BullmqHintQueue.in(queue, systemClock), logger),
     },
     {
       provide: LANE_RUNNER,
