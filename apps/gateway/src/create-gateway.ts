@@ -21,7 +21,7 @@ export async function createGateway(
   };
   const app = await NestFactory.create<NestFastifyApplication>(
     GatewayModule.register(bound),
-    createServer(logger, environment.UPLOAD_MAX_BYTES),
+    createServer(logger, environment.UPLOAD_MAX_BYTES, environment.CORS_ORIGINS),
     options,
   );
   useAuthentication(app.getHttpAdapter().getInstance(), app.get(API_KEYS), app.get(RATE_LIMIT));

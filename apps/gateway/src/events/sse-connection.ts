@@ -7,6 +7,7 @@ const END_WITHIN_MS = 2_000;
 const HEADERS = {
   'content-type': 'text/event-stream; charset=utf-8',
   'cache-control': 'no-store',
+  'x-content-type-options': 'nosniff',
   // nginx would collect it into buffers.
   'x-accel-buffering': 'no',
 };

@@ -7,6 +7,8 @@ export class RouteTable {
   /** Notes every route that is registered from now on. */
   watch(server: FastifyInstance): void {
     server.addHook('onRoute', ({ url, method }) => {
+      // The answer to preflights is at no address of its own.
+      if (url === '*') return;
       for (const one of [method].flat()) this.routes.push({ pattern: patternOf(url), method: one });
     });
   }

@@ -10,6 +10,7 @@ import { isForm } from './slow-callers.js';
 export function useServerHooks(server: FastifyInstance, routes: RouteTable, logger: Logger): void {
   server.addHook('onRequest', async (request, reply) => {
     reply.header('x-request-id', request.id);
+    if (isVersioned(pathOf(request.url))) reply.header('cache-control', 'no-store');
     // Before the body is read: nobody waits for it.
     if (request.is404) throw unknownAddress(request, routes);
     await Promise.resolve();
@@ -32,6 +33,11 @@ export function useServerHooks(server: FastifyInstance, routes: RouteTable, logg
 
 /** The one address that takes files. */
 const MULTIPART_ROUTE = '/v1/messages/send';
+
+/** Replies under `/v1` are one caller's, and of the moment. */
+function isVersioned(path: string): boolean {
+  return path === '/v1' || path.startsWith('/v1/');
+}
 
 function unknownAddress(request: FastifyRequest, routes: RouteTable): Problem {
   const methods = routes.methodsOf(pathOf(request.url));

@@ -5,6 +5,7 @@ import { Problem } from '../problems/problem.js';
 import { PROBLEM_TYPE } from '../problems/problem-catalog.js';
 import { pathOf } from '../problems/problem.filter.js';
 import { useJsonBodies } from './body-parsers.js';
+import { useBrowserRules } from './browser-rules.js';
 import { answerClientError } from './client-error.js';
 import { LIMITS } from './limits.js';
 import { requestIdOf } from './request-id.js';
@@ -14,7 +15,11 @@ import { useSlowCallers } from './slow-callers.js';
 import { useUnusualRequests } from './unusual-requests.js';
 
 /** The HTTP server, with the bounds and habits that hold for every route. */
-export function createServer(logger: Logger, uploadMaxBytes: number): FastifyAdapter {
+export function createServer(
+  logger: Logger,
+  uploadMaxBytes: number,
+  origins: readonly string[] = [],
+): FastifyAdapter {
   const adapter = new FastifyAdapter({
     logger: false,
     bodyLimit: LIMITS.body,
@@ -52,6 +57,7 @@ export function createServer(logger: Logger, uploadMaxBytes: number): FastifyAda
   const routes = new RouteTable();
   routes.watch(server);
   useJsonBodies(server);
+  useBrowserRules(adapter, origins);
   useUnusualRequests(server);
   useSlowCallers(server);
   useServerHooks(server, routes, logger);

@@ -9,6 +9,7 @@ import {
   Networks,
   NotBelow,
   OneOf,
+  Origins,
   Positive,
   RedisLocation,
   SomeOf,
@@ -50,6 +51,7 @@ export class GatewayEnvironment extends CommonEnvironment {
   @Whole(6_000, 1) RATE_LIMIT_PER_MINUTE = 6_000;
   @OneOf('contacts', 'upstream') CONTACTS_SHAPE: 'contacts' | 'upstream' = 'contacts';
   @Whole(1_000, 0, 3_600_000) READ_CACHE_MS = 1_000;
+  @Origins('https://console.example.com,https://app.example.com') CORS_ORIGINS: string[] = [];
 }
 
 /** The three kinds of work that a worker can do. */

@@ -42,6 +42,7 @@ describe('the environment', () => {
       RATE_LIMIT_PER_MINUTE: 6_000,
       CONTACTS_SHAPE: 'contacts',
       READ_CACHE_MS: 1_000,
+      CORS_ORIGINS: [],
     });
     expect(readEnvironment(WorkerEnvironment, REQUIRED)).toMatchObject({
       WORKER_HOST: '127.0.0.1',

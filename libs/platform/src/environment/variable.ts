@@ -95,6 +95,16 @@ export function OneOf(...words: readonly [string, ...string[]]): PropertyDecorat
   return variable(`one of ${words.join(', ')}`, words[0], (text) => (words.includes(text) ? text : fail()));
 }
 
+/** Origins of web pages, separated by commas; empty text is the empty list. */
+export function Origins(example: string): PropertyDecorator {
+  return variable('origins such as https://example.com, separated by commas', example, (text) => {
+    const origins = text === '' ? [] : text.split(',').map((item) => item.trim());
+    return origins.every((origin) => /^https?:/.test(origin) && new URL(origin).origin === origin)
+      ? origins
+      : fail();
+  });
+}
+
 /** Some of the given words, at least one, separated by commas. */
 export function SomeOf(...words: readonly [string, ...string[]]): PropertyDecorator {
   return variable(`some of ${words.join(', ')}, separated by commas`, words.join(','), (text) => {
