@@ -183,4 +183,10 @@ describe('While Redis is full', () => {
 const NEED_ROOM_TO_READ = ['getContact', 'listContacts', 'listMessages'];
 
 /** Operations that take something away, and two that here find nothing to do. */
-const ENDS: ReadonlySet<string> = new Set(['deleteWebhook', 'deleteApiKey', 'deleteAccount', 'resolveSends', 'replayWebhook']);
+const ENDS: ReadonlySet<string> = new Set([
+  'deleteWebhook',
+  'deleteApiKey',
+  'deleteAccount',
+  'resolveSends',
+  'replayWebhook',
+]);
