@@ -19,7 +19,7 @@ export function openAccounts(
   return new Accounts(
     environmentAccounts(environment),
     new RedisAccountStore(redis, environment.REDIS_KEY_PREFIX),
-    new SecretBox(environment.ENCRYPTION_KEY),
+    new SecretBox(environment.ENCRYPTION_KEY, environment.ENCRYPTION_KEYS_PREVIOUS),
     (account, error) => {
       // The list is read several times a second.
       if (told.has(account)) return;
@@ -34,7 +34,7 @@ export function openAccountRegistry(environment: CommonEnvironment, redis: Redis
   return new AccountRegistry(
     environmentAccounts(environment),
     new RedisAccountStore(redis, environment.REDIS_KEY_PREFIX),
-    new SecretBox(environment.ENCRYPTION_KEY),
+    new SecretBox(environment.ENCRYPTION_KEY, environment.ENCRYPTION_KEYS_PREVIOUS),
     systemClock,
   );
 }

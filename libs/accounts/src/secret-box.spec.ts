@@ -38,4 +38,15 @@ describe('a sealed secret', () => {
     for (const other of ['', '.', keyId, 'nonsense'])
       expect(() => box.open(other, 'a')).toThrow(SealBrokenError);
   });
+
+  it('opens with a previous key of the ring, which seals nothing more', () => {
+    const [old, next] = [Buffer.alloc(32, 1), Buffer.alloc(32, 2)];
+    const sealed = new SecretBox(old).seal('secret', 'a');
+    const ring = new SecretBox(next, [Buffer.alloc(32, 3), old]);
+    expect(ring.open(sealed, 'a')).toBe('secret');
+    const again = ring.seal('secret', 'a');
+    expect(new SecretBox(next).open(again, 'a')).toBe('secret');
+    expect(() => new SecretBox(old).open(again, 'a')).toThrow(SealBrokenError);
+    expect(() => ring.open(sealed, 'b')).toThrow(SealBrokenError);
+  });
 });

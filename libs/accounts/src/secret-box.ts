@@ -7,7 +7,9 @@ const TAG_BYTES = 16;
 /** A stored secret cannot be opened: sealed with another key, for another purpose, or damaged. */
 export class SealBrokenError extends Error {
   constructor(reason: string) {
-    super(`A stored secret cannot be opened: ${reason}. Is ENCRYPTION_KEY the one it was stored with?`);
+    super(
+      `A stored secret cannot be opened: ${reason}. Is the key that it was stored with ENCRYPTION_KEY, or one of ENCRYPTION_KEYS_PREVIOUS?`,
+    );
     this.name = 'SealBrokenError';
   }
 }
@@ -18,11 +20,20 @@ export class SealBrokenError extends Error {
  * so that a sealed text copied to another place does not open there.
  */
 export class SecretBox {
+  /** Of the key that seals. */
   readonly keyId: string;
+  private readonly keys: ReadonlyMap<string, Buffer>;
 
-  /** @param key 32 bytes */
-  constructor(private readonly key: Buffer) {
-    this.keyId = createHash('sha256').update(key).digest('hex').slice(0, 8);
+  /**
+   * @param key 32 bytes
+   * @param previous keys that still open what was sealed with them, and seal nothing
+   */
+  constructor(
+    private readonly key: Buffer,
+    previous: readonly Buffer[] = [],
+  ) {
+    this.keyId = idOf(key);
+    this.keys = new Map([...previous, key].map((each) => [idOf(each), each]));
   }
 
   seal(secret: string, context: string): string {
@@ -35,11 +46,12 @@ export class SecretBox {
   /** @throws {SealBrokenError} */
   open(sealed: string, context: string): string {
     const [keyId, text] = sealed.split('.');
-    if (keyId !== this.keyId || text === undefined)
+    const key = this.keys.get(keyId ?? '');
+    if (key === undefined || text === undefined)
       throw new SealBrokenError(`it names the key ${keyId ?? '?'}`);
     const bytes = Buffer.from(text, 'base64url');
     try {
-      const decipher = createDecipheriv(CIPHER, this.key, bytes.subarray(0, NONCE_BYTES), {
+      const decipher = createDecipheriv(CIPHER, key, bytes.subarray(0, NONCE_BYTES), {
         authTagLength: TAG_BYTES,
       })
         .setAAD(Buffer.from(context))
@@ -50,4 +62,8 @@ export class SecretBox {
       throw new SealBrokenError('it is damaged or belongs elsewhere');
     }
   }
+}
+
+function idOf(key: Buffer): string {
+  return createHash('sha256').update(key).digest('hex').slice(0, 8);
 }

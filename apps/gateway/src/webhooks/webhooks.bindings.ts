@@ -41,7 +41,7 @@ export function webhookBindings({ environment, redis, logger, resolver }: Webhoo
   const deliveries = new RedisDeliveryStore(redis, prefix);
   const log = new RedisEventLog(redis, prefix);
   const check = new DestinationCheck(new DestinationGuard(environment.WEBHOOK_ALLOW_NETWORKS), resolver);
-  const box = new SecretBox(environment.ENCRYPTION_KEY);
+  const box = new SecretBox(environment.ENCRYPTION_KEY, environment.ENCRYPTION_KEYS_PREVIOUS);
   const jobs = new BullmqDeliveryJobs(openHintQueue('deliveries', redis, prefix, logger));
   return [
     { provide: ENDPOINT_REGISTRY, useValue: new Endpoints(store, deliveries, check, box, systemClock) },

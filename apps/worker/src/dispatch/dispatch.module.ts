@@ -157,7 +157,7 @@ function courierOf(environment: WorkerEnvironment): Courier {
   const guard = new DestinationGuard(environment.WEBHOOK_ALLOW_NETWORKS);
   return new Courier(
     new HttpDeliveryClient(guard, systemResolver(), environment.WEBHOOK_TIMEOUT_MS),
-    new SecretBox(environment.ENCRYPTION_KEY),
+    new SecretBox(environment.ENCRYPTION_KEY, environment.ENCRYPTION_KEYS_PREVIOUS),
     { scheduleSeconds: environment.WEBHOOK_RETRY_SCHEDULE_SECONDS, random: Math.random },
     systemClock,
     productVersion(),

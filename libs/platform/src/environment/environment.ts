@@ -3,6 +3,7 @@ import type { RedisAddress } from '../redis-address.js';
 import type { BlobLocation } from './blob-location.js';
 import {
   Base64Bytes,
+  Base64BytesList,
   BlobStoreLocation,
   HttpAddress,
   KeyPrefix,
@@ -23,6 +24,7 @@ export class CommonEnvironment {
   @RedisLocation() REDIS_URL!: RedisAddress;
   @KeyPrefix('tidings') REDIS_KEY_PREFIX = 'tidings';
   @Base64Bytes(32) ENCRYPTION_KEY!: Buffer;
+  @Base64BytesList(32) ENCRYPTION_KEYS_PREVIOUS: Buffer[] = [];
 
   @HttpAddress('https://messages.example.com/v1') UPSTREAM_BASE_URL!: string;
   @Text('the-key-of-your-account') UPSTREAM_API_KEY!: string;

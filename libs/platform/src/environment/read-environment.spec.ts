@@ -26,6 +26,7 @@ describe('the environment', () => {
   it('of the contract has these defaults', () => {
     expect(readEnvironment(CommonEnvironment, REQUIRED)).toMatchObject({
       REDIS_KEY_PREFIX: 'tidings',
+      ENCRYPTION_KEYS_PREVIOUS: [],
       UPSTREAM_TIMEOUT_MS: 10_000,
       UPSTREAM_REQUESTS_PER_SECOND: 10,
       EVENT_RETENTION_HOURS: 168,

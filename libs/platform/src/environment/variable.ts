@@ -139,10 +139,19 @@ export function HttpAddress(example: string): PropertyDecorator {
 
 /** `size` bytes in base64, as a Buffer. */
 export function Base64Bytes(size: number): PropertyDecorator {
-  return variable(`${size} bytes in base64`, '$(openssl rand -base64 32)', (text) => {
-    const bytes = Buffer.from(text, 'base64');
-    return bytes.length === size && bytes.toString('base64') === text ? bytes : fail();
-  });
+  return variable(`${size} bytes in base64`, '$(openssl rand -base64 32)', (text) => bytesOf(text, size));
+}
+
+/** Several times `size` bytes in base64, separated by commas, as Buffers; empty text is the empty list. */
+export function Base64BytesList(size: number): PropertyDecorator {
+  return variable(`${size} bytes in base64, separated by commas`, '$(openssl rand -base64 32)', (text) =>
+    text === '' ? [] : text.split(',').map((item) => bytesOf(item.trim(), size)),
+  );
+}
+
+function bytesOf(text: string, size: number): Buffer {
+  const bytes = Buffer.from(text, 'base64');
+  return bytes.length === size && bytes.toString('base64') === text ? bytes : fail();
 }
 
 /** CIDR blocks separated by commas; empty text is the empty list. */
