@@ -107,9 +107,13 @@ function bindings({ environment, logger, redis, blobs, blobWatch }: Opened): Pro
     },
     {
       provide: CONTACT_LIST_POLL,
-      inject: [FEED_STORE, ACCOUNT_UPSTREAM],
-      useFactory: (store: FeedStore, upstream: AccountUpstream) =>
-        new ContactListPoll(store, new AccountFeedSource(upstream), ABSENCE_MS),
+      inject: [FEED_STORE, ACCOUNT_UPSTREAM, EVENT_LOG],
+      useFactory: (store: FeedStore, upstream: AccountUpstream, log: EventLog) => {
+        // An upstream that is away when its account is added has that told first: there the log begins.
+        const addedAt = async (account: string): Promise<number | undefined> =>
+          (await log.installedAt(account))?.getTime();
+        return new ContactListPoll(store, new AccountFeedSource(upstream), ABSENCE_MS, addedAt);
+      },
     },
     {
       provide: CONTACT_POLL,

@@ -8,10 +8,15 @@ import type { FeedSource, ReadPurpose } from './ports.js';
 
 /** A contact of the first list: messages stamped so long before the account was added are still told. */
 const FIRST_LIST_SLACK_MS = 60_000;
+/** An account whose first list comes late, as upstream was away: what is older than this is not told all the same. */
+const LATEST_FIRST_LIST_MS = 24 * 3_600_000;
 /** A contact that appears later: messages so much older than the last good list are still told. */
 const LATER_CONTACT_SLACK_MS = 24 * 3_600_000;
 
 const MOST_RACES = 3;
+
+/** When an account was added, in milliseconds since 1970 by Redis' clock; undefined where nothing of it is known yet. */
+export type WhenAdded = (account: string) => Promise<number | undefined>;
 
 /** What one list says of the contacts, against what is known. */
 interface ListDiff {
@@ -30,6 +35,7 @@ export class ContactListPoll {
     private readonly store: FeedStore,
     private readonly source: FeedSource,
     private readonly absenceMs: number,
+    private readonly addedAt: WhenAdded = () => Promise.resolve(undefined),
   ) {}
 
   /** @throws {UpstreamError} if the list could not be read; nothing was committed then */
@@ -66,8 +72,9 @@ export class ContactListPoll {
     const believed = known.suspectSince !== undefined && (known.believedAt ?? 0) >= known.suspectSince;
     const tooMany = isTooMany(missing.length, present) && !believed;
     const updates: ContactUpdate[] = [];
+    const telling = await this.tellAfter(account, known, listedAt, tooMany);
     for (const contact of listed.values()) {
-      const update = await this.shown(account, known, contact, listedAt, tooMany, present > known.scheduled);
+      const update = await this.shown(account, known, contact, telling, tooMany, present > known.scheduled);
       if (update !== undefined) updates.push(update);
     }
     for (const [id, before] of missing) {
@@ -77,11 +84,25 @@ export class ContactListPoll {
     return { updates, suspected: tooMany ? missing.length : 0 };
   }
 
+  /** Messages of contacts that are new in this list are told if they are stamped later; on upstream's clock. */
+  private async tellAfter(
+    account: string,
+    { version, now, listedAt }: KnownContacts,
+    upstreamNow: number,
+    replaced: boolean,
+  ): Promise<number> {
+    if (listedAt !== undefined && !replaced) return listedAt - LATER_CONTACT_SLACK_MS;
+    // One that was read before is not new: only where it stood is lost.
+    const addedAt = version > 0 || replaced ? undefined : await this.addedAt(account);
+    const late = Math.min(Math.max(now - (addedAt ?? now), 0), LATEST_FIRST_LIST_MS);
+    return upstreamNow - late - FIRST_LIST_SLACK_MS;
+  }
+
   private async shown(
     account: string,
     known: KnownContacts,
     contact: UpstreamContact,
-    listedAt: number,
+    tellAfter: number,
     replaced: boolean,
     someUnscheduled: boolean,
   ): Promise<ContactUpdate | undefined> {
@@ -95,7 +116,7 @@ export class ContactListPoll {
       id: contact.id,
       listed,
       numbers: phoneNumbersOf(contact),
-      tellAfter: tellAfter(known, listedAt, replaced),
+      tellAfter,
       ...(changed || returned ? { raw: JSON.stringify(contact.raw) } : {}),
       ...(event === undefined ? {} : { event }),
     };
@@ -153,10 +174,6 @@ function nextRevision({ revisionFloor }: KnownContacts, record: { revision: numb
 
 function fingerprintOf({ raw }: UpstreamContact): string {
   return createHash('sha256').update(canonicalJson(raw)).digest('hex').slice(0, 16);
-}
-
-function tellAfter({ listedAt }: KnownContacts, now: number, replaced: boolean): number {
-  return listedAt === undefined || replaced ? now - FIRST_LIST_SLACK_MS : listedAt - LATER_CONTACT_SLACK_MS;
 }
 
 function contactEvent(

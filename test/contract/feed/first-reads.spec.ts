@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { ABSENCE_MS, ContactListPoll } from '#feed';
 import { A } from './house.js';
 import { DAY_MS, NUMBER, received, WithHouse } from './with-house.js';
 
@@ -32,6 +33,34 @@ describe('at the first read', () => {
     await pollAll(due.slice(500));
     await house.polls.poll(A, due[0] ?? '');
     expect(await here.told()).toEqual(received(replies));
+  });
+
+  it.each([
+    ['counts from when the account was added, though upstream was away then', 300_000, 1],
+    ['tells at most a day of it', 900 * DAY_MS, 2],
+  ])('of an account %s', async (_, addedAgoMs, told) => {
+    const { house } = here;
+    const contactId = house.contact(NUMBER);
+    house.messages(contactId, { timestamp: Date.now() - 2 * DAY_MS });
+    const [yesterday = ''] = house.messages(contactId, { timestamp: Date.now() - DAY_MS / 2 });
+    const [since = ''] = house.messages(contactId, { timestamp: Date.now() - 200_000 });
+    const addedAt = (): Promise<number> => Promise.resolve(Date.now() - addedAgoMs);
+    await new ContactListPoll(house.store, house.source, ABSENCE_MS, addedAt).poll(A);
+    await house.sweep();
+    expect(await here.told()).toEqual(received([since, yesterday].slice(0, told)));
+  });
+
+  it('counts from now where what was known of the list is lost: it was read before', async () => {
+    const { house } = here;
+    const contactId = house.contact(NUMBER);
+    await house.sweep();
+    await house.redis.del(`${house.prefix}:{${A}}:contacts`);
+    await house.redis.del(`${house.prefix}:{${A}}:contact:${contactId}`);
+    house.messages(house.contact('+15551234568'), { timestamp: Date.now() - 200_000 });
+    const addedAt = (): Promise<number> => Promise.resolve(Date.now() - 300_000);
+    await new ContactListPoll(house.store, house.source, ABSENCE_MS, addedAt).poll(A);
+    await house.sweep();
+    expect(await here.told()).toEqual([]);
   });
 
   it('of an old contact that surfaces late, years of history are no news but the last day is', async () => {
