@@ -52,7 +52,8 @@ export class GatewayEnvironment extends CommonEnvironment {
   @Whole(26_214_400, 1) UPLOAD_MAX_BYTES = 26_214_400;
   @Whole(6_000, 1) RATE_LIMIT_PER_MINUTE = 6_000;
   @OneOf('contacts', 'upstream') CONTACTS_SHAPE: 'contacts' | 'upstream' = 'contacts';
-  @Whole(1_000, 0, 3_600_000) READ_CACHE_MS = 1_000;
+  /** Less than it takes until the id of a removed account can be another's. */
+  @Whole(1_000, 0, 300_000) READ_CACHE_MS = 1_000;
   @Origins('https://console.example.com,https://app.example.com') CORS_ORIGINS: string[] = [];
 }
 
