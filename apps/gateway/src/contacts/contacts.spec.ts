@@ -138,7 +138,7 @@ describe('A parameter that nobody documented', () => {
 
 describe('A read within READ_CACHE_MS', () => {
   it('is answered from the last one, with its age, for the same account and parameters only', async () => {
-    const environment = { READ_CACHE_MS: '3600000' };
+    const environment = { READ_CACHE_MS: '300000' };
     await using caching = await startTestGateway({ redisUrl: redis.url, environment });
     const ask = (path: string): Promise<Response> => caching.fetch(path);
     for (const path of ['/v1/contacts', '/v1/contacts/a/messages', '/v1/contacts/a/messages?page=2']) {
