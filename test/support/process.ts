@@ -59,12 +59,46 @@ export async function runToEnd(
   return { code, stderr: stderr() };
 }
 
+/** A command that ends by itself. */
+export interface Command {
+  readonly child: ChildProcess;
+  /** Its exit code, null where it was killed, and what it wrote. */
+  readonly ended: Promise<{ code: number | null; stdout: string; stderr: string }>;
+}
+
+/** Starts a command of the product in the checkout. */
+export function startCommand(
+  file: string,
+  parameters: readonly string[],
+  environment: Readonly<Record<string, string>>,
+): Command {
+  const { child, texts } = spawnIn(file, parameters, environment, false);
+  const late = setTimeout(() => child.kill('SIGKILL'), READY_WITHIN_MS);
+  const ended = once(child, 'close').then(([code]) => {
+    clearTimeout(late);
+    return { code: code as number | null, stdout: texts.out, stderr: texts.err };
+  });
+  return { child, ended };
+}
+
 function spawnProduct(
   name: ProductName,
   environment: Readonly<Record<string, string>>,
   ipc: boolean,
 ): { child: ChildProcess; output: () => string; stderr: () => string } {
-  const child = spawn(process.execPath, [join(ROOT, `dist/apps/${name}/src/main.js`)], {
+  const script = join(ROOT, `dist/apps/${name}/src/main.js`);
+  const { child, texts } = spawnIn(process.execPath, [script], environment, ipc);
+  return { child, output: () => texts.out + texts.err, stderr: () => texts.err };
+}
+
+function spawnIn(
+  file: string,
+  parameters: readonly string[],
+  environment: Readonly<Record<string, string>>,
+  ipc: boolean,
+): { child: ChildProcess; texts: { out: string; err: string } } {
+  const child = spawn(file, parameters, {
+    cwd: ROOT,
     // Nothing of the tests' own environment: a variable of the machine must not decide a test.
     env: { PATH: process.env.PATH, ...environment },
     stdio: ['ignore', 'pipe', 'pipe', ...(ipc ? (['ipc'] as const) : [])],
@@ -72,7 +106,7 @@ function spawnProduct(
   const texts = { out: '', err: '' };
   child.stdout?.on('data', (text: Buffer) => (texts.out += text.toString()));
   child.stderr?.on('data', (text: Buffer) => (texts.err += text.toString()));
-  return { child, output: () => texts.out + texts.err, stderr: () => texts.err };
+  return { child, texts };
 }
 
 async function stop(child: ChildProcess, signal: NodeJS.Signals): Promise<number | null> {

@@ -1,6 +1,7 @@
 import type { AddressInfo, Server } from 'node:net';
 import type { Server as HttpServer } from 'node:http';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import { noteEncryptionKey } from '#accounts';
 import {
   closeRedis,
   createLogger,
@@ -27,6 +28,7 @@ export async function startGateway({ useLog, fail }: StartContext): Promise<Runn
   const redis = await openFitRedis(environment.REDIS_URL, 'failFast', logger, fail);
   const stopping = new AbortController();
   try {
+    await noteEncryptionKey(environment, redis, logger, fail);
     const blobs = await openBlobStore(environment);
     const blobWatch = new BlobStoreWatch(blobs, logger);
     await blobWatch.start();

@@ -2,6 +2,7 @@ import type { AddressInfo, Server } from 'node:net';
 import type { NestApplicationOptions } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
+import { noteEncryptionKey } from '#accounts';
 import {
   closeRedis,
   createLogger,
@@ -29,6 +30,7 @@ export async function startWorker({ useLog, fail }: StartContext): Promise<Runni
   const redis = await openFitRedis(environment.REDIS_URL, 'patient', logger, fail);
   const options: NestApplicationOptions = { logger: new FrameworkLogger(logger), abortOnError: false };
   try {
+    await noteEncryptionKey(environment, redis, logger, fail);
     const blobs = await openBlobStore(environment);
     const blobWatch = new BlobStoreWatch(blobs, logger);
     await blobWatch.start();

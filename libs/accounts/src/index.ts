@@ -8,6 +8,7 @@ export {
 } from './account.js';
 export { AccountConflictError } from './account-conflict.js';
 export { type AccountChanges, type AccountDescription, AccountRegistry } from './account-registry.js';
+export { AccountSeals } from './account-seals.js';
 export {
   accountContext,
   type AccountStore,
@@ -35,6 +36,8 @@ export {
   openApiKeyRegistry,
   openApiKeys,
 } from './redis-accounts.js';
+export { noteEncryptionKey, RedisEncryptionKeys } from './redis-encryption-keys.js';
+export { type BrokenSeal, SealTally } from './seal-tally.js';
 export { SealBrokenError, SecretBox } from './secret-box.js';
 export { type ApiKey, type ApiKeyStore, type StoredApiKey } from './stored-api-key.js';
 export { StoredApiKeys } from './stored-api-keys.js';

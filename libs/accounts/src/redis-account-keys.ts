@@ -13,6 +13,8 @@ export interface RegistryKeys {
   removed: string;
   /** Hash: key id → StoredApiKey. */
   apiKeys: string;
+  /** Set: the ids of the encryption keys that something may be sealed with. */
+  encryptionKeys: string;
   /** Set: the ids of an account's keys. */
   keysOf: (account: string) => string;
 }
@@ -23,6 +25,7 @@ export function registryKeys(prefix: string): RegistryKeys {
     accounts: key('accounts'),
     removed: key('removed'),
     apiKeys: key('api-keys'),
+    encryptionKeys: key('encryption-keys'),
     keysOf: (account) => key('api-keys-of', account),
   };
 }

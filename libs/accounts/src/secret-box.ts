@@ -6,7 +6,11 @@ const TAG_BYTES = 16;
 
 /** A stored secret cannot be opened: sealed with another key, for another purpose, or damaged. */
 export class SealBrokenError extends Error {
-  constructor(reason: string) {
+  constructor(
+    reason: string,
+    /** The id of the key that it names; `?` where it names none. */
+    readonly keyId: string,
+  ) {
     super(
       `A stored secret cannot be opened: ${reason}. Is the key that it was stored with ENCRYPTION_KEY, or one of ENCRYPTION_KEYS_PREVIOUS?`,
     );
@@ -22,6 +26,8 @@ export class SealBrokenError extends Error {
 export class SecretBox {
   /** Of the key that seals. */
   readonly keyId: string;
+  /** Of every key that opens, that one included. */
+  readonly keyIds: readonly string[];
   private readonly keys: ReadonlyMap<string, Buffer>;
 
   /**
@@ -34,6 +40,7 @@ export class SecretBox {
   ) {
     this.keyId = idOf(key);
     this.keys = new Map([...previous, key].map((each) => [idOf(each), each]));
+    this.keyIds = [...this.keys.keys()];
   }
 
   seal(secret: string, context: string): string {
@@ -45,10 +52,11 @@ export class SecretBox {
 
   /** @throws {SealBrokenError} */
   open(sealed: string, context: string): string {
-    const [keyId, text] = sealed.split('.');
-    const key = this.keys.get(keyId ?? '');
+    const keyId = keyIdOf(sealed);
+    const [, text] = sealed.split('.');
+    const key = this.keys.get(keyId);
     if (key === undefined || text === undefined)
-      throw new SealBrokenError(`it names the key ${keyId ?? '?'}`);
+      throw new SealBrokenError(`it names the key ${keyId}`, keyId);
     const bytes = Buffer.from(text, 'base64url');
     try {
       const decipher = createDecipheriv(CIPHER, key, bytes.subarray(0, NONCE_BYTES), {
@@ -59,9 +67,23 @@ export class SecretBox {
       const opened = decipher.update(bytes.subarray(NONCE_BYTES, -TAG_BYTES));
       return Buffer.concat([opened, decipher.final()]).toString('utf8');
     } catch {
-      throw new SealBrokenError('it is damaged or belongs elsewhere');
+      throw new SealBrokenError('it is damaged or belongs elsewhere', keyId);
     }
   }
+
+  /**
+   * The same secret as the key of today seals it: as it was, where it did already.
+   * @throws {SealBrokenError}
+   */
+  reseal(sealed: string, context: string): string {
+    const secret = this.open(sealed, context);
+    return keyIdOf(sealed) === this.keyId ? sealed : this.seal(secret, context);
+  }
+}
+
+/** What is no sealed text may be anything, a secret as well: only what looks like an id is shown. */
+function keyIdOf(sealed: string): string {
+  return /^([0-9a-f]{8})\./.exec(sealed)?.[1] ?? '?';
 }
 
 function idOf(key: Buffer): string {

@@ -17,6 +17,14 @@ export interface EndpointStore {
     change: (before: StoredEndpoint) => StoredEndpoint,
   ): Promise<StoredEndpoint | undefined>;
   /**
+   * The same for what is kept otherwise and means the same: it is no change of the endpoint, and counts as none.
+   */
+  rewrite(
+    account: string,
+    id: string,
+    change: (before: StoredEndpoint) => StoredEndpoint,
+  ): Promise<StoredEndpoint | undefined>;
+  /**
    * Disables an endpoint and records `webhook.disabled` in the same step; false if it was not enabled any more, or does
    * not have this address any more: what the old one answered says nothing of the new one.
    */

@@ -25,6 +25,7 @@ export {
   type EndpointRegistry,
   type NewEndpoint,
 } from './endpoint.js';
+export { EndpointSeals, type ResealedEndpoints } from './endpoint-seals.js';
 export { EndpointSecrets, type Rotation } from './endpoint-secrets.js';
 export type { EndpointStore } from './endpoint-store.js';
 export { EndpointTest, type TestStarted } from './endpoint-test.js';

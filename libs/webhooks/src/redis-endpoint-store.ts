@@ -35,6 +35,13 @@ append_events(4)
 return 1
 `);
 
+/** KEYS: endpoints. ARGV: id, expected, replacement. Answers whether it was still the expected one. */
+const rewrite = new RedisScript(`
+if redis.call('HGET', KEYS[1], ARGV[1]) ~= ARGV[2] then return 0 end
+redis.call('HSET', KEYS[1], ARGV[1], ARGV[3])
+return 1
+`);
+
 /** {@link EndpointStore} as one hash an account. */
 export class RedisEndpointStore implements EndpointStore {
   constructor(
@@ -74,6 +81,22 @@ export class RedisEndpointStore implements EndpointStore {
     change: (before: StoredEndpoint) => StoredEndpoint,
   ): Promise<StoredEndpoint | undefined> {
     return this.replace(account, id, change, () => []);
+  }
+
+  async rewrite(
+    account: string,
+    id: string,
+    change: (before: StoredEndpoint) => StoredEndpoint,
+  ): Promise<StoredEndpoint | undefined> {
+    const webhooks = this.keys(account)('webhooks');
+    // Each round that fails means that somebody else changed the endpoint: that ends.
+    for (;;) {
+      const expected = await this.redis.hget(webhooks, id);
+      if (expected === null) return undefined;
+      const after = change(readEndpoint(expected));
+      const args = [id, expected, writeEndpoint(after)];
+      if ((await rewrite.run(this.redis, [webhooks], args)) === 1) return after;
+    }
   }
 
   async disable(account: string, id: string, reason: string, url?: string): Promise<boolean> {

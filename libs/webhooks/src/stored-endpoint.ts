@@ -70,7 +70,7 @@ const FIRST_FORM = {
   ordered: false,
 } satisfies Partial<StoredEndpoint>;
 
-/** A sealed text opens as nothing else than it was sealed for. */
-function headersContext(endpointId: string): string {
+/** What an endpoint's headers are sealed for: a sealed text opens as nothing else. */
+export function headersContext(endpointId: string): string {
   return `${endpointId}/headers`;
 }

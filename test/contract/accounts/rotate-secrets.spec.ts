@@ -1,0 +1,351 @@
+import { once } from 'node:events';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import {
+  accountContext,
+  AccountSeals,
+  noteEncryptionKey,
+  RedisAccountStore,
+  RedisEncryptionKeys,
+  SecretBox,
+  type StoredAccount,
+} from '#accounts';
+import {
+  accountKeys,
+  closeRedis,
+  ConfigurationError,
+  createLogger,
+  newId,
+  openRedis,
+  parseNetworks,
+  parseRedisAddress,
+  type RedisClient,
+  systemClock,
+} from '#platform';
+import {
+  DestinationCheck,
+  DestinationGuard,
+  EndpointSeals,
+  Endpoints,
+  EndpointSecrets,
+  RedisDeliveryStore,
+  RedisEndpointStore,
+  systemResolver,
+} from '#webhooks';
+import { resealAll } from '../../../apps/gateway/src/rotation/rotate-secrets.js';
+import { eventually } from '../../support/eventually.js';
+import { startTestCluster } from '../../support/redis-cluster.js';
+import { startTestRedis, withTestRedis } from '../../support/redis-server.js';
+
+const [OLD, NEW, LOST] = [1, 2, 3].map((byte) => Buffer.alloc(32, byte)) as [Buffer, Buffer, Buffer];
+const [OLD_BOX, NEW_BOX, LOST_BOX] = [new SecretBox(OLD), new SecretBox(NEW), new SecretBox(LOST)];
+/** As the processes have it while a rotation is under way. */
+const RING = new SecretBox(NEW, [OLD]);
+const URL = 'http://127.0.0.1:9/hook';
+
+/** rotated, already current, broken */
+const counts = (result: Awaited<ReturnType<typeof resealAll>>): number[][] =>
+  [result.accountKeys, result.signingSecrets, result.webhookHeaders].map(({ rotated, current, broken }) => [
+    rotated,
+    current,
+    broken.length,
+  ]);
+
+describe.each([
+  ['one Redis', startTestRedis],
+  ['a Redis Cluster', startTestCluster],
+])('the rotation of stored secrets on %s', (_, start) => {
+  let server: Awaited<ReturnType<typeof start>>;
+  let redis: RedisClient;
+  let prefix: string;
+  let accounts: RedisAccountStore;
+  let endpoints: RedisEndpointStore;
+  let keys: RedisEncryptionKeys;
+
+  beforeAll(async () => {
+    server = await start();
+    redis = openRedis(parseRedisAddress(server.url), 'failFast', () => undefined);
+    await once(redis, 'ready');
+  });
+  afterAll(async () => {
+    await closeRedis(redis);
+    await server.dispose();
+  });
+  beforeEach(() => {
+    prefix = newId('req');
+    accounts = new RedisAccountStore(redis, prefix);
+    endpoints = new RedisEndpointStore(redis, prefix, systemClock);
+    keys = new RedisEncryptionKeys(redis, prefix);
+  });
+
+  const rotate = (previous: readonly Buffer[] = [OLD]): ReturnType<typeof resealAll> =>
+    resealAll(
+      { ENCRYPTION_KEY: NEW, ENCRYPTION_KEYS_PREVIOUS: [...previous], REDIS_KEY_PREFIX: prefix },
+      redis,
+    );
+
+  /** Endpoints as a process with this key has them. */
+  const registry = (box: SecretBox): Endpoints => {
+    const check = new DestinationCheck(new DestinationGuard(parseNetworks('127.0.0.0/8')), systemResolver());
+    return new Endpoints(endpoints, new RedisDeliveryStore(redis, prefix), check, box, systemClock);
+  };
+  const secretsOf = (box: SecretBox): EndpointSecrets => new EndpointSecrets(endpoints, box, systemClock);
+
+  const account = (id: string, box: SecretBox): StoredAccount => ({
+    id,
+    baseUrl: 'https://upstream.example/v1',
+    sealedApiKey: box.seal(`key-of-${id}`, accountContext(id)),
+    requestsPerSecond: 10,
+    polling: true,
+    createdAt: '2026-11-21T00:00:00.000Z',
+    updatedAt: '2026-11-21T00:00:00.000Z',
+  });
+
+  /** An endpoint with headers and two secrets that sign. */
+  async function endpoint(owner: string, box: SecretBox): Promise<{ id: string; secrets: string[] }> {
+    const headers = { 'x-token': `token-${owner}` };
+    const { endpoint: made, secret } = await registry(box).create(owner, { url: URL, headers });
+    const rotation = await secretsOf(box).rotate(owner, made.id, 3600);
+    return { id: made.id, secrets: [rotation?.secret ?? '', secret] };
+  }
+
+  /** What the new key alone opens of an endpoint. */
+  async function opened(
+    owner: string,
+    id: string,
+  ): Promise<{ secrets: string[]; headers: object | undefined }> {
+    const stored = await endpoints.find(owner, id);
+    return {
+      secrets: (stored?.secrets ?? []).map(({ sealed }) => NEW_BOX.open(sealed, id)),
+      headers: (await registry(NEW_BOX).find(owner, id))?.headers,
+    };
+  }
+
+  it('leaves everything of every account sealed with the new key, and changes nothing else', async () => {
+    await accounts.add(account('a', OLD_BOX));
+    await accounts.add(account('b', OLD_BOX));
+    const made = new Map<string, Awaited<ReturnType<typeof endpoint>>>();
+    for (const owner of ['default', 'a', 'b']) made.set(owner, await endpoint(owner, OLD_BOX));
+    const before = await endpoints.find('a', made.get('a')?.id ?? '');
+
+    const result = await rotate();
+    expect(counts(result)).toEqual([
+      [2, 0, 0],
+      [6, 0, 0],
+      [3, 0, 0],
+    ]);
+    for (const owner of ['a', 'b']) {
+      const stored = await accounts.find(owner);
+      expect(NEW_BOX.open(stored?.sealedApiKey ?? '', accountContext(owner))).toBe(`key-of-${owner}`);
+      const unsealed = { sealedApiKey: '' };
+      expect({ ...stored, ...unsealed }).toEqual({ ...account(owner, OLD_BOX), ...unsealed });
+    }
+    for (const [owner, { id, secrets }] of made)
+      expect(await opened(owner, id)).toEqual({ secrets, headers: { 'x-token': `token-${owner}` } });
+    const after = await endpoints.find('a', made.get('a')?.id ?? '');
+    expect(after?.secrets.map(({ expiresAt }) => expiresAt)).toEqual(
+      before?.secrets.map(({ expiresAt }) => expiresAt),
+    );
+    const unsealed = { secrets: [], sealedHeaders: '' };
+    expect({ ...after, ...unsealed }).toEqual({ ...before, ...unsealed });
+  });
+
+  it('has nothing to do the second time, and writes nothing then', async () => {
+    await accounts.add(account('a', OLD_BOX));
+    const { id } = await endpoint('a', OLD_BOX);
+    await rotate();
+    const before = [await accounts.list(), await endpoints.find('a', id)];
+    expect(counts(await rotate())).toEqual([
+      [0, 1, 0],
+      [0, 2, 0],
+      [0, 1, 0],
+    ]);
+    expect([await accounts.list(), await endpoints.find('a', id)]).toEqual(before);
+  });
+
+  it('ends what a rotation that broke off left', async () => {
+    for (const id of ['a', 'b', 'c']) await accounts.add(account(id, OLD_BOX));
+    let changes = 0;
+    const mortal: Pick<RedisAccountStore, 'list' | 'change'> = {
+      list: () => accounts.list(),
+      change: (id, change) => {
+        if (++changes > 1) return Promise.reject(new Error('killed'));
+        return accounts.change(id, change);
+      },
+    };
+    await expect(new AccountSeals(mortal, RING).reseal()).rejects.toThrow('killed');
+    expect(counts(await rotate())[0]).toEqual([2, 1, 0]);
+  });
+
+  it('overwrites no change that comes between its look and its step', async () => {
+    await accounts.add(account('a', OLD_BOX));
+    const { id } = await endpoint('a', OLD_BOX);
+    const { id: gone } = await endpoint('a', OLD_BOX);
+    let fresh: string | undefined;
+    const seals = new AccountSeals(
+      {
+        list: async () => {
+          const read = await accounts.list();
+          const sealedApiKey = OLD_BOX.seal('another key', accountContext('a'));
+          await accounts.change('a', (before) => ({ ...before, sealedApiKey, requestsPerSecond: 77 }));
+          return read;
+        },
+        change: (owner, change) => accounts.change(owner, change),
+      },
+      RING,
+    );
+    const endpointSeals = new EndpointSeals(
+      {
+        list: async (owner) => {
+          const read = await endpoints.list(owner);
+          fresh = (await secretsOf(OLD_BOX).rotate(owner, id, 3600))?.secret;
+          await registry(OLD_BOX).change(owner, id, {
+            description: 'changed',
+            headers: { 'x-token': 'new' },
+          });
+          await registry(OLD_BOX).remove(owner, gone);
+          return read;
+        },
+        rewrite: (owner, which, change) => endpoints.rewrite(owner, which, change),
+      },
+      RING,
+      systemClock,
+    );
+    expect((await seals.reseal()).rotated).toBe(1);
+    const stored = await accounts.find('a');
+    expect(stored?.requestsPerSecond).toBe(77);
+    expect(NEW_BOX.open(stored?.sealedApiKey ?? '', accountContext('a'))).toBe('another key');
+
+    const { secrets, headers } = await endpointSeals.reseal('a');
+    expect([secrets.rotated, headers.rotated]).toEqual([3, 1]);
+    expect(await secretsOf(NEW_BOX).find('a', id)).toBe(fresh);
+    expect(await registry(NEW_BOX).find('a', id)).toMatchObject({
+      description: 'changed',
+      headers: { 'x-token': 'new' },
+    });
+    expect(await endpoints.find('a', gone)).toBeUndefined();
+  });
+
+  it('takes its step only on the value that it read', async () => {
+    const { id } = await endpoint('a', OLD_BOX);
+    const webhooks = accountKeys(prefix, 'a')('webhooks');
+    let asked = 0;
+    let meanwhile: Promise<unknown> = Promise.resolve();
+    const stored = await endpoints.rewrite('a', id, (before) => {
+      // On the same connection, so that it comes before the step.
+      if (++asked === 1)
+        meanwhile = redis.hset(webhooks, id, JSON.stringify({ ...before, description: 'another hand' }));
+      return { ...before, sealedHeaders: null };
+    });
+    await meanwhile;
+    expect(asked).toBe(2);
+    expect(stored).toMatchObject({ description: 'another hand', sealedHeaders: null });
+    expect(await endpoints.find('a', id)).toEqual(stored);
+  });
+
+  it('loses nothing of those who change everything meanwhile', async () => {
+    const ids = Array.from({ length: 10 }, (__, i) => `a${i}`);
+    for (const owner of ids) await accounts.add(account(owner, OLD_BOX));
+    const made = await Promise.all(ids.map((owner) => endpoint(owner, OLD_BOX)));
+    const changes = Array.from({ length: 5 }, async (__, turn) => {
+      for (const [i, owner] of ids.entries()) {
+        await registry(RING).change(owner, made[i]?.id ?? '', { headers: { 'x-token': `${owner}-${turn}` } });
+        await accounts.change(owner, (before) => ({
+          ...before,
+          requestsPerSecond: before.requestsPerSecond + 1,
+        }));
+      }
+    });
+    const [result] = await Promise.all([rotate(), ...changes]);
+    expect(counts(result).map(([, , broken]) => broken)).toEqual([0, 0, 0]);
+    for (const [i, owner] of ids.entries()) {
+      expect((await accounts.find(owner))?.requestsPerSecond).toBe(15);
+      const { secrets, headers } = await opened(owner, made[i]?.id ?? '');
+      expect(secrets).toEqual(made[i]?.secrets);
+      expect(Object.values(headers ?? {})[0]).toMatch(new RegExp(`^${owner}-[0-4]$`));
+    }
+  });
+
+  it('names what cannot be opened by the id of its key, leaves it alone, and rotates the rest', async () => {
+    await accounts.add(account('a', OLD_BOX));
+    await accounts.add(account('b', LOST_BOX));
+    const lost = await endpoint('a', LOST_BOX);
+    const whole = await endpoint('b', OLD_BOX);
+    await keys.add(LOST_BOX.keyId);
+    const before = [await accounts.find('b'), await endpoints.find('a', lost.id)];
+
+    const result = await rotate();
+    expect(counts(result)).toEqual([
+      [1, 0, 1],
+      [2, 0, 2],
+      [1, 0, 1],
+    ]);
+    const { keyId } = LOST_BOX;
+    expect(result.accountKeys.broken).toEqual([{ subject: 'account b', keyId }]);
+    expect(result.webhookHeaders.broken).toEqual([{ subject: `webhook ${lost.id} of the account a`, keyId }]);
+    expect([await accounts.find('b'), await endpoints.find('a', lost.id)]).toEqual(before);
+    expect((await opened('b', whole.id)).secrets).toEqual(whole.secrets);
+    expect((await keys.list()).sort()).toEqual([keyId, NEW_BOX.keyId].sort());
+
+    await rotate([OLD, LOST]);
+    expect((await opened('a', lost.id)).secrets).toEqual(lost.secrets);
+    expect(await keys.list()).toEqual([NEW_BOX.keyId]);
+  });
+
+  it('misses no secret that cannot be opened and signs no more', async () => {
+    const { endpoint: made } = await registry(LOST_BOX).create('default', { url: URL });
+    await secretsOf(OLD_BOX).rotate('default', made.id, 1);
+    await endpoints.rewrite('default', made.id, (before) => ({
+      ...before,
+      secrets: before.secrets.map(({ sealed, expiresAt }) => ({ sealed, expiresAt: expiresAt && 1 })),
+    }));
+    expect(counts(await rotate())[1]).toEqual([1, 0, 0]);
+  });
+
+  it('tells a ring which noted keys it lacks, notes its own key only if none, and forgets those no longer in use', async () => {
+    expect(await keys.note(OLD_BOX)).toEqual([]);
+    expect(await keys.note(NEW_BOX)).toEqual([OLD_BOX.keyId]);
+    expect(await keys.list()).toEqual([OLD_BOX.keyId]);
+    expect(await keys.note(RING)).toEqual([]);
+    expect(await keys.note(OLD_BOX)).toEqual([NEW_BOX.keyId]);
+    await rotate();
+    expect(await keys.list()).toEqual([NEW_BOX.keyId]);
+    expect(await keys.note(NEW_BOX)).toEqual([]);
+    expect(await keys.note(OLD_BOX)).toEqual([NEW_BOX.keyId]);
+  });
+});
+
+describe('a process that starts while Redis is away', () => {
+  it('notes its key as soon as Redis is there, or is told then which one it lacks', async () => {
+    await withTestRedis(async ({ url, server }) => {
+      const open = (): RedisClient => openRedis(parseRedisAddress(url), 'failFast', () => undefined);
+      const logger = createLogger('test', 'silent');
+      await server.stop();
+      const [right, wrong] = [open(), open()];
+      try {
+        const [told, toldWrong]: [ConfigurationError[], ConfigurationError[]] = [[], []];
+        const environment = (key: Buffer): Parameters<typeof noteEncryptionKey>[0] => ({
+          ENCRYPTION_KEY: key,
+          ENCRYPTION_KEYS_PREVIOUS: [],
+          REDIS_KEY_PREFIX: 'tidings',
+        });
+        await noteEncryptionKey(environment(OLD), right, logger, (error) => told.push(error));
+        await server.restart();
+        const keys = new RedisEncryptionKeys(right, 'tidings');
+        await eventually('the key is noted', async () => (await keys.list()).length === 1);
+        expect(await keys.list()).toEqual([OLD_BOX.keyId]);
+
+        await server.stop();
+        await eventually('the connection is gone', () => wrong.status !== 'ready');
+        await noteEncryptionKey(environment(NEW), wrong, logger, (error) => toldWrong.push(error));
+        await server.restart();
+        await eventually('the wrong one is told', () => toldWrong.length > 0);
+        expect(toldWrong[0]).toBeInstanceOf(ConfigurationError);
+        expect(toldWrong[0]?.message).toContain(OLD_BOX.keyId);
+        await eventually('the right one is back', async () => (await keys.list()).length === 1);
+        expect(told).toEqual([]);
+      } finally {
+        await Promise.all([closeRedis(right), closeRedis(wrong)]);
+      }
+    });
+  });
+});
