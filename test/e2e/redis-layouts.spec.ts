@@ -7,7 +7,7 @@ import { startTestSentinel } from '../support/redis-sentinel.js';
 import { WebhookReceiver } from '../support/webhook-receiver.js';
 
 const RECIPIENT = '+14155550123';
-const PREFIX = 'other';
+const PREFIX = 'another';
 
 let product: Product<RedisLayout> | undefined;
 let receiver: WebhookReceiver | undefined;
@@ -108,12 +108,13 @@ describe('outages of a layout', () => {
 
   it("while only the queue's master of a Cluster is away a send is stored, and goes out afterwards", async () => {
     const cluster = await startTestCluster();
-    // With this prefix the queue lies on another master than the account.
+    // With this prefix the queue lies on another master than the account and the key's count of requests.
     product = await Product.startOn(cluster, { REDIS_KEY_PREFIX: PREFIX });
     const running = product;
     const queue = await cluster.masterOf(`{${PREFIX}:queue:relay}:meta`);
     const account = await cluster.masterOf(`${PREFIX}:{default}:events`);
-    expect(queue).not.toBe(account);
+    const counts = await cluster.masterOf(`${PREFIX}:rate:environment`);
+    expect([account, counts]).not.toContain(queue);
     queue.kill('SIGSTOP');
     const accepted = await answerOf(running);
     queue.kill('SIGCONT');
