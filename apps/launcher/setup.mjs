@@ -61,7 +61,10 @@ async function testLong(args) {
   await setUp({ redis: true });
   const environment = { TIDINGS_LONG: '1' };
   // The trials measure times, and each starts processes enough for a machine: one after another.
-  const trials = await jest(['--testPathPatterns', 'test/(chaos|fuzz)/', '--maxWorkers=1', ...args], environment);
+  const trials = await jest(
+    ['--testPathPatterns', 'test/(chaos|fuzz)/', '--maxWorkers=1', ...args],
+    environment,
+  );
   if (trials.interrupted) return trials.status;
   const properties = await jest(['--testPathPatterns', 'test/property/', ...args], environment);
   return Math.max(trials.status, properties.status);
