@@ -35,7 +35,8 @@ export class FileBlobStore implements BlobStore {
     } catch (error) {
       await file.close();
       await rm(partial, { force: true });
-      throw error;
+      // Taken away while it was written: its account was removed.
+      throw isMissing(error) ? unavailable(error) : error;
     }
     return { id, ...measured.measure() };
   }

@@ -188,6 +188,17 @@ describe('A directory', () => {
     const { id } = await stored;
     expect(await readdir(join(directory, A))).toEqual([id.split('/')[1]]);
   });
+
+  it('says that it cannot be used for a file that is taken away while it comes', async () => {
+    const store = new FileBlobStore(root);
+    const content = new PassThrough();
+    content.write('first');
+    const putting = expect(store.put(A, content, MEGABYTE)).rejects.toThrow(BlobStoreUnavailableError);
+    await eventually('it is being written', async () => (await readdir(join(root, A))).length === 1);
+    await rm(join(root, A), { recursive: true });
+    content.end('last');
+    await putting;
+  });
 });
 
 describe('An S3 server that does not answer', () => {
