@@ -35,7 +35,7 @@ export class SendAcceptance {
   ) {}
 
   async accept(account: string, request: FastifyRequest): Promise<Acceptance> {
-    const key = readIdempotencyKey(request.raw.headersDistinct['idempotency-key']);
+    const key = readIdempotencyKey(request.raw.rawHeaders);
     if (!request.isMultipart())
       return await this.store(account, key, undefined, request.body, undefined, request.id);
 
