@@ -32,6 +32,7 @@ export function shiftedStore(store: FeedStore, watch: StoreWatch): FeedStore {
     knownMessages: (account, contactId, ids) => store.knownMessages(account, contactId, ids),
     allKnownMessages: (account, contactId) => store.allKnownMessages(account, contactId),
     overview: (account) => store.overview(account),
+    isDue: (account) => store.isDue(account),
     claimDue: (account, count, leaseMs) => store.claimDue(account, count, leaseMs),
     hasten: (account, contactId, ms) => store.hasten(account, contactId, ms),
     postpone: (account, contactId, ms) => store.postpone(account, contactId, ms),

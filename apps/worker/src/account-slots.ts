@@ -56,6 +56,11 @@ export class AccountSlots {
     return true;
   }
 
+  /** How many works of an account are under way. */
+  runningOf(account: string): number {
+    return this.lines.get(account)?.running ?? 0;
+  }
+
   /** Begins nothing any more; what waited, to be hinted at elsewhere. */
   close(): Waiting[] {
     this.closed = true;

@@ -7,13 +7,22 @@ import { eventually } from '../../../test/support/eventually.js';
 import { PollProcessor } from './poll/poll.processor.js';
 import { RelayProcessor } from './relay/relay.processor.js';
 import { SendSchedule } from './relay/send-schedule.js';
-import { CONTACT_POLL, FEED_STORE, LANE_RUNNER, LOGGER, RELAY_JOBS } from './tokens.js';
+import {
+  ACCOUNT_UPSTREAM,
+  ACCOUNTS,
+  CONTACT_POLL,
+  FEED_STORE,
+  LANE_RUNNER,
+  LOGGER,
+  RELAY_JOBS,
+} from './tokens.js';
 
 const LOG = { provide: LOGGER, useValue: createLogger('test', 'silent') };
 
 it('has every role take nothing more at once, however long what another has under way lasts', async () => {
   let end = (): void => undefined;
   let told = false;
+  const due = ['c_1'];
   const hangs = { poll: () => new Promise<void>((resolve) => (end = resolve)) };
   const lanes = { run: () => Promise.resolve(true), stop: () => (told = true) };
 
@@ -31,7 +40,12 @@ it('has every role take nothing more at once, however long what another has unde
     providers: [
       PollProcessor,
       { provide: CONTACT_POLL, useValue: hangs },
-      { provide: FEED_STORE, useValue: { postpone: () => Promise.resolve() } },
+      {
+        provide: FEED_STORE,
+        useValue: { claimDue: () => Promise.resolve(due.splice(0)), postpone: () => Promise.resolve() },
+      },
+      { provide: ACCOUNTS, useValue: { find: () => Promise.resolve({ polling: true }) } },
+      { provide: ACCOUNT_UPSTREAM, useValue: { isHeld: () => Promise.resolve(false) } },
       LOG,
     ],
   })
@@ -44,7 +58,8 @@ it('has every role take nothing more at once, however long what another has unde
   const [relay, poll] = [app.get(RelayProcessor), app.get(PollProcessor)];
   for (const processor of [relay, poll])
     Object.assign(processor, { _worker: { pause: () => Promise.resolve() } });
-  await poll.process({ data: { account: 'default', contactId: 'c_1' } } as Job<QueuePayloads['poll']>);
+  await poll.process({ data: { account: 'default' } } as Job<QueuePayloads['poll']>);
+  await eventually('the poll is under way', () => due.length === 0);
   let closed = false;
   const closing = app.close().then(() => (closed = true));
   await eventually('the relay takes nothing more', () => told);

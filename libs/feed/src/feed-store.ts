@@ -169,7 +169,10 @@ export interface FeedStore {
   /** Whether it was committed: not if another poll was committed since `version`. */
   commitPoll(account: string, contactId: string, commit: PollCommit): Promise<boolean>;
 
-  /** Contacts that are due, at most `count`; each is not due again before `leaseMs` have gone by. */
+  /** Whether a contact is due that nobody has claimed. */
+  isDue(account: string): Promise<boolean>;
+
+  /** Contacts that are due, the longest first, at most `count`; each is not due again before `leaseMs` have gone by. */
   claimDue(account: string, count: number, leaseMs: number): Promise<string[]>;
 
   /** Sees to it that a contact is polled within `ms`; one that is due sooner stays so. */

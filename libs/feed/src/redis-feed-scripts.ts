@@ -183,6 +183,11 @@ export const takeListWish = new RedisScript(`
 return redis.call('HDEL', KEYS[1], 'wished')
 `);
 
+/** KEYS: due. Answers 1 if a contact is due. */
+export const isDue = new RedisScript(`${NOW}
+return #redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', due_at(0), 'LIMIT', 0, 1)
+`);
+
 /** KEYS: due. ARGV: how many, lease in ms. */
 export const claimDue = new RedisScript(`${NOW}
 local ids = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', due_at(0), 'LIMIT', 0, ARGV[1])

@@ -21,6 +21,7 @@ import { NOTHING_REMEMBERED, type PollMemory } from './poll-memory.js';
 import {
   believeDeletions,
   claimDue,
+  isDue,
   commitContacts,
   commitPoll,
   hasten,
@@ -216,6 +217,10 @@ export class RedisFeedStore implements FeedStore {
       ],
     );
     return done === 1;
+  }
+
+  async isDue(account: string): Promise<boolean> {
+    return (await isDue.run(this.redis, [this.dueKey(account)], [])) === 1;
   }
 
   async claimDue(account: string, count: number, leaseMs: number): Promise<string[]> {

@@ -2,8 +2,8 @@
 export interface QueuePayloads {
   /** The lane of one recipient may have a send to relay. */
   relay: { account: string; lane: string };
-  /** One contact is due to be read. */
-  poll: { account: string; contactId: string };
+  /** An account may have contacts that are due to be read. */
+  poll: { account: string };
   /** An endpoint may have a delivery that is due. */
   deliveries: { account: string; endpointId: string };
   /** Work of one role that comes again and again; see the worker's rounds. */

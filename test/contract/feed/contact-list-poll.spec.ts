@@ -131,8 +131,10 @@ describe('what is due', () => {
     await house.list.poll(A);
     const first = await house.store.claimDue(A, 2, 1_000);
     expect(first).toHaveLength(2);
+    expect(await house.store.isDue(A)).toBe(true);
     expect(await house.store.claimDue(A, 5, 60_000)).toHaveLength(1);
     expect(await house.store.claimDue(A, 5, 60_000)).toEqual([]);
+    expect(await house.store.isDue(A)).toBe(false);
     // Two leases may be over a millisecond apart, and a look may come in between.
     const again: string[] = [];
     await eventually('the leases are over', async () => {

@@ -6,14 +6,10 @@ import { type AccountUpstream, BudgetExhaustedError, UpstreamError } from '#upst
 import { PROBE_TICK_MS } from '../probe.js';
 import type { Rounds } from '../rounds.js';
 
-/** How often it is looked who is due. */
+/** How often it is looked whether somebody is due. */
 const TICK_MS = 250;
-/** A contact whose poll was lost with its worker is due again after this; a poll that takes longer renews it. */
-export const POLL_LEASE_MS = 15_000;
-/** So many seconds' worth of polls are taken up at a time; more would only grow old in the queue. */
-const TAKEN_UP_SECONDS = 2;
 
-/** The polling role's rounds: who is due, and the contact list. */
+/** The polling role's rounds: whose contacts are due, and the contact list. */
 export function pollRounds(
   store: FeedStore,
   contacts: ContactListPoll,
@@ -37,17 +33,8 @@ export function pollRounds(
     due: {
       everyMs: TICK_MS,
       run: async (account) => {
-        const { requestsPerSecond = 1, polling = false } = (await accounts.find(account)) ?? {};
-        // While upstream is away polls would only fail; who is due stays due.
-        if (!polling || (await upstream.isHeld(account))) return;
-        const due = await store.claimDue(
-          account,
-          Math.ceil(requestsPerSecond * TAKEN_UP_SECONDS),
-          POLL_LEASE_MS,
-        );
-        await hints.add(
-          due.map((contactId) => ({ about: `${account}\n${contactId}`, payload: { account, contactId } })),
-        );
+        if ((await accounts.find(account))?.polling !== true || (await upstream.isHeld(account))) return;
+        if (await store.isDue(account)) await hints.add([{ about: account, payload: { account } }]);
       },
     },
     probe: { everyMs: PROBE_TICK_MS, run: (account) => probe.run(account) },
