@@ -25,7 +25,8 @@ export interface Waiting {
  * accounts' upstreams hang, another one finds slots. What finds none waits in its account's own line, outside of the
  * queue, where it is in nobody's way.
  *
- * A hint that is dropped, or lost with the process, costs time only: what is due stands in Redis, and is hinted at again.
+ * What waits is a hint. One that is dropped, or lost with the process, costs time only: what is due stands in Redis, and is
+ * hinted at again.
  */
 export class AccountSlots {
   private readonly lines = new Map<string, Line>();
