@@ -11,15 +11,18 @@ export type RedisClient = Redis | Cluster;
 /**
  * How a connection behaves while Redis is away.
  *
- * - `failFast`: a command fails at once while there is no connection, and after two seconds' worth of silence
- *   otherwise: for callers that must be answered.
+ * - `failFast`: a command fails at once while there is no connection, and after a deadline otherwise: for
+ *   callers that must be answered.
  * - `patient`: a command waits for the connection to come back: for blocking reads and BullMQ's workers, which are
  *   built to wait.
  */
 export type RedisManners = 'failFast' | 'patient';
 
-/** How long a `failFast` command may take, in milliseconds. Callers are promised an answer within two seconds. */
-export const REDIS_COMMAND_TIMEOUT_MS = 1_500;
+/**
+ * How long a `failFast` command may take, in milliseconds. Callers are promised an answer within two seconds; the rest is
+ * for many who are refused at once by a busy process.
+ */
+export const REDIS_COMMAND_TIMEOUT_MS = 1_250;
 
 /**
  * A server that owes a reply and sends nothing for so long is given up, and its connection with it: after a failover the
