@@ -131,7 +131,7 @@ describe('a stream of events', () => {
     cutting.on = false;
     await cutter;
     await listener.stop();
-    console.log(`${events.length} events heard over ${listener.connections} connections`);
+    process.stdout.write(`${events.length} events heard over ${listener.connections} connections\n`);
     expect(restarts).toEqual([0, null, 0]);
     expect(listener.heard.map(({ id }) => id)).toEqual(events.map(({ id }) => id));
     const text = await (await running.call('GET', '/v1/events?limit=1000')).text();

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import type { ApiCheck, ApiOperation } from '../support/openapi.js';
+import type { ApiCheck, ApiOperation, ApiSchema } from '../support/openapi.js';
 import { hostileName, hostileValue } from './hostile-values.js';
 
 /** A body as bytes, with the type that it is said to be. */
@@ -10,18 +10,6 @@ export interface RawBody {
 
 const NO_BODY: RawBody = { type: undefined, bytes: Buffer.alloc(0) };
 const BOUNDARY = 'b0undary';
-
-interface Schema {
-  $ref?: string;
-  type?: string | string[];
-  properties?: Record<string, Schema>;
-  required?: string[];
-  items?: Schema;
-  enum?: unknown[];
-  example?: unknown;
-  default?: unknown;
-  format?: string;
-}
 
 /** Bodies for an operation: what it asks for, what nearly is that, and what nobody asked for. */
 export function bodiesFor(check: ApiCheck, operation: ApiOperation): fc.Arbitrary<RawBody> {
@@ -39,7 +27,7 @@ export function bodiesFor(check: ApiCheck, operation: ApiOperation): fc.Arbitrar
   ];
   const form = content['multipart/form-data'];
   if (form === undefined) return fc.oneof(...bodies);
-  const names = Object.keys(resolved(check, form.schema).properties ?? {});
+  const names = Object.keys(check.resolved(form.schema).properties ?? {});
   return fc.oneof(...bodies, { weight: 8, arbitrary: formsWith(names) });
 }
 
@@ -48,10 +36,10 @@ function jsonBody(text: string, type = 'application/json'): RawBody {
 }
 
 /** Objects of a schema: each field is as it should be, or hostile, or missing; there may be others. */
-function objectsFor(check: ApiCheck, schema: Schema): fc.Arbitrary<unknown> {
-  const { properties = {} } = resolved(check, schema);
+function objectsFor(check: ApiCheck, schema: ApiSchema): fc.Arbitrary<unknown> {
+  const { properties = {} } = check.resolved(schema);
   const fields = Object.entries(properties).map(([name, field]) => {
-    const honest = honestValue(resolved(check, field), name);
+    const honest = honestValue(check.resolved(field), name);
     return fc
       .oneof(
         { weight: 6, arbitrary: honest },
@@ -73,7 +61,7 @@ const MISSING = Symbol('missing');
 const ABSENT = fc.constant<unknown>(MISSING);
 
 /** Values that the gateway may well take. */
-function honestValue(schema: Schema, name: string): fc.Arbitrary<unknown> {
+function honestValue(schema: ApiSchema, name: string): fc.Arbitrary<unknown> {
   if (schema.enum !== undefined) return fc.constantFrom(...schema.enum);
   if (schema.example !== undefined) return fc.constant(schema.example);
   if (schema.format === 'date-time')
@@ -93,11 +81,6 @@ function honestValue(schema: Schema, name: string): fc.Arbitrary<unknown> {
     default:
       return fc.string({ minLength: 1, maxLength: 20 });
   }
-}
-
-function resolved(check: ApiCheck, schema: Schema): Schema {
-  const name = schema.$ref?.split('/').at(-1);
-  return name === undefined ? schema : (check.document.components.schemas[name] ?? {});
 }
 
 /** JSON that is none, or none that anybody wants. */

@@ -16,6 +16,19 @@ export interface ApiOperation {
   security?: readonly object[];
 }
 
+/** The parts of a JSON schema that tests make values by. */
+export interface ApiSchema {
+  $ref?: string;
+  type?: string | string[];
+  properties?: Record<string, ApiSchema>;
+  required?: string[];
+  items?: ApiSchema;
+  enum?: unknown[];
+  example?: unknown;
+  default?: unknown;
+  format?: string;
+}
+
 interface ApiResponse {
   headers?: Readonly<Record<string, { required?: boolean; schema: object }>>;
   content?: Readonly<Record<string, { schema: object }>>;
@@ -65,6 +78,12 @@ export class ApiCheck {
       // What is spelled out wins over a parameter.
       .sort((a, b) => (a.replaceAll('{', '~') < b.replaceAll('{', '~') ? -1 : 1))
       .map((template) => ({ template, pattern: patternOf(template) }));
+  }
+
+  /** The schema itself, where it only refers to one. */
+  resolved(schema: ApiSchema): ApiSchema {
+    const name = schema.$ref?.split('/').at(-1);
+    return name === undefined ? schema : (this.document.components.schemas[name] ?? {});
   }
 
   /** Every operation of the document. */

@@ -1,4 +1,4 @@
-import type { ApiCheck, ApiOperation } from './openapi.js';
+import type { ApiCheck, ApiOperation, ApiSchema } from './openapi.js';
 
 /** A request that the gateway should take, of one operation. */
 export interface SampleRequest {
@@ -10,17 +10,6 @@ export interface SampleRequest {
 
 /** Ids of things that there are, by the resource whose path names them: `sends` for `/v1/sends/{id}`. */
 export type SampleIds = Readonly<Record<string, string>>;
-
-interface Schema {
-  $ref?: string;
-  type?: string | string[];
-  properties?: Record<string, Schema>;
-  required?: string[];
-  items?: Schema;
-  enum?: unknown[];
-  example?: unknown;
-  format?: string;
-}
 
 /** One request of every operation under `/v1`, as the document describes them. What removes comes last. */
 export function sampleRequests(check: ApiCheck, ids: SampleIds): SampleRequest[] {
@@ -48,9 +37,8 @@ function bodyOf(check: ApiCheck, { requestBody }: ApiOperation): object | undefi
   return schema === undefined ? undefined : (sampleOf(check, schema, '') as object);
 }
 
-function sampleOf(check: ApiCheck, given: Schema, name: string): unknown {
-  const referred = given.$ref?.split('/').at(-1);
-  const schema: Schema = referred === undefined ? given : (check.document.components.schemas[referred] ?? {});
+function sampleOf(check: ApiCheck, given: ApiSchema, name: string): unknown {
+  const schema = check.resolved(given);
   // One that may be reached from a test.
   if (/url$/i.test(name)) return 'http://127.0.0.1:9/sample';
   if (schema.example !== undefined) return schema.example;

@@ -85,8 +85,8 @@ describe('Who waits', () => {
       await Promise.all([done(polls, answer), done(streams, inStream)]);
       expect((await answer).events.length).toBe(1);
     }
-    console.log(
-      `ms from append to caller, median of 20: ${JSON.stringify({ poll: median(polls), stream: median(streams) })}`,
+    process.stdout.write(
+      `ms from append to caller, median of 20: ${JSON.stringify({ poll: median(polls), stream: median(streams) })}\n`,
     );
     client.hangUp();
   });
@@ -178,8 +178,8 @@ describe('A stream that is cut', () => {
     const before = liveBytes();
     for (let i = 0; i < 1_000; i++) await append(gateway, word);
     const grownMb = (liveBytes() - before) / 1_048_576;
-    console.log(
-      `50 MB were written to a client that reads nothing: ${grownMb.toFixed(1)} MB of them are held`,
+    process.stdout.write(
+      `50 MB were written to a client that reads nothing: ${grownMb.toFixed(1)} MB of them are held\n`,
     );
     expect(grownMb).toBeLessThan(15);
     // Nobody reads on: what was sent in vain is in the kernel, and the rest is still in the log.
@@ -208,7 +208,7 @@ describe('A stream that is cut', () => {
     for (let i = 0; i < 60; i++) await append(gateway, word);
     const began = performance.now();
     await gateway.dispose();
-    console.log(`the stop took ${Math.round(performance.now() - began)} ms`);
+    process.stdout.write(`the stop took ${Math.round(performance.now() - began)} ms\n`);
     expect(performance.now() - began).toBeLessThan(10_000);
     lazy.response.resume();
     expect(await reader.ended).toBe(true);
