@@ -33,11 +33,27 @@ export class BullmqHintQueue<Payload> {
 
   /** Adds the hints, to be run after `delayMs` milliseconds. */
   async add(hints: readonly Hint<Payload>[], delayMs = 0): Promise<void> {
+    await this.addAs(hints, ({ about }) => this.timing(about, delayMs));
+  }
+
+  /**
+   * Adds hints that come again and again until they are followed, each unless an earlier one of the same second waits: so
+   * those who add them faster than they are run do not fill the queue.
+   */
+  async remind(hints: readonly Hint<Payload>[]): Promise<void> {
+    const second = Math.floor(this.clock.now() / 1_000);
+    await this.addAs(hints, ({ about }) => ({ jobId: `${digest(about)}-s${second}` }));
+  }
+
+  private async addAs(
+    hints: readonly Hint<Payload>[],
+    options: (hint: Hint<Payload>) => object,
+  ): Promise<void> {
     if (hints.length === 0) return;
-    const jobs = hints.map(({ about, payload }) => ({
+    const jobs = hints.map((hint) => ({
       name: 'hint',
-      data: payload,
-      opts: { ...this.timing(about, delayMs), removeOnComplete: true, removeOnFail: true },
+      data: hint.payload,
+      opts: { ...options(hint), removeOnComplete: true, removeOnFail: true },
     }));
     // The payload's type is BullMQ's own inference from the queue's.
     await this.queue().addBulk(jobs as Parameters<Queue<Payload>['addBulk']>[0]);

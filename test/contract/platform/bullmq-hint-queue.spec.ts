@@ -61,6 +61,20 @@ describe('a hint', () => {
     await hints.add([]);
   });
 
+  it('that is only a reminder is one a second, however often it is given before it is run', async () => {
+    const began = Date.now();
+    for (let i = 0; i < 50; i += 1) await hints.remind([hint('a', i), hint('b', i)]);
+    const seconds = Math.ceil((Date.now() - began) / 1_000) + 1;
+    expect(await queue.getWaitingCount()).toBeLessThanOrEqual(2 * seconds);
+    const ran: number[] = [];
+    work(({ n }) => {
+      ran.push(n);
+    });
+    await eventually('they are run', empty);
+    await hints.remind([hint('a', 99)]);
+    await eventually('it is given anew', () => ran.includes(99));
+  });
+
   it('may be about any text, and shows nothing of it', async () => {
     const about = 'account:x\n+15551234567 \u{1F44B}';
     await hints.add([hint(about)]);

@@ -34,7 +34,7 @@ export function pollRounds(
       everyMs: TICK_MS,
       run: async (account) => {
         if ((await accounts.find(account))?.polling !== true || (await upstream.isHeld(account))) return;
-        if (await store.isDue(account)) await hints.add([{ about: account, payload: { account } }]);
+        if (await store.isDue(account)) await hints.remind([{ about: account, payload: { account } }]);
       },
     },
     probe: { everyMs: PROBE_TICK_MS, run: (account) => probe.run(account) },

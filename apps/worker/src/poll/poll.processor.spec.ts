@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { Job } from 'bullmq';
 import { createLogger, type QueuePayloads } from '#platform';
 import { eventually } from '../../../../test/support/eventually.js';
@@ -39,6 +39,11 @@ class DueContacts {
     );
   }
 
+  endAll(): void {
+    this.due.length = 0;
+    for (const contactId of this.begun) this.end(contactId);
+  }
+
   end(contactId: string, error?: Error): void {
     this.ends.get(contactId)?.(error);
   }
@@ -56,6 +61,10 @@ let contacts: DueContacts;
 
 beforeEach(() => {
   contacts = new DueContacts(Array.from({ length: 40 }, (_, n) => `c_${n}`));
+});
+
+afterEach(() => {
+  contacts.endAll();
 });
 
 describe('a worker that is hinted at an account with contacts that are due', () => {

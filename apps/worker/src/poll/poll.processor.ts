@@ -27,7 +27,7 @@ const LOOK = 'look';
  * Reads the contacts that are due. Each poll takes up one contact when it has its slot, the longest due first, and asks
  * for a slot for the next one; so a worker that dies takes along only what it was reading.
  */
-@Processor('poll', { stalledInterval: STALLED_INTERVAL_MS })
+@Processor('poll', { concurrency: 16, stalledInterval: STALLED_INTERVAL_MS })
 export class PollProcessor extends QueueProcessor implements OnModuleDestroy, BeforeApplicationShutdown {
   private readonly slots = new AccountSlots(SLOTS);
 
@@ -89,6 +89,7 @@ export class PollProcessor extends QueueProcessor implements OnModuleDestroy, Be
     try {
       await this.contacts.poll(account, contactId);
     } catch (error) {
+      clearInterval(renewal);
       if (error instanceof AccountGoneError) return;
       const outage = error instanceof UpstreamError || error instanceof BudgetExhaustedError;
       if (outage) this.logger.warn({ account, contactId, reason: logWords(error) }, 'a poll failed');
