@@ -14,9 +14,10 @@ export class RedisScript {
 
   /** Runs the script. All keys must be of one slot. Buffers pass through as they are; replies are text. */
   async run(redis: RedisClient, keys: readonly string[], args: readonly RedisArgument[]): Promise<unknown> {
+    // As one list: there may be more of them than a function can be called with.
     return this.loadedIfMissing(
-      () => redis.evalsha(this.digest, keys.length, ...keys, ...args),
-      () => redis.eval(this.source, keys.length, ...keys, ...args),
+      () => redis.call('evalsha', [this.digest, keys.length, ...keys, ...args]),
+      () => redis.call('eval', [this.source, keys.length, ...keys, ...args]),
     );
   }
 
@@ -27,8 +28,8 @@ export class RedisScript {
     args: readonly RedisArgument[],
   ): Promise<unknown> {
     return this.loadedIfMissing(
-      () => redis.callBuffer('evalsha', this.digest, keys.length, ...keys, ...args),
-      () => redis.callBuffer('eval', this.source, keys.length, ...keys, ...args),
+      () => redis.callBuffer('evalsha', [this.digest, keys.length, ...keys, ...args]),
+      () => redis.callBuffer('eval', [this.source, keys.length, ...keys, ...args]),
     );
   }
 

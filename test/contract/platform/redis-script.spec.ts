@@ -1,0 +1,31 @@
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { closeRedis, openRedis, parseRedisAddress, type RedisClient, RedisScript } from '#platform';
+import { startTestRedis, type TestRedis } from '../../support/redis-server.js';
+
+let server: TestRedis;
+let redis: RedisClient;
+
+beforeAll(async () => {
+  server = await startTestRedis();
+  redis = openRedis(parseRedisAddress(server.url), 'patient', () => undefined);
+});
+afterAll(async () => {
+  await closeRedis(redis);
+  await server.dispose();
+});
+
+it('runs a script that is loaded or not, with text and bytes', async () => {
+  const echo = new RedisScript('return {KEYS[1], ARGV[1], ARGV[2]}');
+  const bytes = Buffer.from([0, 255, 13, 10]);
+  const expected = [Buffer.from('key'), Buffer.from('1'), bytes];
+  await redis.script('FLUSH');
+  expect(await echo.runForBuffers(redis, ['key'], [1, bytes])).toEqual(expected);
+  expect(await echo.runForBuffers(redis, ['key'], [1, bytes])).toEqual(expected);
+  expect(await echo.run(redis, ['key'], ['a', 'b'])).toEqual(['key', 'a', 'b']);
+});
+
+it('takes more arguments than a function can be called with', async () => {
+  const count = new RedisScript('return #ARGV');
+  const args = Array.from({ length: 400_000 }, (_, n) => n);
+  expect(await count.run(redis, ['key'], args)).toBe(400_000);
+});
