@@ -10,6 +10,8 @@ import { SendSearch } from './send-search.js';
 
 /** A lane hands its worker's place on after so many sends, so that a long lane does not keep others waiting. */
 const MOST_SENDS = 50;
+/** Hints hold a recipient's number, and outlive a removed account: none waits for longer. In milliseconds. */
+const LONGEST_HINT_MS = 60_000;
 
 /** Relays the sends of one recipient, one at a time, in the order of their acceptance. */
 export class LaneRunner {
@@ -54,7 +56,7 @@ export class LaneRunner {
       this.tellOfNewLife(account, head);
       const waitMs = await this.step(account, head);
       if (waitMs > 0 && (await this.store.postpone(account, head.record, waitMs))) {
-        await this.jobs.wake(account, [lane], waitMs);
+        await this.jobs.wake(account, [lane], Math.min(waitMs, LONGEST_HINT_MS));
         return true;
       }
     }
