@@ -28,11 +28,21 @@ export function parseReplyList<T>(
   const unreadable: string[] = [];
   for (const value of list) {
     const item = parse(value);
-    if (item === undefined) unreadable.push(JSON.stringify(value));
+    if (item === undefined) unreadable.push(textOf(value));
     else items.push(item);
   }
   const skipped = unreadable.length;
   return skipped === 0 ? { items, skipped } : { items, skipped, unreadable };
+}
+
+/** What can be read may still be nested too deeply to be written. */
+function textOf(value: unknown): string {
+  try {
+    return JSON.stringify(value);
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    return 'nested too deeply';
+  }
 }
 
 /**
