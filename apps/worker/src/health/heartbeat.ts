@@ -14,10 +14,14 @@ redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', string.format('%d', now - ARGV[2
 return now
 `);
 
-/** Tells the others, in the sorted set `{prefix}:workers`, that this worker is alive. */
+/**
+ * Tells the others, in the sorted set `{prefix}:workers`, that this worker is alive, and the log when a new installation
+ * begins: there is nothing in Redis, perhaps not any more.
+ */
 export class Heartbeat {
   private readonly name = `${hostname()}-${newId('req')}`;
   private readonly key: string;
+  private readonly installationKey: string;
   private timer: NodeJS.Timeout | undefined;
   private beatenAt = -Infinity;
 
@@ -27,6 +31,7 @@ export class Heartbeat {
     private readonly logger: Logger,
   ) {
     this.key = `${prefix}:workers`;
+    this.installationKey = `${prefix}:installation`;
   }
 
   start(): void {
@@ -54,5 +59,7 @@ export class Heartbeat {
     if (this.redis.status !== 'ready') return;
     await beat.run(this.redis, [this.key], [this.name, FORGOTTEN_AFTER_MS]);
     this.beatenAt = performance.now();
+    const isNew = await this.redis.set(this.installationKey, new Date().toISOString(), 'NX');
+    if (isNew !== null) this.logger.warn('a new installation begins: Redis holds nothing of an earlier one');
   }
 }
