@@ -107,11 +107,16 @@ function bindings({ environment, logger, redis, blobs, blobWatch }: Opened): Pro
     },
     {
       provide: CONTACT_LIST_POLL,
-      inject: [FEED_STORE, ACCOUNT_UPSTREAM, EVENT_LOG],
-      useFactory: (store: FeedStore, upstream: AccountUpstream, log: EventLog) => {
-        // An upstream that is away when its account is added has that told first: there the log begins.
+      inject: [FEED_STORE, ACCOUNT_UPSTREAM, EVENT_LOG, ACCOUNTS],
+      useFactory: (
+        store: FeedStore,
+        upstream: AccountUpstream,
+        log: EventLog,
+        accounts: AccountDirectory,
+      ) => {
+        // The environment's was added when its log began: an upstream that is away then has that told there first.
         const addedAt = async (account: string): Promise<number | undefined> =>
-          (await log.installedAt(account))?.getTime();
+          (await accounts.find(account))?.addedAt ?? (await log.installedAt(account))?.getTime();
         return new ContactListPoll(store, new AccountFeedSource(upstream), ABSENCE_MS, addedAt);
       },
     },

@@ -14,6 +14,8 @@ export interface Account {
   requestsPerSecond: number;
   /** Whether its contacts and messages are polled. */
   polling: boolean;
+  /** When it was added, in milliseconds since 1970; absent for the environment's. */
+  addedAt?: number;
 }
 
 /** There is no such account (any more). */

@@ -26,7 +26,10 @@ function directory(kept: StoredAccount[]): { accounts: Accounts; told: string[] 
 describe('the directory of accounts', () => {
   it('has the environment’s account and the stored ones, with their keys opened', async () => {
     const { accounts } = directory([stored('a'), stored('b')]);
-    const a = { id: 'a', baseUrl: 'http://a/v1', apiKey: 'key-of-a', requestsPerSecond: 2, polling: false };
+    const a = {
+      ...{ id: 'a', baseUrl: 'http://a/v1', apiKey: 'key-of-a', requestsPerSecond: 2, polling: false },
+      addedAt: Date.parse('2026-11-21T00:00:00.000Z'),
+    };
     expect((await accounts.list()).map(({ id }) => id)).toEqual(['default', 'a', 'b']);
     expect(await accounts.find('a')).toEqual(a);
     expect(await accounts.find('default')).toEqual(FIXED);

@@ -37,8 +37,8 @@ export class Accounts implements AccountDirectory {
     }
   }
 
-  private open({ id, baseUrl, sealedApiKey, requestsPerSecond, polling }: StoredAccount): Account {
+  private open({ id, baseUrl, sealedApiKey, requestsPerSecond, polling, createdAt }: StoredAccount): Account {
     const apiKey = this.box.open(sealedApiKey, accountContext(id));
-    return { id, baseUrl, apiKey, requestsPerSecond, polling };
+    return { id, baseUrl, apiKey, requestsPerSecond, polling, addedAt: Date.parse(createdAt) };
   }
 }
