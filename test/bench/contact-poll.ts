@@ -6,7 +6,7 @@ export function contactPollOf(store: FeedStore, source: FeedSource): ContactPoll
   return new ContactPoll(
     store,
     source,
-    { bind: () => Promise.resolve(new Map()) },
+    { bind: () => Promise.resolve(new Map()), sendsOf: () => Promise.resolve(new Map()) },
     { lastForm: () => Promise.resolve(undefined) },
     {
       interval: { min: 2_000, max: 300_000 },

@@ -1,6 +1,7 @@
 import type { NewEvent } from '#events';
 import { messageSubject } from './diff.js';
 import type { KnownMessage } from './known-message.js';
+import type { BoundSend } from './ports.js';
 
 /** What a complete read of a contact did not show. */
 export interface AbsenceInput {
@@ -99,18 +100,27 @@ export function isTooMany(missing: number, of: number): boolean {
   return missing > FEW && missing > of * BELIEVED_PART;
 }
 
-/** The event of a deletion. @param last the message's last form, as far as it is still kept */
+/** What changed of something that is gone, and of something that returned. */
+export const GONE = { deleted: { from: false, to: true } };
+export const RETURNED = { deleted: { from: true, to: false } };
+
+/**
+ * The event of a deletion.
+ * @param last the message's last form, as far as it is still kept
+ * @param send which it is, if it is one of ours
+ */
 export function deletionEvent(
   contactId: string,
   { id, revision }: { id: string; revision: number },
   last: Readonly<Record<string, unknown>> | undefined,
+  send: BoundSend | undefined,
 ): NewEvent {
   return {
     type: 'message.deleted',
     contactId,
     subject: messageSubject(contactId, id),
     revision: revision + 1,
-    data: { contactId, message: last ?? { id } },
+    data: { contactId, message: last ?? { id }, ...send, changes: GONE },
   };
 }
 

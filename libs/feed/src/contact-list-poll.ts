@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { type NewEvent } from '#events';
-import { isRecord, phoneNumbersOf, type UpstreamContact } from '#upstream';
-import { isTooMany, suspectEvent } from './absence.js';
+import { type ContactList, isRecord, phoneNumbersOf, type UpstreamContact } from '#upstream';
+import { GONE, isTooMany, RETURNED, suspectEvent } from './absence.js';
 import { canonicalJson } from './canonical-json.js';
 import type { ContactUpdate, FeedStore, KnownContacts, ListedContact } from './feed-store.js';
 import type { FeedSource, ReadPurpose } from './ports.js';
@@ -21,6 +21,7 @@ export type WhenAdded = (account: string) => Promise<number | undefined>;
 /** What one list says of the contacts, against what is known. */
 interface ListDiff {
   updates: ContactUpdate[];
+  missing: number;
   /** How many contacts are missing, if they are too many to be believed. */
   suspected: number;
 }
@@ -45,13 +46,14 @@ export class ContactListPoll {
       const list = await this.source.listContacts(account, purpose);
       // On upstream's clock where it tells it: its stamps are what is compared.
       const listedAt = list.date ?? known.now;
-      const { updates, suspected } = await this.compare(account, known, list.items, listedAt);
+      const { updates, suspected, missing } = await this.compare(account, known, list, listedAt);
       const suspicion = suspected > 0 ? suspicionOf(known, suspected) : undefined;
       const done = await this.store.commitContacts(account, {
         version: known.version,
         life: known.life,
         // Only a good list is one that later contacts are measured by.
         listedAt: suspected > 0 ? (known.listedAt ?? listedAt) : listedAt,
+        skipped: missing === 0 ? list.skipped : known.skipped,
         updates,
         ...(suspected > 0 ? { suspectSince: known.suspectSince ?? known.now } : {}),
         events: suspicion === undefined ? [] : [suspicion],
@@ -63,7 +65,7 @@ export class ContactListPoll {
   private async compare(
     account: string,
     known: KnownContacts,
-    items: readonly UpstreamContact[],
+    { items, skipped }: ContactList,
     listedAt: number,
   ): Promise<ListDiff> {
     const listed = new Map(items.map((contact) => [contact.id, contact]));
@@ -78,10 +80,11 @@ export class ContactListPoll {
       if (update !== undefined) updates.push(update);
     }
     for (const [id, before] of missing) {
-      const update = await this.absent(account, known, id, before, tooMany);
+      // One of those that cannot be read may be the one that is missing.
+      const update = await this.absent(account, known, id, before, tooMany || skipped > known.skipped);
       if (update !== undefined) updates.push(update);
     }
-    return { updates, suspected: tooMany ? missing.length : 0 };
+    return { updates, missing: missing.length, suspected: tooMany ? missing.length : 0 };
   }
 
   /** Messages of contacts that are new in this list are told if they are stamped later; on upstream's clock. */
@@ -136,7 +139,8 @@ export class ContactListPoll {
     } else if (!changed && !before.deleted) return undefined;
     const record = await this.store.contactRecord(account, contact.id);
     const revision = nextRevision(known, record);
-    if (before === undefined || before.deleted) return contactEvent('contact.created', contact, revision);
+    if (before === undefined) return contactEvent('contact.created', contact, revision, {});
+    if (before.deleted) return contactEvent('contact.created', contact, revision, RETURNED);
     return contactEvent('contact.updated', contact, revision, changesOf(record?.raw, contact));
   }
 
@@ -145,13 +149,13 @@ export class ContactListPoll {
     known: KnownContacts,
     id: string,
     before: ListedContact,
-    tooMany: boolean,
+    doubted: boolean,
   ): Promise<ContactUpdate | undefined> {
     const update = { id, numbers: [] };
     if (before.missingSince === undefined) {
       return { ...update, listed: { ...before, missingSince: known.now } };
     }
-    if (tooMany || known.now - before.missingSince < this.absenceMs) return undefined;
+    if (doubted || known.now - before.missingSince < this.absenceMs) return undefined;
     const record = await this.store.contactRecord(account, id);
     const last: unknown = JSON.parse(record?.raw ?? '{}');
     return {
@@ -162,7 +166,7 @@ export class ContactListPoll {
         contactId: id,
         subject: `contact:${id}`,
         revision: nextRevision(known, record),
-        data: { contact: isRecord(last) && 'id' in last ? last : { id } },
+        data: { contact: isRecord(last) && 'id' in last ? last : { id }, changes: GONE },
       },
     };
   }
@@ -180,14 +184,14 @@ function contactEvent(
   type: 'contact.created' | 'contact.updated',
   contact: UpstreamContact,
   revision: number,
-  changes?: Record<string, unknown>,
+  changes: Record<string, unknown>,
 ): NewEvent {
   return {
     type,
     contactId: contact.id,
     subject: `contact:${contact.id}`,
     revision,
-    data: { contact: contact.raw, ...(changes === undefined ? {} : { changes }) },
+    data: { contact: contact.raw, changes },
   };
 }
 

@@ -30,6 +30,8 @@ export interface KnownContacts {
   revisionFloor: number;
   /** Redis' life, which ends with a restart or a failover; a commit in another one is refused. */
   life: string;
+  /** How many elements could not be read in the last list that missed nobody. */
+  skipped: number;
   /** How many contacts are scheduled to be polled. */
   scheduled: number;
   contacts: ReadonlyMap<string, ListedContact>;
@@ -56,6 +58,8 @@ export interface ListCommit {
   life: string;
   /** On upstream's clock. */
   listedAt: number;
+  /** {@link KnownContacts.skipped} from now on. */
+  skipped: number;
   updates: readonly ContactUpdate[];
   /** Since when too many contacts are missing, if they are. */
   suspectSince?: number;
@@ -120,6 +124,8 @@ export interface PollCommit {
   dueInMs: number;
   /** When it began, by Redis' clock, if it found that too much is missing. */
   suspectAt?: number;
+  /** Since when too much of this contact is missing, by Redis' clock; `over` if it was, and is not any more. */
+  suspicion?: number | 'over' | undefined;
   /** When it began, by Redis' clock, if it was shown a message. */
   shownAt?: number;
   /** How many elements it found unreadable that were not found before. */

@@ -5,13 +5,13 @@ import { type AbsenceResult, absences, deletionEvent, isSuspect, suspectEvent } 
 import { intervalFor, recordActivity, shareOf } from './adaptive-interval.js';
 import { diff, messageSubject } from './diff.js';
 import type { FeedSettings } from './feed-settings.js';
-import type { ContactState, FeedStore } from './feed-store.js';
+import type { ContactState, FeedStore, PollCommit } from './feed-store.js';
 import { type Fingerprint, fingerprintOf, isSameForm } from './fingerprint.js';
 import type { FirstRead } from './first-read.js';
 import type { KnownMessage } from './known-message.js';
 import { oldestFirst } from './page-order.js';
 import type { WalkResult } from './page-walk.js';
-import { markUnreadable } from './poll-memory.js';
+import { markUnreadable, type PollMemory } from './poll-memory.js';
 import { dueInMs, remember } from './poll-recollection.js';
 import type { LastForms, SendBinder } from './ports.js';
 
@@ -72,10 +72,7 @@ export class PollConclusion {
       ...(resync === undefined ? [] : [resyncEvent(contactId, state, resync)]),
       ...changes.events,
     ];
-    for (const gone of absence?.deleted ?? []) {
-      const last = await this.lastForms.lastForm(account, messageSubject(contactId, gone.id), gone.revision);
-      events.push(deletionEvent(contactId, gone, last));
-    }
+    events.push(...(await this.deletions(account, contactId, absence?.deleted ?? [])));
     const suspected = absence?.suspected ?? 0;
     const suspicion = suspected > 0 ? suspicionOf(contactId, state, suspected) : undefined;
     if (suspicion !== undefined) events.push(suspicion);
@@ -106,6 +103,7 @@ export class PollConclusion {
       hastened: state.hastened,
       afresh: resync !== undefined,
       ...(suspected > 0 ? { suspectAt: state.now } : {}),
+      suspicion: suspicionIn(memory, state.memory, resync !== undefined),
       ...(walk.served.length > 0 ? { shownAt: state.now } : {}),
       unreadable: unreadable.fresh,
       known: next,
@@ -142,12 +140,37 @@ export class PollConclusion {
     });
   }
 
+  private async deletions(
+    account: string,
+    contactId: string,
+    deleted: AbsenceResult['deleted'],
+  ): Promise<NewEvent[]> {
+    if (deleted.length === 0) return [];
+    const ids = deleted.map(({ id }) => id);
+    const sends = await this.binder.sendsOf(account, contactId, ids);
+    const events: NewEvent[] = [];
+    for (const gone of deleted) {
+      const last = await this.lastForms.lastForm(account, messageSubject(contactId, gone.id), gone.revision);
+      events.push(deletionEvent(contactId, gone, last, sends.get(gone.id)));
+    }
+    return events;
+  }
+
   private firstRead({ state, resync }: PollStart): FirstRead | undefined {
     const { undated } = this.settings;
     // A new baseline after a loss: what is there now was there before.
     if (resync !== undefined) return 'silent';
     return state.tellAfter === undefined ? undefined : { tellAfter: state.tellAfter, undated };
   }
+}
+
+/** What the account is to know of the contact's suspicion, where that changes. */
+function suspicionIn(
+  { suspectSince }: PollMemory,
+  before: PollMemory,
+  afresh: boolean,
+): PollCommit['suspicion'] {
+  return suspectSince ?? (before.suspectSince !== undefined || afresh ? 'over' : undefined);
 }
 
 /** More than are told of one message between two losses within one second. */

@@ -41,6 +41,13 @@ export interface SendBinder {
    * that are ours. The same sighting again gives the same answer.
    */
   bind(sightings: Sightings): Promise<ReadonlyMap<string, BoundSend>>;
+
+  /** The sends that these messages were bound to, by message id, of all that are ours. */
+  sendsOf(
+    account: string,
+    contactId: string,
+    messageIds: readonly string[],
+  ): Promise<ReadonlyMap<string, BoundSend>>;
 }
 
 /** Knows the last recorded form of a message, as far as it is still kept. */

@@ -52,11 +52,11 @@ end
 `;
 
 /**
- * KEYS: list. Answers time, floor of revisions, life of Redis, version, listedAt, suspectSince, believedAt, suspectAt and the number of
- * contacts at the last list.
+ * KEYS: list. Answers time, floor of revisions, life of Redis, version, listedAt, suspectSince, believedAt, suspectAt, the
+ * number of contacts at the last list, and how many elements could not be read in the last one that missed nobody.
  */
 export const readList = new RedisScript(`${NOW}${FLOOR}
-local list = redis.call('HMGET', KEYS[1], 'version', 'listedAt', 'suspectSince', 'believedAt', 'suspectAt', 'count')
+local list = redis.call('HMGET', KEYS[1], 'version', 'listedAt', 'suspectSince', 'believedAt', 'suspectAt', 'count', 'skipped')
 return {due_at(0), revision_floor(KEYS[1]), life(), unpack(list)}
 `);
 
@@ -86,10 +86,11 @@ return {due_at(0), state[1], get_text(KEYS[1], 'm'), state[2] or '', state[3] or
 
 /**
  * One poll: the fence, what is known, the schedule, and the events, or nothing at all.
- * KEYS: log ×3, contact, messages, due, list, numbers.
+ * KEYS: log ×3, contact, messages, due, list, numbers, suspects.
  * The fence is the version, in the life of Redis in which it was read: another life counts on from an earlier version.
  * ARGV: contact id, version, memory, share, due in ms, hastened, afresh ('yes', ''), suspectAt or '', shownAt or '',
- * number of elements that were newly found unreadable, number of messages, life, (id, packed)…, number of phone numbers,
+ * number of elements that were newly found unreadable, number of messages, life, since when it is suspect, '' or 'over', (id,
+ * packed)…, number of phone numbers,
  * numbers…, then the events.
  */
 export const commitPoll = new RedisScript(`${APPEND_EVENTS}${NOW}${TEXTS}${REDIS_LIFE}
@@ -100,7 +101,9 @@ if ARGV[7] == 'yes' then redis.call('DEL', messages) end
 if ARGV[8] ~= '' then redis.call('HSET', list, 'suspectAt', ARGV[8]) end
 if ARGV[9] ~= '' then redis.call('HSET', list, 'shownAt', ARGV[9]) end
 if ARGV[10] ~= '0' then redis.call('HINCRBY', list, 'unreadable', ARGV[10]) end
-local at = 13
+if ARGV[13] == 'over' then redis.call('HDEL', KEYS[9], ARGV[1])
+elseif ARGV[13] ~= '' then redis.call('HSET', KEYS[9], ARGV[1], ARGV[13]) end
+local at = 14
 for _ = 1, tonumber(ARGV[11]) do
   redis.call('HSET', messages, ARGV[at], ARGV[at + 1])
   at = at + 2
@@ -124,8 +127,8 @@ return 1
 `);
 
 /**
- * A part of a contact list with its fence. KEYS: log ×3, contacts, list, due, numbers, contact…
- * ARGV: version, listed at or '' (more parts follow), suspect since or '', number of contacts, life, (id, listed, raw or '',
+ * A part of a contact list with its fence. KEYS: log ×3, contacts, list, due, numbers, suspects, contact…
+ * ARGV: version, listed at or '' (more parts follow), suspect since or '', number of contacts, life, skipped, (id, listed, raw or '',
  * tellAfter or '', revision or '', present ('yes', ''), number of numbers, numbers…)…, then the events.
  */
 export const commitContacts = new RedisScript(`${APPEND_EVENTS}${NOW}${TEXTS}${REDIS_LIFE}
@@ -133,10 +136,10 @@ local contacts, list, due, numbers = KEYS[4], KEYS[5], KEYS[6], KEYS[7]
 local now = due_at(0)
 if (redis.call('HGET', list, 'version') or '0') ~= ARGV[1] then return 0 end
 if life() ~= ARGV[5] then return 0 end
-local at = 6
+local at = 7
 for i = 1, tonumber(ARGV[4]) do
   local id, raw, tell_after, revision, present = ARGV[at], ARGV[at + 2], ARGV[at + 3], ARGV[at + 4], ARGV[at + 5]
-  local contact = KEYS[7 + i]
+  local contact = KEYS[8 + i]
   redis.call('HSET', contacts, id, ARGV[at + 1])
   if revision ~= '' then redis.call('HSET', contact, 'rev', revision) end
   if raw ~= '' then put_text(contact, 'r', raw) end
@@ -149,6 +152,7 @@ for i = 1, tonumber(ARGV[4]) do
     end
   else
     redis.call('ZREM', due, id)
+    redis.call('HDEL', KEYS[8], id)
     local share = redis.call('HGET', contact, 's')
     if share then
       redis.call('HINCRBYFLOAT', list, 'shares', string.format('%.6f', -tonumber(share)))
@@ -162,7 +166,7 @@ end
 -- A list that says nothing new puts nobody else's reading in doubt.
 if tonumber(ARGV[4]) > 0 or #ARGV > at + 1 then redis.call('HSET', list, 'version', ARGV[1] + 1) end
 if ARGV[2] ~= '' then
-  redis.call('HSET', list, 'listedAt', ARGV[2])
+  redis.call('HSET', list, 'listedAt', ARGV[2], 'skipped', ARGV[6])
   if ARGV[3] ~= '' then redis.call('HSET', list, 'suspectSince', ARGV[3], 'suspectAt', now)
   else redis.call('HDEL', list, 'suspectSince') end
   redis.call('HSET', list, 'count', redis.call('HLEN', contacts))
@@ -214,12 +218,18 @@ return redis.call('HSET', KEYS[1], 'believedAt', due_at(0))
 `);
 
 /**
- * KEYS: list, due. Answers time, number of contacts that are polled, number of those that are due, when the first is
- * due, listedAt, suspectSince, suspectAt, believedAt, unreadable.
+ * KEYS: list, due, suspects. Answers time, number of contacts that are polled, number of those that are due, when the
+ * first is due, listedAt, since when something is suspect and not believed, unreadable.
  */
 export const readOverview = new RedisScript(`${NOW}
 local now = due_at(0)
 local first = redis.call('ZRANGE', KEYS[2], 0, 0, 'WITHSCORES')[2]
-local list = redis.call('HMGET', KEYS[1], 'listedAt', 'suspectSince', 'suspectAt', 'believedAt', 'unreadable')
-return {now, redis.call('ZCARD', KEYS[2]), redis.call('ZCOUNT', KEYS[2], '-inf', now), first or false, unpack(list)}
+local list = redis.call('HMGET', KEYS[1], 'listedAt', 'unreadable', 'believedAt', 'suspectSince')
+local believed, doubts, since = tonumber(list[3] or '0'), redis.call('HVALS', KEYS[3]), false
+if list[4] then doubts[#doubts + 1] = list[4] end
+for _, doubt in ipairs(doubts) do
+  if tonumber(doubt) > believed and (not since or tonumber(doubt) < tonumber(since)) then since = doubt end
+end
+return {now, redis.call('ZCARD', KEYS[2]), redis.call('ZCOUNT', KEYS[2], '-inf', now), first or false,
+  list[1], since, list[2]}
 `);

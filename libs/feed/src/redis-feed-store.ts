@@ -1,6 +1,5 @@
 import { eventArguments, logKeys } from '#events';
 import { accountKeys, type AccountKeys, type RedisClient } from '#platform';
-import { isSuspect } from './absence.js';
 import { packContactText, unpackContactText } from './contact-text-codec.js';
 import type {
   ContactState,
@@ -46,8 +45,9 @@ export class RedisFeedStore implements FeedStore {
   async knownContacts(account: string): Promise<KnownContacts> {
     const keys = this.keys(account);
     const reply = await readList.run(this.redis, [keys('contact-list')], []);
-    const [now, revisionFloor, life, version, listedAt, suspectSince, believedAt, suspectAt, count] =
+    const [now, revisionFloor, life, version, listedAt, suspectSince, believedAt, suspectAt, ...last] =
       reply as (string | null)[];
+    const [count, skipped] = last;
     const contacts = await this.redis.hgetallBuffer(keys('contacts'));
     const lost = Number(count ?? 0) > 0 && Object.keys(contacts).length === 0;
     return {
@@ -60,6 +60,7 @@ export class RedisFeedStore implements FeedStore {
       ...(suspectSince == null ? {} : { suspectSince: Number(suspectSince) }),
       ...(believedAt == null ? {} : { believedAt: Number(believedAt) }),
       ...(suspectAt == null ? {} : { suspectAt: Number(suspectAt) }),
+      skipped: Number(skipped ?? 0),
       scheduled: await this.redis.zcard(this.dueKey(account)),
       contacts: new Map(Object.entries(contacts).map(([id, packed]) => [id, unpackListedContact(packed)])),
     };
@@ -78,7 +79,7 @@ export class RedisFeedStore implements FeedStore {
 
   async commitContacts(
     account: string,
-    { version, life, listedAt, updates, suspectSince, events }: ListCommit,
+    { version, life, listedAt, skipped, updates, suspectSince, events }: ListCommit,
   ): Promise<boolean> {
     const keys = this.keys(account);
     const shared = [
@@ -87,6 +88,7 @@ export class RedisFeedStore implements FeedStore {
       keys('contact-list'),
       this.dueKey(account),
       keys('numbers'),
+      keys('suspects'),
     ];
     let expected = version;
     let rest = updates;
@@ -104,6 +106,7 @@ export class RedisFeedStore implements FeedStore {
           suspectSince ?? '',
           part.length,
           life,
+          skipped,
           ...part.flatMap(contactArguments),
           ...eventArguments(account, [...part.flatMap(({ event }) => event ?? []), ...(last ? events : [])]),
         ],
@@ -186,7 +189,7 @@ export class RedisFeedStore implements FeedStore {
   async commitPoll(account: string, contactId: string, commit: PollCommit): Promise<boolean> {
     const keys = this.keys(account);
     const { version, life, hastened, afresh, suspectAt, shownAt, unreadable } = commit;
-    const { known, events, memory, share, dueInMs, numbers } = commit;
+    const { known, events, memory, share, dueInMs, numbers, suspicion } = commit;
     const done = await commitPoll.run(
       this.redis,
       [
@@ -196,6 +199,7 @@ export class RedisFeedStore implements FeedStore {
         this.dueKey(account),
         keys('contact-list'),
         keys('numbers'),
+        keys('suspects'),
       ],
       [
         contactId,
@@ -210,6 +214,7 @@ export class RedisFeedStore implements FeedStore {
         unreadable,
         known.size,
         life,
+        suspicion ?? '',
         ...[...known].flatMap(([id, message]) => [packId(id), packKnownMessage(message)]),
         numbers.length,
         ...numbers,
@@ -249,23 +254,21 @@ export class RedisFeedStore implements FeedStore {
   }
 
   async overview(account: string): Promise<FeedOverview> {
+    const keys = this.keys(account);
     const reply = await readOverview.run(
       this.redis,
-      [this.keys(account)('contact-list'), this.dueKey(account)],
+      [keys('contact-list'), this.dueKey(account), keys('suspects')],
       [],
     );
-    const [now, contacts, due, first, listedAt, listSuspectSince, suspectAt, believedAt, unreadable] = (
+    const [now, contacts, due, first, listedAt, suspectSince, unreadable] = (
       reply as (string | number | null)[]
     ).map((value) => (value === null ? undefined : Number(value)));
-    // The list's suspicion lasts until the contacts return, that of single contacts while it is found again.
-    const since = listSuspectSince ?? (isSuspect(suspectAt ?? 0, now ?? 0) ? suspectAt : undefined);
-    const isDoubted = since !== undefined && (believedAt ?? 0) < since;
     return {
       contacts: contacts ?? 0,
       due: due ?? 0,
       lagMs: due === 0 ? 0 : (now ?? 0) - (first ?? 0),
       ...(listedAt === undefined ? {} : { listedAt }),
-      ...(isDoubted ? { suspectSince: since } : {}),
+      ...(suspectSince === undefined ? {} : { suspectSince }),
       unreadable: unreadable ?? 0,
     };
   }

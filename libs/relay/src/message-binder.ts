@@ -56,6 +56,15 @@ export class MessageBinder {
     return bound;
   }
 
+  /** The sends that these messages were bound to, by message id. */
+  sendsOf(
+    account: string,
+    contactId: string,
+    messageIds: readonly string[],
+  ): Promise<ReadonlyMap<string, BoundSend>> {
+    return this.store.claims(account, contactId, messageIds);
+  }
+
   private async bindFresh(
     { account, contactId, upstreamNow }: Sightings,
     recipient: string,

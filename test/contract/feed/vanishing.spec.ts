@@ -31,6 +31,7 @@ describe('a message that vanishes', () => {
       const forms = deleted.map(({ data }) => data['message']);
       expect(forms).toContainEqual({ id: old[3] });
       expect(forms).toContainEqual(expect.objectContaining({ id, message: 'soon gone' }));
+      for (const { data } of deleted) expect(data['changes']).toEqual({ deleted: { from: false, to: true } });
       await here.readAll(contactId);
       expect(await typesOf()).toHaveLength(3);
     },
@@ -155,10 +156,12 @@ describe('in an outage that looks like emptiness', () => {
         for (const id of ids) await poller.poll(A, id);
       }
       expect(await typesOf()).toEqual(['account.suspect']);
+      expect(await house.store.overview(A)).toHaveProperty('suspectSince');
       house.control('settings', { outage: false });
       const [fresh] = house.messages(ids[3] ?? '');
       await list.poll(A);
       for (const id of ids) await poller.poll(A, id);
+      expect(await house.store.overview(A)).not.toHaveProperty('suspectSince');
       expect(await typesOf()).toEqual(['account.suspect', 'message.received']);
       expect(await here.told()).toEqual(received([fresh ?? '']));
     },
@@ -205,7 +208,9 @@ describe('in an outage that looks like emptiness', () => {
     house.control('contacts/delete', { contactIds: ids.slice(0, 12) });
     await lists(3);
     expect(await typesOf()).toEqual(['account.suspect']);
+    expect(await house.store.overview(A)).toHaveProperty('suspectSince');
     await house.store.believeDeletions(A);
+    expect(await house.store.overview(A)).not.toHaveProperty('suspectSince');
     await lists(1);
     expect((await typesOf()).filter((type) => type === 'contact.deleted')).toHaveLength(12);
   });

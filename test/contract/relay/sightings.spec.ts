@@ -101,6 +101,30 @@ describe('several messages that a send may be', () => {
   });
 });
 
+describe('a message that is deleted', () => {
+  it('is told with the send that it is, also when its last form is not kept any more', async () => {
+    const { house } = relay;
+    const id = await accept();
+    await relayUntil(id, 'accepted');
+    await house.sweepUntil('sent', async () => (await find(id)).status === 'sent');
+    const { messageId, contactId } = await find(id);
+    await house.redis.del(`${house.prefix}:{${A}}:events:index`);
+    house.control('messages/delete', { ids: [messageId] });
+    const poller = house.poller(house.source, 'silent', { sweepMs: 0, absenceMs: 0 });
+    const deleted = await eventually('it is told', async () => {
+      await poller.poll(A, contactId ?? '');
+      const gone = (await house.told()).filter(({ type }) => type === 'message.deleted');
+      return gone.length > 0 && gone;
+    });
+    expect(deleted.map(({ data }) => data)).toEqual([
+      {
+        ...{ contactId, message: { id: messageId }, sendId: id },
+        changes: { deleted: { from: false, to: true } },
+      },
+    ]);
+  });
+});
+
 describe('two polls that see the message at once', () => {
   it('both know whose it is, whichever of them binds it: only one of them will tell', async () => {
     relay.house.control('settings', { sendVisibleDelayMs: 60_000 });
