@@ -1,21 +1,22 @@
 import { Controller, Get, Inject } from '@nestjs/common';
 import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
-import type { Principal } from '#accounts';
+import type { Account, AccountDirectory, Principal } from '#accounts';
 import type { EventLog } from '#events';
-import type { FeedStore } from '#feed';
+import type { FeedOverview, FeedStore } from '#feed';
 import type { SendList } from '#relay';
 import type { UpstreamHealth } from '#upstream';
 import type { DeliveriesWatch } from '#webhooks';
 import { Caller } from '../auth/caller.js';
 import { RequireScope } from '../auth/require-scope.js';
 import { ApiProblems } from '../docs/api-problems.js';
-import { DELIVERIES_WATCH, EVENT_LOG, FEED, SEND_LIST, UPSTREAM_HEALTH } from '../tokens.js';
-import { StatusView } from './status.view.js';
+import { ACCOUNTS, DELIVERIES_WATCH, EVENT_LOG, FEED, SEND_LIST, UPSTREAM_HEALTH } from '../tokens.js';
+import { type PollerStatusView, StatusView } from './status.view.js';
 
 @ApiTags('Status')
 @Controller('v1')
 export class StatusController {
   constructor(
+    @Inject(ACCOUNTS) private readonly accounts: AccountDirectory,
     @Inject(EVENT_LOG) private readonly log: EventLog,
     @Inject(FEED) private readonly feed: Pick<FeedStore, 'overview'>,
     @Inject(SEND_LIST) private readonly sends: SendList,
@@ -29,7 +30,8 @@ export class StatusController {
   @ApiOkResponse({ type: StatusView })
   @ApiProblems()
   async get(@Caller() { account }: Principal): Promise<StatusView> {
-    const [installedAt, feed, sends, outage, deliveries, dispatchLagMs] = await Promise.all([
+    const [known, installedAt, feed, sends, outage, deliveries, dispatchLagMs] = await Promise.all([
+      this.accounts.find(account),
       this.log.installedAt(account),
       this.feed.overview(account),
       this.sends.overview(account),
@@ -46,18 +48,23 @@ export class StatusController {
         reason: outage?.reason ?? null,
       },
       sends,
-      poller: {
-        state: feed.suspectSince === undefined ? 'ok' : 'suspect',
-        suspectSince: timeOf(feed.suspectSince),
-        contacts: feed.contacts,
-        due: feed.due,
-        lagMs: feed.lagMs,
-        listedAt: timeOf(feed.listedAt),
-        unreadable: feed.unreadable,
-      },
+      poller: pollerOf(feed, known),
       deliveries: { ...deliveries, dispatchLagMs },
     };
   }
+}
+
+/** An account that is not polled has no contacts that are. */
+function pollerOf(feed: FeedOverview, account: Account | undefined): PollerStatusView {
+  const { contacts, due, lagMs } = account?.polling === true ? feed : { contacts: 0, due: 0, lagMs: 0 };
+  return {
+    state: feed.suspectSince === undefined ? 'ok' : 'suspect',
+    suspectSince: timeOf(feed.suspectSince),
+    ...{ contacts, due, lagMs },
+    sweepMs: Math.ceil((contacts / (account?.requestsPerSecond ?? 1)) * 1_000),
+    listedAt: timeOf(feed.listedAt),
+    unreadable: feed.unreadable,
+  };
 }
 
 function timeOf(ms: number | undefined): string | null {

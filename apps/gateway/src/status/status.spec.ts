@@ -34,7 +34,8 @@ describe('the status of an account', () => {
         oldestQueuedMs: 0,
       },
       poller: {
-        ...{ state: 'ok', suspectSince: null, contacts: 0, due: 0, lagMs: 0, listedAt: null, unreadable: 0 },
+        ...{ state: 'ok', suspectSince: null, contacts: 0, due: 0, lagMs: 0, sweepMs: 0 },
+        ...{ listedAt: null, unreadable: 0 },
       },
       deliveries: {
         counts: { pending: 0, succeeded: 0, failed: 0 },
@@ -66,6 +67,7 @@ describe('the status of an account', () => {
         version: 0,
         life,
         listedAt,
+        skipped: 0,
         updates: ['a', 'b'].map(contact) as never,
         suspectSince: 1_000,
         events: [],
@@ -76,6 +78,8 @@ describe('the status of an account', () => {
     expect(poller).toMatchObject({ state: 'suspect', suspectSince: '1970-01-01T00:00:01.000Z' });
     expect(poller).toMatchObject({ contacts: 2, due: 2, listedAt: '2026-11-20T10:00:00.000Z' });
     expect(poller?.['lagMs']).toBeGreaterThanOrEqual(0);
+    // Two requests at ten a second.
+    expect(poller?.['sweepMs']).toBe(200);
     await gateway.fetch('/v1/accounts/default/confirm-deletions', { method: 'POST' });
     expect((await status())['poller']).toMatchObject({ state: 'ok', suspectSince: null });
   });

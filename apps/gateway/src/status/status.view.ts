@@ -8,7 +8,7 @@ class UpstreamStatusView {
   @ApiProperty({ type: String, nullable: true, example: 'upstream answered 503' }) reason!: string | null;
 }
 
-class PollerStatusView {
+export class PollerStatusView {
   @ApiProperty({
     enum: ['ok', 'suspect'],
     description: 'suspect: upstream shows far less than before, and nothing is reported as deleted.',
@@ -20,6 +20,13 @@ class PollerStatusView {
   @ApiProperty({ type: 'integer', description: 'Of these, how many are due now.' }) due!: number;
   @ApiProperty({ type: 'integer', description: 'For how long the first has been due, in milliseconds.' })
   lagMs!: number;
+
+  @ApiProperty({
+    type: 'integer',
+    description:
+      'How long it takes at the least to read every contact once within the budget, one request each, in milliseconds. `POLL_SWEEP_INTERVAL_MS` can be kept only where it is well longer.',
+  })
+  sweepMs!: number;
 
   @ApiProperty({
     type: String,
