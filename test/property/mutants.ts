@@ -239,8 +239,8 @@ export const MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: 'libs/upstream/src/reply-list.ts',
-        from: 'if (list === undefined) throw new UpstreamReplyError(`the reply holds no list of ${name}`);',
-        to: 'if (list === undefined) return { items: [], skipped: 0 };',
+        from: 'throw new UpstreamReplyError(`the reply holds no list of ${name}`);',
+        to: 'return { list: [], beside: {} };',
       },
     ],
   },
