@@ -9,6 +9,7 @@ import {
 import type { FastifyReply } from 'fastify';
 import type { AccountDescription, AccountRegistry, Principal } from '#accounts';
 import type { FeedStore } from '#feed';
+import type { GatewayEnvironment } from '#platform';
 import { Audited } from '../audit/audited.js';
 import { Caller } from '../auth/caller.js';
 import { isOperator, maySee } from '../auth/operator.js';
@@ -16,7 +17,7 @@ import { RequireScope } from '../auth/require-scope.js';
 import { ApiProblems } from '../docs/api-problems.js';
 import { givenIn, InputPipe } from '../input/input.pipe.js';
 import { notFound, Problem } from '../problems/problem.js';
-import { ACCOUNT_REGISTRY, FEED } from '../tokens.js';
+import { ACCOUNT_REGISTRY, ENVIRONMENT, FEED } from '../tokens.js';
 import { AccountsReply, AccountView, ChangeAccountDto, CreateAccountDto } from './accounts.dto.js';
 
 /** What of the feed can be told to believe. */
@@ -31,6 +32,7 @@ export class AccountsController {
   constructor(
     @Inject(ACCOUNT_REGISTRY) private readonly accounts: AccountRegistry,
     @Inject(FEED) private readonly feed: FeedDoubts,
+    @Inject(ENVIRONMENT) private readonly environment: GatewayEnvironment,
   ) {}
 
   @Post()
@@ -58,7 +60,8 @@ export class AccountsController {
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<AccountDescription> {
     if (!isOperator(caller)) throw onlyOperators();
-    const { id, apiKey, requestsPerSecond, polling } = body;
+    const { id, apiKey, polling } = body;
+    const requestsPerSecond = body.requestsPerSecond ?? this.environment.UPSTREAM_REQUESTS_PER_SECOND;
     const baseUrl = withoutSlash(body.baseUrl);
     const account = await this.accounts.create({ id, baseUrl, apiKey, requestsPerSecond, polling });
     reply.header('location', `/v1/accounts/${account.id}`);

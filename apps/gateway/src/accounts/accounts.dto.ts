@@ -73,10 +73,13 @@ export class CreateAccountDto {
   @UpstreamKey()
   apiKey!: string;
 
-  @ApiPropertyOptional({ ...DOCS.requestsPerSecond, default: 10 })
+  @ApiPropertyOptional({
+    ...DOCS.requestsPerSecond,
+    description: `${DOCS.requestsPerSecond.description} Where it is not given, what the gateway's \`UPSTREAM_REQUESTS_PER_SECOND\` says at that moment.`,
+  })
   @Optional()
   @Rate()
-  requestsPerSecond: number = 10;
+  requestsPerSecond?: number;
 
   @ApiPropertyOptional({ ...DOCS.polling, default: true })
   @Optional()

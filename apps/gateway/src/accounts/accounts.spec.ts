@@ -65,6 +65,15 @@ describe('an account', () => {
     expect(await listed()).toEqual(['default']);
   });
 
+  it('has the budget that the environment says where none is given', async () => {
+    const environment = { UPSTREAM_REQUESTS_PER_SECOND: '0.5' };
+    await using frugal = await startTestGateway({ redisUrl: server.url, environment });
+    const added = await frugal.fetch('/v1/accounts', json(SALES));
+    expect(await added.json()).toMatchObject({ requestsPerSecond: 0.5 });
+    const other = await frugal.fetch('/v1/accounts', json({ ...SALES, id: 'own', requestsPerSecond: 7 }));
+    expect(await other.json()).toMatchObject({ requestsPerSecond: 7 });
+  });
+
   it('never shows its upstream key, in no reply, no log and not in Redis', async () => {
     const replies = [
       await add(SALES),
