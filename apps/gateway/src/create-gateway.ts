@@ -21,7 +21,11 @@ export async function createGateway(
   };
   const app = await NestFactory.create<NestFastifyApplication>(
     GatewayModule.register(bound),
-    createServer(logger, environment.UPLOAD_MAX_BYTES, environment.CORS_ORIGINS),
+    createServer(logger, {
+      uploadMaxBytes: environment.UPLOAD_MAX_BYTES,
+      upstreamTimeoutMs: environment.UPSTREAM_TIMEOUT_MS,
+      origins: environment.CORS_ORIGINS,
+    }),
     options,
   );
   useAuthentication(app.getHttpAdapter().getInstance(), app.get(API_KEYS), app.get(RATE_LIMIT));

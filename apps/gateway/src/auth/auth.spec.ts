@@ -121,7 +121,7 @@ describe('A handler under /v1 that declares no scope', () => {
     }
     const app = await NestFactory.create<NestFastifyApplication>(
       { module: Forgotten, controllers: [Forgotten], providers: FILTERED },
-      createServer(LOG, 1),
+      createServer(LOG, { uploadMaxBytes: 1, upstreamTimeoutMs: 1, origins: [] }),
       { logger: false, abortOnError: false, bodyParser: false },
     );
     const keys = new FixedApiKeys([{ id: 'k', key: KEY, account: 'default', scopes: SCOPES }]);

@@ -15,7 +15,7 @@ export const LIMITS = {
   paceBytes: 16_384,
   /** A reply has to be taken by then. */
   takeMs: 60_000,
-  /** A connection on which nothing moves is closed; longer than the longest wait for events. */
+  /** A connection on which nothing moves is closed, later where upstream may take long; longer than any wait for events. */
   silenceMs: 60_000,
   /** A connection without a request is kept so long. */
   keepAliveMs: 65_000,

@@ -14,16 +14,30 @@ import { useServerHooks } from './server-hooks.js';
 import { useSlowCallers } from './slow-callers.js';
 import { useUnusualRequests } from './unusual-requests.js';
 
+/** What of the environment the HTTP server has to know. */
+export interface ServerSettings {
+  uploadMaxBytes: number;
+  /** How long upstream may take for a reply, in milliseconds; a caller hears nothing meanwhile. */
+  upstreamTimeoutMs: number;
+  /** Of web pages that may call the API from a browser. */
+  origins: readonly string[];
+}
+
+/** What a read takes besides upstream's own time, in milliseconds: above all its wait for the budget. */
+const BESIDE_UPSTREAM_MS = 10_000;
+
+/** The longest time that a timer of Node's can be set to, in milliseconds. */
+const LONGEST_TIMER_MS = 2_147_483_647;
+
 /** The HTTP server, with the bounds and habits that hold for every route. */
 export function createServer(
   logger: Logger,
-  uploadMaxBytes: number,
-  origins: readonly string[] = [],
+  { uploadMaxBytes, upstreamTimeoutMs, origins }: ServerSettings,
 ): FastifyAdapter {
   const adapter = new FastifyAdapter({
     logger: false,
     bodyLimit: LIMITS.body,
-    connectionTimeout: LIMITS.silenceMs,
+    connectionTimeout: silenceMs(upstreamTimeoutMs),
     requestTimeout: LIMITS.requestMs,
     keepAliveTimeout: LIMITS.keepAliveMs,
     forceCloseConnections: 'idle',
@@ -63,6 +77,11 @@ export function createServer(
   useServerHooks(server, routes, logger);
   server.server.maxConnections = LIMITS.connections;
   return adapter;
+}
+
+/** Longer than an upstream that hangs is waited for: its caller is told so, rather than cut off. */
+function silenceMs(upstreamTimeoutMs: number): number {
+  return Math.min(LONGEST_TIMER_MS, Math.max(LIMITS.silenceMs, upstreamTimeoutMs + BESIDE_UPSTREAM_MS));
 }
 
 /** Answers an address that cannot be read, which reaches neither hooks nor handlers. */
