@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
 import { text } from 'node:stream/consumers';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { eventually } from '../../../../test/support/eventually.js';
 import { startTestRedis, type TestRedis } from '../../../../test/support/redis-server.js';
 import { json, KEY, problemIn, startTestGateway, type TestGateway } from '../fixtures/gateway.js';
@@ -254,6 +254,20 @@ describe('Idempotency-Key', () => {
     expect(gateway.sends.reservations.size).toBe(0);
     expect((await upload()).headers.get('idempotent-replayed')).toBeNull();
     expect((await upload()).headers.get('idempotent-replayed')).toBe('true');
+  });
+
+  it('of an upload that could not be stored is left to its lease where the store does not let go of it either', async () => {
+    const release = jest.spyOn(gateway.sends, 'release').mockReturnValue(new Promise(() => undefined));
+    gateway.sends.fault = new Error('Command timed out');
+    try {
+      const response = await send(form({ phoneNumber: NUMBER }, new Blob(['abc']), 'a.txt'), 'key-6');
+      expect(await problemIn(response)).toMatchObject({ status: 503, code: 'unavailable' });
+      expect(release).toHaveBeenCalledTimes(1);
+    } finally {
+      gateway.sends.fault = undefined;
+      release.mockRestore();
+      gateway.sends.reservations.clear();
+    }
   });
 
   it('must be 1 to 255 printable characters', async () => {

@@ -12,6 +12,7 @@ import {
 import { assertStillAllowed } from '../auth/still-allowed.js';
 import { RedisReadiness } from '../health/redis-readiness.js';
 import { invalid, Problem, unavailable } from '../problems/problem.js';
+import { isStoreFault } from '../problems/store-fault.js';
 import { API_KEYS, BLOB_STORE, ENVIRONMENT, LOGGER, SEND_INTAKE } from '../tokens.js';
 import { fingerprintOf } from './fingerprint.js';
 import { readIdempotencyKey } from './idempotency-key.js';
@@ -42,11 +43,18 @@ export class SendAcceptance {
     await this.assertStorable();
     if (key === undefined) return await this.acceptForm(account, undefined, undefined, request);
     const reservation = await KeyReservation.take(this.sends, account, key, this.logger);
+    let acceptance: Acceptance;
     try {
-      return await this.acceptForm(account, key, reservation.owner, request);
-    } finally {
-      await reservation.end();
+      acceptance = await this.acceptForm(account, key, reservation.owner, request);
+    } catch (error) {
+      // A store that does not answer has kept the caller waiting once already. The release sees to its own errors, and
+      // one that never arrives is made good by the lease.
+      if (isStoreFault(error)) void reservation.end();
+      else await reservation.end();
+      throw error;
     }
+    await reservation.end();
+    return acceptance;
   }
 
   /** @param owner of the key's reservation, without which two uploads of one key could be read at once */
