@@ -1,6 +1,8 @@
 import type { Socket } from 'node:net';
+import type { FastifyRequest } from 'fastify';
 import { newId } from '#platform';
 import { Problem } from '../problems/problem.js';
+import { pathOf } from '../problems/problem.filter.js';
 import { LIMITS } from './limits.js';
 import { endWith } from './raw-reply.js';
 
@@ -14,13 +16,13 @@ export function answerClientError(error: Error & { code?: string }, socket: Sock
   endWith(socket, describe(error.code), newId('req'));
 }
 
-/** Tells a caller whose request does not come that it is too slow, and hangs up, whether it reads that or not. */
-export function cutOff(socket: Socket): void {
+/** Tells a caller whose body does not come that it is too slow, and hangs up, whether it reads that or not. */
+export function cutOff({ id, url, raw: { socket } }: Pick<FastifyRequest, 'id' | 'url' | 'raw'>): void {
   if (!socket.writable) {
     socket.destroy();
     return;
   }
-  endWith(socket, describe('ERR_HTTP_REQUEST_TIMEOUT'), newId('req'));
+  endWith(socket, describe('ERR_HTTP_REQUEST_TIMEOUT'), id, pathOf(url));
   const late = setTimeout(() => socket.destroy(), LIMITS.hangUpMs);
   socket.once('close', () => {
     clearTimeout(late);

@@ -2,9 +2,12 @@ import type { Duplex } from 'node:stream';
 import type { Problem } from '../problems/problem.js';
 import { PROBLEM_TYPE, PROBLEMS } from '../problems/problem-catalog.js';
 
-/** Answers on a connection that the HTTP server has handed over, and hangs up. */
-export function endWith(socket: Duplex, problem: Problem, requestId: string): void {
-  const body = problem.toJson('/', requestId);
+/**
+ * Answers on a connection that the HTTP server has handed over, and hangs up.
+ * @param path that was asked for, where that is known
+ */
+export function endWith(socket: Duplex, problem: Problem, requestId: string, path = '/'): void {
+  const body = problem.toJson(path, requestId);
   const head = [
     `HTTP/1.1 ${problem.status} ${PROBLEMS[problem.code].title}`,
     `Content-Type: ${PROBLEM_TYPE}; charset=utf-8`,

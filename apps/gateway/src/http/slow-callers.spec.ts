@@ -3,6 +3,7 @@ import { type AddressInfo, connect, type Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { fastify, type FastifyInstance } from 'fastify';
 import { eventually } from '../../../../test/support/eventually.js';
+import { requestIdOf } from './request-id.js';
 import { useSlowCallers } from './slow-callers.js';
 
 const PATIENCE = { bodyMs: 300, paceMs: 300, paceBytes: 1_000, takeMs: 300 };
@@ -13,7 +14,7 @@ let server: FastifyInstance;
 const uploads: { bytes: number; end?: string }[] = [];
 
 beforeAll(async () => {
-  server = fastify();
+  server = fastify({ requestIdHeader: false, genReqId: requestIdOf });
   useSlowCallers(server, PATIENCE);
   server.addContentTypeParser('multipart/form-data', (_, payload, done) => {
     const upload: (typeof uploads)[number] = { bytes: 0 };
@@ -48,6 +49,7 @@ async function open(head: readonly string[], body = ''): Promise<{ socket: Socke
   return { socket, text: () => text };
 }
 
+const TYPE = ['Content-Type: application/json'];
 const FORM = [
   'POST /body HTTP/1.1',
   'Content-Type: multipart/form-data; boundary=x',
@@ -55,9 +57,9 @@ const FORM = [
 ];
 
 describe('A caller', () => {
-  it('whose JSON drips is told so at the deadline, and cut off', async () => {
+  it('whose JSON drips is told so at the deadline, as of its own request, and cut off', async () => {
     const { socket, text } = await open(
-      ['POST /body HTTP/1.1', 'Content-Type: application/json', 'Content-Length: 100000'],
+      ['POST /body?x=1 HTTP/1.1', ...TYPE, 'Content-Length: 100000', 'X-Request-Id: mine'],
       '"',
     );
     const drip = setInterval(() => socket.write('x'), 20);
@@ -66,8 +68,14 @@ describe('A caller', () => {
     } finally {
       clearInterval(drip);
     }
-    expect(text()).toMatch(/^HTTP\/1.1 400 .*"code":"malformed_body"/s);
-    expect(text()).toContain('did not arrive in time');
+    const [head, body = ''] = text().split('\r\n\r\n', 2);
+    expect(head).toMatch(/^HTTP\/1.1 400 .*\r\nX-Request-Id: mine\r\n/s);
+    expect(JSON.parse(body)).toMatchObject({
+      code: 'malformed_body',
+      detail: 'The request did not arrive in time.',
+      instance: '/body',
+      requestId: 'mine',
+    });
   });
 
   it('whose upload drips is cut off, and one that keeps a pace is not, however long it takes', async () => {

@@ -50,7 +50,7 @@ function watchBody(request: FastifyRequest, response: ServerResponse, patience: 
   const cut = (): void => {
     // Who was answered already is told nothing more.
     if (response.headersSent) raw.socket.destroy();
-    else cutOff(raw.socket);
+    else cutOff(request);
   };
   const stop = isForm(request) ? watchPace(raw, patience, cut) : watchDeadline(raw, patience.bodyMs, cut);
   raw.once('end', stop);
