@@ -8,6 +8,7 @@ import {
   parseCursor,
 } from '#events';
 import { EVENT_LOG, EVENT_TAIL, EVENT_WAITS, SHUTDOWN } from '../tokens.js';
+import { restAfterEmptyPage } from './empty-stretch.js';
 import type { WaitSettings } from './wait-settings.js';
 import { WaitingPlaces } from './waiting-places.js';
 
@@ -61,12 +62,16 @@ export class EventReads {
     const stop = AbortSignal.any([gone, this.shutdown]);
     const follower = this.tail.follow(account);
     let page = empty;
+    let readMs = 0;
     try {
       while (page.events.length === 0 && performance.now() < end && !stop.aborted) {
-        // A filtered stretch may be empty although more is there: go on at once then.
-        if (!page.hasMore)
-          await follower.grown(Math.min(this.settings.lookMs, end - performance.now()), stop);
+        // A filtered stretch may be empty although more is there: go on soon then.
+        const left = end - performance.now();
+        if (page.hasMore) await restAfterEmptyPage(readMs, stop, left);
+        else await follower.grown(Math.min(this.settings.lookMs, left), stop);
+        const began = performance.now();
         page = await this.log.read(account, page.next, limit, filter);
+        readMs = performance.now() - began;
       }
       return page;
     } finally {

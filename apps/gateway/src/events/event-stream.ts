@@ -1,6 +1,7 @@
 import { type Cursor, CursorExpiredError, type EventPage, formatCursor, type LogFollower } from '#events';
 import { pause } from '#platform';
 import { isStoreFault } from '../problems/store-fault.js';
+import { restAfterEmptyPage } from './empty-stretch.js';
 import type { SseConnection } from './sse-connection.js';
 import { commentFrame, cursorFrame, eventFrame, retryFrame } from './sse-frames.js';
 import type { WaitSettings } from './wait-settings.js';
@@ -30,6 +31,7 @@ export class EventStream {
   private spokeAt = 0;
   private checkedAt = performance.now();
   private readAt = 0;
+  private readMs = 0;
 
   constructor(
     private readonly source: StreamSource,
@@ -53,6 +55,7 @@ export class EventStream {
     for (let page: Page = first; page !== 'expired'; page = await this.next()) {
       if (page !== 'away') await this.tell(page);
       if (page === 'away' || !page.hasMore) await this.wait(stop);
+      else if (page.events.length === 0) await restAfterEmptyPage(this.readMs, stop);
       if (stop.aborted || !(await this.pulse())) break;
     }
     const progress = this.progress();
@@ -74,6 +77,8 @@ export class EventStream {
       if (error instanceof CursorExpiredError) return 'expired';
       if (isStoreFault(error)) return 'away';
       throw error;
+    } finally {
+      this.readMs = performance.now() - this.readAt;
     }
   }
 

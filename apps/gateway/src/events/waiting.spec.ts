@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { type EventTail, RedisEventLog } from '#events';
+import { type EventLog, type EventTail, RedisEventLog } from '#events';
 import { eventually } from '../../../../test/support/eventually.js';
 import { liveBytes } from '../../../../test/support/live-memory.js';
 import { startTestRedis, type TestRedis } from '../../../../test/support/redis-server.js';
 import { revisionIn, someEvent } from '../fixtures/events.js';
 import { KEY, OTHER_KEY, problemIn, startTestGateway, type TestGateway } from '../fixtures/gateway.js';
 import { openStream, type StreamClient } from '../fixtures/stream-client.js';
-import { EVENT_TAIL, EVENT_WAITS } from '../tokens.js';
+import { EVENT_LOG, EVENT_TAIL, EVENT_WAITS } from '../tokens.js';
 import { WAIT_SETTINGS, type WaitSettings } from './wait-settings.js';
 
 let redis: TestRedis;
@@ -141,6 +141,51 @@ describe('Who waits', () => {
     const client = await open(gateway);
     expect(client.response.statusCode).toBe(200);
     client.hangUp();
+  });
+});
+
+describe('Who passes over a long stretch that its filter leaves empty', () => {
+  /** From now on nothing that anybody wants is in the log, however far they read; when each page was asked for. */
+  function endlessStretch(gateway: TestGateway): number[] {
+    const readAt: number[] = [];
+    const log = gateway.app.get<EventLog>(EVENT_LOG);
+    jest.spyOn(log, 'read').mockImplementation(async () => {
+      readAt.push(performance.now());
+      await new Promise(setImmediate);
+      return {
+        events: [],
+        next: { epoch: '0123456789abcdef', position: `${readAt.length}-0` },
+        hasMore: true,
+      };
+    });
+    return readAt;
+  }
+  const meanMs = (readAt: readonly number[]): number =>
+    ((readAt.at(-1) ?? 0) - (readAt[0] ?? 0)) / (readAt.length - 1);
+
+  it('rests between two pages, in a long poll until its time is over', async () => {
+    await using gateway = await gatewayWith({});
+    const readAt = endlessStretch(gateway);
+    const began = performance.now();
+    const reply = await gateway.fetch('/v1/events?types=contact.deleted&wait=1');
+    expect(await reply.json()).toMatchObject({ events: [], hasMore: true });
+    expect(performance.now() - began).toBeGreaterThanOrEqual(1_000);
+    expect(readAt.length).toBeGreaterThan(2);
+    expect(meanMs(readAt)).toBeGreaterThan(5);
+  });
+
+  it('rests between two pages of a stream, and is let go of at once', async () => {
+    await using gateway = await gatewayWith({ mostOfAccount: 1 });
+    const readAt = endlessStretch(gateway);
+    const client = await open(gateway, {}, '?types=contact.deleted');
+    await eventually('it reads on', () => readAt.length > 10);
+    client.hangUp();
+    expect(meanMs(readAt)).toBeGreaterThan(5);
+    await eventually('its place is free', async () => {
+      const next = await open(gateway);
+      next.hangUp();
+      return next.response.statusCode === 200;
+    });
   });
 });
 
