@@ -1,7 +1,11 @@
 import type { StoredEndpoint } from './stored-endpoint.js';
 
+/** So many endpoints one account may have: they are listed in one piece, and each event is held against all of them. */
+export const MOST_ENDPOINTS_OF_ACCOUNT = 1_000;
+
 /** Keeps the endpoints of all accounts. */
 export interface EndpointStore {
+  /** @throws {WebhookConflictError} for one endpoint too many */
   add(account: string, endpoint: StoredEndpoint): Promise<void>;
   list(account: string): Promise<StoredEndpoint[]>;
   find(account: string, id: string): Promise<StoredEndpoint | undefined>;

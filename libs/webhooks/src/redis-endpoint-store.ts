@@ -1,14 +1,20 @@
 import { APPEND_EVENTS, eventArguments, logKeys, type NewEvent } from '#events';
 import { accountKeys, type AccountKeys, type Clock, type RedisClient, RedisScript } from '#platform';
-import type { EndpointStore } from './endpoint-store.js';
+import { type EndpointStore, MOST_ENDPOINTS_OF_ACCOUNT } from './endpoint-store.js';
 import { publicPart, readEndpoint, type StoredEndpoint, writeEndpoint } from './stored-endpoint.js';
+import { WebhookConflictError } from './webhook-conflict.js';
 
-/** What was recorded before it is its first gap. KEYS: endpoints, the log's counters, gaps. ARGV: id, endpoint. */
+/**
+ * What was recorded before it is its first gap. KEYS: endpoints, the log's counters, gaps. ARGV: id, endpoint.
+ * Answers whether there was room for it.
+ */
 const add = new RedisScript(`
 local webhooks, counters, gaps, id, endpoint = KEYS[1], KEYS[2], KEYS[3], ARGV[1], ARGV[2]
+if redis.call('HLEN', webhooks) >= ${MOST_ENDPOINTS_OF_ACCOUNT} then return 0 end
 redis.call('HSET', webhooks, id, endpoint)
 local last = redis.call('HGET', counters, 'last')
 if last then redis.call('RPUSH', gaps, '0-0 ' .. last) end
+return 1
 `);
 
 /** Removes the endpoint and puts it on the agenda, so that its deliveries end even if this process does. */
@@ -53,11 +59,16 @@ export class RedisEndpointStore implements EndpointStore {
   async add(account: string, endpoint: StoredEndpoint): Promise<void> {
     const keys = this.keys(account);
     const [, , counters] = logKeys(keys);
-    await add.run(
+    const added = await add.run(
       this.redis,
       [keys('webhooks'), counters, keys('endpoint', endpoint.id, 'gaps')],
       [endpoint.id, writeEndpoint(endpoint)],
     );
+    if (added !== 1) {
+      throw new WebhookConflictError(
+        `The account has ${MOST_ENDPOINTS_OF_ACCOUNT} webhooks, and no more are kept. Delete one first.`,
+      );
+    }
   }
 
   async list(account: string): Promise<StoredEndpoint[]> {

@@ -32,12 +32,22 @@ export class WebhooksController {
   @Post()
   @RequireScope('webhooks:manage')
   @Audited('webhook.created')
-  @ApiOperation({ operationId: 'createWebhook', summary: 'Have events delivered to an address' })
+  @ApiOperation({
+    operationId: 'createWebhook',
+    summary: 'Have events delivered to an address',
+    description: 'An account has at most 1,000 webhooks.',
+  })
   @ApiCreatedResponse({
     type: CreatedWebhookView,
     headers: { Location: { description: 'Where the webhook is.', schema: { type: 'string' } } },
   })
-  @ApiProblems('validation_failed', 'malformed_body', 'payload_too_large', 'unsupported_media_type')
+  @ApiProblems(
+    'validation_failed',
+    'malformed_body',
+    'payload_too_large',
+    'unsupported_media_type',
+    'conflict',
+  )
   async create(
     @Caller() { account }: Principal,
     @Body(new InputPipe(CreateWebhookDto)) body: CreateWebhookDto,

@@ -95,6 +95,30 @@ describe('Webhooks', () => {
   });
 });
 
+describe('An account', () => {
+  it('has at most 1,000 webhooks, however many are made at once; a deleted one makes room', async () => {
+    const account = 'tidings:{other}:webhooks';
+    const makeOne = (): Promise<Response> =>
+      gateway.fetch('/v1/webhooks', { ...json({ url: URL_OF_MINE }), key: OTHER_KEY });
+    const { id } = (await (await makeOne()).json()) as { id: string };
+    const stored = (await gateway.redis.hget(account, id)) ?? '';
+    const others = Array.from({ length: 998 }, (_, i) => [`whk_${i}`, stored]).flat();
+    await gateway.redis.hset(account, ...others);
+    try {
+      const replies = await Promise.all([makeOne(), makeOne(), makeOne()]);
+      expect(replies.map(({ status }) => status).sort()).toEqual([201, 409, 409]);
+      const refused = await problemIn(await makeOne());
+      expect(refused).toMatchObject({ status: 409, code: 'conflict' });
+      expect(refused.detail).toContain('Delete one first');
+      await gateway.fetch(`/v1/webhooks/${id}`, { method: 'DELETE', key: OTHER_KEY });
+      expect((await makeOne()).status).toBe(201);
+      expect(await gateway.redis.hlen(account)).toBe(1_000);
+    } finally {
+      await gateway.redis.del(account);
+    }
+  });
+});
+
 describe('A webhook', () => {
   it('has what it was made with, and what it lacks is null', async () => {
     const whole = {
