@@ -23,6 +23,13 @@ const AS_UPSTREAM = {
   additionalProperties: true,
 };
 
+/** The same where upstream's own body is shown, to the letter: whether ids are text or numbers, nobody documented. */
+const AS_WRITTEN = {
+  ...AS_UPSTREAM,
+  // OpenAPI 3.1 allows a list; the types of Nest's package do not know yet.
+  properties: { id: { type: ['string', 'number'] as unknown as string } },
+};
+
 export const CONTACT = {
   type: 'object',
   required: ['id'],
@@ -34,8 +41,8 @@ export const CONTACT = {
 export const CONTACT_LIST = {
   description:
     'An object with `contacts` and whatever the messaging service says beside them. With `CONTACTS_SHAPE=upstream` the ' +
-    "messaging service's own body, which may be a bare list.",
-  properties: { contacts: { type: 'array', items: AS_UPSTREAM } },
+    "messaging service's own body, which may be a bare list, and ids in it are numbers where that wrote numbers.",
+  properties: { contacts: { type: 'array', items: AS_WRITTEN } },
   example: { contacts: [{ id: 'c_1', name: 'Ada' }] },
 };
 

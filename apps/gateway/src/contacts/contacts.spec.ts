@@ -111,7 +111,12 @@ describe('What upstream says beside a list', () => {
   it('is untouched with CONTACTS_SHAPE=upstream, whatever JSON it is', async () => {
     const environment = { CONTACTS_SHAPE: 'upstream', READ_CACHE_MS: '0' };
     await using plain = await startTestGateway({ redisUrl: redis.url, environment });
-    for (const said of ['[{"id":7, "n":1.0}]', '{"people": [ ]}', '{"data":[{"id":7}]}']) {
+    for (const said of [
+      '[{"id":7, "n":1.0}]',
+      '{"people": [ ]}',
+      '{"data":[{"id":7}]}',
+      '{"contacts":[{"id":7}]}',
+    ]) {
       plain.upstream.reply = said;
       expect(await (await plain.fetch('/v1/contacts')).text()).toBe(said);
     }

@@ -32,7 +32,8 @@ const PARTS: Schemas = {
   Changes: {
     type: 'object',
     description:
-      'What is different, by field. `from` is absent where it is no longer kept, `to` where the field went.',
+      'What is different, by field. `from` is absent where it is no longer kept, and where a contact had no such field. ' +
+      'Where the field went, `to` is null of a message, and absent of a contact.',
     additionalProperties: { type: 'object', properties: { from: {}, to: {} }, additionalProperties: false },
     example: { 'status.delivered': { from: false, to: true } },
   },
