@@ -1,17 +1,22 @@
 import type { Logger } from '#platform';
 import { isTooMany } from './absence.js';
+import { DeepRead } from './deep-read.js';
 import type { FeedSettings } from './feed-settings.js';
 import type { ContactState, FeedStore } from './feed-store.js';
+import { type HeadPlan, type HeadReading, readHead } from './head-walk.js';
 import { isUnsettled, type KnownMessage } from './known-message.js';
 import { DamagedSnapshotError } from './packed-bytes.js';
+import { PAGE_LIMIT } from './page-reader.js';
 import { tailOf } from './page-tail.js';
-import { PAGE_LIMIT, walkPages, type WalkPlan, type WalkResult } from './page-walk.js';
 import { PollConclusion, type PollStart } from './poll-conclusion.js';
-import { headMark } from './poll-memory.js';
+import { headMark, NOTHING_REMEMBERED, splitMarks } from './poll-memory.js';
 import type { FeedSource, LastForms, ReadPurpose, SendBinder } from './ports.js';
+import type { Reading } from './reading.js';
 
-/** Another poll of the same contact was committed meanwhile, this many times in a row. */
-const MOST_RACES = 3;
+/** Another reading of the same contact was committed meanwhile, this many times in a row. */
+const MAX_RACES = 3;
+
+const DAMAGED = 'what was known of its messages is damaged';
 
 /** Reads one contact's messages and commits what changed, together with its events. */
 export class ContactPoll {
@@ -29,147 +34,220 @@ export class ContactPoll {
   }
 
   /**
-   * Whether the contact is known and was read and committed, by this poll or by one that was faster.
-   * @throws {UpstreamError} if a page could not be read; nothing was committed then
+   * Reads the head of a contact, and what is due below it.
+   * @returns whether the contact is known and was read and committed, by this poll or by one that was faster
+   * @throws {UpstreamError} if a page could not be read; what was read before it is committed
    */
   async poll(account: string, contactId: string, purpose: ReadPurpose = 'poll'): Promise<boolean> {
-    for (let race = 0; race < MOST_RACES; race += 1) {
+    if (!(await this.pollHead(account, contactId, purpose))) return false;
+    await this.readDeep(account, contactId, purpose);
+    return true;
+  }
+
+  /**
+   * Reads the head of a contact: where new messages appear.
+   * @returns whether the contact is known and was read and committed, by this poll or by one that was faster
+   * @throws {UpstreamError} if a page could not be read; nothing was committed then
+   */
+  async pollHead(account: string, contactId: string, purpose: ReadPurpose = 'poll'): Promise<boolean> {
+    for (let race = 0; race < MAX_RACES; race += 1) {
       const state = await this.store.contactState(account, contactId);
       if (state === undefined) return false;
-      if (await this.readAnew(account, contactId, state, purpose)) return true;
+      if (await this.readAnew({ account, contactId, state }, purpose)) return true;
     }
     return true;
   }
 
-  /** What is known of messages and cannot be read is lost: it would fail the next poll, too. */
-  private async readAnew(
+  /**
+   * Looks for a message of a contact that was not seen yet: reads its head, and everything where its head is not known to
+   * show what is new.
+   * @returns whether that was read and committed
+   * @throws {UpstreamError} if a page could not be read
+   */
+  async look(account: string, contactId: string, purpose: ReadPurpose): Promise<boolean> {
+    if (!(await this.pollHead(account, contactId, purpose))) return false;
+    const state = await this.store.contactState(account, contactId);
+    if (state === undefined) return false;
+    const { order, completeDueAt } = state.memory;
+    const isHeadEnough =
+      order === 'newestFirst' || (order === 'oldestFirst' && state.tellAfter === undefined);
+    if (isHeadEnough && (completeDueAt === undefined || completeDueAt > state.now)) return true;
+    return this.readDeep(account, contactId, purpose);
+  }
+
+  /**
+   * Reads what is due below the head of a contact: everything, or as far as messages stand whose flags may still change.
+   * @param signal ends it after the page that is under way
+   * @returns whether it came to its end, or nothing was due
+   * @throws {UpstreamError} if a page could not be read; what was read before it is committed
+   */
+  async readDeep(
     account: string,
     contactId: string,
-    state: ContactState,
     purpose: ReadPurpose,
+    signal?: AbortSignal,
   ): Promise<boolean> {
+    const state = await this.store.contactState(account, contactId);
+    if (state === undefined || lossOf(state) !== undefined) return true;
+    const goal = this.goalOf(state);
+    if (goal === undefined) return true;
+    const { settleMs, pageRetriesMs = [] } = this.settings;
+    const task = { account, contactId, purpose, goal, ...(signal === undefined ? {} : { signal }) };
+    const read = new DeepRead(
+      this.store,
+      this.source,
+      this.conclusion,
+      { settleMs, pageRetriesMs },
+      task,
+      state,
+    );
     try {
-      return await this.readAndCommit(await this.start(account, contactId, state), purpose);
+      return await read.run();
     } catch (error) {
       if (!(error instanceof DamagedSnapshotError)) throw error;
-      const resync = 'what was known of its messages is damaged';
-      return this.readAndCommit({ account, contactId, state, resync }, purpose);
+      return this.readAndCommit({ account, contactId, state, resync: DAMAGED }, purpose);
     }
   }
 
-  private async start(account: string, contactId: string, state: ContactState): Promise<PollStart> {
-    const resync = lossOf(state);
-    const looks = state.memory.lookDueAt !== undefined && state.memory.lookDueAt <= state.now;
-    const all =
-      resync === undefined && (looks || this.isCompleteDue(state))
-        ? { all: await this.store.allKnownMessages(account, contactId) }
-        : {};
-    return { account, contactId, state, ...(resync === undefined ? {} : { resync }), ...all };
+  private goalOf(state: ContactState): 'everything' | 'look' | undefined {
+    if (this.isEverythingDue(state)) return 'everything';
+    const { lookDueAt } = state.memory;
+    return lookDueAt !== undefined && lookDueAt <= state.now ? 'look' : undefined;
   }
 
-  private async readAndCommit(start: PollStart, purpose: ReadPurpose): Promise<boolean> {
-    const { account, contactId, state } = start;
-    const complete = start.resync !== undefined || this.isCompleteDue(state);
-    let walk = await this.walk(start, purpose, complete);
-    let known = start.all ?? (await this.knownOf(start, walk));
-    if (!walk.complete && this.isDisturbed(start, walk, known)) {
-      const all = await this.walk(start, purpose, true);
-      // What was shown once was there, even if it is not there any more.
-      walk = { ...merge(walk, all), stable: all.stable };
-      known = await this.knownOf(start, walk);
-    }
-    if (walk.complete) {
-      if (start.resync === undefined)
-        known = start.all ?? (await this.store.allKnownMessages(account, contactId));
-      if (isReplaced(known, walk)) {
-        // Without what was known: a new baseline is compared with nothing.
-        const resync = 'upstream shows other messages than before';
-        return this.readAndCommit({ account, contactId, state, resync }, purpose);
-      }
-      // What one read does not show may have slipped from page to page while it went on.
-      if (walk.stable && someMissing(known, walk)) walk = merge(walk, await this.walk(start, purpose, true));
-    }
-    return this.conclusion.commit(start, walk, known);
-  }
-
-  private walk(
-    { account, contactId, state, all, resync }: PollStart,
-    purpose: ReadPurpose,
-    complete: boolean,
-  ): Promise<WalkResult> {
-    const { order, length, pageSize } = state.memory;
-    const limit = this.limitOf(state);
-    const plan: WalkPlan = {
-      order,
-      length,
-      pageSize,
-      complete,
-      wanted: this.wanted(state, all),
-      ...(limit === undefined ? {} : { limit }),
-    };
-    return walkPages(
-      {
-        read: (page, limit) => this.source.listMessages(account, contactId, page, limit, purpose),
-        known: async (ids) =>
-          new Set(
-            resync === undefined ? (await this.store.knownMessages(account, contactId, ids)).keys() : [],
-          ),
-      },
-      plan,
-    );
-  }
-
-  private async knownOf(
-    { account, contactId, resync }: PollStart,
-    walk: WalkResult,
-  ): Promise<ReadonlyMap<string, KnownMessage>> {
-    if (resync !== undefined) return new Map();
-    return this.store.knownMessages(
-      account,
-      contactId,
-      walk.served.map(({ id }) => id),
-    );
-  }
-
-  private wanted(
-    state: ContactState,
-    all: ReadonlyMap<string, KnownMessage> | undefined,
-  ): ReadonlySet<string> {
-    if (all === undefined) return new Set();
-    const unsettled = [...all].filter(([, known]) => isUnsettled(known, state.now, this.settings.settleMs));
-    return new Set(unsettled.map(([id]) => id));
-  }
-
-  /** The limit that upstream honours, as far as it is known; once a sweep it is found out anew where it was not more. */
-  private limitOf({ memory: { limit, completeAt = 0 }, now }: ContactState): number | undefined {
-    return limit === PAGE_LIMIT && completeAt + this.settings.sweepMs <= now ? undefined : limit;
-  }
-
-  private isCompleteDue({ memory, now, tellAfter }: ContactState): boolean {
+  private isEverythingDue({ memory, now, tellAfter }: ContactState): boolean {
     if (tellAfter !== undefined || memory.completeAt === undefined) return true;
     if (memory.completeDueAt !== undefined && memory.completeDueAt <= now) return true;
     return memory.completeAt + this.settings.sweepMs <= now;
   }
 
-  /** Whether what stood at the head does not stand there any more as it did. */
-  private isDisturbed(
-    { state }: PollStart,
-    walk: WalkResult,
-    known: ReadonlyMap<string, KnownMessage>,
-  ): boolean {
-    if (walk.order !== state.memory.order) return true;
-    const { head: before, length, pageSize } = state.memory;
-    const shown = headMark(walk.shown.filter((id) => known.has(id)));
-    // Where the oldest come first, what was at the end must stand there still, and nothing of what stood before it.
-    if (walk.order === 'oldestFirst') {
-      const { page, limit } = tailOf(length, pageSize);
-      const wasRead = before !== '' || (page - 1) * limit >= length;
-      return wasRead && shown !== before;
+  /** What is known of messages and cannot be read is lost: it would fail the next poll, too. */
+  private async readAnew(start: PollStart, purpose: ReadPurpose): Promise<boolean> {
+    const resync = lossOf(start.state);
+    try {
+      return await this.readAndCommit({ ...start, ...(resync === undefined ? {} : { resync }) }, purpose);
+    } catch (error) {
+      if (!(error instanceof DamagedSnapshotError)) throw error;
+      return this.readAndCommit({ ...start, resync: DAMAGED }, purpose);
     }
-    // A page with room on it shows the end: all that stood there must still be there.
-    if (walk.shown.length < walk.pageSize) return !shown.startsWith(before);
-    return !before.startsWith(shown) && !shown.startsWith(before);
   }
+
+  private async readAndCommit(start: PollStart, purpose: ReadPurpose): Promise<boolean> {
+    const { account, contactId, state, resync } = start;
+    const head = await readHead(
+      {
+        read: (page, limit) => this.source.listMessages(account, contactId, page, limit, purpose),
+        known: async (ids) =>
+          resync === undefined
+            ? new Set((await this.store.knownMessages(account, contactId, ids)).keys())
+            : new Set(),
+      },
+      planOf(start),
+    );
+    if (resync === undefined && head.metNothingKnown && (await this.isReplaced(start, head))) {
+      const replaced = { ...start, resync: 'upstream shows other messages than before' };
+      return this.conclusion.commit(replaced, readingOf(head, start, true), new Map(), 'head');
+    }
+    const known = await this.knownOf(start, head);
+    const looked = await this.isLooked(start, head, known);
+    const reading = { ...readingOf(head, start, isDisturbed(state, head, known.served)), looked };
+    return this.conclusion.commit(start, reading, known.all ?? known.served, 'head');
+  }
+
+  private async knownOf(
+    { account, contactId, state, resync }: PollStart,
+    { served }: HeadReading,
+  ): Promise<KnownOfHead> {
+    if (resync !== undefined) return { served: new Map() };
+    const ids = served.map(({ id }) => id);
+    const { lookDueAt } = state.memory;
+    if (lookDueAt === undefined || lookDueAt > state.now)
+      return { served: await this.store.knownMessages(account, contactId, ids) };
+    const all = await this.store.allKnownMessages(account, contactId);
+    return {
+      all,
+      served: new Map(
+        ids.flatMap((id) => (all.has(id) ? [[id, all.get(id)] as [string, KnownMessage]] : [])),
+      ),
+    };
+  }
+
+  /** Whether the head showed all messages whose flags may still change, when these were to be looked up. */
+  private isLooked({ state }: PollStart, { served }: HeadReading, { all }: KnownOfHead): boolean {
+    if (all === undefined) return false;
+    const shown = new Set(served.map(({ id }) => id));
+    return [...all].every(
+      ([id, known]) => shown.has(id) || !isUnsettled(known, state.now, this.settings.settleMs),
+    );
+  }
+
+  /** Whether upstream shows messages, and of many known ones none. */
+  private async isReplaced({ account, contactId }: PollStart, { served }: HeadReading): Promise<boolean> {
+    if (served.length === 0) return false;
+    const known = await this.store.allKnownMessages(account, contactId);
+    const present = [...known.values()].filter(({ deleted }) => !deleted).length;
+    return isTooMany(present, present) && served.every(({ id }) => !known.has(id));
+  }
+}
+
+interface KnownOfHead {
+  /** What is known of the messages that were read. */
+  served: ReadonlyMap<string, KnownMessage>;
+  /** Everything that is known of the contact, where it was needed. */
+  all?: ReadonlyMap<string, KnownMessage>;
+}
+
+function planOf({ state, resync }: PollStart): HeadPlan {
+  const { memory, extension, now, failures, stored } = state;
+  const { order, length, pageSize, limit } = resync === undefined ? memory : NOTHING_REMEMBERED;
+  const { headLimit, headLimitUntil = 0 } = extension;
+  return {
+    ...{ order, length, pageSize, failures },
+    // While everything was never read, only a page that shows the newest first can stand for the head.
+    ...(memory.completeAt === undefined && order === 'oldestFirst' ? { order: 'unknown' } : {}),
+    known: resync === undefined ? stored : 0,
+    isFirst: state.tellAfter !== undefined || resync !== undefined,
+    ...(limit === undefined ? {} : { limit }),
+    ...(headLimit !== undefined && headLimit < PAGE_LIMIT && headLimitUntil > now ? { headLimit } : {}),
+  };
+}
+
+function readingOf(head: HeadReading, { state }: PollStart, disturbed: boolean): Reading {
+  const { served, order, length, pageSize, limit, headLimit, skipped, unreadable, date } = head;
+  return {
+    ...{ served, order, head: head.head, length, pageSize, skipped, unreadable },
+    ...(limit === undefined ? {} : { limit }),
+    ...(headLimit === undefined ? {} : { headLimit }),
+    ...(date === undefined ? {} : { date }),
+    looked: false,
+    needsEverything: disturbed || (!head.reachesKnown && state.tellAfter === undefined),
+  };
+}
+
+/** Whether what stood at the head does not stand there any more as it did. */
+function isDisturbed(
+  { memory, tellAfter }: ContactState,
+  { shown, order, pageSize, headLimit }: HeadReading,
+  known: ReadonlyMap<string, KnownMessage>,
+): boolean {
+  // It is being read whole anyway.
+  if (tellAfter !== undefined) return false;
+  const { head: before, length } = memory;
+  if (order !== memory.order) return memory.order !== 'unknown' || order !== 'newestFirst';
+  const now = headMark(shown.filter((id) => known.has(id)));
+  // Where the oldest come first, what was at the end must stand there still, and nothing of what stood before it.
+  if (order === 'oldestFirst') {
+    const { page, limit } = tailOf(length, memory.pageSize);
+    const wasRead = before !== '' || (page - 1) * limit >= length;
+    return wasRead && now !== before;
+  }
+  if (order === 'unsorted') {
+    const marks = new Set(splitMarks(now));
+    return splitMarks(before).some((mark) => !marks.has(mark));
+  }
+  // A page with room on it shows the end: all that stood there must still be there.
+  if (shown.length < pageSize && headLimit === undefined) return !now.startsWith(before);
+  return !before.startsWith(now) && !now.startsWith(before);
 }
 
 /** Why what is remembered of a contact cannot be built on, or undefined. */
@@ -178,31 +256,4 @@ function lossOf({ lost, memory, stored, epoch }: ContactState): string | undefin
   if (memory.count > 0 && stored === 0) return 'what was known of its messages was lost';
   if (memory.epoch !== undefined && memory.epoch !== epoch) return 'the event log was lost';
   return undefined;
-}
-
-function present(known: ReadonlyMap<string, KnownMessage>): string[] {
-  return [...known].filter(([, { deleted }]) => !deleted).map(([id]) => id);
-}
-
-/** Whether upstream shows messages, and of many known ones none. */
-function isReplaced(known: ReadonlyMap<string, KnownMessage>, { served }: WalkResult): boolean {
-  const ids = present(known);
-  return served.length > 0 && isTooMany(ids.length, ids.length) && served.every(({ id }) => !known.has(id));
-}
-
-function someMissing(known: ReadonlyMap<string, KnownMessage>, { served }: WalkResult): boolean {
-  const seen = new Set(served.map(({ id }) => id));
-  return present(known).some((id) => !seen.has(id));
-}
-
-/** Two walks one after the other, the second one complete: what either of them showed, in its latest form. */
-function merge(first: WalkResult, second: WalkResult): WalkResult {
-  const latest = new Set(second.served.map(({ id }) => id));
-  return {
-    ...second,
-    served: [...second.served, ...first.served.filter(({ id }) => !latest.has(id))],
-    stable: first.stable && second.stable,
-    skipped: Math.max(first.skipped, second.skipped),
-    unreadable: [...new Set([...first.unreadable, ...second.unreadable])],
-  };
 }

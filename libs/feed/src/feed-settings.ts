@@ -12,6 +12,8 @@ export interface FeedSettings {
   sweepMs: number;
   /** Two reads that do not show something are at least so far apart before it is told as deleted, in milliseconds. */
   absenceMs: number;
+  /** Waits before a page below the head that failed is asked for again, in milliseconds; then it is read in parts. */
+  pageRetriesMs?: readonly number[];
 }
 
 /** What the product promises: a deletion needs two complete reads at least so far apart. */

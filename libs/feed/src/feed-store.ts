@@ -1,4 +1,5 @@
 import type { NewEvent } from '#events';
+import type { ContactExtension } from './contact-extension.js';
 import type { KnownMessage } from './known-message.js';
 import type { PollMemory } from './poll-memory.js';
 
@@ -74,7 +75,10 @@ export interface ContactState {
   /** Redis' clock, in milliseconds since 1970. */
   now: number;
   memory: PollMemory;
-  /** Present until the first read was committed. */
+  extension: ContactExtension;
+  /** How many polls of it failed in a row. */
+  failures: number;
+  /** Present until everything was read for the first time; see `FirstRead`. */
   tellAfter?: number;
   /** The share that is counted in {@link ContactState.shares}. */
   share: number;
@@ -119,9 +123,14 @@ export interface PollCommit {
   known: ReadonlyMap<string, KnownMessage>;
   events: readonly NewEvent[];
   memory: PollMemory;
-  share: number;
-  /** When to poll next, from now on, in milliseconds. */
-  dueInMs: number;
+  extension: ContactExtension;
+  share?: number;
+  /** When to poll its head next, from now on, in milliseconds; absent: as it was decided before. */
+  dueInMs?: number;
+  /** A first reading begins, with what it emits; goes on; or is over. */
+  baseline: { tellAfter: number } | 'unchanged' | 'over';
+  /** When to read below its head, from now on, in milliseconds; unless `anew`, an earlier decision stays. */
+  deep: { inMs: number; anew: boolean } | 'unchanged' | 'over';
   /** When it began, by Redis' clock, if it found that too much is missing. */
   suspectAt?: number;
   /** Since when too much of this contact is missing, by Redis' clock; `over` if it was, and is not any more. */

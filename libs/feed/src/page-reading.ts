@@ -3,21 +3,32 @@ import { type MessagePage, UpstreamReplyTooLargeError } from '#upstream';
 /** Reads one page of at most `limit`, as far as upstream honours that; counts from 1. */
 export type ReadPage = (page: number, limit: number) => Promise<MessagePage>;
 
-/** A message that is too large to be read stands among the unreadable under this name: nothing of it is known. */
+/** A message that can never be read stands among the unreadable under one of these names: nothing of it is known. */
 const TOO_LARGE = 'a message too large to be read';
+const FAILS = 'a message that upstream fails to show';
+
+/** Whether a page that failed may be read in parts, since one of its messages makes it fail. */
+export type IsAboutOneMessage = (error: unknown) => boolean;
+
+const isTooLarge: IsAboutOneMessage = (error) => error instanceof UpstreamReplyTooLargeError;
 
 /**
- * A reader that takes a page which is too large to be read in smaller and smaller parts; a single message that is too
- * large is skipped, so that it does not hide the others.
+ * A reader that takes a page which is too large, or fails because of one of its messages, in smaller and smaller parts. A
+ * single message that cannot be read is skipped, so that it does not hide the others.
  */
-export function inReadableParts(read: ReadPage): ReadPage {
+export function inReadableParts(
+  read: ReadPage,
+  isAboutOneMessage: IsAboutOneMessage = () => false,
+): ReadPage {
   const readParts = async (page: number, limit: number): Promise<MessagePage> => {
+    let tooLarge = false;
     try {
       return await read(page, limit);
     } catch (error) {
-      if (!(error instanceof UpstreamReplyTooLargeError)) throw error;
+      tooLarge = isTooLarge(error);
+      if (!tooLarge && !isAboutOneMessage(error)) throw error;
     }
-    if (limit === 1) return { items: [], skipped: 1, unreadable: [TOO_LARGE] };
+    if (limit === 1) return { items: [], skipped: 1, unreadable: [tooLarge ? TOO_LARGE : FAILS] };
     const smaller = largestPart(limit);
     const parts: MessagePage[] = [];
     const first = ((page - 1) * limit) / smaller + 1;

@@ -3,6 +3,7 @@ import type { Logger } from '#platform';
 import type { UpstreamMessage } from '#upstream';
 import { type AbsenceResult, absences, deletionEvent, isSuspect, suspectEvent } from './absence.js';
 import { intervalFor, recordActivity, shareOf } from './adaptive-interval.js';
+import type { ContactExtension } from './contact-extension.js';
 import { diff, messageSubject } from './diff.js';
 import type { FeedSettings } from './feed-settings.js';
 import type { ContactState, FeedStore, PollCommit } from './feed-store.js';
@@ -10,23 +11,24 @@ import { type Fingerprint, fingerprintOf, isSameForm } from './fingerprint.js';
 import type { FirstRead } from './first-read.js';
 import type { KnownMessage } from './known-message.js';
 import { oldestFirst } from './page-order.js';
-import type { WalkResult } from './page-walk.js';
 import { markUnreadable, type PollMemory } from './poll-memory.js';
-import { dueInMs, remember } from './poll-recollection.js';
-import type { LastForms, SendBinder } from './ports.js';
+import { lookDueInMs, remember } from './poll-recollection.js';
+import type { BoundSend, LastForms, SendBinder } from './ports.js';
+import type { Everything, Reading } from './reading.js';
 
-/** What is known of a contact before its pages are read. */
+/** What is known of a contact before a stretch of it is read. */
 export interface PollStart {
   account: string;
   contactId: string;
   state: ContactState;
   /** Why a new baseline is taken: a part was lost. */
   resync?: string;
-  /** Everything that is known, where it had to be read. */
-  all?: ReadonlyMap<string, KnownMessage>;
 }
 
-/** Draws the conclusion of a read: what changed, what is known from now on, when to read again; and commits it. */
+/** What a reading is: the head, which decides when to poll next; a page further down; the end of reading those. */
+export type ReadingKind = 'head' | 'page' | 'end';
+
+/** Draws the conclusion of a reading: what changed, what is known from now on, when to read again; and commits it. */
 export class PollConclusion {
   constructor(
     private readonly store: FeedStore,
@@ -36,27 +38,23 @@ export class PollConclusion {
     private readonly logger: Logger,
   ) {}
 
-  /** Whether it was committed: not if another poll of the contact was committed meanwhile. */
+  /**
+   * @param known what is known of the messages that were read; at an end, of all
+   * @returns whether it was committed, or there was nothing to commit: not if another reading of the contact was committed
+   * meanwhile
+   */
   async commit(
     start: PollStart,
-    walk: WalkResult,
+    reading: Reading,
     known: ReadonlyMap<string, KnownMessage>,
+    kind: ReadingKind,
   ): Promise<boolean> {
     const { account, contactId, state, resync } = start;
-    const observed = oldestFirst(walk.served, walk.order);
+    const observed = oldestFirst(reading.served, reading.order);
     const fingerprints = new Map(observed.map((message) => [message.id, fingerprintOf(message)]));
-    const outbound = observed.filter(({ direction }) => direction === 'outbound');
-    const sends = await this.binder.bind({
-      account,
-      contactId,
-      fresh: outbound.filter(({ id }) => !known.has(id)),
-      changed: outbound.filter((message) =>
-        isChanged(message, fingerprints.get(message.id), known.get(message.id)),
-      ),
-      ...(walk.date === undefined ? {} : { upstreamNow: walk.date }),
-    });
-    const firstRead = this.firstRead(start);
+    const sends = await this.sendsIn(start, reading, observed, fingerprints, known);
     const revisionFloor = resync === undefined ? state.memory.revisionFloor : floorAfterLoss(state);
+    const firstRead = this.firstRead(start);
     const changes = diff({
       contactId,
       observed,
@@ -66,8 +64,13 @@ export class PollConclusion {
       ...(firstRead === undefined ? {} : { firstRead }),
       revisionFloor: Math.max(state.revisionFloor, revisionFloor ?? 0),
     });
-    const absence = walk.stable ? this.absences(start, walk, known) : undefined;
+    const absence =
+      reading.everything?.stable === true
+        ? this.absences(start, reading, reading.everything, known)
+        : undefined;
     const next = new Map([...changes.known, ...(absence?.known ?? [])]);
+    const unreadable = markUnreadable(state.memory.unreadable, reading.unreadable);
+    if (kind === 'page' && resync === undefined && next.size === 0 && unreadable.fresh === 0) return true;
     const events: NewEvent[] = [
       ...(resync === undefined ? [] : [resyncEvent(contactId, state, resync)]),
       ...changes.events,
@@ -76,15 +79,13 @@ export class PollConclusion {
     const suspected = absence?.suspected ?? 0;
     const suspicion = suspected > 0 ? suspicionOf(contactId, state, suspected) : undefined;
     if (suspicion !== undefined) events.push(suspicion);
-
-    const unreadable = markUnreadable(state.memory.unreadable, walk.unreadable);
     if (unreadable.fresh > 0) {
       this.logger.warn({ account, contactId, count: unreadable.fresh }, 'unreadable messages are skipped');
     }
     const memory = remember({
       state,
       afresh: resync !== undefined,
-      walk,
+      reading,
       known,
       next,
       absence,
@@ -92,11 +93,7 @@ export class PollConclusion {
       revisionFloor,
       settings: this.settings,
     });
-    const activity = recordActivity(state.memory.activity, events.length, state.now);
-    const share = shareOf(activity);
-    const reads = await this.settings.readsPerSecond(account);
-    const { interval: bounds, sweepMs } = this.settings;
-    const interval = intervalFor(share, state.shares - state.share + share, reads, bounds);
+    const schedule = kind === 'head' ? await this.schedule(start, memory, events) : undefined;
     return this.store.commitPoll(account, contactId, {
       version: state.version,
       life: state.life,
@@ -104,38 +101,127 @@ export class PollConclusion {
       afresh: resync !== undefined,
       ...(suspected > 0 ? { suspectAt: state.now } : {}),
       suspicion: suspicionIn(memory, state.memory, resync !== undefined),
-      ...(walk.served.length > 0 ? { shownAt: state.now } : {}),
+      ...(reading.served.length > 0 ? { shownAt: state.now } : {}),
       unreadable: unreadable.fresh,
       known: next,
       events,
-      memory: { ...memory, activity },
-      share,
-      // What a read could not settle is due still, but is not read again and again without a pause.
-      dueInMs: Math.max(Math.min(interval, dueInMs(memory, state.now, sweepMs)), bounds.min),
-      numbers: numbersIn(walk.served.filter(({ id }) => next.has(id))),
+      memory: schedule?.memory ?? memory,
+      extension: this.extensionAfter(start, reading, kind),
+      ...(schedule === undefined ? {} : { share: schedule.share, dueInMs: schedule.dueInMs }),
+      baseline: baselineAfter(start, reading),
+      deep: this.deepAfter(start, reading, memory, kind),
+      numbers: numbersIn(reading.served.filter(({ id }) => next.has(id))),
     });
+  }
+
+  private async sendsIn(
+    { account, contactId }: PollStart,
+    { date }: Reading,
+    observed: readonly UpstreamMessage[],
+    fingerprints: ReadonlyMap<string, Fingerprint>,
+    known: ReadonlyMap<string, KnownMessage>,
+  ): Promise<ReadonlyMap<string, BoundSend>> {
+    const outbound = observed.filter(({ direction }) => direction === 'outbound');
+    const fresh = outbound.filter(({ id }) => !known.has(id));
+    const changed = outbound.filter((message) =>
+      isChanged(message, fingerprints.get(message.id), known.get(message.id)),
+    );
+    if (observed.length === 0) return new Map();
+    return this.binder.bind({
+      account,
+      contactId,
+      fresh,
+      changed,
+      ...(date === undefined ? {} : { upstreamNow: date }),
+    });
+  }
+
+  /** When the head is to be polled next. */
+  private async schedule(
+    { account, state }: PollStart,
+    memory: PollMemory,
+    events: readonly NewEvent[],
+  ): Promise<{ memory: PollMemory; share: number; dueInMs: number }> {
+    const activity = recordActivity(state.memory.activity, events.length, state.now);
+    const share = shareOf(activity);
+    const reads = await this.settings.readsPerSecond(account);
+    const { interval: bounds } = this.settings;
+    const interval = intervalFor(share, state.shares - state.share + share, reads, bounds);
+    // What a reading could not settle is due still, but is not read again and again without a pause.
+    const dueInMs = Math.max(Math.min(interval, lookDueInMs(memory, state.now)), bounds.min);
+    return { memory: { ...memory, activity }, share, dueInMs };
+  }
+
+  /** What is to be read below the head after this: at once, later, nothing any more, or as it was decided before. */
+  private deepAfter(
+    { state, resync }: PollStart,
+    { looked }: Reading,
+    memory: PollMemory,
+    kind: ReadingKind,
+  ): PollCommit['deep'] {
+    const { completeDueAt, completeAt, lookDueAt } = memory;
+    if (kind === 'end') {
+      return completeDueAt === undefined
+        ? 'over'
+        : { inMs: Math.max(completeDueAt - state.now, 0), anew: true };
+    }
+    if (resync !== undefined) return { inMs: 0, anew: true };
+    if (kind === 'page') return 'unchanged';
+    const isDue =
+      state.tellAfter !== undefined ||
+      completeAt === undefined ||
+      completeAt + this.settings.sweepMs <= state.now ||
+      (completeDueAt !== undefined && completeDueAt <= state.now) ||
+      (!looked && lookDueAt !== undefined && lookDueAt <= state.now);
+    return isDue ? { inMs: 0, anew: false } : 'unchanged';
+  }
+
+  private extensionAfter(
+    { state, resync }: PollStart,
+    { headLimit }: Reading,
+    kind: ReadingKind,
+  ): ContactExtension {
+    const before = state.extension;
+    const after: ContactExtension = { ...before };
+    if (resync !== undefined) after.resyncing = true;
+    else if (kind === 'end') delete after.resyncing;
+    if (kind !== 'head') return after;
+    after.readAt = state.now;
+    delete after.headLimit;
+    delete after.headLimitUntil;
+    if (headLimit !== undefined) {
+      after.headLimit = headLimit;
+      after.headLimitUntil =
+        headLimit === before.headLimit && before.headLimitUntil !== undefined
+          ? before.headLimitUntil
+          : state.now + HEAD_LIMIT_MS;
+    }
+    return after;
   }
 
   private absences(
     { contactId, state }: PollStart,
-    walk: WalkResult,
-    known: ReadonlyMap<string, KnownMessage>,
+    reading: Reading,
+    { seen, knownBefore }: Everything,
+    all: ReadonlyMap<string, KnownMessage>,
   ): AbsenceResult {
+    // What became known while it was read was seen elsewhere.
+    const known = new Map([...all].filter(([id]) => knownBefore.has(id) || seen.has(id)));
     const { suspectSince } = state.memory;
     const { listSuspectSince, believedAt = 0, suspectAt = 0, shownAt = 0 } = state;
     const listDoubted = listSuspectSince !== undefined && believedAt < listSuspectSince;
     // That one contact is empty says little, unless another one is suspect too, or none shows a message any more.
-    const empty = walk.served.length === 0;
+    const empty = seen.size === 0;
     const emptied = empty && isSuspect(suspectAt, state.now) && believedAt < suspectAt;
     const emptiedSince = Math.max(shownAt, believedAt);
     return absences({
       contactId,
       known,
-      seen: new Set(walk.served.map(({ id }) => id)),
+      seen,
       now: state.now,
       apartMs: this.settings.absenceMs,
       believed: suspectSince !== undefined && believedAt >= suspectSince,
-      doubted: listDoubted || emptied || walk.skipped > (state.memory.skipped ?? 0),
+      doubted: listDoubted || emptied || reading.skipped > (state.memory.skipped ?? 0),
       ...(empty && state.contacts > 1 ? { emptiedSince } : {}),
     });
   }
@@ -157,11 +243,22 @@ export class PollConclusion {
   }
 
   private firstRead({ state, resync }: PollStart): FirstRead | undefined {
-    const { undated } = this.settings;
     // A new baseline after a loss: what is there now was there before.
     if (resync !== undefined) return 'silent';
-    return state.tellAfter === undefined ? undefined : { tellAfter: state.tellAfter, undated };
+    if (state.tellAfter === undefined) return undefined;
+    const undated = state.extension.resyncing === true ? 'silent' : this.settings.undated;
+    return { tellAfter: state.tellAfter, undated };
   }
+}
+
+/** So long a shorter first page is asked for, before a full one is tried again. */
+const HEAD_LIMIT_MS = 600_000;
+
+/** A first reading ends with the end of everything; a new baseline begins another one. */
+function baselineAfter({ state, resync }: PollStart, { everything, date }: Reading): PollCommit['baseline'] {
+  // Upstream writes its clock in whole seconds: what is stamped within the same one was there before.
+  if (resync !== undefined) return { tellAfter: (date ?? state.now) + 1_000 };
+  return everything === undefined ? 'unchanged' : 'over';
 }
 
 /** What the account is to know of the contact's suspicion, where that changes. */

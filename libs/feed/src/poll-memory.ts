@@ -62,6 +62,14 @@ export function markUnreadable(
   return { fresh: marks.size - remembered, marks: [...marks].join('') };
 }
 
+/** The marks of single ids in a {@link headMark}. */
+export function splitMarks(marks: string): string[] {
+  const bytes = Buffer.from(marks, 'base64');
+  return Array.from({ length: bytes.length / MARK_BYTES }, (_, n) =>
+    bytes.toString('base64', n * MARK_BYTES, (n + 1) * MARK_BYTES),
+  );
+}
+
 /** Ids in their order, each by a few bits of its hash: whether one is missing among the others can be told from that. */
 export function headMark(ids: readonly string[]): string {
   const marks = ids.map((id) => createHash('sha1').update(id).digest().subarray(0, MARK_BYTES));

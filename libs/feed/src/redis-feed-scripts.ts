@@ -64,7 +64,8 @@ return {due_at(0), revision_floor(KEYS[1]), life(), unpack(list)}
  * What is remembered of a contact. One that the list knows, and whose own record is gone, is taken up again as lost.
  * KEYS: contact, messages, list, contacts, log, counters. ARGV: contact id.
  * Answers time, version, memory, tellAfter, share, hastened, shares, believedAt, number of messages, epoch, lost,
- * suspectSince, suspectAt and shownAt of the list, number of contacts, the floor of revisions, and the life of Redis.
+ * suspectSince, suspectAt and shownAt of the list, number of contacts, the floor of revisions, the life of Redis, polls
+ * that failed in a row, and the extension.
  */
 export const readContact = new RedisScript(`${NOW}${TEXTS}${FLOOR}
 if redis.call('EXISTS', KEYS[1]) == 0 and redis.call('HEXISTS', KEYS[4], ARGV[1]) == 1 then
@@ -72,7 +73,7 @@ if redis.call('EXISTS', KEYS[1]) == 0 and redis.call('HEXISTS', KEYS[4], ARGV[1]
   local second = redis.call('TIME')[1]
   redis.call('HSET', KEYS[1], 'v', second, 'lost', 1, 'r0', '{}', 'rev', second)
 end
-local state = redis.call('HMGET', KEYS[1], 'v', 'tellAfter', 's', 'hastened', 'lost')
+local state = redis.call('HMGET', KEYS[1], 'v', 'tellAfter', 's', 'hastened', 'lost', 'failed')
 if not state[1] then return {} end
 local list = redis.call('HMGET', KEYS[3], 'shares', 'believedAt', 'suspectSince', 'suspectAt', 'shownAt')
 -- Counters that know of events, beside a log that is not there: the log was lost.
@@ -81,17 +82,17 @@ if redis.call('HEXISTS', KEYS[6], 'last') == 1 and redis.call('EXISTS', KEYS[5])
 return {due_at(0), state[1], get_text(KEYS[1], 'm'), state[2] or '', state[3] or '0', state[4] or '0',
   list[1] or '0', list[2] or '', redis.call('HLEN', KEYS[2]), epoch, state[5] or '',
   list[3] or '', list[4] or '', list[5] or '', redis.call('HLEN', KEYS[4]),
-  revision_floor(KEYS[3]), life()}
+  revision_floor(KEYS[3]), life(), state[6] or '0', get_text(KEYS[1], 'x')}
 `);
 
 /**
- * One poll: the fence, what is known, the schedule, and the events, or nothing at all.
- * KEYS: log ×3, contact, messages, due, list, numbers, suspects.
+ * One reading: the fence, what is known, the schedule, and the events, or nothing at all.
+ * KEYS: log ×3, contact, messages, due, list, numbers, suspects, deep.
  * The fence is the version, in the life of Redis in which it was read: another life counts on from an earlier version.
- * ARGV: contact id, version, memory, share, due in ms, hastened, afresh ('yes', ''), suspectAt or '', shownAt or '',
- * number of elements that were newly found unreadable, number of messages, life, since when it is suspect, '' or 'over', (id,
- * packed)…, number of phone numbers,
- * numbers…, then the events.
+ * ARGV: contact id, version, memory, share or '', due in ms or '', hastened, afresh ('yes', ''), suspectAt or '', shownAt
+ * or '', number of elements that were newly found unreadable, number of messages, life, since when it is suspect, '' or
+ * 'over', extension, baseline (time after which messages are emitted, 'unchanged', 'over'), deep reading ('new', 'anew',
+ * 'unchanged', 'over'), when it is due in ms, (id, packed)…, number of phone numbers, numbers…, then the events.
  */
 export const commitPoll = new RedisScript(`${APPEND_EVENTS}${NOW}${TEXTS}${REDIS_LIFE}
 local contact, messages, due, list, numbers = KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8]
@@ -103,31 +104,43 @@ if ARGV[9] ~= '' then redis.call('HSET', list, 'shownAt', ARGV[9]) end
 if ARGV[10] ~= '0' then redis.call('HINCRBY', list, 'unreadable', ARGV[10]) end
 if ARGV[13] == 'over' then redis.call('HDEL', KEYS[9], ARGV[1])
 elseif ARGV[13] ~= '' then redis.call('HSET', KEYS[9], ARGV[1], ARGV[13]) end
-local at = 14
+local at = 18
 for _ = 1, tonumber(ARGV[11]) do
   redis.call('HSET', messages, ARGV[at], ARGV[at + 1])
   at = at + 2
 end
 local count = tonumber(ARGV[at])
 for i = at + 1, at + count do redis.call('HSET', numbers, ARGV[i], ARGV[1]) end
-local share = tonumber(redis.call('HGET', contact, 's') or '0')
-redis.call('HINCRBYFLOAT', list, 'shares', string.format('%.6f', tonumber(ARGV[4]) - share))
-redis.call('HSET', contact, 'v', ARGV[2] + 1, 's', ARGV[4])
+redis.call('HSET', contact, 'v', ARGV[2] + 1)
 put_text(contact, 'm', ARGV[3])
-redis.call('HDEL', contact, 'tellAfter', 'lost')
+put_text(contact, 'x', ARGV[14])
+redis.call('HDEL', contact, 'lost', 'failed')
+if ARGV[15] == 'over' then redis.call('HDEL', contact, 'tellAfter')
+elseif ARGV[15] ~= 'unchanged' then redis.call('HSET', contact, 'tellAfter', ARGV[15]) end
 -- A contact that was deleted meanwhile is not scheduled any more.
-redis.call('ZADD', due, 'XX', due_at(ARGV[5]), ARGV[1])
-if (redis.call('HGET', contact, 'hastened') or '0') ~= ARGV[6] then
-  redis.call('ZADD', due, 'XX', 'LT', redis.call('HGET', contact, 'hastenedTo'), ARGV[1])
+local scheduled = redis.call('ZSCORE', due, ARGV[1])
+if not scheduled or ARGV[16] == 'over' then redis.call('ZREM', KEYS[10], ARGV[1])
+elseif ARGV[16] == 'new' then redis.call('ZADD', KEYS[10], 'NX', due_at(ARGV[17]), ARGV[1])
+elseif ARGV[16] == 'anew' then redis.call('ZADD', KEYS[10], due_at(ARGV[17]), ARGV[1]) end
+if ARGV[5] ~= '' then
+  local share = tonumber(redis.call('HGET', contact, 's') or '0')
+  redis.call('HINCRBYFLOAT', list, 'shares', string.format('%.6f', tonumber(ARGV[4]) - share))
+  redis.call('HSET', contact, 's', ARGV[4])
+  if scheduled then
+    redis.call('ZADD', due, due_at(ARGV[5]), ARGV[1])
+    if (redis.call('HGET', contact, 'hastened') or '0') ~= ARGV[6] then
+      redis.call('ZADD', due, 'LT', redis.call('HGET', contact, 'hastenedTo'), ARGV[1])
+    end
+  end
+  -- Honoured: whatever else is under way began before this commit, and will be refused.
+  redis.call('HDEL', contact, 'hastened', 'hastenedTo')
 end
--- Honoured: whatever else is under way began before this commit, and will be refused.
-redis.call('HDEL', contact, 'hastened', 'hastenedTo')
 append_events(at + count + 1)
 return 1
 `);
 
 /**
- * A part of a contact list with its fence. KEYS: log ×3, contacts, list, due, numbers, suspects, contact…
+ * A part of a contact list with its fence. KEYS: log ×3, contacts, list, due, numbers, suspects, deep, contact…
  * ARGV: version, listed at or '' (more parts follow), suspect since or '', number of contacts, life, skipped, (id, listed, raw or '',
  * tellAfter or '', revision or '', present ('yes', ''), number of numbers, numbers…)…, then the events.
  */
@@ -139,7 +152,7 @@ if life() ~= ARGV[5] then return 0 end
 local at = 7
 for i = 1, tonumber(ARGV[4]) do
   local id, raw, tell_after, revision, present = ARGV[at], ARGV[at + 2], ARGV[at + 3], ARGV[at + 4], ARGV[at + 5]
-  local contact = KEYS[8 + i]
+  local contact = KEYS[9 + i]
   redis.call('HSET', contacts, id, ARGV[at + 1])
   if revision ~= '' then redis.call('HSET', contact, 'rev', revision) end
   if raw ~= '' then put_text(contact, 'r', raw) end
@@ -153,6 +166,7 @@ for i = 1, tonumber(ARGV[4]) do
   else
     redis.call('ZREM', due, id)
     redis.call('HDEL', KEYS[8], id)
+    redis.call('ZREM', KEYS[9], id)
     local share = redis.call('HGET', contact, 's')
     if share then
       redis.call('HINCRBYFLOAT', list, 'shares', string.format('%.6f', -tonumber(share)))

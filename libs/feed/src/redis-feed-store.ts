@@ -1,5 +1,6 @@
 import { eventArguments, logKeys } from '#events';
 import { accountKeys, type AccountKeys, type RedisClient } from '#platform';
+import { packExtension, unpackExtension } from './contact-extension.js';
 import { packContactText, unpackContactText } from './contact-text-codec.js';
 import type {
   ContactState,
@@ -89,6 +90,7 @@ export class RedisFeedStore implements FeedStore {
       this.dueKey(account),
       keys('numbers'),
       keys('suspects'),
+      this.deepKey(account),
     ];
     let expected = version;
     let rest = updates;
@@ -135,13 +137,16 @@ export class RedisFeedStore implements FeedStore {
     const [, , packed] = reply;
     if (!(packed instanceof Uint8Array)) return undefined;
     const memory = memoryOf(packed);
+    const extension = reply.at(-1);
     const [now, version, , tellAfter, share, hastened, shares, believedAt, stored, epoch, lost, ...list] =
       reply.map(String);
-    const [listSuspectSince, suspectAt, shownAt, contacts, revisionFloor, life] = list;
+    const [listSuspectSince, suspectAt, shownAt, contacts, revisionFloor, life, failures] = list;
     return {
       version: Number(version),
       now: Number(now),
       memory: memory ?? NOTHING_REMEMBERED,
+      extension: extension instanceof Uint8Array ? unpackExtension(Buffer.from(extension)) : {},
+      failures: Number(failures),
       ...(tellAfter === '' ? {} : { tellAfter: Number(tellAfter) }),
       share: Number(share),
       shares: Number(shares),
@@ -189,7 +194,7 @@ export class RedisFeedStore implements FeedStore {
   async commitPoll(account: string, contactId: string, commit: PollCommit): Promise<boolean> {
     const keys = this.keys(account);
     const { version, life, hastened, afresh, suspectAt, shownAt, unreadable } = commit;
-    const { known, events, memory, share, dueInMs, numbers, suspicion } = commit;
+    const { known, events, memory, extension, share, dueInMs, baseline, deep, numbers, suspicion } = commit;
     const done = await commitPoll.run(
       this.redis,
       [
@@ -200,13 +205,14 @@ export class RedisFeedStore implements FeedStore {
         keys('contact-list'),
         keys('numbers'),
         keys('suspects'),
+        this.deepKey(account),
       ],
       [
         contactId,
         version,
         packPollMemory(memory),
-        share.toFixed(4),
-        Math.round(dueInMs),
+        share?.toFixed(4) ?? '',
+        dueInMs === undefined ? '' : Math.round(dueInMs),
         hastened,
         afresh ? 'yes' : '',
         suspectAt ?? '',
@@ -215,6 +221,10 @@ export class RedisFeedStore implements FeedStore {
         known.size,
         life,
         suspicion ?? '',
+        packExtension(extension),
+        typeof baseline === 'object' ? Math.round(baseline.tellAfter) : baseline,
+        typeof deep === 'object' ? (deep.anew ? 'anew' : 'new') : deep,
+        typeof deep === 'object' ? Math.round(deep.inMs) : '',
         ...[...known].flatMap(([id, message]) => [packId(id), packKnownMessage(message)]),
         numbers.length,
         ...numbers,
@@ -283,6 +293,10 @@ export class RedisFeedStore implements FeedStore {
 
   private dueKey(account: string): string {
     return this.keys(account)('polls', 'due');
+  }
+
+  private deepKey(account: string): string {
+    return this.keys(account)('polls', 'deep');
   }
 
   private keys(account: string): AccountKeys {

@@ -118,6 +118,7 @@ describe('a poll', () => {
     'struck by %s fails and changes nothing; the next tells everything',
     async (fault) => {
       const contactId = house.contact(NUMBER);
+      house.control('settings', { limitCap: 20 });
       await house.sweep();
       const ids = house.messages(contactId, { count: 30, intervalMs: 10 });
       house.control('faults', { match: { path: 'page=2' }, fault });
@@ -190,7 +191,7 @@ describe('two polls of one contact at once', () => {
     const [one, two] = [house.poller(source), house.poller(source)];
     expect(await Promise.all([one.poll(A, contactId), two.poll(A, contactId)])).toEqual([true, true]);
     expect(await told()).toEqual(received(ids));
-    expect((await house.store.contactState(A, contactId))?.version).toBe(3);
+    expect((await house.store.contactState(A, contactId))?.version).toBe(4);
     await gapless();
   });
 });

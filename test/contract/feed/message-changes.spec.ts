@@ -137,6 +137,7 @@ describe('a page that cannot be read', () => {
     'resetBefore',
   ])('as the third of a walk fails the poll, and the next tells everything: %j', async (fault) => {
     const { house } = here;
+    house.control('settings', { limitCap: 20 });
     const { contactId } = await here.learned(5);
     const ids = house.messages(contactId, { count: 50, intervalMs: 10 });
     house.control('faults', { match: { path: 'page=3' }, fault });

@@ -1,0 +1,39 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { type ContactExtension, packExtension, unpackExtension } from './contact-extension.js';
+
+const FULL: ContactExtension = {
+  rate: Buffer.from([1, 2, 3]),
+  volatile: Buffer.from([4]),
+  readAt: 1_800_000_000_123,
+  headLimit: 5,
+  headLimitUntil: 1_800_000_600_000,
+  resyncing: true,
+};
+
+describe('the extension of a contact', () => {
+  it.each([{}, { readAt: 1 }, { rate: Buffer.alloc(200, 7) }, FULL])(
+    'is read as it was written: %j',
+    (extension) => {
+      expect(unpackExtension(packExtension(extension))).toEqual(extension);
+    },
+  );
+
+  it('takes no byte where nothing is kept', () => {
+    expect(packExtension({})).toHaveLength(0);
+  });
+
+  it('keeps what it knows beside a section of a later build', () => {
+    const later = Buffer.concat([packExtension({ readAt: 5 }), Buffer.from([99, 2, 1, 1])]);
+    expect(unpackExtension(later)).toEqual({ readAt: 5 });
+  });
+
+  it('that is damaged counts as not learned, and never throws', () => {
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 40 }), (bytes) => {
+        expect(typeof unpackExtension(Buffer.from(bytes))).toBe('object');
+      }),
+    );
+    expect(unpackExtension(packExtension(FULL).subarray(0, 7))).toEqual({});
+  });
+});
