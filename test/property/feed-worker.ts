@@ -45,6 +45,9 @@ export class FeedWorker {
   private reads = 0;
   private turn: () => Promise<void> = () => Promise.resolve();
   private attempt: PollAttempt | undefined;
+  /** What the task has read so far, but for what it was refused to commit. */
+  private kept: PollAttempt['reads'] = [];
+  private refused = false;
   private listing: ListAttempt | undefined;
   /** Of the commit that is under way. */
   private commitState: 'none' | 'asked' | 'done' = 'none';
@@ -62,7 +65,10 @@ export class FeedWorker {
     const store = shiftedStore(new RedisFeedStore(redis, prefix), {
       now: () => bench.now(),
       beganPoll: (contactId) => {
-        this.attempt = { contactId, now: bench.now(), reads: [] };
+        // What it read and did not want to commit said nothing new; what it was refused to commit is read again.
+        if (this.refused) this.refused = false;
+        else this.kept = this.attempt?.reads ?? [];
+        this.attempt = { contactId, now: bench.now(), reads: [...this.kept] };
       },
       beganList: () => {
         const { lastListAt } = bench.oracle;
@@ -106,7 +112,7 @@ export class FeedWorker {
     const faults = this.bench.simulator.core.faults;
     try {
       if (task.read === 'list') await this.list.poll(ACCOUNT);
-      else await this.contacts.poll(ACCOUNT, contactId);
+      else await this.readContact(contactId);
       this.bench.note(`read ${task.read} ${contactId}: done, in ${this.operations} operations`);
     } catch (error) {
       if (!(error instanceof Died) && !(error instanceof UpstreamError)) throw error;
@@ -114,6 +120,24 @@ export class FeedWorker {
     } finally {
       faults.clear();
     }
+  }
+
+  /** The head, then what is due below it. */
+  private async readContact(contactId: string): Promise<void> {
+    const { oracle } = this.bench;
+    this.attempt = undefined;
+    this.kept = [];
+    this.refused = false;
+    const before = oracle.begin(contactId);
+    if (!(await this.contacts.pollHead(ACCOUNT, contactId))) return;
+    const isAtItsEnd = await this.contacts.readDeep(ACCOUNT, contactId, 'poll');
+    // Others may have been faster each time: then their reads are judged.
+    if (isAtItsEnd && !this.hasRefusals())
+      oracle.ended(before, this.attempt ?? { contactId, now: 0, reads: [] });
+  }
+
+  private hasRefusals(): boolean {
+    return this.refused;
   }
 
   /** @throws {Verdict} if the log holds events that no commit told of */
@@ -181,6 +205,7 @@ export class FeedWorker {
     } finally {
       const accepted = this.isDone();
       this.commitState = 'none';
+      if (contactId !== undefined) this.refused = !accepted;
       const news = await this.news();
       this.bench.note(
         `  ${accepted ? 'committed' : 'not committed'}: ${news.map(({ type }) => type).join(' ')}`,

@@ -41,7 +41,16 @@ export interface PageRead {
   inOrder: boolean;
 }
 
-/** All that one worker read of a contact from one look at what is known to the next. */
+/** What was known of a contact when a worker began to read it. */
+export interface Beginning {
+  contactId: string;
+  known: ReadonlySet<string>;
+  completeAt: number | undefined;
+  completeOrder: string | undefined;
+  wasInOrder: boolean | undefined;
+}
+
+/** All that one worker has read of a contact in one task, but for what it read and was refused to commit. */
 export interface PollAttempt {
   contactId: string;
   /** When it began, in milliseconds since 1970. */
@@ -110,9 +119,17 @@ interface Message {
   servedAt: number;
 }
 
+/**
+ * Whether everything of a contact was read for the first time: `perhaps` where a worker died at the end of it, of whom it
+ * is not known whether it had concluded.
+ */
+type FirstRead = 'goes on' | 'perhaps over' | 'over';
+
 interface Contact {
   tellAfter: number;
-  unread: boolean;
+  firstRead: FirstRead;
+  /** It is a new baseline, which replaces what was lost or replaced. */
+  resyncing: boolean;
   messages: Map<string, Message>;
   /** The last read that may have been one of everything, and the order at that time. */
   completeAt?: number;
@@ -169,7 +186,8 @@ export class Oracle {
         if (lastListAt !== undefined) expected.push(`contact.created ${id}`);
         this.contacts.set(id, {
           tellAfter: lastListAt === undefined ? date - MINUTE_MS : lastListAt - DAY_MS,
-          unread: true,
+          firstRead: 'goes on',
+          resyncing: false,
           messages: new Map(),
         });
       } else if (before.deleted) expected.push(`contact.created ${id}`);
@@ -208,7 +226,6 @@ export class Oracle {
     );
     if (wrong !== undefined) throw new Verdict(`a poll of ${attempt.contactId} told ${words([wrong])}`);
     const reads = withoutProbes(attempt.reads);
-    this.assertPrompt(contact, attempt, reads);
     const resync = events.some(({ type }) => type === 'contact.resynced');
     if (resync) this.assertReplaced(contact, reads);
     if (events.some(({ type }) => type === 'message.deleted')) assertFew(contact, reads);
@@ -230,7 +247,7 @@ export class Oracle {
       const told = byMessage.get(id) ?? [];
       const priors = resync ? [undefined] : message.forms;
       const outcomes = priors.flatMap((prior) => [
-        ...(serving === undefined ? [] : [this.seen(contact, serving.seen, prior, resync)]),
+        ...(serving === undefined ? [] : this.seen(contact, serving.seen, prior, resync)),
         ...(serving === undefined || serving.open ? unseen(message, prior, id, attempt, reads) : []),
       ]);
       const right = outcomes.filter((outcome) => matches(outcome, told, serving?.seen));
@@ -242,13 +259,38 @@ export class Oracle {
       } else if (wasAbsent(id, reads)) message.absentSince ??= attempt.now;
       contact.messages.set(id, message);
     }
-    contact.unread = false;
+    if (resync)
+      Object.assign(contact, { firstRead: 'goes on', resyncing: true, tellAfter: attempt.now + 1_000 });
     if (!isSound(reads) || hasChanged(reads)) contact.troubledAt = attempt.now;
     if (mayBeComplete(reads)) {
+      if (contact.firstRead === 'goes on') contact.firstRead = 'perhaps over';
       contact.completeAt = attempt.now;
       contact.completeOrder = reads.at(-1)?.order ?? '';
       contact.wasInOrder = reads.every(({ inOrder }) => inOrder);
     }
+  }
+
+  /** A worker begins to read a contact. */
+  begin(contactId: string): Beginning {
+    const contact = this.contacts.get(contactId);
+    const messages = [...(contact?.messages ?? [])];
+    const known = messages.filter(([, { forms }]) => !forms.every((form) => form === undefined));
+    return {
+      contactId,
+      known: new Set(known.map(([id]) => id)),
+      completeAt: contact?.completeAt,
+      completeOrder: contact?.completeOrder,
+      wasInOrder: contact?.wasInOrder,
+    };
+  }
+
+  /** It came to its end, and has committed all that it read: nothing that it had to meet may be missing. */
+  ended(before: Beginning, attempt: PollAttempt): void {
+    const contact = this.contacts.get(attempt.contactId);
+    if (contact === undefined) return;
+    contact.firstRead = 'over';
+    contact.resyncing = false;
+    this.assertPrompt(contact, before, attempt, withoutProbes(attempt.reads));
   }
 
   /** In the end, after quiet reads of everything a minute apart: all is known as it is. */
@@ -296,8 +338,12 @@ export class Oracle {
     }
   }
 
-  private seen(contact: Contact, seen: Seen, prior: Form | undefined, silent: boolean): Outcome {
-    return prior === undefined ? this.arrived(contact, seen, silent) : changed(seen, prior);
+  private seen(contact: Contact, seen: Seen, prior: Form | undefined, silent: boolean): Outcome[] {
+    if (prior !== undefined) return [changed(seen, prior)];
+    if (contact.firstRead !== 'perhaps over') return [this.arrived(contact, seen, silent)];
+    return (['goes on', 'over'] as const).map((firstRead) =>
+      this.arrived({ ...contact, firstRead }, seen, silent),
+    );
   }
 
   private arrived(contact: Contact, seen: Seen, silent: boolean): Outcome {
@@ -309,8 +355,10 @@ export class Oracle {
     };
     const baseline =
       silent ||
-      (contact.unread &&
-        (timestamp === undefined ? this.settings.undated === 'silent' : timestamp <= contact.tellAfter));
+      (contact.firstRead === 'goes on' &&
+        (timestamp === undefined
+          ? contact.resyncing || this.settings.undated === 'silent'
+          : timestamp <= contact.tellAfter));
     if (baseline) return { types: [], changes: [], form };
     if (kind === 'inbound') return { types: ['message.received'], changes: [], form };
     if (kind === 'other') return { types: ['message.created'], changes: [], form };
@@ -321,7 +369,12 @@ export class Oracle {
   }
 
   /** What a read must have met in which nothing was wrong. */
-  private assertPrompt(contact: Contact, { contactId, now }: PollAttempt, reads: readonly PageRead[]): void {
+  private assertPrompt(
+    contact: Contact,
+    before: Beginning,
+    { contactId, now }: PollAttempt,
+    reads: readonly PageRead[],
+  ): void {
     const [first] = reads;
     const last = reads.at(-1);
     if (first === undefined || last === undefined || !isSound(reads)) return;
@@ -337,20 +390,23 @@ export class Oracle {
     const missed = listed.filter((id) => !served.has(id));
     const isNew = (id: string): boolean =>
       contact.messages.get(id)?.forms.every((form) => form === undefined) ?? true;
-    const firstKnown = listed.findLastIndex((id) => !isNew(id));
+    const firstKnown = listed.findLastIndex((id) => before.known.has(id));
     // Pages of one are not looked for: that would cost every contact of one message a second read. A few messages that
     // are shuffled look like an order now and then, and another order than before may be met only by the next sweep.
     // And where timestamps told another order than the list's, the list's is not to be known.
-    const settled =
-      !shuffled && order === contact.completeOrder && last.inOrder && contact.wasInOrder === true;
-    const isLate = (id: string): boolean => pageSize > 1 && settled && listed.indexOf(id) > firstKnown;
+    const settled = !shuffled && order === before.completeOrder && last.inOrder && before.wasInOrder === true;
+    const isLate = (id: string): boolean =>
+      pageSize > 1 && settled && isNew(id) && listed.indexOf(id) > firstKnown;
     const late = missed.filter(isLate);
     if (late.length > 0)
       throw new Verdict(
         `a sound read of ${contactId} did not meet what is new at its head: [${late.join(', ')}]`,
       );
     if (changes > 0) return;
-    const sweep = contact.completeAt === undefined || contact.completeAt <= now - this.settings.sweepMs;
+    const isStale = (at: number | undefined): boolean =>
+      at === undefined || at <= now - this.settings.sweepMs;
+    // Another worker may have read everything meanwhile.
+    const sweep = isStale(before.completeAt) && isStale(contact.completeAt);
     if (sweep && missed.length > 0)
       throw new Verdict(`all of ${contactId} was due to be read, and was not: [${missed.join(', ')}]`);
     // Where the oldest come first on pages of one, where they end is found by a sweep, not by the length.
@@ -463,16 +519,30 @@ function hasChanged(reads: readonly PageRead[]): boolean {
 }
 
 function mayBeComplete(reads: readonly PageRead[]): boolean {
+  const seen = new Set(reads.flatMap((read) => read.seen.map(({ id }) => id)));
+  const last = reads.at(-1);
+  if (!reads.some(({ page }) => page === 1)) return false;
+  return runsOf(reads).some(ends) || (last?.listed.every((id) => seen.has(id)) ?? false);
+}
+
+/** The stretches of reads that begin with page 1. */
+function runsOf(reads: readonly PageRead[]): PageRead[][] {
+  const runs: PageRead[][] = [];
+  for (const read of reads) {
+    if (read.page === 1) runs.push([]);
+    runs.at(-1)?.push(read);
+  }
+  return runs;
+}
+
+/** Whether it came to a page that showed nothing that it had not shown before. */
+function ends(run: readonly PageRead[]): boolean {
   const seen = new Set<string>();
-  let ended = false;
-  for (const { seen: messages } of reads) {
-    if (messages.every(({ id }) => seen.has(id))) ended = true;
+  for (const { seen: messages } of run) {
+    if (messages.every(({ id }) => seen.has(id))) return true;
     for (const { id } of messages) seen.add(id);
   }
-  const last = reads.at(-1);
-  return (
-    reads.some(({ page }) => page === 1) && (ended || (last?.listed.every((id) => seen.has(id)) ?? false))
-  );
+  return false;
 }
 
 function matches({ types, changes }: Outcome, told: readonly Told[], seen: Seen | undefined): boolean {

@@ -299,12 +299,16 @@ export class DeepRead {
     return true;
   }
 
-  /** Nothing that was known is there any more, and something else is: from now on that is what is known. */
-  private async takeNewBaseline(): Promise<boolean> {
+  /**
+   * Nothing that was known is there any more, and something else is: from now on that is what is known, and everything is to
+   * be read once more.
+   */
+  private async takeNewBaseline(): Promise<false> {
     const served = this.held.flatMap(({ items }) => items);
     const resync = 'upstream shows other messages than before';
     const start = { ...this.startOf(), resync };
-    return this.conclusion.commit(start, this.readingOf(served), new Map(), 'page');
+    await this.conclusion.commit(start, this.readingOf(served), new Map(), 'page');
+    return false;
   }
 
   private startOf(): PollStart {

@@ -1,0 +1,303 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { type MessagePage, type UpstreamMessage, UpstreamStatusError } from '#upstream';
+import { type HeadPlan, type HeadReading, readHead } from './head-walk.js';
+import { oldestFirst, orderOf, type PageOrder } from './page-order.js';
+import { LARGE_LIMIT, PAGE_LIMIT } from './page-reader.js';
+import { tailOf } from './page-tail.js';
+
+const message = (n: number, minute = n): UpstreamMessage => ({
+  id: `m${n}`,
+  direction: 'inbound',
+  body: '',
+  timestamp: minute * 60_000,
+  attachments: 0,
+  delivered: false,
+  read: false,
+  raw: {},
+});
+const messages = (from: number, to: number): UpstreamMessage[] =>
+  Array.from({ length: to - from + 1 }, (_, i) => message(from + i));
+
+/** An upstream of one contact, oldest first within. */
+class Pages {
+  reads: string[] = [];
+  /** Called before each read with its number. */
+  before: (read: number, page: number, limit: number) => void = () => undefined;
+  cap = PAGE_LIMIT;
+
+  constructor(
+    public all: UpstreamMessage[],
+    private readonly order: 'newestFirst' | 'oldestFirst',
+    readonly known: Set<string> = new Set(),
+  ) {}
+
+  /** As a contact of which everything was read once, in this order. */
+  async head(order: PageOrder, more: Partial<HeadPlan> = {}): Promise<HeadReading> {
+    this.reads = [];
+    const plan = {
+      ...{ order, known: this.known.size, length: this.known.size, pageSize: this.cap },
+      ...{ isFirst: false, failures: 0 },
+    };
+    return readHead(
+      {
+        read: (page, limit) => {
+          this.reads.push(`${page}/${limit}`);
+          if (this.reads.length > 1_000) throw new Error('it goes on for ever');
+          this.before(this.reads.length, page, limit);
+          return Promise.resolve(this.page(page, limit));
+        },
+        known: (ids) => Promise.resolve(new Set(ids.filter((id) => this.known.has(id)))),
+      },
+      { ...plan, ...more },
+    );
+  }
+
+  page(page: number, wanted = PAGE_LIMIT): MessagePage {
+    const limit = Math.min(wanted, this.cap);
+    const inOrder = this.order === 'newestFirst' ? [...this.all].reverse() : this.all;
+    return { items: inOrder.slice((page - 1) * limit, page * limit), skipped: 0 };
+  }
+}
+
+const idsOf = ({ served }: HeadReading): string[] => served.map(({ id }) => id).sort();
+const allIds = (list: readonly UpstreamMessage[]): string[] => list.map(({ id }) => id).sort();
+const ORDERS = ['newestFirst', 'oldestFirst'] as const;
+
+/** A contact of so many messages, of which all but the last few are known. */
+function contact(order: (typeof ORDERS)[number], count: number, fresh: number): Pages {
+  const all = messages(1, count);
+  return new Pages(all, order, new Set(allIds(all.slice(0, count - fresh))));
+}
+
+describe('a read of the head', () => {
+  it.each(ORDERS.flatMap((order) => [1, 19, 20, 21, 40, 75].map((count) => ({ order, count }))))(
+    'is one request where nothing is new, and one where one message is: $order, $count messages',
+    async ({ order, count }) => {
+      const pages = contact(order, count, 0);
+      await pages.head(order);
+      expect(pages.reads).toHaveLength(1);
+      pages.all.push(message(count + 1));
+      expect(idsOf(await pages.head(order))).toContain(`m${count + 1}`);
+      expect(pages.reads).toHaveLength(1);
+    },
+  );
+
+  it('of 25 new messages is two pages and a look at the head, where upstream serves pages of 20', async () => {
+    const pages = contact('newestFirst', 75, 25);
+    const head = await pages.head('newestFirst', { limit: PAGE_LIMIT });
+    expect(pages.reads).toEqual(['1/20', '2/20', '1/20']);
+    expect(idsOf(head)).toEqual(expect.arrayContaining(allIds(messages(51, 75))));
+  });
+
+  it('of 25 new messages is the first page twice, the second time larger, where upstream serves that', async () => {
+    const pages = contact('newestFirst', 75, 25);
+    pages.cap = LARGE_LIMIT;
+    await pages.head('newestFirst', { limit: LARGE_LIMIT, pageSize: PAGE_LIMIT });
+    expect(pages.reads).toEqual(['1/20', '1/100']);
+  });
+
+  it('of 25 new messages where the oldest come first reads on to the end', async () => {
+    const pages = contact('oldestFirst', 75, 25);
+    expect(idsOf(await pages.head('oldestFirst'))).toEqual(expect.arrayContaining(allIds(messages(51, 75))));
+    expect(pages.reads.length).toBeLessThanOrEqual(5);
+  });
+
+  it.each(ORDERS)('misses no burst larger than a page: %s', async (order) => {
+    const pages = contact(order, 150, 120);
+    expect(idsOf(await pages.head(order))).toEqual(expect.arrayContaining(allIds(messages(31, 150))));
+  });
+
+  it('misses nothing that comes while it reads', async () => {
+    const pages = contact('newestFirst', 90, 50);
+    pages.before = (read) => {
+      if (read >= 2 && read <= 4) pages.all.push(message(100 + read));
+    };
+    const head = await pages.head('newestFirst');
+    expect(idsOf(head)).toEqual(expect.arrayContaining(allIds(pages.all.slice(40))));
+  });
+
+  it('misses nothing that moves up to a page that was read, because something before it went', async () => {
+    const pages = contact('newestFirst', 20, 11);
+    pages.cap = 5;
+    pages.before = (read) => {
+      if (read === 3) pages.all.pop();
+    };
+    const head = await pages.head('newestFirst');
+    expect(idsOf(head)).toEqual(expect.arrayContaining(allIds(messages(10, 20))));
+  });
+
+  it('gives each message once, in its latest form', async () => {
+    const pages = contact('newestFirst', 45, 25);
+    pages.before = (read) => {
+      if (read === 2) pages.all = [...pages.all.slice(0, -1), { ...message(45), read: true }, message(46)];
+    };
+    const head = await pages.head('newestFirst');
+    expect(new Set(idsOf(head)).size).toBe(head.served.length);
+    expect(head.served.find(({ id }) => id === 'm45')?.read).toBe(true);
+  });
+
+  it('that shows another order than was learned asks for a reading of everything', async () => {
+    const pages = contact('oldestFirst', 75, 5);
+    expect(await pages.head('newestFirst')).toMatchObject({ order: 'unsorted', reachesKnown: false });
+  });
+
+  it('in no known order is enough where it shows all there was and has room for more', async () => {
+    const pages = contact('newestFirst', 12, 1);
+    expect(await pages.head('unknown')).toMatchObject({ reachesKnown: true });
+    expect(pages.reads).toHaveLength(1);
+    const longer = contact('newestFirst', 45, 1);
+    expect(await longer.head('unknown')).toMatchObject({ reachesKnown: false });
+    expect(longer.reads).toHaveLength(1);
+  });
+
+  it('that meets nothing known up to the end says so', async () => {
+    const pages = contact('newestFirst', 45, 45);
+    for (let n = 0; n < 30; n += 1) pages.known.add(`gone${n}`);
+    expect(await pages.head('newestFirst')).toMatchObject({ metNothingKnown: true });
+  });
+
+  it('ends where page is ignored', async () => {
+    const pages = contact('newestFirst', 15, 15);
+    pages.known.add('gone');
+    const first = pages.page(1);
+    pages.page = () => first;
+    expect(idsOf(await pages.head('newestFirst'))).toHaveLength(15);
+    expect(pages.reads.length).toBeLessThanOrEqual(4);
+  });
+
+  it('ends where every page is full of new messages, and leaves the rest to a reading of everything', async () => {
+    let n = 1_000;
+    const pages = contact('newestFirst', 1, 0);
+    pages.page = () => ({ items: Array.from({ length: 20 }, () => message((n += 1), 1e6 - n)), skipped: 0 });
+    const head = await pages.head('newestFirst');
+    expect(head.reachesKnown).toBe(false);
+    expect(pages.reads.length).toBeLessThan(400);
+  });
+
+  it('reads on behind a page of which nothing can be read', async () => {
+    const pages = contact('newestFirst', 45, 25);
+    const inner = pages.page.bind(pages);
+    pages.page = (page) => (page === 1 ? { items: [], skipped: 20 } : inner(page));
+    expect(idsOf(await pages.head('newestFirst'))).toHaveLength(20);
+  });
+
+  it('fails as a whole if a further page cannot be read', async () => {
+    const pages = contact('newestFirst', 75, 45);
+    pages.before = (_, page) => {
+      if (page === 2) throw new Error('503');
+    };
+    await expect(pages.head('newestFirst')).rejects.toThrow('503');
+  });
+
+  it('says what upstream’s clock was at its first page', async () => {
+    const pages = contact('newestFirst', 45, 25);
+    const inner = pages.page.bind(pages);
+    pages.page = (page) => ({ ...inner(page), date: 1_000 * page });
+    expect((await pages.head('newestFirst')).date).toBe(1_000);
+  });
+});
+
+describe('where one message makes every page fail that holds it', () => {
+  /** The message fails that stands there, counted from 0 at the newest. */
+  function failingAt(index: number): Pages {
+    const pages = contact('newestFirst', 60, 0);
+    pages.before = (_, page, limit) => {
+      if ((page - 1) * limit <= index && index < page * limit)
+        throw new UpstreamStatusError(500, '', undefined);
+    };
+    return pages;
+  }
+
+  it('a shorter first page is read instead, and from then on', async () => {
+    const pages = failingAt(13);
+    expect(await pages.head('newestFirst')).toMatchObject({ headLimit: 10 });
+    expect(pages.reads).toEqual(['1/20', '1/10']);
+    await pages.head('newestFirst', { headLimit: 10 });
+    expect(pages.reads).toEqual(['1/10']);
+  });
+
+  it.each([9, 5, 3, 1])('a shorter one still is tried once a read has failed: message %d', async (index) => {
+    const pages = failingAt(index);
+    await expect(pages.head('newestFirst')).rejects.toThrow(UpstreamStatusError);
+    expect(pages.reads).toHaveLength(2);
+    const head = await pages.head('newestFirst', { failures: 1 });
+    expect(head.headLimit).toBeLessThanOrEqual(index);
+    expect(head.served.length).toBeGreaterThan(0);
+  });
+});
+
+describe('read after read', () => {
+  it.each(ORDERS)(
+    'nothing that comes is missed, however much vanishes and however short the pages are: %s',
+    async (order) => {
+      const step = fc.record({ vanish: fc.array(fc.nat(60), { maxLength: 4 }), come: fc.nat(45) });
+      const history = fc.tuple(
+        fc.integer({ min: 2, max: 20 }),
+        fc.integer({ min: 2, max: 90 }),
+        fc.array(step, { maxLength: 8 }),
+      );
+      await fc.assert(
+        fc.asyncProperty(history, async ([cap, begin, steps]) => {
+          const pages = contact(order, begin, 0);
+          pages.cap = cap;
+          let made = begin;
+          let { length, pageSize } = { length: begin, pageSize: Math.min(cap, begin) };
+          for (const { vanish, come } of [{ vanish: [], come: 0 }, ...steps]) {
+            pages.all = pages.all.filter((_, i) => !vanish.includes(pages.all.length - 1 - i));
+            pages.all.push(...messages(made + 1, made + come));
+            made += come;
+            const head = await pages.head(order, { length, pageSize });
+            for (const { id } of head.served) pages.known.add(id);
+            expect(allIds(pages.all).filter((id) => !pages.known.has(id))).toEqual([]);
+            ({ length, pageSize } = head);
+          }
+        }),
+        { numRuns: 300 },
+      );
+    },
+  );
+});
+
+describe('where the oldest come first, the stretch that is read', () => {
+  it.each([7, 13, 20, 25])('shows the last message and has room for the next, in pages of %d', (pageSize) => {
+    for (let length = 1; length <= 200; length += 1) {
+      const { page, limit } = tailOf(length, pageSize);
+      expect(limit).toBeLessThanOrEqual(pageSize);
+      // Of two messages in pages of two there is no such stretch.
+      if (pageSize === 2 && length % 2 === 0) continue;
+      const shown = length - (page - 1) * limit;
+      expect(shown).toBeGreaterThan(0);
+      expect(shown).toBeLessThan(limit);
+    }
+  });
+});
+
+describe('the order of messages', () => {
+  const stamped = (...minutes: (number | undefined)[]): UpstreamMessage[] =>
+    minutes.map((minute, n) => {
+      const { timestamp, ...rest } = message(n, minute ?? 0);
+      return minute === undefined || timestamp === undefined ? rest : { ...rest, timestamp };
+    });
+
+  it.each([
+    [[], 'unknown'],
+    [[1], 'unknown'],
+    [[1, 1, 1], 'unknown'],
+    [[undefined, 1, undefined], 'unknown'],
+    [[3, 2, undefined, 2, 1], 'newestFirst'],
+    [[1, undefined, 2, 2], 'oldestFirst'],
+    [[1, 3, 2], 'unsorted'],
+  ] as const)('of %j is %s', (minutes, order) => {
+    expect(orderOf(stamped(...minutes))).toBe(order);
+  });
+
+  it('is oldest first for the diff; equal times as they were served, those without one last', () => {
+    const order = (minutes: (number | undefined)[], as: PageOrder): string[] =>
+      oldestFirst(stamped(...minutes), as).map(({ id }) => id);
+    expect(order([3, 2, 2, 1], 'newestFirst')).toEqual(['m3', 'm2', 'm1', 'm0']);
+    expect(order([1, 2, 2, 3], 'oldestFirst')).toEqual(['m0', 'm1', 'm2', 'm3']);
+    expect(order([2, undefined, 1], 'unsorted')).toEqual(['m2', 'm0', 'm1']);
+    expect(order([undefined, undefined], 'unknown')).toEqual(['m0', 'm1']);
+  });
+});
