@@ -16,7 +16,7 @@ export interface Allowance {
 }
 
 /** How often the intervals are planned anew; seconds. */
-const REPLAN_SECONDS = 5;
+const REPLAN_SECONDS = 1;
 
 /** All contacts in turn. */
 export function uniform({ contacts, requestsPerSecond, bounds }: Allowance): Policy {

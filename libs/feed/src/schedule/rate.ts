@@ -37,22 +37,22 @@ export interface ReadFindings {
 /** After so long a conversation counts half as much for how often they begin. */
 const HALF_LIFE_MS = 2 * 86_400_000;
 /** A contact of which nothing is known is taken for one that had been watched so long… */
-const PRIOR_WATCHED_MS = 6 * 3_600_000;
+const PRIOR_WATCHED_MS = 86_400_000;
 /** …and had begun so many conversations. Few: most contacts of an account are silent for weeks. */
-const PRIOR_STARTS = 0.03;
+const PRIOR_STARTS = 0.2;
 /**
  * Few contacts have most of the conversations, so that one conversation seen is mostly chance, and ten are not: the
  * number of them is discounted, most where it is small.
  */
 const DISCOUNT = 2;
 /** A message is followed by another one of the same conversation this often, before the contact has shown its habit… */
-const PRIOR_FOLLOWS = 2;
+const PRIOR_FOLLOWS = 4;
 const PRIOR_ENDS = 0.5;
 /** …after about so long. What is heard of the conversation itself soon outweighs it. */
-const PRIOR_GAPS = 1;
-const PRIOR_GAPS_MS = 30_000;
+const PRIOR_GAPS = 0.6;
+const PRIOR_GAPS_MS = 20_000;
 /** How much a gap counts for the pace after one more message. */
-const GAP_MEMORY = 0.9;
+const GAP_MEMORY = 0.95;
 /** After a send was relayed its message, its flags and perhaps an answer come: so many changes a second at first… */
 const EXPECTED_PER_SECOND = 0.2;
 /** …and a quarter of that after so long. */
