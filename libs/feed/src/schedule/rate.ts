@@ -108,18 +108,18 @@ function startsPerMs(state: RateState, age: number): number {
  * tail of a Pareto (Lomax) distribution: the longer it is silent, the slower it may have been all along.
  */
 function followsPerMs(state: RateState, age: number): number {
-  if (state.starts + state.follows === 0) return 0;
   return (goesOn(state, age) * (state.gaps + PRIOR_GAPS)) / (state.gapsMs + PRIOR_GAPS_MS + age);
 }
 
 /** How likely it is that the conversation of the last message goes on after this silence. */
 function goesOn(state: RateState, age: number): number {
-  if (state.starts + state.follows === 0) return 0;
+  // Nothing can go on where nothing was ever heard.
+  const heard = Math.min(state.starts + state.follows, 1);
   const follows = state.follows + PRIOR_FOLLOWS;
   const ends = state.starts + PRIOR_ENDS;
   const gapsMs = state.gapsMs + PRIOR_GAPS_MS;
   const silent = (gapsMs / (gapsMs + age)) ** (state.gaps + PRIOR_GAPS);
-  return (follows * silent) / (follows * silent + ends);
+  return (heard * follows * silent) / (follows * silent + ends);
 }
 
 function expectedPerSecond({ expectedAt }: RateState, at: number): number {
@@ -149,6 +149,7 @@ function arrivalTimes(state: RateState | undefined, findings: ReadFindings): num
   const { at, arrivals } = findings;
   const since = Math.min(Math.max(findings.since ?? at, state?.at ?? 0), at);
   const times = (findings.times ?? [])
+    .filter((time) => Number.isFinite(time))
     .slice(-MAX_ARRIVALS)
     .map((time) => Math.min(Math.max(time, since), at));
   const untimed = Math.min(Math.max(arrivals - times.length, 0), MAX_ARRIVALS);
