@@ -7,6 +7,12 @@ import type { PollKind } from './poll-queue.js';
  */
 export interface ClaimedRead {
   readonly kind: PollKind;
+  /** How many reads of this kind failed in a row before this one. */
+  readonly failed: number;
+  /** How long the contact had been due, in milliseconds. */
+  readonly lateMs: number;
+  /** Requests a second that the planning of polls can count on. */
+  readonly availableForPolls: number;
   /** When the claim's token was asked for; absent once it is used. */
   token?: number;
   /** Aborts when the read is to end: then no further request is waited for. */
