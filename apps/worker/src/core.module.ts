@@ -16,10 +16,17 @@ import {
   type FeedStore,
   RecipientLookup,
   RedisFeedStore,
+  RedisPollQueue,
 } from '#feed';
 import { type Logger, systemClock } from '#platform';
 import { FiledRelayStore, MessageBinder, RedisUpstreamHealth, type RelayStore } from '#relay';
-import { AccountUpstream, HttpUpstream, RedisRequestBudget, type UpstreamHealth } from '#upstream';
+import {
+  AccountUpstream,
+  type AdaptiveBudget,
+  HttpUpstream,
+  RedisRequestBudget,
+  type UpstreamHealth,
+} from '#upstream';
 import { AccountWatch } from './account-watch.js';
 import { AccountFeedSource } from './poll/account-feed-source.js';
 import { LoggedForms } from './poll/logged-forms.js';
@@ -35,9 +42,11 @@ import {
   EVENT_LOG,
   FEED_STORE,
   LOGGER,
+  POLL_QUEUE,
   RECIPIENT_LOOKUP,
   REDIS,
   RELAY_STORE,
+  REQUEST_BUDGET,
   UPSTREAM_HEALTH,
 } from './tokens.js';
 import type { Opened } from './opened.js';
@@ -93,14 +102,16 @@ function bindings({ environment, logger, redis, blobs, blobWatch }: Opened): Pro
     { provide: BLOB_STORE, useValue: blobs },
     { provide: BLOB_WATCH, useValue: blobWatch },
     { provide: UPSTREAM_HEALTH, useValue: new RedisUpstreamHealth(redis, prefix) },
+    { provide: REQUEST_BUDGET, useValue: new RedisRequestBudget(redis, prefix) },
+    { provide: POLL_QUEUE, useValue: new RedisPollQueue(redis, prefix) },
     {
       provide: ACCOUNT_UPSTREAM,
-      inject: [ACCOUNTS, UPSTREAM_HEALTH],
-      useFactory: (accounts: AccountDirectory, health: UpstreamHealth) =>
+      inject: [ACCOUNTS, UPSTREAM_HEALTH, REQUEST_BUDGET],
+      useFactory: (accounts: AccountDirectory, health: UpstreamHealth, budget: AdaptiveBudget) =>
         new AccountUpstream(
           new HttpUpstream(environment.UPSTREAM_TIMEOUT_MS),
           (id) => accountNamed(accounts, id),
-          new RedisRequestBudget(redis, prefix),
+          budget,
           health,
           logger,
         ),

@@ -7,23 +7,16 @@ import { eventually } from '../../../test/support/eventually.js';
 import { PollProcessor } from './poll/poll.processor.js';
 import { RelayProcessor } from './relay/relay.processor.js';
 import { SendSchedule } from './relay/send-schedule.js';
-import {
-  ACCOUNT_UPSTREAM,
-  ACCOUNTS,
-  CONTACT_POLL,
-  FEED_STORE,
-  LANE_RUNNER,
-  LOGGER,
-  RELAY_JOBS,
-} from './tokens.js';
+import { ACCOUNT_UPSTREAM, LANE_RUNNER, LOGGER, POLLER, RELAY_JOBS } from './tokens.js';
 
 const LOG = { provide: LOGGER, useValue: createLogger('test', 'silent') };
 
 it('has every role take nothing more at once, however long what another has under way lasts', async () => {
   let end = (): void => undefined;
   let told = false;
-  const due = ['c_1'];
-  const hangs = { poll: () => new Promise<void>((resolve) => (end = resolve)) };
+  let looks = 0;
+  const hangs = new Promise<void>((resolve) => (end = resolve));
+  const poller = { look: () => (looks += 1), stop: () => undefined, ended: () => hangs };
   const lanes = { run: () => Promise.resolve(true), stop: () => (told = true) };
 
   @Module({
@@ -39,13 +32,8 @@ it('has every role take nothing more at once, however long what another has unde
   @Module({
     providers: [
       PollProcessor,
-      { provide: CONTACT_POLL, useValue: hangs },
-      {
-        provide: FEED_STORE,
-        useValue: { claimDue: () => Promise.resolve(due.splice(0)), postpone: () => Promise.resolve() },
-      },
-      { provide: ACCOUNTS, useValue: { find: () => Promise.resolve({ polling: true }) } },
-      { provide: ACCOUNT_UPSTREAM, useValue: { isHeld: () => Promise.resolve(false) } },
+      { provide: POLLER, useValue: poller },
+      { provide: ACCOUNT_UPSTREAM, useValue: { stopWaiting: () => undefined } },
       LOG,
     ],
   })
@@ -59,7 +47,7 @@ it('has every role take nothing more at once, however long what another has unde
   for (const processor of [relay, poll])
     Object.assign(processor, { _worker: { pause: () => Promise.resolve() } });
   await poll.process({ data: { account: 'default' } } as Job<QueuePayloads['poll']>);
-  await eventually('the poll is under way', () => due.length === 0);
+  await eventually('the poll is under way', () => looks === 1);
   let closed = false;
   const closing = app.close().then(() => (closed = true));
   await eventually('the relay takes nothing more', () => told);

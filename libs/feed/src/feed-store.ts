@@ -184,7 +184,7 @@ export interface FeedStore {
   /** Whether it was committed: not if another poll was committed since `version`. */
   commitPoll(account: string, contactId: string, commit: PollCommit): Promise<boolean>;
 
-  /** Whether a contact is due that nobody has claimed. */
+  /** Whether a contact is due, for its newest messages or a deep read, that nobody has claimed. */
   isDue(account: string): Promise<boolean>;
 
   /** Contacts that are due, the longest first, at most `count`; each is not due again before `leaseMs` have gone by. */

@@ -2,6 +2,22 @@ export { ContactListPoll } from './contact-list-poll.js';
 export { ContactPoll } from './contact-poll.js';
 export { ABSENCE_MS, type FeedSettings } from './feed-settings.js';
 export { type FeedOverview, type FeedStore } from './feed-store.js';
-export { type FeedSource, type LastForms, type ReadPurpose, type SendBinder } from './ports.js';
+export {
+  type ClaimedPoll,
+  type ClaimReply,
+  POLL_LEASE_MS,
+  POLL_RENEWAL_MS,
+  type PollKind,
+  type PollQueue,
+  type ReadEnd,
+} from './poll-queue.js';
+export {
+  type ClaimedRead,
+  type FeedSource,
+  type LastForms,
+  type ReadPurpose,
+  type SendBinder,
+} from './ports.js';
 export { RecipientLookup } from './recipient-lookup.js';
 export { RedisFeedStore } from './redis-feed-store.js';
+export { RedisPollQueue } from './redis-poll-queue.js';

@@ -201,9 +201,13 @@ export const takeListWish = new RedisScript(`
 return redis.call('HDEL', KEYS[1], 'wished')
 `);
 
-/** KEYS: due. Answers 1 if a contact is due. */
+/** KEYS: due, deep. Answers 1 if a contact is due. */
 export const isDue = new RedisScript(`${NOW}
-return #redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', due_at(0), 'LIMIT', 0, 1)
+local now = due_at(0)
+for _, set in ipairs(KEYS) do
+  if redis.call('ZRANGEBYSCORE', set, '-inf', now, 'LIMIT', 0, 1)[1] then return 1 end
+end
+return 0
 `);
 
 /** KEYS: due. ARGV: how many, lease in ms. */

@@ -235,7 +235,8 @@ export class RedisFeedStore implements FeedStore {
   }
 
   async isDue(account: string): Promise<boolean> {
-    return (await isDue.run(this.redis, [this.dueKey(account)], [])) === 1;
+    const deep = this.keys(account)('polls', 'deep');
+    return (await isDue.run(this.redis, [this.dueKey(account), deep], [])) === 1;
   }
 
   async claimDue(account: string, count: number, leaseMs: number): Promise<string[]> {

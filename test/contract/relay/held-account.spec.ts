@@ -58,14 +58,21 @@ afterEach(async () => {
 /** What each process has of its own. */
 function process(): { lanes: LaneRunner; probe: UpstreamProbe } {
   const free = (): Promise<void> => Promise.resolve();
-  const budget = { acquire: free, tooMany: free, fine: free };
+  const token = (): Promise<number> => Promise.resolve(performance.now());
+  const budget = {
+    ask: async () => ({ waitMs: 0, askedAt: await token() }),
+    acquire: token,
+    giveBack: free,
+    tooMany: free,
+    fine: free,
+  };
   const find = (): Promise<House['address'] & { requestsPerSecond: number }> =>
     Promise.resolve({ ...house.address, requestsPerSecond: 100 });
   const upstream = new AccountUpstream(house.upstream, find, budget, health, house.logger);
   const sender: Sender = {
     admit: (account) => upstream.admit(account, 'send'),
     isHeld: (account) => upstream.isHeld(account),
-    post: (account, send, beginBy) => upstream.post(account, send, beginBy),
+    post: (account, send, beginBy, admission) => upstream.post(account, send, beginBy, admission),
   };
   const lanes = new LaneRunner(house.sends, sender, house.lookup, house.blobs, JOBS, SETTINGS, house.logger);
   const over = { store: house.sends, jobs: JOBS };
@@ -213,7 +220,11 @@ describe('sends while upstream is away', () => {
     const before = (await house.sends.find(A, id))?.state.lookLeftMs;
     const blind = new LaneRunner(
       house.sends,
-      { admit: () => Promise.resolve(), isHeld: () => Promise.resolve(true), post: () => Promise.resolve() },
+      {
+        admit: () => Promise.resolve(() => Promise.resolve()),
+        isHeld: () => Promise.resolve(true),
+        post: () => Promise.resolve(),
+      },
       {
         lookUp: () => Promise.reject(new UpstreamUnavailableError('no route')),
         expect: () => Promise.resolve(),

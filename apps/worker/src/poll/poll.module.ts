@@ -2,7 +2,7 @@ import { getQueueToken, Processor } from '@nestjs/bullmq';
 import { Inject, Module } from '@nestjs/common';
 import type { Queue } from 'bullmq';
 import type { AccountDirectory } from '#accounts';
-import type { ContactListPoll, FeedStore } from '#feed';
+import type { ContactListPoll, ContactPoll, FeedStore, PollQueue } from '#feed';
 import {
   BullmqHintQueue,
   type Logger,
@@ -11,7 +11,7 @@ import {
   type WorkerEnvironment,
 } from '#platform';
 import { UpstreamProbe } from '#relay';
-import type { AccountUpstream, UpstreamHealth } from '#upstream';
+import type { AccountUpstream, AdaptiveBudget, UpstreamHealth } from '#upstream';
 import type { AccountWatch } from '../account-watch.js';
 import { probeLeaseMs } from '../probe.js';
 import { queueOf, ROUNDS_OPTIONS } from '../queue.js';
@@ -22,14 +22,22 @@ import {
   ACCOUNT_WATCH,
   ACCOUNTS,
   CONTACT_LIST_POLL,
+  CONTACT_POLL,
+  DEEP_READER,
   ENVIRONMENT,
   FEED_STORE,
   LOGGER,
+  POLL_AGENDA,
+  POLL_QUEUE,
   POLL_ROUNDS,
+  POLLER,
+  REQUEST_BUDGET,
   UPSTREAM_HEALTH,
 } from '../tokens.js';
+import type { DeepReader, PollAgenda } from './poll-ports.js';
 import { pollRounds } from './poll-rounds.js';
 import { PollProcessor } from './poll.processor.js';
+import { Poller } from './poller.js';
 
 @Processor('poll-rounds', ROUNDS_OPTIONS)
 class PollRoundsProcessor extends RoundsProcessor {
@@ -44,6 +52,33 @@ class PollRoundsProcessor extends RoundsProcessor {
   providers: [
     PollProcessor,
     PollRoundsProcessor,
+    // The rounds look at every account before long.
+    { provide: POLL_AGENDA, useValue: { at: () => Promise.resolve() } satisfies PollAgenda },
+    // Nothing is scheduled for it yet.
+    { provide: DEEP_READER, useValue: { run: () => Promise.resolve() } satisfies DeepReader },
+    {
+      provide: POLLER,
+      inject: [
+        POLL_QUEUE,
+        CONTACT_POLL,
+        DEEP_READER,
+        POLL_AGENDA,
+        ACCOUNTS,
+        ACCOUNT_UPSTREAM,
+        REQUEST_BUDGET,
+        LOGGER,
+      ],
+      useFactory: (
+        queue: PollQueue,
+        heads: ContactPoll,
+        deep: DeepReader,
+        agenda: PollAgenda,
+        accounts: AccountDirectory,
+        upstream: AccountUpstream,
+        budget: AdaptiveBudget,
+        logger: Logger,
+      ) => new Poller({ queue, heads, deep, agenda, accounts, upstream, budget, logger }),
+    },
     {
       provide: POLL_ROUNDS,
       inject: [

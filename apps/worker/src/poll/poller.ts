@@ -1,0 +1,172 @@
+import { AccountGoneError, type AccountDirectory } from '#accounts';
+import type { ClaimedRead, ClaimReply, PollQueue, ReadEnd } from '#feed';
+import { type Logger, logWords, pause } from '#platform';
+import {
+  type AccountUpstream,
+  type AdaptiveBudget,
+  BudgetExhaustedError,
+  MAX_PAUSE_MS,
+  UpstreamError,
+  UpstreamStatusError,
+  UpstreamUnavailableError,
+} from '#upstream';
+import { Hints } from './hints.js';
+import type { DeepReader, HeadReader, PollAgenda } from './poll-ports.js';
+import { ReadsUnderWay } from './reads-under-way.js';
+
+/** Reads under way in one worker. Upstream may take seconds to answer, and each read holds a page. */
+const MAX_READS = 256;
+/** An account whose next contact is due within this is not left: whoever looks after it comes later than that. */
+const LINGER_MS = 1_000;
+/** How often it is looked whether an account is polled still, at which rate, and whether its requests are held. */
+const ACCOUNT_LIFE_MS = 250;
+
+type Claimed = Extract<ClaimReply, { claimed: unknown }>;
+
+/** What a poller needs of others. */
+export interface PollerParts {
+  queue: PollQueue;
+  heads: HeadReader;
+  deep: DeepReader;
+  agenda: PollAgenda;
+  accounts: Pick<AccountDirectory, 'find'>;
+  upstream: Pick<AccountUpstream, 'isHeld'>;
+  budget: Pick<AdaptiveBudget, 'giveBack'>;
+  logger: Logger;
+}
+
+/**
+ * Reads the contacts that are due. An account has one asker in each worker: it asks for a token and with it for whoever
+ * is due most urgently, begins that read without waiting for its end, and asks again. So no contact is claimed before its
+ * request can be made, and a worker that dies takes along only what it was reading.
+ */
+export class Poller {
+  private readonly askers = new Map<string, { hints: Hints; ended: Promise<void> }>();
+  private readonly reads: ReadsUnderWay;
+  private readonly stopping = new AbortController();
+
+  constructor(
+    private readonly parts: PollerParts,
+    maxReads = MAX_READS,
+  ) {
+    this.reads = new ReadsUnderWay(maxReads, parts.queue, parts.logger);
+  }
+
+  /** An account may have contacts that are due. */
+  look(account: string): void {
+    if (this.stopping.signal.aborted) return;
+    const asker = this.askers.get(account);
+    if (asker !== undefined) {
+      asker.hints.hint();
+      return;
+    }
+    const hints = new Hints(this.stopping.signal);
+    const ended = this.askUntilIdle(account, hints).finally(() => this.askers.delete(account));
+    this.askers.set(account, { hints, ended });
+  }
+
+  /** Claims nothing more; reads under way end after the request that they are at. */
+  stop(): void {
+    this.stopping.abort();
+    this.reads.endAll();
+  }
+
+  /** Resolves when nothing is under way. */
+  async ended(): Promise<void> {
+    await Promise.all([...this.askers.values()].map(({ ended }) => ended));
+    await this.reads.ended();
+  }
+
+  private async askUntilIdle(account: string, hints: Hints): Promise<void> {
+    try {
+      await this.ask(account, hints);
+    } catch (error) {
+      if (!(error instanceof AccountGoneError))
+        this.parts.logger.warn(
+          { account, err: error },
+          'no contact could be claimed; the next hint tries again',
+        );
+    }
+  }
+
+  private async ask(account: string, hints: Hints): Promise<void> {
+    let [rate, knownAt] = [0, -Infinity];
+    while (!this.isStopping()) {
+      if (!this.reads.hasRoom(account)) {
+        // A read that ends looks at its account; this is for room that another account left.
+        hints.clear();
+        await hints.rest(MAX_PAUSE_MS);
+        continue;
+      }
+      if (performance.now() - knownAt > ACCOUNT_LIFE_MS) {
+        const found = await this.parts.accounts.find(account);
+        // While upstream is away reads would only fail; who is due stays due.
+        if (found?.polling !== true || (await this.parts.upstream.isHeld(account))) return;
+        [rate, knownAt] = [found.requestsPerSecond, performance.now()];
+      }
+      if (this.isStopping()) return;
+      hints.clear();
+      const reply = await this.parts.queue.claim(account, rate);
+      if ('claimed' in reply) this.begin(account, rate, reply);
+      else if ('waitMs' in reply) await pause(Math.min(reply.waitMs, MAX_PAUSE_MS), this.stopping.signal);
+      else if (hints.came()) continue;
+      else if (reply.nextDueInMs === undefined) return;
+      else if (reply.nextDueInMs <= LINGER_MS) await hints.rest(Math.max(reply.nextDueInMs, 1));
+      else {
+        if (reply.nextDueAt !== undefined) await this.parts.agenda.at(account, reply.nextDueAt);
+        // A hint that came meanwhile would find nobody else.
+        if (!hints.came()) return;
+      }
+    }
+  }
+
+  private isStopping(): boolean {
+    return this.stopping.signal.aborted;
+  }
+
+  private begin(account: string, rate: number, { claimed, tokenAskedAt, availableForPolls }: Claimed): void {
+    this.reads.begin(account, claimed, async (signal) => {
+      const { kind, failed, lateMs } = claimed;
+      const read: ClaimedRead = { kind, failed, lateMs, availableForPolls, token: tokenAskedAt, signal };
+      try {
+        const how = await this.read(account, claimed.contactId, read);
+        if (read.token !== undefined) await this.parts.budget.giveBack(account, rate);
+        if (how !== undefined) await this.parts.queue.end(account, claimed, how);
+      } catch (error) {
+        // Its lease ends by itself.
+        this.parts.logger.warn(
+          { account, contactId: claimed.contactId, err: error },
+          'the end of a poll could not be noted',
+        );
+      }
+      // It may be due again soon, or leave room for another one.
+      this.look(account);
+    });
+  }
+
+  /** How it ended; undefined where its account is no more. */
+  private async read(account: string, contactId: string, read: ClaimedRead): Promise<ReadEnd | undefined> {
+    try {
+      if (read.kind === 'head')
+        return (await this.parts.heads.poll(account, contactId, read)) ? 'done' : 'failed';
+      await this.parts.deep.run(account, contactId, read);
+      return read.signal.aborted ? 'back' : 'done';
+    } catch (error) {
+      if (error instanceof AccountGoneError) return undefined;
+      if (error instanceof BudgetExhaustedError) return 'back';
+      const { logger } = this.parts;
+      if (error instanceof UpstreamError)
+        logger.warn({ account, contactId, reason: logWords(error) }, 'a poll failed');
+      else logger.error({ account, contactId, err: error }, 'a poll broke');
+      return isAboutAccount(error) ? 'later' : 'failed';
+    }
+  }
+}
+
+/** Whether an error says nothing about the contact that was read. */
+function isAboutAccount(error: unknown): boolean {
+  return (
+    error instanceof UpstreamUnavailableError ||
+    (error instanceof UpstreamStatusError && [401, 429].includes(error.status))
+  );
+}
