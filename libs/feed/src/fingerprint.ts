@@ -54,9 +54,8 @@ const IGNORED_BITS = ignoredBits();
  * @param ignored fields that are not looked at: {@link ignoredFields} finds them in what comes out
  */
 export function fingerprintOf({ raw }: Pick<UpstreamMessage, 'raw'>, ignored: FieldSet = 0): SeenFingerprint {
-  hash.ignoredSignature = false;
   const fingerprint: SeenFingerprint = hashed(raw, SIGNED_FIELDS, ignored);
-  if (hash.ignoredSignature) fingerprint.signed = true;
+  if (hash.takeIgnoredSignature()) fingerprint.signed = true;
   return fingerprint;
 }
 

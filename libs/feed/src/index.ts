@@ -5,3 +5,5 @@ export { type FeedOverview, type FeedStore } from './feed-store.js';
 export { type FeedSource, type LastForms, type ReadPurpose, type SendBinder } from './ports.js';
 export { RecipientLookup } from './recipient-lookup.js';
 export { RedisFeedStore } from './redis-feed-store.js';
+export { RedisVolatileFields } from './redis-volatile-fields.js';
+export { type VolatileField, type VolatileFieldStore } from './volatile-fields.js';

@@ -41,8 +41,7 @@ export class JsonHash {
   low = LOW_START;
   /** Whether signatures of addresses are left out, keys aside; see {@link withoutSignature}. */
   ignoresSignatures = false;
-  /** Whether one was left out, since this was last set to false. */
-  ignoredSignature = false;
+  private ignoredSignature = false;
 
   restart(): void {
     this.high = HIGH_START;
@@ -57,6 +56,13 @@ export class JsonHash {
     else if (Array.isArray(value)) this.addList(value);
     else if (typeof value === 'object') this.addRecord(value as Readonly<Record<string, unknown>>);
     else this.addBits(ABSENT);
+  }
+
+  /** Whether the signature of an address was left out since this was last asked. */
+  takeIgnoredSignature(): boolean {
+    const ignored = this.ignoredSignature;
+    this.ignoredSignature = false;
+    return ignored;
   }
 
   /** In the place of a value that is not looked at. */
