@@ -9,6 +9,7 @@ import { PAGE_LIMIT, walkPages, type WalkPlan, type WalkResult } from './page-wa
 import { PollConclusion, type PollStart } from './poll-conclusion.js';
 import { headMark } from './poll-memory.js';
 import type { FeedSource, LastForms, ReadPurpose, SendBinder } from './ports.js';
+import type { VolatileFieldStore } from './volatile-fields.js';
 
 /** Another poll of the same contact was committed meanwhile, this many times in a row. */
 const MOST_RACES = 3;
@@ -24,8 +25,9 @@ export class ContactPoll {
     lastForms: LastForms,
     private readonly settings: FeedSettings,
     logger: Logger,
+    volatile?: VolatileFieldStore,
   ) {
-    this.conclusion = new PollConclusion(store, binder, lastForms, settings, logger);
+    this.conclusion = new PollConclusion(store, binder, lastForms, settings, logger, volatile);
   }
 
   /**

@@ -1,6 +1,6 @@
 import { isRecord, type UpstreamContact } from '#upstream';
 import { contactFingerprint, plainContactFingerprint, valueMark } from './contact-fingerprint.js';
-import { advance, isQuiet, type Patience, type Sample, type Streak } from './streak.js';
+import { advance, type Patience, type Sample, type Streak } from './streak.js';
 
 /**
  * What was learned of the top-level fields of an account's contacts: which of them differ at nearly every reading of the
@@ -55,7 +55,8 @@ export class ContactListLesson {
     const names = (of: (streak: Streak) => boolean): string[] =>
       [...before.fields].filter(([, streak]) => of(streak)).map(([name]) => name);
     this.muted = new Set(names(({ muted }) => muted));
-    this.withheld = new Set(names((streak) => !streak.muted && isQuiet(streak, patienceOf(streak))));
+    // Whether it differs for nearly all is known only after the list: what would be too much is withheld beforehand.
+    this.withheld = new Set(names((streak) => !streak.muted && streak.length >= patienceOf(streak).told));
     if (before.settled.length > 0) this.formerlyMuted = new Set([...this.muted, ...before.settled]);
     for (const [name, { samples }] of before.fields) {
       this.sampled.set(name, new Map(samples.map(({ mark }) => [mark, NaN])));
@@ -180,11 +181,18 @@ function patienceOf({ samples }: Streak): Patience {
 
 const FORMAT = 1;
 
-/** As JSON: `{"v":1,"fields":{name: [length, still, muted, many, mark, value, …]},"settled":[name…]}`. */
+/** As JSON: `{"v":1,"fields":{name: [length, still, muted, many, missed, mark, value, …]},"settled":[name…]}`. */
 export function writeContactVolatility({ fields, settled }: ContactVolatility): string {
-  const streaks = [...fields].map(([name, { length, still, muted, many, samples }]) => [
+  const streaks = [...fields].map(([name, { length, still, muted, many, missed, samples }]) => [
     name,
-    [length, still, muted ? 1 : 0, many ? 1 : 0, ...samples.flatMap(({ mark, value }) => [mark, value])],
+    [
+      length,
+      still,
+      muted ? 1 : 0,
+      many ? 1 : 0,
+      missed,
+      ...samples.flatMap(({ mark, value }) => [mark, value]),
+    ],
   ]);
   return JSON.stringify({ v: FORMAT, fields: Object.fromEntries(streaks) as unknown, settled });
 }
@@ -207,11 +215,11 @@ export function readContactVolatility(text: string | null | undefined): ContactV
 
 function streakOf(packed: unknown): Streak | undefined {
   if (!Array.isArray(packed) || !packed.every((number) => Number.isSafeInteger(number))) return undefined;
-  const [length = 0, still = 0, muted, many, ...rest] = packed as number[];
+  const [length = 0, still = 0, muted, many, missed = 0, ...rest] = packed as number[];
   if (length < 1 || rest.length % 2 !== 0 || rest.length > 2 * MANY.samples) return undefined;
   const samples: Sample[] = [];
   for (let i = 0; i < rest.length; i += 2) samples.push({ mark: rest[i] ?? 0, value: rest[i + 1] ?? 0 });
-  return { length, still, muted: muted === 1, many: many === 1, samples };
+  return { length, still, muted: muted === 1, many: many === 1, missed, samples };
 }
 
 function parsedJson(text: string): unknown {

@@ -1,6 +1,7 @@
 import type { NewEvent } from '#events';
 import type { KnownMessage } from './known-message.js';
 import type { PollMemory } from './poll-memory.js';
+import type { Volatility } from './volatility.js';
 
 /** What is known of one contact in the list. */
 export interface ListedContact {
@@ -74,6 +75,8 @@ export interface ContactState {
   /** Redis' clock, in milliseconds since 1970. */
   now: number;
   memory: PollMemory;
+  /** What was learned of the fields of its messages. */
+  volatility: Volatility;
   /** Present until the first read was committed. */
   tellAfter?: number;
   /** The share that is counted in {@link ContactState.shares}. */
@@ -119,6 +122,8 @@ export interface PollCommit {
   known: ReadonlyMap<string, KnownMessage>;
   events: readonly NewEvent[];
   memory: PollMemory;
+  /** What was learned of the fields of its messages; absent where nothing was, and nothing was before. */
+  volatility?: Volatility;
   share: number;
   /** When to poll next, from now on, in milliseconds. */
   dueInMs: number;

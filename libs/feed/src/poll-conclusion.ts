@@ -6,14 +6,17 @@ import { intervalFor, recordActivity, shareOf } from './adaptive-interval.js';
 import { diff, messageSubject } from './diff.js';
 import type { FeedSettings } from './feed-settings.js';
 import type { ContactState, FeedStore, PollCommit } from './feed-store.js';
-import { type Fingerprint, fingerprintOf, isSameForm } from './fingerprint.js';
+import { fingerprintOf, type SeenFingerprint } from './fingerprint.js';
 import type { FirstRead } from './first-read.js';
 import type { KnownMessage } from './known-message.js';
+import { formChange, isTold } from './message-form.js';
 import { oldestFirst } from './page-order.js';
 import type { WalkResult } from './page-walk.js';
 import { markUnreadable, type PollMemory } from './poll-memory.js';
 import { dueInMs, remember } from './poll-recollection.js';
 import type { LastForms, SendBinder } from './ports.js';
+import type { VolatileFieldStore } from './volatile-fields.js';
+import { ALL_HEARD, type Lesson } from './volatility.js';
 
 /** What is known of a contact before its pages are read. */
 export interface PollStart {
@@ -34,6 +37,7 @@ export class PollConclusion {
     private readonly lastForms: LastForms,
     private readonly settings: FeedSettings,
     private readonly logger: Logger,
+    private readonly volatile?: VolatileFieldStore,
   ) {}
 
   /** Whether it was committed: not if another poll of the contact was committed meanwhile. */
@@ -62,6 +66,7 @@ export class PollConclusion {
       observed,
       known,
       fingerprints,
+      volatility: state.volatility,
       sends,
       ...(firstRead === undefined ? {} : { firstRead }),
       revisionFloor: Math.max(state.revisionFloor, revisionFloor ?? 0),
@@ -97,7 +102,7 @@ export class PollConclusion {
     const reads = await this.settings.readsPerSecond(account);
     const { interval: bounds, sweepMs } = this.settings;
     const interval = intervalFor(share, state.shares - state.share + share, reads, bounds);
-    return this.store.commitPoll(account, contactId, {
+    const done = await this.store.commitPoll(account, contactId, {
       version: state.version,
       life: state.life,
       hastened: state.hastened,
@@ -109,11 +114,33 @@ export class PollConclusion {
       known: next,
       events,
       memory: { ...memory, activity },
+      ...(changes.volatile.volatility.size + state.volatility.size === 0
+        ? {}
+        : { volatility: changes.volatile.volatility }),
       share,
       // What a read could not settle is due still, but is not read again and again without a pause.
       dueInMs: Math.max(Math.min(interval, dueInMs(memory, state.now, sweepMs)), bounds.min),
       numbers: numbersIn(walk.served.filter(({ id }) => next.has(id))),
     });
+    if (done) await this.sayVolatile(account, contactId, changes.volatile);
+    return done;
+  }
+
+  private async sayVolatile(
+    account: string,
+    contactId: string,
+    { newlyMuted: muted, newlyHeard: heard }: Lesson,
+  ): Promise<void> {
+    if (muted.length > 0) {
+      this.logger.info(
+        { account, contactId, fields: muted },
+        'message fields are muted: they differ at nearly every read',
+      );
+    }
+    if (heard.length > 0) {
+      this.logger.info({ account, contactId, fields: heard }, 'message fields are no longer muted');
+    }
+    await this.volatile?.countMessageFields(account, { muted, heard });
   }
 
   private absences(
@@ -186,16 +213,16 @@ function floorAfterLoss({ now, memory }: ContactState): number {
 
 function isChanged(
   message: UpstreamMessage,
-  fingerprint: Fingerprint | undefined,
+  seen: SeenFingerprint | undefined,
   before: KnownMessage | undefined,
 ): boolean {
   return (
     before !== undefined &&
-    fingerprint !== undefined &&
+    seen !== undefined &&
     (before.delivered !== message.delivered ||
       before.read !== message.read ||
       before.deleted ||
-      !isSameForm(before.fingerprint, fingerprint))
+      isTold(formChange(message, seen, before.fingerprint), ALL_HEARD))
   );
 }
 

@@ -15,6 +15,7 @@ import type { KnownMessage } from './known-message.js';
 import { packListedContact, unpackListedContact } from './listed-contact-codec.js';
 import { packId, unpackId } from './id-codec.js';
 import { DamagedSnapshotError } from './packed-bytes.js';
+import { packVolatility, unpackVolatility, type Volatility } from './volatility.js';
 import { packPollMemory, unpackPollMemory } from './poll-memory-codec.js';
 import { NOTHING_REMEMBERED, type PollMemory } from './poll-memory.js';
 import {
@@ -34,6 +35,9 @@ import {
 
 /** How many contacts one script changes: a script holds up everybody else. */
 const CONTACTS_A_COMMIT = 200;
+
+/** Of the contact's record: what was learned of the fields of its messages. */
+const VOLATILITY = 'xv';
 
 /** {@link FeedStore} on Redis. */
 export class RedisFeedStore implements FeedStore {
@@ -142,6 +146,9 @@ export class RedisFeedStore implements FeedStore {
       version: Number(version),
       now: Number(now),
       memory: memory ?? NOTHING_REMEMBERED,
+      volatility: unpackVolatility(
+        (await this.redis.hgetBuffer(keys('c', contactId), VOLATILITY)) ?? undefined,
+      ),
       ...(tellAfter === '' ? {} : { tellAfter: Number(tellAfter) }),
       share: Number(share),
       shares: Number(shares),
@@ -189,7 +196,7 @@ export class RedisFeedStore implements FeedStore {
   async commitPoll(account: string, contactId: string, commit: PollCommit): Promise<boolean> {
     const keys = this.keys(account);
     const { version, life, hastened, afresh, suspectAt, shownAt, unreadable } = commit;
-    const { known, events, memory, share, dueInMs, numbers, suspicion } = commit;
+    const { known, events, memory, volatility, share, dueInMs, numbers, suspicion } = commit;
     const done = await commitPoll.run(
       this.redis,
       [
@@ -221,7 +228,16 @@ export class RedisFeedStore implements FeedStore {
         ...eventArguments(account, events),
       ],
     );
-    return done === 1;
+    if (done !== 1) return false;
+    await this.keepVolatility(keys('c', contactId), volatility);
+    return true;
+  }
+
+  /** Lost by a crash right after the commit, it is learned one read later. */
+  private async keepVolatility(contact: string, volatility: Volatility | undefined): Promise<void> {
+    if (volatility === undefined) return;
+    if (volatility.size === 0) await this.redis.hdel(contact, VOLATILITY);
+    else await this.redis.hset(contact, VOLATILITY, packVolatility(volatility));
   }
 
   async isDue(account: string): Promise<boolean> {

@@ -19,6 +19,8 @@ export interface Streak {
   muted: boolean;
   /** Whether, since it is muted, as many carried it as are sampled. */
   many: boolean;
+  /** Reads in a row that showed none of the samples: others are taken after {@link MAX_MISSED}. */
+  missed: number;
   /** At most {@link Patience.samples}. */
   samples: readonly Sample[];
 }
@@ -51,6 +53,7 @@ export interface FieldView {
 const NEARLY_ALL = 0.8;
 /** Of so few samples one may stand still by chance. */
 const MOST_SAMPLES = 0.75;
+const MAX_MISSED = 3;
 const STILL_UNTIL_TOLD = 2;
 const STILL_UNTIL_HEARD = 5;
 
@@ -65,13 +68,12 @@ export function advance(
   if (streak === undefined) {
     if (!differsForMost) return { streak: undefined, shown: false };
     const samples = sampled();
-    return { streak: { length: 1, still: 0, muted: false, many: false, samples }, shown: true };
+    return { streak: { length: 1, still: 0, muted: false, many: false, missed: 0, samples }, shown: true };
   }
   const values = streak.samples.map(({ mark, value }) => ({ value, now: view.valueOf(mark) }));
   const seen = values.filter(({ now }) => now !== undefined);
   if (seen.length === 0) {
-    const samples = sampled();
-    return { streak: samples.length === 0 ? streak : { ...streak, samples }, shown: false };
+    return { streak: missing(streak, sampled), shown: false };
   }
   const moved = seen.filter(({ value, now }) => value !== now).length;
   const goesOn =
@@ -80,7 +82,14 @@ export function advance(
   if (next === undefined) return { streak: undefined, shown: true };
   const samples = sampled();
   const many = next.many || (next.muted && samples.length === patience.samples);
-  return { streak: { ...next, many, samples }, shown: true };
+  return { streak: { ...next, many, missed: 0, samples }, shown: true };
+}
+
+/** The samples may be gone, or the read may have been of other messages than the last one. */
+function missing(streak: Streak, sampled: () => readonly Sample[]): Streak {
+  if (streak.missed < MAX_MISSED) return { ...streak, missed: streak.missed + 1 };
+  const samples = sampled();
+  return samples.length === 0 ? streak : { ...streak, missed: 0, samples };
 }
 
 /** Whether what differs is withheld or muted. */

@@ -147,7 +147,8 @@ function markOf(id: string): number {
 const FORMAT = 1;
 const MUTED = 16;
 const MANY = 32;
-const ALL_FLAGS = MUTED | MANY;
+/** Two bits. */
+const MISSED_SHIFT = 6;
 
 /**
  * The packed form: format (1 byte), then for each field its place and its flags (1), length and stillness (1),
@@ -157,9 +158,9 @@ export function packVolatility(volatility: Volatility): Buffer {
   const packed = new PackedWriter();
   if (volatility.size === 0) return packed.done();
   packed.byte(FORMAT);
-  for (const [field, { length, still, muted, many, samples }] of volatility) {
+  for (const [field, { length, still, muted, many, missed, samples }] of volatility) {
     packed
-      .byte(field | (muted ? MUTED : 0) | (many ? MANY : 0))
+      .byte(field | (muted ? MUTED : 0) | (many ? MANY : 0) | (missed << MISSED_SHIFT))
       .byte((length << 4) | still)
       .byte(samples.length);
     for (const { mark, value } of samples) packed.bits16(mark).bits16(value);
@@ -190,8 +191,9 @@ function unpack(bytes: Buffer): Volatility {
       still: counts & 15,
       muted: (head & MUTED) !== 0,
       many: (head & MANY) !== 0,
+      missed: head >> MISSED_SHIFT,
     };
-    if (head - field > ALL_FLAGS || field >= FINGERPRINT_FIELDS.length || count > PATIENCE.samples) {
+    if (field >= FINGERPRINT_FIELDS.length || count > PATIENCE.samples) {
       throw new DamagedSnapshotError();
     }
     if (streak.length === 0 || streak.length > PATIENCE.told + 2) throw new DamagedSnapshotError();
