@@ -139,6 +139,7 @@ export class RedisFeedStore implements FeedStore {
     const [, , packed] = reply;
     if (!(packed instanceof Uint8Array)) return undefined;
     const memory = memoryOf(packed);
+    const [learned] = await this.redis.hmgetBuffer(keys('c', contactId), VOLATILITY);
     const [now, version, , tellAfter, share, hastened, shares, believedAt, stored, epoch, lost, ...list] =
       reply.map(String);
     const [listSuspectSince, suspectAt, shownAt, contacts, revisionFloor, life] = list;
@@ -146,9 +147,7 @@ export class RedisFeedStore implements FeedStore {
       version: Number(version),
       now: Number(now),
       memory: memory ?? NOTHING_REMEMBERED,
-      volatility: unpackVolatility(
-        (await this.redis.hgetBuffer(keys('c', contactId), VOLATILITY)) ?? undefined,
-      ),
+      volatility: unpackVolatility(learned ?? undefined),
       ...(tellAfter === '' ? {} : { tellAfter: Number(tellAfter) }),
       share: Number(share),
       shares: Number(shares),
@@ -236,8 +235,7 @@ export class RedisFeedStore implements FeedStore {
   /** Lost by a crash right after the commit, it is learned one read later. */
   private async keepVolatility(contact: string, volatility: Volatility | undefined): Promise<void> {
     if (volatility === undefined) return;
-    if (volatility.size === 0) await this.redis.hdel(contact, VOLATILITY);
-    else await this.redis.hset(contact, VOLATILITY, packVolatility(volatility));
+    await this.redis.hset(contact, VOLATILITY, packVolatility(volatility));
   }
 
   async isDue(account: string): Promise<boolean> {
