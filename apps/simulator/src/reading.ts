@@ -2,6 +2,7 @@ import type { Answer } from './answers.js';
 import { JSON_TYPE, errorAnswer } from './answers.js';
 import type { Fault } from './fault-kinds.js';
 import type { Json, JsonObject } from './json.js';
+import { AddressSigner } from './signed-addresses.js';
 import type { SimulatorCore } from './simulator-core.js';
 import {
   contactOnWire,
@@ -39,7 +40,8 @@ export function serveContacts(core: SimulatorCore, requestId: string, fault: Fau
     revisions: contacts.map(({ revision }) => revision),
     damage: damageOf(fault),
   });
-  const shown = contacts.map((contact) => contactOnWire(contact, settings));
+  const signer = new AddressSigner(settings.signedAddresses, requestId);
+  const shown = contacts.map((contact) => signer.contact(contactOnWire(contact, settings)));
   return listAnswer(shown, settings.contactsShape, fault);
 }
 
@@ -66,7 +68,8 @@ export function servePage(core: SimulatorCore, wanted: PageRequest, fault: Fault
     revisions: messages.map(({ revision }) => revision),
     damage: damageOf(fault),
   });
-  const shown = messages.map((message) => messageOnWire(message, settings));
+  const signer = new AddressSigner(settings.signedAddresses, requestId);
+  const shown = messages.map((message) => signer.message(messageOnWire(message, settings)));
   const padTo = paddingFor(core, contactId, messages);
   const answer = listAnswer(shown, settings.messagesShape, fault);
   if (contact !== undefined && !out) shiftWhilePaging(core.world, contact, settings.insertWhilePaging);

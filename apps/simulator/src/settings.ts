@@ -34,6 +34,11 @@ export interface Settings {
   extraContactFields: boolean;
   /** Messages also show `conversationId` and `revision`. */
   extraMessageFields: boolean;
+  /**
+   * Each read signs the addresses of attachments anew, and contacts show an `avatarUrl` signed likewise: in the `query`,
+   * or in the `path`, where nobody can tell the signature from the address.
+   */
+  signedAddresses: 'off' | 'query' | 'path';
 
   /** A greater `limit` is silently cut to this; null: no cap. */
   limitCap: number | null;
@@ -110,6 +115,7 @@ export const DEFAULT_SETTINGS: Readonly<Settings> = {
   contactPhoneField: 'phoneNumber',
   extraContactFields: false,
   extraMessageFields: false,
+  signedAddresses: 'off',
   limitCap: 100,
   limitIgnored: false,
   pageIgnored: false,
@@ -154,6 +160,7 @@ const CHECK_SETTINGS: Check<Settings> = merged<Settings>({
   contactPhoneField: orNull(word(64), ''),
   extraContactFields: flag(),
   extraMessageFields: flag(),
+  signedAddresses: oneOf('off', 'query', 'path'),
   limitCap: orNull(whole(1, 1_000_000), 1),
   limitIgnored: flag(),
   pageIgnored: flag(),

@@ -17,6 +17,7 @@ import {
   RecipientLookup,
   RedisFeedStore,
   RedisPollQueue,
+  RedisVolatileFields,
 } from '#feed';
 import { type Logger, systemClock } from '#platform';
 import { FiledRelayStore, MessageBinder, RedisUpstreamHealth, type RelayStore } from '#relay';
@@ -86,6 +87,7 @@ export class CoreModule implements OnApplicationBootstrap, OnModuleDestroy {
 
 function bindings({ environment, logger, redis, blobs, blobWatch }: Opened): Provider[] {
   const prefix = environment.REDIS_KEY_PREFIX;
+  const volatileFields = new RedisVolatileFields(redis, prefix);
   return [
     { provide: ENVIRONMENT, useValue: environment },
     { provide: LOGGER, useValue: logger },
@@ -128,7 +130,10 @@ function bindings({ environment, logger, redis, blobs, blobWatch }: Opened): Pro
         // The environment's was added when its log began: an upstream that is away then has that told there first.
         const addedAt = async (account: string): Promise<number | undefined> =>
           (await accounts.find(account))?.addedAt ?? (await log.installedAt(account))?.getTime();
-        return new ContactListPoll(store, new AccountFeedSource(upstream), ABSENCE_MS, addedAt);
+        return new ContactListPoll(store, new AccountFeedSource(upstream), ABSENCE_MS, addedAt, {
+          store: volatileFields,
+          logger,
+        });
       },
     },
     {
@@ -155,6 +160,7 @@ function bindings({ environment, logger, redis, blobs, blobWatch }: Opened): Pro
             absenceMs: ABSENCE_MS,
           },
           logger,
+          volatileFields,
         ),
     },
     {

@@ -12,6 +12,7 @@ import { PollConclusion, type PollStart } from './poll-conclusion.js';
 import { headMark, NOTHING_REMEMBERED, splitMarks } from './poll-memory.js';
 import type { FeedSource, LastForms, ReadPurpose, SendBinder } from './ports.js';
 import type { Reading } from './reading.js';
+import type { VolatileFieldStore } from './volatile-fields.js';
 
 /** Another reading of the same contact was committed meanwhile, this many times in a row. */
 const MAX_RACES = 3;
@@ -29,8 +30,9 @@ export class ContactPoll {
     lastForms: LastForms,
     private readonly settings: FeedSettings,
     logger: Logger,
+    volatile?: VolatileFieldStore,
   ) {
-    this.conclusion = new PollConclusion(store, binder, lastForms, settings, logger);
+    this.conclusion = new PollConclusion(store, binder, lastForms, settings, logger, volatile);
   }
 
   /**

@@ -7,14 +7,17 @@ import type { ContactExtension } from './contact-extension.js';
 import { diff, messageSubject } from './diff.js';
 import type { FeedSettings } from './feed-settings.js';
 import type { ContactState, FeedStore, PollCommit } from './feed-store.js';
-import { type Fingerprint, fingerprintOf, isSameForm } from './fingerprint.js';
+import { fingerprintOf, type SeenFingerprint } from './fingerprint.js';
 import type { FirstRead } from './first-read.js';
 import type { KnownMessage } from './known-message.js';
+import { formChange, isTold } from './message-form.js';
 import { oldestFirst } from './page-order.js';
 import { markUnreadable, type PollMemory } from './poll-memory.js';
 import { lookDueInMs, remember } from './poll-recollection.js';
 import type { BoundSend, LastForms, SendBinder } from './ports.js';
 import type { Everything, Reading } from './reading.js';
+import type { VolatileFieldStore } from './volatile-fields.js';
+import { ALL_HEARD, type Lesson, packVolatility, unpackVolatility } from './volatility.js';
 
 /** What is known of a contact before a stretch of it is read. */
 export interface PollStart {
@@ -36,6 +39,7 @@ export class PollConclusion {
     private readonly lastForms: LastForms,
     private readonly settings: FeedSettings,
     private readonly logger: Logger,
+    private readonly volatile?: VolatileFieldStore,
   ) {}
 
   /**
@@ -60,6 +64,7 @@ export class PollConclusion {
       observed,
       known,
       fingerprints,
+      volatility: unpackVolatility(state.extension.volatile),
       sends,
       ...(firstRead === undefined ? {} : { firstRead }),
       revisionFloor: Math.max(state.revisionFloor, revisionFloor ?? 0),
@@ -94,7 +99,7 @@ export class PollConclusion {
       settings: this.settings,
     });
     const schedule = kind === 'head' ? await this.schedule(start, memory, events) : undefined;
-    return this.store.commitPoll(account, contactId, {
+    const done = await this.store.commitPoll(account, contactId, {
       version: state.version,
       life: state.life,
       hastened: state.hastened,
@@ -106,19 +111,38 @@ export class PollConclusion {
       known: next,
       events,
       memory: schedule?.memory ?? memory,
-      extension: this.extensionAfter(start, reading, kind),
+      extension: this.extensionAfter(start, reading, kind, changes.volatile),
       ...(schedule === undefined ? {} : { share: schedule.share, dueInMs: schedule.dueInMs }),
       baseline: baselineAfter(start, reading),
       deep: this.deepAfter(start, reading, memory, kind),
       numbers: numbersIn(reading.served.filter(({ id }) => next.has(id))),
     });
+    if (done && kind === 'head') await this.sayVolatile(account, contactId, changes.volatile);
+    return done;
+  }
+
+  private async sayVolatile(
+    account: string,
+    contactId: string,
+    { newlyMuted: muted, newlyHeard: heard }: Lesson,
+  ): Promise<void> {
+    if (muted.length > 0) {
+      this.logger.info(
+        { account, contactId, fields: muted },
+        'message fields are muted: they differ at nearly every read',
+      );
+    }
+    if (heard.length > 0) {
+      this.logger.info({ account, contactId, fields: heard }, 'message fields are no longer muted');
+    }
+    await this.volatile?.countMessageFields(account, { muted, heard });
   }
 
   private async sendsIn(
     { account, contactId }: PollStart,
     { date }: Reading,
     observed: readonly UpstreamMessage[],
-    fingerprints: ReadonlyMap<string, Fingerprint>,
+    fingerprints: ReadonlyMap<string, SeenFingerprint>,
     known: ReadonlyMap<string, KnownMessage>,
   ): Promise<ReadonlyMap<string, BoundSend>> {
     const outbound = observed.filter(({ direction }) => direction === 'outbound');
@@ -180,12 +204,16 @@ export class PollConclusion {
     { state, resync }: PollStart,
     { headLimit }: Reading,
     kind: ReadingKind,
+    { volatility }: Lesson,
   ): ContactExtension {
     const before = state.extension;
     const after: ContactExtension = { ...before };
     if (resync !== undefined) after.resyncing = true;
     else if (kind === 'end') delete after.resyncing;
+    // Only the head shows the same messages read after read: from others it is not learned which fields are volatile.
     if (kind !== 'head') return after;
+    delete after.volatile;
+    if (volatility.size > 0) after.volatile = packVolatility(volatility);
     after.readAt = state.now;
     delete after.headLimit;
     delete after.headLimitUntil;
@@ -283,16 +311,16 @@ function floorAfterLoss({ now, memory }: ContactState): number {
 
 function isChanged(
   message: UpstreamMessage,
-  fingerprint: Fingerprint | undefined,
+  seen: SeenFingerprint | undefined,
   before: KnownMessage | undefined,
 ): boolean {
   return (
     before !== undefined &&
-    fingerprint !== undefined &&
+    seen !== undefined &&
     (before.delivered !== message.delivered ||
       before.read !== message.read ||
       before.deleted ||
-      !isSameForm(before.fingerprint, fingerprint))
+      isTold(formChange(message, seen, before.fingerprint), ALL_HEARD))
   );
 }
 

@@ -11,6 +11,7 @@ import {
   type FeedSource,
   type LastForms,
   RecipientLookup,
+  RedisVolatileFields,
 } from '#feed';
 import {
   closeRedis,
@@ -59,6 +60,7 @@ export class House {
         : (JSON.parse(event.data) as { message?: Record<string, unknown> }).message;
     },
   };
+  readonly volatile: RedisVolatileFields;
   readonly logger = createLogger('test', 'silent');
 
   private constructor(
@@ -80,7 +82,11 @@ export class House {
       listMessages: (_, contactId, page, limit) =>
         this.upstream.listMessages(address, contactId, page, limit),
     };
-    this.list = new ContactListPoll(this.store, this.source, ABSENCE_MS);
+    this.volatile = new RedisVolatileFields(redis, prefix);
+    this.list = new ContactListPoll(this.store, this.source, ABSENCE_MS, undefined, {
+      store: this.volatile,
+      logger: this.logger,
+    });
     this.polls = this.poller();
     this.lookup = new RecipientLookup(this.store, this.list, this.polls);
   }
@@ -122,6 +128,7 @@ export class House {
         ...more,
       },
       logger,
+      this.volatile,
     );
   }
 

@@ -1,0 +1,45 @@
+import { createHash } from 'node:crypto';
+import type { Json, JsonObject } from './json.js';
+import type { Settings } from './settings.js';
+
+/** Addresses that open for a while only, signed anew by each read. */
+export class AddressSigner {
+  readonly #signature: string;
+
+  /** @param requestId of the read */
+  constructor(
+    private readonly way: Settings['signedAddresses'],
+    requestId: string,
+  ) {
+    this.#signature = createHash('sha256').update(requestId).digest('hex').slice(0, 32);
+  }
+
+  /** A message with the addresses of its attachments signed. */
+  message(shown: JsonObject): JsonObject {
+    const { attachments } = shown;
+    if (this.way === 'off' || !Array.isArray(attachments)) return shown;
+    return { ...shown, attachments: attachments.map((attachment) => this.#attachment(attachment)) };
+  }
+
+  /** A contact with the address of its picture. */
+  contact(shown: JsonObject): JsonObject {
+    if (this.way === 'off') return shown;
+    const name = encodeURIComponent(JSON.stringify(shown['id'] ?? null));
+    return { ...shown, avatarUrl: this.#signed(`https://files.example/avatars/${name}.png`) };
+  }
+
+  #attachment(attachment: Json): Json {
+    if (typeof attachment === 'string') return this.#signed(attachment);
+    if (typeof attachment !== 'object' || attachment === null || Array.isArray(attachment)) return attachment;
+    const { url } = attachment;
+    return typeof url === 'string' ? { ...attachment, url: this.#signed(url) } : attachment;
+  }
+
+  #signed(address: string): string {
+    const host = /^https?:\/\/[^/?#]+/i.exec(address)?.[0];
+    if (host === undefined) return address;
+    if (this.way === 'path') return `${host}/signed-${this.#signature}${address.slice(host.length)}`;
+    const expires = parseInt(this.#signature.slice(0, 8), 16);
+    return `${address}${address.includes('?') ? '&' : '?'}Expires=${expires}&Signature=${this.#signature}`;
+  }
+}

@@ -1,0 +1,144 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { contactChanges, contactFingerprint, plainContactFingerprint } from './contact-fingerprint.js';
+import {
+  ContactListLesson,
+  NO_CONTACT_VOLATILITY,
+  readContactVolatility,
+  writeContactVolatility,
+} from './contact-volatility.js';
+
+type Fields = Record<string, unknown>;
+
+/** An account's contacts as they are stored, read list by list. */
+class Account {
+  private readonly stored = new Map<string, { fingerprint: string; raw: string }>();
+  private volatility = NO_CONTACT_VOLATILITY;
+  readonly said: string[] = [];
+  events = 0;
+
+  /** The changed fields of each contact that is told, by id. */
+  async list(contacts: readonly Fields[]): Promise<Record<string, string[]>> {
+    const lesson = new ContactListLesson(this.volatility);
+    const told: Record<string, string[]> = {};
+    for (const raw of contacts) {
+      const id = String(raw['id']);
+      const contact = { id, raw };
+      const before = this.stored.get(id);
+      const changes = (): Fields => contactChanges(before?.raw, contact);
+      const verdict =
+        before === undefined
+          ? 'changed'
+          : await lesson.verdict(contact, before.fingerprint, () => Promise.resolve(Object.keys(changes())));
+      if (verdict === 'same' || verdict === 'withheld') continue;
+      if (verdict === 'changed' && before !== undefined) told[id] = Object.keys(lesson.named(changes()));
+      const shown = verdict === 'changed' || before === undefined ? JSON.stringify(raw) : before.raw;
+      this.stored.set(id, { fingerprint: lesson.fingerprintOf(contact), raw: shown });
+    }
+    const { volatility, newlyMuted, newlyHeard } = lesson.conclude();
+    this.volatility = readContactVolatility(writeContactVolatility(volatility));
+    expect(this.volatility).toEqual(volatility);
+    this.said.push(
+      ...newlyMuted.map((name) => `muted ${name}`),
+      ...newlyHeard.map((name) => `heard ${name}`),
+    );
+    this.events += Object.keys(told).length;
+    return told;
+  }
+}
+
+const contacts = (count: number, fields: (i: number) => Fields): Fields[] =>
+  Array.from({ length: count }, (_, i) => ({ id: `c${i}`, name: `Name ${i}`, ...fields(i) }));
+const avatar = (n: number): Fields => ({ avatarUrl: `https://a.example/${n}.png` });
+
+describe('a field of contacts', () => {
+  it('that differs at every list for all of many gives two events a contact, and is heard again when it settles', async () => {
+    const account = new Account();
+    for (let n = 0; n < 20; n += 1) await account.list(contacts(30, () => avatar(n)));
+    expect(account.said).toEqual(['muted avatarUrl']);
+    expect(account.events).toBe(60);
+    const one = (n: number): Fields[] =>
+      contacts(30, (i) => ({ ...avatar(n), ...(i === 7 ? { mood: 'good' } : {}) }));
+    expect(await account.list(one(21))).toEqual({ c7: ['mood'] });
+    for (let n = 0; n < 7; n += 1) expect(await account.list(one(22))).toEqual({});
+    expect(account.said).toEqual(['muted avatarUrl', 'heard avatarUrl']);
+    const other = one(22).map((raw, i) => (i === 3 ? { ...raw, ...avatar(23) } : raw));
+    expect(await account.list(other)).toEqual({ c3: ['avatarUrl'] });
+  });
+
+  it('that differs for some at a time is told at once, each time', async () => {
+    const busy = fc.array(fc.uniqueArray(fc.integer({ min: 0, max: 19 }), { maxLength: 10 }), {
+      maxLength: 30,
+    });
+    await fc.assert(
+      fc.asyncProperty(busy, async (lists) => {
+        const account = new Account();
+        const unread = Array.from({ length: 20 }, () => 0);
+        const shown = (): Fields[] => contacts(20, (i) => ({ unread: unread[i] }));
+        await account.list(shown());
+        for (const moved of lists) {
+          for (const i of moved) unread[i] = (unread[i] ?? 0) + 1;
+          const expected = Object.fromEntries(moved.map((i) => [`c${i}`, ['unread']]));
+          expect(await account.list(shown())).toEqual(expected);
+        }
+      }),
+    );
+  });
+
+  it('of the one contact that there is moves while it is in conversation, and is told', async () => {
+    const account = new Account();
+    for (let n = 0; n < 10; n += 1) await account.list(contacts(1, () => ({ lastMessageAt: n })));
+    expect(account.events).toBe(9);
+    expect(account.said).toEqual([]);
+  });
+});
+
+describe('the fingerprint of a contact', () => {
+  const shown = (avatarUrl: string): { raw: Fields } => ({ raw: { id: 'c', name: 'Ada', avatarUrl } });
+  const bare = 'https://x.example/a.png?v=2';
+  const signed = `${bare}&Expires=1&Signature=a`;
+
+  it('is what older builds stored, signatures aside', () => {
+    expect(contactFingerprint(shown(bare))).toBe('d2268692bbb1388a');
+    expect(contactFingerprint(shown(signed))).toBe('d2268692bbb1388a');
+    expect(plainContactFingerprint(shown(signed))).toBe('acfc7a4bbbfd87d2');
+  });
+
+  it('as older builds stored it is taken as it is, and so is one whose signature is another one now', async () => {
+    const stored = plainContactFingerprint(shown(signed));
+    const verdictOn = async (avatarUrl: string): Promise<string> => {
+      const contact = { id: 'c', ...shown(avatarUrl) };
+      const changes = contactChanges(JSON.stringify(shown(signed).raw), contact);
+      return new ContactListLesson(NO_CONTACT_VOLATILITY).verdict(contact, stored, () =>
+        Promise.resolve(Object.keys(changes)),
+      );
+    };
+    expect(await verdictOn(signed)).toBe('same');
+    expect(await verdictOn(`${bare}&Expires=2&Signature=b`)).toBe('quiet');
+    expect(await verdictOn('https://x.example/b.png')).toBe('changed');
+  });
+});
+
+describe('what is remembered of contacts’ volatile fields', () => {
+  it.each([
+    '',
+    'x',
+    '{}',
+    '{"v":2,"fields":{}}',
+    '{"v":1,"fields":{"a":[0]}}',
+    '{"v":1,"fields":{"a":"b"}}',
+    null,
+  ])('reads as nothing where it is damaged or of a later version: %p', (text) => {
+    expect(readContactVolatility(text)).toEqual(NO_CONTACT_VOLATILITY);
+  });
+
+  it('is bounded, whatever contacts show', async () => {
+    const lesson = new ContactListLesson(NO_CONTACT_VOLATILITY);
+    const raw = Object.fromEntries(Array.from({ length: 500 }, (_, i) => [`field ${i}`, i]));
+    const changed = Object.keys(raw);
+    for (let i = 0; i < 20; i += 1) {
+      await lesson.verdict({ id: `c${i}`, raw }, 'other', () => Promise.resolve(changed));
+    }
+    expect(lesson.conclude().volatility.fields.size).toBe(20);
+  });
+});

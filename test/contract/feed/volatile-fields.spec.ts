@@ -1,0 +1,180 @@
+import { describe, expect, it } from '@jest/globals';
+import { A } from './house.js';
+import { DAY_MS, NUMBER, WithHouse } from './with-house.js';
+
+const here = new WithHouse();
+
+const READS = 12;
+
+/** A contact with so many messages, each with a picture, that were there before. */
+async function withPictures(count: number): Promise<string> {
+  const contactId = here.house.contact(NUMBER);
+  const attachments = [{ id: 'f', url: 'https://files.example/f.jpg?w=200', contentType: 'image/jpeg' }];
+  here.house.messages(contactId, {
+    count,
+    timestamp: Date.now() - 3 * DAY_MS,
+    intervalMs: 1_000,
+    attachments,
+  });
+  await here.house.sweep();
+  return contactId;
+}
+
+async function read(contactId: string, reads: number): Promise<void> {
+  for (let n = 0; n < reads; n += 1) await here.house.polls.poll(A, contactId);
+}
+
+/** How many events the message has that has the most of them. */
+async function mostOfOneMessage(): Promise<number> {
+  const counts = new Map<string, number>();
+  for (const event of await here.told()) {
+    const id = event.split(' ')[1] ?? '';
+    counts.set(id, (counts.get(id) ?? 0) + 1);
+  }
+  return Math.max(0, ...counts.values());
+}
+
+const types = async (): Promise<string[]> => (await here.told()).map((event) => event.split(' ')[0] ?? '');
+
+describe('addresses of attachments that are signed anew at each read', () => {
+  it('in their query give no event', async () => {
+    here.house.control('settings', { signedAddresses: 'query' });
+    const contactId = await withPictures(45);
+    await read(contactId, READS);
+    await here.readAll(contactId);
+    expect(await here.told()).toEqual([]);
+  });
+
+  it('in their query tell all the same when the picture is another one', async () => {
+    const { house } = here;
+    house.control('settings', { signedAddresses: 'query' });
+    const contactId = await withPictures(3);
+    const [id] = house.messages(contactId, { attachments: [{ url: 'https://files.example/1.jpg' }] });
+    await read(contactId, 3);
+    house.control('messages/edit', { id, attachments: [{ url: 'https://files.example/2.jpg' }] });
+    await read(contactId, 3);
+    expect(await here.told()).toEqual([`message.received ${id}`, `message.updated ${id}`]);
+    const updated = (await house.told()).find(({ type }) => type === 'message.updated');
+    // Whole, and as upstream shows it.
+    expect(updated?.data['message']).toMatchObject({
+      attachments: [{ url: expect.stringMatching(/2\.jpg\?Expires=\d+&Signature=/) }],
+    });
+  });
+
+  it.each([45, 2])('in their path give at most two events a message: %d messages', async (count) => {
+    here.house.control('settings', { signedAddresses: 'path' });
+    const contactId = await withPictures(count);
+    await read(contactId, READS);
+    for (let n = 0; n < 3; n += 1) await here.readAll(contactId);
+    expect(await mostOfOneMessage()).toBe(2);
+    expect(await here.house.volatile.volatileFields(A)).toEqual([
+      { of: 'message', field: 'attachments', contacts: 1 },
+    ]);
+  });
+
+  it('do not hide other changes, nor new messages', async () => {
+    const { house } = here;
+    house.control('settings', { signedAddresses: 'path' });
+    const contactId = await withPictures(10);
+    await read(contactId, READS);
+    const before = (await here.told()).length;
+    const [id] = house.messages(contactId, {
+      direction: 'outbound',
+      attachments: [{ url: 'https://a.example/1' }],
+    });
+    await read(contactId, 2);
+    house.control('messages/flags', { id, delivered: true });
+    await read(contactId, 2);
+    house.control('messages/edit', { id, message: 'other' });
+    await read(contactId, 2);
+    const told = (await house.told()).filter(({ type }) => type.startsWith('message.')).slice(before);
+    expect(told.map(({ type }) => type)).toEqual(['message.sent', 'message.delivered', 'message.updated']);
+    expect(told[2]?.data['changes']).toEqual({ message: { to: 'other' } });
+  });
+
+  it('are heard again when they settle, without an event for each message', async () => {
+    const { house } = here;
+    house.control('settings', { signedAddresses: 'path' });
+    const contactId = await withPictures(10);
+    const [id] = house.messages(contactId, { attachments: [{ url: 'https://a.example/1' }] });
+    await read(contactId, READS);
+    house.control('settings', { signedAddresses: 'off' });
+    const before = (await here.told()).length;
+    await read(contactId, 7);
+    expect(await house.volatile.volatileFields(A)).toEqual([]);
+    await here.readAll(contactId);
+    expect((await here.told()).length).toBe(before);
+    house.control('messages/edit', { id, attachments: [{ url: 'https://a.example/2' }] });
+    await read(contactId, 1);
+    expect((await types()).length).toBe(before + 1);
+    expect(await here.told()).toContain(`message.updated ${id}`);
+  });
+});
+
+describe('the address of a picture of contacts that is signed anew at each list', () => {
+  const updates = async (): Promise<number> =>
+    (await here.house.types()).filter((type) => type === 'contact.updated').length;
+  const contacts = (count: number): string[] =>
+    Array.from({ length: count }, (_, i) => here.house.contact(`+1555000${1_000 + i}`));
+  const lists = async (count: number): Promise<void> => {
+    for (let n = 0; n < count; n += 1) await here.house.list.poll(A);
+  };
+
+  it('in its query is no change, and no reason to poll them', async () => {
+    here.house.control('settings', { signedAddresses: 'query' });
+    contacts(12);
+    await lists(1);
+    await here.house.store.claimDue(A, 100, 60_000);
+    await lists(5);
+    expect(await updates()).toBe(0);
+    expect(await here.house.store.claimDue(A, 100, 60_000)).toEqual([]);
+  });
+
+  it('in its path gives two events a contact, and other fields stay the hint that they are', async () => {
+    const { house } = here;
+    house.control('settings', { signedAddresses: 'path', extraContactFields: true });
+    const [contactId = ''] = contacts(12);
+    await lists(READS);
+    expect(await updates()).toBe(24);
+    expect(await house.volatile.volatileFields(A)).toEqual([
+      { of: 'contact', field: 'avatarUrl', contacts: 12 },
+    ]);
+    await house.store.claimDue(A, 100, 60_000);
+    house.messages(contactId);
+    await lists(2);
+    expect(await house.store.claimDue(A, 100, 60_000)).toEqual([contactId]);
+    expect(await updates()).toBe(25);
+    const last = (await house.told()).at(-1);
+    expect(Object.keys(last?.data['changes'] ?? {}).sort()).toEqual(['lastMessageAt', 'unreadCount']);
+  });
+
+  it('is heard again when it settles, without an event for each contact', async () => {
+    const { house } = here;
+    house.control('settings', { signedAddresses: 'path' });
+    const ids = contacts(12);
+    for (const contactId of ids)
+      house.control('contacts/edit', { contactId, avatarUrl: 'https://a.example/1' });
+    await lists(READS);
+    // The field stays, and stands still.
+    house.control('settings', { signedAddresses: 'off' });
+    const before = await updates();
+    await lists(8);
+    expect(await house.volatile.volatileFields(A)).toEqual([]);
+    expect(await updates()).toBe(before);
+    house.control('contacts/edit', { contactId: ids[0], avatarUrl: 'https://a.example/2' });
+    await lists(2);
+    expect(await updates()).toBe(before + 1);
+  });
+
+  it('of a few contacts in conversation at list after list is no reason to mute what moves with it', async () => {
+    const { house } = here;
+    house.control('settings', { extraContactFields: true });
+    const [contactId = ''] = contacts(12);
+    await lists(1);
+    for (let n = 0; n < 15; n += 1) {
+      house.messages(contactId);
+      await lists(1);
+    }
+    expect(await updates()).toBe(15);
+  });
+});
