@@ -1,4 +1,6 @@
 import type { NewEvent } from '#events';
+import type { PollReport } from './delay/arrivals.js';
+import type { FeedOverview } from './feed-overview.js';
 import type { KnownMessage } from './known-message.js';
 import type { PollMemory } from './poll-memory.js';
 
@@ -74,6 +76,8 @@ export interface ContactState {
   /** Redis' clock, in milliseconds since 1970. */
   now: number;
   memory: PollMemory;
+  /** When the last read of its head began, by Redis' clock, if that is known. */
+  readAt?: number;
   /** Present until the first read was committed. */
   tellAfter?: number;
   /** The share that is counted in {@link ContactState.shares}. */
@@ -132,21 +136,8 @@ export interface PollCommit {
   unreadable: number;
   /** Numbers that messages of this contact were exchanged with. */
   numbers: readonly string[];
-}
-
-/** How the polling of an account stands. */
-export interface FeedOverview {
-  /** How many contacts are polled. */
-  contacts: number;
-  /** How many of them are due, and for how long the first has been, in milliseconds. */
-  due: number;
-  lagMs: number;
-  /** When the contact list was last read in full, on upstream's clock. */
-  listedAt?: number;
-  /** Since when upstream shows far less than before, by Redis' clock. */
-  suspectSince?: number;
-  /** How many unreadable elements were met so far. */
-  unreadable: number;
+  /** What the account's figures take from it. */
+  report: PollReport;
 }
 
 /** What the feed remembers, one account at a time. Each commit is one step together with its events. */

@@ -3,6 +3,7 @@ import type { Logger } from '#platform';
 import type { UpstreamMessage } from '#upstream';
 import { type AbsenceResult, absences, deletionEvent, isSuspect, suspectEvent } from './absence.js';
 import { intervalFor, recordActivity, shareOf } from './adaptive-interval.js';
+import { arrivalsIn } from './delay/arrivals.js';
 import { diff, messageSubject } from './diff.js';
 import type { FeedSettings } from './feed-settings.js';
 import type { ContactState, FeedStore, PollCommit } from './feed-store.js';
@@ -113,6 +114,12 @@ export class PollConclusion {
       // What a read could not settle is due still, but is not read again and again without a pause.
       dueInMs: Math.max(Math.min(interval, dueInMs(memory, state.now, sweepMs)), bounds.min),
       numbers: numbersIn(walk.served.filter(({ id }) => next.has(id))),
+      report: {
+        startedAt: state.now,
+        ...(walk.date === undefined ? {} : { upstreamDate: walk.date }),
+        arrivals: arrivalsIn({ contactId, startedAt: state.now, readAt: state.readAt, observed, events }),
+        interval: bounds,
+      },
     });
   }
 

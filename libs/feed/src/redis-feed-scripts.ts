@@ -1,7 +1,8 @@
 import { APPEND_EVENTS } from '#events';
 import { REDIS_LIFE, RedisScript } from '#platform';
+import { RECORD_DELAYS } from './delay/redis-record-delays.js';
 
-const NOW = `
+export const NOW = `
 local function now_ms()
   local time = redis.call('TIME')
   return time[1] * 1000 + math.floor(time[2] / 1000)
@@ -86,14 +87,14 @@ return {due_at(0), state[1], get_text(KEYS[1], 'm'), state[2] or '', state[3] or
 
 /**
  * One poll: the fence, what is known, the schedule, and the events, or nothing at all.
- * KEYS: log ×3, contact, messages, due, list, numbers, suspects.
+ * KEYS: log ×3, contact, messages, due, list, numbers, suspects, and the two that delays are recorded in.
  * The fence is the version, in the life of Redis in which it was read: another life counts on from an earlier version.
  * ARGV: contact id, version, memory, share, due in ms, hastened, afresh ('yes', ''), suspectAt or '', shownAt or '',
  * number of elements that were newly found unreadable, number of messages, life, since when it is suspect, '' or 'over', (id,
  * packed)…, number of phone numbers,
- * numbers…, then the events.
+ * numbers…, the delays, then the events.
  */
-export const commitPoll = new RedisScript(`${APPEND_EVENTS}${NOW}${TEXTS}${REDIS_LIFE}
+export const commitPoll = new RedisScript(`${APPEND_EVENTS}${NOW}${TEXTS}${REDIS_LIFE}${RECORD_DELAYS}
 local contact, messages, due, list, numbers = KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8]
 if redis.call('HGET', contact, 'v') ~= ARGV[2] then return 0 end
 if life() ~= ARGV[12] then return 0 end
@@ -122,7 +123,7 @@ if (redis.call('HGET', contact, 'hastened') or '0') ~= ARGV[6] then
 end
 -- Honoured: whatever else is under way began before this commit, and will be refused.
 redis.call('HDEL', contact, 'hastened', 'hastenedTo')
-append_events(at + count + 1)
+append_events(record_delays(KEYS[10], KEYS[11], at + count + 1))
 return 1
 `);
 
@@ -215,21 +216,4 @@ return redis.call('ZADD', KEYS[1], 'XX', due_at(ARGV[2]), ARGV[1])
 /** KEYS: list. */
 export const believeDeletions = new RedisScript(`${NOW}
 return redis.call('HSET', KEYS[1], 'believedAt', due_at(0))
-`);
-
-/**
- * KEYS: list, due, suspects. Answers time, number of contacts that are polled, number of those that are due, when the
- * first is due, listedAt, since when something is suspect and not believed, unreadable.
- */
-export const readOverview = new RedisScript(`${NOW}
-local now = due_at(0)
-local first = redis.call('ZRANGE', KEYS[2], 0, 0, 'WITHSCORES')[2]
-local list = redis.call('HMGET', KEYS[1], 'listedAt', 'unreadable', 'believedAt', 'suspectSince')
-local believed, doubts, since = tonumber(list[3] or '0'), redis.call('HVALS', KEYS[3]), false
-if list[4] then doubts[#doubts + 1] = list[4] end
-for _, doubt in ipairs(doubts) do
-  if tonumber(doubt) > believed and (not since or tonumber(doubt) < tonumber(since)) then since = doubt end
-end
-return {now, redis.call('ZCARD', KEYS[2]), redis.call('ZCOUNT', KEYS[2], '-inf', now), first or false,
-  list[1], since, list[2]}
 `);

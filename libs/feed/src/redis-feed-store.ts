@@ -1,15 +1,16 @@
 import { eventArguments, logKeys } from '#events';
 import { accountKeys, type AccountKeys, type RedisClient } from '#platform';
+import { delayArguments, delayKeys } from './delay/redis-record-delays.js';
 import { packContactText, unpackContactText } from './contact-text-codec.js';
 import type {
   ContactState,
   ContactUpdate,
-  FeedOverview,
   FeedStore,
   KnownContacts,
   ListCommit,
   PollCommit,
 } from './feed-store.js';
+import type { FeedOverview } from './feed-overview.js';
 import { packKnownMessage, unpackKnownMessage } from './known-message-codec.js';
 import type { KnownMessage } from './known-message.js';
 import { packListedContact, unpackListedContact } from './listed-contact-codec.js';
@@ -17,6 +18,7 @@ import { packId, unpackId } from './id-codec.js';
 import { DamagedSnapshotError } from './packed-bytes.js';
 import { packPollMemory, unpackPollMemory } from './poll-memory-codec.js';
 import { NOTHING_REMEMBERED, type PollMemory } from './poll-memory.js';
+import { readFeedOverview } from './redis-feed-overview.js';
 import {
   believeDeletions,
   claimDue,
@@ -26,7 +28,6 @@ import {
   hasten,
   postpone,
   readContact,
-  readOverview,
   readContactRecord,
   readList,
   takeListWish,
@@ -189,7 +190,7 @@ export class RedisFeedStore implements FeedStore {
   async commitPoll(account: string, contactId: string, commit: PollCommit): Promise<boolean> {
     const keys = this.keys(account);
     const { version, life, hastened, afresh, suspectAt, shownAt, unreadable } = commit;
-    const { known, events, memory, share, dueInMs, numbers, suspicion } = commit;
+    const { known, events, memory, share, dueInMs, numbers, suspicion, report } = commit;
     const done = await commitPoll.run(
       this.redis,
       [
@@ -200,6 +201,7 @@ export class RedisFeedStore implements FeedStore {
         keys('contact-list'),
         keys('numbers'),
         keys('suspects'),
+        ...delayKeys(keys, report.startedAt),
       ],
       [
         contactId,
@@ -218,6 +220,7 @@ export class RedisFeedStore implements FeedStore {
         ...[...known].flatMap(([id, message]) => [packId(id), packKnownMessage(message)]),
         numbers.length,
         ...numbers,
+        ...delayArguments(report),
         ...eventArguments(account, events),
       ],
     );
@@ -254,23 +257,7 @@ export class RedisFeedStore implements FeedStore {
   }
 
   async overview(account: string): Promise<FeedOverview> {
-    const keys = this.keys(account);
-    const reply = await readOverview.run(
-      this.redis,
-      [keys('contact-list'), this.dueKey(account), keys('suspects')],
-      [],
-    );
-    const [now, contacts, due, first, listedAt, suspectSince, unreadable] = (
-      reply as (string | number | null)[]
-    ).map((value) => (value === null ? undefined : Number(value)));
-    return {
-      contacts: contacts ?? 0,
-      due: due ?? 0,
-      lagMs: due === 0 ? 0 : (now ?? 0) - (first ?? 0),
-      ...(listedAt === undefined ? {} : { listedAt }),
-      ...(suspectSince === undefined ? {} : { suspectSince }),
-      unreadable: unreadable ?? 0,
-    };
+    return readFeedOverview(this.redis, this.keys(account));
   }
 
   async believeDeletions(account: string): Promise<void> {

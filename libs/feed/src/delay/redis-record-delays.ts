@@ -1,0 +1,108 @@
+import type { AccountKeys } from '#platform';
+import { BUCKET_STEP, FIRST_BUCKET_MS, LAST_BUCKET } from './delay-histogram.js';
+import { SLOT_LIFE_MS, slotOf } from './delay-window.js';
+import type { PollReport } from './arrivals.js';
+
+/** An older message was shown late by upstream, in an import, say: it says nothing of the polls. In milliseconds. */
+const LATE_MS = 86_400_000;
+/** A timestamp that is further ahead of upstream's clock than this is not one of it. In milliseconds. */
+const AHEAD_MS = 60_000;
+/** By so much a second two clocks that are kept right may drift apart. */
+const DRIFT = 0.0005;
+/** What is known of the clocks and of the bounds is forgotten after so long without a poll, in milliseconds. */
+const FACTS_LIFE_MS = 86_400_000;
+
+/**
+ * How a script that commits a poll counts its detection delays: from the commit back to the message's timestamp.
+ *
+ * `record_delays(facts, slot, first)` reads {@link delayArguments} from the index `first` on and returns the index after
+ * them. `facts` is a hash of the account, `slot` the hash of the current slot of the window. Needs `now_ms()`.
+ *
+ * The difference between upstream's clock and Redis': a reply's `Date` (whole seconds) was set between the start of the
+ * poll and its commit, so the difference lies between `date - now` and `date + 1000 - start`. Every poll narrows these
+ * bounds; the difference is taken as their middle. They widen with time, and start anew where a poll contradicts them,
+ * as it does when a clock was set.
+ *
+ * Fields of `facts`: `low`, `high` (bounds of the difference in ms, upstream less Redis), `at`; `min`, `max` (the bounds
+ * of the interval). Of a slot: a bucket's number → delays, `estimated` → how many of these are from the schedule,
+ * `late` → messages that were more than a day old, which are in no bucket.
+ */
+export const RECORD_DELAYS = `
+local function clock_difference(facts, date, from, now)
+  local known = redis.call('HMGET', facts, 'low', 'high', 'at')
+  local low, high = tonumber(known[1]), tonumber(known[2])
+  if low then
+    local drift = math.max(now - tonumber(known[3]), 0) * ${DRIFT}
+    low, high = low - drift, high + drift
+  end
+  if date then
+    local read_low, read_high = date - now, date + 1000 - math.min(from, now)
+    if low then low, high = math.max(low, read_low), math.min(high, read_high) end
+    if not low or low > high then low, high = read_low, read_high end
+    redis.call('HSET', facts, 'low', string.format('%.1f', low), 'high', string.format('%.1f', high),
+      'at', string.format('%d', now))
+  end
+  return low and (low + high) / 2
+end
+
+local function record_delays(facts, slot, first)
+  local now, from, date = now_ms(), tonumber(ARGV[first]), tonumber(ARGV[first + 1])
+  redis.call('HSET', facts, 'min', ARGV[first + 2], 'max', ARGV[first + 3])
+  local difference = clock_difference(facts, date, from, now)
+  redis.call('PEXPIRE', facts, ${FACTS_LIFE_MS})
+  local count = tonumber(ARGV[first + 4])
+  for i = first + 5, first + 3 + 2 * count, 2 do
+    local stamp, shown, delay = tonumber(ARGV[i]), tonumber(ARGV[i + 1]), nil
+    if stamp and difference then delay = now + difference - stamp end
+    if delay and delay < -${AHEAD_MS} then delay = nil end
+    local estimated = not delay and shown
+    if estimated then delay = now - shown end
+    if delay and delay > ${LATE_MS} then
+      redis.call('HINCRBY', slot, 'late', 1)
+    elseif delay then
+      local bucket = 0
+      if delay > ${FIRST_BUCKET_MS} then
+        bucket = math.min(math.ceil(math.log(delay / ${FIRST_BUCKET_MS}) / math.log(${BUCKET_STEP})), ${LAST_BUCKET})
+      end
+      redis.call('HINCRBY', slot, string.format('%d', bucket), 1)
+      if estimated then redis.call('HINCRBY', slot, 'estimated', 1) end
+    end
+  end
+  if count > 0 then redis.call('PEXPIRE', slot, ${SLOT_LIFE_MS}) end
+  return first + 5 + 2 * count
+end
+`;
+
+/** `facts` and `slot` of {@link RECORD_DELAYS} for a poll that began then. */
+export function delayKeys(keys: AccountKeys, startedAt: number): [facts: string, slot: string] {
+  return [factsKey(keys), slotKey(keys, slotOf(startedAt))];
+}
+
+export function factsKey(keys: AccountKeys): string {
+  return keys('polls', 'facts');
+}
+
+/** @param slot of the window; see `slotOf` */
+export function slotKey(keys: AccountKeys, slot: number): string {
+  return keys('polls', 'delays', String(slot));
+}
+
+/** What {@link RECORD_DELAYS} reads. */
+export function delayArguments({
+  startedAt,
+  upstreamDate,
+  arrivals,
+  interval,
+}: PollReport): (string | number)[] {
+  return [
+    Math.round(startedAt),
+    upstreamDate ?? '',
+    interval.min,
+    interval.max,
+    arrivals.length,
+    ...arrivals.flatMap(({ timestamp, shownAt }) => [
+      timestamp ?? '',
+      shownAt === undefined ? '' : Math.round(shownAt),
+    ]),
+  ];
+}
