@@ -1,3 +1,6 @@
+import type { IntervalBounds } from './schedule/intervals.js';
+import type { RateHistogram } from './schedule/rate-histogram.js';
+
 /** How late the account's new messages were emitted within the last hour. */
 export interface DetectionDelay {
   /** From a message's timestamp to the commit of its event, in milliseconds; absent where there was no message. */
@@ -25,10 +28,14 @@ export interface FeedOverview {
   /** How many unreadable elements were met so far. */
   unreadable: number;
   detectionDelay: DetectionDelay;
-  /** How many contacts change how often, by the buckets of the schedule; empty before the first poll. */
-  rates: ReadonlyMap<number, number>;
-  /** The bounds of a contact's interval that the workers last went by, in milliseconds; absent before the first poll. */
-  interval?: { min: number; max: number };
-  /** Reads beyond the head of a contact: how many contacts wait for one, and how long the first has been due, in ms. */
+  /** How many contacts change how often, by the buckets of the schedule; those that were never read are missing. */
+  rates: RateHistogram;
+  /** The bounds of a contact's interval that the workers last went by; absent before the first poll. */
+  interval?: IntervalBounds;
+  /** Reads beyond the head of a contact: how many are due, and for how long the first has been, in milliseconds. */
   deep: { waiting: number; lagMs: number };
+  /** How many elements were given up so far, as no page that holds them can be read. */
+  skipped: number;
+  /** Fields of messages that are muted, as they differ at nearly every read, and of how many contacts each. */
+  volatileFields: readonly { field: string; contacts: number }[];
 }

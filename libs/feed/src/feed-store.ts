@@ -1,5 +1,5 @@
 import type { NewEvent } from '#events';
-import type { PollReport } from './delay/arrivals.js';
+import type { PollReport } from './delay/poll-report.js';
 import type { FeedOverview } from './feed-overview.js';
 import type { KnownMessage } from './known-message.js';
 import type { PollMemory } from './poll-memory.js';

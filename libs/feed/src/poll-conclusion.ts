@@ -3,7 +3,7 @@ import type { Logger } from '#platform';
 import type { UpstreamMessage } from '#upstream';
 import { type AbsenceResult, absences, deletionEvent, isSuspect, suspectEvent } from './absence.js';
 import { intervalFor, recordActivity, shareOf } from './adaptive-interval.js';
-import { arrivalsIn } from './delay/arrivals.js';
+import { arrivalsIn } from './delay/poll-report.js';
 import { diff, messageSubject } from './diff.js';
 import type { FeedSettings } from './feed-settings.js';
 import type { ContactState, FeedStore, PollCommit } from './feed-store.js';

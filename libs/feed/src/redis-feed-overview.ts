@@ -1,15 +1,15 @@
 import { type AccountKeys, type RedisClient, RedisScript, redisTime } from '#platform';
 import { type DelayHistogram, countOf, mergeHistograms, percentiles } from './delay/delay-histogram.js';
 import { slotsOfWindow } from './delay/delay-window.js';
-import { factsKey, slotKey } from './delay/redis-record-delays.js';
+import { factsKey, slotKey } from './delay/redis-poll-report.js';
 import type { DetectionDelay, FeedOverview } from './feed-overview.js';
 import { NOW } from './redis-feed-scripts.js';
 
 /**
  * KEYS: list, due, suspects, deep, rates, facts, slot of delays…
  * Answers time, number of contacts that are polled, number of those that are due, when the first is due, listedAt, since
- * when something is suspect and not believed, unreadable, bounds of the interval, number of deep reads, when the first
- * of them is due, rates, and the slots.
+ * when something is suspect and not believed, unreadable, number of deep reads that are due, when the first of them is
+ * due, then rates, facts, and the slots.
  */
 const readOverview = new RedisScript(`${NOW}
 local now = due_at(0)
@@ -20,13 +20,14 @@ if list[4] then doubts[#doubts + 1] = list[4] end
 for _, doubt in ipairs(doubts) do
   if tonumber(doubt) > believed and (not since or tonumber(doubt) < tonumber(since)) then since = doubt end
 end
-local interval = redis.call('HMGET', KEYS[6], 'min', 'max')
 local slots = {}
 for i = 7, #KEYS do slots[#slots + 1] = redis.call('HGETALL', KEYS[i]) end
 return {{now, redis.call('ZCARD', KEYS[2]), redis.call('ZCOUNT', KEYS[2], '-inf', now), first_of(KEYS[2]),
-  list[1], since, list[2], interval[1], interval[2], redis.call('ZCARD', KEYS[4]), first_of(KEYS[4])},
-  redis.call('HGETALL', KEYS[5]), slots}
+  list[1], since, list[2], redis.call('ZCOUNT', KEYS[4], '-inf', now), first_of(KEYS[4])},
+  redis.call('HGETALL', KEYS[5]), redis.call('HGETALL', KEYS[6]), slots}
 `);
+
+const MUTED = 'muted:';
 
 /** How the polling of the account with these keys stands. */
 export async function readFeedOverview(redis: RedisClient, keys: AccountKeys): Promise<FeedOverview> {
@@ -45,10 +46,16 @@ export async function readFeedOverview(redis: RedisClient, keys: AccountKeys): P
     ],
     [],
   );
-  const [figures, rates, delays] = reply as [(string | number | null)[], string[], string[][]];
-  const [now = 0, contacts = 0, due = 0, first, listedAt, suspectSince, unreadable, min, max, ...deep] =
+  const [figures, rates, told, delays] = reply as [
+    (string | number | null)[],
+    string[],
+    string[],
+    string[][],
+  ];
+  const [now = 0, contacts = 0, due = 0, first, listedAt, suspectSince, unreadable, waiting = 0, firstDeep] =
     figures.map((value) => (value === null ? undefined : Number(value)));
-  const [waiting = 0, firstDeep] = deep;
+  const facts = pairs(told);
+  const [min, max] = [facts.get('min'), facts.get('max')];
   return {
     contacts,
     due,
@@ -58,9 +65,19 @@ export async function readFeedOverview(redis: RedisClient, keys: AccountKeys): P
     unreadable: unreadable ?? 0,
     detectionDelay: detectionDelayOf(delays.map(pairs)),
     rates: histogramOf(pairs(rates)),
-    ...(min === undefined || max === undefined ? {} : { interval: { min, max } }),
-    deep: { waiting, lagMs: Math.max(now - (firstDeep ?? now), 0) },
+    ...(min === undefined || max === undefined ? {} : { interval: { minMs: min, maxMs: max } }),
+    deep: { waiting, lagMs: waiting === 0 ? 0 : now - (firstDeep ?? now) },
+    skipped: facts.get('skipped') ?? 0,
+    volatileFields: mutedFieldsOf(facts),
   };
+}
+
+/** The most widely muted first. */
+function mutedFieldsOf(facts: ReadonlyMap<string, number>): FeedOverview['volatileFields'] {
+  return [...facts]
+    .filter(([name, contacts]) => name.startsWith(MUTED) && contacts > 0)
+    .map(([name, contacts]) => ({ field: name.slice(MUTED.length), contacts }))
+    .sort((a, b) => b.contacts - a.contacts);
 }
 
 function detectionDelayOf(slots: readonly ReadonlyMap<string, number>[]): DetectionDelay {

@@ -1,6 +1,6 @@
 import { APPEND_EVENTS } from '#events';
 import { REDIS_LIFE, RedisScript } from '#platform';
-import { RECORD_DELAYS } from './delay/redis-record-delays.js';
+import { RECORD_REPORT } from './delay/redis-poll-report.js';
 
 export const NOW = `
 local function now_ms()
@@ -87,14 +87,14 @@ return {due_at(0), state[1], get_text(KEYS[1], 'm'), state[2] or '', state[3] or
 
 /**
  * One poll: the fence, what is known, the schedule, and the events, or nothing at all.
- * KEYS: log ×3, contact, messages, due, list, numbers, suspects, and the two that delays are recorded in.
+ * KEYS: log ×3, contact, messages, due, list, numbers, suspects, and the two of the report.
  * The fence is the version, in the life of Redis in which it was read: another life counts on from an earlier version.
  * ARGV: contact id, version, memory, share, due in ms, hastened, afresh ('yes', ''), suspectAt or '', shownAt or '',
  * number of elements that were newly found unreadable, number of messages, life, since when it is suspect, '' or 'over', (id,
  * packed)…, number of phone numbers,
- * numbers…, the delays, then the events.
+ * numbers…, the report, then the events.
  */
-export const commitPoll = new RedisScript(`${APPEND_EVENTS}${NOW}${TEXTS}${REDIS_LIFE}${RECORD_DELAYS}
+export const commitPoll = new RedisScript(`${APPEND_EVENTS}${NOW}${TEXTS}${REDIS_LIFE}${RECORD_REPORT}
 local contact, messages, due, list, numbers = KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8]
 if redis.call('HGET', contact, 'v') ~= ARGV[2] then return 0 end
 if life() ~= ARGV[12] then return 0 end
@@ -123,7 +123,7 @@ if (redis.call('HGET', contact, 'hastened') or '0') ~= ARGV[6] then
 end
 -- Honoured: whatever else is under way began before this commit, and will be refused.
 redis.call('HDEL', contact, 'hastened', 'hastenedTo')
-append_events(record_delays(KEYS[10], KEYS[11], at + count + 1))
+append_events(record_report(KEYS[10], KEYS[11], at + count + 1))
 return 1
 `);
 

@@ -1,6 +1,6 @@
 import { eventArguments, logKeys } from '#events';
 import { accountKeys, type AccountKeys, type RedisClient } from '#platform';
-import { delayArguments, delayKeys } from './delay/redis-record-delays.js';
+import { reportArguments, reportKeys } from './delay/redis-poll-report.js';
 import { packContactText, unpackContactText } from './contact-text-codec.js';
 import type {
   ContactState,
@@ -201,7 +201,7 @@ export class RedisFeedStore implements FeedStore {
         keys('contact-list'),
         keys('numbers'),
         keys('suspects'),
-        ...delayKeys(keys, report.startedAt),
+        ...reportKeys(keys, report.startedAt),
       ],
       [
         contactId,
@@ -220,7 +220,7 @@ export class RedisFeedStore implements FeedStore {
         ...[...known].flatMap(([id, message]) => [packId(id), packKnownMessage(message)]),
         numbers.length,
         ...numbers,
-        ...delayArguments(report),
+        ...reportArguments(report),
         ...eventArguments(account, events),
       ],
     );

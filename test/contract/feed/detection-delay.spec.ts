@@ -1,12 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
-import type { DetectionDelay } from '#feed';
+import type { DetectionDelay, PollReport } from '#feed';
 import { eventually } from '../../support/eventually.js';
 import { A } from './house.js';
 import { NUMBER, WithHouse } from './with-house.js';
 
 const here = new WithHouse();
 const HOUR_MS = 3_600_000;
-const INTERVAL = { min: 50, max: 60_000 };
 
 /** The time by Redis' clock. */
 const redisNow = async (): Promise<number> => (await here.house.store.knownContacts(A)).now;
@@ -28,8 +27,8 @@ async function watched(): Promise<string> {
 
 /** Commits arrivals by themselves, as a poll that began `tookMs` ago. */
 async function commitArrivals(
-  arrivals: readonly { timestamp?: number; shownAt?: number }[],
-  { upstreamDate, tookMs = 0 }: { upstreamDate?: number; tookMs?: number } = {},
+  arrivals: PollReport['arrivals'],
+  { tookMs = 0, ...more }: Partial<PollReport> & { tookMs?: number } = {},
 ): Promise<void> {
   const { store } = here.house;
   const [contactId = ''] = [...(await store.knownContacts(A)).contacts.keys()];
@@ -41,9 +40,9 @@ async function commitArrivals(
     numbers: [],
     report: {
       startedAt: state.now - tookMs,
-      ...(upstreamDate === undefined ? {} : { upstreamDate }),
       arrivals,
-      interval: INTERVAL,
+      interval: { min: 50, max: 60_000 },
+      ...more,
     },
   });
   expect(done).toBe(true);
@@ -167,17 +166,27 @@ describe('the overview', () => {
   it('names the bounds of the interval that the worker goes by', async () => {
     expect(await here.house.store.overview(A)).not.toHaveProperty('interval');
     await watched();
-    expect((await here.house.store.overview(A)).interval).toEqual(INTERVAL);
+    expect((await here.house.store.overview(A)).interval).toEqual({ minMs: 50, maxMs: 60_000 });
   });
 
-  it('shows how many deep reads wait, and for how long, and how many contacts change how often', async () => {
+  it('counts the elements that were given up, and the contacts whose volatile fields are muted', async () => {
+    await watched();
+    await commitArrivals([], { skipped: 2, newlyMuted: ['attachments', 'other'] });
+    await commitArrivals([], { skipped: 1, newlyMuted: ['attachments'], newlyHeard: ['other'] });
+    expect(await here.house.store.overview(A)).toMatchObject({
+      skipped: 3,
+      volatileFields: [{ field: 'attachments', contacts: 2 }],
+    });
+  });
+
+  it('shows how many deep reads are due, and for how long, and how many contacts change how often', async () => {
     const { house } = here;
     await watched();
     const now = await redisNow();
     await house.redis.zadd(keyOf('deep'), now - 5_000, 'a', now + 60_000, 'b');
     await house.redis.hset(keyOf('rates'), { 0: 3, 12: 1 });
     const { deep, rates } = await house.store.overview(A);
-    expect(deep.waiting).toBe(2);
+    expect(deep.waiting).toBe(1);
     expect(deep.lagMs).toBeGreaterThanOrEqual(5_000);
     expect(rates).toEqual(
       new Map([

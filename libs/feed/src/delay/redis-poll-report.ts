@@ -1,7 +1,7 @@
 import type { AccountKeys } from '#platform';
 import { BUCKET_STEP, FIRST_BUCKET_MS, LAST_BUCKET } from './delay-histogram.js';
 import { SLOT_LIFE_MS, slotOf } from './delay-window.js';
-import type { PollReport } from './arrivals.js';
+import type { PollReport } from './poll-report.js';
 
 /** An older message was shown late by upstream, in an import, say: it says nothing of the polls. In milliseconds. */
 const LATE_MS = 86_400_000;
@@ -9,13 +9,12 @@ const LATE_MS = 86_400_000;
 const AHEAD_MS = 60_000;
 /** By so much a second two clocks that are kept right may drift apart. */
 const DRIFT = 0.0005;
-/** What is known of the clocks and of the bounds is forgotten after so long without a poll, in milliseconds. */
-const FACTS_LIFE_MS = 86_400_000;
 
 /**
- * How a script that commits a poll counts its detection delays: from the commit back to the message's timestamp.
+ * How a script that commits a poll records what the account's figures take from it; above all how late it is: a delay
+ * goes from the message's timestamp to the commit.
  *
- * `record_delays(facts, slot, first)` reads {@link delayArguments} from the index `first` on and returns the index after
+ * `record_report(facts, slot, first)` reads {@link reportArguments} from the index `first` on and returns the index after
  * them. `facts` is a hash of the account, `slot` the hash of the current slot of the window. Needs `now_ms()`.
  *
  * The difference between upstream's clock and Redis': a reply's `Date` (whole seconds) was set between the start of the
@@ -24,10 +23,10 @@ const FACTS_LIFE_MS = 86_400_000;
  * as it does when a clock was set.
  *
  * Fields of `facts`: `low`, `high` (bounds of the difference in ms, upstream less Redis), `at`; `min`, `max` (the bounds
- * of the interval). Of a slot: a bucket's number → delays, `estimated` → how many of these are from the schedule,
- * `late` → messages that were more than a day old, which are in no bucket.
+ * of the interval); `skipped`; `muted:<name>` → contacts. Of a slot: a bucket's number → delays, `estimated` → how many
+ * of these are from the schedule, `late` → messages that were more than a day old, which are in no bucket.
  */
-export const RECORD_DELAYS = `
+export const RECORD_REPORT = `
 local function clock_difference(facts, date, from, now)
   local known = redis.call('HMGET', facts, 'low', 'high', 'at')
   local low, high = tonumber(known[1]), tonumber(known[2])
@@ -45,36 +44,46 @@ local function clock_difference(facts, date, from, now)
   return low and (low + high) / 2
 end
 
-local function record_delays(facts, slot, first)
+local function delay_bucket(delay)
+  if delay <= ${FIRST_BUCKET_MS} then return 0 end
+  return math.min(math.ceil(math.log(delay / ${FIRST_BUCKET_MS}) / math.log(${BUCKET_STEP})), ${LAST_BUCKET})
+end
+
+local function record_delay(slot, now, difference, stamp, shown)
+  local delay, estimated = nil, false
+  if stamp and difference then delay = now + difference - stamp end
+  if shown and (not delay or delay < -${AHEAD_MS}) then delay, estimated = now - shown, true end
+  if not delay or delay < -${AHEAD_MS} then return end
+  if delay > ${LATE_MS} then
+    redis.call('HINCRBY', slot, 'late', 1)
+  else
+    redis.call('HINCRBY', slot, string.format('%d', delay_bucket(delay)), 1)
+    if estimated then redis.call('HINCRBY', slot, 'estimated', 1) end
+  end
+  redis.call('PEXPIRE', slot, ${SLOT_LIFE_MS})
+end
+
+local function record_report(facts, slot, first)
   local now, from, date = now_ms(), tonumber(ARGV[first]), tonumber(ARGV[first + 1])
   redis.call('HSET', facts, 'min', ARGV[first + 2], 'max', ARGV[first + 3])
-  local difference = clock_difference(facts, date, from, now)
-  redis.call('PEXPIRE', facts, ${FACTS_LIFE_MS})
-  local count = tonumber(ARGV[first + 4])
-  for i = first + 5, first + 3 + 2 * count, 2 do
-    local stamp, shown, delay = tonumber(ARGV[i]), tonumber(ARGV[i + 1]), nil
-    if stamp and difference then delay = now + difference - stamp end
-    if delay and delay < -${AHEAD_MS} then delay = nil end
-    local estimated = not delay and shown
-    if estimated then delay = now - shown end
-    if delay and delay > ${LATE_MS} then
-      redis.call('HINCRBY', slot, 'late', 1)
-    elseif delay then
-      local bucket = 0
-      if delay > ${FIRST_BUCKET_MS} then
-        bucket = math.min(math.ceil(math.log(delay / ${FIRST_BUCKET_MS}) / math.log(${BUCKET_STEP})), ${LAST_BUCKET})
-      end
-      redis.call('HINCRBY', slot, string.format('%d', bucket), 1)
-      if estimated then redis.call('HINCRBY', slot, 'estimated', 1) end
-    end
+  if ARGV[first + 4] ~= '0' then redis.call('HINCRBY', facts, 'skipped', ARGV[first + 4]) end
+  local fields, arrivals = tonumber(ARGV[first + 5]), tonumber(ARGV[first + 6])
+  local at = first + 7
+  for _ = 1, fields do
+    redis.call('HINCRBY', facts, 'muted:' .. ARGV[at], ARGV[at + 1])
+    at = at + 2
   end
-  if count > 0 then redis.call('PEXPIRE', slot, ${SLOT_LIFE_MS}) end
-  return first + 5 + 2 * count
+  local difference = clock_difference(facts, date, from, now)
+  for _ = 1, arrivals do
+    record_delay(slot, now, difference, tonumber(ARGV[at]), tonumber(ARGV[at + 1]))
+    at = at + 2
+  end
+  return at
 end
 `;
 
-/** `facts` and `slot` of {@link RECORD_DELAYS} for a poll that began then. */
-export function delayKeys(keys: AccountKeys, startedAt: number): [facts: string, slot: string] {
+/** `facts` and `slot` of {@link RECORD_REPORT} for a poll that began then. */
+export function reportKeys(keys: AccountKeys, startedAt: number): [facts: string, slot: string] {
   return [factsKey(keys), slotKey(keys, slotOf(startedAt))];
 }
 
@@ -87,19 +96,19 @@ export function slotKey(keys: AccountKeys, slot: number): string {
   return keys('polls', 'delays', String(slot));
 }
 
-/** What {@link RECORD_DELAYS} reads. */
-export function delayArguments({
-  startedAt,
-  upstreamDate,
-  arrivals,
-  interval,
-}: PollReport): (string | number)[] {
+/** What {@link RECORD_REPORT} reads. */
+export function reportArguments(report: PollReport): (string | number)[] {
+  const { startedAt, upstreamDate, arrivals, interval, skipped, newlyMuted = [], newlyHeard = [] } = report;
   return [
     Math.round(startedAt),
     upstreamDate ?? '',
     interval.min,
     interval.max,
+    skipped ?? 0,
+    newlyMuted.length + newlyHeard.length,
     arrivals.length,
+    ...newlyMuted.flatMap((field) => [field, 1]),
+    ...newlyHeard.flatMap((field) => [field, -1]),
     ...arrivals.flatMap(({ timestamp, shownAt }) => [
       timestamp ?? '',
       shownAt === undefined ? '' : Math.round(shownAt),

@@ -3,7 +3,7 @@ import { parseMessage, type UpstreamMessage } from '#upstream';
 import { diff } from '../diff.js';
 import type { FirstRead } from '../first-read.js';
 import type { KnownMessage } from '../known-message.js';
-import { type Arrival, arrivalsIn } from './arrivals.js';
+import { type Arrival, arrivalsIn } from './poll-report.js';
 
 const STAMP = Date.parse('2026-11-20T10:00:00.000Z');
 
