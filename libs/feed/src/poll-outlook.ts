@@ -7,6 +7,8 @@ import { rateOf } from './schedule/rate.js';
 export interface PlannedBudget {
   /** The account's setting. */
   requestsPerSecond: number;
+  /** What of it may leave now: less where upstream refused more. */
+  allowed: number;
   /** What is used by others than the heads of contacts. */
   usedByOthers: number;
 }
@@ -36,7 +38,7 @@ const FACTORS = [1 / 2, 1, 2];
  */
 export function pollOutlook(
   { contacts, rates, interval }: Pick<FeedOverview, 'contacts' | 'rates' | 'interval'>,
-  { requestsPerSecond, usedByOthers }: PlannedBudget,
+  { requestsPerSecond, allowed, usedByOthers }: PlannedBudget,
 ): PollOutlook {
   const budgets = FACTORS.map((factor) => requestsPerSecond * factor);
   if (contacts === 0 || interval === undefined)
@@ -44,7 +46,10 @@ export function pollOutlook(
   const known = [...rates.values()].reduce((sum, count) => sum + count, 0);
   // A contact that nobody has read yet is taken for an average one.
   const missing = { contacts: Math.max(contacts - known, 0), perSecond: rateOf(undefined, 0) };
-  const forPolls = (budget: number): number => Math.max(budget - usedByOthers, budget * FLOOR);
+  const forPolls = (budget: number): number => {
+    const leaving = (budget * allowed) / requestsPerSecond;
+    return Math.max(leaving - usedByOthers, leaving * FLOOR);
+  };
   const forecast = budgets.map((budget) => {
     const { p50Ms, p95Ms } = forecastDelay(rates, forPolls(budget), interval, missing) ?? {};
     return {
