@@ -42,6 +42,7 @@ import type { ShownUpstream } from './contacts/upstream-reads.js';
 import { WAIT_SETTINGS } from './events/wait-settings.js';
 import { openHintQueue } from './hint-queue.js';
 import { Problem } from './problems/problem.js';
+import type { BudgetWatch } from './status/budget-watch.js';
 import {
   ACCOUNT_REGISTRY,
   ACCOUNT_UPSTREAM,
@@ -50,6 +51,7 @@ import {
   API_KEYS,
   BLOB_STORE,
   BLOB_WATCH,
+  BUDGET_WATCH,
   ENVIRONMENT,
   EVENT_LOG,
   EVENT_TAIL,
@@ -98,6 +100,7 @@ export function bindings(opened: Opened): Provider[] {
     value(EVENT_TAIL, tailOf(opened)),
     value(EVENT_WAITS, WAIT_SETTINGS),
     value(REQUEST_BUDGET, new RedisRequestBudget(redis, prefix)),
+    value<BudgetWatch>(BUDGET_WATCH, new RedisRequestBudget(redis, prefix)),
     value(UPSTREAM, new HttpUpstream(environment.UPSTREAM_TIMEOUT_MS)),
     value(UPSTREAM_HEALTH, new RedisUpstreamHealth(redis, prefix)),
     readsBinding(logger),

@@ -14,6 +14,14 @@ export interface DetectionDelay {
   late: number;
 }
 
+/** Why the contact list cannot be read. */
+export interface ListFault {
+  /** For people; without upstream's own words. */
+  reason: string;
+  /** Since when no reading came to a good end, in milliseconds since 1970 by Redis' clock. */
+  since: number;
+}
+
 /** How the polling of an account stands. */
 export interface FeedOverview {
   /** How many contacts are polled. */
@@ -23,6 +31,8 @@ export interface FeedOverview {
   lagMs: number;
   /** When the contact list was last read in full, on upstream's clock. */
   listedAt?: number;
+  /** Why it could not be read since; absent while it can. */
+  listFault?: ListFault;
   /** Since when upstream shows far less than before, by Redis' clock. */
   suspectSince?: number;
   /** How many unreadable elements were met so far. */

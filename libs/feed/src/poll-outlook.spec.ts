@@ -24,8 +24,10 @@ describe('the outlook of an account', () => {
 
   it('names a longer interval than the maximum where the budget does not allow that', () => {
     const at = (requestsPerSecond: number): number =>
-      pollOutlook({ contacts: 1_000, rates, interval }, { requestsPerSecond, allowed: requestsPerSecond, usedByOthers: 0 })
-        .longestIntervalMs ?? NaN;
+      pollOutlook(
+        { contacts: 1_000, rates, interval },
+        { requestsPerSecond, allowed: requestsPerSecond, usedByOthers: 0 },
+      ).longestIntervalMs ?? NaN;
     expect(at(100)).toBeLessThanOrEqual(interval.maxMs);
     // A thousand contacts at one request a second: none of them can be read every five minutes.
     expect(at(1)).toBeGreaterThanOrEqual(1_000_000);
@@ -33,12 +35,14 @@ describe('the outlook of an account', () => {
 
   it('takes what sends and callers use off the budget, and leaves polls a fifth all the same', () => {
     const p95 = (usedByOthers: number): number =>
-      pollOutlook({ contacts: 1_000, rates, interval }, { requestsPerSecond: 20, allowed: 20, usedByOthers }).forecast[1]
-        ?.p95Ms ?? NaN;
+      pollOutlook({ contacts: 1_000, rates, interval }, { requestsPerSecond: 20, allowed: 20, usedByOthers })
+        .forecast[1]?.p95Ms ?? NaN;
     expect(p95(10)).toBeGreaterThan(p95(0));
     expect(p95(10)).toBe(
-      pollOutlook({ contacts: 1_000, rates, interval }, { requestsPerSecond: 10, allowed: 10, usedByOthers: 0 })
-        .forecast[1]?.p95Ms,
+      pollOutlook(
+        { contacts: 1_000, rates, interval },
+        { requestsPerSecond: 10, allowed: 10, usedByOthers: 0 },
+      ).forecast[1]?.p95Ms,
     );
     expect(p95(1_000)).toBe(p95(16));
   });

@@ -9,12 +9,13 @@ import { NOW } from './redis-feed-scripts.js';
  * KEYS: list, due, suspects, deep, rates, facts, slot of delays…
  * Answers time, number of contacts that are polled, number of those that are due, when the first is due, listedAt, since
  * when something is suspect and not believed, unreadable, number of deep reads that are due, when the first of them is
- * due, then rates, facts, and the slots.
+ * due; then why the list cannot be read and since when, rates, facts, and the slots.
  */
 const readOverview = new RedisScript(`${NOW}
 local now = due_at(0)
 local function first_of(index) return redis.call('ZRANGE', index, 0, 0, 'WITHSCORES')[2] or false end
-local list = redis.call('HMGET', KEYS[1], 'listedAt', 'unreadable', 'believedAt', 'suspectSince')
+local list = redis.call('HMGET', KEYS[1], 'listedAt', 'unreadable', 'believedAt', 'suspectSince',
+  'listFault', 'listFaultSince')
 local believed, doubts, since = tonumber(list[3] or '0'), redis.call('HVALS', KEYS[3]), false
 if list[4] then doubts[#doubts + 1] = list[4] end
 for _, doubt in ipairs(doubts) do
@@ -24,7 +25,7 @@ local slots = {}
 for i = 7, #KEYS do slots[#slots + 1] = redis.call('HGETALL', KEYS[i]) end
 return {{now, redis.call('ZCARD', KEYS[2]), redis.call('ZCOUNT', KEYS[2], '-inf', now), first_of(KEYS[2]),
   list[1], since, list[2], redis.call('ZCOUNT', KEYS[4], '-inf', now), first_of(KEYS[4])},
-  redis.call('HGETALL', KEYS[5]), redis.call('HGETALL', KEYS[6]), slots}
+  {list[5], list[6]}, redis.call('HGETALL', KEYS[5]), redis.call('HGETALL', KEYS[6]), slots}
 `);
 
 const MUTED = 'muted:';
@@ -46,8 +47,9 @@ export async function readFeedOverview(redis: RedisClient, keys: AccountKeys): P
     ],
     [],
   );
-  const [figures, rates, told, delays] = reply as [
+  const [figures, [reason, since], rates, told, delays] = reply as [
     (string | number | null)[],
+    (string | null)[],
     string[],
     string[],
     string[][],
@@ -61,6 +63,7 @@ export async function readFeedOverview(redis: RedisClient, keys: AccountKeys): P
     due,
     lagMs: due === 0 ? 0 : now - (first ?? now),
     ...(listedAt === undefined ? {} : { listedAt }),
+    ...(reason == null ? {} : { listFault: { reason, since: Number(since) } }),
     ...(suspectSince === undefined ? {} : { suspectSince }),
     unreadable: unreadable ?? 0,
     detectionDelay: detectionDelayOf(delays.map(pairs)),
@@ -102,6 +105,8 @@ function pairs(reply: readonly string[]): ReadonlyMap<string, number> {
 /** The fields that are named by a bucket. */
 function histogramOf(fields: ReadonlyMap<string, number>): DelayHistogram {
   return new Map(
-    [...fields].filter(([name]) => /^\d+$/.test(name)).map(([name, count]) => [Number(name), count]),
+    [...fields]
+      .filter(([name, count]) => /^\d+$/.test(name) && count > 0)
+      .map(([name, count]) => [Number(name), count]),
   );
 }

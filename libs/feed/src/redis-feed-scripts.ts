@@ -115,7 +115,7 @@ local share = tonumber(redis.call('HGET', contact, 's') or '0')
 redis.call('HINCRBYFLOAT', list, 'shares', string.format('%.6f', tonumber(ARGV[4]) - share))
 redis.call('HSET', contact, 'v', ARGV[2] + 1, 's', ARGV[4])
 put_text(contact, 'm', ARGV[3])
-redis.call('HDEL', contact, 'tellAfter', 'lost')
+redis.call('HDEL', contact, 'tellAfter', 'lost', 'failed')
 -- A contact that was deleted meanwhile is not scheduled any more.
 redis.call('ZADD', due, 'XX', due_at(ARGV[5]), ARGV[1])
 if (redis.call('HGET', contact, 'hastened') or '0') ~= ARGV[6] then

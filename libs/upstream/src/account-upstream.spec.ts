@@ -64,10 +64,15 @@ const health: UpstreamHealth = {
   },
 };
 const budget: AdaptiveBudget = {
+  ask: (account, rate, kind) => {
+    asked.push(`${account} ${rate} ${kind}`);
+    return Promise.resolve({ waitMs: 0, askedAt: performance.now() });
+  },
   acquire: (account, rate, kind) => {
     asked.push(`${account} ${rate} ${kind}`);
-    return Promise.resolve();
+    return Promise.resolve(performance.now());
   },
+  giveBack: () => Promise.resolve(),
   tooMany: (account, rate) => written(void limits.push(`${account} ${rate} too many`)),
   fine: (account, rate) => written(void limits.push(`${account} ${rate} fine`)),
 };

@@ -21,7 +21,7 @@ export interface UpstreamAccount extends UpstreamAddress {
 export type FindUpstreamAccount = (account: string) => Promise<UpstreamAccount>;
 
 /** How long a request waits for its turn within the budget, in milliseconds. */
-const PATIENCE_MS = { send: 2_000, read: 5_000, poll: 15_000 } as const;
+const PATIENCE_MS = { send: 2_000, read: 5_000, poll: 15_000, more: 15_000, deep: 15_000 } as const;
 
 /** One POST may be forbidden for its own sake; so many in a row are forbidden for the account's. */
 const FORBIDDEN_AFTER = 3;

@@ -4,13 +4,18 @@ export { phoneNumbersOf, type UpstreamContact } from './contact.js';
 export { HttpUpstream } from './http-upstream.js';
 export { type Direction, isRecord, parseMessage, type UpstreamMessage } from './message.js';
 export { RedisRequestBudget } from './redis-request-budget.js';
+export { TAKE_TOKEN } from './redis-token-bucket.js';
 export { type ParsedList } from './reply-list.js';
 export { contactsShown, showAsIs, showList, toJson } from './shown-reply.js';
 export {
   type AdaptiveBudget,
   BudgetExhaustedError,
+  type BudgetUsage,
+  MAX_PAUSE_MS,
   type RequestBudget,
   type RequestClass,
+  TOKEN_LIFE_MS,
+  type TokenReply,
 } from './request-budget.js';
 export {
   UpstreamConnectionLostError,

@@ -1,58 +1,32 @@
 import { accountKeys, pause, type RedisClient, RedisScript } from '#platform';
-import { type AdaptiveBudget, BudgetExhaustedError, type RequestClass } from './request-budget.js';
+import { TAKE_TOKEN } from './redis-token-bucket.js';
+import {
+  type AdaptiveBudget,
+  BudgetExhaustedError,
+  type BudgetUsage,
+  MAX_PAUSE_MS,
+  type RequestClass,
+  type TokenReply,
+} from './request-budget.js';
 
-/**
- * A token bucket by Redis' clock, with a second, smaller one that only polls may draw on.
- * Answers 0 when the request may leave, else the milliseconds after which to ask again.
- *
- * The bucket holds a little less than the second's worth that is allowed: between its token and its arrival a request
- * takes a while, now more and now less, and upstream counts arrivals. A class that was made to wait leaves a note, which outlives its next question by
- * far; while the note of a higher class lies there, a lower one yields, except polls that still have tokens of their own
- * fifth, and except where tokens pile up, which says that nobody waits any more. For a poll that waits with a token of
- * its own, the higher classes leave one in the bucket.
- *
- * A budget that upstream's 429 shrank has a `limit` below the rate.
- *
- * KEYS: bucket. ARGV: rate, class (send, read, poll), life of a note in ms. Answers the wait, and whether it is shrunk.
- */
-const take = new RedisScript(`
-local bucket, rate, kind = KEYS[1], tonumber(ARGV[1]), ARGV[2]
-local time = redis.call('TIME')
-local now = time[1] * 1000 + time[2] / 1000
-local state = redis.call('HMGET', bucket, 'tokens', 'floor', 'at', 'send', 'read', 'poll', 'limit')
-local shrunk = state[7] and 1 or 0
-rate = math.min(rate, tonumber(state[7] or rate))
-local capacity, floor_capacity = math.max(rate * 0.8, 1), math.max(rate / 5, 1)
-local since = math.max(now - tonumber(state[3] or now), 0) / 1000
-local tokens = math.min(capacity, tonumber(state[1] or capacity) + since * rate)
-local floor = math.min(floor_capacity, tonumber(state[2] or floor_capacity) + since * rate / 5)
-local notes = {send = tonumber(state[4] or 0), read = tonumber(state[5] or 0), poll = tonumber(state[6] or 0)}
-local function waits(class) return notes[class] > now end
-
-local reserve = (kind ~= 'poll' and waits('poll') and floor >= 1) and 1 or 0
-local scarce = tokens < math.min(1 + rate / 4, capacity)
-local yields = false
-if kind == 'read' then yields = scarce and waits('send') end
-if kind == 'poll' then yields = scarce and floor < 1 and (waits('send') or waits('read')) end
-
-local wait = 0
-if tokens >= 1 + reserve and not yields then
-  tokens = tokens - 1
-  if kind == 'poll' then
-    floor = math.max(floor - 1, 0)
-    redis.call('HSET', bucket, 'poll', 0)
-  end
-else
-  wait = math.ceil(math.max(1 + reserve - tokens, 0) / rate * 1000)
-  if yields then wait = math.max(wait, kind == 'poll' and math.ceil((1 - floor) / (rate / 5) * 1000) or math.ceil(1000 / rate)) end
-  wait = math.max(wait, 1)
-  redis.call('HSET', bucket, kind, string.format('%.3f', now + math.max(2 * wait, tonumber(ARGV[3]))))
-end
-redis.call('HSET', bucket, 'tokens', string.format('%.6f', tokens), 'floor', string.format('%.6f', floor),
-  'at', string.format('%.3f', now))
--- Not before it is full by itself: a lost bucket is a full one.
-redis.call('PEXPIRE', bucket, math.max(60000, math.ceil(2000 / rate)))
+/** KEYS: bucket. ARGV: rate, class, tokens that go back first. Answers the wait, and whether it is shrunk. */
+const take = new RedisScript(`${TAKE_TOKEN}
+local wait, shrunk = take_token(KEYS[1], tonumber(ARGV[1]), ARGV[2], tonumber(ARGV[3]), false)
 return {wait, shrunk}
+`);
+
+/** KEYS: bucket. ARGV: rate, number of tokens of polls that go back. */
+const giveBack = new RedisScript(`${TAKE_TOKEN}
+local b = token_bucket(KEYS[1], tonumber(ARGV[1]))
+return_tokens(b, tonumber(ARGV[2]), true)
+put_token_bucket(KEYS[1], b)
+`);
+
+/** KEYS: bucket. ARGV: rate. Answers what is allowed, used, used by others, and available for polls, as text. */
+const readUsage = new RedisScript(`${TAKE_TOKEN}
+local b = token_bucket(KEYS[1], tonumber(ARGV[1]))
+return {tostring(1 / b.gap), tostring(tokens_per_second(b.all)), tostring(tokens_per_second(b.other)),
+  tostring(available_for_polls(b))}
 `);
 
 /**
@@ -91,11 +65,6 @@ const BURST_MS = 1_000;
 /** So large a share of the rate comes back with each good answer. */
 const GROWTH = 1 / 50;
 
-/** Between two questions there is at most this, so that a freed token is not left lying. */
-const LONGEST_PAUSE_MS = 250;
-/** A waiting process that is slow to ask again is still waiting for so long. */
-const NOTE_MS = 500;
-
 /** {@link RequestBudget} kept in Redis, so that it holds over all processes. */
 export class RedisRequestBudget implements AdaptiveBudget {
   /** The accounts whose budget was shrunk when this process last asked. */
@@ -106,27 +75,53 @@ export class RedisRequestBudget implements AdaptiveBudget {
     private readonly prefix: string,
   ) {}
 
-  async acquire(account: string, rate: number, kind: RequestClass, patienceMs: number): Promise<void> {
-    const bucket = accountKeys(this.prefix, account)('budget');
+  async ask(account: string, rate: number, kind: RequestClass, unused = 0): Promise<TokenReply> {
+    const askedAt = performance.now();
+    const reply = await take.run(this.redis, [this.bucketOf(account)], [rate, kind, unused]);
+    const [waitMs = 0, shrunk = 0] = reply as number[];
+    if (shrunk === 1) this.shrunk.add(account);
+    return { waitMs, askedAt };
+  }
+
+  async acquire(
+    account: string,
+    rate: number,
+    kind: RequestClass,
+    patienceMs: number,
+    unused = 0,
+  ): Promise<number> {
     const end = performance.now() + patienceMs;
-    for (;;) {
-      const reply = await take.run(this.redis, [bucket], [rate, kind, NOTE_MS]);
-      const [wait = 0, shrunk = 0] = reply as number[];
-      if (shrunk === 1) this.shrunk.add(account);
-      if (wait === 0) return;
-      if (performance.now() + wait > end) throw new BudgetExhaustedError(wait);
-      await pause(Math.min(wait, LONGEST_PAUSE_MS));
+    for (let returned = unused; ; returned = 0) {
+      const { waitMs, askedAt } = await this.ask(account, rate, kind, returned);
+      if (waitMs === 0) return askedAt;
+      if (performance.now() + waitMs > end) throw new BudgetExhaustedError(waitMs);
+      await pause(Math.min(waitMs, MAX_PAUSE_MS));
     }
   }
 
+  async giveBack(account: string, rate: number): Promise<void> {
+    await giveBack.run(this.redis, [this.bucketOf(account)], [rate, 1]);
+  }
+
+  /** How the budget is used, by all processes together. */
+  async usage(account: string, rate: number): Promise<BudgetUsage> {
+    const reply = await readUsage.run(this.redis, [this.bucketOf(account)], [rate]);
+    const [allowed = 0, used = 0, usedByOthers = 0, availableForPolls = 0] = (reply as string[]).map(Number);
+    return { allowed, used, usedByOthers, availableForPolls };
+  }
+
   async tooMany(account: string, rate: number): Promise<void> {
-    await shrink.run(this.redis, [accountKeys(this.prefix, account)('budget')], [rate, BURST_MS]);
+    await shrink.run(this.redis, [this.bucketOf(account)], [rate, BURST_MS]);
     this.shrunk.add(account);
   }
 
   async fine(account: string, rate: number): Promise<void> {
     if (!this.shrunk.has(account)) return;
-    const still = await grow.run(this.redis, [accountKeys(this.prefix, account)('budget')], [rate, GROWTH]);
+    const still = await grow.run(this.redis, [this.bucketOf(account)], [rate, GROWTH]);
     if (still === 0) this.shrunk.delete(account);
+  }
+
+  private bucketOf(account: string): string {
+    return accountKeys(this.prefix, account)('budget');
   }
 }

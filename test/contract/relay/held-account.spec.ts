@@ -58,7 +58,14 @@ afterEach(async () => {
 /** What each process has of its own. */
 function process(): { lanes: LaneRunner; probe: UpstreamProbe } {
   const free = (): Promise<void> => Promise.resolve();
-  const budget = { acquire: free, tooMany: free, fine: free };
+  const token = (): Promise<number> => Promise.resolve(performance.now());
+  const budget = {
+    ask: async () => ({ waitMs: 0, askedAt: await token() }),
+    acquire: token,
+    giveBack: free,
+    tooMany: free,
+    fine: free,
+  };
   const find = (): Promise<House['address'] & { requestsPerSecond: number }> =>
     Promise.resolve({ ...house.address, requestsPerSecond: 100 });
   const upstream = new AccountUpstream(house.upstream, find, budget, health, house.logger);

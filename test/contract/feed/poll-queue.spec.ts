@@ -1,0 +1,301 @@
+import { once } from 'node:events';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { type ClaimedPoll, RedisPollQueue } from '#feed';
+import { closeRedis, newId, openRedis, parseRedisAddress, pause, type RedisClient } from '#platform';
+import { MAX_PAUSE_MS, RedisRequestBudget } from '#upstream';
+import { eventually } from '../../support/eventually.js';
+import { startTestRedis, type TestRedis } from '../../support/redis-server.js';
+
+const A = 'a';
+const RATE = 50;
+
+let server: TestRedis;
+let redis: RedisClient;
+let prefix: string;
+let one: RedisPollQueue;
+let two: RedisPollQueue;
+let budget: RedisRequestBudget;
+
+beforeAll(async () => {
+  server = await startTestRedis();
+  redis = openRedis(parseRedisAddress(server.url), 'failFast', () => undefined);
+  await once(redis, 'ready');
+});
+afterAll(async () => {
+  await closeRedis(redis);
+  await server.dispose();
+});
+beforeEach(() => {
+  prefix = newId('req');
+  one = new RedisPollQueue(redis, prefix);
+  two = new RedisPollQueue(redis, prefix);
+  budget = new RedisRequestBudget(redis, prefix);
+});
+afterEach(async () => {
+  const left = await redis.keys(`${prefix}*`);
+  if (left.length > 0) await redis.del(...left);
+});
+
+const key = (...parts: string[]): string => [prefix, `{${A}}`, ...parts].join(':');
+
+async function redisNow(): Promise<number> {
+  const [seconds = 0, micros = 0] = (await redis.time()).map(Number);
+  return seconds * 1000 + Math.floor(micros / 1000);
+}
+
+/** Schedules a contact so many milliseconds from now. */
+async function schedule(kind: 'due' | 'deep', contactId: string, inMs: number): Promise<void> {
+  await redis.zadd(key('polls', kind), (await redisNow()) + inMs, contactId);
+}
+
+async function dueAt(contactId: string, kind: 'due' | 'deep' = 'due'): Promise<number> {
+  return Number(await redis.zscore(key('polls', kind), contactId));
+}
+
+/** What was claimed, or undefined. */
+async function claim(by = one, rate = RATE): Promise<ClaimedPoll | undefined> {
+  const reply = await by.claim(A, rate);
+  return 'claimed' in reply ? reply.claimed : undefined;
+}
+
+/** As {@link claim}, but waits for the token. */
+async function claimInTime(by = one, rate = RATE): Promise<ClaimedPoll> {
+  for (const end = performance.now() + 30_000; performance.now() < end;) {
+    const reply = await by.claim(A, rate);
+    if ('claimed' in reply) return reply.claimed;
+    await pause('waitMs' in reply ? Math.min(reply.waitMs, MAX_PAUSE_MS) : 5);
+  }
+  throw new Error('nothing could be claimed');
+}
+
+const drain = async (rate = RATE): Promise<void> => {
+  while ((await budget.ask(A, rate, 'more')).waitMs === 0);
+  await redis.hset(key('budget'), 'more', 0, 'credit', 0);
+};
+
+describe('a claim', () => {
+  it('takes the contact that has been due for longest, and says for how long', async () => {
+    await schedule('due', 'late', -500);
+    await schedule('due', 'later', -100);
+    await schedule('due', 'not yet', 60_000);
+    expect(await claim()).toMatchObject({ kind: 'head', contactId: 'late' });
+    const second = await claim();
+    expect(second).toMatchObject({ contactId: 'later', failed: 0 });
+    expect(second?.lateMs).toBeGreaterThanOrEqual(100);
+    expect(second?.lateMs).toBeLessThan(2_000);
+  });
+
+  it('says when the next one is due where nobody is', async () => {
+    expect(await one.claim(A, RATE)).toEqual({});
+    await schedule('due', 'c', 60_000);
+    await schedule('deep', 'd', 30_000);
+    const reply = await one.claim(A, RATE);
+    expect(reply).toEqual({ nextDueAt: await dueAt('d', 'deep'), nextDueInMs: expect.any(Number) });
+  });
+
+  it('takes a token with the contact, and leaves the contact where there is none', async () => {
+    await schedule('due', 'c', -100);
+    await drain(1);
+    const before = await dueAt('c');
+    const reply = await one.claim(A, 1);
+    expect(reply).toEqual({ waitMs: expect.any(Number) });
+    expect(await dueAt('c')).toBe(before);
+    await redis.del(key('budget'));
+    await claim(one, 1);
+    expect((await budget.ask(A, 1, 'send')).waitMs).toBeGreaterThan(0);
+  });
+
+  it('takes no token where nobody is due', async () => {
+    await one.claim(A, 1);
+    expect((await budget.ask(A, 1, 'send')).waitMs).toBe(0);
+  });
+
+  it('is never the same for two workers', async () => {
+    for (let i = 0; i < 30; i += 1) await schedule('due', `c${i}`, -i);
+    const taken: string[] = [];
+    const work = async (queue: RedisPollQueue): Promise<void> => {
+      for (let c = await claim(queue, 1_000); c !== undefined; c = await claim(queue, 1_000))
+        taken.push(c.contactId);
+    };
+    await Promise.all([work(one), work(two), work(one), work(two)]);
+    expect(taken).toHaveLength(30);
+    expect(new Set(taken).size).toBe(30);
+  });
+
+  it('waits while a further request of a poll under way does', async () => {
+    await schedule('due', 'c', -100);
+    await drain(2);
+    await budget.ask(A, 2, 'more');
+    let granted = false;
+    await eventually('the further request has its token', async () => {
+      expect(await claim(one, 2)).toBeUndefined();
+      granted = (await budget.ask(A, 2, 'more')).waitMs === 0;
+      return granted;
+    });
+    expect(await claimInTime(one, 2)).toMatchObject({ contactId: 'c' });
+  });
+
+  it('keeps a fifth of the budget under a flood of sends', async () => {
+    const end = performance.now() + 2_500;
+    let [sends, polls] = [0, 0];
+    const flood = async (): Promise<void> => {
+      while (performance.now() < end) {
+        await budget.acquire(A, RATE, 'send', 5_000);
+        sends += 1;
+      }
+    };
+    const poll = async (): Promise<void> => {
+      for (let n = 0; performance.now() < end; n += 1) {
+        await schedule('due', `c${n}`, -1);
+        await claimInTime();
+        polls += 1;
+      }
+    };
+    await Promise.all([poll(), ...Array.from({ length: 8 }, flood)]);
+    expect(polls / (polls + sends)).toBeGreaterThan(0.14);
+  });
+});
+
+describe('deep reads', () => {
+  it('get one token for ten of the heads that are due, and all where none is', async () => {
+    for (let i = 0; i < 200; i += 1) await schedule('due', `h${i}`, -100);
+    for (let i = 0; i < 100; i += 1) await schedule('deep', `d${i}`, -10_000);
+    await drain();
+    const kinds: string[] = [];
+    for (let i = 0; i < 55; i += 1) kinds.push((await claimInTime()).kind);
+    expect(kinds.filter((kind) => kind === 'deep')).toHaveLength(5);
+    await redis.del(key('polls', 'due'));
+    for (let i = 0; i < 20; i += 1) expect((await claimInTime()).kind).toBe('deep');
+  });
+
+  it('get it also for their further pages, while heads wait', async () => {
+    for (let i = 0; i < 200; i += 1) await schedule('due', `h${i}`, -100);
+    await drain();
+    expect(await claim()).toBeUndefined();
+    let [heads, pages, over] = [0, 0, false];
+    const read = async (): Promise<void> => {
+      while (!over) {
+        const { waitMs } = await budget.ask(A, RATE, 'deep');
+        if (waitMs === 0) pages += 1;
+      }
+    };
+    const reading = read();
+    while (heads < 60) {
+      await claimInTime();
+      heads += 1;
+    }
+    over = true;
+    await reading;
+    expect(pages).toBeGreaterThanOrEqual(5);
+    expect(pages).toBeLessThanOrEqual(8);
+  });
+});
+
+describe('a lease', () => {
+  it('keeps a contact from being claimed again, also when it becomes due meanwhile', async () => {
+    await schedule('due', 'c', -100);
+    await claimInTime();
+    await schedule('due', 'c', -50);
+    expect(await claim(two)).toBeUndefined();
+    expect(await dueAt('c')).toBeGreaterThan(await redisNow());
+  });
+
+  it('ends within 3 s where it is not renewed', async () => {
+    await schedule('due', 'c', -100);
+    await claimInTime();
+    const begun = performance.now();
+    await eventually('it is claimed again', async () => (await claim(two)) !== undefined, 10_000);
+    expect(performance.now() - begun).toBeGreaterThan(1_900);
+    expect(performance.now() - begun).toBeLessThan(3_000);
+  });
+
+  it('lasts while it is renewed, and ends with its claim', async () => {
+    const [quick, other] = [new RedisPollQueue(redis, prefix, 300), new RedisPollQueue(redis, prefix, 300)];
+    await schedule('due', 'c', -100);
+    const claimed = await claimInTime(quick);
+    for (const end = performance.now() + 1_000; performance.now() < end;) {
+      expect(await quick.renew(A, [claimed])).toEqual([]);
+      expect(await claim(other)).toBeUndefined();
+    }
+    await quick.end(A, claimed, 'back');
+    expect(await claim(other)).toMatchObject({ contactId: 'c' });
+  });
+
+  it('does not overwrite by its renewal a due time that a commit or a hint has set', async () => {
+    await schedule('due', 'c', -100);
+    const claimed = await claimInTime();
+    await schedule('due', 'c', 60_000);
+    const set = await dueAt('c');
+    await one.renew(A, [claimed]);
+    expect(await dueAt('c')).toBe(set);
+    await one.end(A, claimed, 'back');
+    expect(await dueAt('c')).toBe(set);
+  });
+
+  it('that another worker has taken over is lost, and is not ended by the first', async () => {
+    const quick = new RedisPollQueue(redis, prefix, 1);
+    await schedule('due', 'c', -100);
+    const first = await claimInTime(quick);
+    const second = await claimInTime(two);
+    expect(await one.renew(A, [first, second])).toEqual([first]);
+    await quick.end(A, first, 'failed');
+    expect(await claim(one)).toBeUndefined();
+    expect(await one.renew(A, [second])).toEqual([]);
+  });
+
+  it('of a head and one of a deep read of the same contact are two', async () => {
+    await schedule('due', 'c', -100);
+    await schedule('deep', 'c', -100);
+    const kinds = [await claimInTime(), await claimInTime()].map(({ kind }) => kind);
+    expect(kinds).toEqual(['head', 'deep']);
+  });
+});
+
+describe('a read that failed', () => {
+  it('is put off for longer with each failure in a row, and counted until a commit', async () => {
+    await redis.hset(key('c', 'c'), 'v', 1);
+    const waits: (number | undefined)[] = [];
+    for (let i = 0; i < 8; i += 1) {
+      await schedule('due', 'c', -100);
+      const claimed = await claimInTime();
+      expect(claimed.failed).toBe(i);
+      waits.push(await one.end(A, claimed, 'failed'));
+    }
+    expect(waits).toEqual([5_000, 10_000, 20_000, 40_000, 80_000, 160_000, 300_000, 300_000]);
+    expect((await dueAt('c')) - (await redisNow())).toBeGreaterThan(290_000);
+    await schedule('due', 'c', -100);
+    await one.end(A, await claimInTime(), 'done');
+    await schedule('due', 'c', -100);
+    expect((await claimInTime()).failed).toBe(0);
+  });
+
+  it('for a reason that is not the contact’s is due again after a second, and not counted', async () => {
+    await redis.hset(key('c', 'c'), 'v', 1);
+    await schedule('due', 'c', -100);
+    expect(await one.end(A, await claimInTime(), 'later')).toBe(1_000);
+    expect(await redis.hget(key('c', 'c'), 'failed')).toBeNull();
+  });
+
+  it('makes no record for a contact that has none', async () => {
+    await schedule('due', 'c', -100);
+    await one.end(A, await claimInTime(), 'failed');
+    expect(await redis.exists(key('c', 'c'))).toBe(0);
+  });
+});
+
+describe('what an earlier build stored', () => {
+  it('is read as it is: the bucket without the new fields, and contacts that its claims put off', async () => {
+    const at = await redisNow();
+    await redis.hset(key('budget'), {
+      tokens: '0.500000',
+      floor: '1.000000',
+      at: String(at),
+      send: '0',
+      poll: '0',
+    });
+    await schedule('due', 'claimed by the earlier build', 6_000);
+    await schedule('due', 'c', -100);
+    expect(await claimInTime()).toMatchObject({ contactId: 'c' });
+    expect(await claim()).toBeUndefined();
+  });
+});
