@@ -14,7 +14,13 @@ export {
   type PollQueue,
   type ReadEnd,
 } from './poll-queue.js';
-export { type FeedSource, type LastForms, type ReadPurpose, type SendBinder } from './ports.js';
+export {
+  type ClaimedRead,
+  type FeedSource,
+  type LastForms,
+  type ReadPurpose,
+  type SendBinder,
+} from './ports.js';
 export { RecipientLookup } from './recipient-lookup.js';
 export { RedisFeedStore } from './redis-feed-store.js';
 export { RedisPollQueue } from './redis-poll-queue.js';

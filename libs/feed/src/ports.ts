@@ -1,7 +1,20 @@
 import type { ContactList, MessagePage, UpstreamMessage } from '#upstream';
+import type { PollKind } from './poll-queue.js';
 
-/** What the reads of a poll are paid as: a look-up for a send goes before ordinary polls. */
-export type ReadPurpose = 'poll' | 'lookup';
+/**
+ * The reads of one claimed poll. Whoever reads hands it on from request to request as it is: the first one uses up the
+ * token that came with the claim, each later one waits for its own.
+ */
+export interface ClaimedRead {
+  readonly kind: PollKind;
+  /** When the claim's token was asked for; absent once it is used. */
+  token?: number;
+  /** Aborts when the read is to end: then no further request is waited for. */
+  readonly signal: AbortSignal;
+}
+
+/** What the reads of a poll are paid as: a look-up for a send goes before polls, claimed or not. */
+export type ReadPurpose = 'poll' | 'lookup' | ClaimedRead;
 
 /** Reads one account's upstream within its budget. */
 export interface FeedSource {

@@ -1,4 +1,4 @@
-import type { UpstreamSend } from '#upstream';
+import type { Admission, UpstreamSend } from '#upstream';
 
 /** Hands sends to one account's upstream. */
 export interface Sender {
@@ -7,7 +7,7 @@ export interface Sender {
    * @throws {BudgetExhaustedError}
    * @throws {UpstreamUnavailableError} while the account's requests are held
    */
-  admit(account: string): Promise<void>;
+  admit(account: string): Promise<Admission>;
 
   /** Whether the account's requests are held, for upstream is away or lets the account in no more. */
   isHeld(account: string): Promise<boolean>;
@@ -15,9 +15,10 @@ export interface Sender {
   /**
    * One POST, never repeated.
    * @param beginBy by `performance.now()`: later than this not a byte of it leaves
+   * @param admission what {@link admit} answered
    * @throws {UpstreamError}; {@link UpstreamUnavailableError} and {@link UpstreamTooLateError} say that it was not made
    */
-  post(account: string, send: UpstreamSend, beginBy: number): Promise<void>;
+  post(account: string, send: UpstreamSend, beginBy: number, admission: Admission): Promise<void>;
 }
 
 /** Reads the messages of a recipient. */

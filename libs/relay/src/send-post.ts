@@ -1,5 +1,6 @@
 import { type Logger, logWords } from '#platform';
 import {
+  type Admission,
   BudgetExhaustedError,
   UpstreamError,
   type UpstreamSend,
@@ -49,8 +50,9 @@ export class SendPost {
   /** How long the lane waits after it, in milliseconds; 0 to go on at once. */
   async post(account: string, head: LaneHead): Promise<number> {
     const readAt = performance.now();
+    let admission: Admission;
     try {
-      await this.sender.admit(account);
+      admission = await this.sender.admit(account);
     } catch (error) {
       if (error instanceof BudgetExhaustedError) return error.retryAfterMs;
       if (error instanceof UpstreamUnavailableError) return HELD_MS;
@@ -71,7 +73,7 @@ export class SendPost {
       request.file?.content.destroy();
       return this.takeBack(account, record, 0);
     }
-    const result = await this.attempt(account, request, fencedAt + FENCE_MS);
+    const result = await this.attempt(account, request, fencedAt + FENCE_MS, admission);
     if ('notMade' in result) return this.takeBack(account, record, result.waitMs);
     const isHeld = mayBeHeld(result) && (await this.sender.isHeld(account));
     this.report(account, record, result, fencedAt, isHeld ? 'held' : DECISIONS[result.outcome]);
@@ -174,12 +176,14 @@ export class SendPost {
     account: string,
     request: UpstreamSend,
     beginBy: number,
+    admission: Admission,
   ): Promise<AttemptResult | { notMade: true; waitMs: number }> {
     try {
-      await this.sender.post(account, request, beginBy);
+      await this.sender.post(account, request, beginBy, admission);
       return { outcome: 'accepted', httpStatus: 200 };
     } catch (error) {
       if (error instanceof UpstreamTooLateError) return { notMade: true, waitMs: 0 };
+      if (error instanceof BudgetExhaustedError) return { notMade: true, waitMs: error.retryAfterMs };
       if (error instanceof UpstreamUnavailableError) return { notMade: true, waitMs: HELD_MS };
       return { ...outcomeOf(error, this.settings.safeStatuses), fault: logWords(error) };
     }

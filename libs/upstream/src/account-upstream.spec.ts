@@ -76,6 +76,7 @@ const budget: AdaptiveBudget = {
   tooMany: (account, rate) => written(void limits.push(`${account} ${rate} too many`)),
   fine: (account, rate) => written(void limits.push(`${account} ${rate} fine`)),
 };
+const MORE = { kind: 'more' } as const;
 const silent = createLogger('test', 'silent');
 const address = { baseUrl: 'http://u/v1', apiKey: 'k', requestsPerSecond: 10 };
 const find = (): Promise<typeof address> => Promise.resolve(address);
@@ -132,13 +133,13 @@ describe('an account whose upstream is away', () => {
     const one = make();
     const calls = [
       one.admit('a', 'send'),
-      one.listContacts('a', 'poll'),
+      one.listContacts('a', MORE),
       one.listMessages('a', 'c', 1, 20, 'read'),
     ];
     for (const call of calls) await expect(call).rejects.toThrow(UpstreamUnavailableError);
     await expect(one.admit('a', 'send')).rejects.toThrow('no route');
     expect([requests, asked]).toEqual([0, []]);
-    await one.listContacts('b', 'poll');
+    await one.listContacts('b', MORE);
     expect(requests).toBe(1);
   });
 
@@ -179,7 +180,7 @@ describe('an account whose upstream is away', () => {
 describe('an account that is not let in', () => {
   it('is held by the first 401, whatever was asked', async () => {
     ends = [status(401)];
-    await expect(make().listContacts('a', 'poll')).rejects.toThrow('401');
+    await expect(make().listContacts('a', MORE)).rejects.toThrow('401');
     expect(begun).toMatchObject([{ kind: 'refused', reason: 'upstream answered 401' }]);
   });
 
@@ -194,7 +195,7 @@ describe('an account that is not let in', () => {
   it('is not held for what it may not read', async () => {
     const one = make();
     ends = [status(403), status(403), status(403), status(403)];
-    for (let i = 0; i < 4; i += 1) await one.listMessages('a', 'c', 1, 20, 'poll').catch(() => undefined);
+    for (let i = 0; i < 4; i += 1) await one.listMessages('a', 'c', 1, 20, MORE).catch(() => undefined);
     expect(begun).toEqual([]);
   });
 });
@@ -248,24 +249,24 @@ describe('the budget', () => {
   it('is asked for each read in its class, and before a send by the one who sends', async () => {
     const one = make();
     await one.listContacts('a', 'read');
-    await one.listMessages('a', 'c', 1, 20, 'poll');
+    await one.listMessages('a', 'c', 1, 20, MORE);
     await one.admit('a', 'send');
     await one.post('a', send);
-    expect(asked).toEqual(['a 10 read', 'a 10 poll', 'a 10 send']);
+    expect(asked).toEqual(['a 10 read', 'a 10 more', 'a 10 send']);
   });
 
   it('is told of each 429 and of each good answer', async () => {
     const one = make();
     await post(one, status(429), 'fine', status(500));
     ends = [status(429)];
-    await one.listContacts('a', 'poll').catch(() => undefined);
+    await one.listContacts('a', MORE).catch(() => undefined);
     expect(limits).toEqual(['a 10 too many', 'a 10 fine', 'a 10 too many']);
   });
 
   it('that is used up keeps a request from leaving, and says nothing about health', async () => {
     const full = new BudgetExhaustedError(5);
     const one = make({ ...budget, acquire: () => Promise.reject(full) });
-    for (let i = 0; i < AWAY_AFTER; i += 1) await expect(one.listContacts('a', 'poll')).rejects.toBe(full);
+    for (let i = 0; i < AWAY_AFTER; i += 1) await expect(one.listContacts('a', 'read')).rejects.toBe(full);
     expect([requests, begun]).toEqual([0, []]);
   });
 });

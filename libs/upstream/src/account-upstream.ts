@@ -1,6 +1,8 @@
-import { type Logger, logWords } from '#platform';
+import { type Logger, logWords, pause } from '#platform';
+import { type Admission, admission } from './admission.js';
 import { Circuit, isAway } from './circuit.js';
-import type { AdaptiveBudget, RequestClass } from './request-budget.js';
+import { type AdaptiveBudget, BudgetExhaustedError, MAX_PAUSE_MS } from './request-budget.js';
+import type { RequestTurn } from './request-turn.js';
 import { UpstreamError, UpstreamStatusError, UpstreamUnavailableError } from './upstream-error.js';
 import type { OutageKind, UpstreamHealth } from './upstream-health.js';
 import type {
@@ -11,6 +13,7 @@ import type {
   UpstreamQuery,
   UpstreamSend,
 } from './upstream.js';
+import { WaitingLines } from './waiting-lines.js';
 
 /** Where an account's upstream is, and what it may cost. */
 export interface UpstreamAccount extends UpstreamAddress {
@@ -20,8 +23,11 @@ export interface UpstreamAccount extends UpstreamAddress {
 /** Finds an account's upstream. @throws if there is no such account */
 export type FindUpstreamAccount = (account: string) => Promise<UpstreamAccount>;
 
-/** How long a request waits for its turn within the budget, in milliseconds. */
-const PATIENCE_MS = { send: 2_000, read: 5_000, poll: 15_000, more: 15_000, deep: 15_000 } as const;
+/** How long a request that somebody waits for waits for its token, in milliseconds. Polls have no such deadline. */
+const PATIENCE_MS = { send: 2_000, read: 5_000 } as const;
+
+/** Who makes a request: a class with a deadline, or a poll. */
+export type RequestFor = keyof typeof PATIENCE_MS | RequestTurn;
 
 /** One POST may be forbidden for its own sake; so many in a row are forbidden for the account's. */
 const FORBIDDEN_AFTER = 3;
@@ -29,6 +35,8 @@ const FORBIDDEN_AFTER = 3;
 /** Upstream as its accounts see it: within the budget, and not at all while it is away or lets the account in no more. */
 export class AccountUpstream {
   private readonly circuits = new Map<string, Circuit>();
+  private readonly lines = new WaitingLines();
+  private readonly stopping = new AbortController();
 
   constructor(
     private readonly upstream: Upstream,
@@ -43,14 +51,29 @@ export class AccountUpstream {
     this.circuits.delete(account);
   }
 
-  /** Resolves when one request may leave. @throws {UpstreamUnavailableError | BudgetExhaustedError} */
-  async admit(account: string, kind: RequestClass): Promise<void> {
-    const { requestsPerSecond } = await this.find(account);
-    const outage = await this.health.outage(account);
-    if (outage !== undefined) throw new UpstreamUnavailableError(outage.reason);
+  /** The process is to end: no poll waits for a token any more. */
+  stopWaiting(): void {
+    this.stopping.abort();
+  }
+
+  /**
+   * Resolves when one request may leave, soon after.
+   * @throws {UpstreamUnavailableError | BudgetExhaustedError}
+   */
+  async admit(account: string, turn: RequestFor): Promise<Admission> {
+    const { requestsPerSecond } = await this.findOpen(account);
     // Whatever made it open is over, or was never told: then it opens again soon enough.
     this.circuitOf(account).reset();
-    await this.budget.acquire(account, requestsPerSecond, kind, PATIENCE_MS[kind]);
+    if (typeof turn === 'string') {
+      const patience = PATIENCE_MS[turn];
+      const acquire = (unused: number): Promise<number> =>
+        this.budget.acquire(account, requestsPerSecond, turn, patience, unused);
+      return admission(await acquire(0), () => acquire(1));
+    }
+    const wait = (unused: number): Promise<number> => this.waitFor(account, turn, unused);
+    const { token } = turn;
+    delete turn.token;
+    return admission(token ?? (await wait(0)), () => wait(1));
   }
 
   /** Whether the account's requests are held. */
@@ -61,10 +84,11 @@ export class AccountUpstream {
   /**
    * One POST, for which the budget was asked before.
    * @param beginBy by `performance.now()`: later than this not a byte of it leaves
+   * @param admission what {@link admit} answered
    * @throws {UpstreamError}
    */
-  async post(account: string, send: UpstreamSend, beginBy?: number): Promise<void> {
-    const address = await this.find(account);
+  async post(account: string, send: UpstreamSend, beginBy?: number, admission?: Admission): Promise<void> {
+    const address = { ...(await this.find(account)), ...(admission === undefined ? {} : { admission }) };
     await this.watch(account, address, async () => {
       try {
         await this.upstream.send(address, send, beginBy);
@@ -77,9 +101,8 @@ export class AccountUpstream {
   }
 
   /** @throws {UpstreamError | BudgetExhaustedError} */
-  async listContacts(account: string, kind: RequestClass): Promise<ContactList> {
-    const address = await this.find(account);
-    await this.admit(account, kind);
+  async listContacts(account: string, turn: RequestFor): Promise<ContactList> {
+    const address = await this.admitted(account, turn);
     return this.watch(account, address, () => this.upstream.listContacts(address));
   }
 
@@ -89,10 +112,9 @@ export class AccountUpstream {
     contactId: string,
     page: number,
     limit: number,
-    kind: RequestClass,
+    turn: RequestFor,
   ): Promise<MessagePage> {
-    const address = await this.find(account);
-    await this.admit(account, kind);
+    const address = await this.admitted(account, turn);
     return this.watch(account, address, () => this.upstream.listMessages(address, contactId, page, limit));
   }
 
@@ -120,7 +142,9 @@ export class AccountUpstream {
     const outage = await this.health.outage(account);
     if (outage === undefined) return;
     const address = await this.find(account);
-    await this.budget.acquire(account, address.requestsPerSecond, 'send', PATIENCE_MS.send);
+    const acquire = (unused: number): Promise<number> =>
+      this.budget.acquire(account, address.requestsPerSecond, 'send', PATIENCE_MS.send, unused);
+    await admission(await acquire(0), () => acquire(1))();
     try {
       await this.upstream.listContacts(address);
     } catch (error) {
@@ -142,8 +166,7 @@ export class AccountUpstream {
     account: string,
     request: (address: UpstreamAddress) => Promise<string>,
   ): Promise<string> {
-    const address = await this.find(account);
-    await this.admit(account, 'read');
+    const address = await this.admitted(account, 'read');
     try {
       const shown = await request(address);
       await this.noted(account, () => this.budget.fine(account, address.requestsPerSecond));
@@ -152,6 +175,42 @@ export class AccountUpstream {
       await this.noteRefusal(account, address.requestsPerSecond, error);
       throw error;
     }
+  }
+
+  /** Where the request goes, once it may leave. */
+  private async admitted(account: string, turn: RequestFor): Promise<UpstreamAccount> {
+    const may = await this.admit(account, turn);
+    return { ...(await this.find(account)), admission: may };
+  }
+
+  /**
+   * Waits for a poll's token for as long as it takes. In this process one request of a class asks at a time. Everything
+   * that can change meanwhile is looked at anew: the account, its budget, whether its requests are held.
+   */
+  private waitFor(account: string, { kind, signal }: RequestTurn, unused: number): Promise<number> {
+    const stop = AbortSignal.any([this.stopping.signal, ...(signal === undefined ? [] : [signal])]);
+    return this.lines.inTurn(
+      `${kind} ${account}`,
+      async () => {
+        for (let returned = unused, waited = 0; ; returned = 0) {
+          if (stop.aborted) throw new BudgetExhaustedError(waited);
+          const { requestsPerSecond } = await this.findOpen(account);
+          const { waitMs, askedAt } = await this.budget.ask(account, requestsPerSecond, kind, returned);
+          if (waitMs === 0) return askedAt;
+          waited = waitMs;
+          await pause(Math.min(waitMs, MAX_PAUSE_MS), stop);
+        }
+      },
+      stop,
+    );
+  }
+
+  /** @throws {UpstreamUnavailableError} while the account's requests are held */
+  private async findOpen(account: string): Promise<UpstreamAccount> {
+    const found = await this.find(account);
+    const outage = await this.health.outage(account);
+    if (outage !== undefined) throw new UpstreamUnavailableError(outage.reason);
+    return found;
   }
 
   private async watch<T>(

@@ -1,6 +1,7 @@
 import { Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import type { Duplex } from 'node:stream';
+import type { Admission } from './admission.js';
 
 /**
  * An agent for one request over a connection of its own, which tells whether that connection came about.
@@ -16,8 +17,11 @@ export class FreshConnection {
   readonly agent: HttpAgent | HttpsAgent;
   private socket: Duplex | null | undefined;
 
-  /** @param beginBy by `performance.now()` */
-  constructor(secure: boolean, beginBy = Infinity) {
+  /**
+   * @param beginBy by `performance.now()`
+   * @param admission awaited once the connection stands
+   */
+  constructor(secure: boolean, beginBy = Infinity, admission: Admission = () => Promise.resolve()) {
     this.agent = secure ? new HttpsAgent({ keepAlive: false }) : new HttpAgent({ keepAlive: false });
     const open = this.agent.createConnection.bind(this.agent);
     this.agent.createConnection = (options, handOver): undefined => {
@@ -27,15 +31,26 @@ export class FreshConnection {
       const failed = (error: Error): void => handOver?.(error, socket);
       socket.once('error', failed);
       socket.once(secure ? 'secureConnect' : 'connect', () => {
-        socket.off('error', failed);
-        if (performance.now() > beginBy) {
+        const begin = (): void => {
+          socket.off('error', failed);
+          if (performance.now() > beginBy) {
+            refuse();
+            return;
+          }
+          if (socket.destroyed) {
+            handOver?.(new Error('the connection was closed'), socket);
+            return;
+          }
+          this.established = true;
+          handOver?.(null, socket);
+        };
+        const refuse = (): void => {
+          socket.off('error', failed);
           this.tooLate = true;
           socket.destroy();
           handOver?.(new Error('too late'), socket);
-          return;
-        }
-        this.established = true;
-        handOver?.(null, socket);
+        };
+        admission().then(begin, refuse);
       });
       return undefined;
     };

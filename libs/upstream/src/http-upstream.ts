@@ -4,6 +4,7 @@ import axios, { type AxiosInstance, type AxiosRequestConfig, type AxiosResponse,
 import FormData from 'form-data';
 import { systemClock } from '#platform';
 import { parseContact } from './contact.js';
+import { admitting, whenAdmitted } from './http-admitting-agent.js';
 import { FreshConnection } from './http-fresh-connection.js';
 import { isRecord, parseMessage } from './message.js';
 import { parseReplyList } from './reply-list.js';
@@ -38,8 +39,8 @@ const NEVER_CONNECTED = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOS
 export class HttpUpstream implements Upstream {
   private readonly http: AxiosInstance;
   private readonly agents = {
-    httpAgent: new HttpAgent({ keepAlive: true }),
-    httpsAgent: new HttpsAgent({ keepAlive: true }),
+    httpAgent: admitting(new HttpAgent({ keepAlive: true })),
+    httpsAgent: admitting(new HttpsAgent({ keepAlive: true })),
   };
 
   /** @param timeoutMs deadline of a whole exchange, body included */
@@ -58,7 +59,7 @@ export class HttpUpstream implements Upstream {
 
   async send(address: UpstreamAddress, send: UpstreamSend, beginBy?: number): Promise<void> {
     const form = toForm(send);
-    const connection = new FreshConnection(address.baseUrl.startsWith('https:'), beginBy);
+    const connection = new FreshConnection(address.baseUrl.startsWith('https:'), beginBy, address.admission);
     try {
       const response = await this.exchange(
         address,
@@ -130,14 +131,17 @@ export class HttpUpstream implements Upstream {
     headers: Record<string, string>,
     wasConnected?: () => boolean,
   ): Promise<AxiosResponse<string>> {
+    await address.admission?.();
     const deadline = AbortSignal.timeout(this.timeoutMs);
     let response: AxiosResponse<string>;
     try {
-      response = await this.http.request<string>({
-        ...request,
-        headers: { ...headers, 'X-API-Key': address.apiKey, Accept: 'application/json' },
-        signal: deadline,
-      });
+      response = await whenAdmitted(address.admission, () =>
+        this.http.request<string>({
+          ...request,
+          headers: { ...headers, 'X-API-Key': address.apiKey, Accept: 'application/json' },
+          signal: deadline,
+        }),
+      );
     } catch (error) {
       throw this.classify(error, deadline.aborted, wasConnected?.());
     }

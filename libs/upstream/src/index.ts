@@ -1,4 +1,10 @@
-export { AccountUpstream, type FindUpstreamAccount, type UpstreamAccount } from './account-upstream.js';
+export {
+  AccountUpstream,
+  type FindUpstreamAccount,
+  type RequestFor,
+  type UpstreamAccount,
+} from './account-upstream.js';
+export { type Admission } from './admission.js';
 export { AWAY_AFTER } from './circuit.js';
 export { phoneNumbersOf, type UpstreamContact } from './contact.js';
 export { HttpUpstream } from './http-upstream.js';
@@ -6,6 +12,7 @@ export { type Direction, isRecord, parseMessage, type UpstreamMessage } from './
 export { RedisRequestBudget } from './redis-request-budget.js';
 export { TAKE_TOKEN } from './redis-token-bucket.js';
 export { type ParsedList } from './reply-list.js';
+export { type RequestTurn } from './request-turn.js';
 export { contactsShown, showAsIs, showList, toJson } from './shown-reply.js';
 export {
   type AdaptiveBudget,

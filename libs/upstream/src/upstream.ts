@@ -1,4 +1,5 @@
 import type { Readable } from 'node:stream';
+import type { Admission } from './admission.js';
 import type { UpstreamContact } from './contact.js';
 import type { UpstreamMessage } from './message.js';
 import type { ParsedList } from './reply-list.js';
@@ -8,6 +9,8 @@ export interface UpstreamAddress {
   /** `/v1` included, without a trailing slash. */
   baseUrl: string;
   apiKey: string;
+  /** Awaited right before the request is written; see {@link Admission}. */
+  admission?: Admission;
 }
 
 /** A file that goes with a send. */

@@ -33,7 +33,11 @@ afterEach(async () => {
 async function logOf(post: () => Promise<void>, isHeld = false): Promise<Record<string, unknown>[]> {
   const lines: string[] = [];
   const logger = createLogger('test', 'trace', { write: (line) => lines.push(line) });
-  const sender: Sender = { admit: () => Promise.resolve(), isHeld: () => Promise.resolve(isHeld), post };
+  const sender: Sender = {
+    admit: () => Promise.resolve(() => Promise.resolve()),
+    isHeld: () => Promise.resolve(isHeld),
+    post,
+  };
   const intake = new StoredSendIntake(house.sends, house.idempotencyKeys, JOBS);
   await intake.accept(A, { phoneNumber: NUMBER, type: 'text', message: TEXT }, undefined, 'req-7');
   const runner = new LaneRunner(

@@ -72,7 +72,7 @@ function process(): { lanes: LaneRunner; probe: UpstreamProbe } {
   const sender: Sender = {
     admit: (account) => upstream.admit(account, 'send'),
     isHeld: (account) => upstream.isHeld(account),
-    post: (account, send, beginBy) => upstream.post(account, send, beginBy),
+    post: (account, send, beginBy, admission) => upstream.post(account, send, beginBy, admission),
   };
   const lanes = new LaneRunner(house.sends, sender, house.lookup, house.blobs, JOBS, SETTINGS, house.logger);
   const over = { store: house.sends, jobs: JOBS };
@@ -220,7 +220,11 @@ describe('sends while upstream is away', () => {
     const before = (await house.sends.find(A, id))?.state.lookLeftMs;
     const blind = new LaneRunner(
       house.sends,
-      { admit: () => Promise.resolve(), isHeld: () => Promise.resolve(true), post: () => Promise.resolve() },
+      {
+        admit: () => Promise.resolve(() => Promise.resolve()),
+        isHeld: () => Promise.resolve(true),
+        post: () => Promise.resolve(),
+      },
       {
         lookUp: () => Promise.reject(new UpstreamUnavailableError('no route')),
         expect: () => Promise.resolve(),

@@ -92,7 +92,11 @@ export class WithLane {
     logger = this.house.logger,
     ...settings
   }: Otherwise = {}): LaneRunner => {
-    const sender = { admit: () => Promise.resolve(), isHeld: () => Promise.resolve(false), post };
+    const sender = {
+      admit: () => Promise.resolve(() => Promise.resolve()),
+      isHeld: () => Promise.resolve(false),
+      post,
+    };
     const { lookup, blobs } = this.house;
     return new LaneRunner(store, sender, lookup, blobs, jobs, this.with(settings), logger, () => 0);
   };

@@ -1,15 +1,12 @@
-import type { FeedSource, ReadPurpose } from '#feed';
-import type { AccountUpstream, ContactList, MessagePage, RequestClass } from '#upstream';
-
-/** A look-up for a send goes with the sends. */
-const CLASS: Readonly<Record<ReadPurpose, RequestClass>> = { poll: 'poll', lookup: 'send' };
+import type { ClaimedRead, FeedSource, ReadPurpose } from '#feed';
+import type { AccountUpstream, ContactList, MessagePage, RequestFor, RequestTurn } from '#upstream';
 
 /** The feed's reads, through the account's budget. */
 export class AccountFeedSource implements FeedSource {
   constructor(private readonly upstream: AccountUpstream) {}
 
   listContacts(account: string, purpose: ReadPurpose): Promise<ContactList> {
-    return this.upstream.listContacts(account, CLASS[purpose]);
+    return this.upstream.listContacts(account, payerOf(purpose));
   }
 
   listMessages(
@@ -19,6 +16,22 @@ export class AccountFeedSource implements FeedSource {
     limit: number,
     purpose: ReadPurpose,
   ): Promise<MessagePage> {
-    return this.upstream.listMessages(account, contactId, page, limit, CLASS[purpose]);
+    return this.upstream.listMessages(account, contactId, page, limit, payerOf(purpose));
   }
+}
+
+/** A look-up for a send goes with the sends. What is not claimed, such as the contact list, is rare and must not starve. */
+function payerOf(purpose: ReadPurpose): RequestFor {
+  if (purpose === 'lookup') return 'send';
+  return purpose === 'poll' ? { kind: 'more' } : turnOf(purpose);
+}
+
+function turnOf(read: ClaimedRead): RequestTurn {
+  const { token } = read;
+  delete read.token;
+  return {
+    kind: read.kind === 'deep' ? 'deep' : 'more',
+    signal: read.signal,
+    ...(token === undefined ? {} : { token }),
+  };
 }

@@ -1,11 +1,11 @@
 import type { Sender } from '#relay';
-import type { AccountUpstream, UpstreamSend } from '#upstream';
+import type { AccountUpstream, Admission, UpstreamSend } from '#upstream';
 
 /** The relay's requests, through the account's budget. */
 export class AccountSender implements Sender {
   constructor(private readonly upstream: AccountUpstream) {}
 
-  admit(account: string): Promise<void> {
+  admit(account: string): Promise<Admission> {
     return this.upstream.admit(account, 'send');
   }
 
@@ -13,7 +13,7 @@ export class AccountSender implements Sender {
     return this.upstream.isHeld(account);
   }
 
-  post(account: string, send: UpstreamSend, beginBy: number): Promise<void> {
-    return this.upstream.post(account, send, beginBy);
+  post(account: string, send: UpstreamSend, beginBy: number, admission: Admission): Promise<void> {
+    return this.upstream.post(account, send, beginBy, admission);
   }
 }
