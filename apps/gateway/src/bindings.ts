@@ -8,7 +8,7 @@ import {
   openApiKeys,
 } from '#accounts';
 import { RedisEventLog, RedisEventTail } from '#events';
-import { RedisFeedStore } from '#feed';
+import { RedisFeedStore, RedisVolatileFields } from '#feed';
 import {
   type GatewayEnvironment,
   type Logger,
@@ -66,6 +66,7 @@ import {
   SHUTDOWN,
   UPSTREAM,
   UPSTREAM_HEALTH,
+  VOLATILE_FIELDS,
 } from './tokens.js';
 import { webhookBindings } from './webhooks/webhooks.bindings.js';
 
@@ -96,6 +97,7 @@ export function bindings(opened: Opened): Provider[] {
     value(BLOB_STORE, opened.blobs),
     value(BLOB_WATCH, opened.blobWatch),
     value(FEED, new RedisFeedStore(redis, prefix)),
+    value(VOLATILE_FIELDS, new RedisVolatileFields(redis, prefix)),
     value(EVENT_LOG, new RedisEventLog(redis, prefix)),
     value(EVENT_TAIL, tailOf(opened)),
     value(EVENT_WAITS, WAIT_SETTINGS),

@@ -32,3 +32,4 @@ export const SEND_INTAKE = Symbol('SendIntake');
 export const SHUTDOWN = Symbol('AbortSignal');
 export const UPSTREAM = Symbol('Upstream');
 export const UPSTREAM_HEALTH = Symbol('UpstreamHealth');
+export const VOLATILE_FIELDS = Symbol('VolatileFieldStore');

@@ -1,10 +1,16 @@
 import { isRecord } from '#upstream';
 
-/** JSON with the keys of every object in order, so that equal values have equal texts. */
-export function canonicalJson(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`;
+/**
+ * JSON with the keys of every object in order, so that equal values have equal texts.
+ * @param textOf what stands for a text that is not a key
+ */
+export function canonicalJson(value: unknown, textOf: (text: string) => string = asItIs): string {
+  if (typeof value === 'string') return JSON.stringify(textOf(value));
+  if (Array.isArray(value)) return `[${value.map((item) => canonicalJson(item, textOf)).join(',')}]`;
   if (value === undefined) return 'absent';
   if (!isRecord(value)) return JSON.stringify(value);
   const members = Object.keys(value).sort();
-  return `{${members.map((key) => `${JSON.stringify(key)}:${canonicalJson(value[key])}`).join(',')}}`;
+  return `{${members.map((key) => `${JSON.stringify(key)}:${canonicalJson(value[key], textOf)}`).join(',')}}`;
 }
+
+const asItIs = (text: string): string => text;

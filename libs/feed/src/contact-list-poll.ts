@@ -1,10 +1,12 @@
-import { createHash } from 'node:crypto';
 import { type NewEvent } from '#events';
+import type { Logger } from '#platform';
 import { type ContactList, isRecord, phoneNumbersOf, type UpstreamContact } from '#upstream';
 import { GONE, isTooMany, RETURNED, suspectEvent } from './absence.js';
-import { canonicalJson } from './canonical-json.js';
+import { contactChanges } from './contact-fingerprint.js';
+import { ContactListLesson, NO_CONTACT_VOLATILITY } from './contact-volatility.js';
 import type { ContactUpdate, FeedStore, KnownContacts, ListedContact } from './feed-store.js';
 import type { FeedSource, ReadPurpose } from './ports.js';
+import type { VolatileFieldStore } from './volatile-fields.js';
 
 /** A contact of the first list: messages stamped so long before the account was added are still told. */
 const FIRST_LIST_SLACK_MS = 60_000;
@@ -17,6 +19,8 @@ const MOST_RACES = 3;
 
 /** When an account was added, in milliseconds since 1970 by Redis' clock; undefined where nothing of it is known yet. */
 export type WhenAdded = (account: string) => Promise<number | undefined>;
+
+type ContactRecord = Awaited<ReturnType<FeedStore['contactRecord']>>;
 
 /** What one list says of the contacts, against what is known. */
 interface ListDiff {
@@ -37,6 +41,7 @@ export class ContactListPoll {
     private readonly source: FeedSource,
     private readonly absenceMs: number,
     private readonly addedAt: WhenAdded = () => Promise.resolve(undefined),
+    private readonly volatile?: { store: VolatileFieldStore; logger: Logger },
   ) {}
 
   /** @throws {UpstreamError} if the list could not be read; nothing was committed then */
@@ -46,7 +51,10 @@ export class ContactListPoll {
       const list = await this.source.listContacts(account, purpose);
       // On upstream's clock where it tells it: its stamps are what is compared.
       const listedAt = list.date ?? known.now;
-      const { updates, suspected, missing } = await this.compare(account, known, list, listedAt);
+      const lesson = new ContactListLesson(
+        (await this.volatile?.store.contactVolatility(account)) ?? NO_CONTACT_VOLATILITY,
+      );
+      const { updates, suspected, missing } = await this.compare(account, known, list, listedAt, lesson);
       const suspicion = suspected > 0 ? suspicionOf(known, suspected) : undefined;
       const done = await this.store.commitContacts(account, {
         version: known.version,
@@ -58,8 +66,25 @@ export class ContactListPoll {
         ...(suspected > 0 ? { suspectSince: known.suspectSince ?? known.now } : {}),
         events: suspicion === undefined ? [] : [suspicion],
       });
-      if (done) return;
+      if (done) {
+        await this.keep(account, lesson, list.items.length);
+        return;
+      }
     }
+  }
+
+  private async keep(account: string, lesson: ContactListLesson, contacts: number): Promise<void> {
+    const { isNews, volatility, newlyMuted, newlyHeard } = lesson.conclude();
+    if (this.volatile === undefined || !isNews) return;
+    const { store, logger } = this.volatile;
+    await store.keepContactVolatility(account, volatility, contacts);
+    if (newlyMuted.length > 0)
+      logger.info(
+        { account, fields: newlyMuted },
+        'contact fields are muted: they differ at nearly every read',
+      );
+    if (newlyHeard.length > 0)
+      logger.info({ account, fields: newlyHeard }, 'contact fields are no longer muted');
   }
 
   private async compare(
@@ -67,6 +92,7 @@ export class ContactListPoll {
     known: KnownContacts,
     { items, skipped }: ContactList,
     listedAt: number,
+    lesson: ContactListLesson,
   ): Promise<ListDiff> {
     const listed = new Map(items.map((contact) => [contact.id, contact]));
     const missing = [...known.contacts].filter(([id, { deleted }]) => !deleted && !listed.has(id));
@@ -76,7 +102,15 @@ export class ContactListPoll {
     const updates: ContactUpdate[] = [];
     const telling = await this.tellAfter(account, known, listedAt, tooMany);
     for (const contact of listed.values()) {
-      const update = await this.shown(account, known, contact, telling, tooMany, present > known.scheduled);
+      const update = await this.shown(
+        account,
+        known,
+        contact,
+        lesson,
+        telling,
+        tooMany,
+        present > known.scheduled,
+      );
       if (update !== undefined) updates.push(update);
     }
     for (const [id, before] of missing) {
@@ -105,43 +139,53 @@ export class ContactListPoll {
     account: string,
     known: KnownContacts,
     contact: UpstreamContact,
+    lesson: ContactListLesson,
     tellAfter: number,
     replaced: boolean,
     someUnscheduled: boolean,
   ): Promise<ContactUpdate | undefined> {
     const before = known.contacts.get(contact.id);
-    const listed: ListedContact = { fingerprint: fingerprintOf(contact), deleted: false };
-    const changed = before?.fingerprint !== listed.fingerprint;
+    const record = once(() => this.store.contactRecord(account, contact.id));
     const returned = before?.deleted === true;
-    if (!changed && !returned && before.missingSince === undefined && !someUnscheduled) return undefined;
-    const event = await this.eventOf(account, known, contact, before, changed, replaced);
+    const verdict =
+      before === undefined || returned
+        ? 'changed'
+        : await lesson.verdict(contact, before.fingerprint, async () =>
+            Object.keys(contactChanges((await record())?.raw, contact)),
+          );
+    const changed = verdict === 'changed';
+    const isKept = verdict === 'same' || verdict === 'withheld';
+    const isOld = isKept && before?.missingSince === undefined;
+    if (isOld && !someUnscheduled) return undefined;
+    const fingerprint = isKept && before !== undefined ? before.fingerprint : lesson.fingerprintOf(contact);
+    const listed: ListedContact = { fingerprint, deleted: false };
+    const event = changed ? await this.eventOf(known, contact, before, lesson, replaced, record) : undefined;
     return {
       id: contact.id,
       listed,
       numbers: phoneNumbersOf(contact),
       tellAfter,
-      ...(changed || returned ? { raw: JSON.stringify(contact.raw) } : {}),
+      ...(changed ? { raw: JSON.stringify(contact.raw) } : {}),
       ...(event === undefined ? {} : { event }),
     };
   }
 
   private async eventOf(
-    account: string,
     known: KnownContacts,
     contact: UpstreamContact,
     before: ListedContact | undefined,
-    changed: boolean,
+    lesson: ContactListLesson,
     replaced: boolean,
+    readRecord: () => Promise<ContactRecord>,
   ): Promise<NewEvent | undefined> {
-    if (before === undefined) {
-      // The contacts of the first list were there before, and those of a replaced upstream are no news.
-      if (known.listedAt === undefined || replaced) return undefined;
-    } else if (!changed && !before.deleted) return undefined;
-    const record = await this.store.contactRecord(account, contact.id);
+    // The contacts of the first list were there before, and those of a replaced upstream are no news.
+    if (before === undefined && (known.listedAt === undefined || replaced)) return undefined;
+    const record = await readRecord();
     const revision = nextRevision(known, record);
     if (before === undefined) return contactEvent('contact.created', contact, revision, {});
     if (before.deleted) return contactEvent('contact.created', contact, revision, RETURNED);
-    return contactEvent('contact.updated', contact, revision, changesOf(record?.raw, contact));
+    const changes = lesson.named(contactChanges(record?.raw, contact));
+    return contactEvent('contact.updated', contact, revision, changes);
   }
 
   private async absent(
@@ -176,8 +220,10 @@ function nextRevision({ revisionFloor }: KnownContacts, record: { revision: numb
   return Math.max(record?.revision ?? 0, revisionFloor) + 1;
 }
 
-function fingerprintOf({ raw }: UpstreamContact): string {
-  return createHash('sha256').update(canonicalJson(raw)).digest('hex').slice(0, 16);
+/** Asks once, however often the answer is wanted. */
+function once<T>(ask: () => Promise<T>): () => Promise<T> {
+  let answer: Promise<T> | undefined;
+  return () => (answer ??= ask());
 }
 
 function contactEvent(
@@ -197,18 +243,4 @@ function contactEvent(
 
 function suspicionOf({ now, suspectAt }: KnownContacts, count: number): NewEvent | undefined {
   return suspectEvent(now, suspectAt, { reason: 'upstream shows far fewer contacts than before', count });
-}
-
-/** Which fields changed: `from` and `to`, each absent where the field was. */
-function changesOf(before: string | undefined, { raw }: UpstreamContact): Record<string, unknown> {
-  const parsed: unknown = before === undefined ? {} : JSON.parse(before);
-  const old = isRecord(parsed) ? parsed : {};
-  const fields = [...new Set([...Object.keys(old), ...Object.keys(raw)])];
-  const changed = fields.filter((field) => canonicalJson(old[field]) !== canonicalJson(raw[field]));
-  return Object.fromEntries(
-    changed.map((field) => [
-      field,
-      { ...(field in old ? { from: old[field] } : {}), ...(field in raw ? { to: raw[field] } : {}) },
-    ]),
-  );
 }

@@ -2,15 +2,23 @@ import type { EventTypeOf, NewEvent } from '#events';
 import type { UpstreamMessage } from '#upstream';
 import { type FirstRead, isTold } from './first-read.js';
 import {
-  changedFields,
-  type Fingerprint,
   fingerprintOf,
   type FingerprintField,
-  isSameForm,
+  namesOf,
   otherFields,
+  type SeenFingerprint,
 } from './fingerprint.js';
 import type { KnownMessage } from './known-message.js';
+import {
+  type FormChange,
+  formChange,
+  isTold as isFormTold,
+  knownForm,
+  NO_CHANGE,
+  quietForm,
+} from './message-form.js';
 import type { BoundSend } from './ports.js';
+import { learn, type Lesson, NO_LESSON, NOTHING_VOLATILE, type Volatility } from './volatility.js';
 
 /** What a poll saw, and what was known before. */
 export interface DiffInput {
@@ -20,7 +28,9 @@ export interface DiffInput {
   /** What was known of the observed messages, by id. */
   known: ReadonlyMap<string, KnownMessage>;
   /** Fingerprints of observed messages that were worked out before, by id. */
-  fingerprints?: ReadonlyMap<string, Fingerprint>;
+  fingerprints?: ReadonlyMap<string, SeenFingerprint>;
+  /** What was learned of the contact's fields that differ at nearly every read. */
+  volatility?: Volatility;
   /** Which of the observed are our sends, by message id. */
   sends: ReadonlyMap<string, BoundSend>;
   /** Present while the contact is read for the first time. */
@@ -35,6 +45,8 @@ export interface DiffResult {
   events: NewEvent[];
   /** What is known from now on, of the messages that are new or changed. */
   known: Map<string, KnownMessage>;
+  /** What is learned of the contact's fields from now on, and which of them were muted or are heard again. */
+  volatile: Lesson;
 }
 
 /** One change of a message. `from` is absent: the former text is not kept. */
@@ -45,18 +57,48 @@ export function diff(input: DiffInput): DiffResult {
   const arrivals: NewEvent[] = [];
   const alterations: NewEvent[] = [];
   const known = new Map<string, KnownMessage>();
+  const comparisons: Comparison[] = [];
+  let differs = false;
   for (const message of input.observed) {
     const before = input.known.get(message.id);
-    const fingerprint = input.fingerprints?.get(message.id) ?? fingerprintOf(message);
+    const seen = input.fingerprints?.get(message.id) ?? fingerprintOf(message);
+    const form = before && formChange(message, seen, before.fingerprint);
+    if (form?.differs === true) differs = true;
+    comparisons.push({ message, seen, before, form });
+  }
+  const volatile = lessonOf(comparisons, differs, input.volatility);
+  for (const { message, seen, before, form } of comparisons) {
     const change =
-      before === undefined
-        ? arrival(message, fingerprint, input)
-        : alteration(message, fingerprint, before, input);
+      before === undefined || form === undefined
+        ? arrival(message, seen, input, volatile)
+        : alteration(message, seen, before, form, input, volatile);
     if (change === undefined) continue;
     known.set(message.id, change.known);
     (before === undefined ? arrivals : alterations).push(...change.events);
   }
-  return { events: [...arrivals, ...alterations], known };
+  return { events: [...arrivals, ...alterations], known, volatile };
+}
+
+/** A message that is seen, and how its form differs from what was known of it, if anything was. */
+interface Comparison {
+  message: UpstreamMessage;
+  seen: SeenFingerprint;
+  before: KnownMessage | undefined;
+  form: FormChange | undefined;
+}
+
+function lessonOf(
+  comparisons: readonly Comparison[],
+  differs: boolean,
+  volatility: Volatility = NOTHING_VOLATILE,
+): Lesson {
+  if (!differs && volatility.size === 0) return NO_LESSON;
+  const read = comparisons.flatMap(({ message, seen, before, form }) =>
+    before === undefined || before.deleted || form === undefined
+      ? []
+      : { message, fingerprint: seen, differing: form.differing },
+  );
+  return learn(volatility, read);
 }
 
 interface MessageChange {
@@ -66,7 +108,12 @@ interface MessageChange {
 
 const ARRIVALS = { inbound: 'message.received', outbound: 'message.sent', other: 'message.created' } as const;
 
-function arrival(message: UpstreamMessage, fingerprint: Fingerprint, input: DiffInput): MessageChange {
+function arrival(
+  message: UpstreamMessage,
+  seen: SeenFingerprint,
+  input: DiffInput,
+  volatile: Lesson,
+): MessageChange {
   const { direction, delivered, read, timestamp } = message;
   const known: KnownMessage = {
     direction,
@@ -75,7 +122,7 @@ function arrival(message: UpstreamMessage, fingerprint: Fingerprint, input: Diff
     // Flags that are set at first sight are told now or never.
     toldDelivered: delivered,
     toldRead: read,
-    fingerprint,
+    fingerprint: knownForm(message, seen, volatile),
     revision: input.revisionFloor ?? 0,
     deleted: false,
   };
@@ -93,19 +140,28 @@ function arrival(message: UpstreamMessage, fingerprint: Fingerprint, input: Diff
 
 function alteration(
   message: UpstreamMessage,
-  fingerprint: Fingerprint,
+  seen: SeenFingerprint,
   before: KnownMessage,
+  form: FormChange,
   input: DiffInput,
+  volatile: Lesson,
 ): MessageChange | undefined {
-  const otherForm = !isSameForm(fingerprint, before.fingerprint);
-  if (!otherForm && !hasOtherState(message, before)) return undefined;
-  const known: KnownMessage = { ...before, direction: message.direction, fingerprint, deleted: false };
+  if (form === NO_CHANGE && !hasOtherState(message, before)) return undefined;
+  const isTold = isFormTold(form, volatile);
+  const fingerprint = isTold ? knownForm(message, seen, volatile) : quietForm(message, seen, form, volatile);
+  if (fingerprint === undefined && !hasOtherState(message, before)) return undefined;
+  const known: KnownMessage = {
+    ...before,
+    direction: message.direction,
+    fingerprint: fingerprint ?? before.fingerprint,
+    deleted: false,
+  };
   delete known.missingSince;
   const teller = new Teller(message, known, input);
   const updates: Changes = {};
   if (before.deleted) updates.deleted = { from: true, to: false };
-  if (otherForm) {
-    for (const field of changedFields(before.fingerprint, fingerprint))
+  if (isTold) {
+    for (const field of namesOf(form.differing & ~volatile.muted))
       updates[field] = { to: valueOf(message, field) };
   }
   const flags = [
@@ -124,7 +180,7 @@ function alteration(
     }
   }
   // Once in many thousands, the field that changed cannot be named: its few bits are the same as before.
-  if (otherForm || Object.keys(updates).length > 0) teller.tell('message.updated', updates);
+  if (isTold || Object.keys(updates).length > 0) teller.tell('message.updated', updates);
   return { events: teller.events, known };
 }
 

@@ -46,6 +46,4 @@ export interface FeedOverview {
   deep: { waiting: number; lagMs: number };
   /** How many elements were given up so far, as no page that holds them can be read. */
   skipped: number;
-  /** Fields of messages that are muted, as they differ at nearly every read, and of how many contacts each. */
-  volatileFields: readonly { field: string; contacts: number }[];
 }

@@ -24,3 +24,5 @@ export {
 export { RecipientLookup } from './recipient-lookup.js';
 export { RedisFeedStore } from './redis-feed-store.js';
 export { RedisPollQueue } from './redis-poll-queue.js';
+export { RedisVolatileFields } from './redis-volatile-fields.js';
+export { type VolatileField, type VolatileFieldStore } from './volatile-fields.js';

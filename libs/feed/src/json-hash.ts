@@ -1,3 +1,5 @@
+import { withoutSignature } from './signed-address.js';
+
 /** Two lanes of 32 bits each, with a multiplier of their own; both are odd, so that no step loses anything. */
 const HIGH_FACTOR = 0x9e3779b1;
 const LOW_FACTOR = 0x85ebca77;
@@ -13,6 +15,8 @@ const NUMBER = 5;
 const TEXT = 6;
 const LIST = 7;
 const RECORD = 8;
+/** A value that is not looked at. */
+const IGNORED = 9;
 
 /** Texts are read 32 bits at a time from here: asking a string for its characters one by one takes ten times as long. */
 const MOST_UNITS = 4_096;
@@ -35,6 +39,9 @@ const halves = new Int32Array(double.buffer);
 export class JsonHash {
   high = HIGH_START;
   low = LOW_START;
+  /** Whether signatures of addresses are left out, keys aside; see {@link withoutSignature}. */
+  ignoresSignatures = false;
+  private ignoredSignature = false;
 
   restart(): void {
     this.high = HIGH_START;
@@ -42,13 +49,25 @@ export class JsonHash {
   }
 
   add(value: unknown): void {
-    if (typeof value === 'string') this.addText(value);
+    if (typeof value === 'string') this.addText(this.ignoresSignatures ? this.levelled(value) : value);
     else if (typeof value === 'number') this.addNumber(value);
     else if (typeof value === 'boolean') this.addBits(value ? TRUE : FALSE);
     else if (value === null) this.addBits(NULL);
     else if (Array.isArray(value)) this.addList(value);
     else if (typeof value === 'object') this.addRecord(value as Readonly<Record<string, unknown>>);
     else this.addBits(ABSENT);
+  }
+
+  /** Whether the signature of an address was left out since this was last asked. */
+  takeIgnoredSignature(): boolean {
+    const ignored = this.ignoredSignature;
+    this.ignoredSignature = false;
+    return ignored;
+  }
+
+  /** In the place of a value that is not looked at. */
+  addIgnored(): void {
+    this.addBits(IGNORED);
   }
 
   /** The members of an object, in whatever order they come. */
@@ -87,6 +106,12 @@ export class JsonHash {
       for (let at = 0; at < text.length; at += MOST_UNITS - 1)
         this.addUnits(text.slice(at, at + MOST_UNITS - 1));
     }
+  }
+
+  private levelled(text: string): string {
+    const rest = withoutSignature(text);
+    if (rest.length !== text.length) this.ignoredSignature = true;
+    return rest;
   }
 
   /** @param text shorter than {@link MOST_UNITS} */

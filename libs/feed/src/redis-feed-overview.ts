@@ -28,8 +28,6 @@ return {{now, redis.call('ZCARD', KEYS[2]), redis.call('ZCOUNT', KEYS[2], '-inf'
   {list[5], list[6]}, redis.call('HGETALL', KEYS[5]), redis.call('HGETALL', KEYS[6]), slots}
 `);
 
-const MUTED = 'muted:';
-
 /** How the polling of the account with these keys stands. */
 export async function readFeedOverview(redis: RedisClient, keys: AccountKeys): Promise<FeedOverview> {
   const list = keys('contact-list');
@@ -71,16 +69,7 @@ export async function readFeedOverview(redis: RedisClient, keys: AccountKeys): P
     ...(min === undefined || max === undefined ? {} : { interval: { minMs: min, maxMs: max } }),
     deep: { waiting, lagMs: waiting === 0 ? 0 : now - (firstDeep ?? now) },
     skipped: facts.get('skipped') ?? 0,
-    volatileFields: mutedFieldsOf(facts),
   };
-}
-
-/** The most widely muted first. */
-function mutedFieldsOf(facts: ReadonlyMap<string, number>): FeedOverview['volatileFields'] {
-  return [...facts]
-    .filter(([name, contacts]) => name.startsWith(MUTED) && contacts > 0)
-    .map(([name, contacts]) => ({ field: name.slice(MUTED.length), contacts }))
-    .sort((a, b) => b.contacts - a.contacts);
 }
 
 function detectionDelayOf(slots: readonly ReadonlyMap<string, number>[]): DetectionDelay {

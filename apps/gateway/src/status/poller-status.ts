@@ -1,5 +1,5 @@
 import type { Account } from '#accounts';
-import { type FeedOverview, pollOutlook } from '#feed';
+import { type FeedOverview, pollOutlook, type VolatileField } from '#feed';
 import type { BudgetUsage } from '#upstream';
 import type { PollerStatusView } from './poller-status.view.js';
 import { timeOf } from './time-of.js';
@@ -15,6 +15,7 @@ export function pollerOf(
   overview: FeedOverview,
   account: Pick<Account, 'polling' | 'requestsPerSecond'> | undefined,
   usage: BudgetUsage,
+  volatileFields: VolatileField[],
 ): PollerStatusView {
   const feed = account?.polling === true ? overview : { ...overview, ...NOT_POLLED };
   const { contacts, due, lagMs, unreadable, skipped, deep, detectionDelay, interval, listFault } = feed;
@@ -29,7 +30,7 @@ export function pollerOf(
     listFault:
       listFault === undefined ? null : { ...listFault, since: new Date(listFault.since).toISOString() },
     ...{ unreadable, skipped },
-    volatileFields: [...feed.volatileFields],
+    volatileFields,
     deep,
     detectionDelay: {
       p50Ms: detectionDelay.p50Ms ?? null,

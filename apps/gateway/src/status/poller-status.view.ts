@@ -1,4 +1,5 @@
 import { ApiProperty } from '@nestjs/swagger';
+import type { VolatileField } from '#feed';
 
 const perSecond = (description: string): MethodDecorator & PropertyDecorator =>
   ApiProperty({ description: `${description} Requests per second.`, example: 10 });
@@ -58,8 +59,11 @@ class DeepReadsView {
   lagMs!: number;
 }
 
-class VolatileFieldView {
-  @ApiProperty({ description: 'Name of the field of a message.', example: 'attachments' }) field!: string;
+class VolatileFieldView implements VolatileField {
+  @ApiProperty({ enum: ['message', 'contact'], description: 'What it is a field of.' })
+  of!: VolatileField['of'];
+
+  @ApiProperty({ example: 'attachments' }) field!: string;
   @ApiProperty({ type: 'integer', description: 'Number of contacts for which it is muted.' })
   contacts!: number;
 }
@@ -115,7 +119,8 @@ export class PollerStatusView {
 
   @ApiProperty({
     type: [VolatileFieldView],
-    description: 'Fields that differ at nearly every read. Their changes are not emitted until they settle.',
+    description:
+      'Fields that differ at nearly every read, at most 20. Their changes are not emitted until they settle.',
   })
   volatileFields!: VolatileFieldView[];
 

@@ -2,7 +2,7 @@ import { Controller, Get, Inject } from '@nestjs/common';
 import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import type { AccountDirectory, Principal } from '#accounts';
 import type { EventLog } from '#events';
-import type { FeedStore } from '#feed';
+import type { FeedStore, VolatileFieldStore } from '#feed';
 import type { SendList } from '#relay';
 import type { UpstreamHealth } from '#upstream';
 import type { DeliveriesWatch } from '#webhooks';
@@ -17,6 +17,7 @@ import {
   FEED,
   SEND_LIST,
   UPSTREAM_HEALTH,
+  VOLATILE_FIELDS,
 } from '../tokens.js';
 import type { BudgetWatch } from './budget-watch.js';
 import { pollerOf } from './poller-status.js';
@@ -32,6 +33,7 @@ export class StatusController {
     @Inject(FEED) private readonly feed: Pick<FeedStore, 'overview'>,
     @Inject(SEND_LIST) private readonly sends: SendList,
     @Inject(UPSTREAM_HEALTH) private readonly health: UpstreamHealth,
+    @Inject(VOLATILE_FIELDS) private readonly volatile: Pick<VolatileFieldStore, 'volatileFields'>,
     @Inject(BUDGET_WATCH) private readonly budget: BudgetWatch,
     @Inject(DELIVERIES_WATCH) private readonly deliveries: DeliveriesWatch,
   ) {}
@@ -43,8 +45,9 @@ export class StatusController {
   @ApiProblems()
   async get(@Caller() { account }: Principal): Promise<StatusView> {
     const known = await this.accounts.find(account);
-    const [usage, installedAt, feed, sends, outage, deliveries, dispatchLagMs] = await Promise.all([
+    const [usage, volatile, installedAt, feed, sends, outage, deliveries, dispatchLagMs] = await Promise.all([
       this.budget.usage(account, known?.requestsPerSecond ?? 1),
+      this.volatile.volatileFields(account),
       this.log.installedAt(account),
       this.feed.overview(account),
       this.sends.overview(account),
@@ -61,7 +64,7 @@ export class StatusController {
         reason: outage?.reason ?? null,
       },
       sends,
-      poller: pollerOf(feed, known, usage),
+      poller: pollerOf(feed, known, usage, volatile),
       deliveries: { ...deliveries, dispatchLagMs },
     };
   }

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { RedisEventLog } from '#events';
-import { RedisFeedStore } from '#feed';
+import { RedisFeedStore, RedisVolatileFields } from '#feed';
 import { SEND_STATUSES } from '#relay';
 import { RedisUpstreamHealth } from '#relay';
 import { RedisRequestBudget } from '#upstream';
@@ -105,14 +105,12 @@ describe('the status of an account', () => {
         arrivals: [{ shownAt: now - 4_000 }],
         interval: { min: 2_000, max: 300_000 },
         skipped: 1,
-        newlyMuted: ['attachments'],
       },
     });
     const { poller } = await status();
     expect(poller).toMatchObject({
       detectionDelay: { count: 1, estimated: 1, late: 0 },
       ...{ minIntervalMs: 2_000, maxIntervalMs: 300_000, skipped: 1 },
-      volatileFields: [{ field: 'attachments', contacts: 1 }],
     });
     const { p50Ms, p95Ms } = poller?.['detectionDelay'] as Record<string, number>;
     expect(p50Ms).toBeGreaterThan(4_000 / 1.073);
@@ -152,6 +150,14 @@ describe('the status of an account', () => {
     >;
     expect(usedPerSecond).toBeGreaterThan(0);
     expect(forPollsPerSecond).toBeCloseTo(10 - (usedPerSecond ?? NaN), 2);
+  });
+
+  it('names the volatile fields that are muted', async () => {
+    const volatile = new RedisVolatileFields(gateway.redis, 'tidings');
+    await volatile.countMessageFields('default', { muted: ['attachments'], heard: [] });
+    expect((await status())['poller']).toMatchObject({
+      volatileFields: [{ of: 'message', field: 'attachments', contacts: 1 }],
+    });
   });
 
   it('shows webhooks, and for how long events wait for their dispatch', async () => {

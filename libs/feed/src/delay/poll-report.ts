@@ -25,9 +25,6 @@ export interface PollReport {
   interval: { min: number; max: number };
   /** How many elements it gave up for good, as no page that holds them can be read. */
   skipped?: number;
-  /** Fields of the contact's messages that are muted from now on as volatile, and that are heard again. */
-  newlyMuted?: readonly string[];
-  newlyHeard?: readonly string[];
 }
 
 const ARRIVALS: ReadonlySet<string> = new Set(['message.received', 'message.sent', 'message.created']);

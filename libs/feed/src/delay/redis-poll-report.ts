@@ -23,7 +23,7 @@ const DRIFT = 0.0005;
  * as it does when a clock was set.
  *
  * Fields of `facts`: `low`, `high` (bounds of the difference in ms, upstream less Redis), `at`; `min`, `max` (the bounds
- * of the interval); `skipped`; `muted:<name>` → contacts. Of a slot: a bucket's number → delays, `estimated` → how many
+ * of the interval); `skipped`. Of a slot: a bucket's number → delays, `estimated` → how many
  * of these are from the schedule, `late` → messages that were more than a day old, which are in no bucket.
  */
 export const RECORD_REPORT = `
@@ -67,14 +67,9 @@ local function record_report(facts, slot, first)
   local now, from, date = now_ms(), tonumber(ARGV[first]), tonumber(ARGV[first + 1])
   redis.call('HSET', facts, 'min', ARGV[first + 2], 'max', ARGV[first + 3])
   if ARGV[first + 4] ~= '0' then redis.call('HINCRBY', facts, 'skipped', ARGV[first + 4]) end
-  local fields, arrivals = tonumber(ARGV[first + 5]), tonumber(ARGV[first + 6])
-  local at = first + 7
-  for _ = 1, fields do
-    redis.call('HINCRBY', facts, 'muted:' .. ARGV[at], ARGV[at + 1])
-    at = at + 2
-  end
   local difference = clock_difference(facts, date, from, now)
-  for _ = 1, arrivals do
+  local at = first + 6
+  for _ = 1, tonumber(ARGV[first + 5]) do
     record_delay(slot, now, difference, tonumber(ARGV[at]), tonumber(ARGV[at + 1]))
     at = at + 2
   end
@@ -97,18 +92,20 @@ export function slotKey(keys: AccountKeys, slot: number): string {
 }
 
 /** What {@link RECORD_REPORT} reads. */
-export function reportArguments(report: PollReport): (string | number)[] {
-  const { startedAt, upstreamDate, arrivals, interval, skipped, newlyMuted = [], newlyHeard = [] } = report;
+export function reportArguments({
+  startedAt,
+  upstreamDate,
+  arrivals,
+  interval,
+  skipped,
+}: PollReport): (string | number)[] {
   return [
     Math.round(startedAt),
     upstreamDate ?? '',
     interval.min,
     interval.max,
     skipped ?? 0,
-    newlyMuted.length + newlyHeard.length,
     arrivals.length,
-    ...newlyMuted.flatMap((field) => [field, 1]),
-    ...newlyHeard.flatMap((field) => [field, -1]),
     ...arrivals.flatMap(({ timestamp, shownAt }) => [
       timestamp ?? '',
       shownAt === undefined ? '' : Math.round(shownAt),
