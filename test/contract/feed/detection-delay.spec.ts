@@ -135,6 +135,11 @@ describe('the detection delay', () => {
     const { p50Ms = NaN } = await delays();
     expect(p50Ms).toBeGreaterThan((5_000 - 1_000) / 1.073);
     expect(p50Ms).toBeLessThan(60_000);
+    // Set once more: the bounds are as far apart as before, and others.
+    const low = -5 * HOUR_MS;
+    await here.house.redis.hset(keyOf('facts'), { low, high: low + 1_001, at: await redisNow() });
+    await commitArrivals([], { upstreamDate: now + HOUR_MS });
+    expect(Math.abs(Number((await facts())['low']) - HOUR_MS)).toBeLessThan(60_000);
   });
 
   it('is forgotten after an hour', async () => {

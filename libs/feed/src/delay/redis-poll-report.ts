@@ -7,6 +7,8 @@ import type { PollReport } from './poll-report.js';
 const LATE_MS = 86_400_000;
 /** A timestamp that is further ahead of upstream's clock than this is not one of it. In milliseconds. */
 const AHEAD_MS = 60_000;
+/** Bounds of the clock difference are written down when they are at least so much closer, in milliseconds. */
+const CLOSER_MS = 2;
 /** By so much a second two clocks that are kept right may drift apart. */
 const DRIFT = 0.0005;
 
@@ -27,19 +29,22 @@ const DRIFT = 0.0005;
  * of these are from the schedule, `late` → messages that were more than a day old, which are in no bucket.
  */
 export const RECORD_REPORT = `
-local function clock_difference(facts, date, from, now)
-  local known = redis.call('HMGET', facts, 'low', 'high', 'at')
+local function clock_difference(facts, known, date, from, now)
   local low, high = tonumber(known[1]), tonumber(known[2])
   if low then
     local drift = math.max(now - tonumber(known[3]), 0) * ${DRIFT}
     low, high = low - drift, high + drift
   end
   if date then
-    local read_low, read_high = date - now, date + 1000 - math.min(from, now)
+    local width, read_low, read_high = low and high - low, date - now, date + 1000 - math.min(from, now)
     if low then low, high = math.max(low, read_low), math.min(high, read_high) end
-    if not low or low > high then low, high = read_low, read_high end
-    redis.call('HSET', facts, 'low', string.format('%.1f', low), 'high', string.format('%.1f', high),
-      'at', string.format('%d', now))
+    local anew = not low or low > high
+    if anew then low, high = read_low, read_high end
+    -- Bounds that hardly changed are not written: most polls find nothing, and should cost little.
+    if anew or width - (high - low) >= ${CLOSER_MS} then
+      redis.call('HSET', facts, 'low', string.format('%.1f', low), 'high', string.format('%.1f', high),
+        'at', string.format('%d', now))
+    end
   end
   return low and (low + high) / 2
 end
@@ -65,9 +70,12 @@ end
 
 local function record_report(facts, slot, first)
   local now, from, date = now_ms(), tonumber(ARGV[first]), tonumber(ARGV[first + 1])
-  redis.call('HSET', facts, 'min', ARGV[first + 2], 'max', ARGV[first + 3])
+  local known = redis.call('HMGET', facts, 'low', 'high', 'at', 'min', 'max')
+  if known[4] ~= ARGV[first + 2] or known[5] ~= ARGV[first + 3] then
+    redis.call('HSET', facts, 'min', ARGV[first + 2], 'max', ARGV[first + 3])
+  end
   if ARGV[first + 4] ~= '0' then redis.call('HINCRBY', facts, 'skipped', ARGV[first + 4]) end
-  local difference = clock_difference(facts, date, from, now)
+  local difference = clock_difference(facts, known, date, from, now)
   local at = first + 6
   for _ = 1, tonumber(ARGV[first + 5]) do
     record_delay(slot, now, difference, tonumber(ARGV[at]), tonumber(ARGV[at + 1]))
