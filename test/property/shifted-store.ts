@@ -30,6 +30,7 @@ export function shiftedStore(store: FeedStore, watch: StoreWatch): FeedStore {
       watch.committing(() => store.commitPoll(account, contactId, commit), contactId),
     contactRecord: (account, contactId) => store.contactRecord(account, contactId),
     knownMessages: (account, contactId, ids) => store.knownMessages(account, contactId, ids),
+    contactRates: (account) => store.contactRates(account),
     allKnownMessages: (account, contactId) => store.allKnownMessages(account, contactId),
     overview: (account) => store.overview(account),
     isDue: (account) => store.isDue(account),

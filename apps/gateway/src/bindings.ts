@@ -8,7 +8,7 @@ import {
   openApiKeys,
 } from '#accounts';
 import { RedisEventLog, RedisEventTail } from '#events';
-import { RedisFeedStore } from '#feed';
+import { RedisFeedStore, RedisVolatileFields } from '#feed';
 import {
   type GatewayEnvironment,
   type Logger,
@@ -42,6 +42,7 @@ import type { ShownUpstream } from './contacts/upstream-reads.js';
 import { WAIT_SETTINGS } from './events/wait-settings.js';
 import { openHintQueue } from './hint-queue.js';
 import { Problem } from './problems/problem.js';
+import type { BudgetWatch } from './status/budget-watch.js';
 import {
   ACCOUNT_REGISTRY,
   ACCOUNT_UPSTREAM,
@@ -50,6 +51,7 @@ import {
   API_KEYS,
   BLOB_STORE,
   BLOB_WATCH,
+  BUDGET_WATCH,
   ENVIRONMENT,
   EVENT_LOG,
   EVENT_TAIL,
@@ -64,6 +66,7 @@ import {
   SHUTDOWN,
   UPSTREAM,
   UPSTREAM_HEALTH,
+  VOLATILE_FIELDS,
 } from './tokens.js';
 import { webhookBindings } from './webhooks/webhooks.bindings.js';
 
@@ -94,10 +97,12 @@ export function bindings(opened: Opened): Provider[] {
     value(BLOB_STORE, opened.blobs),
     value(BLOB_WATCH, opened.blobWatch),
     value(FEED, new RedisFeedStore(redis, prefix)),
+    value(VOLATILE_FIELDS, new RedisVolatileFields(redis, prefix)),
     value(EVENT_LOG, new RedisEventLog(redis, prefix)),
     value(EVENT_TAIL, tailOf(opened)),
     value(EVENT_WAITS, WAIT_SETTINGS),
     value(REQUEST_BUDGET, new RedisRequestBudget(redis, prefix)),
+    value<BudgetWatch>(BUDGET_WATCH, new RedisRequestBudget(redis, prefix)),
     value(UPSTREAM, new HttpUpstream(environment.UPSTREAM_TIMEOUT_MS)),
     value(UPSTREAM_HEALTH, new RedisUpstreamHealth(redis, prefix)),
     readsBinding(logger),

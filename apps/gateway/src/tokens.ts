@@ -11,6 +11,8 @@ export const API_KEYS = Symbol('ApiKeys');
 export const BLOB_STORE = Symbol('BlobStore');
 /** Whether the blob store can be used. */
 export const BLOB_WATCH = Symbol('BlobStoreWatch');
+/** How the budgets of upstream requests are used. */
+export const BUDGET_WATCH = Symbol('BudgetWatch');
 export const DELIVERIES = Symbol('Deliveries');
 export const DELIVERIES_WATCH = Symbol('DeliveriesWatch');
 export const ENDPOINT_REGISTRY = Symbol('EndpointRegistry');
@@ -30,3 +32,4 @@ export const SEND_INTAKE = Symbol('SendIntake');
 export const SHUTDOWN = Symbol('AbortSignal');
 export const UPSTREAM = Symbol('Upstream');
 export const UPSTREAM_HEALTH = Symbol('UpstreamHealth');
+export const VOLATILE_FIELDS = Symbol('VolatileFieldStore');

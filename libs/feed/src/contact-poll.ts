@@ -55,7 +55,7 @@ export class ContactPoll {
     for (let race = 0; race < MAX_RACES; race += 1) {
       const state = await this.store.contactState(account, contactId);
       if (state === undefined) return false;
-      if (await this.readAnew({ account, contactId, state }, purpose)) return true;
+      if (await this.readAnew({ account, contactId, state, ...budgetOf(purpose) }, purpose)) return true;
     }
     return true;
   }
@@ -190,6 +190,11 @@ export class ContactPoll {
     const present = [...known.values()].filter(({ deleted }) => !deleted).length;
     return isTooMany(present, present) && served.every(({ id }) => !known.has(id));
   }
+}
+
+/** What the account's polls may cost, as whoever claimed this one learned it with the token. */
+function budgetOf(purpose: ReadPurpose): Pick<PollStart, 'requestsPerSecond'> {
+  return typeof purpose === 'object' ? { requestsPerSecond: purpose.availableForPolls } : {};
 }
 
 interface KnownOfHead {

@@ -1,7 +1,10 @@
 import type { NewEvent } from '#events';
 import type { ContactExtension } from './contact-extension.js';
+import type { PollReport } from './delay/poll-report.js';
+import type { FeedOverview } from './feed-overview.js';
 import type { KnownMessage } from './known-message.js';
 import type { PollMemory } from './poll-memory.js';
+import type { ContactRates } from './poll-plans.js';
 
 /** What is known of one contact in the list. */
 export interface ListedContact {
@@ -80,10 +83,6 @@ export interface ContactState {
   failures: number;
   /** Present until everything was read for the first time; see `FirstRead`. */
   tellAfter?: number;
-  /** The share that is counted in {@link ContactState.shares}. */
-  share: number;
-  /** The sum of all contacts' shares. */
-  shares: number;
   /** Counts the calls to hasten; one that comes during a poll is honoured after it. */
   hastened: number;
   /** How many messages are stored as known. */
@@ -124,7 +123,8 @@ export interface PollCommit {
   events: readonly NewEvent[];
   memory: PollMemory;
   extension: ContactExtension;
-  share?: number;
+  /** How often it changes, as a bucket of the account's histogram; with {@link dueInMs}. */
+  bucket?: number;
   /** When to poll its head next, from now on, in milliseconds; absent: as it was decided before. */
   dueInMs?: number;
   /** A first reading begins, with what it emits; goes on; or is over. */
@@ -141,21 +141,8 @@ export interface PollCommit {
   unreadable: number;
   /** Numbers that messages of this contact were exchanged with. */
   numbers: readonly string[];
-}
-
-/** How the polling of an account stands. */
-export interface FeedOverview {
-  /** How many contacts are polled. */
-  contacts: number;
-  /** How many of them are due, and for how long the first has been, in milliseconds. */
-  due: number;
-  lagMs: number;
-  /** When the contact list was last read in full, on upstream's clock. */
-  listedAt?: number;
-  /** Since when upstream shows far less than before, by Redis' clock. */
-  suspectSince?: number;
-  /** How many unreadable elements were met so far. */
-  unreadable: number;
+  /** What the account's figures take from it. */
+  report: PollReport;
 }
 
 /** What the feed remembers, one account at a time. Each commit is one step together with its events. */
@@ -177,6 +164,9 @@ export interface FeedStore {
     contactId: string,
     ids: readonly string[],
   ): Promise<Map<string, KnownMessage>>;
+
+  /** The account's contacts by how often they change. */
+  contactRates(account: string): Promise<ContactRates>;
 
   /** Everything that is known of a contact's messages. */
   allKnownMessages(account: string, contactId: string): Promise<Map<string, KnownMessage>>;

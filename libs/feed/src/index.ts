@@ -1,7 +1,10 @@
 export { ContactListPoll } from './contact-list-poll.js';
 export { ContactPoll } from './contact-poll.js';
+export { type PollReport } from './delay/poll-report.js';
 export { ABSENCE_MS, type FeedSettings } from './feed-settings.js';
-export { type FeedOverview, type FeedStore } from './feed-store.js';
+export { type DetectionDelay, type FeedOverview, type ListFault } from './feed-overview.js';
+export { type FeedStore } from './feed-store.js';
+export { type BudgetForecast, pollOutlook } from './poll-outlook.js';
 export {
   type ClaimedPoll,
   type ClaimReply,

@@ -2,8 +2,8 @@ import type { NewEvent } from '#events';
 import type { Logger } from '#platform';
 import type { UpstreamMessage } from '#upstream';
 import { type AbsenceResult, absences, deletionEvent, isSuspect, suspectEvent } from './absence.js';
-import { intervalFor, recordActivity, shareOf } from './adaptive-interval.js';
 import type { ContactExtension } from './contact-extension.js';
+import { type Arrival, arrivalsIn } from './delay/poll-report.js';
 import { diff, messageSubject } from './diff.js';
 import type { FeedSettings } from './feed-settings.js';
 import type { ContactState, FeedStore, PollCommit } from './feed-store.js';
@@ -13,9 +13,13 @@ import type { KnownMessage } from './known-message.js';
 import { formChange, isTold } from './message-form.js';
 import { oldestFirst } from './page-order.js';
 import { markUnreadable, type PollMemory } from './poll-memory.js';
+import { PollPlans } from './poll-plans.js';
 import { lookDueInMs, remember } from './poll-recollection.js';
 import type { BoundSend, LastForms, SendBinder } from './ports.js';
 import type { Everything, Reading } from './reading.js';
+import { packRate, unpackRate } from './schedule/rate-codec.js';
+import { bucketOf } from './schedule/rate-histogram.js';
+import { rateOf, recordRead } from './schedule/rate.js';
 import type { VolatileFieldStore } from './volatile-fields.js';
 import { ALL_HEARD, type Lesson, packVolatility, unpackVolatility } from './volatility.js';
 
@@ -26,6 +30,8 @@ export interface PollStart {
   state: ContactState;
   /** Why a new baseline is taken: a part was lost. */
   resync?: string;
+  /** What the account's polls may cost, as far as whoever claimed this one knows it. */
+  requestsPerSecond?: number;
 }
 
 /** What a reading is: the head, which decides when to poll next; a page further down; the end of reading those. */
@@ -33,6 +39,8 @@ export type ReadingKind = 'head' | 'page' | 'end';
 
 /** Draws the conclusion of a reading: what changed, what is known from now on, when to read again; and commits it. */
 export class PollConclusion {
+  private readonly plans: PollPlans;
+
   constructor(
     private readonly store: FeedStore,
     private readonly binder: SendBinder,
@@ -40,7 +48,10 @@ export class PollConclusion {
     private readonly settings: FeedSettings,
     private readonly logger: Logger,
     private readonly volatile?: VolatileFieldStore,
-  ) {}
+  ) {
+    const { min: minMs, max: maxMs } = settings.interval;
+    this.plans = new PollPlans((account) => store.contactRates(account), { minMs, maxMs });
+  }
 
   /**
    * @param known what is known of the messages that were read; at an end, of all
@@ -98,7 +109,9 @@ export class PollConclusion {
       revisionFloor,
       settings: this.settings,
     });
-    const schedule = kind === 'head' ? await this.schedule(start, memory, events) : undefined;
+    const { readAt } = state.extension;
+    const arrivals = arrivalsIn({ contactId, startedAt: state.now, readAt, observed, events });
+    const schedule = kind === 'head' ? await this.schedule(start, reading, memory, arrivals) : undefined;
     const done = await this.store.commitPoll(account, contactId, {
       version: state.version,
       life: state.life,
@@ -110,12 +123,19 @@ export class PollConclusion {
       unreadable: unreadable.fresh,
       known: next,
       events,
-      memory: schedule?.memory ?? memory,
-      extension: this.extensionAfter(start, reading, kind, changes.volatile),
-      ...(schedule === undefined ? {} : { share: schedule.share, dueInMs: schedule.dueInMs }),
+      memory,
+      extension: { ...this.extensionAfter(start, reading, kind, changes.volatile), ...schedule?.extension },
+      ...(schedule === undefined ? {} : { bucket: schedule.bucket, dueInMs: schedule.dueInMs }),
       baseline: baselineAfter(start, reading),
       deep: this.deepAfter(start, reading, memory, kind),
       numbers: numbersIn(reading.served.filter(({ id }) => next.has(id))),
+      report: {
+        startedAt: state.now,
+        ...(reading.date === undefined ? {} : { upstreamDate: reading.date }),
+        arrivals: kind === 'head' ? arrivals : [],
+        interval: this.settings.interval,
+        ...(unreadable.fresh > 0 && reading.skipped > 0 ? { skipped: unreadable.fresh } : {}),
+      },
     });
     if (done && kind === 'head') await this.sayVolatile(account, contactId, changes.volatile);
     return done;
@@ -160,20 +180,33 @@ export class PollConclusion {
     });
   }
 
-  /** When the head is to be polled next. */
+  /** When the head is to be polled next, by how often the contact changes. */
   private async schedule(
-    { account, state }: PollStart,
+    { account, state, requestsPerSecond }: PollStart,
+    { date }: Reading,
     memory: PollMemory,
-    events: readonly NewEvent[],
-  ): Promise<{ memory: PollMemory; share: number; dueInMs: number }> {
-    const activity = recordActivity(state.memory.activity, events.length, state.now);
-    const share = shareOf(activity);
-    const reads = await this.settings.readsPerSecond(account);
-    const { interval: bounds } = this.settings;
-    const interval = intervalFor(share, state.shares - state.share + share, reads, bounds);
+    arrivals: readonly Arrival[],
+  ): Promise<{ extension: { rate: Buffer }; bucket: number; dueInMs: number }> {
+    const { now, extension } = state;
+    // Upstream writes its clock in whole seconds.
+    const aheadMs = date === undefined ? 0 : date + 500 - now;
+    const before = extension.rate === undefined ? undefined : unpackRate(extension.rate);
+    const rate = recordRead(before, {
+      arrivals: arrivals.length,
+      at: now,
+      ...(extension.readAt === undefined ? {} : { since: extension.readAt }),
+      times: arrivals.flatMap(({ timestamp }) => (timestamp === undefined ? [] : timestamp - aheadMs)),
+    });
+    const perSecond = rateOf(rate, now);
+    const budget = requestsPerSecond ?? (await this.settings.readsPerSecond(account));
+    const plan = await this.plans.planOf(account, budget);
     // What a reading could not settle is due still, but is not read again and again without a pause.
-    const dueInMs = Math.max(Math.min(interval, lookDueInMs(memory, state.now)), bounds.min);
-    return { memory: { ...memory, activity }, share, dueInMs };
+    const intervalMs = Math.min(plan.intervalMs(perSecond), lookDueInMs(memory, now));
+    return {
+      extension: { rate: packRate(rate) },
+      bucket: bucketOf(perSecond),
+      dueInMs: Math.max(intervalMs, this.settings.interval.min),
+    };
   }
 
   /** What is to be read below the head after this: at once, later, nothing any more, or as it was decided before. */

@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto';
-import type { ActivityRate } from './adaptive-interval.js';
 import type { PageOrder } from './page-order.js';
 
 /** What is remembered of how a contact is read. Times are milliseconds since 1970 by Redis' clock. */
@@ -16,7 +15,8 @@ export interface PollMemory {
   skipped?: number;
   /** The ids where new messages appear, as {@link headMark} has them. */
   head: string;
-  activity?: ActivityRate;
+  /** As earlier builds wrote it, who scheduled by it; kept while they may run side by side. */
+  activity?: { weight: number; at: number };
   /** When everything was last read. */
   completeAt?: number;
   /** When everything is to be read again, before the sweep is due: something looks missing. */

@@ -1,7 +1,8 @@
 import { APPEND_EVENTS } from '#events';
 import { REDIS_LIFE, RedisScript } from '#platform';
+import { RECORD_REPORT } from './delay/redis-poll-report.js';
 
-const NOW = `
+export const NOW = `
 local function now_ms()
   local time = redis.call('TIME')
   return time[1] * 1000 + math.floor(time[2] / 1000)
@@ -11,8 +12,8 @@ local function due_at(ms) return string.format('%d', now_ms() + tonumber(ms)) en
 
 /**
  * The fields of a contact's record have short names, for there are as many of each as contacts, and so have its two
- * keys, `c` (the record) and `m` (the messages): `v` version, `s` share, `m0`… memory and `r0`… raw (in pieces, see
- * below), `rev` its revision; for a while `tellAfter`, `hastened`, `hastenedTo` and `lost`.
+ * keys, `c` (the record) and `m` (the messages): `v` version, `b` bucket of its rate, `m0`… memory and `r0`… raw (in pieces, see
+ * below), `x0`… extension, `rev` its revision; for a while `tellAfter`, `hastened`, `hastenedTo` and `lost`.
  *
  * Longer texts stand in several fields. Redis keeps a small hash in a compact form, at a fraction of the cost, as long as
  * none of its values is longer than 64 bytes (by default); one of 63 has a shorter head. A text of many pieces would have
@@ -36,6 +37,20 @@ local function get_text(key, field)
     piece = redis.call('HGET', key, field .. #pieces)
   end
   return table.concat(pieces)
+end
+`;
+
+/** The account's contacts by how often they change: one more in this bucket, or in none for ''. */
+const RATES = `
+local function count_rate(contact, rates, bucket)
+  local before = redis.call('HGET', contact, 'b') or ''
+  if before == bucket then return end
+  if before ~= '' and redis.call('HINCRBY', rates, before, -1) < 1 then redis.call('HDEL', rates, before) end
+  if bucket == '' then redis.call('HDEL', contact, 'b')
+  else
+    redis.call('HINCRBY', rates, bucket, 1)
+    redis.call('HSET', contact, 'b', bucket)
+  end
 end
 `;
 
@@ -63,7 +78,7 @@ return {due_at(0), revision_floor(KEYS[1]), life(), unpack(list)}
 /**
  * What is remembered of a contact. One that the list knows, and whose own record is gone, is taken up again as lost.
  * KEYS: contact, messages, list, contacts, log, counters. ARGV: contact id.
- * Answers time, version, memory, tellAfter, share, hastened, shares, believedAt, number of messages, epoch, lost,
+ * Answers time, version, memory, tellAfter, hastened, believedAt, number of messages, epoch, lost,
  * suspectSince, suspectAt and shownAt of the list, number of contacts, the floor of revisions, the life of Redis, polls
  * that failed in a row, and the extension.
  */
@@ -73,28 +88,28 @@ if redis.call('EXISTS', KEYS[1]) == 0 and redis.call('HEXISTS', KEYS[4], ARGV[1]
   local second = redis.call('TIME')[1]
   redis.call('HSET', KEYS[1], 'v', second, 'lost', 1, 'r0', '{}', 'rev', second)
 end
-local state = redis.call('HMGET', KEYS[1], 'v', 'tellAfter', 's', 'hastened', 'lost', 'failed')
+local state = redis.call('HMGET', KEYS[1], 'v', 'tellAfter', 'hastened', 'lost', 'failed')
 if not state[1] then return {} end
-local list = redis.call('HMGET', KEYS[3], 'shares', 'believedAt', 'suspectSince', 'suspectAt', 'shownAt')
+local list = redis.call('HMGET', KEYS[3], 'believedAt', 'suspectSince', 'suspectAt', 'shownAt')
 -- Counters that know of events, beside a log that is not there: the log was lost.
 local epoch = redis.call('HGET', KEYS[6], 'epoch') or ''
 if redis.call('HEXISTS', KEYS[6], 'last') == 1 and redis.call('EXISTS', KEYS[5]) == 0 then epoch = '' end
-return {due_at(0), state[1], get_text(KEYS[1], 'm'), state[2] or '', state[3] or '0', state[4] or '0',
-  list[1] or '0', list[2] or '', redis.call('HLEN', KEYS[2]), epoch, state[5] or '',
-  list[3] or '', list[4] or '', list[5] or '', redis.call('HLEN', KEYS[4]),
-  revision_floor(KEYS[3]), life(), state[6] or '0', get_text(KEYS[1], 'x')}
+return {due_at(0), state[1], get_text(KEYS[1], 'm'), state[2] or '', state[3] or '0',
+  list[1] or '', redis.call('HLEN', KEYS[2]), epoch, state[4] or '',
+  list[2] or '', list[3] or '', list[4] or '', redis.call('HLEN', KEYS[4]),
+  revision_floor(KEYS[3]), life(), state[5] or '0', get_text(KEYS[1], 'x')}
 `);
 
 /**
  * One reading: the fence, what is known, the schedule, and the events, or nothing at all.
- * KEYS: log ×3, contact, messages, due, list, numbers, suspects, deep.
+ * KEYS: log ×3, contact, messages, due, list, numbers, suspects, deep, rates, and the two of the report.
  * The fence is the version, in the life of Redis in which it was read: another life counts on from an earlier version.
- * ARGV: contact id, version, memory, share or '', due in ms or '', hastened, afresh ('yes', ''), suspectAt or '', shownAt
+ * ARGV: contact id, version, memory, bucket of its rate or '', due in ms or '', hastened, afresh ('yes', ''), suspectAt or '', shownAt
  * or '', number of elements that were newly found unreadable, number of messages, life, since when it is suspect, '' or
  * 'over', extension, baseline (time after which messages are emitted, 'unchanged', 'over'), deep reading ('new', 'anew',
- * 'unchanged', 'over'), when it is due in ms, (id, packed)…, number of phone numbers, numbers…, then the events.
+ * 'unchanged', 'over'), when it is due in ms, (id, packed)…, number of phone numbers, numbers…, the report, then the events.
  */
-export const commitPoll = new RedisScript(`${APPEND_EVENTS}${NOW}${TEXTS}${REDIS_LIFE}
+export const commitPoll = new RedisScript(`${APPEND_EVENTS}${NOW}${TEXTS}${RATES}${REDIS_LIFE}${RECORD_REPORT}
 local contact, messages, due, list, numbers = KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8]
 if redis.call('HGET', contact, 'v') ~= ARGV[2] then return 0 end
 if life() ~= ARGV[12] then return 0 end
@@ -123,10 +138,8 @@ if not scheduled or ARGV[16] == 'over' then redis.call('ZREM', KEYS[10], ARGV[1]
 elseif ARGV[16] == 'new' then redis.call('ZADD', KEYS[10], 'NX', due_at(ARGV[17]), ARGV[1])
 elseif ARGV[16] == 'anew' then redis.call('ZADD', KEYS[10], due_at(ARGV[17]), ARGV[1]) end
 if ARGV[5] ~= '' then
-  local share = tonumber(redis.call('HGET', contact, 's') or '0')
-  redis.call('HINCRBYFLOAT', list, 'shares', string.format('%.6f', tonumber(ARGV[4]) - share))
-  redis.call('HSET', contact, 's', ARGV[4])
   if scheduled then
+    count_rate(contact, KEYS[11], ARGV[4])
     redis.call('ZADD', due, due_at(ARGV[5]), ARGV[1])
     if (redis.call('HGET', contact, 'hastened') or '0') ~= ARGV[6] then
       redis.call('ZADD', due, 'LT', redis.call('HGET', contact, 'hastenedTo'), ARGV[1])
@@ -135,16 +148,16 @@ if ARGV[5] ~= '' then
   -- Honoured: whatever else is under way began before this commit, and will be refused.
   redis.call('HDEL', contact, 'hastened', 'hastenedTo')
 end
-append_events(at + count + 1)
+append_events(record_report(KEYS[12], KEYS[13], at + count + 1))
 return 1
 `);
 
 /**
- * A part of a contact list with its fence. KEYS: log ×3, contacts, list, due, numbers, suspects, deep, contact…
+ * A part of a contact list with its fence. KEYS: log ×3, contacts, list, due, numbers, suspects, deep, rates, contact…
  * ARGV: version, listed at or '' (more parts follow), suspect since or '', number of contacts, life, skipped, (id, listed, raw or '',
  * tellAfter or '', revision or '', present ('yes', ''), number of numbers, numbers…)…, then the events.
  */
-export const commitContacts = new RedisScript(`${APPEND_EVENTS}${NOW}${TEXTS}${REDIS_LIFE}
+export const commitContacts = new RedisScript(`${APPEND_EVENTS}${NOW}${TEXTS}${RATES}${REDIS_LIFE}
 local contacts, list, due, numbers = KEYS[4], KEYS[5], KEYS[6], KEYS[7]
 local now = due_at(0)
 if (redis.call('HGET', list, 'version') or '0') ~= ARGV[1] then return 0 end
@@ -152,7 +165,7 @@ if life() ~= ARGV[5] then return 0 end
 local at = 7
 for i = 1, tonumber(ARGV[4]) do
   local id, raw, tell_after, revision, present = ARGV[at], ARGV[at + 2], ARGV[at + 3], ARGV[at + 4], ARGV[at + 5]
-  local contact = KEYS[9 + i]
+  local contact = KEYS[10 + i]
   redis.call('HSET', contacts, id, ARGV[at + 1])
   if revision ~= '' then redis.call('HSET', contact, 'rev', revision) end
   if raw ~= '' then put_text(contact, 'r', raw) end
@@ -167,11 +180,7 @@ for i = 1, tonumber(ARGV[4]) do
     redis.call('ZREM', due, id)
     redis.call('HDEL', KEYS[8], id)
     redis.call('ZREM', KEYS[9], id)
-    local share = redis.call('HGET', contact, 's')
-    if share then
-      redis.call('HINCRBYFLOAT', list, 'shares', string.format('%.6f', -tonumber(share)))
-      redis.call('HSET', contact, 's', '0')
-    end
+    count_rate(contact, KEYS[10], '')
   end
   local count = tonumber(ARGV[at + 6])
   for n = at + 7, at + 6 + count do redis.call('HSET', numbers, ARGV[n], id) end
@@ -233,21 +242,4 @@ return redis.call('ZADD', KEYS[1], 'XX', due_at(ARGV[2]), ARGV[1])
 /** KEYS: list. */
 export const believeDeletions = new RedisScript(`${NOW}
 return redis.call('HSET', KEYS[1], 'believedAt', due_at(0))
-`);
-
-/**
- * KEYS: list, due, suspects. Answers time, number of contacts that are polled, number of those that are due, when the
- * first is due, listedAt, since when something is suspect and not believed, unreadable.
- */
-export const readOverview = new RedisScript(`${NOW}
-local now = due_at(0)
-local first = redis.call('ZRANGE', KEYS[2], 0, 0, 'WITHSCORES')[2]
-local list = redis.call('HMGET', KEYS[1], 'listedAt', 'unreadable', 'believedAt', 'suspectSince')
-local believed, doubts, since = tonumber(list[3] or '0'), redis.call('HVALS', KEYS[3]), false
-if list[4] then doubts[#doubts + 1] = list[4] end
-for _, doubt in ipairs(doubts) do
-  if tonumber(doubt) > believed and (not since or tonumber(doubt) < tonumber(since)) then since = doubt end
-end
-return {now, redis.call('ZCARD', KEYS[2]), redis.call('ZCOUNT', KEYS[2], '-inf', now), first or false,
-  list[1], since, list[2]}
 `);

@@ -1,16 +1,17 @@
 import { eventArguments, logKeys } from '#events';
 import { accountKeys, type AccountKeys, type RedisClient } from '#platform';
 import { packExtension, unpackExtension } from './contact-extension.js';
+import { reportArguments, reportKeys } from './delay/redis-poll-report.js';
 import { packContactText, unpackContactText } from './contact-text-codec.js';
 import type {
   ContactState,
   ContactUpdate,
-  FeedOverview,
   FeedStore,
   KnownContacts,
   ListCommit,
   PollCommit,
 } from './feed-store.js';
+import type { FeedOverview } from './feed-overview.js';
 import { packKnownMessage, unpackKnownMessage } from './known-message-codec.js';
 import type { KnownMessage } from './known-message.js';
 import { packListedContact, unpackListedContact } from './listed-contact-codec.js';
@@ -18,6 +19,8 @@ import { packId, unpackId } from './id-codec.js';
 import { DamagedSnapshotError } from './packed-bytes.js';
 import { packPollMemory, unpackPollMemory } from './poll-memory-codec.js';
 import { NOTHING_REMEMBERED, type PollMemory } from './poll-memory.js';
+import type { ContactRates } from './poll-plans.js';
+import { readFeedOverview } from './redis-feed-overview.js';
 import {
   believeDeletions,
   claimDue,
@@ -27,7 +30,6 @@ import {
   hasten,
   postpone,
   readContact,
-  readOverview,
   readContactRecord,
   readList,
   takeListWish,
@@ -91,6 +93,7 @@ export class RedisFeedStore implements FeedStore {
       keys('numbers'),
       keys('suspects'),
       this.deepKey(account),
+      keys('polls', 'rates'),
     ];
     let expected = version;
     let rest = updates;
@@ -138,8 +141,7 @@ export class RedisFeedStore implements FeedStore {
     if (!(packed instanceof Uint8Array)) return undefined;
     const memory = memoryOf(packed);
     const extension = reply.at(-1);
-    const [now, version, , tellAfter, share, hastened, shares, believedAt, stored, epoch, lost, ...list] =
-      reply.map(String);
+    const [now, version, , tellAfter, hastened, believedAt, stored, epoch, lost, ...list] = reply.map(String);
     const [listSuspectSince, suspectAt, shownAt, contacts, revisionFloor, life, failures] = list;
     return {
       version: Number(version),
@@ -148,8 +150,6 @@ export class RedisFeedStore implements FeedStore {
       extension: extension instanceof Uint8Array ? unpackExtension(Buffer.from(extension)) : {},
       failures: Number(failures),
       ...(tellAfter === '' ? {} : { tellAfter: Number(tellAfter) }),
-      share: Number(share),
-      shares: Number(shares),
       hastened: Number(hastened),
       stored: Number(stored),
       ...(epoch === '' ? {} : { epoch: String(epoch) }),
@@ -179,6 +179,16 @@ export class RedisFeedStore implements FeedStore {
     );
   }
 
+  async contactRates(account: string): Promise<ContactRates> {
+    const keys = this.keys(account);
+    const [rates, contacts] = await Promise.all([
+      this.redis.hgetall(keys('polls', 'rates')),
+      this.redis.zcard(this.dueKey(account)),
+    ]);
+    const counts = Object.entries(rates).map(([bucket, count]) => [Number(bucket), Number(count)] as const);
+    return { rates: new Map(counts.filter(([, count]) => count > 0)), contacts };
+  }
+
   async allKnownMessages(account: string, contactId: string): Promise<Map<string, KnownMessage>> {
     // Not every field is text.
     const reply = await this.redis.callBuffer('HGETALL', this.messagesKey(account, contactId));
@@ -194,7 +204,8 @@ export class RedisFeedStore implements FeedStore {
   async commitPoll(account: string, contactId: string, commit: PollCommit): Promise<boolean> {
     const keys = this.keys(account);
     const { version, life, hastened, afresh, suspectAt, shownAt, unreadable } = commit;
-    const { known, events, memory, extension, share, dueInMs, baseline, deep, numbers, suspicion } = commit;
+    const { known, events, memory, extension, bucket, dueInMs, baseline, deep, numbers, suspicion, report } =
+      commit;
     const done = await commitPoll.run(
       this.redis,
       [
@@ -206,12 +217,14 @@ export class RedisFeedStore implements FeedStore {
         keys('numbers'),
         keys('suspects'),
         this.deepKey(account),
+        keys('polls', 'rates'),
+        ...reportKeys(keys, report.startedAt),
       ],
       [
         contactId,
         version,
         packPollMemory(memory),
-        share?.toFixed(4) ?? '',
+        bucket ?? '',
         dueInMs === undefined ? '' : Math.round(dueInMs),
         hastened,
         afresh ? 'yes' : '',
@@ -228,6 +241,7 @@ export class RedisFeedStore implements FeedStore {
         ...[...known].flatMap(([id, message]) => [packId(id), packKnownMessage(message)]),
         numbers.length,
         ...numbers,
+        ...reportArguments(report),
         ...eventArguments(account, events),
       ],
     );
@@ -265,23 +279,7 @@ export class RedisFeedStore implements FeedStore {
   }
 
   async overview(account: string): Promise<FeedOverview> {
-    const keys = this.keys(account);
-    const reply = await readOverview.run(
-      this.redis,
-      [keys('contact-list'), this.dueKey(account), keys('suspects')],
-      [],
-    );
-    const [now, contacts, due, first, listedAt, suspectSince, unreadable] = (
-      reply as (string | number | null)[]
-    ).map((value) => (value === null ? undefined : Number(value)));
-    return {
-      contacts: contacts ?? 0,
-      due: due ?? 0,
-      lagMs: due === 0 ? 0 : (now ?? 0) - (first ?? 0),
-      ...(listedAt === undefined ? {} : { listedAt }),
-      ...(suspectSince === undefined ? {} : { suspectSince }),
-      unreadable: unreadable ?? 0,
-    };
+    return readFeedOverview(this.redis, this.keys(account));
   }
 
   async believeDeletions(account: string): Promise<void> {

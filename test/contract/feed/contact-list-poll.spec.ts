@@ -202,14 +202,23 @@ describe('what is due', () => {
     expect(await house.store.claimDue(A, 10, 60_000)).toEqual([]);
   });
 
-  it('keeps the sum of the shares of all contacts', async () => {
+  it('counts each contact once by how often it changes, and no more when it is gone', async () => {
     house.control('contacts', { count: 5 });
     await house.sweep();
     await house.sweep();
-    const ids = [...(await house.store.knownContacts(A)).contacts.keys()];
-    const states = await Promise.all(ids.map((id) => house.store.contactState(A, id)));
-    const sum = states.reduce((total, state) => total + (state?.share ?? 0), 0);
-    expect(states[0]?.shares).toBeCloseTo(sum, 4);
-    expect(sum).toBeGreaterThan(0);
+    const sum = async (): Promise<number> =>
+      [...(await house.store.contactRates(A)).rates.values()].reduce((total, count) => total + count, 0);
+    expect(await sum()).toBe(5);
+    const [gone = ''] = (await house.store.knownContacts(A)).contacts.keys();
+    house.messages(gone, { count: 3, intervalMs: 10 });
+    await house.polls.poll(A, gone);
+    expect(await sum()).toBe(5);
+    house.control('contacts/delete', { contactId: gone });
+    const list = new ContactListPoll(house.store, house.source, 0);
+    for (let reads = 0; reads < 3; reads += 1) await list.poll(A);
+    expect(await sum()).toBe(4);
+    house.control('contacts/restore', { contactId: gone });
+    await house.sweep();
+    expect(await sum()).toBe(5);
   });
 });

@@ -1,16 +1,28 @@
 import { Controller, Get, Inject } from '@nestjs/common';
 import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
-import type { Account, AccountDirectory, Principal } from '#accounts';
+import type { AccountDirectory, Principal } from '#accounts';
 import type { EventLog } from '#events';
-import type { FeedOverview, FeedStore } from '#feed';
+import type { FeedStore, VolatileFieldStore } from '#feed';
 import type { SendList } from '#relay';
 import type { UpstreamHealth } from '#upstream';
 import type { DeliveriesWatch } from '#webhooks';
 import { Caller } from '../auth/caller.js';
 import { RequireScope } from '../auth/require-scope.js';
 import { ApiProblems } from '../docs/api-problems.js';
-import { ACCOUNTS, DELIVERIES_WATCH, EVENT_LOG, FEED, SEND_LIST, UPSTREAM_HEALTH } from '../tokens.js';
-import { type PollerStatusView, StatusView } from './status.view.js';
+import {
+  ACCOUNTS,
+  BUDGET_WATCH,
+  DELIVERIES_WATCH,
+  EVENT_LOG,
+  FEED,
+  SEND_LIST,
+  UPSTREAM_HEALTH,
+  VOLATILE_FIELDS,
+} from '../tokens.js';
+import type { BudgetWatch } from './budget-watch.js';
+import { pollerOf } from './poller-status.js';
+import { StatusView } from './status.view.js';
+import { timeOf } from './time-of.js';
 
 @ApiTags('Status')
 @Controller('v1')
@@ -21,6 +33,8 @@ export class StatusController {
     @Inject(FEED) private readonly feed: Pick<FeedStore, 'overview'>,
     @Inject(SEND_LIST) private readonly sends: SendList,
     @Inject(UPSTREAM_HEALTH) private readonly health: UpstreamHealth,
+    @Inject(VOLATILE_FIELDS) private readonly volatile: Pick<VolatileFieldStore, 'volatileFields'>,
+    @Inject(BUDGET_WATCH) private readonly budget: BudgetWatch,
     @Inject(DELIVERIES_WATCH) private readonly deliveries: DeliveriesWatch,
   ) {}
 
@@ -30,8 +44,10 @@ export class StatusController {
   @ApiOkResponse({ type: StatusView })
   @ApiProblems()
   async get(@Caller() { account }: Principal): Promise<StatusView> {
-    const [known, installedAt, feed, sends, outage, deliveries, dispatchLagMs] = await Promise.all([
-      this.accounts.find(account),
+    const known = await this.accounts.find(account);
+    const [usage, volatile, installedAt, feed, sends, outage, deliveries, dispatchLagMs] = await Promise.all([
+      this.budget.usage(account, known?.requestsPerSecond ?? 1),
+      this.volatile.volatileFields(account),
       this.log.installedAt(account),
       this.feed.overview(account),
       this.sends.overview(account),
@@ -48,25 +64,8 @@ export class StatusController {
         reason: outage?.reason ?? null,
       },
       sends,
-      poller: pollerOf(feed, known),
+      poller: pollerOf(feed, known, usage, volatile),
       deliveries: { ...deliveries, dispatchLagMs },
     };
   }
-}
-
-/** An account that is not polled has no contacts that are. */
-function pollerOf(feed: FeedOverview, account: Account | undefined): PollerStatusView {
-  const { contacts, due, lagMs } = account?.polling === true ? feed : { contacts: 0, due: 0, lagMs: 0 };
-  return {
-    state: feed.suspectSince === undefined ? 'ok' : 'suspect',
-    suspectSince: timeOf(feed.suspectSince),
-    ...{ contacts, due, lagMs },
-    sweepMs: Math.ceil((contacts / (account?.requestsPerSecond ?? 1)) * 1_000),
-    listedAt: timeOf(feed.listedAt),
-    unreadable: feed.unreadable,
-  };
-}
-
-function timeOf(ms: number | undefined): string | null {
-  return ms === undefined ? null : new Date(ms).toISOString();
 }

@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { RedisEventLog } from '#events';
-import { RedisFeedStore } from '#feed';
+import { RedisFeedStore, RedisVolatileFields } from '#feed';
 import { SEND_STATUSES } from '#relay';
 import { RedisUpstreamHealth } from '#relay';
+import { RedisRequestBudget } from '#upstream';
 import { eventually } from '../../../../test/support/eventually.js';
 import { startTestRedis, type TestRedis } from '../../../../test/support/redis-server.js';
 import { startTestGateway, type TestGateway } from '../fixtures/gateway.js';
@@ -35,7 +36,14 @@ describe('the status of an account', () => {
       },
       poller: {
         ...{ state: 'ok', suspectSince: null, contacts: 0, due: 0, lagMs: 0, sweepMs: 0 },
-        ...{ listedAt: null, unreadable: 0 },
+        ...{ listedAt: null, listFault: null, unreadable: 0, skipped: 0, volatileFields: [] },
+        deep: { waiting: 0, lagMs: 0 },
+        detectionDelay: { p50Ms: null, p95Ms: null, count: 0, estimated: 0, late: 0, ofLastSeconds: 3_600 },
+        budget: {
+          ...{ requestsPerSecond: 10, allowedPerSecond: 10, usedPerSecond: 0, forPollsPerSecond: 10 },
+        },
+        forecast: [5, 10, 20].map((requestsPerSecond) => ({ requestsPerSecond, p50Ms: null, p95Ms: null })),
+        ...{ minIntervalMs: null, maxIntervalMs: null, longestIntervalMs: null },
       },
       deliveries: {
         counts: { pending: 0, succeeded: 0, failed: 0 },
@@ -82,6 +90,74 @@ describe('the status of an account', () => {
     expect(poller?.['sweepMs']).toBe(200);
     await gateway.fetch('/v1/accounts/default/confirm-deletions', { method: 'POST' });
     expect((await status())['poller']).toMatchObject({ state: 'ok', suspectSince: null });
+  });
+
+  it('shows how prompt the feed is, and what half the budget and twice as much would give', async () => {
+    const store = new RedisFeedStore(gateway.redis, 'tidings');
+    const state = await store.contactState('default', 'a');
+    if (state === undefined) throw new Error('The contact is there since the test before.');
+    const { version, life, hastened, memory, extension, now } = state;
+    await store.commitPoll('default', 'a', {
+      ...{ version, life, hastened, memory, afresh: false, known: new Map(), events: [], numbers: [] },
+      ...{ extension, baseline: 'unchanged', deep: 'unchanged', bucket: 1, dueInMs: 1_000, unreadable: 0 },
+      report: {
+        startedAt: now,
+        arrivals: [{ shownAt: now - 4_000 }],
+        interval: { min: 2_000, max: 300_000 },
+        skipped: 1,
+      },
+    });
+    const { poller } = await status();
+    expect(poller).toMatchObject({
+      detectionDelay: { count: 1, estimated: 1, late: 0 },
+      ...{ minIntervalMs: 2_000, maxIntervalMs: 300_000, skipped: 1 },
+    });
+    const { p50Ms, p95Ms } = poller?.['detectionDelay'] as Record<string, number>;
+    expect(p50Ms).toBeGreaterThan(4_000 / 1.073);
+    expect(p95Ms).toBe(p50Ms);
+    const forecast = poller?.['forecast'] as { requestsPerSecond: number; p95Ms: number }[];
+    expect(forecast.map(({ requestsPerSecond }) => requestsPerSecond)).toEqual([5, 10, 20]);
+    for (const { p95Ms: expected } of forecast) expect(expected).toBeGreaterThan(0);
+  });
+
+  it('names the interval that the budget allows where that is longer than the maximum', async () => {
+    expect((await status())['poller']?.['longestIntervalMs']).toBeLessThanOrEqual(300_000);
+    // At ten requests a second, 5,000 contacts take 500 s.
+    const due = 'tidings:{default}:polls:due';
+    const ids = Array.from({ length: 5_000 }, (_, n) => `many-${n}`);
+    await gateway.redis.zadd(due, ...ids.flatMap((id) => ['+inf', id]));
+    const { longestIntervalMs, maxIntervalMs } = (await status())['poller'] ?? {};
+    await gateway.redis.zrem(due, ...ids);
+    expect(maxIntervalMs).toBe(300_000);
+    expect(longestIntervalMs).toBeGreaterThanOrEqual(500_000);
+  });
+
+  it('says why the contact list cannot be read, and since when', async () => {
+    const list = 'tidings:{default}:contact-list';
+    await gateway.redis.hset(list, { listFault: 'the reply is too large', listFaultSince: 1_000 });
+    expect((await status())['poller']).toMatchObject({
+      listFault: { reason: 'the reply is too large', since: '1970-01-01T00:00:01.000Z' },
+    });
+    await gateway.redis.hdel(list, 'listFault', 'listFaultSince');
+  });
+
+  it('shows what sends, callers and polls use of the budget', async () => {
+    const budget = new RedisRequestBudget(gateway.redis, 'tidings');
+    for (let sends = 0; sends < 5; sends += 1) await budget.acquire('default', 10, 'send', 1_000);
+    const { usedPerSecond, forPollsPerSecond } = (await status())['poller']?.['budget'] as Record<
+      string,
+      number
+    >;
+    expect(usedPerSecond).toBeGreaterThan(0);
+    expect(forPollsPerSecond).toBeCloseTo(10 - (usedPerSecond ?? NaN), 2);
+  });
+
+  it('names the volatile fields that are muted', async () => {
+    const volatile = new RedisVolatileFields(gateway.redis, 'tidings');
+    await volatile.countMessageFields('default', { muted: ['attachments'], heard: [] });
+    expect((await status())['poller']).toMatchObject({
+      volatileFields: [{ of: 'message', field: 'attachments', contacts: 1 }],
+    });
   });
 
   it('shows webhooks, and for how long events wait for their dispatch', async () => {

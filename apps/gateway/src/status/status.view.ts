@@ -1,43 +1,12 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { SEND_STATUSES, type SendsOverview } from '#relay';
 import type { DeliveriesOverview } from '#webhooks';
+import { PollerStatusView } from './poller-status.view.js';
 
 class UpstreamStatusView {
   @ApiProperty({ enum: ['up', 'down'] }) state!: 'up' | 'down';
   @ApiProperty({ type: String, format: 'date-time', nullable: true }) since!: string | null;
   @ApiProperty({ type: String, nullable: true, example: 'upstream answered 503' }) reason!: string | null;
-}
-
-export class PollerStatusView {
-  @ApiProperty({
-    enum: ['ok', 'suspect'],
-    description: 'suspect: upstream shows far less than before, and nothing is reported as deleted.',
-  })
-  state!: 'ok' | 'suspect';
-
-  @ApiProperty({ type: String, format: 'date-time', nullable: true }) suspectSince!: string | null;
-  @ApiProperty({ type: 'integer', description: 'Contacts that are polled.' }) contacts!: number;
-  @ApiProperty({ type: 'integer', description: 'Of these, how many are due now.' }) due!: number;
-  @ApiProperty({ type: 'integer', description: 'For how long the first has been due, in milliseconds.' })
-  lagMs!: number;
-
-  @ApiProperty({
-    type: 'integer',
-    description:
-      'How long it takes at the least to read every contact once within the budget, one request each, in milliseconds. `POLL_SWEEP_INTERVAL_MS` can be kept only where it is well longer.',
-  })
-  sweepMs!: number;
-
-  @ApiProperty({
-    type: String,
-    format: 'date-time',
-    nullable: true,
-    description: 'When the contact list was last read in full, on upstream’s clock.',
-  })
-  listedAt!: string | null;
-
-  @ApiProperty({ type: 'integer', description: 'Messages that could not be read, each counted once.' })
-  unreadable!: number;
 }
 
 class LanesView {

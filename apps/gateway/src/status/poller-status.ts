@@ -1,0 +1,62 @@
+import type { Account } from '#accounts';
+import { type FeedOverview, pollOutlook, type VolatileField } from '#feed';
+import type { BudgetUsage } from '#upstream';
+import type { PollerStatusView } from './poller-status.view.js';
+import { timeOf } from './time-of.js';
+
+/** What an account that is not polled looks like: it has no contacts that are. */
+const NOT_POLLED = {
+  ...{ contacts: 0, due: 0, lagMs: 0 },
+  ...{ rates: new Map<number, number>(), deep: { waiting: 0, lagMs: 0 } },
+};
+
+/** What `GET /v1/status` shows of an account's polling. Pure. */
+export function pollerOf(
+  overview: FeedOverview,
+  account: Pick<Account, 'polling' | 'requestsPerSecond'> | undefined,
+  usage: BudgetUsage,
+  volatileFields: VolatileField[],
+): PollerStatusView {
+  const feed = account?.polling === true ? overview : { ...overview, ...NOT_POLLED };
+  const { contacts, due, lagMs, unreadable, skipped, deep, detectionDelay, interval, listFault } = feed;
+  const requestsPerSecond = account?.requestsPerSecond ?? 1;
+  const { longestIntervalMs, forecast } = pollOutlook(feed, { requestsPerSecond, ...usage });
+  return {
+    state: feed.suspectSince === undefined ? 'ok' : 'suspect',
+    suspectSince: timeOf(feed.suspectSince),
+    ...{ contacts, due, lagMs },
+    sweepMs: Math.ceil((contacts / requestsPerSecond) * 1_000),
+    listedAt: timeOf(feed.listedAt),
+    listFault:
+      listFault === undefined ? null : { ...listFault, since: new Date(listFault.since).toISOString() },
+    ...{ unreadable, skipped },
+    volatileFields,
+    deep,
+    detectionDelay: {
+      p50Ms: detectionDelay.p50Ms ?? null,
+      p95Ms: detectionDelay.p95Ms ?? null,
+      count: detectionDelay.count,
+      estimated: detectionDelay.estimated,
+      late: detectionDelay.late,
+      ofLastSeconds: 3_600,
+    },
+    budget: {
+      requestsPerSecond,
+      allowedPerSecond: rounded(usage.allowed),
+      usedPerSecond: rounded(usage.used),
+      forPollsPerSecond: rounded(usage.availableForPolls),
+    },
+    forecast: forecast.map(({ requestsPerSecond: budget, p50Ms = null, p95Ms = null }) => ({
+      requestsPerSecond: rounded(budget),
+      p50Ms,
+      p95Ms,
+    })),
+    minIntervalMs: interval?.minMs ?? null,
+    maxIntervalMs: interval?.maxMs ?? null,
+    longestIntervalMs: longestIntervalMs ?? null,
+  };
+}
+
+function rounded(perSecond: number): number {
+  return Number(perSecond.toPrecision(4));
+}

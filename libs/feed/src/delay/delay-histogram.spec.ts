@@ -1,0 +1,83 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import {
+  BUCKET_STEP,
+  bucketOf,
+  countOf,
+  type DelayHistogram,
+  delayOf,
+  LAST_BUCKET,
+  mergeHistograms,
+  percentiles,
+} from './delay-histogram.js';
+
+const DAY_MS = 86_400_000;
+/** Half a bucket, and half a millisecond of rounding. */
+const ERROR = Math.sqrt(BUCKET_STEP) - 1;
+
+const delays = fc.array(fc.double({ min: 11, max: DAY_MS, noNaN: true }), { minLength: 1, maxLength: 200 });
+
+function histogramOf(values: readonly number[]): DelayHistogram {
+  return mergeHistograms(values.map((value) => new Map([[bucketOf(value), 1]])));
+}
+
+describe('a histogram of delays', () => {
+  it('tells a delay from 10 ms to a day with an error of at most 7.3 %', () => {
+    fc.assert(
+      fc.property(fc.double({ min: 10.1, max: DAY_MS, noNaN: true }), (delay) => {
+        expect(Math.abs(delayOf(bucketOf(delay)) / delay - 1)).toBeLessThanOrEqual(ERROR + 1e-9);
+      }),
+    );
+    expect(ERROR).toBeLessThan(0.073);
+  });
+
+  it('has a bounded number of buckets, whatever the delay is', () => {
+    expect([-DAY_MS, 0, 10].map(bucketOf)).toEqual([0, 0, 0]);
+    expect(bucketOf(Number.MAX_VALUE)).toBe(LAST_BUCKET);
+  });
+
+  it('puts a longer delay into no lower bucket', () => {
+    const delay = fc.double({ min: -1_000, max: 2 * DAY_MS, noNaN: true });
+    fc.assert(
+      fc.property(delay, delay, (a, b) => {
+        expect(bucketOf(Math.min(a, b))).toBeLessThanOrEqual(bucketOf(Math.max(a, b)));
+      }),
+    );
+  });
+
+  it('has percentiles that are within its error of the true ones', () => {
+    const quantile = fc.double({ min: 0, max: 1, noNaN: true });
+    fc.assert(
+      fc.property(delays, quantile, (values, q) => {
+        const sorted = values.toSorted((a, b) => a - b);
+        const exact = sorted[Math.max(Math.ceil(q * values.length), 1) - 1] ?? NaN;
+        const [found = NaN] = percentiles(histogramOf(values), [q]);
+        expect(Math.abs(found - exact)).toBeLessThanOrEqual(exact * ERROR + 0.5 + 1e-6);
+      }),
+    );
+  });
+
+  it('has percentiles that never fall as the quantile rises', () => {
+    const quantiles = Array.from({ length: 21 }, (_, n) => n / 20);
+    fc.assert(
+      fc.property(delays, (values) => {
+        const found = percentiles(histogramOf(values), quantiles).map(Number);
+        expect(found).toEqual(found.toSorted((a, b) => a - b));
+      }),
+    );
+  });
+
+  it('that is merged of several holds the delays of all of them', () => {
+    fc.assert(
+      fc.property(delays, delays, (a, b) => {
+        const merged = mergeHistograms([histogramOf(a), histogramOf(b)]);
+        expect(merged).toEqual(histogramOf([...a, ...b]));
+        expect(countOf(merged)).toBe(a.length + b.length);
+      }),
+    );
+  });
+
+  it('without delays has no percentiles', () => {
+    expect(percentiles(new Map(), [0.5, 0.95])).toEqual([undefined, undefined]);
+  });
+});

@@ -1,0 +1,45 @@
+import { LRUCache } from 'lru-cache';
+import { type IntervalBounds, type IntervalPlan, planIntervals } from './schedule/intervals.js';
+import type { RateHistogram } from './schedule/rate-histogram.js';
+import { rateOf } from './schedule/rate.js';
+
+/** An account's contacts, by how often they change. */
+export interface ContactRates {
+  /** Those that were read; see `rate-histogram.ts`. */
+  rates: RateHistogram;
+  /** How many contacts are polled. */
+  contacts: number;
+}
+
+/** A plan is worked out anew after so long, in milliseconds: conversations begin and end, but an account has many contacts. */
+const PLAN_LIFE_MS = 500;
+/** Plans are kept of so many accounts. */
+const MAX_PLANS = 2_000;
+/** The part of the budget that is planned with: what is left lets polls that are late catch up. */
+const PLANNED_PART = 0.97;
+
+/** The plans by which an account's contacts are scheduled, for as long as they are fresh. */
+export class PollPlans {
+  private readonly plans = new LRUCache<string, IntervalPlan>({
+    max: MAX_PLANS,
+    ttl: PLAN_LIFE_MS,
+  });
+
+  constructor(
+    private readonly ratesOf: (account: string) => Promise<ContactRates>,
+    private readonly bounds: IntervalBounds,
+  ) {}
+
+  /** @param requestsPerSecond what the account's polls may cost */
+  async planOf(account: string, requestsPerSecond: number): Promise<IntervalPlan> {
+    const kept = this.plans.get(account);
+    if (kept !== undefined) return kept;
+    const { rates, contacts } = await this.ratesOf(account);
+    const known = [...rates.values()].reduce((sum, count) => sum + count, 0);
+    // Those that nobody has read yet are taken for average ones.
+    const missing = { contacts: Math.max(contacts - known, 0), perSecond: rateOf(undefined, 0) };
+    const plan = planIntervals(rates, requestsPerSecond * PLANNED_PART, this.bounds, missing);
+    this.plans.set(account, plan);
+    return plan;
+  }
+}
