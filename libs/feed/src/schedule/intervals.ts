@@ -26,7 +26,7 @@ const MIN_STARVATION = 1.1;
 /** How often to read each contact of an account. */
 export interface IntervalPlan {
   /** How long to wait before the next read of a contact that changes so often (messages a second); milliseconds. */
-  intervalMs(perSecond: number): number;
+  readonly intervalMs: (perSecond: number) => number;
   /** The longest interval that is planned for any contact: more than the maximum where the budget does not allow that. */
   budgetAllowsMaxMs: number;
 }
