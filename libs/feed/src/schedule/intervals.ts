@@ -105,7 +105,8 @@ function lateness(seconds: number, perSecond: number): number {
 /** The interval whose lateness has this weight, within the limits. */
 function intervalSeconds(weight: number, perSecond: number, { shortest, longest }: Limits): number {
   const ratio = weight / max(perSecond, SMALLEST);
-  if (ratio >= lateness(longest, 1)) return longest;
+  // Also where the rate is not a number.
+  if (!(ratio < lateness(longest, 1))) return longest;
   if (ratio <= lateness(shortest, 1)) return shortest;
   // Newton's method from above on a convex function: it only comes down.
   let seconds = min(sqrt(ratio), cbrt(ratio * FOLLOWED_AFTER_SECONDS));
