@@ -101,11 +101,6 @@ export function steady(settings: SteadySettings): Traffic {
   };
 }
 
-/** Several kinds of traffic of the same contacts at once; what is true of the first one is taken for the truth. */
-export function together(first: Traffic, ...others: Traffic[]): Traffic {
-  return { ...first, messages: inOrder([first, ...others].flatMap(({ messages }) => messages)) };
-}
-
 function inOrder(messages: Message[]): Message[] {
   return messages.sort((a, b) => a.at - b.at);
 }
