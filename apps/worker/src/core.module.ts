@@ -7,18 +7,18 @@ import {
   type OnModuleDestroy,
   type Provider,
 } from '@nestjs/common';
-import { AccountGoneError, type AccountDirectory, openAccounts } from '#accounts';
+import { AccountGoneError, type AccountDirectory, type AccountStamp, openAccounts } from '#accounts';
 import { type EventLog, RedisEventLog } from '#events';
 import {
   ABSENCE_MS,
   ContactListPoll,
   ContactPoll,
   type FeedStore,
+  HintingFeedStore,
   RecipientLookup,
-  RedisFeedStore,
 } from '#feed';
-import { type Logger, systemClock } from '#platform';
-import { FiledRelayStore, MessageBinder, RedisUpstreamHealth, type RelayStore } from '#relay';
+import { type Logger, openAgendas, systemClock } from '#platform';
+import { HintingRelayStore, HintingUpstreamHealth, MessageBinder, type RelayStore } from '#relay';
 import { AccountUpstream, HttpUpstream, RedisRequestBudget, type UpstreamHealth } from '#upstream';
 import { AccountWatch } from './account-watch.js';
 import { AccountFeedSource } from './poll/account-feed-source.js';
@@ -27,6 +27,7 @@ import {
   ACCOUNT_UPSTREAM,
   ACCOUNT_WATCH,
   ACCOUNTS,
+  AGENDAS,
   BLOB_STORE,
   BLOB_WATCH,
   CONTACT_LIST_POLL,
@@ -77,22 +78,31 @@ export class CoreModule implements OnApplicationBootstrap, OnModuleDestroy {
 
 function bindings({ environment, logger, redis, blobs, blobWatch }: Opened): Provider[] {
   const prefix = environment.REDIS_KEY_PREFIX;
+  const agendas = openAgendas(redis, prefix, logger);
+  const relayHints = { relay: agendas.relay.hints, schedule: agendas.schedule.hints };
   return [
     { provide: ENVIRONMENT, useValue: environment },
     { provide: LOGGER, useValue: logger },
     { provide: REDIS, useValue: redis },
+    { provide: AGENDAS, useValue: agendas },
     { provide: ACCOUNTS, useValue: openAccounts(environment, redis, logger) },
     {
       provide: ACCOUNT_WATCH,
       inject: [ACCOUNTS, LOGGER],
-      useFactory: (accounts: AccountDirectory, log: Logger) => new AccountWatch(accounts, log),
+      useFactory: (accounts: AccountDirectory & AccountStamp, log: Logger) => new AccountWatch(accounts, log),
     },
     { provide: EVENT_LOG, useValue: new RedisEventLog(redis, prefix) },
-    { provide: RELAY_STORE, useValue: new FiledRelayStore(redis, prefix, systemClock, blobs, logger) },
-    { provide: FEED_STORE, useValue: new RedisFeedStore(redis, prefix) },
+    {
+      provide: RELAY_STORE,
+      useValue: new HintingRelayStore(redis, prefix, systemClock, blobs, logger, relayHints),
+    },
+    { provide: FEED_STORE, useValue: new HintingFeedStore(redis, prefix, agendas.poll.hints) },
     { provide: BLOB_STORE, useValue: blobs },
     { provide: BLOB_WATCH, useValue: blobWatch },
-    { provide: UPSTREAM_HEALTH, useValue: new RedisUpstreamHealth(redis, prefix) },
+    {
+      provide: UPSTREAM_HEALTH,
+      useValue: new HintingUpstreamHealth(redis, prefix, [agendas.poll.hints, agendas.relay.hints]),
+    },
     {
       provide: ACCOUNT_UPSTREAM,
       inject: [ACCOUNTS, UPSTREAM_HEALTH],

@@ -3,6 +3,7 @@ export const ENVIRONMENT = Symbol('environment');
 export const LOGGER = Symbol('logger');
 export const REDIS = Symbol('redis');
 export const ACCOUNTS = Symbol('accounts');
+export const AGENDAS = Symbol('agendas');
 export const ACCOUNT_REMOVAL = Symbol('account removal');
 export const ACCOUNT_WATCH = Symbol('account watch');
 export const ACCOUNT_UPSTREAM = Symbol('account upstream');

@@ -2,16 +2,18 @@ import { getQueueToken, Processor } from '@nestjs/bullmq';
 import { Inject, Module } from '@nestjs/common';
 import type { Queue } from 'bullmq';
 import type { AccountDirectory } from '#accounts';
-import type { ContactListPoll, FeedStore } from '#feed';
+import { type ContactListPoll, type FeedStore, RedisFeedSurvey } from '#feed';
 import {
+  type Agendas,
   BullmqHintQueue,
   type Logger,
   type QueuePayloads,
+  type RedisClient,
   systemClock,
   type WorkerEnvironment,
 } from '#platform';
-import { UpstreamProbe } from '#relay';
-import type { AccountUpstream, UpstreamHealth } from '#upstream';
+import { type RedisUpstreamHealth, UpstreamProbe } from '#relay';
+import type { AccountUpstream } from '#upstream';
 import type { AccountWatch } from '../account-watch.js';
 import { probeLeaseMs } from '../probe.js';
 import { queueOf, ROUNDS_OPTIONS } from '../queue.js';
@@ -21,17 +23,19 @@ import {
   ACCOUNT_UPSTREAM,
   ACCOUNT_WATCH,
   ACCOUNTS,
+  AGENDAS,
   CONTACT_LIST_POLL,
   ENVIRONMENT,
   FEED_STORE,
   LOGGER,
   POLL_ROUNDS,
+  REDIS,
   UPSTREAM_HEALTH,
 } from '../tokens.js';
 import { pollRounds } from './poll-rounds.js';
 import { PollProcessor } from './poll.processor.js';
 
-@Processor('poll-rounds', ROUNDS_OPTIONS)
+@Processor('poll-ticks', ROUNDS_OPTIONS)
 class PollRoundsProcessor extends RoundsProcessor {
   constructor(@Inject(POLL_ROUNDS) schedule: RoundSchedule) {
     super(schedule);
@@ -40,51 +44,52 @@ class PollRoundsProcessor extends RoundsProcessor {
 
 /** The role `poll`: reads the contact list and the contacts that are due. */
 @Module({
-  imports: [queueOf('poll'), queueOf('poll-rounds')],
+  imports: [queueOf('poll'), queueOf('poll-ticks')],
   providers: [
     PollProcessor,
     PollRoundsProcessor,
     {
       provide: POLL_ROUNDS,
       inject: [
-        getQueueToken('poll-rounds'),
+        getQueueToken('poll-ticks'),
         getQueueToken('poll'),
         FEED_STORE,
         CONTACT_LIST_POLL,
         ACCOUNTS,
         ACCOUNT_UPSTREAM,
         UPSTREAM_HEALTH,
+        AGENDAS,
+        REDIS,
         ENVIRONMENT,
         LOGGER,
       ],
       useFactory: (
-        rounds: Queue,
+        ticks: Queue,
         polls: Queue<QueuePayloads['poll']>,
         store: FeedStore,
         contacts: ContactListPoll,
         accounts: AccountDirectory,
         upstream: AccountUpstream,
-        health: UpstreamHealth,
+        health: RedisUpstreamHealth,
+        { poll: { agenda, hints } }: Agendas,
+        redis: RedisClient,
         environment: WorkerEnvironment,
         logger: Logger,
       ) => {
-        const hints = BullmqHintQueue.in(polls, systemClock);
         const probe = new UpstreamProbe(
           health,
           (account) => upstream.probe(account),
           probeLeaseMs(environment),
         );
-        const all = pollRounds(
-          store,
-          contacts,
-          accounts,
-          hints,
-          upstream,
-          probe,
-          environment.CONTACTS_INTERVAL_MS,
-          logger,
-        );
-        return new RoundSchedule(rounds, all, accounts, logger);
+        const rounds = pollRounds({
+          ...{ store, contacts, accounts, upstream, probe, logger },
+          survey: new RedisFeedSurvey(redis, environment.REDIS_KEY_PREFIX),
+          polls: BullmqHintQueue.in(polls, systemClock),
+          probeTimes: health,
+          agenda: hints,
+          contactsEveryMs: environment.CONTACTS_INTERVAL_MS,
+        });
+        return new RoundSchedule(ticks, agenda, rounds, logger);
       },
     },
   ],
@@ -92,9 +97,11 @@ class PollRoundsProcessor extends RoundsProcessor {
 export class PollModule {
   constructor(
     @Inject(ACCOUNT_WATCH) watch: AccountWatch,
+    @Inject(POLL_ROUNDS) rounds: RoundSchedule,
     @Inject(FEED_STORE) private readonly store: FeedStore,
     @Inject(LOGGER) private readonly logger: Logger,
   ) {
+    watch.follow(rounds);
     watch.follow({
       came: (account, isNew) => {
         if (isNew) void this.wishForList(account);
