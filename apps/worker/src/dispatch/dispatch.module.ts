@@ -104,7 +104,8 @@ class DispatchRoundsProcessor extends RoundsProcessor {
           jobsOf(queue, dispatch.hints),
           logger,
         );
-        const tail = new RedisEventTail(() => openRedis(REDIS_URL, 'patient', oncePerFault(logger)), prefix);
+        const open = (): RedisClient => openRedis(REDIS_URL, 'patient', oncePerFault(logger));
+        const tail = new RedisEventTail(open, prefix, redis);
         return new EventDispatch(dispatcher, redis, tail, prefix, logger);
       },
     },
