@@ -35,6 +35,8 @@ interface Cost {
   worker: number;
   redis: number;
   requests: number;
+  /** Those of the requests that read a contact list. */
+  lists: number;
 }
 
 async function cpuMs(pid: number): Promise<number> {
@@ -135,12 +137,15 @@ async function measured(
   const before = [await cpuMs(workerPid), await cpuMs(redisPid)] as const;
   await pause(SECONDS * 1_000);
   const after = [await cpuMs(workerPid), await cpuMs(redisPid)] as const;
-  const { entries } = await simulate<{ entries: object[] }>(simulator, 'ledger', { kind: 'request' });
+  const { entries } = await simulate<{ entries: { path: string }[] }>(simulator, 'ledger', {
+    kind: 'request',
+  });
   const percent = (from: number, to: number): number => (to - from) / SECONDS / 10;
   return {
     worker: percent(before[0], after[0]),
     redis: percent(before[1], after[1]),
     requests: entries.length / SECONDS,
+    lists: entries.filter(({ path }) => !path.includes('/messages')).length / SECONDS,
   };
 }
 
@@ -188,7 +193,7 @@ async function costOf(count: number): Promise<Cost> {
         await untilSettled(simulator, count);
         const cost = await measured(redis, worker, simulator);
         information(
-          `${count} ${count === 1 ? 'account' : 'accounts'}: worker ${short(cost.worker)} %, Redis ${short(cost.redis)} %, ${short(cost.requests)} upstream requests a second`,
+          `${count} ${count === 1 ? 'account' : 'accounts'}: worker ${short(cost.worker)} %, Redis ${short(cost.redis)} %, ${short(cost.requests)} upstream requests a second, ${short(cost.lists)} of them contact lists`,
         );
         information(`  ${await dearest(redis)}`);
         return cost;

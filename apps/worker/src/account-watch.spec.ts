@@ -28,7 +28,7 @@ beforeEach(() => {
     },
     stamp: (): Promise<string> => {
       looks += 1;
-      return accounts instanceof Error ? Promise.reject(accounts) : Promise.resolve(`${stamp}`);
+      return accounts instanceof Error ? Promise.reject(accounts) : Promise.resolve(stamp);
     },
   };
   changes = {};

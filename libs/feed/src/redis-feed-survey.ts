@@ -1,19 +1,22 @@
 import { accountKeys, type RedisClient, RedisScript } from '#platform';
 
-/** KEYS: due, list. Answers in how many ms the first contact is due, or '', and whether the list is to be read at once. */
+/** KEYS: due, list. Answers in how many ms the first contact is due, or '', how many are due, and whether the list is wanted. */
 const survey = new RedisScript(`
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local first = redis.call('ZRANGE', KEYS[1], 0, 0, 'WITHSCORES')[2]
 local list = redis.call('HMGET', KEYS[2], 'wished', 'listedAt')
 local wanted = list[1] or not list[2]
-return {first and string.format('%d', math.max(first - now, 0)) or '', wanted and 1 or 0}
+local due = first and tonumber(first) <= now and redis.call('ZCOUNT', KEYS[1], '-inf', string.format('%d', now)) or 0
+return {first and string.format('%d', math.max(first - now, 0)) or '', due, wanted and 1 or 0}
 `);
 
 /** What an account's polls have to do. */
 export interface FeedSurvey {
   /** In how many milliseconds the first contact is due, leases included; absent where none is scheduled. */
   dueInMs?: number;
+  /** How many are due now. */
+  due: number;
   /** Whether the contact list was asked for, or was never read. */
   wantsList: boolean;
 }
@@ -28,7 +31,7 @@ export class RedisFeedSurvey {
   async look(account: string): Promise<FeedSurvey> {
     const keys = accountKeys(this.prefix, account);
     const reply = await survey.run(this.redis, [keys('polls', 'due'), keys('contact-list')], []);
-    const [due, wanted] = reply as [string, number];
-    return { ...(due === '' ? {} : { dueInMs: Number(due) }), wantsList: wanted === 1 };
+    const [dueInMs, due, wanted] = reply as [string, number, number];
+    return { ...(dueInMs === '' ? {} : { dueInMs: Number(dueInMs) }), due, wantsList: wanted === 1 };
   }
 }

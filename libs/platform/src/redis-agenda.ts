@@ -116,7 +116,7 @@ export class RedisAgenda implements Agenda {
 
   async takeDue(count: number, leaseMs: number): Promise<DueTasks> {
     const reply = await take.run(this.redis, this.keys, [count, leaseMs]);
-    const [nextInMs = -1, ...taken] = reply as [number, ...string[]];
+    const [nextInMs, ...taken] = reply as [number, ...string[]];
     const tasks: TakenTask[] = [];
     for (let i = 0; i < taken.length; i += 2) {
       tasks.push({ ...taskOf(String(taken[i])), claim: String(taken[i + 1]) });

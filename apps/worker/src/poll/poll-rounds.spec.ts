@@ -13,15 +13,17 @@ let dueInMs: number | undefined;
 let wantsList: boolean;
 let told: string[];
 let reminded: number;
+let due: number;
 let lists: (Error | undefined)[];
 let rounds: RoleRounds;
 
 beforeEach(() => {
-  [polling, held, dueInMs, wantsList, told, reminded, lists] = [true, false, undefined, false, [], 0, []];
+  [polling, held, dueInMs, due] = [true, false, undefined, 0];
+  [wantsList, told, reminded, lists] = [false, [], 0, []];
   const parts: PollRoundParts = {
     store: { takeListWish: () => Promise.resolve(false) },
     survey: {
-      look: () => Promise.resolve({ wantsList, ...(dueInMs === undefined ? {} : { dueInMs }) }),
+      look: () => Promise.resolve({ wantsList, due, ...(dueInMs === undefined ? {} : { dueInMs }) }),
     },
     contacts: {
       poll: () => {
@@ -32,6 +34,7 @@ beforeEach(() => {
     },
     accounts: { find: () => Promise.resolve({ id: A, polling } as Account) },
     polls: { remind: () => Promise.resolve(void (reminded += 1)) },
+    here: { look: () => void told.push('looked here') },
     upstream: { isHeld: () => Promise.resolve(held) },
     probe: { run: () => Promise.resolve('recovered') },
     probeTimes: { nextTurnInMs: () => Promise.resolve(held ? 400 : undefined) },
@@ -45,9 +48,14 @@ beforeEach(() => {
 const run = (name: string): Promise<unknown> =>
   rounds.rounds[name]?.run(A) ?? Promise.reject(new Error(name));
 
-it('hints at an account with a contact that is due, and looks again at the next tick', async () => {
-  dueInMs = 0;
-  expect([await run('due'), reminded]).toEqual([250, 1]);
+it('hints all workers at an account with many contacts that are due, and looks again at the next tick', async () => {
+  [dueInMs, due] = [0, 5];
+  expect([await run('due'), reminded, told]).toEqual([250, 1, []]);
+});
+
+it('reads few contacts that are due itself, without a job', async () => {
+  [dueInMs, due] = [0, 1];
+  expect([await run('due'), reminded, told]).toEqual([1_000, 0, ['looked here']]);
 });
 
 it('leaves an account alone until its first contact is due, and one without contacts altogether', async () => {
@@ -59,14 +67,14 @@ it('leaves an account alone until its first contact is due, and one without cont
 });
 
 it('leaves an account alone that is not polled', async () => {
-  [polling, dueInMs, wantsList] = [false, 0, true];
+  [polling, dueInMs, due, wantsList] = [false, 0, 1, true];
   expect([await run('due'), await run('contacts')]).toEqual([undefined, undefined]);
   expect([reminded, told]).toEqual([0, []]);
   expect(await rounds.survey(A)).toEqual({ probe: undefined });
 });
 
 it('reads nothing while upstream is away, and sees to it that it is probed', async () => {
-  [held, dueInMs] = [true, 0];
+  [held, dueInMs, due] = [true, 0, 1];
   expect([await run('due'), await run('contacts')]).toEqual([5_000, 5_000]);
   expect([reminded, told]).toEqual([0, ['probe', 'probe']]);
 });

@@ -17,6 +17,10 @@ import { type RoleRounds, SURVEY } from '../rounds.js';
 const TICK_MS = 250;
 /** What an outage holds up is asked for at its end; and after this, should that be lost. */
 const HELD_MS = 5_000;
+/** So few contacts are read by the worker that found them due; more are for all workers. */
+const FEW = 4;
+/** Those that are under way are looked after again after so long. */
+const AFTER_FEW_MS = 1_000;
 
 /** What the rounds of the polling role work with. */
 export interface PollRoundParts {
@@ -24,7 +28,10 @@ export interface PollRoundParts {
   survey: Pick<RedisFeedSurvey, 'look'>;
   contacts: Pick<ContactListPoll, 'poll'>;
   accounts: Pick<AccountDirectory, 'find'>;
+  /** Hints to all workers that an account has contacts that are due. */
   polls: Pick<BullmqHintQueue<QueuePayloads['poll']>, 'remind'>;
+  /** Has this worker read what an account has due. */
+  here: { look(account: string): void };
   upstream: Pick<AccountUpstream, 'isHeld'>;
   probe: Pick<UpstreamProbe, 'run'>;
   probeTimes: ProbeTimes;
@@ -51,8 +58,12 @@ export function pollRounds(parts: PollRoundParts): RoleRounds {
         run: async (account) => {
           if (!(await isPolled(account))) return undefined;
           if (await isHeld(account)) return HELD_MS;
-          const { dueInMs } = await survey.look(account);
-          if (dueInMs !== 0) return dueInMs;
+          const { dueInMs, due } = await survey.look(account);
+          if (due === 0) return dueInMs;
+          if (due <= FEW) {
+            parts.here.look(account);
+            return AFTER_FEW_MS;
+          }
           await parts.polls.remind([{ about: account, payload: { account } }]);
           return TICK_MS;
         },

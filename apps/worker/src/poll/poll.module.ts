@@ -53,6 +53,7 @@ class PollRoundsProcessor extends RoundsProcessor {
       inject: [
         getQueueToken('poll-ticks'),
         getQueueToken('poll'),
+        PollProcessor,
         FEED_STORE,
         CONTACT_LIST_POLL,
         ACCOUNTS,
@@ -66,6 +67,7 @@ class PollRoundsProcessor extends RoundsProcessor {
       useFactory: (
         ticks: Queue,
         polls: Queue<QueuePayloads['poll']>,
+        here: PollProcessor,
         store: FeedStore,
         contacts: ContactListPoll,
         accounts: AccountDirectory,
@@ -82,7 +84,7 @@ class PollRoundsProcessor extends RoundsProcessor {
           probeLeaseMs(environment),
         );
         const rounds = pollRounds({
-          ...{ store, contacts, accounts, upstream, probe, logger },
+          ...{ here, store, contacts, accounts, upstream, probe, logger },
           survey: new RedisFeedSurvey(redis, environment.REDIS_KEY_PREFIX),
           polls: BullmqHintQueue.in(polls, systemClock),
           probeTimes: health,

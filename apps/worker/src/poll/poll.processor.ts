@@ -58,7 +58,8 @@ export class PollProcessor extends QueueProcessor implements OnModuleDestroy, Be
     return Promise.resolve();
   }
 
-  private look(account: string): void {
+  /** Reads what an account has due, as far as there are slots. */
+  look(account: string): void {
     this.slots.offer(account, LOOK, () => this.pollNext(account));
   }
 
