@@ -91,9 +91,6 @@ export class RedisEventTail implements EventTail {
         if (channel === this.pulseChannel) this.heardAt = performance.now();
         else this.wake(channel);
       });
-      this.subscriber.on('close', () => {
-        this.trustNoMore();
-      });
       if (this.publisher !== undefined) this.startPulse(this.subscriber, this.publisher);
     }
     return this.subscriber;
@@ -105,6 +102,9 @@ export class RedisEventTail implements EventTail {
       publisher.publish(this.pulseChannel, '').catch(ignoreClosed);
     };
     this.pulse = setInterval(beat, PULSE_MS);
+    subscriber.on('close', () => {
+      this.trustNoMore();
+    });
     subscriber.subscribe(this.pulseChannel).then(beat, ignoreClosed);
   }
 
