@@ -1,10 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { join, resolve } from 'node:path';
+import { basename, join, resolve } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 
-/** The checkout. */
-export const ROOT = resolve(import.meta.dirname, '../..');
+const HERE = resolve(import.meta.dirname, '../..');
+
+/** The checkout, also for benchmarks, which run from its build. */
+export const ROOT = basename(HERE) === 'dist' ? resolve(HERE, '..') : HERE;
 
 /** A process of the product, run from the build. */
 export interface ProductProcess {

@@ -13,6 +13,7 @@ import {
   type GatewayEnvironment,
   type Logger,
   oncePerFault,
+  openAgendas,
   openRedis,
   type RedisClient,
   systemClock,
@@ -21,10 +22,11 @@ import {
   type BlobStore,
   type BlobStoreWatch,
   BullmqRelayJobs,
-  FiledRelayStore,
+  HintingRelayStore,
+  HintingUpstreamHealth,
+  ReconciledRelayJobs,
   RedisIdempotencyKeys,
   RedisSendList,
-  RedisUpstreamHealth,
   type SendIntake,
   StoredSendIntake,
 } from '#relay';
@@ -104,7 +106,7 @@ export function bindings(opened: Opened): Provider[] {
     value(REQUEST_BUDGET, new RedisRequestBudget(redis, prefix)),
     value<BudgetWatch>(BUDGET_WATCH, new RedisRequestBudget(redis, prefix)),
     value(UPSTREAM, new HttpUpstream(environment.UPSTREAM_TIMEOUT_MS)),
-    value(UPSTREAM_HEALTH, new RedisUpstreamHealth(redis, prefix)),
+    value(UPSTREAM_HEALTH, healthOf(opened)),
     readsBinding(logger),
     value(SEND_INTAKE, sendsOf(opened)),
     value(SEND_LIST, new RedisSendList(redis, prefix)),
@@ -140,12 +142,20 @@ function tailOf({ environment, logger }: Opened): RedisEventTail {
 
 function sendsOf({ environment, logger, redis, blobs }: Opened): SendIntake {
   const prefix = environment.REDIS_KEY_PREFIX;
+  const { relay, schedule } = openAgendas(redis, prefix, logger);
   const jobs = new BullmqRelayJobs(openHintQueue('relay', redis, prefix, logger), logger);
+  const hints = { relay: relay.hints, schedule: schedule.hints };
   return new StoredSendIntake(
-    new FiledRelayStore(redis, prefix, systemClock, blobs, logger),
+    new HintingRelayStore(redis, prefix, systemClock, blobs, logger, hints),
     new RedisIdempotencyKeys(redis, prefix),
-    jobs,
+    new ReconciledRelayJobs(jobs, relay.hints),
   );
+}
+
+function healthOf({ environment, logger, redis }: Opened): UpstreamHealth {
+  const prefix = environment.REDIS_KEY_PREFIX;
+  const { poll, relay } = openAgendas(redis, prefix, logger);
+  return new HintingUpstreamHealth(redis, prefix, [poll.hints, relay.hints]);
 }
 
 function value<T>(token: symbol, useValue: T): ValueProvider<T> {

@@ -7,20 +7,20 @@ import {
   type OnModuleDestroy,
   type Provider,
 } from '@nestjs/common';
-import { AccountGoneError, type AccountDirectory, openAccounts } from '#accounts';
+import { AccountGoneError, type AccountDirectory, type AccountStamp, openAccounts } from '#accounts';
 import { type EventLog, RedisEventLog } from '#events';
 import {
   ABSENCE_MS,
   ContactListPoll,
   ContactPoll,
   type FeedStore,
+  HintingFeedStore,
   RecipientLookup,
-  RedisFeedStore,
   RedisPollQueue,
   RedisVolatileFields,
 } from '#feed';
-import { type Logger, systemClock } from '#platform';
-import { FiledRelayStore, MessageBinder, RedisUpstreamHealth, type RelayStore } from '#relay';
+import { type Logger, openAgendas, systemClock } from '#platform';
+import { HintingRelayStore, HintingUpstreamHealth, MessageBinder, type RelayStore } from '#relay';
 import {
   AccountUpstream,
   type AdaptiveBudget,
@@ -35,6 +35,7 @@ import {
   ACCOUNT_UPSTREAM,
   ACCOUNT_WATCH,
   ACCOUNTS,
+  AGENDAS,
   BLOB_STORE,
   BLOB_WATCH,
   CONTACT_LIST_POLL,
@@ -88,22 +89,31 @@ export class CoreModule implements OnApplicationBootstrap, OnModuleDestroy {
 function bindings({ environment, logger, redis, blobs, blobWatch }: Opened): Provider[] {
   const prefix = environment.REDIS_KEY_PREFIX;
   const volatileFields = new RedisVolatileFields(redis, prefix);
+  const agendas = openAgendas(redis, prefix, logger);
+  const relayHints = { relay: agendas.relay.hints, schedule: agendas.schedule.hints };
   return [
     { provide: ENVIRONMENT, useValue: environment },
     { provide: LOGGER, useValue: logger },
     { provide: REDIS, useValue: redis },
+    { provide: AGENDAS, useValue: agendas },
     { provide: ACCOUNTS, useValue: openAccounts(environment, redis, logger) },
     {
       provide: ACCOUNT_WATCH,
       inject: [ACCOUNTS, LOGGER],
-      useFactory: (accounts: AccountDirectory, log: Logger) => new AccountWatch(accounts, log),
+      useFactory: (accounts: AccountDirectory & AccountStamp, log: Logger) => new AccountWatch(accounts, log),
     },
     { provide: EVENT_LOG, useValue: new RedisEventLog(redis, prefix) },
-    { provide: RELAY_STORE, useValue: new FiledRelayStore(redis, prefix, systemClock, blobs, logger) },
-    { provide: FEED_STORE, useValue: new RedisFeedStore(redis, prefix) },
+    {
+      provide: RELAY_STORE,
+      useValue: new HintingRelayStore(redis, prefix, systemClock, blobs, logger, relayHints),
+    },
+    { provide: FEED_STORE, useValue: new HintingFeedStore(redis, prefix, agendas.poll.hints) },
     { provide: BLOB_STORE, useValue: blobs },
     { provide: BLOB_WATCH, useValue: blobWatch },
-    { provide: UPSTREAM_HEALTH, useValue: new RedisUpstreamHealth(redis, prefix) },
+    {
+      provide: UPSTREAM_HEALTH,
+      useValue: new HintingUpstreamHealth(redis, prefix, [agendas.poll.hints, agendas.relay.hints]),
+    },
     { provide: REQUEST_BUDGET, useValue: new RedisRequestBudget(redis, prefix) },
     { provide: POLL_QUEUE, useValue: new RedisPollQueue(redis, prefix) },
     {
@@ -158,6 +168,7 @@ function bindings({ environment, logger, redis, blobs, blobWatch }: Opened): Pro
             settleMs: environment.POLL_SETTLE_HOURS * 3_600_000,
             sweepMs: environment.POLL_SWEEP_INTERVAL_MS,
             absenceMs: ABSENCE_MS,
+            pageRetriesMs: PAGE_RETRIES_MS,
           },
           logger,
           volatileFields,
@@ -171,6 +182,9 @@ function bindings({ environment, logger, redis, blobs, blobWatch }: Opened): Pro
     },
   ];
 }
+
+/** Waits before a page of old messages that failed is asked for again; then it is read in parts. */
+const PAGE_RETRIES_MS = [2_000, 10_000];
 
 /** The part of the budget that polls plan with; the rest is left to sends, look-ups and callers' reads. */
 const POLL_SHARE = 0.6;

@@ -1,5 +1,4 @@
 import type { BeforeApplicationShutdown, OnApplicationBootstrap, OnModuleDestroy } from '@nestjs/common';
-import type { Job } from 'bullmq';
 import { QueueProcessor } from './processor.js';
 import type { RoundSchedule } from './rounds.js';
 
@@ -27,7 +26,7 @@ export abstract class RoundsProcessor
     return this.stopped;
   }
 
-  override process(job: Job): Promise<void> {
-    return this.schedule.run(job.name);
+  override process(): Promise<void> {
+    return this.schedule.run();
   }
 }

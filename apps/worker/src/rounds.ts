@@ -1,39 +1,69 @@
 import type { Queue } from 'bullmq';
-import { AccountGoneError, type AccountDirectory } from '#accounts';
-import type { Logger } from '#platform';
+import { AccountGoneError } from '#accounts';
+import type { Agenda, AgendaTime, Logger, TakenTask } from '#platform';
+import type { AccountFollower } from './account-watch.js';
 import { SideBySide } from './side-by-side.js';
 
-/** Work that comes again and again, for each account. Running it twice at once does no harm. */
+/** Work of one kind, one account at a time. Running it twice at once does no harm. */
 export interface Round {
-  everyMs: number;
-  run(account: string): Promise<void>;
+  /** Does what is due. @returns when it is due again; undefined: not before something asks for it */
+  run(account: string): Promise<AgendaTime | undefined>;
 }
 
-/** The rounds of one role by name. */
-export type Rounds = Readonly<Record<string, Round>>;
+/** The rounds of one role. */
+export interface RoleRounds {
+  /** How often the agenda is asked what is due, in milliseconds. */
+  tickMs: number;
+  /** By name. */
+  rounds: Readonly<Record<string, Round>>;
+  /**
+   * When each round of an account is due, by the account's own keys, as cheaply as can be. It finds what a crash, an
+   * earlier build or a Redis that lost its last seconds kept from the agenda.
+   */
+  survey(account: string): Promise<Readonly<Record<string, AgendaTime | undefined>>>;
+}
 
-/** How often it is seen to that the schedules are there: an emptied Redis loses them. */
+/** A round of each account, besides those of its role. */
+export const SURVEY = 'survey';
+const SURVEY_EVERY_MS = 60_000;
+/** When a worker starts it has every account surveyed, one after another at such a distance. */
+const SURVEY_DISTANCE_MS = 5;
+
+/** So many tasks are taken at once, and so many one process has under way. */
+const MAX_TAKEN = 64;
+const MAX_UNDER_WAY = 256;
+/** The tasks of a worker that died are another's after so long. A round that takes longer renews its lease. */
+const LEASE_MS = 2_400;
+const RENEW_EVERY_MS = 800;
+/** A round that failed comes again after this. */
+const AFTER_FAILURE_MS = 1_000;
+
+/** How often it is seen to that the ticks and the surveys are there: an emptied Redis loses them. */
 const ENSURE_EVERY_MS = 10_000;
-/** A round that is so much overdue lost its next job: it is scheduled anew. */
-const STUCK_AFTER_MS = 10_000;
+/** Ticks that are so much overdue lost their next job: they are scheduled anew. */
+const STUCK_AFTER_MS = 2_000;
+const TICK = 'tick';
 
 /**
- * Keeps the schedules of one role in Redis, where all workers of the role share them, and runs a round when its job
- * comes up.
+ * Keeps the ticks of one role in Redis, where all workers of the role share them, and at each tick runs the rounds that
+ * are due of the accounts for which they are due.
  */
-export class RoundSchedule {
-  private timer: NodeJS.Timeout | undefined;
+export class RoundSchedule implements AccountFollower {
+  private timers: NodeJS.Timeout[] = [];
   private stopping = false;
-  private readonly underWay: ReadonlyMap<string, SideBySide>;
+  private readonly places = new SideBySide();
+  private readonly underWay = new Set<TakenTask>();
+  private readonly accounts = new Set<string>();
+  /** Those that came and whose survey was not asked for yet; whether at once. */
+  private readonly fresh = new Map<string, boolean>();
 
   constructor(
     private readonly queue: Pick<Queue, 'on' | 'getJobScheduler' | 'upsertJobScheduler'>,
-    private readonly rounds: Rounds,
-    private readonly accounts: AccountDirectory,
+    private readonly agenda: Agenda,
+    private readonly role: RoleRounds,
     private readonly logger: Logger,
   ) {
     queue.on('error', () => undefined);
-    this.underWay = new Map(Object.keys(rounds).map((name) => [name, new SideBySide()]));
   }
 
   start(): void {
@@ -42,53 +72,118 @@ export class RoundSchedule {
         this.logger.warn({ err: error }, 'the rounds could not be scheduled; trying again');
       });
     };
+    const renew = (): void => {
+      this.agenda.renew([...this.underWay], LEASE_MS).catch((error: unknown) => {
+        // Then others may run them, too.
+        this.logger.debug({ err: error }, 'the leases of rounds could not be renewed');
+      });
+    };
     ensure();
-    this.timer = setInterval(ensure, ENSURE_EVERY_MS);
+    this.timers = [setInterval(ensure, ENSURE_EVERY_MS), setInterval(renew, RENEW_EVERY_MS)];
   }
 
   /** Begins no round any more; resolves when those that are under way have ended. */
   async stop(): Promise<void> {
     this.stopping = true;
-    clearInterval(this.timer);
-    await Promise.all([...this.underWay.values()].map((accounts) => accounts.ended()));
+    await this.places.ended();
+    for (const timer of this.timers) clearInterval(timer);
   }
 
-  /**
-   * Runs one round for every account; one account's trouble is not another's. An account whose round takes long is not
-   * waited for, and left out until it has ended.
-   */
-  async run(name: string): Promise<void> {
-    const [round, underWay] = [this.rounds[name], this.underWay.get(name)];
-    if (round === undefined || underWay === undefined) throw new Error(`there is no round ${name}`);
-    if (this.stopping) return;
-    const accounts = await this.accounts.list();
-    await underWay.run(
-      accounts.map(({ id }) => id),
-      (account) => this.runOne(name, round, account),
-    );
+  came(account: string, isNew: boolean): void {
+    this.accounts.add(account);
+    this.surveySoon(account, isNew);
   }
 
-  private async runOne(name: string, round: Round, account: string): Promise<void> {
-    // It may have waited for its place while the process was told to stop.
-    if (this.stopping) return;
+  changed(account: string): void {
+    this.surveySoon(account, true);
+  }
+
+  went(account: string): void {
+    this.accounts.delete(account);
+    const rounds = [SURVEY, ...Object.keys(this.role.rounds)];
+    this.agenda.remove(rounds.map((round) => ({ account, round }))).catch((error: unknown) => {
+      this.logger.debug({ account, err: error }, 'a removed account stays on the agenda until it is due');
+    });
+  }
+
+  /** Runs what is due. One account's trouble is not another's, and what takes long is not waited for. */
+  async run(): Promise<void> {
+    for (let mayBeMore = true; mayBeMore && !this.stopping;) {
+      const room = Math.min(MAX_TAKEN, MAX_UNDER_WAY - this.underWay.size);
+      if (room <= 0) return;
+      const { tasks } = await this.agenda.takeDue(room, LEASE_MS);
+      const byKey = new Map(tasks.map((task) => [`${task.round} ${task.account} ${task.claim}`, task]));
+      for (const task of tasks) this.underWay.add(task);
+      await this.places.run([...byKey.keys()], async (key) => {
+        const task = byKey.get(key);
+        if (task !== undefined) await this.runTask(task);
+      });
+      mayBeMore = tasks.length === room;
+    }
+  }
+
+  private async runTask(task: TakenTask): Promise<void> {
     try {
-      await round.run(account);
+      // It may have waited for its place while the process was told to stop: then another runs it at once.
+      const next = this.stopping ? 0 : await this.runRound(task);
+      await this.agenda.next(task, next);
     } catch (error) {
-      if (error instanceof AccountGoneError) return;
-      this.logger.error({ account, round: name, err: error }, 'a round failed; it comes again');
+      this.logger.warn({ ...task, err: error }, 'the end of a round was not noted; it comes again');
+    } finally {
+      this.underWay.delete(task);
+    }
+  }
+
+  private async runRound({ account, round }: TakenTask): Promise<AgendaTime | undefined> {
+    try {
+      if (round === SURVEY) return await this.survey(account);
+      return await this.role.rounds[round]?.run(account);
+    } catch (error) {
+      if (error instanceof AccountGoneError) return undefined;
+      this.logger.error({ account, round, err: error }, 'a round failed; it comes again');
+      return AFTER_FAILURE_MS;
+    }
+  }
+
+  private async survey(account: string): Promise<AgendaTime> {
+    const times = Object.entries(await this.role.survey(account));
+    await this.agenda.at(
+      times.flatMap(([round, time]) => (time === undefined ? [] : [{ account, round, time }])),
+    );
+    return { everyMs: SURVEY_EVERY_MS };
+  }
+
+  private surveySoon(account: string, atOnce: boolean): void {
+    this.fresh.set(account, atOnce);
+    // All that come in the same step are one call.
+    if (this.fresh.size === 1) queueMicrotask(() => void this.surveyFresh());
+  }
+
+  private async surveyFresh(): Promise<void> {
+    const fresh = [...this.fresh];
+    this.fresh.clear();
+    try {
+      await this.agenda.at(
+        fresh.map(([account, atOnce], n) => ({
+          ...{ account, round: SURVEY },
+          time: atOnce ? 0 : n * SURVEY_DISTANCE_MS,
+        })),
+      );
+    } catch (error) {
+      this.logger.warn({ err: error }, 'accounts come onto the agenda later');
     }
   }
 
   private async ensure(): Promise<void> {
-    for (const [name, { everyMs }] of Object.entries(this.rounds)) {
-      const scheduled = await this.queue.getJobScheduler(name);
-      if (scheduled?.every === everyMs && !isStuck(scheduled.next, everyMs)) continue;
-      await this.queue.upsertJobScheduler(
-        name,
-        { every: everyMs },
-        { name, data: {}, opts: { removeOnComplete: true, removeOnFail: true } },
-      );
+    const { tickMs } = this.role;
+    const scheduled = await this.queue.getJobScheduler(TICK);
+    if (scheduled?.every !== tickMs || isStuck(scheduled.next, tickMs)) {
+      const opts = { removeOnComplete: true, removeOnFail: true };
+      await this.queue.upsertJobScheduler(TICK, { every: tickMs }, { name: TICK, data: {}, opts });
     }
+    await this.agenda.add(
+      [...this.accounts].map((account, n) => ({ account, round: SURVEY, time: n * SURVEY_DISTANCE_MS })),
+    );
   }
 }
 

@@ -27,6 +27,11 @@ export const MOST_ACCOUNTS = 1_000;
 export interface AccountStore {
   /** In no order. */
   list(): Promise<StoredAccount[]>;
+  /**
+   * Another text after each change of an account, so that the list need not be read to see that nothing changed. A change
+   * that an earlier build made to an account, rather than to their number, does not show.
+   */
+  stamp(): Promise<string>;
   find(id: string): Promise<StoredAccount | undefined>;
   /** @throws {AccountConflictError} for an id that is taken or still being removed, and for one account too many */
   add(account: StoredAccount): Promise<void>;

@@ -32,8 +32,14 @@ export interface AccountDirectory {
   find(id: string): Promise<Account | undefined>;
 }
 
+/** Says cheaply whether accounts changed. */
+export interface AccountStamp {
+  /** Another text after each change; see `AccountStore.stamp`. */
+  stamp(): Promise<string>;
+}
+
 /** The accounts that are fixed at start. */
-export class FixedAccounts implements AccountDirectory {
+export class FixedAccounts implements AccountDirectory, AccountStamp {
   private readonly accounts: ReadonlyMap<string, Account>;
 
   constructor(accounts: readonly Account[]) {
@@ -46,5 +52,9 @@ export class FixedAccounts implements AccountDirectory {
 
   find(id: string): Promise<Account | undefined> {
     return Promise.resolve(this.accounts.get(id));
+  }
+
+  stamp(): Promise<string> {
+    return Promise.resolve('');
   }
 }

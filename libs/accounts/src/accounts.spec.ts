@@ -17,6 +17,7 @@ function directory(kept: StoredAccount[]): { accounts: Accounts; told: string[] 
   const told: string[] = [];
   const store = {
     list: () => Promise.resolve(kept),
+    stamp: () => Promise.resolve(''),
     find: (id: string) => Promise.resolve(kept.find((one) => one.id === id)),
   };
   const accounts = new Accounts(new FixedAccounts([FIXED]), store, BOX, (id) => told.push(id));

@@ -1,4 +1,4 @@
-import type { Account, AccountDirectory } from './account.js';
+import type { Account, AccountDirectory, AccountStamp } from './account.js';
 import { accountContext, type AccountStore, type StoredAccount } from './account-store.js';
 import type { SecretBox } from './secret-box.js';
 
@@ -6,10 +6,10 @@ import type { SecretBox } from './secret-box.js';
  * The accounts of the environment and the stored ones. Nothing is kept from one call to the next: an account that is
  * added, changed or removed is so for the next caller, in every process. The environment's need no store to be found.
  */
-export class Accounts implements AccountDirectory {
+export class Accounts implements AccountDirectory, AccountStamp {
   constructor(
     private readonly fixed: AccountDirectory,
-    private readonly store: Pick<AccountStore, 'list' | 'find'>,
+    private readonly store: Pick<AccountStore, 'list' | 'find' | 'stamp'>,
     private readonly box: SecretBox,
     /** Is told of a stored account whose key cannot be opened. It is left out of the list: the others go on. */
     private readonly unreadable: (id: string, error: unknown) => void,
@@ -18,6 +18,11 @@ export class Accounts implements AccountDirectory {
   async list(): Promise<Account[]> {
     const stored = await this.store.list();
     return [...(await this.fixed.list()), ...stored.flatMap((account) => this.openOrTell(account))];
+  }
+
+  /** The environment's never change. */
+  stamp(): Promise<string> {
+    return this.store.stamp();
   }
 
   /** @throws {SealBrokenError} for an account whose key cannot be opened */

@@ -3,6 +3,7 @@ export {
   ACCOUNT_ID,
   type AccountDirectory,
   AccountGoneError,
+  type AccountStamp,
   DEFAULT_ACCOUNT,
   FixedAccounts,
 } from './account.js';

@@ -9,6 +9,8 @@ const TAG = '.accounts';
 export interface RegistryKeys {
   /** Hash: account id → StoredAccount. */
   accounts: string;
+  /** Counts the changes of accounts. */
+  version: string;
   /** Hash: account id → when it was removed, of those whose data has yet to go. */
   removed: string;
   /** Hash: key id → StoredApiKey. */
@@ -23,6 +25,7 @@ export function registryKeys(prefix: string): RegistryKeys {
   const key = accountKeys(prefix, TAG);
   return {
     accounts: key('accounts'),
+    version: key('version'),
     removed: key('removed'),
     apiKeys: key('api-keys'),
     encryptionKeys: key('encryption-keys'),

@@ -8,32 +8,40 @@ import {
 } from './account-store.js';
 import { registryKeys, type RegistryKeys } from './redis-account-keys.js';
 
-/** KEYS: accounts, removed. ARGV: id, account. */
+/** KEYS: accounts, removed, version. ARGV: id, account. */
 const add = new RedisScript(`
 local accounts, removed, id = KEYS[1], KEYS[2], ARGV[1]
 if redis.call('HEXISTS', accounts, id) == 1 then return 'taken' end
 if redis.call('HEXISTS', removed, id) == 1 then return 'removing' end
 if redis.call('HLEN', accounts) >= ${MOST_ACCOUNTS} then return 'full' end
 redis.call('HSET', accounts, id, ARGV[2])
+redis.call('INCR', KEYS[3])
 return 'added'
 `);
 
-/** KEYS: accounts. ARGV: id, expected, replacement. Answers whether it was still the expected one. */
+/** KEYS: accounts, version. ARGV: id, expected, replacement. Answers whether it was still the expected one. */
 const replace = new RedisScript(`
 if redis.call('HGET', KEYS[1], ARGV[1]) ~= ARGV[2] then return 0 end
 redis.call('HSET', KEYS[1], ARGV[1], ARGV[3])
+redis.call('INCR', KEYS[2])
 return 1
 `);
 
-/** KEYS: accounts, removed, keys, the account's keys. ARGV: id. */
+/** KEYS: accounts, removed, keys, the account's keys, version. ARGV: id. */
 const remove = new RedisScript(`
 local accounts, removed, keys, own, id = KEYS[1], KEYS[2], KEYS[3], KEYS[4], ARGV[1]
 if redis.call('HDEL', accounts, id) == 0 then return 0 end
+redis.call('INCR', KEYS[5])
 for _, key in ipairs(redis.call('SMEMBERS', own)) do redis.call('HDEL', keys, key) end
 redis.call('DEL', own)
 local time = redis.call('TIME')
 redis.call('HSET', removed, id, string.format('{"removedAt":%d}', time[1] * 1000 + math.floor(time[2] / 1000)))
 return 1
+`);
+
+/** KEYS: accounts, version. Earlier builds do not count changes: they are seen by the number of accounts, if at all. */
+const stamp = new RedisScript(`
+return (redis.call('GET', KEYS[2]) or '0') .. ' ' .. redis.call('HLEN', KEYS[1])
 `);
 
 /** KEYS: removed. ARGV: id, note. */
@@ -68,14 +76,19 @@ export class RedisAccountStore implements AccountStore {
     return (await this.redis.hvals(this.keys.accounts)).map(readAccount);
   }
 
+  async stamp(): Promise<string> {
+    return String(await stamp.run(this.redis, [this.keys.accounts, this.keys.version], []));
+  }
+
   async find(id: string): Promise<StoredAccount | undefined> {
     const stored = await this.redis.hget(this.keys.accounts, id);
     return stored === null ? undefined : readAccount(stored);
   }
 
   async add(account: StoredAccount): Promise<void> {
-    const { accounts, removed } = this.keys;
-    const outcome = await add.run(this.redis, [accounts, removed], [account.id, JSON.stringify(account)]);
+    const { accounts, removed, version } = this.keys;
+    const args = [account.id, JSON.stringify(account)];
+    const outcome = await add.run(this.redis, [accounts, removed, version], args);
     if (outcome !== 'added') throw new AccountConflictError(REFUSALS[String(outcome)] ?? String(outcome));
   }
 
@@ -89,13 +102,13 @@ export class RedisAccountStore implements AccountStore {
       if (expected === null) return undefined;
       const after = change(readAccount(expected));
       const args = [id, expected, JSON.stringify(after)];
-      if ((await replace.run(this.redis, [this.keys.accounts], args)) === 1) return after;
+      if ((await replace.run(this.redis, [this.keys.accounts, this.keys.version], args)) === 1) return after;
     }
   }
 
   async remove(id: string): Promise<boolean> {
-    const { accounts, removed, apiKeys, keysOf } = this.keys;
-    return (await remove.run(this.redis, [accounts, removed, apiKeys, keysOf(id)], [id])) === 1;
+    const { accounts, removed, apiKeys, keysOf, version } = this.keys;
+    return (await remove.run(this.redis, [accounts, removed, apiKeys, keysOf(id), version], [id])) === 1;
   }
 
   async removed(): Promise<RemovedAccount[]> {

@@ -1,5 +1,5 @@
 import { type CommonEnvironment, type Logger, type RedisClient, systemClock } from '#platform';
-import { type AccountDirectory, DEFAULT_ACCOUNT, FixedAccounts } from './account.js';
+import { type AccountDirectory, type AccountStamp, DEFAULT_ACCOUNT, FixedAccounts } from './account.js';
 import { AccountRegistry } from './account-registry.js';
 import { Accounts } from './accounts.js';
 import { type ApiKeys, ENVIRONMENT_KEY, FixedApiKeys, SCOPES } from './api-key.js';
@@ -14,7 +14,7 @@ export function openAccounts(
   environment: CommonEnvironment,
   redis: RedisClient,
   logger: Logger,
-): AccountDirectory {
+): AccountDirectory & AccountStamp {
   const told = new Set<string>();
   return new Accounts(
     environmentAccounts(environment),

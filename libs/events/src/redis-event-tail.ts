@@ -1,6 +1,11 @@
+import { randomBytes } from 'node:crypto';
 import { accountKeys, closeRedis, type RedisClient } from '#platform';
 import { type EventTail, LogFollower } from './event-tail.js';
 import { grownChannel } from './redis-append.js';
+
+/** The tail publishes this often to itself, and trusts its connection for so long after it heard that. */
+const PULSE_MS = 5_000;
+const TRUSTED_MS = 12_000;
 
 /**
  * {@link EventTail} by Redis' publish and subscribe: the script that appends also publishes. One connection serves all
@@ -11,12 +16,30 @@ export class RedisEventTail implements EventTail {
   private readonly followers = new Map<string, Set<LogFollower>>();
   private subscriber: RedisClient | undefined;
   private closed = false;
+  private readonly pulseChannel: string;
+  private pulse: NodeJS.Timeout | undefined;
+  /** By `performance.now()`. */
+  private heardAt = -Infinity;
 
-  /** @param open opens a connection that waits for Redis to come back; it belongs to the tail alone */
+  /**
+   * @param open opens a connection that waits for Redis to come back; it belongs to the tail alone
+   * @param publisher with which the tail tries whether it hears what is published; without it it is never trusted
+   */
   constructor(
     private readonly open: () => RedisClient,
     private readonly prefix: string,
-  ) {}
+    private readonly publisher?: RedisClient,
+  ) {
+    this.pulseChannel = `${prefix}:tail:${randomBytes(8).toString('hex')}`;
+  }
+
+  /**
+   * Whether what is published is heard just now: not while its connection is away, nor where a Redis user may not publish
+   * or subscribe. When that ends everyone who waits is woken.
+   */
+  isTrusted(): boolean {
+    return performance.now() - this.heardAt < TRUSTED_MS;
+  }
 
   follow(account: string): LogFollower {
     const channel = grownChannel(accountKeys(this.prefix, account));
@@ -36,6 +59,7 @@ export class RedisEventTail implements EventTail {
 
   async close(): Promise<void> {
     this.closed = true;
+    clearInterval(this.pulse);
     if (this.subscriber !== undefined) await closeRedis(this.subscriber);
   }
 
@@ -64,10 +88,30 @@ export class RedisEventTail implements EventTail {
     if (this.subscriber === undefined) {
       this.subscriber = this.open();
       this.subscriber.on('message', (channel: string) => {
-        this.wake(channel);
+        if (channel === this.pulseChannel) this.heardAt = performance.now();
+        else this.wake(channel);
       });
+      if (this.publisher !== undefined) this.startPulse(this.subscriber, this.publisher);
     }
     return this.subscriber;
+  }
+
+  private startPulse(subscriber: RedisClient, publisher: RedisClient): void {
+    const beat = (): void => {
+      if (this.heardAt > -Infinity && !this.isTrusted()) this.trustNoMore();
+      publisher.publish(this.pulseChannel, '').catch(ignoreClosed);
+    };
+    this.pulse = setInterval(beat, PULSE_MS);
+    subscriber.on('close', () => {
+      this.trustNoMore();
+    });
+    subscriber.subscribe(this.pulseChannel).then(beat, ignoreClosed);
+  }
+
+  private trustNoMore(): void {
+    this.heardAt = -Infinity;
+    if (this.closed) return;
+    for (const channel of this.followers.keys()) this.wake(channel);
   }
 }
 

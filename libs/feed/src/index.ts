@@ -4,6 +4,8 @@ export { type PollReport } from './delay/poll-report.js';
 export { ABSENCE_MS, type FeedSettings } from './feed-settings.js';
 export { type DetectionDelay, type FeedOverview, type ListFault } from './feed-overview.js';
 export { type FeedStore } from './feed-store.js';
+export { HintingFeedStore } from './hinting-feed-store.js';
+export { POLL_ROUND, PollHints } from './poll-hints.js';
 export { type BudgetForecast, pollOutlook } from './poll-outlook.js';
 export {
   type ClaimedPoll,
@@ -18,6 +20,7 @@ export {
   type ClaimedRead,
   type FeedSource,
   type LastForms,
+  type PollAgenda,
   type ReadPurpose,
   type SendBinder,
 } from './ports.js';
@@ -26,3 +29,4 @@ export { RedisFeedStore } from './redis-feed-store.js';
 export { RedisPollQueue } from './redis-poll-queue.js';
 export { RedisVolatileFields } from './redis-volatile-fields.js';
 export { type VolatileField, type VolatileFieldStore } from './volatile-fields.js';
+export { type FeedSurvey, RedisFeedSurvey } from './redis-feed-survey.js';

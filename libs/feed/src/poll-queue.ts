@@ -29,7 +29,7 @@ export type ClaimReply =
 /**
  * How a claimed read ended.
  *
- * - `done`: it was committed, which set when the contact is due again.
+ * - `done`: it was committed, which set when the contact is due again; a deep read that it did not ask for again is over.
  * - `failed`: counts as a failure of this contact; it is put off for longer the more came in a row.
  * - `later`: it could not be read, which says nothing about the contact; it is due again after a second.
  * - `back`: it was broken off; the contact is due at once.

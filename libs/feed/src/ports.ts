@@ -78,3 +78,12 @@ export interface LastForms {
     revision: number,
   ): Promise<Readonly<Record<string, unknown>> | undefined>;
 }
+
+/** Knows when an account is to be looked at for contacts that are due. */
+export interface PollAgenda {
+  /**
+   * Some contact of the account is due at this time, in milliseconds since 1970 by Redis' clock. To be told right after
+   * it was stored; one that is lost costs at most a minute.
+   */
+  at(account: string, dueAtMs: number): void;
+}

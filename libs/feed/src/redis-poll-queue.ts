@@ -112,6 +112,8 @@ local function due_in(ms)
 end
 if how == 'done' then
   redis.call('HDEL', contact, field)
+  -- A deep read that nobody scheduled anew is over; a head always is.
+  if kind == 'deep' and old and tonumber(redis.call('ZSCORE', due, id)) == old then redis.call('ZREM', due, id) end
   return -1
 end
 if how == 'failed' then

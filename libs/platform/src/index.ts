@@ -1,3 +1,12 @@
+export {
+  type Agenda,
+  type AgendaTask,
+  type AgendaTime,
+  type DatedTask,
+  type DueTasks,
+  type TakenTask,
+} from './agenda.js';
+export { AgendaHints } from './agenda-hints.js';
 export { BullmqHintQueue, type Hint } from './bullmq-hint-queue.js';
 export { type Clock, systemClock } from './clock.js';
 export { DeadlineError, pause, withDeadline } from './deadline.js';
@@ -28,6 +37,8 @@ export {
 export { type QueueName, type QueuePayloads, queuePrefix } from './queues.js';
 export { parseRedisAddress, type RedisAddress } from './redis-address.js';
 export { closeRedis, openRedis, REDIS_COMMAND_TIMEOUT_MS, type RedisClient } from './redis-connection.js';
+export { RedisAgenda } from './redis-agenda.js';
+export { type AgendaName, type Agendas, openAgendas } from './redis-agendas.js';
 export { checkRedisRequirements } from './redis-requirements.js';
 export { oncePerFault, openFitRedis } from './redis-start.js';
 export { FrameworkLogger } from './framework-logger.js';

@@ -6,10 +6,13 @@ export interface QueuePayloads {
   poll: { account: string };
   /** An endpoint may have a delivery that is due. */
   deliveries: { account: string; endpointId: string };
-  /** Work of one role that comes again and again; see the worker's rounds. */
-  'relay-rounds': Record<string, never>;
-  'poll-rounds': Record<string, never>;
-  'dispatch-rounds': Record<string, never>;
+  /**
+   * The ticks at which a role takes what is due from its agenda; see the worker's rounds. Earlier builds have rounds
+   * over all accounts in queues of other names: neither takes the other's ticks.
+   */
+  'relay-ticks': Record<string, never>;
+  'poll-ticks': Record<string, never>;
+  'dispatch-ticks': Record<string, never>;
 }
 
 export type QueueName = keyof QueuePayloads;

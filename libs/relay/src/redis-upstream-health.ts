@@ -52,6 +52,13 @@ redis.call('HSET', upstream, 'probeAt', text(now + ARGV[1]))
 return 'probe'
 `);
 
+/** KEYS: upstream. Answers in how many ms there may be something to do: 0 while an outage has just ended; '' without one. */
+const nextTurn = new RedisScript(`${NOW}
+local state = redis.call('HMGET', KEYS[1], 'unavailableSince', 'probeAt', 'recoveredAt')
+if state[1] then return text(math.max((state[2] or 0) - now_ms(), 0)) end
+return state[3] and '0' or ''
+`);
+
 /** KEYS: upstream. ARGV: kind, reason. */
 const putOff = new RedisScript(`${NOW}
 local upstream = KEYS[1]
@@ -112,6 +119,12 @@ export class RedisUpstreamHealth implements UpstreamHealth {
   async takeTurn(account: string, leaseMs: number): Promise<ProbeTurn> {
     const turn = await takeTurn.run(this.redis, [this.keys(account)('upstream')], [leaseMs]);
     return turn === 'probe' || turn === 'recovered' ? turn : 'nothing';
+  }
+
+  /** In how many milliseconds it may be somebody's turn, if there is an outage or one has just ended. */
+  async nextTurnInMs(account: string): Promise<number | undefined> {
+    const reply = await nextTurn.run(this.redis, [this.keys(account)('upstream')], []);
+    return reply === '' ? undefined : Number(reply);
   }
 
   async probeFailed(account: string, kind: OutageKind, reason: string): Promise<void> {

@@ -1,4 +1,4 @@
-import { BudgetExhaustedError, type UpstreamHealth } from '#upstream';
+import { BudgetExhaustedError, type ProbeTurn, type UpstreamHealth } from '#upstream';
 import type { RelayJobs } from './ports.js';
 import type { RelayStore } from './relay-store.js';
 
@@ -19,14 +19,19 @@ export class UpstreamProbe {
     private readonly lanes?: { store: Pick<RelayStore, 'release'>; jobs: RelayJobs },
   ) {}
 
-  /** To be run again and again, in any number of processes. */
-  async run(account: string): Promise<void> {
-    const turn = await this.health.takeTurn(account, this.leaseMs);
-    if (turn === 'nothing') return;
-    if (turn === 'probe') await this.ask(account);
+  /**
+   * To be run again and again, in any number of processes.
+   * @returns `recovered` where an outage has just ended
+   */
+  async run(account: string): Promise<ProbeTurn> {
+    let turn = await this.health.takeTurn(account, this.leaseMs);
+    if (turn === 'probe') {
+      await this.ask(account);
+      turn = await this.health.takeTurn(account, this.leaseMs);
+    }
     // Also by those that only hear of it: the process that saw it may have ended.
-    if (turn === 'recovered' || (await this.health.takeTurn(account, this.leaseMs)) === 'recovered')
-      await this.release(account);
+    if (turn === 'recovered') await this.release(account);
+    return turn;
   }
 
   private async ask(account: string): Promise<void> {

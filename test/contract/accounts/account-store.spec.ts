@@ -41,6 +41,18 @@ describe.each([
     [store, other] = [new RedisAccountStore(redis, prefix), new RedisAccountStore(redis, prefix)];
   });
 
+  it('have another stamp after each change, and the same one until then', async () => {
+    const stamps = [await store.stamp()];
+    await store.add(account('a'));
+    stamps.push(await other.stamp());
+    await store.change('a', (before) => ({ ...before, polling: false }));
+    stamps.push(await other.stamp());
+    await store.remove('a');
+    stamps.push(await other.stamp());
+    expect(new Set(stamps).size).toBe(4);
+    expect(await other.stamp()).toBe(stamps[3]);
+  });
+
   it('are found and listed as they were added, at once and by everybody', async () => {
     expect([await store.list(), await store.find('a')]).toEqual([[], undefined]);
     await store.add(account('a', { polling: false, requestsPerSecond: 0.5 }));

@@ -152,6 +152,25 @@ describe('a tail', () => {
     await waiting;
   });
 
+  it('is trusted while it hears what it publishes itself, and wakes everyone when that ends', async () => {
+    expect(one.tail.isTrusted()).toBe(false);
+    const tail = new RedisEventTail(() => open(server.url, 'patient'), 'tidings', one.redis);
+    const follower = tail.follow(A);
+    try {
+      await eventually('it is trusted', () => tail.isTrusted());
+      await follower.grown(1, over.signal);
+      const waiting = follower.grown(LONG_MS, over.signal);
+      server.server.kill('SIGKILL');
+      await waiting;
+      expect(tail.isTrusted()).toBe(false);
+      await server.server.exited;
+      await server.server.restart();
+      await eventually('it is trusted again', () => tail.isTrusted());
+    } finally {
+      await tail.close();
+    }
+  });
+
   it('does not keep a user who may not publish from recording', async () => {
     await one.redis.call('ACL', 'SETUSER', 'mute', 'on', '>pw', '~*', '+@all', 'resetchannels');
     const mute = open(server.url.replace(/\/\/[^@]*@/, '//mute:pw@'), 'failFast');

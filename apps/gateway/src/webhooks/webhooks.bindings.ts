@@ -1,7 +1,7 @@
 import type { ValueProvider } from '@nestjs/common';
 import { SecretBox } from '#accounts';
 import { RedisEventLog } from '#events';
-import { type GatewayEnvironment, type Logger, type RedisClient, systemClock } from '#platform';
+import { type GatewayEnvironment, type Logger, openAgendas, type RedisClient, systemClock } from '#platform';
 import {
   BullmqDeliveryJobs,
   Deliveries,
@@ -10,6 +10,7 @@ import {
   Endpoints,
   EndpointSecrets,
   EndpointTest,
+  ReconciledDeliveryJobs,
   RedisDeliveriesWatch,
   RedisDeliveryStore,
   RedisEndpointStore,
@@ -42,7 +43,10 @@ export function webhookBindings({ environment, redis, logger, resolver }: Webhoo
   const log = new RedisEventLog(redis, prefix);
   const check = new DestinationCheck(new DestinationGuard(environment.WEBHOOK_ALLOW_NETWORKS), resolver);
   const box = new SecretBox(environment.ENCRYPTION_KEY, environment.ENCRYPTION_KEYS_PREVIOUS);
-  const jobs = new BullmqDeliveryJobs(openHintQueue('deliveries', redis, prefix, logger));
+  const jobs = new ReconciledDeliveryJobs(
+    new BullmqDeliveryJobs(openHintQueue('deliveries', redis, prefix, logger)),
+    openAgendas(redis, prefix, logger).dispatch.hints,
+  );
   return [
     { provide: ENDPOINT_REGISTRY, useValue: new Endpoints(store, deliveries, check, box, systemClock) },
     { provide: ENDPOINT_SECRETS, useValue: new EndpointSecrets(store, box, systemClock) },

@@ -1,9 +1,11 @@
 import { getQueueToken, Processor } from '@nestjs/bullmq';
 import { type BeforeApplicationShutdown, Inject, Module, type OnModuleDestroy } from '@nestjs/common';
 import type { Queue } from 'bullmq';
-import { type AccountDirectory, SecretBox } from '#accounts';
-import { type EventLog, RedisEventTail } from '#events';
+import { SecretBox } from '#accounts';
+import { type EventLog, RedisEventTail, RedisLogSurvey } from '#events';
 import {
+  type AgendaHints,
+  type Agendas,
   BullmqHintQueue,
   type Logger,
   oncePerFault,
@@ -21,24 +23,27 @@ import {
   type DeliveryStore,
   DestinationGuard,
   Dispatcher,
+  HintingDeliveryStore,
   HttpDeliveryClient,
-  RedisDeliveryStore,
+  ReconciledDeliveryJobs,
+  RedisDeliverySurvey,
   RedisEndpointStore,
   systemResolver,
 } from '#webhooks';
 import type { AccountWatch } from '../account-watch.js';
 import { queueOf, ROUNDS_OPTIONS } from '../queue.js';
 import { RoundsProcessor } from '../rounds.processor.js';
-import { type Rounds, RoundSchedule } from '../rounds.js';
-import { ACCOUNT_WATCH, ACCOUNTS, ENVIRONMENT, EVENT_LOG, LOGGER, REDIS } from '../tokens.js';
+import { RoundSchedule } from '../rounds.js';
+import { ACCOUNT_WATCH, AGENDAS, ENVIRONMENT, EVENT_LOG, LOGGER, REDIS } from '../tokens.js';
 import { DELIVERY_PUMP, DELIVERY_STORE, DISPATCH_ROUNDS, EVENT_DISPATCH } from '../tokens.js';
+import { type DispatchRoundParts, dispatchRounds } from './dispatch-rounds.js';
 import { DeliveriesProcessor } from './deliveries.processor.js';
 import { EventDispatch } from './event-dispatch.js';
 
 /** Attempts in flight when the worker is asked to stop may end within so many milliseconds. */
 const DRAIN_MS = 12_000;
 
-@Processor('dispatch-rounds', ROUNDS_OPTIONS)
+@Processor('dispatch-ticks', ROUNDS_OPTIONS)
 class DispatchRoundsProcessor extends RoundsProcessor {
   constructor(@Inject(DISPATCH_ROUNDS) schedule: RoundSchedule) {
     super(schedule);
@@ -47,23 +52,24 @@ class DispatchRoundsProcessor extends RoundsProcessor {
 
 /** The role `dispatch`: makes deliveries of events and carries them to their receivers. */
 @Module({
-  imports: [queueOf('deliveries'), queueOf('dispatch-rounds')],
+  imports: [queueOf('deliveries'), queueOf('dispatch-ticks')],
   providers: [
     DeliveriesProcessor,
     DispatchRoundsProcessor,
     {
       provide: DELIVERY_STORE,
-      inject: [REDIS, ENVIRONMENT],
-      useFactory: (redis: RedisClient, environment: WorkerEnvironment) =>
-        new RedisDeliveryStore(redis, environment.REDIS_KEY_PREFIX),
+      inject: [REDIS, AGENDAS, ENVIRONMENT],
+      useFactory: (redis: RedisClient, { dispatch }: Agendas, environment: WorkerEnvironment) =>
+        new HintingDeliveryStore(redis, environment.REDIS_KEY_PREFIX, dispatch.hints),
     },
     {
       provide: DELIVERY_PUMP,
-      inject: [DELIVERY_STORE, getQueueToken('deliveries'), REDIS, ENVIRONMENT, LOGGER],
+      inject: [DELIVERY_STORE, getQueueToken('deliveries'), REDIS, AGENDAS, ENVIRONMENT, LOGGER],
       useFactory: (
         store: DeliveryStore,
         queue: Queue<QueuePayloads['deliveries']>,
         redis: RedisClient,
+        { dispatch }: Agendas,
         environment: WorkerEnvironment,
         logger: Logger,
       ) =>
@@ -71,7 +77,7 @@ class DispatchRoundsProcessor extends RoundsProcessor {
           store,
           endpointStore(redis, environment),
           courierOf(environment),
-          jobsOf(queue),
+          jobsOf(queue, dispatch.hints),
           {
             maxConcurrency: environment.WEBHOOK_MAX_CONCURRENCY,
             disableAfterMs: environment.WEBHOOK_DISABLE_AFTER_HOURS * 3_600_000,
@@ -82,28 +88,36 @@ class DispatchRoundsProcessor extends RoundsProcessor {
     },
     {
       provide: EVENT_DISPATCH,
-      inject: [DELIVERY_STORE, getQueueToken('deliveries'), REDIS, ENVIRONMENT, LOGGER],
+      inject: [DELIVERY_STORE, getQueueToken('deliveries'), REDIS, AGENDAS, ENVIRONMENT, LOGGER],
       useFactory: (
         store: DeliveryStore,
         queue: Queue<QueuePayloads['deliveries']>,
         redis: RedisClient,
+        { dispatch }: Agendas,
         environment: WorkerEnvironment,
         logger: Logger,
       ) => {
         const { REDIS_URL, REDIS_KEY_PREFIX: prefix } = environment;
-        const dispatcher = new Dispatcher(endpointStore(redis, environment), store, jobsOf(queue), logger);
-        const tail = new RedisEventTail(() => openRedis(REDIS_URL, 'patient', oncePerFault(logger)), prefix);
+        const dispatcher = new Dispatcher(
+          endpointStore(redis, environment),
+          store,
+          jobsOf(queue, dispatch.hints),
+          logger,
+        );
+        const open = (): RedisClient => openRedis(REDIS_URL, 'patient', oncePerFault(logger));
+        const tail = new RedisEventTail(open, prefix, redis);
         return new EventDispatch(dispatcher, redis, tail, prefix, logger);
       },
     },
     {
       provide: DISPATCH_ROUNDS,
       inject: [
-        getQueueToken('dispatch-rounds'),
+        getQueueToken('dispatch-ticks'),
         DELIVERY_PUMP,
         DELIVERY_STORE,
         EVENT_LOG,
-        ACCOUNTS,
+        AGENDAS,
+        REDIS,
         ENVIRONMENT,
         LOGGER,
       ],
@@ -112,10 +126,21 @@ class DispatchRoundsProcessor extends RoundsProcessor {
         pump: DeliveryPump,
         store: DeliveryStore,
         log: EventLog,
-        accounts: AccountDirectory,
+        { dispatch }: Agendas,
+        redis: RedisClient,
         environment: WorkerEnvironment,
         logger: Logger,
-      ) => new RoundSchedule(queue, roundsOf(pump, store, log, environment), accounts, logger),
+      ) => {
+        const prefix = environment.REDIS_KEY_PREFIX;
+        const retention = retentionOf(environment);
+        const rounds = dispatchRounds({
+          ...{ pump, log, retention },
+          deliveries: store,
+          deliverySurvey: new RedisDeliverySurvey(redis, prefix, retention.deliveries),
+          logSurvey: new RedisLogSurvey(redis, prefix, retention.events),
+        });
+        return new RoundSchedule(queue, dispatch.agenda, rounds, logger);
+      },
     },
   ],
 })
@@ -124,9 +149,11 @@ export class DispatchModule implements OnModuleDestroy, BeforeApplicationShutdow
 
   constructor(
     @Inject(ACCOUNT_WATCH) watch: AccountWatch,
+    @Inject(DISPATCH_ROUNDS) rounds: RoundSchedule,
     @Inject(EVENT_DISPATCH) private readonly dispatch: EventDispatch,
     @Inject(DELIVERY_PUMP) private readonly pump: DeliveryPump,
   ) {
+    watch.follow(rounds);
     watch.follow(dispatch);
   }
 
@@ -149,8 +176,8 @@ function endpointStore(redis: RedisClient, environment: WorkerEnvironment): Redi
   return new RedisEndpointStore(redis, environment.REDIS_KEY_PREFIX, systemClock);
 }
 
-function jobsOf(queue: Queue<QueuePayloads['deliveries']>): BullmqDeliveryJobs {
-  return new BullmqDeliveryJobs(BullmqHintQueue.in(queue, systemClock));
+function jobsOf(queue: Queue<QueuePayloads['deliveries']>, hints: AgendaHints): ReconciledDeliveryJobs {
+  return new ReconciledDeliveryJobs(new BullmqDeliveryJobs(BullmqHintQueue.in(queue, systemClock)), hints);
 }
 
 function courierOf(environment: WorkerEnvironment): Courier {
@@ -164,34 +191,16 @@ function courierOf(environment: WorkerEnvironment): Courier {
   );
 }
 
-function roundsOf(
-  pump: DeliveryPump,
-  store: DeliveryStore,
-  log: EventLog,
-  environment: WorkerEnvironment,
-): Rounds {
+function retentionOf(environment: WorkerEnvironment): DispatchRoundParts['retention'] {
   const hour = 3_600_000;
-  const deliveries = {
-    maxAgeMs: environment.DELIVERY_RETENTION_HOURS * hour,
-    maxCount: environment.DELIVERY_RETENTION_MAX,
-  };
-  const events = {
-    maxAgeMs: environment.EVENT_RETENTION_HOURS * hour,
-    maxCount: environment.EVENT_RETENTION_MAX,
-  };
   return {
-    reconcile: { everyMs: 2_000, run: (account) => pump.reconcile(account) },
-    'trim-deliveries': {
-      everyMs: 30_000,
-      run: (account) => untilNone(() => store.trim(account, deliveries)),
+    deliveries: {
+      maxAgeMs: environment.DELIVERY_RETENTION_HOURS * hour,
+      maxCount: environment.DELIVERY_RETENTION_MAX,
     },
-    'trim-events': { everyMs: 30_000, run: (account) => untilNone(() => log.trim(account, events)) },
+    events: {
+      maxAgeMs: environment.EVENT_RETENTION_HOURS * hour,
+      maxCount: environment.EVENT_RETENTION_MAX,
+    },
   };
-}
-
-/** Retention takes small bites; so many of them a round. */
-const MOST_BITES = 100;
-
-async function untilNone(bite: () => Promise<number>): Promise<void> {
-  for (let bites = 0; bites < MOST_BITES; bites += 1) if ((await bite()) === 0) return;
 }

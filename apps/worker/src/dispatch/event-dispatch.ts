@@ -6,6 +6,8 @@ import type { AccountFollower } from '../account-watch.js';
 const BATCH = 500;
 /** How long it is waited for events before it is looked whether a hint of them was lost. */
 const WAIT_MS = 1_000;
+/** And while the tail is trusted to tell of them; not all accounts are looked at together. */
+const TRUSTED_WAIT_MS = 20_000;
 /** A dispatcher that died is replaced after so long. */
 const LEASE_MS = 5_000;
 const AFTER_FAILURE_MS = 1_000;
@@ -27,7 +29,7 @@ export class EventDispatch implements AccountFollower {
   constructor(
     private readonly dispatcher: Pick<Dispatcher, 'dispatch'>,
     private readonly redis: RedisClient,
-    private readonly tail: EventTail,
+    private readonly tail: EventTail & { isTrusted(): boolean },
     private readonly prefix: string,
     private readonly logger: Logger,
   ) {}
@@ -98,11 +100,15 @@ export class EventDispatch implements AccountFollower {
         await consumer.acknowledge(reading.events);
         return;
       case 'nothing':
-        await follower.grown(WAIT_MS, signal);
+        await follower.grown(this.waitMs(), signal);
         return;
       case 'elsewhere':
         await pause(Math.min(reading.forMs, WAIT_MS), signal);
     }
+  }
+
+  private waitMs(): number {
+    return this.tail.isTrusted() ? TRUSTED_WAIT_MS * (0.75 + Math.random() / 4) : WAIT_MS;
   }
 
   /** So that another reads at once; else it does when the lease is over. */

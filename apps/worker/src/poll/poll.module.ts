@@ -2,16 +2,25 @@ import { getQueueToken, Processor } from '@nestjs/bullmq';
 import { Inject, Module } from '@nestjs/common';
 import type { Queue } from 'bullmq';
 import type { AccountDirectory } from '#accounts';
-import type { ContactListPoll, ContactPoll, FeedStore, PollQueue } from '#feed';
 import {
+  type ContactListPoll,
+  type ContactPoll,
+  type FeedStore,
+  PollHints,
+  type PollQueue,
+  RedisFeedSurvey,
+} from '#feed';
+import {
+  type Agendas,
   BullmqHintQueue,
   type Logger,
   type QueuePayloads,
+  type RedisClient,
   systemClock,
   type WorkerEnvironment,
 } from '#platform';
-import { UpstreamProbe } from '#relay';
-import type { AccountUpstream, AdaptiveBudget, UpstreamHealth } from '#upstream';
+import { type RedisUpstreamHealth, UpstreamProbe } from '#relay';
+import type { AccountUpstream, AdaptiveBudget } from '#upstream';
 import type { AccountWatch } from '../account-watch.js';
 import { probeLeaseMs } from '../probe.js';
 import { queueOf, ROUNDS_OPTIONS } from '../queue.js';
@@ -21,25 +30,24 @@ import {
   ACCOUNT_UPSTREAM,
   ACCOUNT_WATCH,
   ACCOUNTS,
+  AGENDAS,
   CONTACT_LIST_POLL,
   CONTACT_POLL,
-  DEEP_READER,
   ENVIRONMENT,
   FEED_STORE,
   LOGGER,
-  POLL_AGENDA,
   POLL_QUEUE,
   POLL_ROUNDS,
   POLLER,
+  REDIS,
   REQUEST_BUDGET,
   UPSTREAM_HEALTH,
 } from '../tokens.js';
-import type { DeepReader, PollAgenda } from './poll-ports.js';
 import { pollRounds } from './poll-rounds.js';
 import { PollProcessor } from './poll.processor.js';
 import { Poller } from './poller.js';
 
-@Processor('poll-rounds', ROUNDS_OPTIONS)
+@Processor('poll-ticks', ROUNDS_OPTIONS)
 class PollRoundsProcessor extends RoundsProcessor {
   constructor(@Inject(POLL_ROUNDS) schedule: RoundSchedule) {
     super(schedule);
@@ -48,78 +56,67 @@ class PollRoundsProcessor extends RoundsProcessor {
 
 /** The role `poll`: reads the contact list and the contacts that are due. */
 @Module({
-  imports: [queueOf('poll'), queueOf('poll-rounds')],
+  imports: [queueOf('poll'), queueOf('poll-ticks')],
   providers: [
     PollProcessor,
     PollRoundsProcessor,
-    // The rounds look at every account before long.
-    { provide: POLL_AGENDA, useValue: { at: () => Promise.resolve() } satisfies PollAgenda },
-    // Nothing is scheduled for it yet.
-    { provide: DEEP_READER, useValue: { run: () => Promise.resolve() } satisfies DeepReader },
     {
       provide: POLLER,
-      inject: [
-        POLL_QUEUE,
-        CONTACT_POLL,
-        DEEP_READER,
-        POLL_AGENDA,
-        ACCOUNTS,
-        ACCOUNT_UPSTREAM,
-        REQUEST_BUDGET,
-        LOGGER,
-      ],
+      inject: [POLL_QUEUE, CONTACT_POLL, AGENDAS, ACCOUNTS, ACCOUNT_UPSTREAM, REQUEST_BUDGET, LOGGER],
       useFactory: (
         queue: PollQueue,
-        heads: ContactPoll,
-        deep: DeepReader,
-        agenda: PollAgenda,
+        contacts: ContactPoll,
+        { poll: { hints } }: Agendas,
         accounts: AccountDirectory,
         upstream: AccountUpstream,
         budget: AdaptiveBudget,
         logger: Logger,
-      ) => new Poller({ queue, heads, deep, agenda, accounts, upstream, budget, logger }),
+      ) => new Poller({ queue, contacts, agenda: new PollHints(hints), accounts, upstream, budget, logger }),
     },
     {
       provide: POLL_ROUNDS,
       inject: [
-        getQueueToken('poll-rounds'),
+        getQueueToken('poll-ticks'),
         getQueueToken('poll'),
+        POLLER,
         FEED_STORE,
         CONTACT_LIST_POLL,
         ACCOUNTS,
         ACCOUNT_UPSTREAM,
         UPSTREAM_HEALTH,
+        AGENDAS,
+        REDIS,
         ENVIRONMENT,
         LOGGER,
       ],
       useFactory: (
-        rounds: Queue,
+        ticks: Queue,
         polls: Queue<QueuePayloads['poll']>,
+        here: Poller,
         store: FeedStore,
         contacts: ContactListPoll,
         accounts: AccountDirectory,
         upstream: AccountUpstream,
-        health: UpstreamHealth,
+        health: RedisUpstreamHealth,
+        { poll: { agenda, hints } }: Agendas,
+        redis: RedisClient,
         environment: WorkerEnvironment,
         logger: Logger,
       ) => {
-        const hints = BullmqHintQueue.in(polls, systemClock);
         const probe = new UpstreamProbe(
           health,
           (account) => upstream.probe(account),
           probeLeaseMs(environment),
         );
-        const all = pollRounds(
-          store,
-          contacts,
-          accounts,
-          hints,
-          upstream,
-          probe,
-          environment.CONTACTS_INTERVAL_MS,
-          logger,
-        );
-        return new RoundSchedule(rounds, all, accounts, logger);
+        const rounds = pollRounds({
+          ...{ here, store, contacts, accounts, upstream, probe, logger },
+          survey: new RedisFeedSurvey(redis, environment.REDIS_KEY_PREFIX),
+          polls: BullmqHintQueue.in(polls, systemClock),
+          probeTimes: health,
+          agenda: hints,
+          contactsEveryMs: environment.CONTACTS_INTERVAL_MS,
+        });
+        return new RoundSchedule(ticks, agenda, rounds, logger);
       },
     },
   ],
@@ -127,9 +124,11 @@ class PollRoundsProcessor extends RoundsProcessor {
 export class PollModule {
   constructor(
     @Inject(ACCOUNT_WATCH) watch: AccountWatch,
+    @Inject(POLL_ROUNDS) rounds: RoundSchedule,
     @Inject(FEED_STORE) private readonly store: FeedStore,
     @Inject(LOGGER) private readonly logger: Logger,
   ) {
+    watch.follow(rounds);
     watch.follow({
       came: (account, isNew) => {
         if (isNew) void this.wishForList(account);

@@ -68,16 +68,13 @@ class DueContacts implements PollQueue {
     return new Poller(
       {
         queue: this,
-        heads: { poll: (_, contactId, given) => read(contactId, given) },
-        deep: {
-          run: async (_, contactId, given) => {
-            await read(contactId, given);
-          },
+        contacts: {
+          pollHead: (_, contactId, given) => read(contactId, given),
+          readDeep: (_, contactId, given) => read(contactId, given),
         },
         agenda: {
           at: (_, dueAtMs) => {
             this.agenda.push(dueAtMs);
-            return Promise.resolve();
           },
         },
         accounts: { find: () => Promise.resolve(this.account as never) },

@@ -1,5 +1,5 @@
 import { AccountGoneError, type AccountDirectory } from '#accounts';
-import type { ClaimedRead, ClaimReply, PollQueue, ReadEnd } from '#feed';
+import type { ClaimedRead, ClaimReply, PollAgenda, PollQueue, ReadEnd } from '#feed';
 import { type Logger, logWords, pause } from '#platform';
 import {
   type AccountUpstream,
@@ -11,7 +11,7 @@ import {
   UpstreamUnavailableError,
 } from '#upstream';
 import { Hints } from './hints.js';
-import type { DeepReader, HeadReader, PollAgenda } from './poll-ports.js';
+import type { ContactReader } from './poll-ports.js';
 import { ReadsUnderWay } from './reads-under-way.js';
 
 /** Reads under way in one worker. Upstream may take seconds to answer, and each read holds a page. */
@@ -26,8 +26,7 @@ type Claimed = Extract<ClaimReply, { claimed: unknown }>;
 /** What a poller needs of others. */
 export interface PollerParts {
   queue: PollQueue;
-  heads: HeadReader;
-  deep: DeepReader;
+  contacts: ContactReader;
   agenda: PollAgenda;
   accounts: Pick<AccountDirectory, 'find'>;
   upstream: Pick<AccountUpstream, 'isHeld'>;
@@ -113,7 +112,7 @@ export class Poller {
       else if (reply.nextDueInMs === undefined) return;
       else if (reply.nextDueInMs <= LINGER_MS) await hints.rest(Math.max(reply.nextDueInMs, 1));
       else {
-        if (reply.nextDueAt !== undefined) await this.parts.agenda.at(account, reply.nextDueAt);
+        if (reply.nextDueAt !== undefined) this.parts.agenda.at(account, reply.nextDueAt);
         // A hint that came meanwhile would find nobody else.
         if (!hints.came()) return;
       }
@@ -147,10 +146,10 @@ export class Poller {
   /** How it ended; undefined where its account is no more. */
   private async read(account: string, contactId: string, read: ClaimedRead): Promise<ReadEnd | undefined> {
     try {
+      const { contacts } = this.parts;
       if (read.kind === 'head')
-        return (await this.parts.heads.poll(account, contactId, read)) ? 'done' : 'failed';
-      await this.parts.deep.run(account, contactId, read);
-      return read.signal.aborted ? 'back' : 'done';
+        return (await contacts.pollHead(account, contactId, read)) ? 'done' : 'failed';
+      return (await contacts.readDeep(account, contactId, read, read.signal)) ? 'done' : 'back';
     } catch (error) {
       if (error instanceof AccountGoneError) return undefined;
       if (error instanceof BudgetExhaustedError) return 'back';

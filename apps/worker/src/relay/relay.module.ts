@@ -2,12 +2,13 @@ import { randomBytes } from 'node:crypto';
 import { getQueueToken, Processor } from '@nestjs/bullmq';
 import { Inject, Module } from '@nestjs/common';
 import type { Queue } from 'bullmq';
-import type { AccountDirectory } from '#accounts';
 import type { RecipientLookup } from '#feed';
 import {
+  type Agendas,
   BullmqHintQueue,
   type Logger,
   type QueuePayloads,
+  type RedisClient,
   systemClock,
   type WorkerEnvironment,
 } from '#platform';
@@ -16,37 +17,42 @@ import {
   BullmqRelayJobs,
   FileSweep,
   LaneRunner,
+  ReconciledRelayJobs,
+  RedisRelaySurvey,
+  type RedisUpstreamHealth,
   type RelayJobs,
   RelayRounds,
   type RelaySettings,
   type RelayStore,
   UpstreamProbe,
 } from '#relay';
-import type { AccountUpstream, UpstreamHealth } from '#upstream';
+import type { AccountUpstream } from '#upstream';
 import type { AccountWatch } from '../account-watch.js';
 import { queueOf, ROUNDS_OPTIONS } from '../queue.js';
 import { RoundsProcessor } from '../rounds.processor.js';
-import { type Rounds, RoundSchedule } from '../rounds.js';
+import { RoundSchedule } from '../rounds.js';
 import {
   ACCOUNT_UPSTREAM,
   ACCOUNT_WATCH,
-  ACCOUNTS,
+  AGENDAS,
   BLOB_STORE,
   ENVIRONMENT,
   LANE_RUNNER,
   LOGGER,
   RECIPIENT_LOOKUP,
+  REDIS,
   RELAY_JOBS,
   RELAY_ROUNDS,
   RELAY_STORE,
   UPSTREAM_HEALTH,
 } from '../tokens.js';
-import { PROBE_TICK_MS, probeLeaseMs } from '../probe.js';
+import { probeLeaseMs } from '../probe.js';
 import { AccountSender } from './account-sender.js';
+import { relayRounds } from './relay-rounds.js';
 import { RelayProcessor } from './relay.processor.js';
 import { SendSchedule } from './send-schedule.js';
 
-@Processor('relay-rounds', ROUNDS_OPTIONS)
+@Processor('relay-ticks', ROUNDS_OPTIONS)
 class RelayRoundsProcessor extends RoundsProcessor {
   constructor(@Inject(RELAY_ROUNDS) schedule: RoundSchedule) {
     super(schedule);
@@ -55,15 +61,18 @@ class RelayRoundsProcessor extends RoundsProcessor {
 
 /** The role `relay`: hands sends to upstream and sees to their ends. */
 @Module({
-  imports: [queueOf('relay'), queueOf('relay-rounds')],
+  imports: [queueOf('relay'), queueOf('relay-ticks')],
   providers: [
     RelayProcessor,
     RelayRoundsProcessor,
     {
       provide: RELAY_JOBS,
-      inject: [getQueueToken('relay'), LOGGER],
-      useFactory: (queue: Queue<QueuePayloads['relay']>, logger: Logger) =>
-        new BullmqRelayJobs(BullmqHintQueue.in(queue, systemClock), logger),
+      inject: [getQueueToken('relay'), AGENDAS, LOGGER],
+      useFactory: (queue: Queue<QueuePayloads['relay']>, { relay }: Agendas, logger: Logger) =>
+        new ReconciledRelayJobs(
+          new BullmqRelayJobs(BullmqHintQueue.in(queue, systemClock), logger),
+          relay.hints,
+        ),
     },
     {
       provide: LANE_RUNNER,
@@ -90,14 +99,15 @@ class RelayRoundsProcessor extends RoundsProcessor {
     {
       provide: RELAY_ROUNDS,
       inject: [
-        getQueueToken('relay-rounds'),
+        getQueueToken('relay-ticks'),
         RELAY_STORE,
         RECIPIENT_LOOKUP,
         BLOB_STORE,
         RELAY_JOBS,
-        ACCOUNTS,
         UPSTREAM_HEALTH,
         ACCOUNT_UPSTREAM,
+        AGENDAS,
+        REDIS,
         ENVIRONMENT,
         LOGGER,
       ],
@@ -107,9 +117,10 @@ class RelayRoundsProcessor extends RoundsProcessor {
         lookup: RecipientLookup,
         blobs: BlobStore,
         jobs: RelayJobs,
-        accounts: AccountDirectory,
-        health: UpstreamHealth,
+        health: RedisUpstreamHealth,
         upstream: AccountUpstream,
+        agendas: Agendas,
+        redis: RedisClient,
         environment: WorkerEnvironment,
         logger: Logger,
       ) => {
@@ -121,29 +132,44 @@ class RelayRoundsProcessor extends RoundsProcessor {
           { store, jobs },
         );
         const files = new FileSweep(store, blobs, systemClock, logger, () => randomBytes(16).toString('hex'));
-        return new RoundSchedule(queue, roundsOf(rounds, probe, files, environment), accounts, logger);
+        const retention = {
+          maxAgeMs: environment.SEND_RETENTION_HOURS * 3_600_000,
+          maxCount: environment.SEND_RETENTION_MAX,
+        };
+        const all = relayRounds({
+          ...{ rounds, probe, files, retention },
+          survey: new RedisRelaySurvey(redis, environment.REDIS_KEY_PREFIX, retention),
+          probeTimes: health,
+          hints: { schedule: agendas.schedule.hints },
+        });
+        return new RoundSchedule(queue, agendas.relay.agenda, all, logger);
       },
     },
     {
       provide: SendSchedule,
-      inject: [RELAY_STORE, RECIPIENT_LOOKUP, BLOB_STORE, RELAY_JOBS, ACCOUNTS, ENVIRONMENT, LOGGER],
+      inject: [RELAY_STORE, RECIPIENT_LOOKUP, BLOB_STORE, RELAY_JOBS, AGENDAS, ENVIRONMENT, LOGGER],
       useFactory: (
         store: RelayStore,
         lookup: RecipientLookup,
         blobs: BlobStore,
         jobs: RelayJobs,
-        accounts: AccountDirectory,
+        { schedule }: Agendas,
         environment: WorkerEnvironment,
         logger: Logger,
       ) => {
         const rounds = new RelayRounds(store, lookup, blobs, jobs, settingsOf(environment));
-        return new SendSchedule(rounds, accounts, logger);
+        return new SendSchedule(rounds, schedule.agenda, logger);
       },
     },
   ],
 })
 export class RelayModule {
-  constructor(@Inject(ACCOUNT_WATCH) watch: AccountWatch, @Inject(LANE_RUNNER) lanes: LaneRunner) {
+  constructor(
+    @Inject(ACCOUNT_WATCH) watch: AccountWatch,
+    @Inject(RELAY_ROUNDS) rounds: RoundSchedule,
+    @Inject(LANE_RUNNER) lanes: LaneRunner,
+  ) {
+    watch.follow(rounds);
     watch.follow({
       went: (account) => {
         lanes.forget(account);
@@ -161,24 +187,5 @@ function settingsOf(environment: WorkerEnvironment): RelaySettings {
     confirmMediaMs: environment.SEND_CONFIRM_MEDIA_MS,
     onUnknown: environment.SEND_ON_UNKNOWN,
     postTimeoutMs: environment.UPSTREAM_TIMEOUT_MS,
-  };
-}
-
-function roundsOf(
-  rounds: RelayRounds,
-  probe: UpstreamProbe,
-  files: FileSweep,
-  environment: WorkerEnvironment,
-): Rounds {
-  const retention = {
-    maxAgeMs: environment.SEND_RETENTION_HOURS * 3_600_000,
-    maxCount: environment.SEND_RETENTION_MAX,
-  };
-  return {
-    reconcile: { everyMs: 5_000, run: (account) => rounds.reconcile(account) },
-    confirm: { everyMs: 500, run: (account) => rounds.confirm(account) },
-    probe: { everyMs: PROBE_TICK_MS, run: (account) => probe.run(account) },
-    trim: { everyMs: 30_000, run: (account) => rounds.trim(account, retention) },
-    sweepFiles: { everyMs: 600_000, run: (account) => files.sweep(account) },
   };
 }

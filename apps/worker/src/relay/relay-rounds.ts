@@ -1,0 +1,80 @@
+import {
+  type FileSweep,
+  RECONCILE_MS,
+  RELAY_ROUND,
+  type RedisRelaySurvey,
+  type RelayHints,
+  type RelayRounds,
+  type UpstreamProbe,
+} from '#relay';
+import { type ProbeTimes, probeRound } from '../probe.js';
+import type { RoleRounds } from '../rounds.js';
+
+const TICK_MS = 500;
+/** Between two rounds of retention of one account. */
+const TRIM_MS = 30_000;
+/** Between two looks at the files of one account, and of one that has no send. */
+const SWEEP_MS = 600_000;
+const SWEEP_EMPTY_MS = 6 * 3_600_000;
+
+/** What the rounds of the relaying role work with. */
+export interface RelayRoundParts {
+  rounds: Pick<RelayRounds, 'reconcile' | 'confirm' | 'trim'>;
+  survey: Pick<RedisRelaySurvey, 'look'>;
+  probe: Pick<UpstreamProbe, 'run'>;
+  probeTimes: ProbeTimes;
+  files: Pick<FileSweep, 'sweep'>;
+  hints: Pick<RelayHints, 'schedule'>;
+  retention: { maxAgeMs: number; maxCount: number };
+}
+
+/** The relaying role's rounds: lost hints, sightings, retention. An account without sends has nothing due. */
+export function relayRounds(parts: RelayRoundParts): RoleRounds {
+  const { rounds, survey, files, hints } = parts;
+  return {
+    tickMs: TICK_MS,
+    rounds: {
+      [RELAY_ROUND.reconcile]: {
+        run: async (account) => {
+          await rounds.reconcile(account);
+          return atLeast(RECONCILE_MS, (await survey.look(account)).lanesInMs);
+        },
+      },
+      [RELAY_ROUND.confirm]: {
+        run: async (account) => {
+          await rounds.confirm(account);
+          return atLeast(TICK_MS, (await survey.look(account)).confirmsInMs);
+        },
+      },
+      [RELAY_ROUND.probe]: probeRound(parts.probe, parts.probeTimes),
+      [RELAY_ROUND.trim]: {
+        run: async (account) => {
+          await rounds.trim(account, parts.retention);
+          return atLeast(TRIM_MS, (await survey.look(account)).trimInMs);
+        },
+      },
+      [RELAY_ROUND.sweepFiles]: {
+        run: async (account) => {
+          await files.sweep(account);
+          return { everyMs: (await survey.look(account)).hasSends ? SWEEP_MS : SWEEP_EMPTY_MS };
+        },
+      },
+    },
+    survey: async (account) => {
+      const found = await survey.look(account);
+      if (found.scheduledInMs !== undefined)
+        hints.schedule.tell(account, RELAY_ROUND.promote, found.scheduledInMs);
+      return {
+        [RELAY_ROUND.reconcile]: found.lanesInMs,
+        [RELAY_ROUND.confirm]: found.confirmsInMs,
+        [RELAY_ROUND.probe]: await parts.probeTimes.nextTurnInMs(account),
+        [RELAY_ROUND.trim]: found.trimInMs,
+        [RELAY_ROUND.sweepFiles]: { everyMs: found.hasSends ? SWEEP_MS : SWEEP_EMPTY_MS },
+      };
+    },
+  };
+}
+
+function atLeast(ms: number, inMs: number | undefined): number | undefined {
+  return inMs === undefined ? undefined : Math.max(ms, inMs);
+}

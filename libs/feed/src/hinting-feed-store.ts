@@ -1,0 +1,45 @@
+import type { AgendaHints, RedisClient } from '#platform';
+import type { ListCommit, PollCommit } from './feed-store.js';
+import { POLL_ROUND } from './poll-hints.js';
+import { RedisFeedStore } from './redis-feed-store.js';
+
+/** The feed's store that tells the agenda of everything that makes a contact, or the contact list, due sooner. */
+export class HintingFeedStore extends RedisFeedStore {
+  constructor(
+    redis: RedisClient,
+    prefix: string,
+    private readonly hints: Pick<AgendaHints, 'tell'>,
+  ) {
+    super(redis, prefix);
+  }
+
+  override async commitContacts(account: string, commit: ListCommit): Promise<boolean> {
+    const done = await super.commitContacts(account, commit);
+    // Also where only a first part of it was committed.
+    if (commit.updates.length > 0) this.hints.tell(account, POLL_ROUND.due, 0);
+    return done;
+  }
+
+  override async commitPoll(account: string, contactId: string, commit: PollCommit): Promise<boolean> {
+    const done = await super.commitPoll(account, contactId, commit);
+    const { dueInMs, deep } = commit;
+    if (done && dueInMs !== undefined) this.hints.tell(account, POLL_ROUND.due, dueInMs);
+    if (done && typeof deep === 'object') this.hints.tell(account, POLL_ROUND.due, deep.inMs);
+    return done;
+  }
+
+  override async hasten(account: string, contactId: string, ms: number): Promise<void> {
+    await super.hasten(account, contactId, ms);
+    this.hints.tell(account, POLL_ROUND.due, ms);
+  }
+
+  override async postpone(account: string, contactId: string, ms: number): Promise<void> {
+    await super.postpone(account, contactId, ms);
+    this.hints.tell(account, POLL_ROUND.due, ms);
+  }
+
+  override async wishForList(account: string): Promise<void> {
+    await super.wishForList(account);
+    this.hints.tell(account, POLL_ROUND.contacts, 0);
+  }
+}

@@ -1,0 +1,54 @@
+import { accountKeys, type RedisClient, RedisScript } from '#platform';
+import { sendIndex } from './redis-send-index.js';
+
+/**
+ * KEYS: lanes due, confirms, scheduled, finished, all sends. ARGV: how long finished sends are kept in ms, how many of them.
+ * Answers in how many ms the first lane, sighting and scheduled send are due, and retention has something to remove, each
+ * '' where there is nothing; and whether there is any send.
+ */
+const survey = new RedisScript(`
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local function first_of(set, keep)
+  local first = redis.call('ZRANGE', set, 0, 0, 'WITHSCORES')[2]
+  return first and string.format('%d', math.max(first + keep - now, 0)) or ''
+end
+local trim = redis.call('ZCARD', KEYS[4]) > tonumber(ARGV[2]) and '0' or first_of(KEYS[4], ARGV[1])
+return {first_of(KEYS[1], 0), first_of(KEYS[2], 0), first_of(KEYS[3], 0), trim, redis.call('EXISTS', KEYS[5])}
+`);
+
+/** What an account's sends have due: in how many milliseconds, absent where there is nothing. */
+export interface RelaySurvey {
+  lanesInMs?: number;
+  confirmsInMs?: number;
+  scheduledInMs?: number;
+  trimInMs?: number;
+  hasSends: boolean;
+}
+
+/** Says what an account's sends have due, by one cheap script. */
+export class RedisRelaySurvey {
+  constructor(
+    private readonly redis: RedisClient,
+    private readonly prefix: string,
+    /** Of finished sends. */
+    private readonly retention: { maxAgeMs: number; maxCount: number },
+  ) {}
+
+  async look(account: string): Promise<RelaySurvey> {
+    const keys = accountKeys(this.prefix, account);
+    const reply = await survey.run(
+      this.redis,
+      [keys('lanes', 'due'), keys('confirms'), keys('scheduled'), keys('finished'), sendIndex.all(keys)],
+      [this.retention.maxAgeMs, this.retention.maxCount],
+    );
+    const [lanes, confirms, scheduled, trim, hasSends] = reply as [string, string, string, string, number];
+    return {
+      ...(lanes === '' ? {} : { lanesInMs: Number(lanes) }),
+      ...(confirms === '' ? {} : { confirmsInMs: Number(confirms) }),
+      ...(scheduled === '' ? {} : { scheduledInMs: Number(scheduled) }),
+      ...(trim === '' ? {} : { trimInMs: Number(trim) }),
+      hasSends: hasSends === 1,
+    };
+  }
+}

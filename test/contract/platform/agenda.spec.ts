@@ -1,0 +1,222 @@
+import { once } from 'node:events';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import {
+  type AgendaTime,
+  closeRedis,
+  newId,
+  openRedis,
+  parseRedisAddress,
+  RedisAgenda,
+  type RedisClient,
+  type TakenTask,
+} from '#platform';
+import { eventually } from '../../support/eventually.js';
+import { startTestCluster } from '../../support/redis-cluster.js';
+import { startTestRedis } from '../../support/redis-server.js';
+
+const HOUR_MS = 3_600_000;
+const LEASE_MS = 60_000;
+
+describe.each([
+  ['one Redis', startTestRedis],
+  ['a Redis Cluster', startTestCluster],
+])('an agenda on %s', (_, start) => {
+  let server: Awaited<ReturnType<typeof start>>;
+  let redis: RedisClient;
+  let agenda: RedisAgenda;
+  /** Of another worker. */
+  let other: RedisAgenda;
+
+  beforeAll(async () => {
+    server = await start();
+    redis = openRedis(parseRedisAddress(server.url), 'failFast', () => undefined);
+    await once(redis, 'ready');
+  });
+  afterAll(async () => {
+    await closeRedis(redis);
+    await server.dispose();
+  });
+  beforeEach(() => {
+    const prefix = newId('req');
+    [agenda, other] = [new RedisAgenda(redis, prefix, 'poll'), new RedisAgenda(redis, prefix, 'poll')];
+  });
+
+  const at = (account: string, time: AgendaTime): Promise<void> =>
+    agenda.at([{ account, round: 'look', time }]);
+  const accountsOf = (tasks: readonly TakenTask[]): string[] => tasks.map(({ account }) => account);
+  const take = async (by = agenda, leaseMs = LEASE_MS): Promise<TakenTask[]> =>
+    (await by.takeDue(10, leaseMs)).tasks;
+  const takeOne = async (by = agenda, leaseMs = LEASE_MS): Promise<TakenTask> => {
+    const [task, ...more] = await take(by, leaseMs);
+    if (task === undefined || more.length > 0) throw new Error('Not one task was due.');
+    return task;
+  };
+  const nextInMs = async (): Promise<number | undefined> => (await agenda.takeDue(0, 0)).nextInMs;
+
+  it('gives what is due, the earliest first, as many as are wanted, and says when the next is due', async () => {
+    const now = Date.now();
+    await at('late', { atMs: now - 1_000 });
+    await at('later', { atMs: now - 500 });
+    await at('latest', { atMs: now - 200 });
+    await at('not yet', HOUR_MS);
+    const first = await agenda.takeDue(2, LEASE_MS);
+    expect(accountsOf(first.tasks)).toEqual(['late', 'later']);
+    expect(first.nextInMs).toBe(0);
+    const rest = await agenda.takeDue(2, LEASE_MS);
+    expect(accountsOf(rest.tasks)).toEqual(['latest']);
+    expect(rest.nextInMs).toBeGreaterThan(0);
+    expect(rest.nextInMs).toBeLessThanOrEqual(LEASE_MS);
+  });
+
+  it('has nothing due, and nothing to wait for, while it is empty', async () => {
+    expect(await agenda.takeDue(10, LEASE_MS)).toEqual({ tasks: [] });
+  });
+
+  it('keeps the rounds of one account apart', async () => {
+    await agenda.at(['look', 'trim'].map((round) => ({ account: 'a', round, time: 0 })));
+    expect((await take()).map(({ round }) => round).sort()).toEqual(['look', 'trim']);
+  });
+
+  it('moves a task to a sooner time, never to a later one', async () => {
+    await at('a', HOUR_MS);
+    await at('a', 0);
+    await at('a', HOUR_MS);
+    expect(accountsOf(await take())).toEqual(['a']);
+  });
+
+  it('adds what is missing and leaves the rest as it is', async () => {
+    await at('a', HOUR_MS);
+    await agenda.add(['a', 'b'].map((account) => ({ account, round: 'look', time: 0 })));
+    expect(accountsOf(await take())).toEqual(['b']);
+  });
+
+  it('gives each task to one of two workers that ask at once', async () => {
+    const accounts = Array.from({ length: 100 }, (__, n) => `a${n}`);
+    await agenda.at(accounts.map((account) => ({ account, round: 'look', time: 0 })));
+    const takes = await Promise.all(
+      Array.from({ length: 20 }, (__, n) => (n % 2 === 0 ? agenda : other).takeDue(10, LEASE_MS)),
+    );
+    const taken = takes.flatMap(({ tasks }) => accountsOf(tasks));
+    expect(taken.sort()).toEqual(accounts.sort());
+  });
+
+  it('makes a task due again at the time that its round gave', async () => {
+    await at('a', 0);
+    await agenda.next(await takeOne(), 0);
+    await agenda.next(await takeOne(), HOUR_MS);
+    expect(await take()).toEqual([]);
+    expect(await nextInMs()).toBeGreaterThan(HOUR_MS / 2);
+  });
+
+  it('forgets a task whose round gave no time', async () => {
+    await at('a', 0);
+    await agenda.next(await takeOne(), undefined);
+    expect(await agenda.takeDue(10, LEASE_MS)).toEqual({ tasks: [] });
+  });
+
+  it.each([
+    ['no time', undefined],
+    ['a later time', HOUR_MS],
+  ])(
+    'makes a task due that was asked for while its round ran, after the end, though the round gave %s',
+    async (__, time) => {
+      await at('a', 0);
+      const task = await takeOne();
+      await at('a', 0);
+      // One at a time.
+      expect(await take(other)).toEqual([]);
+      await agenda.next(task, time);
+      expect(accountsOf(await take(other))).toEqual(['a']);
+    },
+  );
+
+  it('keeps the soonest of what was asked for while a round ran, also beyond its lease', async () => {
+    await at('a', 0);
+    const task = await takeOne();
+    await at('a', 3 * HOUR_MS);
+    await at('a', 2 * HOUR_MS);
+    await agenda.next(task, 4 * HOUR_MS);
+    const next = await nextInMs();
+    expect(next).toBeGreaterThan(HOUR_MS);
+    expect(next).toBeLessThanOrEqual(2 * HOUR_MS);
+  });
+
+  it('does not take what was asked for before a round began for something asked since', async () => {
+    await at('a', 0);
+    await takeOne(agenda, 1);
+    await at('a', 0);
+    await eventually('the lease is over', async () => {
+      const [task] = await take(other);
+      if (task === undefined) return false;
+      await other.next(task, HOUR_MS);
+      return true;
+    });
+    expect(await take()).toEqual([]);
+  });
+
+  it('gives the task of a worker that died to another when the lease is over', async () => {
+    await at('a', 0);
+    await takeOne(agenda, 1);
+    await eventually('it is due again', async () => (await take(other)).length === 1);
+  });
+
+  it('lets a worker whose lease was lost neither end nor put off the round of its successor', async () => {
+    await at('a', 0);
+    const lost = await takeOne(agenda, 1);
+    let task: TakenTask | undefined;
+    await eventually('it is due again', async () => ([task] = await take(other)).length === 1);
+    await at('a', 0);
+    await agenda.next(lost, HOUR_MS);
+    await agenda.renew([lost], HOUR_MS);
+    expect(await take()).toEqual([]);
+    if (task !== undefined) await other.next(task, HOUR_MS);
+    expect(accountsOf(await take())).toEqual(['a']);
+  });
+
+  it('keeps a task for a worker that renews its lease', async () => {
+    await at('a', 0);
+    const task = await takeOne(agenda, 1);
+    await agenda.renew([task], HOUR_MS);
+    expect(await take(other)).toEqual([]);
+    expect(await nextInMs()).toBeGreaterThan(HOUR_MS / 2);
+  });
+
+  it('forgets removed tasks, also one that is under way', async () => {
+    await at('a', 0);
+    await takeOne();
+    await at('b', 0);
+    await agenda.remove(['a', 'b'].map((account) => ({ account, round: 'look' })));
+    expect(await agenda.takeDue(10, LEASE_MS)).toEqual({ tasks: [] });
+  });
+
+  it('spreads what comes again and again evenly, each at its own turn, however often it is asked for', async () => {
+    const times: number[] = [];
+    for (let n = 0; n < 60; n += 1) {
+      const alone = new RedisAgenda(redis, newId('req'), 'poll');
+      const tasks = [{ account: `a${n}`, round: 'look', time: { everyMs: HOUR_MS } }];
+      await alone.at(tasks);
+      const first = (await alone.takeDue(0, 0)).nextInMs ?? 0;
+      await alone.at(tasks);
+      expect(Math.abs(first - ((await alone.takeDue(0, 0)).nextInMs ?? 0))).toBeLessThan(10_000);
+      times.push(first);
+    }
+    for (let third = 0; third < 3; third += 1) {
+      const within = times.filter((ms) => Math.floor((3 * ms) / HOUR_MS) === third);
+      expect(within.length).toBeGreaterThan(5);
+    }
+  });
+
+  it("goes by Redis' clock, however far off that of the process is", async () => {
+    const clock = Date.now;
+    try {
+      for (const offMs of [-HOUR_MS, HOUR_MS]) {
+        Date.now = () => clock() + offMs;
+        await at(`due ${offMs}`, 0);
+        await at(`not due ${offMs}`, HOUR_MS / 2);
+      }
+      expect(accountsOf(await take()).sort()).toEqual([`due ${-HOUR_MS}`, `due ${HOUR_MS}`].sort());
+    } finally {
+      Date.now = clock;
+    }
+  });
+});

@@ -1,0 +1,64 @@
+import type { Agenda, AgendaTask, AgendaTime, DatedTask, DueTasks, TakenTask } from '#platform';
+
+const keyOf = ({ round, account }: AgendaTask): string => `${round} ${account}`;
+
+/** An {@link Agenda} of one process for tests: what is not due at once is due when the test says so. */
+export class MemoryAgenda implements Agenda {
+  /** Each task with its time as it was asked for. */
+  readonly tasks = new Map<string, DatedTask>();
+  readonly renewed: string[] = [];
+  private claims = 0;
+  private readonly taken = new Map<string, TakenTask>();
+
+  at(tasks: readonly DatedTask[]): Promise<void> {
+    for (const task of tasks) {
+      const earlier = this.tasks.get(keyOf(task))?.time;
+      if (earlier === undefined || typeof earlier !== 'number' || isSooner(task.time, earlier))
+        this.tasks.set(keyOf(task), task);
+    }
+    return Promise.resolve();
+  }
+
+  add(tasks: readonly DatedTask[]): Promise<void> {
+    for (const task of tasks) if (!this.tasks.has(keyOf(task))) this.tasks.set(keyOf(task), task);
+    return Promise.resolve();
+  }
+
+  takeDue(count: number): Promise<DueTasks> {
+    const due = [...this.tasks.values()].filter((task) => task.time === 0 && !this.taken.has(keyOf(task)));
+    const tasks = due.slice(0, count).map(({ account, round }) => {
+      this.claims += 1;
+      const task = { account, round, claim: String(this.claims) };
+      this.taken.set(keyOf(task), task);
+      this.tasks.delete(keyOf(task));
+      return task;
+    });
+    const times = [...this.tasks.values()].map(({ time }) => (typeof time === 'number' ? time : Infinity));
+    const nextInMs = Math.min(...times);
+    return Promise.resolve({ tasks, ...(Number.isFinite(nextInMs) ? { nextInMs } : {}) });
+  }
+
+  renew(tasks: readonly TakenTask[]): Promise<void> {
+    this.renewed.push(...tasks.map(keyOf));
+    return Promise.resolve();
+  }
+
+  async next(task: TakenTask, time: AgendaTime | undefined): Promise<void> {
+    this.taken.delete(keyOf(task));
+    if (time !== undefined) await this.at([{ ...task, time }]);
+  }
+
+  remove(tasks: readonly AgendaTask[]): Promise<void> {
+    for (const task of tasks) this.tasks.delete(keyOf(task));
+    return Promise.resolve();
+  }
+
+  /** The times of all tasks that are not under way. */
+  times(): Record<string, AgendaTime> {
+    return Object.fromEntries([...this.tasks].map(([key, { time }]) => [key, time]));
+  }
+}
+
+function isSooner(time: AgendaTime, than: number): boolean {
+  return typeof time === 'number' && time < than;
+}
