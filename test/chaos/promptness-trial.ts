@@ -4,6 +4,7 @@ import { Fleet } from '../support/fleet.js';
 import { type DelayFigures, figuresOf, type Written } from '../support/traffic.js';
 
 const LISTED_WITHIN_MS = 30_000;
+const READ_WITHIN_MS = 300_000;
 /** What is not told so long after the last message was written counts as missing. */
 const TOLD_WITHIN_MS = 60_000;
 
@@ -13,9 +14,10 @@ export interface PromptnessPlan {
   knownMessages: number;
   workers: number;
   requestsPerSecond: number;
-  /** From the moment at which the first list has been read. */
+  /** Whether the traffic begins once every known message has been read; else once the first list has. */
+  warm: boolean;
   traffic: readonly Written[];
-  /** What is written before this, in milliseconds from then, is not measured. */
+  /** What is written in so many milliseconds from the beginning is not measured. */
   warmUpMs: number;
   /** Simulator settings. */
   settings?: object;
@@ -61,6 +63,7 @@ export async function tryPromptness(plan: PromptnessPlan): Promise<PromptnessRes
     async () => (await fleet.poller()).listedAt !== null,
     LISTED_WITHIN_MS,
   );
+  if (plan.warm) await everythingRead(fleet, plan.contacts * plan.knownMessages);
   const began = Date.now();
   for (const [n, { at, contact }] of plan.traffic.entries()) {
     const wait = began + at - Date.now();
@@ -70,6 +73,18 @@ export async function tryPromptness(plan: PromptnessPlan): Promise<PromptnessRes
   const until = Date.now();
   await everythingTold(fleet, plan.traffic.length);
   return await resultOf(fleet, plan, contacts, { began, until });
+}
+
+async function everythingRead(fleet: Fleet, messages: number): Promise<void> {
+  const look = async (): Promise<boolean> => {
+    const served = await fleet.ledger<{ contactId: string | null; ids: string[] }>('list.served');
+    return new Set(served.flatMap(({ contactId, ids }) => (contactId === null ? [] : ids))).size >= messages;
+  };
+  const deadline = performance.now() + READ_WITHIN_MS;
+  while (!(await look())) {
+    if (performance.now() > deadline) throw new Error('not every message was read once');
+    await pause(2_000);
+  }
 }
 
 /** Ends also where something is never told: that is judged by the result. */
