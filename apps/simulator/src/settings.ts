@@ -53,7 +53,7 @@ export interface Settings {
   hugePage: HugePage | null;
   /** Messages that cannot be serialised: every page that would show one of them is answered 500. */
   failingMessageIds: string[];
-  /** One message or contact shows a field `nested`, which is so many objects deep. */
+  /** Some messages or contacts show a field `nested`, which is so many objects deep. */
   deepField: DeepField | null;
   /** One contact whose pages never end. */
   endlessPages: EndlessPages | null;
@@ -102,8 +102,8 @@ export interface HugePage {
 
 export interface DeepField {
   levels: number;
-  /** Of a message or of a contact. */
-  id: string;
+  /** Of messages and of contacts. */
+  ids: string[];
 }
 
 /** Behind the contact's own messages, where the newest come first, stand others without an end. */
@@ -191,9 +191,9 @@ const CHECK_SETTINGS: Check<Settings> = merged<Settings>({
     NO_HUGE_PAGE,
   ),
   failingMessageIds: listOf(word(), '', 0, 1_000),
-  deepField: orNull(merged<DeepField>({ levels: whole(1, 1_000_000), id: word() }), {
+  deepField: orNull(merged<DeepField>({ levels: whole(1, 1_000_000), ids: listOf(word(), '', 0, 1_000) }), {
     levels: 4_000,
-    id: '',
+    ids: [],
   }),
   endlessPages: orNull(merged<EndlessPages>({ contactId: word(), fresh: flag() }), {
     contactId: '',

@@ -65,14 +65,14 @@ describe('a message that cannot be serialised', () => {
 
 describe('a field nested deeply', () => {
   it.each([4_000, 200_000])('of a message, %i levels, is served as JSON', async (levels) => {
-    set({ deepField: { id: ids[3], levels } });
+    set({ deepField: { ids: [ids[3]], levels } });
     const text = await (await upstream.get(`${path()}?page=1&limit=20`)).text();
     expect(text.split('{"in":')).toHaveLength(levels + 1);
     expect(text).toContain(`null${'}'.repeat(levels)}`);
   });
 
   it('of a contact stands in the list of contacts', async () => {
-    set({ deepField: { id: onlyContactId(upstream), levels: 50 } });
+    set({ deepField: { ids: [onlyContactId(upstream)], levels: 50 } });
     const { contacts } = (await upstream.getJson('/contacts')) as { contacts: Shown[] };
     expect(depthOf(contacts[0]?.nested)).toBe(50);
   });
@@ -107,7 +107,7 @@ describe('pages without an end', () => {
 describe('the knobs of trouble', () => {
   it.each([
     [{ failingMessageIds: [''] }, 'failingMessageIds[0]'],
-    [{ deepField: { id: 'a', levels: 0 } }, 'deepField.levels'],
+    [{ deepField: { ids: ['a'], levels: 0 } }, 'deepField.levels'],
     [{ endlessPages: { contactId: '' } }, 'endlessPages.contactId'],
   ])('refuse %j', async (settings, field) => {
     expect(await upstream.control('settings', settings)).toMatchObject({ status: 400, body: { field } });

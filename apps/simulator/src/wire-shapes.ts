@@ -44,7 +44,7 @@ export function messageOnWire(message: Message, knobs: Knobs): JsonObject {
 }
 
 function deepFieldOf(id: string, { deepField }: Knobs): JsonObject {
-  return deepField?.id === id ? { nested: DEEP_MARK } : {};
+  return deepField?.ids.includes(id) === true ? { nested: DEEP_MARK } : {};
 }
 
 /** Written as text: an object so deep could overflow the stack of whoever serialises it. */

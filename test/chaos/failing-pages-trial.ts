@@ -1,8 +1,7 @@
-import { execFile } from 'node:child_process';
 import { setTimeout as pause } from 'node:timers/promises';
-import { promisify } from 'node:util';
 import { eventually } from '../support/eventually.js';
 import { Fleet, type PollerStatus } from '../support/fleet.js';
+import { ResidentMemory } from '../support/process-usage.js';
 
 /** Each contact is polled so often, whatever it does. */
 const POLL_EVERY_MS = 300;
@@ -13,6 +12,7 @@ const WRITE_EVERY_MS = 4_000;
 /** What is not told by then is missing. */
 const TOLD_WITHIN_MS = 10_000;
 const OLD_MESSAGES = 45;
+const ASKED_WITHIN_MS = 90_000;
 
 /** What became of one contact. */
 export interface ContactOutcome {
@@ -66,7 +66,7 @@ export async function tryTrouble<Name extends string>(plan: Trouble<Name>): Prom
   await apply(plan.before?.(world));
   await fleet.startGateway();
   const worker = await fleet.startWorker();
-  const rss = new ResidentMemory(worker.child.pid ?? 0);
+  const rss = new ResidentMemory(worker);
   await headsRead(fleet, plan, world);
   const rssBefore = await rss.look();
   await apply(plan.then?.(world));
@@ -92,24 +92,6 @@ export async function tryTrouble<Name extends string>(plan: Trouble<Name>): Prom
   };
 }
 
-/** Of a process, by Linux. */
-export class ResidentMemory {
-  most = 0;
-
-  constructor(private readonly pid: number) {}
-
-  async look(): Promise<number> {
-    const bytes = await residentMemoryOf(this.pid);
-    this.most = Math.max(this.most, bytes);
-    return bytes;
-  }
-}
-
-async function residentMemoryOf(pid: number): Promise<number> {
-  const { stdout } = await promisify(execFile)('ps', ['-o', 'rss=', '-p', String(pid)]);
-  return Number(stdout) * 1_024;
-}
-
 async function makeWorld<Name extends string>(fleet: Fleet, names: readonly Name[]): Promise<World<Name>> {
   const world: Partial<Record<Name, { id: string; messages: string[] }>> = {};
   const timestamp = Date.now() - 2 * 3_600_000;
@@ -130,10 +112,11 @@ async function headsRead<Name extends string>(
   { contacts }: Trouble<Name>,
   world: World<Name>,
 ): Promise<void> {
-  await eventually('every contact was asked for', async () => {
+  const look = async (): Promise<boolean> => {
     const paths = (await fleet.requests()).map(({ path }) => path);
     return contacts.every((name) => paths.filter((path) => path.includes(world[name].id)).length > 2);
-  });
+  };
+  await eventually('every contact was asked for', look, ASKED_WITHIN_MS);
 }
 
 async function outcomes<Name extends string>(
