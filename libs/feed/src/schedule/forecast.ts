@@ -1,0 +1,64 @@
+import { type IntervalBounds, planIntervals } from './intervals.js';
+import { type RateHistogram, rateOfBucket } from './rate-histogram.js';
+
+/** How late messages are found; milliseconds. */
+export interface DelayForecast {
+  meanMs: number;
+  p50Ms: number;
+  p95Ms: number;
+  p99Ms: number;
+}
+
+/** Messages, a second, that are found this late at the latest: each delay up to it is equally likely. */
+interface Share {
+  perSecond: number;
+  intervalMs: number;
+}
+
+/**
+ * The delays to be expected under a budget if the contacts change as often as they seem to. A message comes at any time
+ * between two reads of its contact; contacts that change more often count for more. Upstream's own time to reply comes on
+ * top. Undefined where there are no contacts.
+ * @param requestsPerSecond what polls may cost; more than 0
+ */
+export function forecastDelay(
+  histogram: RateHistogram,
+  requestsPerSecond: number,
+  bounds: IntervalBounds,
+  missing: { contacts: number; perSecond: number } = { contacts: 0, perSecond: 0 },
+): DelayForecast | undefined {
+  const plan = planIntervals(histogram, requestsPerSecond, bounds, missing);
+  const known = [...histogram].map(([bucket, contacts]) => ({ contacts, perSecond: rateOfBucket(bucket) }));
+  const shares = [...known, missing]
+    .filter(({ contacts, perSecond }) => contacts > 0 && perSecond > 0)
+    .map(({ contacts, perSecond }) => ({
+      perSecond: contacts * perSecond,
+      intervalMs: plan.intervalMs(perSecond),
+    }));
+  if (shares.length === 0) return undefined;
+  const all = shares.reduce((sum, { perSecond }) => sum + perSecond, 0);
+  const meanMs =
+    shares.reduce((sum, { perSecond, intervalMs }) => sum + (perSecond * intervalMs) / 2, 0) / all;
+  return {
+    meanMs: Math.round(meanMs),
+    p50Ms: percentile(shares, all * 0.5),
+    p95Ms: percentile(shares, all * 0.95),
+    p99Ms: percentile(shares, all * 0.99),
+  };
+}
+
+/** The delay that so many messages a second do not exceed. */
+function percentile(shares: readonly Share[], wanted: number): number {
+  let low = 0;
+  let high = Math.max(...shares.map(({ intervalMs }) => intervalMs));
+  while (high - low > 0.5) {
+    const middle = (low + high) / 2;
+    const found = shares.reduce(
+      (sum, { perSecond, intervalMs }) => sum + perSecond * Math.min(middle / intervalMs, 1),
+      0,
+    );
+    if (found < wanted) low = middle;
+    else high = middle;
+  }
+  return Math.round(high);
+}

@@ -1,0 +1,63 @@
+import { DamagedSnapshotError, PackedReader, PackedWriter } from '../packed-bytes.js';
+import type { RateState } from './rate.js';
+
+const VERSION = 1;
+/** The version's bit that says that a send was relayed lately. */
+const EXPECTED = 0x80;
+/** Times are kept in tenths of a second. */
+const TICK_MS = 100;
+/** Amounts are kept by their logarithm: from this… */
+const LEAST = 0.001;
+/** …in steps of one in 2,000, which is up to 10^11. */
+const STEPS_AN_E = 2000;
+const MAX_CODE = 0xffff;
+
+/** In 16 bytes, and five more for some minutes after a send. */
+export function packRate(state: RateState): Buffer {
+  const { at, starts, follows, watchedMs, gaps, gapsMs, expectedAt } = state;
+  const writer = new PackedWriter().byte(expectedAt === undefined ? VERSION : VERSION | EXPECTED);
+  writer.number(ticks(at));
+  for (const amount of [starts, follows, watchedMs / 1000, gaps, gapsMs / 1000])
+    writer.bits16(codeOf(amount));
+  if (expectedAt !== undefined) writer.number(ticks(expectedAt));
+  return writer.done();
+}
+
+/** What {@link packRate} wrote; undefined, which is what nothing known is, where it is damaged or of another version. */
+export function unpackRate(bytes: Buffer): RateState | undefined {
+  try {
+    return read(new PackedReader(bytes));
+  } catch (error) {
+    if (error instanceof DamagedSnapshotError) return undefined;
+    throw error;
+  }
+}
+
+function read(reader: PackedReader): RateState | undefined {
+  const version = reader.byte();
+  if ((version & ~EXPECTED) !== VERSION) return undefined;
+  const state: RateState = {
+    at: reader.number() * TICK_MS,
+    starts: amountOf(reader.bits16()),
+    follows: amountOf(reader.bits16()),
+    watchedMs: amountOf(reader.bits16()) * 1000,
+    gaps: amountOf(reader.bits16()),
+    gapsMs: amountOf(reader.bits16()) * 1000,
+  };
+  if ((version & EXPECTED) !== 0) state.expectedAt = reader.number() * TICK_MS;
+  reader.end();
+  return state;
+}
+
+function ticks(ms: number): number {
+  return Math.max(Math.round(ms / TICK_MS), 0);
+}
+
+function codeOf(amount: number): number {
+  if (!(amount > LEAST)) return 0;
+  return Math.min(Math.round(Math.log(amount / LEAST) * STEPS_AN_E) + 1, MAX_CODE);
+}
+
+function amountOf(code: number): number {
+  return code === 0 ? 0 : LEAST * Math.exp((code - 1) / STEPS_AN_E);
+}
