@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
-import { figuresOf, uniformDelays, unevenTraffic } from '../support/traffic.js';
+import { conversationTraffic, figuresOf, uniformDelays, unevenTraffic } from '../support/traffic.js';
 import { tryPromptness } from './promptness-trial.js';
+import { virtualDelays } from './virtual-promptness.js';
 
 const seed = Number(process.env.PROMPTNESS_SEED ?? Date.now() % 1_000_000);
 
@@ -30,4 +31,30 @@ describe('the feed of 300 contacts, of which 30 write nearly everything, at 20 r
     },
     600_000,
   );
+});
+
+describe('the feed of 1,000 contacts with conversations now and then, at 50 requests a second', () => {
+  it('tells new messages as late on average as in virtual time, within a quarter', async () => {
+    const [contacts, requestsPerSecond, warmUpMs, measuredMs] = [1_000, 50, 120_000, 240_000];
+    const traffic = conversationTraffic({
+      ...{ contacts, seed, messages: 8, gapMs: 30_000, durationMs: warmUpMs + measuredMs },
+      // So that at least 1,500 messages are measured; those under way at the beginning began minutes before.
+      ...{ conversationsPerSecond: 0.95, runInMs: 1_200_000 },
+    });
+    // Both begin with nothing known and learn from the same warm-up.
+    const virtual = virtualDelays({ contacts, requestsPerSecond, warmUpMs, traffic });
+    const { messages, figures, missing, requests, firstPages } = await tryPromptness({
+      ...{ contacts, requestsPerSecond, warmUpMs, traffic, knownMessages: 10, workers: 3, warm: false },
+    });
+    const uniform = figuresOf(uniformDelays(messages, contacts, requestsPerSecond));
+    const ratio = figures.mean / figuresOf(virtual).mean;
+    const print = { seed, ratio, figures, virtual: figuresOf(virtual), uniform, missing };
+    process.stdout.write(
+      `Promptness of 1,000 contacts: ${JSON.stringify({ ...print, requests, firstPages })}\n`,
+    );
+    expect(missing).toBe(0);
+    expect(figures.count).toBeGreaterThanOrEqual(1_500);
+    expect(ratio).toBeGreaterThanOrEqual(0.75);
+    expect(ratio).toBeLessThanOrEqual(1.25);
+  }, 900_000);
 });
