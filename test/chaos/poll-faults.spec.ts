@@ -53,7 +53,7 @@ describe('the polls of 100 contacts at 20 requests a second', () => {
       expect(outcome.longestGapMs).toBeLessThanOrEqual(STARVED_AFTER_MS);
       expect(outcome.longestDelayMs).toBeLessThanOrEqual(STARVED_AFTER_MS);
       if (plan.kills !== true) return;
-      expect(outcome.kills).toBeGreaterThanOrEqual(3);
+      expect(outcome.kills).toBeGreaterThanOrEqual(2);
       expect(Math.max(...outcome.takenUpAfterMs)).toBeGreaterThan(0);
       expect(Math.max(...outcome.takenUpAfterMs)).toBeLessThanOrEqual(TAKEN_UP_WITHIN_MS);
     },
