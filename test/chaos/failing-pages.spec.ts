@@ -51,7 +51,7 @@ describe('an element that upstream cannot serve', () => {
   });
 
   it('is counted once in the status, and upstream is not taken for down', () => {
-    expect(outcome.status.poller.unreadable).toBe(FAILING.length);
+    expect(outcome.status.poller.skipped).toBe(FAILING.length);
     expect(outcome.status.upstream.state).toBe('up');
     expect(outcome.told.has('upstream.unavailable')).toBe(false);
   });

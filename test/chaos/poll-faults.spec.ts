@@ -10,6 +10,9 @@ const TAKEN_UP_WITHIN_MS = 3_000;
 const MESSAGES = { path: '/messages\\?' };
 const seed = Number(process.env.POLL_FAULTS_SEED ?? Date.now() % 1_000_000);
 
+const FAILING = { match: MESSAGES, fault: { kind: 'status', status: 500 }, probability: 0.2 };
+const SLOW = { match: MESSAGES, fault: { kind: 'slow', delayMs: 2_000 }, times: 'always' };
+
 const PLANS: [string, Omit<FaultPlan, 'seed'>][] = [
   ['two workers run at once', { workers: [{}, {}] }],
   [
@@ -25,19 +28,11 @@ const PLANS: [string, Omit<FaultPlan, 'seed'>][] = [
   ['one worker’s clock is an hour behind', { workers: [clockOff(-HOUR_MS), {}] }],
   ['the only worker’s clock is an hour ahead', { workers: [clockOff(HOUR_MS)] }],
   ['the workers’ clocks are two hours apart', { workers: [clockOff(HOUR_MS), clockOff(-HOUR_MS)] }],
+  ['20 % of the polls fail', { workers: [{}, {}], faults: [FAILING] }],
+  ['upstream takes 2 s for a reply', { workers: [{}, {}], faults: [SLOW] }],
   [
-    '20 % of the polls fail',
-    {
-      workers: [{}, {}],
-      faults: [{ match: MESSAGES, fault: { kind: 'status', status: 500 }, probability: 0.2 }],
-    },
-  ],
-  [
-    'upstream takes 2 s for a reply',
-    {
-      workers: [{}, {}],
-      faults: [{ match: MESSAGES, fault: { kind: 'slow', delayMs: 2_000 }, times: 'always' }],
-    },
+    'all of this comes at once',
+    { workers: [clockOff(HOUR_MS), clockOff(-HOUR_MS)], kills: true, faults: [FAILING, SLOW] },
   ],
 ];
 

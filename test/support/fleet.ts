@@ -42,6 +42,8 @@ export interface PollerStatus {
   readonly due: number;
   readonly listedAt: string | null;
   readonly unreadable: number;
+  /** Messages that were skipped because every page that shows them fails. */
+  readonly skipped?: number;
 }
 
 /**
