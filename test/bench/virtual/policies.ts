@@ -4,7 +4,7 @@ import {
   type IntervalPlan,
 } from '../../../libs/feed/src/schedule/intervals.js';
 import { rateOf, type RateState, recordRead } from '../../../libs/feed/src/schedule/rate.js';
-import { bucketOf } from '../../../libs/feed/src/schedule/rate-histogram.js';
+import { bucketOf, type RateHistogram } from '../../../libs/feed/src/schedule/rate-histogram.js';
 import type { Message, Traffic } from './traffic.js';
 import type { Policy } from './virtual-feed.js';
 
@@ -16,7 +16,7 @@ export interface Allowance {
 }
 
 /** How often the intervals are planned anew; seconds. */
-const REPLAN_SECONDS = 5;
+const REPLAN_SECONDS = 3;
 
 /** All contacts in turn. */
 export function uniform({ contacts, requestsPerSecond, bounds }: Allowance): Policy {
@@ -40,7 +40,7 @@ export function staticRoot({ contacts, requestsPerSecond }: Allowance, traffic: 
 
 /** Keeps a rate a contact, the histogram of them, and the plan that follows from it. */
 class Planner {
-  private readonly histogram = new Map<number, number>();
+  readonly histogram = new Map<number, number>();
   private readonly buckets: Int16Array;
   private plan: IntervalPlan;
   private plannedAt = -Infinity;
@@ -81,11 +81,12 @@ class Planner {
 }
 
 /** The product's: it learns from what the reads find, and from nothing else. */
-export function ours(allowance: Allowance): Policy {
+export function ours(allowance: Allowance): Policy & { histogram: RateHistogram } {
   const planner = new Planner(allowance, rateOf(undefined, 0));
   const states: (RateState | undefined)[] = [];
   const readAt = new Float64Array(allowance.contacts);
   return {
+    histogram: planner.histogram,
     start: (contact) => contact / allowance.requestsPerSecond,
     polled: (contact, now, found) => {
       const at = now * 1000;

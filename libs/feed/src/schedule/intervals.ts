@@ -75,16 +75,17 @@ function limitsOf(groups: readonly Group[], requestsPerSecond: number, bounds: I
 
 /** The weight of a read at which all contacts together cost the budget. */
 function solveWeight(groups: readonly Group[], requestsPerSecond: number, limits: Limits): number {
-  const cost = (weight: number): number =>
-    groups.reduce(
-      (sum, { perSecond, contacts }) => sum + contacts / intervalSeconds(weight, perSecond, limits),
-      0,
-    );
+  const cost = (weight: number): number => {
+    let sum = 0;
+    for (const { perSecond, contacts } of groups)
+      sum += contacts / intervalSeconds(weight, perSecond, limits);
+    return sum;
+  };
   const rates = groups.map(({ perSecond }) => perSecond);
   let low = Math.log(lateness(limits.shortest, Math.min(...rates, 1)) / 2);
   let high = Math.log(lateness(limits.longest, Math.max(...rates, 1)) * 2);
   if (cost(Math.exp(low)) <= requestsPerSecond) return Math.exp(low);
-  for (let n = 0; n < 60; n += 1) {
+  for (let n = 0; n < 36; n += 1) {
     const middle = (low + high) / 2;
     if (cost(Math.exp(middle)) > requestsPerSecond) low = middle;
     else high = middle;
@@ -104,7 +105,7 @@ function intervalSeconds(weight: number, perSecond: number, { shortest, longest 
   if (ratio <= lateness(shortest, 1)) return shortest;
   // Newton's method from above on a convex function: it only comes down.
   let seconds = Math.min(Math.sqrt(ratio), Math.cbrt(ratio * FOLLOWED_AFTER_SECONDS));
-  for (let n = 0; n < 6; n += 1) {
+  for (let n = 0; n < 4; n += 1) {
     const slope = 2 * seconds + (3 * seconds ** 2) / FOLLOWED_AFTER_SECONDS;
     seconds -= (lateness(seconds, 1) - ratio) / slope;
   }

@@ -6,6 +6,7 @@ const VERSION = 1;
 const EXPECTED = 0x80;
 /** Times are kept in tenths of a second. */
 const TICK_MS = 100;
+const MAX_TIME = Date.UTC(2200, 0, 1);
 /** Amounts are kept by their logarithm: from this… */
 const LEAST = 0.001;
 /** …in steps of one in 2,000, which is up to 10^11. */
@@ -37,16 +38,23 @@ function read(reader: PackedReader): RateState | undefined {
   const version = reader.byte();
   if ((version & ~EXPECTED) !== VERSION) return undefined;
   const state: RateState = {
-    at: reader.number() * TICK_MS,
+    at: timeOf(reader),
     starts: amountOf(reader.bits16()),
     follows: amountOf(reader.bits16()),
     watchedMs: amountOf(reader.bits16()) * 1000,
     gaps: amountOf(reader.bits16()),
     gapsMs: amountOf(reader.bits16()) * 1000,
   };
-  if ((version & EXPECTED) !== 0) state.expectedAt = reader.number() * TICK_MS;
+  if ((version & EXPECTED) !== 0) state.expectedAt = timeOf(reader);
   reader.end();
   return state;
+}
+
+/** A time too large to be one is damage, too: the contact would be in conversation until then. */
+function timeOf(reader: PackedReader): number {
+  const time = reader.number() * TICK_MS;
+  if (time > MAX_TIME) throw new DamagedSnapshotError();
+  return time;
 }
 
 function ticks(ms: number): number {

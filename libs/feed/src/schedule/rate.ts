@@ -37,22 +37,22 @@ export interface ReadFindings {
 /** After so long a conversation counts half as much for how often they begin. */
 const HALF_LIFE_MS = 2 * 86_400_000;
 /** A contact of which nothing is known is taken for one that had been watched so long… */
-const PRIOR_WATCHED_MS = 6 * 3_600_000;
+const PRIOR_WATCHED_MS = 86_400_000;
 /** …and had begun so many conversations. Few: most contacts of an account are silent for weeks. */
-const PRIOR_STARTS = 0.03;
+const PRIOR_STARTS = 0.2;
 /**
  * Few contacts have most of the conversations, so that one conversation seen is mostly chance, and ten are not: the
  * number of them is discounted, most where it is small.
  */
 const DISCOUNT = 2;
 /** A message is followed by another one of the same conversation this often, before the contact has shown its habit… */
-const PRIOR_FOLLOWS = 2;
+const PRIOR_FOLLOWS = 4;
 const PRIOR_ENDS = 0.5;
 /** …after about so long. What is heard of the conversation itself soon outweighs it. */
-const PRIOR_GAPS = 1;
-const PRIOR_GAPS_MS = 30_000;
+const PRIOR_GAPS = 0.6;
+const PRIOR_GAPS_MS = 20_000;
 /** How much a gap counts for the pace after one more message. */
-const GAP_MEMORY = 0.9;
+const GAP_MEMORY = 0.95;
 /** After a send was relayed its message, its flags and perhaps an answer come: so many changes a second at first… */
 const EXPECTED_PER_SECOND = 0.2;
 /** …and a quarter of that after so long. */
@@ -108,18 +108,18 @@ function startsPerMs(state: RateState, age: number): number {
  * tail of a Pareto (Lomax) distribution: the longer it is silent, the slower it may have been all along.
  */
 function followsPerMs(state: RateState, age: number): number {
-  if (state.starts + state.follows === 0) return 0;
   return (goesOn(state, age) * (state.gaps + PRIOR_GAPS)) / (state.gapsMs + PRIOR_GAPS_MS + age);
 }
 
 /** How likely it is that the conversation of the last message goes on after this silence. */
 function goesOn(state: RateState, age: number): number {
-  if (state.starts + state.follows === 0) return 0;
+  // Nothing can go on where nothing was ever heard.
+  const heard = Math.min(state.starts + state.follows, 1);
   const follows = state.follows + PRIOR_FOLLOWS;
   const ends = state.starts + PRIOR_ENDS;
   const gapsMs = state.gapsMs + PRIOR_GAPS_MS;
   const silent = (gapsMs / (gapsMs + age)) ** (state.gaps + PRIOR_GAPS);
-  return (follows * silent) / (follows * silent + ends);
+  return (heard * follows * silent) / (follows * silent + ends);
 }
 
 function expectedPerSecond({ expectedAt }: RateState, at: number): number {
@@ -149,6 +149,7 @@ function arrivalTimes(state: RateState | undefined, findings: ReadFindings): num
   const { at, arrivals } = findings;
   const since = Math.min(Math.max(findings.since ?? at, state?.at ?? 0), at);
   const times = (findings.times ?? [])
+    .filter((time) => Number.isFinite(time))
     .slice(-MAX_ARRIVALS)
     .map((time) => Math.min(Math.max(time, since), at));
   const untimed = Math.min(Math.max(arrivals - times.length, 0), MAX_ARRIVALS);

@@ -1,0 +1,43 @@
+import { describe, expect, it } from '@jest/globals';
+import { forecastDelay } from './forecast.js';
+
+const BOUNDS = { minMs: 2_000, maxMs: 300_000 };
+
+describe('the forecast of delays', () => {
+  it('of contacts that are all equal is spread evenly over the interval that all have', () => {
+    const forecast = forecastDelay(new Map([[20, 1_000]]), 10, BOUNDS);
+    expect(forecast?.meanMs).toBeCloseTo(50_000, -2);
+    expect(forecast?.p50Ms).toBeCloseTo(50_000, -2);
+    expect(forecast?.p95Ms).toBeCloseTo(95_000, -2);
+    expect(forecast?.p99Ms).toBeCloseTo(99_000, -2);
+  });
+
+  it('is shorter with twice the budget and longer with half of it', () => {
+    const histogram = new Map([
+      [10, 1_000],
+      [30, 100],
+      [45, 10],
+    ]);
+    const [half, same, twice] = [5, 10, 20].map((budget) => forecastDelay(histogram, budget, BOUNDS));
+    for (const key of ['meanMs', 'p50Ms', 'p95Ms', 'p99Ms'] as const) {
+      expect(half?.[key]).toBeGreaterThan(same?.[key] ?? Infinity);
+      expect(same?.[key]).toBeGreaterThan(twice?.[key] ?? Infinity);
+    }
+  });
+
+  it('counts contacts for as much as they change', () => {
+    const forecast = forecastDelay(
+      new Map([
+        [5, 1_000],
+        [48, 10],
+      ]),
+      10,
+      BOUNDS,
+    );
+    expect(forecast?.p50Ms).toBeLessThan(5_000);
+  });
+
+  it('is none where there are no contacts', () => {
+    expect(forecastDelay(new Map(), 10, BOUNDS)).toBeUndefined();
+  });
+});

@@ -1,0 +1,104 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { planIntervals } from './intervals.js';
+import { RATE_BUCKETS, type RateHistogram, rateOfBucket } from './rate-histogram.js';
+
+const BOUNDS = { minMs: 2_000, maxMs: 300_000 };
+const histograms: fc.Arbitrary<RateHistogram> = fc
+  .array(fc.tuple(fc.nat(RATE_BUCKETS - 1), fc.integer({ min: 1, max: 20_000 })), {
+    minLength: 1,
+    maxLength: 64,
+  })
+  .map((entries) => new Map(entries));
+const budgets = fc.double({ min: 0.01, max: 500, noNaN: true });
+
+const contactsOf = (histogram: RateHistogram): number =>
+  [...histogram.values()].reduce((sum, n) => sum + n, 0);
+
+/** Requests a second that a plan costs. */
+function costOf(histogram: RateHistogram, intervalMs: (rate: number) => number): number {
+  return [...histogram].reduce((sum, [bucket, n]) => sum + (n * 1000) / intervalMs(rateOfBucket(bucket)), 0);
+}
+
+describe('the planned intervals', () => {
+  it('cost the budget, unless nobody may be read more often', () => {
+    fc.assert(
+      fc.property(histograms, budgets, (histogram, budget) => {
+        const { intervalMs } = planIntervals(histogram, budget, BOUNDS);
+        const cost = costOf(histogram, intervalMs);
+        expect(cost).toBeLessThan(budget * 1.002);
+        const all = [...histogram.keys()].every(
+          (bucket) => intervalMs(rateOfBucket(bucket)) === BOUNDS.minMs,
+        );
+        if (!all) expect(cost).toBeGreaterThan(budget * 0.998);
+      }),
+    );
+  });
+
+  it('are never longer for a contact that changes more often', () => {
+    fc.assert(
+      fc.property(histograms, budgets, (histogram, budget) => {
+        const { intervalMs } = planIntervals(histogram, budget, BOUNDS);
+        const intervals = Array.from({ length: 200 }, (_, n) => intervalMs(1e-9 * 1.15 ** n));
+        expect(intervals).toEqual([...intervals].sort((a, b) => b - a));
+      }),
+    );
+  });
+
+  it('are at least the minimum and at most 1.25 times what all would have if all were equal', () => {
+    fc.assert(
+      fc.property(histograms, budgets, fc.double({ min: 0, max: 1e3 }), (histogram, budget, rate) => {
+        const { intervalMs } = planIntervals(histogram, budget, BOUNDS);
+        const equal = (contactsOf(histogram) / budget) * 1000;
+        expect(intervalMs(rate)).toBeGreaterThanOrEqual(BOUNDS.minMs);
+        expect(intervalMs(rate)).toBeLessThanOrEqual(Math.max(1.25 * equal, BOUNDS.minMs) + 1);
+      }),
+    );
+  });
+
+  it('are at most the maximum where the budget allows that with a tenth to spare, and say what it allows', () => {
+    fc.assert(
+      fc.property(histograms, budgets, (histogram, budget) => {
+        const { intervalMs, budgetAllowsMaxMs } = planIntervals(histogram, budget, BOUNDS);
+        const longest = Math.max(...[...histogram.keys()].map((bucket) => intervalMs(rateOfBucket(bucket))));
+        expect(budgetAllowsMaxMs).toBe(longest);
+        if ((1.1 * contactsOf(histogram)) / budget <= BOUNDS.maxMs / 1000) {
+          expect(intervalMs(0)).toBeLessThanOrEqual(BOUNDS.maxMs);
+        }
+      }),
+    );
+  });
+
+  it('follow the square root of the rate where they are short: four times the changes, twice the reads', () => {
+    const histogram = new Map([
+      [40, 20],
+      [45, 20],
+    ]);
+    const { intervalMs } = planIntervals(histogram, 30, { minMs: 1, maxMs: 1e9 });
+    expect(intervalMs(0.04) / intervalMs(0.16)).toBeCloseTo(2, 1);
+  });
+
+  it('of a few busy contacts are not kept long by many silent ones', () => {
+    const histogram = new Map([
+      [4, 9_990],
+      [44, 10],
+    ]);
+    const { intervalMs } = planIntervals(histogram, 50, BOUNDS);
+    expect(intervalMs(rateOfBucket(44))).toBeLessThan(6_000);
+  });
+
+  it('leave room for contacts that the histogram does not hold yet', () => {
+    const whole = planIntervals(new Map([[10, 1_000]]), 10, BOUNDS);
+    const half = planIntervals(new Map([[10, 500]]), 10, BOUNDS, {
+      contacts: 500,
+      perSecond: rateOfBucket(10),
+    });
+    expect(half.intervalMs(rateOfBucket(10))).toBe(whole.intervalMs(rateOfBucket(10)));
+    expect(half.budgetAllowsMaxMs).toBe(whole.budgetAllowsMaxMs);
+  });
+
+  it('are the shortest allowed where there are no contacts', () => {
+    expect(planIntervals(new Map(), 10, BOUNDS).intervalMs(1e-6)).toBe(BOUNDS.minMs);
+    expect(planIntervals(new Map(), 10, BOUNDS).budgetAllowsMaxMs).toBe(BOUNDS.minMs);
+  });
+});

@@ -1,0 +1,70 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { rateOf, type RateState } from './rate.js';
+import { packRate, unpackRate } from './rate-codec.js';
+
+const NOW = Date.UTC(2026, 0, 1);
+const amount = (max: number): fc.Arbitrary<number> => fc.double({ min: 0, max, noNaN: true });
+const states: fc.Arbitrary<RateState> = fc.record(
+  {
+    at: fc.integer({ min: NOW - 1e10, max: NOW }),
+    starts: amount(1e4),
+    follows: amount(1e5),
+    watchedMs: amount(3e8),
+    gaps: amount(20),
+    gapsMs: amount(1e8),
+    expectedAt: fc.integer({ min: NOW - 600_000, max: NOW }),
+  },
+  { requiredKeys: ['at', 'starts', 'follows', 'watchedMs', 'gaps', 'gapsMs'] },
+);
+
+describe('the packed rate', () => {
+  it('reads back as it was, but for rounding', () => {
+    fc.assert(
+      fc.property(states, (state) => {
+        const read = unpackRate(packRate(state));
+        expect(Math.abs(rateOf(read, NOW) / rateOf(state, NOW) - 1)).toBeLessThan(0.05);
+        expect(Math.abs((read?.at ?? 0) - state.at)).toBeLessThanOrEqual(50);
+      }),
+    );
+  });
+
+  it('does not drift when it is written and read many times', () => {
+    fc.assert(
+      fc.property(states, (state) => {
+        const once = packRate(state);
+        const read = unpackRate(once);
+        expect(read).toBeDefined();
+        if (read !== undefined) expect(packRate(read)).toEqual(once);
+      }),
+    );
+  });
+
+  it('takes 16 bytes, and 5 more while a send is fresh', () => {
+    fc.assert(
+      fc.property(states, (state) => {
+        expect(packRate(state).length).toBeLessThanOrEqual(state.expectedAt === undefined ? 16 : 21);
+      }),
+    );
+  });
+
+  it('is nothing known where bytes are missing, left over, or of another version', () => {
+    const bytes = packRate({ at: NOW, starts: 3, follows: 9, watchedMs: 1e6, gaps: 2, gapsMs: 4e4 });
+    for (let length = 0; length < bytes.length; length += 1) {
+      expect(unpackRate(bytes.subarray(0, length))).toBeUndefined();
+    }
+    expect(unpackRate(Buffer.concat([bytes, Buffer.of(0)]))).toBeUndefined();
+    expect(unpackRate(Buffer.concat([Buffer.of(2), bytes.subarray(1)]))).toBeUndefined();
+  });
+
+  it('never throws, and gives a usable rate, whatever the bytes', () => {
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 30 }), fc.boolean(), (bytes, ours) => {
+        const state = unpackRate(Buffer.from(ours ? [1, ...bytes] : bytes));
+        const rate = rateOf(state, NOW);
+        expect(Number.isFinite(rate) && rate > 0).toBe(true);
+      }),
+      { numRuns: 2000 },
+    );
+  });
+});

@@ -1,0 +1,121 @@
+import { describe, expect, it } from '@jest/globals';
+import { type DelayForecast, forecastDelay } from '../../../libs/feed/src/schedule/forecast.js';
+import { ours, staticRoot, uniform } from './policies.js';
+import { conversations, steady, type Traffic } from './traffic.js';
+import { type FeedResult, mean, percentile, playFeed, type Policy, requestsOf } from './virtual-feed.js';
+
+const BOUNDS = { minMs: 2_000, maxMs: 300_000 };
+const play = (
+  traffic: Traffic,
+  policy: Policy,
+  requestsPerSecond: number,
+  warmUpSeconds: number,
+): FeedResult =>
+  playFeed({ traffic, policy, requestsPerSecond, warmUpSeconds, minSeconds: BOUNDS.minMs / 1000 });
+
+const talks = (seed: number): Traffic =>
+  conversations({
+    seed,
+    contacts: 500,
+    seconds: 4 * 3600,
+    startsPerSecond: 0.02,
+    zipf: 1,
+    messages: 8,
+    gapSeconds: 30,
+  });
+
+describe('the feed in virtual time', () => {
+  it('spends one request a poll, and two and a look at the head for 25 new messages', () => {
+    expect([0, 1, 19, 25, 45].map(requestsOf)).toEqual([1, 1, 1, 3, 4]);
+  });
+
+  it('keeps the budget, and finds every message once', () => {
+    const traffic = talks(1);
+    const { delays, unread, requests } = play(
+      traffic,
+      ours({ contacts: 500, requestsPerSecond: 5, bounds: BOUNDS }),
+      5,
+      0,
+    );
+    expect(requests).toBeLessThanOrEqual(5 * traffic.seconds + 3);
+    expect(delays.length + unread).toBe(traffic.messages.length);
+  });
+
+  it('is as late as arithmetic says where all contacts are read in turn', () => {
+    const { delays } = play(
+      talks(2),
+      uniform({ contacts: 500, requestsPerSecond: 5, bounds: BOUNDS }),
+      5,
+      600,
+    );
+    expect(mean(delays)).toBeGreaterThan(47);
+    expect(mean(delays)).toBeLessThan(53);
+    expect(percentile(delays, 1)).toBeLessThan(101);
+  });
+
+  it('is the same for the same seed', () => {
+    expect(talks(3).messages).toEqual(talks(3).messages);
+    expect(talks(3).messages).not.toEqual(talks(4).messages);
+  });
+});
+
+describe('the schedule in virtual time', () => {
+  it('is less than half as late as a round of all, and less late than the square root of the true rates', () => {
+    const allowance = { contacts: 500, requestsPerSecond: 5, bounds: BOUNDS };
+    const sum = (make: (traffic: Traffic) => Policy): number =>
+      [1, 2, 3].reduce(
+        (total, seed) => total + mean(play(talks(seed), make(talks(seed)), 5, 3600).delays),
+        0,
+      );
+    const late = sum(() => ours(allowance));
+    expect(late).toBeLessThan(0.45 * sum(() => uniform(allowance)));
+    expect(late).toBeLessThan(sum((traffic) => staticRoot(allowance, traffic)));
+  });
+
+  it('lets nobody wait much longer than 1.25 times a round of all, also while much goes on', () => {
+    const traffic = steady({
+      seed: 1,
+      contacts: 300,
+      seconds: 600,
+      perSecond: 6.7,
+      busy: 30,
+      busyPart: 0.9,
+      zipf: 1,
+    });
+    const { delays } = play(traffic, ours({ contacts: 300, requestsPerSecond: 20, bounds: BOUNDS }), 20, 20);
+    expect(percentile(delays, 1)).toBeLessThan(20);
+  });
+
+  it.each([
+    ['conversations', talks(5), 5],
+    [
+      'steady traffic',
+      steady({ seed: 5, contacts: 300, seconds: 7200, perSecond: 3, busy: 30, busyPart: 0.8, zipf: 1 }),
+      10,
+    ],
+  ])('of %s is as late as was forecast', (_name, traffic, requestsPerSecond) => {
+    const schedule = ours({ contacts: traffic.contacts, requestsPerSecond, bounds: BOUNDS });
+    const forecasts: DelayForecast[] = [];
+    let nextForecast = 3600;
+    const policy: Policy = {
+      ...schedule,
+      polled: (contact, now, found) => {
+        const forecast =
+          now < nextForecast ? undefined : forecastDelay(schedule.histogram, requestsPerSecond, BOUNDS);
+        if (forecast !== undefined) {
+          forecasts.push(forecast);
+          nextForecast += 300;
+        }
+        return schedule.polled(contact, now, found);
+      },
+    };
+    const { delays } = play(traffic, policy, requestsPerSecond, 3600);
+    const average = (key: keyof DelayForecast): number =>
+      forecasts.reduce((sum, forecast) => sum + forecast[key], 0) / forecasts.length / 1000;
+    const ratios = [mean(delays) / average('meanMs'), percentile(delays, 0.95) / average('p95Ms')];
+    for (const ratio of ratios) {
+      expect(ratio).toBeGreaterThan(0.6);
+      expect(ratio).toBeLessThan(1.8);
+    }
+  });
+});
