@@ -1,68 +1,123 @@
-// Upstream requests of one poll of an unchanged contact, counted by the simulator that the feed polls over HTTP.
+// Upstream requests of one poll of a contact, counted by the simulator that the feed polls over HTTP: of an unchanged
+// contact, with one new message, and with more new ones than a page holds. Reads of what stands deeper are not polls.
 import { once } from 'node:events';
-import { ABSENCE_MS, ContactListPoll, type FeedSource, RedisFeedStore } from '#feed';
-import { closeRedis, openRedis, parseRedisAddress } from '#platform';
+import { ABSENCE_MS, ContactListPoll, type ContactPoll, type FeedSource, RedisFeedStore } from '#feed';
+import { closeRedis, openRedis, parseRedisAddress, type RedisClient } from '#platform';
 import { HttpUpstream } from '#upstream';
-import { createSimulator } from '../../apps/simulator/src/create-simulator.js';
+import { createSimulator, type Simulator } from '../../apps/simulator/src/create-simulator.js';
 import { withTestRedis } from '../support/redis-server.js';
 import { contactPollOf } from './contact-poll.js';
-import { exactly, heading } from './figures.js';
+import { atMost, exactly, heading, information } from './figures.js';
+
+/** `random`: every read of a page shows another order, so that none is ever learned. */
+const ORDERS = ['newestFirst', 'oldestFirst', 'random'] as const;
+type Order = (typeof ORDERS)[number];
 
 const COUNTS = [1, 19, 20, 21, 40, 75];
-const ORDERS = ['newestFirst', 'oldestFirst'] as const;
 const ACCOUNT = 'default';
 const OLD_MS = 7 * 86_400_000;
 /** Polls until how the contact is read has been learned, then those that are counted. */
 const LEARNING = 3;
 const COUNTED = 5;
+/** More than a page holds, fewer than two. */
+const BURST = 25;
 
-async function requestsAPoll(url: string, order: (typeof ORDERS)[number], count: number): Promise<number[]> {
-  const redis = openRedis(parseRedisAddress(url), 'failFast', () => undefined);
-  await once(redis, 'ready');
-  const simulator = await createSimulator({ settings: { order } });
-  const upstream = new HttpUpstream(10_000);
-  try {
-    const { baseUrl } = await simulator.listen();
-    const address = { baseUrl, apiKey: 'simulator-key' };
-    const source: FeedSource = {
-      listContacts: () => upstream.listContacts(address),
-      listMessages: (_, contactId, page, limit) => upstream.listMessages(address, contactId, page, limit),
-    };
-    const store = new RedisFeedStore(redis, `bench-${order}-${count}`);
-    const { contacts } = simulator.control('contacts', { count: 1 }) as { contacts: { id: string }[] };
-    const contactId = contacts[0]?.id ?? '';
-    simulator.control('messages', { contactId, count, timestamp: Date.now() - OLD_MS, intervalMs: 1_000 });
-    await new ContactListPoll(store, source, ABSENCE_MS).poll(ACCOUNT);
-    const polls = contactPollOf(store, source);
-    const pageReads = (): number =>
-      simulator.ledger
-        .read({ kinds: ['request'] })
-        .entries.filter((entry) => entry.kind === 'request' && entry.path.includes('/messages')).length;
-    for (let n = 0; n < LEARNING; n += 1) await polls.poll(ACCOUNT, contactId);
-    const known = (await store.allKnownMessages(ACCOUNT, contactId)).size;
-    if (known !== count) throw new Error(`${known} of ${count} messages are known.`);
-    const counts: number[] = [];
-    for (let n = 0; n < COUNTED; n += 1) {
-      const before = pageReads();
-      await polls.poll(ACCOUNT, contactId);
-      counts.push(pageReads() - before);
+/** A contact that the feed has read until how it is read does not change any more. */
+class LearnedContact {
+  private constructor(
+    private readonly simulator: Simulator,
+    private readonly store: RedisFeedStore,
+    private readonly polls: ContactPoll,
+    private readonly contactId: string,
+    private known: number,
+  ) {}
+
+  static async run(
+    redis: RedisClient,
+    order: Order,
+    count: number,
+    body: (contact: LearnedContact) => Promise<void>,
+  ): Promise<void> {
+    const simulator = await createSimulator({ settings: { order } });
+    const upstream = new HttpUpstream(10_000);
+    try {
+      const { baseUrl } = await simulator.listen();
+      const address = { baseUrl, apiKey: 'simulator-key' };
+      const source: FeedSource = {
+        listContacts: () => upstream.listContacts(address),
+        listMessages: (_, contactId, page, limit) => upstream.listMessages(address, contactId, page, limit),
+      };
+      const store = new RedisFeedStore(redis, `bench-${order}-${count}`);
+      const { contacts } = simulator.control('contacts', { count: 1 }) as { contacts: { id: string }[] };
+      const contactId = contacts[0]?.id ?? '';
+      simulator.control('messages', { contactId, count, timestamp: Date.now() - OLD_MS, intervalMs: 1_000 });
+      await new ContactListPoll(store, source, ABSENCE_MS).poll(ACCOUNT);
+      const contact = new LearnedContact(simulator, store, contactPollOf(store, source), contactId, count);
+      for (let n = 0; n < LEARNING; n += 1) await contact.poll();
+      await contact.check();
+      await body(contact);
+    } finally {
+      upstream.close();
+      await simulator.close();
     }
-    return counts;
-  } finally {
-    upstream.close();
-    await simulator.close();
-    await closeRedis(redis);
+  }
+
+  /** How many requests one poll takes after so many new messages. */
+  async poll(fresh = 0): Promise<number> {
+    if (fresh > 0)
+      this.simulator.control('messages', { contactId: this.contactId, count: fresh, intervalMs: 1 });
+    this.known += fresh;
+    const before = this.pageReads();
+    await this.polls.poll(ACCOUNT, this.contactId);
+    return this.pageReads() - before;
+  }
+
+  /** The most of some polls, each after so many new messages, all of which the poll must have found. */
+  async mostOf(polls: number, fresh: number): Promise<number> {
+    let most = 0;
+    for (let n = 0; n < polls; n += 1) {
+      most = Math.max(most, await this.poll(fresh));
+      await this.check();
+    }
+    return most;
+  }
+
+  private async check(): Promise<void> {
+    const { size } = await this.store.allKnownMessages(ACCOUNT, this.contactId);
+    if (size !== this.known) throw new Error(`${size} of ${this.known} messages are known.`);
+  }
+
+  private pageReads(): number {
+    return this.simulator.ledger
+      .read({ kinds: ['request'] })
+      .entries.filter((entry) => entry.kind === 'request' && entry.path.includes('/messages')).length;
   }
 }
 
-heading(
-  `upstream requests of a poll of an unchanged contact, the most of ${COUNTED} polls, counted by the simulator`,
-);
+const named = (order: Order, count: number): string =>
+  `${order}, ${count} ${count === 1 ? 'message' : 'messages'}`;
+
+heading(`upstream requests of a poll, the most of ${COUNTED} polls, counted by the simulator`);
 await withTestRedis(async ({ url }) => {
-  for (const order of ORDERS) {
-    for (const count of COUNTS) {
-      const counts = await requestsAPoll(url, order, count);
-      exactly(1, Math.max(...counts), `${order}, ${count} ${count === 1 ? 'message' : 'messages'}`);
+  const redis = openRedis(parseRedisAddress(url), 'failFast', () => undefined);
+  await once(redis, 'ready');
+  try {
+    for (const order of ORDERS) {
+      for (const count of COUNTS) {
+        await LearnedContact.run(redis, order, count, async (contact) => {
+          exactly(1, await contact.mostOf(COUNTED, 0), `${named(order, count)}, unchanged`);
+          const one = await contact.mostOf(COUNTED, 1);
+          // The order of one message is not known yet.
+          atMost(order === 'newestFirst' && count > 1 ? 1 : 2, one, `${named(order, count)}, one new`);
+          const burst = await contact.mostOf(1, BURST);
+          // The two pages with what is new, and one look at the head.
+          const what = `${named(order, count + COUNTED)}, ${BURST} new`;
+          if (order === 'newestFirst') atMost(3, burst, what);
+          else information(`  ${what}: ${burst}`);
+        });
+      }
     }
+  } finally {
+    await closeRedis(redis);
   }
 });

@@ -6,12 +6,14 @@ import { AddressSigner } from './signed-addresses.js';
 import type { SimulatorCore } from './simulator-core.js';
 import {
   contactOnWire,
+  deepened,
   enveloped,
   flagsLetter,
   invalidUtf8Bytes,
   messageOnWire,
   spoilt,
 } from './wire-shapes.js';
+import { endlessMessages } from './world/endless.js';
 import type { Contact, Message } from './world/things.js';
 import type { World } from './world/world.js';
 
@@ -42,7 +44,7 @@ export function serveContacts(core: SimulatorCore, requestId: string, fault: Fau
   });
   const signer = new AddressSigner(settings.signedAddresses, requestId);
   const shown = contacts.map((contact) => signer.contact(contactOnWire(contact, settings)));
-  return listAnswer(shown, settings.contactsShape, fault);
+  return listAnswer(core, shown, settings.contactsShape, fault);
 }
 
 /** One page of a contact's messages; 404 for a contact that is not listed. */
@@ -57,6 +59,8 @@ export function servePage(core: SimulatorCore, wanted: PageRequest, fault: Fault
     : Math.min(wanted.limit, settings.limitCap ?? Number.POSITIVE_INFINITY);
   const page = settings.pageIgnored ? 1 : wanted.page;
   const messages = contact === undefined || out ? [] : pageOf(core, contact, page, limit);
+  if (messages.some(({ id }) => settings.failingMessageIds.includes(id)))
+    return errorAnswer(500, 'Internal Server Error', 'The page could not be serialised');
   core.ledger.record({
     kind: 'list.served',
     requestId,
@@ -71,7 +75,7 @@ export function servePage(core: SimulatorCore, wanted: PageRequest, fault: Fault
   const signer = new AddressSigner(settings.signedAddresses, requestId);
   const shown = messages.map((message) => signer.message(messageOnWire(message, settings)));
   const padTo = paddingFor(core, contactId, messages);
-  const answer = listAnswer(shown, settings.messagesShape, fault);
+  const answer = listAnswer(core, shown, settings.messagesShape, fault);
   if (contact !== undefined && !out) shiftWhilePaging(core.world, contact, settings.insertWhilePaging);
   return padTo === null ? answer : { ...answer, padTo };
 }
@@ -92,6 +96,14 @@ function positive(value: unknown, fallback: number): number | null {
 }
 
 function pageOf(core: SimulatorCore, contact: Contact, page: number, limit: number): Message[] {
+  const own = ownPageOf(core, contact, page, limit);
+  const { endlessPages } = core.settings;
+  if (endlessPages?.contactId !== contact.id) return own;
+  const from = (page - 1) * limit + own.length - contact.messages.length;
+  return [...own, ...endlessMessages(core.world, contact, from, limit - own.length, endlessPages.fresh)];
+}
+
+function ownPageOf(core: SimulatorCore, contact: Contact, page: number, limit: number): Message[] {
   const all = contact.messages;
   const start = (page - 1) * limit;
   switch (core.settings.order) {
@@ -106,9 +118,14 @@ function pageOf(core: SimulatorCore, contact: Contact, page: number, limit: numb
   }
 }
 
-function listAnswer(items: readonly JsonObject[], shape: string, fault: Fault | null): Answer {
+function listAnswer(
+  { settings }: SimulatorCore,
+  items: readonly JsonObject[],
+  shape: string,
+  fault: Fault | null,
+): Answer {
   const body: Json = enveloped(spoilt(items, fault), shape);
-  const json = JSON.stringify(body);
+  const json = deepened(JSON.stringify(body), settings);
   return {
     status: 200,
     body: fault?.kind === 'invalidUtf8' ? invalidUtf8Bytes(json) : json,

@@ -56,6 +56,12 @@ export interface Settings {
    * that message.
    */
   hugePage: HugePage | null;
+  /** Messages that cannot be serialised: every page that would show one of them is answered 500. */
+  failingMessageIds: string[];
+  /** Some messages or contacts show a field `nested`, which is so many objects deep. */
+  deepField: DeepField | null;
+  /** One contact whose pages never end. */
+  endlessPages: EndlessPages | null;
   /** Requests with a key answered per second (with as much burst), the rest get 429 and `Retry-After: 1`. */
   rateLimitPerSecond: number | null;
   /** Every key is refused with 401, as after a key was revoked. */
@@ -99,6 +105,19 @@ export interface HugePage {
   messageId: string | null;
 }
 
+export interface DeepField {
+  levels: number;
+  /** Of messages and of contacts. */
+  ids: string[];
+}
+
+/** Behind the contact's own messages, where the newest come first, stand others without an end. */
+export interface EndlessPages {
+  contactId: string;
+  /** Each read of a page shows others, stamped now; else they are always the same, each a second older than the one before. */
+  fresh: boolean;
+}
+
 export const DEFAULT_SETTINGS: Readonly<Settings> = {
   clock: 'real',
   demo: false,
@@ -122,6 +141,9 @@ export const DEFAULT_SETTINGS: Readonly<Settings> = {
   insertWhilePaging: 0,
   outage: false,
   hugePage: null,
+  failingMessageIds: [],
+  deepField: null,
+  endlessPages: null,
   rateLimitPerSecond: null,
   rejectKey: false,
   sendVisibleDelayMs: 300,
@@ -175,6 +197,15 @@ const CHECK_SETTINGS: Check<Settings> = merged<Settings>({
     }),
     NO_HUGE_PAGE,
   ),
+  failingMessageIds: listOf(word(), '', 0, 1_000),
+  deepField: orNull(merged<DeepField>({ levels: whole(1, 1_000_000), ids: listOf(word(), '', 0, 1_000) }), {
+    levels: 4_000,
+    ids: [],
+  }),
+  endlessPages: orNull(merged<EndlessPages>({ contactId: word(), fresh: flag() }), {
+    contactId: '',
+    fresh: false,
+  }),
   rateLimitPerSecond: orNull(whole(1, 1_000_000), 1),
   rejectKey: flag(),
   sendVisibleDelayMs: DELAY,

@@ -8,6 +8,9 @@ type Knobs = Readonly<Settings>;
 /** A character that no message has; where it stands, the reply gets bytes that are not UTF-8. */
 export const INVALID_UTF8_MARK = '\u{10FFFD}';
 
+/** A character that no message has; where it stands, there is a deeply nested value instead. */
+const DEEP_MARK = '\u{10FFFC}';
+
 export function contactOnWire(contact: Contact, knobs: Knobs): JsonObject {
   const shown: JsonObject = { id: idOnWire(contact.id, knobs), name: contact.name };
   if (knobs.contactPhoneField !== null) shown[knobs.contactPhoneField] = contact.phoneNumber;
@@ -16,7 +19,7 @@ export function contactOnWire(contact: Contact, knobs: Knobs): JsonObject {
     shown['lastMessageAt'] = last === undefined ? null : (timestampOnWire(last.timestamp, knobs) ?? null);
     shown['unreadCount'] = contact.unread;
   }
-  return Object.assign(shown, contact.fields);
+  return Object.assign(shown, contact.fields, deepFieldOf(contact.id, knobs));
 }
 
 export function messageOnWire(message: Message, knobs: Knobs): JsonObject {
@@ -37,7 +40,18 @@ export function messageOnWire(message: Message, knobs: Knobs): JsonObject {
     shown['conversationId'] = `conversation-${message.contact.serial}`;
     shown['revision'] = message.revision;
   }
-  return Object.assign(shown, message.fields);
+  return Object.assign(shown, message.fields, deepFieldOf(message.id, knobs));
+}
+
+function deepFieldOf(id: string, { deepField }: Knobs): JsonObject {
+  return deepField?.ids.includes(id) === true ? { nested: DEEP_MARK } : {};
+}
+
+/** Written as text: an object so deep could overflow the stack of whoever serialises it. */
+export function deepened(json: string, { deepField }: Knobs): string {
+  if (deepField === null) return json;
+  const { levels } = deepField;
+  return json.replaceAll(`"${DEEP_MARK}"`, `${'{"in":'.repeat(levels)}null${'}'.repeat(levels)}`);
 }
 
 /** One letter for the ledger: `-` neither flag, `d` delivered, `r` read, `b` both. */

@@ -1,0 +1,157 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { eventually } from '../support/eventually.js';
+import { Fleet, type PollerStatus } from '../support/fleet.js';
+import { ResidentMemory } from '../support/process-usage.js';
+
+/** Each contact is polled so often, whatever it does. */
+const POLL_EVERY_MS = 300;
+/** Every message of every contact is read again this often: twice in a trial. */
+const SWEEP_MS = 20_000;
+const MEASURED_MS = 42_000;
+const WRITE_EVERY_MS = 4_000;
+/** What is not told by then is missing. */
+const TOLD_WITHIN_MS = 10_000;
+const OLD_MESSAGES = 45;
+const ASKED_WITHIN_MS = 90_000;
+
+/** What became of one contact. */
+export interface ContactOutcome {
+  /** From each new message's writing until its event, in milliseconds; undefined where it was not told. */
+  readonly delays: readonly (number | undefined)[];
+  /** What upstream was asked for this contact's messages in the measured time. */
+  readonly requests: number;
+}
+
+export interface TroubleOutcome<Name extends string> {
+  readonly of: Readonly<Record<Name, ContactOutcome>>;
+  readonly status: { upstream: { state: string }; poller: PollerStatus };
+  /** The most that the worker's resident memory came to, and what it was before the trouble, in bytes. */
+  readonly rss: number;
+  readonly rssBefore: number;
+  readonly complaints: string;
+  /** Ids of messages by type of event. */
+  readonly told: ReadonlyMap<string, readonly string[]>;
+}
+
+/** A world of one account: what each contact's old messages are, the newest first. */
+export type World<Name extends string> = Readonly<
+  Record<Name, { readonly id: string; readonly messages: readonly string[] }>
+>;
+
+export interface Trouble<Name extends string> {
+  readonly contacts: readonly Name[];
+  /** Simulator settings before anyone has read upstream. */
+  before?: (world: World<Name>) => object;
+  /** Simulator settings once every contact's head was read. */
+  then?: (world: World<Name>) => object;
+  /** Something else that is done in the middle of the measured time. */
+  midway?: (fleet: Fleet, world: World<Name>) => Promise<void>;
+}
+
+/** Runs one worker against an upstream in trouble, while each contact gets a new message every few seconds. */
+export async function tryTrouble<Name extends string>(plan: Trouble<Name>): Promise<TroubleOutcome<Name>> {
+  await using fleet = await Fleet.open({
+    environment: {
+      UPSTREAM_REQUESTS_PER_SECOND: '60',
+      POLL_MIN_INTERVAL_MS: String(POLL_EVERY_MS),
+      POLL_MAX_INTERVAL_MS: String(POLL_EVERY_MS),
+      POLL_SWEEP_INTERVAL_MS: String(SWEEP_MS),
+      CONTACTS_INTERVAL_MS: '2000',
+    },
+  });
+  const world = await makeWorld(fleet, plan.contacts);
+  const apply = async (settings: object | undefined): Promise<void> => {
+    if (settings !== undefined) await fleet.simulate('settings', settings);
+  };
+  await apply(plan.before?.(world));
+  await fleet.startGateway();
+  const worker = await fleet.startWorker();
+  const rss = new ResidentMemory(worker);
+  await headsRead(fleet, plan, world);
+  const rssBefore = await rss.look();
+  await apply(plan.then?.(world));
+  const began = Date.now();
+  for (let n = 0; n * WRITE_EVERY_MS < MEASURED_MS; n += 1) {
+    await pause(Math.max(0, began + n * WRITE_EVERY_MS - Date.now()));
+    if (n * WRITE_EVERY_MS >= MEASURED_MS / 2 && (n - 1) * WRITE_EVERY_MS < MEASURED_MS / 2)
+      await plan.midway?.(fleet, world);
+    for (const name of plan.contacts)
+      await fleet.simulate('messages', { contactId: world[name].id, text: `New ${n}` });
+    await rss.look();
+  }
+  const until = Date.now();
+  await pause(TOLD_WITHIN_MS);
+  await rss.look();
+  return {
+    of: await outcomes(fleet, plan.contacts, world, { began, until }),
+    status: await fleet.json('/v1/status'),
+    told: await toldBy(fleet),
+    rssBefore,
+    rss: rss.most,
+    complaints: fleet.complaints(),
+  };
+}
+
+async function makeWorld<Name extends string>(fleet: Fleet, names: readonly Name[]): Promise<World<Name>> {
+  const world: Partial<Record<Name, { id: string; messages: string[] }>> = {};
+  const timestamp = Date.now() - 2 * 3_600_000;
+  for (const [n, name] of names.entries()) {
+    const phoneNumber = `+1555123${String(1_000 + n)}`;
+    const { contacts } = await fleet.simulate<{ contacts: { id: string }[] }>('contacts', { phoneNumber });
+    const id = contacts[0]?.id ?? '';
+    const { ids } = await fleet.simulate<{ ids: string[] }>('messages', {
+      ...{ contactId: id, count: OLD_MESSAGES, text: 'Old {n}', timestamp, intervalMs: 1_000 },
+    });
+    world[name] = { id, messages: ids.toReversed() };
+  }
+  return world as World<Name>;
+}
+
+async function headsRead<Name extends string>(
+  fleet: Fleet,
+  { contacts }: Trouble<Name>,
+  world: World<Name>,
+): Promise<void> {
+  const look = async (): Promise<boolean> => {
+    const paths = (await fleet.requests()).map(({ path }) => path);
+    return contacts.every((name) => paths.filter((path) => path.includes(world[name].id)).length > 2);
+  };
+  await eventually('every contact was asked for', look, ASKED_WITHIN_MS);
+}
+
+async function outcomes<Name extends string>(
+  fleet: Fleet,
+  names: readonly Name[],
+  world: World<Name>,
+  { began, until }: { began: number; until: number },
+): Promise<Record<Name, ContactOutcome>> {
+  const told = new Map<string, number>();
+  for (const { data, timestamp } of await fleet.events('message.received'))
+    told.set(data.message?.id ?? '', Date.parse(timestamp));
+  const created = await fleet.ledger<{ time: number; contactId: string; messageId: string }>(
+    'message.created',
+  );
+  const requests = (await fleet.requests()).filter(
+    ({ arrivedAt }) => arrivedAt >= began && arrivedAt < until,
+  );
+  const outcomeOf = (id: string): ContactOutcome => ({
+    delays: created
+      .filter(({ contactId, time }) => contactId === id && time >= began)
+      .map(({ messageId, time }) => {
+        const at = told.get(messageId);
+        return at === undefined ? undefined : at - time;
+      }),
+    requests: requests.filter(({ path }) => path.includes(`/${id}/messages`)).length,
+  });
+  return Object.fromEntries(names.map((name) => [name, outcomeOf(world[name].id)])) as Record<
+    Name,
+    ContactOutcome
+  >;
+}
+
+async function toldBy(fleet: Fleet): Promise<Map<string, string[]>> {
+  const told = new Map<string, string[]>();
+  for (const { type, data } of await fleet.events())
+    told.set(type, [...(told.get(type) ?? []), data.message?.id ?? data.contact?.id ?? '']);
+  return told;
+}

@@ -1,0 +1,108 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { eventually } from '../support/eventually.js';
+import { Fleet } from '../support/fleet.js';
+
+/** Thirty pages of upstream's, whatever is asked for. */
+const MESSAGES = 600;
+const PAGE = 20;
+const CONTACTS = 3;
+/** Every reply takes so long: thirty pages take 15 s… */
+const REPLY_MS = 500;
+/** …and never in one go, for upstream fails for 2 s of every 8. */
+const GOOD_MS = 6_000;
+const BAD_MS = 2_000;
+const READ_WITHIN_MS = 150_000;
+const TOLD_WITHIN_MS = 150_000;
+/** A good stretch, a bad one, and the wait after a poll that failed. */
+const HEAD_TOLD_WITHIN_MS = 20_000;
+
+const MESSAGE_READS = { path: '/messages\\?' };
+const SLOW = { match: MESSAGE_READS, fault: { kind: 'slow', delayMs: REPLY_MS }, times: 'always' };
+const FAILING = { match: MESSAGE_READS, fault: { kind: 'status', status: 500 }, times: 'always' };
+
+let fleet: Fleet | undefined;
+
+afterEach(async () => {
+  await fleet?.[Symbol.asyncDispose]();
+  fleet = undefined;
+}, 60_000);
+
+/** Until it is told to stop, upstream is slow, and now and then fails. */
+async function trouble(upstream: Fleet, stop: AbortSignal): Promise<void> {
+  for (let bad = false; !stop.aborted; bad = !bad) {
+    await upstream.simulate('faults/clear');
+    await upstream.simulate('faults', { faults: bad ? [FAILING] : [SLOW] });
+    await pause(bad ? BAD_MS : GOOD_MS, undefined, { signal: stop }).catch(() => undefined);
+  }
+}
+
+/** How many of each contact's messages were served so far. */
+async function served(upstream: Fleet): Promise<Record<string, number>> {
+  const lists = await upstream.ledger<{ contactId: string | null; ids: string[] }>('list.served');
+  const ids = new Map<string, Set<string>>();
+  for (const { contactId, ids: shown } of lists) {
+    if (contactId === null) continue;
+    const known = ids.get(contactId) ?? new Set<string>();
+    for (const id of shown) known.add(id);
+    ids.set(contactId, known);
+  }
+  return Object.fromEntries([...ids].map(([id, known]) => [id, known.size]));
+}
+
+describe('a contact of thirty pages, whose upstream takes its time and fails in bursts', () => {
+  it('is read to its end and swept, for a read goes on where it broke off, and its head is told meanwhile', async () => {
+    const running = await Fleet.open({
+      environment: {
+        UPSTREAM_REQUESTS_PER_SECOND: '30',
+        POLL_MAX_INTERVAL_MS: '5000',
+        POLL_SWEEP_INTERVAL_MS: '20000',
+      },
+      settings: { limitCap: PAGE },
+    });
+    fleet = running;
+    const contacts = await running.fill(CONTACTS, MESSAGES);
+    const stop = new AbortController();
+    const troubling = trouble(running, stop.signal);
+    try {
+      await running.startGateway();
+      await running.startWorker();
+      const began = performance.now();
+      await eventually('the list was read', async () => (await running.poller()).contacts === CONTACTS);
+      for (const contactId of contacts) await running.simulate('messages', { contactId });
+      await eventually(
+        'the new message of each head is told',
+        async () => (await running.events('message.received')).length === CONTACTS,
+        HEAD_TOLD_WITHIN_MS,
+      );
+      await eventually(
+        'every message of each contact was read',
+        async () => {
+          const counts = await served(running);
+          return contacts.every((id) => (counts[id] ?? 0) > MESSAGES);
+        },
+        READ_WITHIN_MS,
+      );
+      const readMs = Math.round(performance.now() - began);
+      const { contacts: shown } = await running.simulate<{ contacts: { messages: { id: string }[] }[] }>(
+        'state',
+      );
+      const oldest = shown.map(({ messages }) => messages[0]?.id ?? '');
+      for (const id of oldest) await running.simulate('messages/edit', { id, message: 'Edited' });
+      const edited = performance.now();
+      await eventually(
+        'the change of each oldest message is told',
+        async () => (await running.events('message.updated')).length === CONTACTS,
+        TOLD_WITHIN_MS,
+      );
+      const sweptMs = Math.round(performance.now() - edited);
+      process.stdout.write(`Thirty pages: ${JSON.stringify({ readMs, sweptMs })}\n`);
+      const told = (await running.events('message.updated')).map(({ data }) => data.message?.id);
+      expect(told.toSorted()).toEqual(oldest.toSorted());
+      expect(await running.events('message.received')).toHaveLength(CONTACTS);
+    } finally {
+      stop.abort();
+      await troubling;
+    }
+  }, 420_000);
+});

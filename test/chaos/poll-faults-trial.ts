@@ -1,0 +1,204 @@
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { eventually } from '../support/eventually.js';
+import { Fleet, type UpstreamRequest } from '../support/fleet.js';
+import { ROOT } from '../support/process.js';
+import { unevenTraffic } from '../support/traffic.js';
+
+const CONTACTS = 100;
+const REQUESTS_PER_SECOND = 20;
+/** So many that one page shows all: every request for messages is then a poll of its contact. */
+const OLD_MESSAGES = 5;
+const MEASURED_MS = 45_000;
+const WRITTEN_PER_SECOND = 2;
+const FIRST_READ_WITHIN_MS = 60_000;
+/** What is not told by then is missing. */
+const TOLD_WITHIN_MS = 30_000;
+const KILL_EVERY_MS = 5_000;
+
+/** Each contact is to be polled so often at least: it costs half of the budget. */
+export const POLL_MAX_INTERVAL_MS = 10_000;
+
+export interface FaultPlan {
+  /** Variables of each worker. */
+  workers: readonly Readonly<Record<string, string>>[];
+  /** Rules of the simulator, from the moment at which every contact was read once. */
+  faults?: readonly object[];
+  /** One of the workers, in turn, is killed every five seconds and started again. */
+  kills?: boolean;
+  seed: number;
+}
+
+export interface FaultOutcome {
+  /** Between two good reads of one contact, the longest, in milliseconds; the beginning and the end count as reads. */
+  readonly longestGapMs: number;
+  /** Pairs of requests for one contact's messages that were under way at the same time. */
+  readonly overlaps: readonly string[];
+  /** The time from a killed worker's request until the same contact's next one, the longest of each kill. */
+  readonly takenUpAfterMs: readonly number[];
+  readonly written: number;
+  readonly missing: number;
+  readonly toldTwice: number;
+  readonly longestDelayMs: number;
+  readonly kills: number;
+  readonly requests: number;
+}
+
+interface LoggedRequest extends UpstreamRequest {
+  readonly aborted: boolean;
+}
+
+/** Variables of a worker whose clock is off. */
+export function clockOff(ms: number): Record<string, string> {
+  const preload = join(ROOT, 'test/support/shifted-clock.mjs');
+  return { NODE_OPTIONS: `--import=${preload}`, SHIFT_CLOCK_MS: String(ms) };
+}
+
+/** Has workers poll a hundred contacts that write now and then, under faults, and looks at upstream's own log. */
+export async function tryPollFaults(plan: FaultPlan): Promise<FaultOutcome> {
+  await using fleet = await Fleet.open({
+    environment: {
+      UPSTREAM_REQUESTS_PER_SECOND: String(REQUESTS_PER_SECOND),
+      POLL_MAX_INTERVAL_MS: String(POLL_MAX_INTERVAL_MS),
+    },
+  });
+  const contacts = await fleet.fill(CONTACTS, OLD_MESSAGES);
+  await fleet.startGateway();
+  await Promise.all(plan.workers.map((extra) => fleet.startWorker(extra)));
+  await eventually('every contact was read', () => allRead(fleet, contacts), FIRST_READ_WITHIN_MS);
+  for (const rule of plan.faults ?? []) await fleet.simulate('faults', rule);
+
+  const began = Date.now();
+  const stop = new AbortController();
+  const killing = plan.kills === true ? killInTurn(fleet, plan.workers, stop.signal) : Promise.resolve([]);
+  const traffic = unevenTraffic({
+    ...{ contacts: CONTACTS, talkers: 10, share: 0.5, perSecond: WRITTEN_PER_SECOND },
+    ...{ durationMs: MEASURED_MS, seed: plan.seed },
+  });
+  for (const [n, { at, contact }] of traffic.entries()) {
+    await pause(Math.max(0, began + at - Date.now()));
+    await fleet.simulate('messages', { contactId: contacts[contact], text: `New ${n}` });
+  }
+  stop.abort();
+  const kills = await killing;
+  const until = Date.now();
+  const told = await tellings(fleet, traffic.length);
+  const polls = pollsOf(await fleet.ledger<LoggedRequest>('request'), contacts);
+  return {
+    longestGapMs: longestGap(polls, began, until),
+    overlaps: overlapsIn(polls),
+    takenUpAfterMs: kills.map((at) => takenUpAfter(polls, at)),
+    kills: kills.length,
+    requests: [...polls.values()].flat().filter(({ arrivedAt }) => arrivedAt >= began && arrivedAt < until)
+      .length,
+    ...told,
+  };
+}
+
+async function allRead(fleet: Fleet, contacts: readonly string[]): Promise<boolean> {
+  const polls = pollsOf(await fleet.ledger<LoggedRequest>('request'), contacts);
+  return contacts.every((id) => polls.get(id)?.some(isGood) === true);
+}
+
+/** Kills a worker every few seconds; when each of them died. */
+async function killInTurn(
+  fleet: Fleet,
+  environments: FaultPlan['workers'],
+  stop: AbortSignal,
+): Promise<number[]> {
+  const kills: number[] = [];
+  for (let victim = 0; ; victim = (victim + 1) % environments.length) {
+    await pause(KILL_EVERY_MS, undefined, { signal: stop }).catch(() => undefined);
+    if (stop.aborted) return kills;
+    // The list is in the order of their starts: the first is the one that lived the longest.
+    const [worker] = fleet.workers;
+    if (worker === undefined) throw new Error('no worker is left');
+    kills.push(Date.now());
+    await fleet.kill(worker);
+    await fleet.startWorker(environments[victim]);
+  }
+}
+
+function pollsOf(
+  requests: readonly LoggedRequest[],
+  contacts: readonly string[],
+): Map<string, LoggedRequest[]> {
+  const polls = new Map<string, LoggedRequest[]>(contacts.map((id) => [id, []]));
+  for (const request of requests) {
+    const id = /\/contacts\/([^/]+)\/messages/.exec(request.path)?.[1] ?? '';
+    polls.get(id)?.push(request);
+  }
+  for (const each of polls.values()) each.sort((a, b) => a.arrivedAt - b.arrivedAt);
+  return polls;
+}
+
+function isGood({ status, aborted }: LoggedRequest): boolean {
+  return status === 200 && !aborted;
+}
+
+function longestGap(
+  polls: ReadonlyMap<string, readonly LoggedRequest[]>,
+  began: number,
+  until: number,
+): number {
+  let longest = 0;
+  for (const each of polls.values()) {
+    const reads = each.filter(isGood).map(({ arrivedAt }) => arrivedAt);
+    const before = reads.filter((at) => at < began).at(-1) ?? began;
+    const marks = [before, ...reads.filter((at) => at >= began && at < until), until];
+    marks.slice(1).forEach((at, i) => (longest = Math.max(longest, at - (marks[i] ?? at))));
+  }
+  return Math.round(longest);
+}
+
+function overlapsIn(polls: ReadonlyMap<string, readonly LoggedRequest[]>): string[] {
+  return [...polls].flatMap(([id, each]) =>
+    each.flatMap((request, i) => {
+      const before = each[i - 1];
+      if (before === undefined) return [];
+      const early = before.arrivedAt + before.durationMs - request.arrivedAt;
+      return early <= 0 ? [] : [`${id}: ${request.path} began ${Math.round(early)} ms too early`];
+    }),
+  );
+}
+
+/** After a worker died: until the last of the contacts that it was reading is read by another one. */
+function takenUpAfter(polls: ReadonlyMap<string, readonly LoggedRequest[]>, killed: number): number {
+  let longest = 0;
+  for (const each of polls.values()) {
+    const i = each.findIndex(
+      ({ aborted, arrivedAt, durationMs }) =>
+        aborted && arrivedAt <= killed && Math.abs(arrivedAt + durationMs - killed) < 1_000,
+    );
+    if (i === -1) continue;
+    longest = Math.max(longest, (each[i + 1]?.arrivedAt ?? Infinity) - killed);
+  }
+  return Math.round(longest);
+}
+
+async function tellings(
+  fleet: Fleet,
+  written: number,
+): Promise<Pick<FaultOutcome, 'written' | 'missing' | 'toldTwice' | 'longestDelayMs'>> {
+  const deadline = performance.now() + TOLD_WITHIN_MS;
+  let events = await fleet.events('message.received');
+  while (events.length < written && performance.now() < deadline) {
+    await pause(500);
+    events = await fleet.events('message.received');
+  }
+  const first = new Map<string, number>();
+  for (const { data, timestamp } of events) {
+    const id = data.message?.id ?? '';
+    if (!first.has(id)) first.set(id, Date.parse(timestamp));
+  }
+  const created = await fleet.ledger<{ time: number; messageId: string; message: string }>('message.created');
+  const delays = created
+    .filter(({ message }) => message.startsWith('New '))
+    .map(({ messageId, time }) => (first.get(messageId) ?? Infinity) - time);
+  return {
+    written,
+    missing: delays.filter((delay) => delay === Infinity).length,
+    toldTwice: events.length - first.size,
+    longestDelayMs: Math.max(...delays.filter((delay) => delay !== Infinity)),
+  };
+}

@@ -1,0 +1,199 @@
+import { randomBytes } from 'node:crypto';
+import { type ProductProcess, startProcess } from './process.js';
+import { startTestRedis, type TestRedis } from './redis-server.js';
+
+const UPSTREAM_KEY = 'upstream-key-of-a-trial';
+const CALL_WITHIN_MS = 30_000;
+const PAGE = 1_000;
+const LEDGER_PAGE = 100_000;
+
+/** What a trial runs. */
+export interface FleetPlan {
+  /** Variables of the gateway and of every worker. */
+  environment?: Readonly<Record<string, string>>;
+  /** The simulator's settings that differ from its defaults. */
+  settings?: object;
+  /** Another upstream in place of the simulator: its address with `/v1`. */
+  upstream?: string;
+  seed?: number;
+}
+
+/** An event as `GET /v1/events` shows it. */
+export interface FleetEvent {
+  readonly id: string;
+  readonly type: string;
+  readonly timestamp: string;
+  readonly contactId: string;
+  readonly data: { readonly message?: { readonly id: string }; readonly contact?: { readonly id: string } };
+}
+
+/** An entry of kind `request` in the simulator's ledger. Times are milliseconds since 1970. */
+export interface UpstreamRequest {
+  readonly path: string;
+  readonly status: number | null;
+  readonly arrivedAt: number;
+  readonly durationMs: number;
+}
+
+/** What the poller says of itself in `GET /v1/status`. */
+export interface PollerStatus {
+  readonly state: string;
+  readonly contacts: number;
+  readonly due: number;
+  readonly listedAt: string | null;
+  readonly unreadable: number;
+  /** Messages that were skipped because every page that shows them fails. */
+  readonly skipped?: number;
+}
+
+/**
+ * The product as real processes on random ports: Redis, the simulator, a gateway and any number of workers. Unlike
+ * `Product` it keeps the simulator's state in memory, so that large worlds cost no disk, and starts no worker by itself.
+ */
+export class Fleet implements AsyncDisposable {
+  readonly workers: ProductProcess[] = [];
+  private readonly apiKey = `tk_${randomBytes(12).toString('hex')}`;
+  private readonly encryptionKey = randomBytes(32).toString('base64');
+  private gateway: ProductProcess | undefined;
+  private simulator: ProductProcess | undefined;
+  private readonly ended: ProductProcess[] = [];
+
+  private constructor(
+    readonly redis: TestRedis,
+    private readonly plan: FleetPlan,
+  ) {}
+
+  /** Resolves when Redis and upstream run; nothing has read upstream yet. */
+  static async open(plan: FleetPlan = {}): Promise<Fleet> {
+    const fleet = new Fleet(await startTestRedis(), plan);
+    if (plan.upstream !== undefined) return fleet;
+    try {
+      fleet.simulator = await startProcess('simulator', {
+        SIMULATOR_PORT: '0',
+        SIMULATOR_API_KEY: UPSTREAM_KEY,
+        SIMULATOR_SEED: String(plan.seed ?? 1),
+        SIMULATOR_SETTINGS: JSON.stringify({ demo: false, ...plan.settings }),
+      });
+      return fleet;
+    } catch (error) {
+      await fleet[Symbol.asyncDispose]();
+      throw error;
+    }
+  }
+
+  async startGateway(): Promise<void> {
+    this.gateway = await startProcess('gateway', {
+      ...this.environment(),
+      PORT: '0',
+      API_KEY: this.apiKey,
+      RATE_LIMIT_PER_MINUTE: '1000000',
+    });
+  }
+
+  /** @param extra variables of this worker alone */
+  async startWorker(extra: Readonly<Record<string, string>> = {}): Promise<ProductProcess> {
+    const worker = await startProcess('worker', { ...this.environment(), WORKER_PORT: '0', ...extra });
+    this.workers.push(worker);
+    return worker;
+  }
+
+  async kill(worker: ProductProcess): Promise<void> {
+    this.workers.splice(this.workers.indexOf(worker), 1);
+    this.ended.push(worker);
+    await worker.stop('SIGKILL');
+  }
+
+  /** The JSON of a reply of the gateway, which must be 2xx. */
+  async json<T>(path: string): Promise<T> {
+    return await ask<T>(`http://127.0.0.1:${this.gateway?.port ?? 0}${path}`, {
+      headers: { 'X-API-Key': this.apiKey },
+    });
+  }
+
+  async poller(): Promise<PollerStatus> {
+    return (await this.json<{ poller: PollerStatus }>('/v1/status')).poller;
+  }
+
+  /** The whole log as it is now, or only events of these types. */
+  async events(types = ''): Promise<FleetEvent[]> {
+    const events: FleetEvent[] = [];
+    const filter = types === '' ? '' : `&types=${types}`;
+    for (let cursor = ''; ;) {
+      const page = await this.json<{ events: FleetEvent[]; next: string; hasMore: boolean }>(
+        `/v1/events?limit=${PAGE}${filter}${cursor === '' ? '' : `&after=${cursor}`}`,
+      );
+      events.push(...page.events);
+      if (!page.hasMore) return events;
+      cursor = page.next;
+    }
+  }
+
+  /** A verb of the simulator's control interface. */
+  async simulate<T = unknown>(verb: string, body: object = {}): Promise<T> {
+    return await ask<T>(`http://127.0.0.1:${this.simulator?.port ?? 0}/_simulator/${verb}`, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+  }
+
+  /** So many contacts, each with so many messages of at least two hours ago, a minute apart: their ids. */
+  async fill(contacts: number, messages: number, fields: object = {}): Promise<string[]> {
+    const made = await this.simulate<{ contacts: { id: string }[] }>('contacts', { count: contacts });
+    const timestamp = Date.now() - 2 * 3_600_000 - messages * 60_000;
+    for (const { id: contactId } of made.contacts) {
+      await this.simulate('messages', {
+        ...{ contactId, count: messages, text: 'Old {n}', timestamp, intervalMs: 60_000 },
+        ...fields,
+      });
+    }
+    return made.contacts.map(({ id }) => id);
+  }
+
+  /** Everything of these kinds in the simulator's ledger. */
+  async ledger<Entry>(kind: string | readonly string[]): Promise<Entry[]> {
+    const entries: Entry[] = [];
+    for (let since = 0, more = true; more;) {
+      const page = await this.simulate<{ entries: Entry[]; next: number; hasMore: boolean }>('ledger', {
+        ...{ since, kind, limit: LEDGER_PAGE },
+      });
+      entries.push(...page.entries);
+      [since, more] = [page.next, page.hasMore];
+    }
+    return entries;
+  }
+
+  /** The requests that ended, in the order in which they ended. */
+  async requests(): Promise<UpstreamRequest[]> {
+    return await this.ledger<UpstreamRequest>('request');
+  }
+
+  /** The last that the workers wrote, for people to read. */
+  complaints(): string {
+    return [...this.workers, ...this.ended].map(({ output }) => output().slice(-3_000)).join('\n');
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const running = [this.gateway, ...this.workers, this.simulator];
+    await Promise.allSettled(running.map(async (process) => process?.stop()));
+    await this.redis.dispose();
+  }
+
+  private environment(): Record<string, string> {
+    return {
+      REDIS_URL: this.redis.url,
+      ENCRYPTION_KEY: this.encryptionKey,
+      UPSTREAM_BASE_URL: this.plan.upstream ?? `http://127.0.0.1:${this.simulator?.port ?? 0}/v1`,
+      UPSTREAM_API_KEY: UPSTREAM_KEY,
+      LOG_LEVEL: 'warn',
+      ...this.plan.environment,
+    };
+  }
+}
+
+async function ask<T>(address: string, request: RequestInit): Promise<T> {
+  const response = await fetch(address, { ...request, signal: AbortSignal.timeout(CALL_WITHIN_MS) });
+  const text = await response.text();
+  if (!response.ok) throw new Error(`${address} answered ${response.status}: ${text}`);
+  return JSON.parse(text) as T;
+}
