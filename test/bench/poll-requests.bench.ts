@@ -25,7 +25,7 @@ async function requestsAPoll(url: string, order: (typeof ORDERS)[number], count:
     const { baseUrl } = await simulator.listen();
     const address = { baseUrl, apiKey: 'simulator-key' };
     const source: FeedSource = {
-      listContacts: () => upstream.listContacts(address),
+      listContacts: (_, __, newReader) => upstream.listContacts(address, newReader),
       listMessages: (_, contactId, page, limit) => upstream.listMessages(address, contactId, page, limit),
     };
     const store = new RedisFeedStore(redis, `bench-${order}-${count}`);

@@ -1,8 +1,17 @@
 import { createHash } from 'node:crypto';
 import { type NewEvent } from '#events';
-import { type ContactList, isRecord, phoneNumbersOf, type UpstreamContact } from '#upstream';
+import { logWords } from '#platform';
+import {
+  type ContactList,
+  isRecord,
+  phoneNumbersOf,
+  type UpstreamContact,
+  UpstreamError,
+  UpstreamUnavailableError,
+} from '#upstream';
 import { GONE, isTooMany, RETURNED, suspectEvent } from './absence.js';
 import { canonicalJson } from './canonical-json.js';
+import { type ChangedContact, ContactListReading } from './contact-list-reading.js';
 import type { ContactUpdate, FeedStore, KnownContacts, ListedContact } from './feed-store.js';
 import type { FeedSource, ReadPurpose } from './ports.js';
 
@@ -19,11 +28,15 @@ const MOST_RACES = 3;
 export type WhenAdded = (account: string) => Promise<number | undefined>;
 
 /** What one list says of the contacts, against what is known. */
-interface ListDiff {
-  updates: ContactUpdate[];
-  missing: number;
-  /** How many contacts are missing, if they are too many to be believed. */
-  suspected: number;
+interface ListVerdict {
+  known: KnownContacts;
+  missing: readonly [id: string, before: ListedContact][];
+  /** Too many are missing to be believed. */
+  tooMany: boolean;
+  /** One of those that cannot be read may be one that is missing. */
+  doubted: boolean;
+  /** Messages of contacts that are new in this list are told if they are stamped later; on upstream's clock. */
+  tellAfter: number;
 }
 
 /**
@@ -39,52 +52,75 @@ export class ContactListPoll {
     private readonly addedAt: WhenAdded = () => Promise.resolve(undefined),
   ) {}
 
-  /** @throws {UpstreamError} if the list could not be read; nothing was committed then */
+  /** @throws {UpstreamError} if the list could not be read; it is noted, and nothing else was committed then */
   async poll(account: string, purpose: ReadPurpose = 'poll'): Promise<void> {
-    for (let race = 0; race < MOST_RACES; race += 1) {
-      const known = await this.store.knownContacts(account);
-      const list = await this.source.listContacts(account, purpose);
-      // On upstream's clock where it tells it: its stamps are what is compared.
-      const listedAt = list.date ?? known.now;
-      const { updates, suspected, missing } = await this.compare(account, known, list, listedAt);
-      const suspicion = suspected > 0 ? suspicionOf(known, suspected) : undefined;
-      const done = await this.store.commitContacts(account, {
-        version: known.version,
-        life: known.life,
-        // Only a good list is one that later contacts are measured by.
-        listedAt: suspected > 0 ? (known.listedAt ?? listedAt) : listedAt,
-        skipped: missing === 0 ? list.skipped : known.skipped,
-        updates,
-        ...(suspected > 0 ? { suspectSince: known.suspectSince ?? known.now } : {}),
-        events: suspicion === undefined ? [] : [suspicion],
-      });
-      if (done) return;
+    try {
+      let done = false;
+      for (let race = 0; !done && race < MOST_RACES; race += 1) done = await this.readOnce(account, purpose);
+    } catch (error) {
+      if (error instanceof UpstreamError && !(error instanceof UpstreamUnavailableError))
+        await this.store.noteListFault(account, logWords(error));
+      throw error;
     }
   }
 
-  private async compare(
+  /** Whether it was committed. */
+  private async readOnce(account: string, purpose: ReadPurpose): Promise<boolean> {
+    const known = await this.store.knownContacts(account);
+    const newReader = (): ContactListReading => new ContactListReading(known, fingerprintOf);
+    const list = await this.source.listContacts(account, purpose, newReader);
+    try {
+      return await this.commit(account, known, list);
+    } finally {
+      await list.close();
+    }
+  }
+
+  /** Whether it was committed: not if another list was committed meanwhile. */
+  private async commit(
     account: string,
     known: KnownContacts,
-    { items, skipped }: ContactList,
-    listedAt: number,
-  ): Promise<ListDiff> {
-    const listed = new Map(items.map((contact) => [contact.id, contact]));
-    const missing = [...known.contacts].filter(([id, { deleted }]) => !deleted && !listed.has(id));
-    const present = [...known.contacts.values()].filter(({ deleted }) => !deleted).length;
+    list: ContactList<ContactListReading>,
+  ): Promise<boolean> {
+    // On upstream's clock where it tells it: its stamps are what is compared.
+    const listedAt = list.date ?? known.now;
+    const missing = list.reader.missing();
     const believed = known.suspectSince !== undefined && (known.believedAt ?? 0) >= known.suspectSince;
-    const tooMany = isTooMany(missing.length, present) && !believed;
-    const updates: ContactUpdate[] = [];
-    const telling = await this.tellAfter(account, known, listedAt, tooMany);
-    for (const contact of listed.values()) {
-      const update = await this.shown(account, known, contact, telling, tooMany, present > known.scheduled);
-      if (update !== undefined) updates.push(update);
+    const tooMany = isTooMany(missing.length, list.reader.present) && !believed;
+    const verdict: ListVerdict = {
+      known,
+      missing,
+      tooMany,
+      doubted: tooMany || list.skipped > known.skipped,
+      tellAfter: await this.tellAfter(account, known, listedAt, tooMany),
+    };
+    const suspicion = tooMany ? suspicionOf(known, missing.length) : undefined;
+    return this.store.commitContacts(account, {
+      version: known.version,
+      life: known.life,
+      // Only a good list is one that later contacts are measured by.
+      listedAt: tooMany ? (known.listedAt ?? listedAt) : listedAt,
+      skipped: missing.length === 0 ? list.skipped : known.skipped,
+      updates: this.updates(account, list, verdict),
+      ...(tooMany ? { suspectSince: known.suspectSince ?? known.now } : {}),
+      events: suspicion === undefined ? [] : [suspicion],
+    });
+  }
+
+  /** Those that the list shows come first. They are made up as they are committed: all of them may be too many to hold. */
+  private async *updates(
+    account: string,
+    list: ContactList<ContactListReading>,
+    verdict: ListVerdict,
+  ): AsyncGenerator<ContactUpdate> {
+    for await (const wanted of list.wanted()) {
+      const changed = list.reader.changed(wanted);
+      yield* await Promise.all(changed.map((one) => this.shown(account, verdict, one)));
     }
-    for (const [id, before] of missing) {
-      // One of those that cannot be read may be the one that is missing.
-      const update = await this.absent(account, known, id, before, tooMany || skipped > known.skipped);
-      if (update !== undefined) updates.push(update);
+    for (const [id, before] of verdict.missing) {
+      const update = await this.absent(account, verdict, id, before);
+      if (update !== undefined) yield update;
     }
-    return { updates, missing: missing.length, suspected: tooMany ? missing.length : 0 };
   }
 
   /** Messages of contacts that are new in this list are told if they are stamped later; on upstream's clock. */
@@ -103,21 +139,16 @@ export class ContactListPoll {
 
   private async shown(
     account: string,
-    known: KnownContacts,
-    contact: UpstreamContact,
-    tellAfter: number,
-    replaced: boolean,
-    someUnscheduled: boolean,
-  ): Promise<ContactUpdate | undefined> {
+    { known, tooMany, tellAfter }: ListVerdict,
+    { contact, fingerprint }: ChangedContact,
+  ): Promise<ContactUpdate> {
     const before = known.contacts.get(contact.id);
-    const listed: ListedContact = { fingerprint: fingerprintOf(contact), deleted: false };
-    const changed = before?.fingerprint !== listed.fingerprint;
+    const changed = before?.fingerprint !== fingerprint;
     const returned = before?.deleted === true;
-    if (!changed && !returned && before.missingSince === undefined && !someUnscheduled) return undefined;
-    const event = await this.eventOf(account, known, contact, before, changed, replaced);
+    const event = await this.eventOf(account, known, contact, before, changed, tooMany);
     return {
       id: contact.id,
-      listed,
+      listed: { fingerprint, deleted: false },
       numbers: phoneNumbersOf(contact),
       tellAfter,
       ...(changed || returned ? { raw: JSON.stringify(contact.raw) } : {}),
@@ -146,10 +177,9 @@ export class ContactListPoll {
 
   private async absent(
     account: string,
-    known: KnownContacts,
+    { known, doubted }: ListVerdict,
     id: string,
     before: ListedContact,
-    doubted: boolean,
   ): Promise<ContactUpdate | undefined> {
     const update = { id, numbers: [] };
     if (before.missingSince === undefined) {

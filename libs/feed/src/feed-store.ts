@@ -60,7 +60,8 @@ export interface ListCommit {
   listedAt: number;
   /** {@link KnownContacts.skipped} from now on. */
   skipped: number;
-  updates: readonly ContactUpdate[];
+  /** Taken some at a time. If they end with an error, those before it may be committed, and the list is not read. */
+  updates: Iterable<ContactUpdate> | AsyncIterable<ContactUpdate>;
   /** Since when too many contacts are missing, if they are. */
   suspectSince?: number;
   /** Events that are not of one contact. */
@@ -134,6 +135,14 @@ export interface PollCommit {
   numbers: readonly string[];
 }
 
+/** Why the contact list cannot be read. */
+export interface ListFault {
+  /** For people; without upstream's own words. */
+  reason: string;
+  /** Since when no reading came to a good end, in milliseconds since 1970 by Redis' clock. */
+  since: number;
+}
+
 /** How the polling of an account stands. */
 export interface FeedOverview {
   /** How many contacts are polled. */
@@ -143,6 +152,8 @@ export interface FeedOverview {
   lagMs: number;
   /** When the contact list was last read in full, on upstream's clock. */
   listedAt?: number;
+  /** Why it could not be read since; absent while it can. */
+  listFault?: ListFault;
   /** Since when upstream shows far less than before, by Redis' clock. */
   suspectSince?: number;
   /** How many unreadable elements were met so far. */
@@ -158,6 +169,9 @@ export interface FeedStore {
 
   /** Whether it was committed: not if another list was committed meanwhile. New and changed contacts are due at once. */
   commitContacts(account: string, commit: ListCommit): Promise<boolean>;
+
+  /** Notes that the contact list could not be read; the next good reading ends that. */
+  noteListFault(account: string, reason: string): Promise<void>;
 
   /** Undefined for a contact that no list has shown. */
   contactState(account: string, contactId: string): Promise<ContactState | undefined>;

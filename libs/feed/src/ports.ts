@@ -1,11 +1,16 @@
-import type { ContactList, MessagePage, UpstreamMessage } from '#upstream';
+import type { ContactList, ContactReader, MessagePage, UpstreamMessage } from '#upstream';
 
 /** What the reads of a poll are paid as: a look-up for a send goes before ordinary polls. */
 export type ReadPurpose = 'poll' | 'lookup';
 
 /** Reads one account's upstream within its budget. */
 export interface FeedSource {
-  listContacts(account: string, purpose: ReadPurpose): Promise<ContactList>;
+  /** Shows the contact list to a reader while it comes. To be closed. */
+  listContacts<R extends ContactReader>(
+    account: string,
+    purpose: ReadPurpose,
+    newReader: () => R,
+  ): Promise<ContactList<R>>;
   listMessages(
     account: string,
     contactId: string,

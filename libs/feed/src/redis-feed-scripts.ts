@@ -167,12 +167,19 @@ end
 if tonumber(ARGV[4]) > 0 or #ARGV > at + 1 then redis.call('HSET', list, 'version', ARGV[1] + 1) end
 if ARGV[2] ~= '' then
   redis.call('HSET', list, 'listedAt', ARGV[2], 'skipped', ARGV[6])
+  redis.call('HDEL', list, 'listFault', 'listFaultSince')
   if ARGV[3] ~= '' then redis.call('HSET', list, 'suspectSince', ARGV[3], 'suspectAt', now)
   else redis.call('HDEL', list, 'suspectSince') end
   redis.call('HSET', list, 'count', redis.call('HLEN', contacts))
 end
 append_events(at)
 return 1
+`);
+
+/** KEYS: list. ARGV: why the list could not be read. */
+export const noteListFault = new RedisScript(`${NOW}
+redis.call('HSETNX', KEYS[1], 'listFaultSince', due_at(0))
+return redis.call('HSET', KEYS[1], 'listFault', ARGV[1])
 `);
 
 /** KEYS: contact. Answers its text and its revision, or nothing. */
@@ -219,17 +226,19 @@ return redis.call('HSET', KEYS[1], 'believedAt', due_at(0))
 
 /**
  * KEYS: list, due, suspects. Answers time, number of contacts that are polled, number of those that are due, when the
- * first is due, listedAt, since when something is suspect and not believed, unreadable.
+ * first is due, listedAt, since when something is suspect and not believed, unreadable, why the list cannot be read and
+ * since when.
  */
 export const readOverview = new RedisScript(`${NOW}
 local now = due_at(0)
 local first = redis.call('ZRANGE', KEYS[2], 0, 0, 'WITHSCORES')[2]
-local list = redis.call('HMGET', KEYS[1], 'listedAt', 'unreadable', 'believedAt', 'suspectSince')
+local list = redis.call('HMGET', KEYS[1], 'listedAt', 'unreadable', 'believedAt', 'suspectSince',
+  'listFault', 'listFaultSince')
 local believed, doubts, since = tonumber(list[3] or '0'), redis.call('HVALS', KEYS[3]), false
 if list[4] then doubts[#doubts + 1] = list[4] end
 for _, doubt in ipairs(doubts) do
   if tonumber(doubt) > believed and (not since or tonumber(doubt) < tonumber(since)) then since = doubt end
 end
 return {now, redis.call('ZCARD', KEYS[2]), redis.call('ZCOUNT', KEYS[2], '-inf', now), first or false,
-  list[1], since, list[2]}
+  list[1], since, list[2], list[5], list[6]}
 `);

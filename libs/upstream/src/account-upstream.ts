@@ -1,16 +1,10 @@
 import { type Logger, logWords } from '#platform';
+import type { ContactList, ContactReader } from './contact-list.js';
 import { Circuit, isAway } from './circuit.js';
 import type { AdaptiveBudget, RequestClass } from './request-budget.js';
 import { UpstreamError, UpstreamStatusError, UpstreamUnavailableError } from './upstream-error.js';
 import type { OutageKind, UpstreamHealth } from './upstream-health.js';
-import type {
-  ContactList,
-  MessagePage,
-  Upstream,
-  UpstreamAddress,
-  UpstreamQuery,
-  UpstreamSend,
-} from './upstream.js';
+import type { MessagePage, Upstream, UpstreamAddress, UpstreamQuery, UpstreamSend } from './upstream.js';
 
 /** Where an account's upstream is, and what it may cost. */
 export interface UpstreamAccount extends UpstreamAddress {
@@ -25,6 +19,12 @@ const PATIENCE_MS = { send: 2_000, read: 5_000, poll: 15_000 } as const;
 
 /** One POST may be forbidden for its own sake; so many in a row are forbidden for the account's. */
 const FORBIDDEN_AFTER = 3;
+
+/** The `limit` that upstream documents. */
+const DOCUMENTED_LIMIT = 20;
+
+/** Of a list that is read to see whether it can be. */
+const NOTHING_WANTED: ContactReader = { see: () => false };
 
 /** Upstream as its accounts see it: within the budget, and not at all while it is away or lets the account in no more. */
 export class AccountUpstream {
@@ -77,10 +77,14 @@ export class AccountUpstream {
   }
 
   /** @throws {UpstreamError | BudgetExhaustedError} */
-  async listContacts(account: string, kind: RequestClass): Promise<ContactList> {
+  async listContacts<R extends ContactReader>(
+    account: string,
+    kind: RequestClass,
+    newReader: () => R,
+  ): Promise<ContactList<R>> {
     const address = await this.find(account);
     await this.admit(account, kind);
-    return this.watch(account, address, () => this.upstream.listContacts(address));
+    return this.watch(account, address, () => this.upstream.listContacts(address, newReader));
   }
 
   /** @throws {UpstreamError | BudgetExhaustedError} */
@@ -93,7 +97,12 @@ export class AccountUpstream {
   ): Promise<MessagePage> {
     const address = await this.find(account);
     await this.admit(account, kind);
-    return this.watch(account, address, () => this.upstream.listMessages(address, contactId, page, limit));
+    return this.watch(
+      account,
+      address,
+      () => this.upstream.listMessages(address, contactId, page, limit),
+      (error) => isDeep(page, limit) && isServerError(error),
+    );
   }
 
   /**
@@ -122,7 +131,7 @@ export class AccountUpstream {
     const address = await this.find(account);
     await this.budget.acquire(account, address.requestsPerSecond, 'send', PATIENCE_MS.send);
     try {
-      await this.upstream.listContacts(address);
+      await (await this.upstream.listContacts(address, () => NOTHING_WANTED)).close();
     } catch (error) {
       if (!(error instanceof UpstreamError)) throw error;
       const kind = kindOf(error, outage.kind);
@@ -158,11 +167,12 @@ export class AccountUpstream {
     account: string,
     { requestsPerSecond: rate }: UpstreamAccount,
     request: () => Promise<T>,
+    isOwnFault?: (error: unknown) => boolean,
   ): Promise<T> {
     const circuit = this.circuitOf(account);
     const wasOpen = circuit.isOpen();
     try {
-      const result = await circuit.run(request);
+      const result = await circuit.run(request, isOwnFault);
       await this.noted(account, () => this.budget.fine(account, rate));
       return result;
     } catch (error) {
@@ -221,4 +231,16 @@ function kindOf(error: UpstreamError, before: OutageKind): OutageKind | undefine
   if (!(error instanceof UpstreamStatusError)) return undefined;
   if (error.status === 401) return 'refused';
   return error.status === 403 && before === 'refused' ? 'refused' : undefined;
+}
+
+/**
+ * Whether a read asks for more than the first page as documented. Its 5xx may be about what stands there, such as one row
+ * that upstream cannot write: it must not hold the account. If upstream is away, other requests find that out.
+ */
+function isDeep(page: number, limit: number): boolean {
+  return page > 1 || limit !== DOCUMENTED_LIMIT;
+}
+
+function isServerError(error: unknown): boolean {
+  return error instanceof UpstreamStatusError && error.status >= 500;
 }

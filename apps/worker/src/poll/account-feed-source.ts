@@ -1,5 +1,5 @@
 import type { FeedSource, ReadPurpose } from '#feed';
-import type { AccountUpstream, ContactList, MessagePage, RequestClass } from '#upstream';
+import type { AccountUpstream, ContactList, ContactReader, MessagePage, RequestClass } from '#upstream';
 
 /** A look-up for a send goes with the sends. */
 const CLASS: Readonly<Record<ReadPurpose, RequestClass>> = { poll: 'poll', lookup: 'send' };
@@ -8,8 +8,12 @@ const CLASS: Readonly<Record<ReadPurpose, RequestClass>> = { poll: 'poll', looku
 export class AccountFeedSource implements FeedSource {
   constructor(private readonly upstream: AccountUpstream) {}
 
-  listContacts(account: string, purpose: ReadPurpose): Promise<ContactList> {
-    return this.upstream.listContacts(account, CLASS[purpose]);
+  listContacts<R extends ContactReader>(
+    account: string,
+    purpose: ReadPurpose,
+    newReader: () => R,
+  ): Promise<ContactList<R>> {
+    return this.upstream.listContacts(account, CLASS[purpose], newReader);
   }
 
   listMessages(
