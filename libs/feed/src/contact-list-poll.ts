@@ -207,7 +207,8 @@ function nextRevision({ revisionFloor }: KnownContacts, record: { revision: numb
 }
 
 function fingerprintOf({ raw }: UpstreamContact): string {
-  return createHash('sha256').update(canonicalJson(raw)).digest('hex').slice(0, 16);
+  // A slice of the whole text would hold on to all of it, once for each contact.
+  return createHash('sha256').update(canonicalJson(raw)).digest().toString('hex', 0, 8);
 }
 
 function contactEvent(

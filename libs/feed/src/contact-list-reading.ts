@@ -51,7 +51,11 @@ export class ContactListReading implements ContactReader {
 
   /** The contacts that were there before, and that the list has not shown. */
   missing(): [id: string, before: ListedContact][] {
-    return [...this.known.contacts].filter(([id, { deleted }]) => !deleted && !this.positions.has(id));
+    const missing: [string, ListedContact][] = [];
+    for (const entry of this.known.contacts) {
+      if (!entry[1].deleted && !this.positions.has(entry[0])) missing.push(entry);
+    }
+    return missing;
   }
 
   private isChanged(before: ListedContact | undefined, fingerprint: string): boolean {

@@ -39,7 +39,7 @@ const CONTACTS_A_COMMIT = 200;
 /** Contacts of so much text are as many as one script changes, too. */
 const CHARACTERS_A_COMMIT = 1_000_000;
 /** And how many are read at once. */
-const CONTACTS_A_SCAN = 2_000;
+const CONTACTS_A_SCAN = 500;
 
 /** {@link FeedStore} on Redis. */
 export class RedisFeedStore implements FeedStore {

@@ -6,7 +6,7 @@ import { UpstreamReplyError } from './upstream-error.js';
 /** So much is kept in memory; what comes after it goes to a file. In bytes. */
 const MEMORY_BYTES = 4 * 1024 * 1024;
 /** So much is written, and read, at once; in bytes. */
-const BATCH_BYTES = 256 * 1024;
+const BATCH_BYTES = 64 * 1024;
 
 /** A text that is kept, and the two numbers that it was given with. */
 export interface KeptText {
@@ -31,6 +31,9 @@ export class KeptTexts {
   private file: FileHandle | undefined;
   private fileBytes = 0;
 
+  /** @param directory where the file is made */
+  constructor(private readonly directory = tmpdir()) {}
+
   /** Adds a copy. {@link settle} after adding some. */
   add({ list, position, text }: KeptText): void {
     this.lists.push(list);
@@ -44,8 +47,8 @@ export class KeptTexts {
   /** Moves what is too much for memory to the file. @throws {UpstreamReplyError} if it cannot be written */
   async settle(): Promise<void> {
     if (this.memoryBytes <= (this.file === undefined ? MEMORY_BYTES : BATCH_BYTES)) return;
-    await stored(async () => {
-      this.file ??= await openNameless();
+    await this.stored(async () => {
+      this.file ??= await openNameless(this.directory);
       const { bytesWritten } = await this.file.write(Buffer.concat(this.inMemory), 0, null, this.fileBytes);
       if (bytesWritten !== this.memoryBytes) throw new Error('not everything was written');
     });
@@ -86,7 +89,7 @@ export class KeptTexts {
     const parts: Buffer[] = [];
     if (file !== undefined && from < this.fileBytes) {
       const part = Buffer.allocUnsafe(Math.min(to, this.fileBytes) - from);
-      await stored(async () => {
+      await this.stored(async () => {
         const { bytesRead } = await file.read(part, 0, part.length, from);
         if (bytesRead !== part.length) throw new Error('not everything could be read');
       });
@@ -104,23 +107,25 @@ export class KeptTexts {
   private joinMemory(): void {
     if (this.inMemory.length > 1) this.inMemory = [Buffer.concat(this.inMemory)];
   }
+
+  private async stored(use: () => Promise<void>): Promise<void> {
+    try {
+      await use();
+    } catch (cause) {
+      const words = cause instanceof Error ? cause.message : String(cause);
+      throw new UpstreamReplyError(`a part of it could not be kept in ${this.directory}: ${words}`, {
+        cause,
+      });
+    }
+  }
 }
 
 /** A file that only this process can reach. */
-async function openNameless(): Promise<FileHandle> {
-  const directory = await mkdtemp(join(tmpdir(), 'tidings-list-'));
+async function openNameless(parent: string): Promise<FileHandle> {
+  const directory = await mkdtemp(join(parent, 'tidings-list-'));
   try {
     return await open(join(directory, 'kept'), 'wx+', 0o600);
   } finally {
     await rm(directory, { recursive: true });
-  }
-}
-
-async function stored(use: () => Promise<void>): Promise<void> {
-  try {
-    await use();
-  } catch (cause) {
-    const words = cause instanceof Error ? cause.message : String(cause);
-    throw new UpstreamReplyError(`a part of it could not be kept in ${tmpdir()}: ${words}`, { cause });
   }
 }
