@@ -15,8 +15,8 @@ const OPEN_LIST = 0x5b;
 const CLOSE_LIST = 0x5d;
 const OPEN_RECORD = 0x7b;
 const CLOSE_RECORD = 0x7d;
-/** The largest of the four that JSON counts as blank. */
-const SPACE = 0x20;
+/** What JSON counts as blank. */
+const BLANKS: ReadonlySet<number> = new Set([0x20, 0x0a, 0x0d, 0x09]);
 
 /** An element of one of the lists in a reply. */
 export interface ScannedElement {
@@ -134,7 +134,7 @@ export class ListScanner {
       if (byte === COMMA) {
         if (this.after !== 'element') throw notJson();
         this.after = 'comma';
-      } else if (byte > SPACE) {
+      } else if (!BLANKS.has(byte)) {
         if (this.after === 'element') throw notJson();
         this.where = 'element';
         this.depthInElement = 0;
