@@ -44,7 +44,7 @@ class LearnedContact {
       const { baseUrl } = await simulator.listen();
       const address = { baseUrl, apiKey: 'simulator-key' };
       const source: FeedSource = {
-        listContacts: () => upstream.listContacts(address),
+        listContacts: (_, __, newReader) => upstream.listContacts(address, newReader),
         listMessages: (_, contactId, page, limit) => upstream.listMessages(address, contactId, page, limit),
       };
       const store = new RedisFeedStore(redis, `bench-${order}-${count}`);

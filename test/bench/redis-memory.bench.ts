@@ -5,6 +5,7 @@ import { ABSENCE_MS, ContactListPoll, type FeedSource, RedisFeedStore } from '#f
 import { accountKeys, closeRedis, openRedis, parseRedisAddress, type RedisClient } from '#platform';
 import { parseMessage } from '#upstream';
 import { parseContact } from '../../libs/upstream/src/contact.js';
+import { contactListOf } from '../support/contact-list.js';
 import { withTestRedis } from '../support/redis-server.js';
 import { contactPollOf } from './contact-poll.js';
 import { atMost, heading, information } from './figures.js';
@@ -30,7 +31,7 @@ function sourceOf(shape: IdShape): FeedSource {
   const numbers = new Map(Array.from({ length: CONTACTS }, (_, n) => [idOf(`contact ${n}`, shape), n]));
   let lists = 0;
   return {
-    listContacts: () => {
+    listContacts: (_, __, newReader) => {
       lists += 1;
       const shown = [...numbers].slice(0, lists === 1 ? CONTACTS - 1 : CONTACTS);
       const items = shown.map(([id, n]) =>
@@ -44,7 +45,7 @@ function sourceOf(shape: IdShape): FeedSource {
           }),
         ),
       );
-      return Promise.resolve({ items, skipped: 0, date: now });
+      return Promise.resolve(contactListOf(items, newReader, now));
     },
     listMessages: (_, contactId, page, limit) => {
       const newestFirst = messagesOf(some(numbers.get(contactId)), MESSAGES, now, shape).reverse();

@@ -159,10 +159,10 @@ export class FeedWorker {
   private source(): FeedSource {
     const { upstream, address, witness } = this.bench;
     return {
-      listContacts: () =>
+      listContacts: (_, __, newReader) =>
         this.gate(async () => {
           const fault = this.strike();
-          const list = await upstream.listContacts(address);
+          const list = await upstream.listContacts(address, newReader);
           assertList(fault);
           const contacts = witness.contacts();
           if (this.listing !== undefined)

@@ -61,5 +61,6 @@ function without(raw: Raw, ignored: ReadonlySet<string>): Raw {
 }
 
 function hashOf(raw: Raw, textOf?: (text: string) => string): string {
-  return createHash('sha256').update(canonicalJson(raw, textOf)).digest('hex').slice(0, 16);
+  // A slice of the whole text would hold on to all of it, once for each contact.
+  return createHash('sha256').update(canonicalJson(raw, textOf)).digest().toString('hex', 0, 8);
 }

@@ -1,8 +1,16 @@
 import { type NewEvent } from '#events';
-import type { Logger } from '#platform';
-import { type ContactList, isRecord, phoneNumbersOf, type UpstreamContact } from '#upstream';
+import { type Logger, logWords } from '#platform';
+import {
+  type ContactList,
+  isRecord,
+  phoneNumbersOf,
+  type UpstreamContact,
+  UpstreamError,
+  UpstreamUnavailableError,
+} from '#upstream';
 import { GONE, isTooMany, RETURNED, suspectEvent } from './absence.js';
 import { contactChanges } from './contact-fingerprint.js';
+import { type ChangedContact, ContactListReading } from './contact-list-reading.js';
 import { ContactListLesson, NO_CONTACT_VOLATILITY } from './contact-volatility.js';
 import type { ContactUpdate, FeedStore, KnownContacts, ListedContact } from './feed-store.js';
 import type { FeedSource, ReadPurpose } from './ports.js';
@@ -20,14 +28,19 @@ const MOST_RACES = 3;
 /** When an account was added, in milliseconds since 1970 by Redis' clock; undefined where nothing of it is known yet. */
 export type WhenAdded = (account: string) => Promise<number | undefined>;
 
-type ContactRecord = Awaited<ReturnType<FeedStore['contactRecord']>>;
-
 /** What one list says of the contacts, against what is known. */
-interface ListDiff {
-  updates: ContactUpdate[];
-  missing: number;
-  /** How many contacts are missing, if they are too many to be believed. */
-  suspected: number;
+interface ListVerdict {
+  known: KnownContacts;
+  lesson: ContactListLesson;
+  missing: readonly [id: string, before: ListedContact][];
+  /** Too many are missing to be believed. */
+  tooMany: boolean;
+  /** Some contacts are to be scheduled again; the commit sees whom. */
+  someUnscheduled: boolean;
+  /** One of those that cannot be read may be one that is missing. */
+  doubted: boolean;
+  /** Messages of contacts that are new in this list are told if they are stamped later; on upstream's clock. */
+  tellAfter: number;
 }
 
 /**
@@ -44,81 +57,94 @@ export class ContactListPoll {
     private readonly volatile?: { store: VolatileFieldStore; logger: Logger },
   ) {}
 
-  /** @throws {UpstreamError} if the list could not be read; nothing was committed then */
+  /** @throws {UpstreamError} if the list could not be read; it is noted, and nothing else was committed then */
   async poll(account: string, purpose: ReadPurpose = 'poll'): Promise<void> {
-    for (let race = 0; race < MOST_RACES; race += 1) {
-      const known = await this.store.knownContacts(account);
-      const list = await this.source.listContacts(account, purpose);
-      // On upstream's clock where it tells it: its stamps are what is compared.
-      const listedAt = list.date ?? known.now;
-      const lesson = new ContactListLesson(
-        (await this.volatile?.store.contactVolatility(account)) ?? NO_CONTACT_VOLATILITY,
-      );
-      const { updates, suspected, missing } = await this.compare(account, known, list, listedAt, lesson);
-      const suspicion = suspected > 0 ? suspicionOf(known, suspected) : undefined;
-      const done = await this.store.commitContacts(account, {
-        version: known.version,
-        life: known.life,
-        // Only a good list is one that later contacts are measured by.
-        listedAt: suspected > 0 ? (known.listedAt ?? listedAt) : listedAt,
-        skipped: missing === 0 ? list.skipped : known.skipped,
-        updates,
-        ...(suspected > 0 ? { suspectSince: known.suspectSince ?? known.now } : {}),
-        events: suspicion === undefined ? [] : [suspicion],
-      });
-      if (done) {
-        await this.keep(account, lesson, list.items.length);
-        return;
-      }
+    try {
+      let done = false;
+      for (let race = 0; !done && race < MOST_RACES; race += 1) done = await this.readOnce(account, purpose);
+    } catch (error) {
+      if (error instanceof UpstreamError && !(error instanceof UpstreamUnavailableError))
+        await this.store.noteListFault(account, logWords(error));
+      throw error;
+    }
+  }
+
+  /** Whether it was committed. */
+  private async readOnce(account: string, purpose: ReadPurpose): Promise<boolean> {
+    const known = await this.store.knownContacts(account);
+    const learned = (await this.volatile?.store.contactVolatility(account)) ?? NO_CONTACT_VOLATILITY;
+    // A list that is read twice, since its first reply could not be read to the end, is counted once.
+    let lesson = new ContactListLesson(learned);
+    const newReader = (): ContactListReading => {
+      lesson = new ContactListLesson(learned);
+      return new ContactListReading(known, lesson);
+    };
+    const list = await this.source.listContacts(account, purpose, newReader);
+    try {
+      const done = await this.commit(account, known, list, lesson);
+      if (done) await this.keep(account, lesson, list.reader.count);
+      return done;
+    } finally {
+      await list.close();
     }
   }
 
   private async keep(account: string, lesson: ContactListLesson, contacts: number): Promise<void> {
-    const { isNews, volatility, newlyMuted, newlyHeard } = lesson.conclude();
+    const { isNews, volatility, newlyMuted: muted, newlyHeard: heard } = lesson.conclude();
     if (this.volatile === undefined || !isNews) return;
     const { store, logger } = this.volatile;
     await store.keepContactVolatility(account, volatility, contacts);
-    if (newlyMuted.length > 0)
-      logger.info(
-        { account, fields: newlyMuted },
-        'contact fields are muted: they differ at nearly every read',
-      );
-    if (newlyHeard.length > 0)
-      logger.info({ account, fields: newlyHeard }, 'contact fields are no longer muted');
+    if (muted.length > 0)
+      logger.info({ account, fields: muted }, 'contact fields are muted: they differ at nearly every read');
+    if (heard.length > 0) logger.info({ account, fields: heard }, 'contact fields are no longer muted');
   }
 
-  private async compare(
+  /** Whether it was committed: not if another list was committed meanwhile. */
+  private async commit(
     account: string,
     known: KnownContacts,
-    { items, skipped }: ContactList,
-    listedAt: number,
+    list: ContactList<ContactListReading>,
     lesson: ContactListLesson,
-  ): Promise<ListDiff> {
-    const listed = new Map(items.map((contact) => [contact.id, contact]));
-    const missing = [...known.contacts].filter(([id, { deleted }]) => !deleted && !listed.has(id));
-    const present = [...known.contacts.values()].filter(({ deleted }) => !deleted).length;
+  ): Promise<boolean> {
+    // On upstream's clock where it tells it: its stamps are what is compared.
+    const listedAt = list.date ?? known.now;
+    const missing = list.reader.missing();
     const believed = known.suspectSince !== undefined && (known.believedAt ?? 0) >= known.suspectSince;
-    const tooMany = isTooMany(missing.length, present) && !believed;
-    const updates: ContactUpdate[] = [];
-    const telling = await this.tellAfter(account, known, listedAt, tooMany);
-    for (const contact of listed.values()) {
-      const update = await this.shown(
-        account,
-        known,
-        contact,
-        lesson,
-        telling,
-        tooMany,
-        present > known.scheduled,
-      );
-      if (update !== undefined) updates.push(update);
+    const tooMany = isTooMany(missing.length, list.reader.present) && !believed;
+    const verdict: ListVerdict = {
+      ...{ known, lesson, missing, tooMany },
+      someUnscheduled: list.reader.present > known.scheduled,
+      doubted: tooMany || list.skipped > known.skipped,
+      tellAfter: await this.tellAfter(account, known, listedAt, tooMany),
+    };
+    const suspicion = tooMany ? suspicionOf(known, missing.length) : undefined;
+    return this.store.commitContacts(account, {
+      version: known.version,
+      life: known.life,
+      // Only a good list is one that later contacts are measured by.
+      listedAt: tooMany ? (known.listedAt ?? listedAt) : listedAt,
+      skipped: missing.length === 0 ? list.skipped : known.skipped,
+      updates: this.updates(account, list, verdict),
+      ...(tooMany ? { suspectSince: known.suspectSince ?? known.now } : {}),
+      events: suspicion === undefined ? [] : [suspicion],
+    });
+  }
+
+  /** Those that the list shows come first. They are made up as they are committed: all of them may be too many to hold. */
+  private async *updates(
+    account: string,
+    list: ContactList<ContactListReading>,
+    verdict: ListVerdict,
+  ): AsyncGenerator<ContactUpdate> {
+    for await (const wanted of list.wanted()) {
+      const changed = list.reader.changed(wanted);
+      const updates = await Promise.all(changed.map((one) => this.shown(account, verdict, one)));
+      for (const update of updates) if (update !== undefined) yield update;
     }
-    for (const [id, before] of missing) {
-      // One of those that cannot be read may be the one that is missing.
-      const update = await this.absent(account, known, id, before, tooMany || skipped > known.skipped);
-      if (update !== undefined) updates.push(update);
+    for (const [id, before] of verdict.missing) {
+      const update = await this.absent(account, verdict, id, before);
+      if (update !== undefined) yield update;
     }
-    return { updates, missing: missing.length, suspected: tooMany ? missing.length : 0 };
   }
 
   /** Messages of contacts that are new in this list are told if they are stamped later; on upstream's clock. */
@@ -137,63 +163,41 @@ export class ContactListPoll {
 
   private async shown(
     account: string,
-    known: KnownContacts,
-    contact: UpstreamContact,
-    lesson: ContactListLesson,
-    tellAfter: number,
-    replaced: boolean,
-    someUnscheduled: boolean,
+    { known, lesson, tooMany, tellAfter, someUnscheduled }: ListVerdict,
+    { contact, fingerprint, verdict: quick }: ChangedContact,
   ): Promise<ContactUpdate | undefined> {
     const before = known.contacts.get(contact.id);
-    const record = once(() => this.store.contactRecord(account, contact.id));
-    const returned = before?.deleted === true;
-    const verdict =
-      before === undefined || returned
-        ? 'changed'
-        : await lesson.verdict(contact, before.fingerprint, async () =>
-            Object.keys(contactChanges((await record())?.raw, contact)),
-          );
-    const changed = verdict === 'changed';
-    const isKept = verdict === 'same' || verdict === 'withheld';
-    const isOld = isKept && before?.missingSince === undefined;
-    if (isOld && !someUnscheduled) return undefined;
-    const fingerprint = isKept && before !== undefined ? before.fingerprint : lesson.fingerprintOf(contact);
-    const listed: ListedContact = { fingerprint, deleted: false };
-    const event = changed ? await this.eventOf(known, contact, before, lesson, replaced, record) : undefined;
-    return {
-      id: contact.id,
-      listed,
-      numbers: phoneNumbersOf(contact),
-      tellAfter,
-      ...(changed ? { raw: JSON.stringify(contact.raw) } : {}),
-      ...(event === undefined ? {} : { event }),
-    };
-  }
-
-  private async eventOf(
-    known: KnownContacts,
-    contact: UpstreamContact,
-    before: ListedContact | undefined,
-    lesson: ContactListLesson,
-    replaced: boolean,
-    readRecord: () => Promise<ContactRecord>,
-  ): Promise<NewEvent | undefined> {
+    const isNew = before === undefined;
     // The contacts of the first list were there before, and those of a replaced upstream are no news.
-    if (before === undefined && (known.listedAt === undefined || replaced)) return undefined;
-    const record = await readRecord();
+    const isBaseline = isNew && (known.listedAt === undefined || tooMany);
+    const record =
+      isBaseline || quick === 'same' || quick === 'quiet'
+        ? undefined
+        : await this.store.contactRecord(account, contact.id);
+    const changes = contactChanges(record?.raw, contact);
+    const verdict = quick === 'differs' ? lesson.verdict(contact, Object.keys(changes)) : quick;
+    const listed = {
+      fingerprint: verdict === 'withheld' && before !== undefined ? before.fingerprint : fingerprint,
+      deleted: false,
+    };
+    const update = { id: contact.id, listed, numbers: phoneNumbersOf(contact), tellAfter };
+    if (verdict === 'withheld' && before?.missingSince === undefined && !someUnscheduled) return undefined;
+    if (verdict !== 'changed') return update;
+    const raw = JSON.stringify(contact.raw);
+    if (isBaseline) return { ...update, raw };
     const revision = nextRevision(known, record);
-    if (before === undefined) return contactEvent('contact.created', contact, revision, {});
-    if (before.deleted) return contactEvent('contact.created', contact, revision, RETURNED);
-    const changes = lesson.named(contactChanges(record?.raw, contact));
-    return contactEvent('contact.updated', contact, revision, changes);
+    if (isNew) return { ...update, raw, event: contactEvent('contact.created', contact, revision, {}) };
+    const event = before.deleted
+      ? contactEvent('contact.created', contact, revision, RETURNED)
+      : contactEvent('contact.updated', contact, revision, lesson.named(changes));
+    return { ...update, raw, event };
   }
 
   private async absent(
     account: string,
-    known: KnownContacts,
+    { known, doubted }: ListVerdict,
     id: string,
     before: ListedContact,
-    doubted: boolean,
   ): Promise<ContactUpdate | undefined> {
     const update = { id, numbers: [] };
     if (before.missingSince === undefined) {
@@ -218,12 +222,6 @@ export class ContactListPoll {
 
 function nextRevision({ revisionFloor }: KnownContacts, record: { revision: number } | undefined): number {
   return Math.max(record?.revision ?? 0, revisionFloor) + 1;
-}
-
-/** Asks once, however often the answer is wanted. */
-function once<T>(ask: () => Promise<T>): () => Promise<T> {
-  let answer: Promise<T> | undefined;
-  return () => (answer ??= ask());
 }
 
 function contactEvent(

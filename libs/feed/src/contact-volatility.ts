@@ -36,6 +36,9 @@ export type ContactVerdict =
   | 'withheld'
   | 'changed';
 
+/** What the fingerprint alone says: `differs` where it is to be looked at which fields changed. */
+export type QuickVerdict = 'same' | 'quiet' | 'differs' | 'changed';
+
 interface Counts {
   carrying: number;
   differing: number;
@@ -69,26 +72,28 @@ export class ContactListLesson {
   }
 
   /**
-   * Whether a contact that is known has changed in what is kept of it. To be called for each listed contact that is
-   * known, once.
+   * Whether a contact that is known has changed, as far as its fingerprint alone says it. To be called for each listed
+   * contact that is known, once.
    * @param stored its fingerprint, whichever build wrote it
-   * @param changedFields works out which fields differ from its last form, signatures aside; called only where needed
    */
-  async verdict(
-    contact: UpstreamContact,
-    stored: string,
-    changedFields: () => Promise<readonly string[]>,
-  ): Promise<ContactVerdict> {
-    const fingerprint = this.fingerprintOf(contact);
-    if (stored === fingerprint || (this.muted.size === 0 && stored === plainContactFingerprint(contact))) {
-      this.saw(contact, []);
-      return 'same';
-    }
-    if (this.formerlyMuted !== undefined && stored === contactFingerprint(contact, this.formerlyMuted)) {
-      this.saw(contact, []);
-      return 'quiet';
-    }
-    const changed = await changedFields();
+  quickVerdict(contact: UpstreamContact, stored: string): QuickVerdict {
+    const isSame =
+      stored === this.fingerprintOf(contact) ||
+      (this.muted.size === 0 && stored === plainContactFingerprint(contact));
+    const isSettled =
+      !isSame &&
+      this.formerlyMuted !== undefined &&
+      stored === contactFingerprint(contact, this.formerlyMuted);
+    if (!isSame && !isSettled) return 'differs';
+    this.saw(contact, []);
+    return isSame ? 'same' : 'quiet';
+  }
+
+  /**
+   * What to do about a contact whose fingerprint differs.
+   * @param changed the fields that differ from its last form, signatures aside
+   */
+  verdict(contact: UpstreamContact, changed: readonly string[]): ContactVerdict {
     this.saw(contact, changed);
     const heard = changed.filter((field) => !this.muted.has(field));
     if (heard.length === 0) return 'quiet';

@@ -64,7 +64,8 @@ export interface ListCommit {
   listedAt: number;
   /** {@link KnownContacts.skipped} from now on. */
   skipped: number;
-  updates: readonly ContactUpdate[];
+  /** Taken some at a time. If they end with an error, those before it may be committed, and the list is not read. */
+  updates: Iterable<ContactUpdate> | AsyncIterable<ContactUpdate>;
   /** Since when too many contacts are missing, if they are. */
   suspectSince?: number;
   /** Events that are not of one contact. */
@@ -154,6 +155,9 @@ export interface FeedStore {
 
   /** Whether it was committed: not if another list was committed meanwhile. New and changed contacts are due at once. */
   commitContacts(account: string, commit: ListCommit): Promise<boolean>;
+
+  /** Notes that the contact list could not be read; the next good reading ends that. */
+  noteListFault(account: string, reason: string): Promise<void>;
 
   /** Undefined for a contact that no list has shown. */
   contactState(account: string, contactId: string): Promise<ContactState | undefined>;

@@ -1,5 +1,5 @@
 import type { AgendaHints, RedisClient } from '#platform';
-import type { ListCommit, PollCommit } from './feed-store.js';
+import type { ContactUpdate, ListCommit, PollCommit } from './feed-store.js';
 import { POLL_ROUND } from './poll-hints.js';
 import { RedisFeedStore } from './redis-feed-store.js';
 
@@ -14,10 +14,19 @@ export class HintingFeedStore extends RedisFeedStore {
   }
 
   override async commitContacts(account: string, commit: ListCommit): Promise<boolean> {
-    const done = await super.commitContacts(account, commit);
-    // Also where only a first part of it was committed.
-    if (commit.updates.length > 0) this.hints.tell(account, POLL_ROUND.due, 0);
-    return done;
+    let count = 0;
+    async function* counted(): AsyncGenerator<ContactUpdate> {
+      for await (const update of commit.updates) {
+        count += 1;
+        yield update;
+      }
+    }
+    try {
+      return await super.commitContacts(account, { ...commit, updates: counted() });
+    } finally {
+      // Also where only a first part of it was committed.
+      if (count > 0) this.hints.tell(account, POLL_ROUND.due, 0);
+    }
   }
 
   override async commitPoll(account: string, contactId: string, commit: PollCommit): Promise<boolean> {

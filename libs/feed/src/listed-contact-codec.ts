@@ -4,6 +4,7 @@ import { DamagedSnapshotError, PackedReader, PackedWriter } from './packed-bytes
 const DELETED = 1;
 const HAS_MISSING_SINCE = 2;
 const ALL_FLAGS = DELETED | HAS_MISSING_SINCE;
+const FINGERPRINT_BYTES = 8;
 
 /** The packed form: flags (1 byte), the fingerprint (8), then the time since which it is missing, if it is. */
 export function packListedContact({ fingerprint, deleted, missingSince }: ListedContact): Buffer {
@@ -29,12 +30,10 @@ function read(packed: PackedReader): ListedContact {
   const flags = packed.byte();
   if (flags > ALL_FLAGS) throw new DamagedSnapshotError();
   const listed: ListedContact = {
-    fingerprint: `${hexOf(packed.bits32())}${hexOf(packed.bits32())}`,
+    fingerprint: packed.hex(FINGERPRINT_BYTES),
     deleted: (flags & DELETED) !== 0,
   };
   if ((flags & HAS_MISSING_SINCE) !== 0) listed.missingSince = packed.number();
   packed.end();
   return listed;
 }
-
-const hexOf = (bits: number): string => bits.toString(16).padStart(8, '0');

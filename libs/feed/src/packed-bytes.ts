@@ -89,6 +89,11 @@ export class PackedReader {
     return (this.byte() << 8) | this.byte();
   }
 
+  /** So many bytes in hexadecimal. */
+  hex(length: number): string {
+    return this.take(length).toString('hex');
+  }
+
   float(): number {
     return this.take(8).readDoubleBE();
   }

@@ -1,4 +1,4 @@
-import type { ContactList, MessagePage, UpstreamMessage } from '#upstream';
+import type { ContactList, ContactReader, MessagePage, UpstreamMessage } from '#upstream';
 import type { PollKind } from './poll-queue.js';
 
 /**
@@ -24,7 +24,12 @@ export type ReadPurpose = 'poll' | 'lookup' | ClaimedRead;
 
 /** Reads one account's upstream within its budget. */
 export interface FeedSource {
-  listContacts(account: string, purpose: ReadPurpose): Promise<ContactList>;
+  /** Shows the contact list to a reader while it comes. To be closed. */
+  listContacts<R extends ContactReader>(
+    account: string,
+    purpose: ReadPurpose,
+    newReader: () => R,
+  ): Promise<ContactList<R>>;
   listMessages(
     account: string,
     contactId: string,

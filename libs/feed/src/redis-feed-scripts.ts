@@ -190,12 +190,19 @@ end
 if tonumber(ARGV[4]) > 0 or #ARGV > at + 1 then redis.call('HSET', list, 'version', ARGV[1] + 1) end
 if ARGV[2] ~= '' then
   redis.call('HSET', list, 'listedAt', ARGV[2], 'skipped', ARGV[6])
+  redis.call('HDEL', list, 'listFault', 'listFaultSince')
   if ARGV[3] ~= '' then redis.call('HSET', list, 'suspectSince', ARGV[3], 'suspectAt', now)
   else redis.call('HDEL', list, 'suspectSince') end
   redis.call('HSET', list, 'count', redis.call('HLEN', contacts))
 end
 append_events(at)
 return 1
+`);
+
+/** KEYS: list. ARGV: why the list could not be read. */
+export const noteListFault = new RedisScript(`${NOW}
+redis.call('HSETNX', KEYS[1], 'listFaultSince', due_at(0))
+return redis.call('HSET', KEYS[1], 'listFault', ARGV[1])
 `);
 
 /** KEYS: contact. Answers its text and its revision, or nothing. */

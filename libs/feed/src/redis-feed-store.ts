@@ -9,6 +9,7 @@ import type {
   FeedStore,
   KnownContacts,
   ListCommit,
+  ListedContact,
   PollCommit,
 } from './feed-store.js';
 import type { FeedOverview } from './feed-overview.js';
@@ -28,6 +29,7 @@ import {
   commitContacts,
   commitPoll,
   hasten,
+  noteListFault,
   postpone,
   readContact,
   readContactRecord,
@@ -37,6 +39,10 @@ import {
 
 /** How many contacts one script changes: a script holds up everybody else. */
 const CONTACTS_A_COMMIT = 200;
+/** Contacts of so much text are as many as one script changes, too. */
+const CHARACTERS_A_COMMIT = 1_000_000;
+/** And how many are read at once. */
+const CONTACTS_A_SCAN = 500;
 
 /** {@link FeedStore} on Redis. */
 export class RedisFeedStore implements FeedStore {
@@ -51,8 +57,8 @@ export class RedisFeedStore implements FeedStore {
     const [now, revisionFloor, life, version, listedAt, suspectSince, believedAt, suspectAt, ...last] =
       reply as (string | null)[];
     const [count, skipped] = last;
-    const contacts = await this.redis.hgetallBuffer(keys('contacts'));
-    const lost = Number(count ?? 0) > 0 && Object.keys(contacts).length === 0;
+    const contacts = await this.listedContacts(keys('contacts'));
+    const lost = Number(count ?? 0) > 0 && contacts.size === 0;
     return {
       version: Number(version ?? 0),
       now: Number(now),
@@ -65,8 +71,24 @@ export class RedisFeedStore implements FeedStore {
       ...(suspectAt == null ? {} : { suspectAt: Number(suspectAt) }),
       skipped: Number(skipped ?? 0),
       scheduled: await this.redis.zcard(this.dueKey(account)),
-      contacts: new Map(Object.entries(contacts).map(([id, packed]) => [id, unpackListedContact(packed)])),
+      contacts,
     };
+  }
+
+  /** Some at a time. What is committed in between changes the version, so that nothing can be committed against it. */
+  private async listedContacts(key: string): Promise<Map<string, ListedContact>> {
+    const contacts = new Map<string, ListedContact>();
+    let cursor = '0';
+    do {
+      const [next, fields] = await this.redis.hscanBuffer(key, cursor, 'COUNT', CONTACTS_A_SCAN);
+      for (let i = 0; i + 1 < fields.length; i += 2) {
+        const [id, packed] = [fields[i], fields[i + 1]];
+        if (id !== undefined && packed !== undefined)
+          contacts.set(id.toString(), unpackListedContact(packed));
+      }
+      cursor = next.toString();
+    } while (cursor !== '0');
+    return contacts;
   }
 
   async contactRecord(
@@ -96,11 +118,7 @@ export class RedisFeedStore implements FeedStore {
       keys('polls', 'rates'),
     ];
     let expected = version;
-    let rest = updates;
-    do {
-      const part = rest.slice(0, CONTACTS_A_COMMIT);
-      rest = rest.slice(CONTACTS_A_COMMIT);
-      const last = rest.length === 0;
+    for await (const { part, last } of inParts(updates)) {
       const done = await commitContacts.run(
         this.redis,
         [...shared, ...part.map(({ id }) => keys('c', id))],
@@ -118,8 +136,12 @@ export class RedisFeedStore implements FeedStore {
       );
       if (done !== 1) return false;
       expected += 1;
-    } while (rest.length > 0);
+    }
     return true;
+  }
+
+  async noteListFault(account: string, reason: string): Promise<void> {
+    await noteListFault.run(this.redis, [this.keys(account)('contact-list')], [reason]);
   }
 
   async contactState(account: string, contactId: string): Promise<ContactState | undefined> {
@@ -301,6 +323,24 @@ export class RedisFeedStore implements FeedStore {
   private keys(account: string): AccountKeys {
     return accountKeys(this.prefix, account);
   }
+}
+
+/** What one script commits. The last part, and no other, may be empty. */
+async function* inParts(
+  updates: ListCommit['updates'],
+): AsyncGenerator<{ part: ContactUpdate[]; last: boolean }> {
+  let part: ContactUpdate[] = [];
+  let characters = 0;
+  for await (const update of updates) {
+    if (part.length === CONTACTS_A_COMMIT || characters > CHARACTERS_A_COMMIT) {
+      yield { part, last: false };
+      part = [];
+      characters = 0;
+    }
+    part.push(update);
+    characters += update.raw?.length ?? 0;
+  }
+  yield { part, last: true };
 }
 
 function contactArguments({

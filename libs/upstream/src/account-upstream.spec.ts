@@ -1,7 +1,9 @@
+import { Readable } from 'node:stream';
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { createLogger } from '#platform';
 import { AccountUpstream } from './account-upstream.js';
 import { AWAY_AFTER } from './circuit.js';
+import type { ContactReader } from './contact-list.js';
 import { type AdaptiveBudget, BudgetExhaustedError } from './request-budget.js';
 import {
   UpstreamConnectionLostError,
@@ -25,6 +27,7 @@ let putOff: string[];
 let limits: string[];
 let broken = false;
 
+const reader = (): ContactReader => ({ see: () => false });
 const end = (): Promise<{ items: never[]; skipped: number }> => {
   requests += 1;
   const next = ends.shift() ?? 'fine';
@@ -34,7 +37,15 @@ const upstream: Upstream = {
   send: async () => {
     await end();
   },
-  listContacts: end,
+  listContacts: async (_, newReader) => {
+    await end();
+    return {
+      reader: newReader(),
+      skipped: 0,
+      wanted: () => Readable.from([]),
+      close: () => Promise.resolve(),
+    };
+  },
   listMessages: end,
   showContacts: async () => JSON.stringify((await end()).items),
   showMessages: async () => JSON.stringify((await end()).items),
@@ -128,18 +139,56 @@ describe('an account whose upstream is away', () => {
     },
   );
 
+  /** Reads pages of a contact, each with the end that is given for it. */
+  async function pages(
+    one: AccountUpstream,
+    ...reads: [page: number, limit: number, end: Error | 'fine'][]
+  ): Promise<void> {
+    for (const [page, limit, answer] of reads) {
+      ends = [answer];
+      await one.listMessages('a', 'c', page, limit, MORE).catch(() => undefined);
+    }
+  }
+
+  it.each([
+    [2, 20],
+    [1, 10],
+    [1, 100],
+  ])('is not held for a page that always fails deeper down: page %d, limit %d', async (page, limit) => {
+    const one = make();
+    for (let i = 0; i < 3 * AWAY_AFTER; i += 1) await pages(one, [page, limit, status(500)]);
+    expect(begun).toEqual([]);
+    await pages(one, [1, 20, 'fine']);
+    expect(requests).toBe(3 * AWAY_AFTER + 1);
+  });
+
+  it('is held for 5xx of first pages, whatever deeper pages answer in between', async () => {
+    const one = make();
+    for (let i = 0; i < AWAY_AFTER; i += 1) {
+      expect(begun).toEqual([]);
+      await pages(one, [3, 20, status(503)], [1, 20, status(503)]);
+    }
+    expect(begun).toMatchObject([{ kind: 'away', reason: 'upstream answered 503' }]);
+  });
+
+  it('is held for deeper pages that get no answer at all', async () => {
+    const one = make();
+    for (let i = 0; i < AWAY_AFTER; i += 1) await pages(one, [3, 20, lost]);
+    expect(begun).toMatchObject([{ kind: 'away' }]);
+  });
+
   it('makes no request, asks for no budget, and says why', async () => {
     outages.set('a', { since: 1, kind: 'away', reason: 'no route' });
     const one = make();
     const calls = [
       one.admit('a', 'send'),
-      one.listContacts('a', MORE),
+      one.listContacts('a', MORE, reader),
       one.listMessages('a', 'c', 1, 20, 'read'),
     ];
     for (const call of calls) await expect(call).rejects.toThrow(UpstreamUnavailableError);
     await expect(one.admit('a', 'send')).rejects.toThrow('no route');
     expect([requests, asked]).toEqual([0, []]);
-    await one.listContacts('b', MORE);
+    await one.listContacts('b', MORE, reader);
     expect(requests).toBe(1);
   });
 
@@ -180,7 +229,7 @@ describe('an account whose upstream is away', () => {
 describe('an account that is not let in', () => {
   it('is held by the first 401, whatever was asked', async () => {
     ends = [status(401)];
-    await expect(make().listContacts('a', MORE)).rejects.toThrow('401');
+    await expect(make().listContacts('a', MORE, reader)).rejects.toThrow('401');
     expect(begun).toMatchObject([{ kind: 'refused', reason: 'upstream answered 401' }]);
   });
 
@@ -248,7 +297,7 @@ describe('a probe', () => {
 describe('the budget', () => {
   it('is asked for each read in its class, and before a send by the one who sends', async () => {
     const one = make();
-    await one.listContacts('a', 'read');
+    await one.listContacts('a', 'read', reader);
     await one.listMessages('a', 'c', 1, 20, MORE);
     await one.admit('a', 'send');
     await one.post('a', send);
@@ -259,14 +308,15 @@ describe('the budget', () => {
     const one = make();
     await post(one, status(429), 'fine', status(500));
     ends = [status(429)];
-    await one.listContacts('a', MORE).catch(() => undefined);
+    await one.listContacts('a', MORE, reader).catch(() => undefined);
     expect(limits).toEqual(['a 10 too many', 'a 10 fine', 'a 10 too many']);
   });
 
   it('that is used up keeps a request from leaving, and says nothing about health', async () => {
     const full = new BudgetExhaustedError(5);
     const one = make({ ...budget, acquire: () => Promise.reject(full) });
-    for (let i = 0; i < AWAY_AFTER; i += 1) await expect(one.listContacts('a', 'read')).rejects.toBe(full);
+    for (let i = 0; i < AWAY_AFTER; i += 1)
+      await expect(one.listContacts('a', 'read', reader)).rejects.toBe(full);
     expect([requests, begun]).toEqual([0, []]);
   });
 });

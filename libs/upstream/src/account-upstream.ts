@@ -1,19 +1,13 @@
 import { type Logger, logWords, pause } from '#platform';
 import { type Admission, admission } from './admission.js';
+import type { ContactList, ContactReader } from './contact-list.js';
 import { Circuit, isAway } from './circuit.js';
 import { type AdaptiveBudget, BudgetExhaustedError, MAX_PAUSE_MS } from './request-budget.js';
 import type { RequestTurn } from './request-turn.js';
 import { UpstreamError, UpstreamStatusError, UpstreamUnavailableError } from './upstream-error.js';
 import type { OutageKind, UpstreamHealth } from './upstream-health.js';
-import type {
-  ContactList,
-  MessagePage,
-  Upstream,
-  UpstreamAddress,
-  UpstreamQuery,
-  UpstreamSend,
-} from './upstream.js';
 import { WaitingLines } from './waiting-lines.js';
+import type { MessagePage, Upstream, UpstreamAddress, UpstreamQuery, UpstreamSend } from './upstream.js';
 
 /** Where an account's upstream is, and what it may cost. */
 export interface UpstreamAccount extends UpstreamAddress {
@@ -31,6 +25,12 @@ export type RequestFor = keyof typeof PATIENCE_MS | RequestTurn;
 
 /** One POST may be forbidden for its own sake; so many in a row are forbidden for the account's. */
 const FORBIDDEN_AFTER = 3;
+
+/** The `limit` that upstream documents. */
+const DOCUMENTED_LIMIT = 20;
+
+/** Of a list that is read to see whether it can be. */
+const NOTHING_WANTED: ContactReader = { see: () => false };
 
 /** Upstream as its accounts see it: within the budget, and not at all while it is away or lets the account in no more. */
 export class AccountUpstream {
@@ -101,9 +101,13 @@ export class AccountUpstream {
   }
 
   /** @throws {UpstreamError | BudgetExhaustedError} */
-  async listContacts(account: string, turn: RequestFor): Promise<ContactList> {
+  async listContacts<R extends ContactReader>(
+    account: string,
+    turn: RequestFor,
+    newReader: () => R,
+  ): Promise<ContactList<R>> {
     const address = await this.admitted(account, turn);
-    return this.watch(account, address, () => this.upstream.listContacts(address));
+    return this.watch(account, address, () => this.upstream.listContacts(address, newReader));
   }
 
   /** @throws {UpstreamError | BudgetExhaustedError} */
@@ -115,7 +119,12 @@ export class AccountUpstream {
     turn: RequestFor,
   ): Promise<MessagePage> {
     const address = await this.admitted(account, turn);
-    return this.watch(account, address, () => this.upstream.listMessages(address, contactId, page, limit));
+    return this.watch(
+      account,
+      address,
+      () => this.upstream.listMessages(address, contactId, page, limit),
+      (error) => isDeep(page, limit) && isServerError(error),
+    );
   }
 
   /**
@@ -146,7 +155,7 @@ export class AccountUpstream {
       this.budget.acquire(account, address.requestsPerSecond, 'send', PATIENCE_MS.send, unused);
     await admission(await acquire(0), () => acquire(1))();
     try {
-      await this.upstream.listContacts(address);
+      await (await this.upstream.listContacts(address, () => NOTHING_WANTED)).close();
     } catch (error) {
       if (!(error instanceof UpstreamError)) throw error;
       const kind = kindOf(error, outage.kind);
@@ -217,11 +226,12 @@ export class AccountUpstream {
     account: string,
     { requestsPerSecond: rate }: UpstreamAccount,
     request: () => Promise<T>,
+    isOwnFault?: (error: unknown) => boolean,
   ): Promise<T> {
     const circuit = this.circuitOf(account);
     const wasOpen = circuit.isOpen();
     try {
-      const result = await circuit.run(request);
+      const result = await circuit.run(request, isOwnFault);
       await this.noted(account, () => this.budget.fine(account, rate));
       return result;
     } catch (error) {
@@ -280,4 +290,16 @@ function kindOf(error: UpstreamError, before: OutageKind): OutageKind | undefine
   if (!(error instanceof UpstreamStatusError)) return undefined;
   if (error.status === 401) return 'refused';
   return error.status === 403 && before === 'refused' ? 'refused' : undefined;
+}
+
+/**
+ * Whether a read asks for more than the first page as documented. Its 5xx may be about what stands there, such as one row
+ * that upstream cannot write: it must not hold the account. If upstream is away, other requests find that out.
+ */
+function isDeep(page: number, limit: number): boolean {
+  return page > 1 || limit !== DOCUMENTED_LIMIT;
+}
+
+function isServerError(error: unknown): boolean {
+  return error instanceof UpstreamStatusError && error.status >= 500;
 }

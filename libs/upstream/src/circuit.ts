@@ -48,18 +48,32 @@ export class Circuit {
     if (this.isOpen()) this.policy = newPolicy();
   }
 
-  /** @throws what the request throws, and {@link UpstreamUnavailableError} without making it while the circuit is open */
-  async run<T>(request: () => Promise<T>): Promise<T> {
+  /**
+   * @param isOwnFault whether an error may be the request's own: it says neither that upstream is away nor that it is
+   * there, and a row of failures goes on behind it. While the circuit is open it counts like any other.
+   * @throws what the request throws, and {@link UpstreamUnavailableError} without making it while the circuit is open
+   */
+  async run<T>(request: () => Promise<T>, isOwnFault: (error: unknown) => boolean = () => false): Promise<T> {
     let end: Answered<T>;
     try {
-      end = await this.policy.execute(() => answered(request));
+      end = await this.policy.execute(() =>
+        answered(request, (error) => !this.isOpen() && isOwnFault(error)),
+      );
     } catch (error) {
+      if (error instanceof OwnFault) throw error.cause;
       if (error instanceof BrokenCircuitError)
         throw new UpstreamUnavailableError('too many requests in a row failed');
       throw error;
     }
     if ('error' in end) throw end.error;
     return end.result;
+  }
+}
+
+/** Carries an error past the policy, which counts it neither way. */
+class OwnFault extends Error {
+  constructor(cause: unknown) {
+    super('may be the fault of the request alone', { cause });
   }
 }
 
@@ -71,10 +85,14 @@ function newPolicy(): CircuitBreakerPolicy {
 }
 
 /** An error that is an answer must end the row of failures, too: to the policy it is a result. */
-async function answered<T>(request: () => Promise<T>): Promise<Answered<T>> {
+async function answered<T>(
+  request: () => Promise<T>,
+  isOwnFault: (error: unknown) => boolean,
+): Promise<Answered<T>> {
   try {
     return { result: await request() };
   } catch (error) {
+    if (isOwnFault(error)) throw new OwnFault(error);
     if (isAway(error)) throw error;
     return { error };
   }

@@ -1,43 +1,27 @@
 import { Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
-import axios, { type AxiosInstance, type AxiosRequestConfig, type AxiosResponse, isAxiosError } from 'axios';
+import axios, { type AxiosInstance, type AxiosRequestConfig, type AxiosResponse } from 'axios';
 import FormData from 'form-data';
-import { systemClock } from '#platform';
-import { parseContact } from './contact.js';
+import type { Admission } from './admission.js';
 import { admitting, whenAdmitted } from './http-admitting-agent.js';
+import { type ContactList, ContactListReader, type ContactReader, MAX_LIST_BYTES } from './contact-list.js';
+import { dateOf, failureOf, isSuccess, statusErrorOf } from './http-failure.js';
 import { FreshConnection } from './http-fresh-connection.js';
+import { HttpReading } from './http-reading.js';
 import { isRecord, parseMessage } from './message.js';
-import { parseReplyList } from './reply-list.js';
-import { parseRetryAfter } from './retry-after.js';
-import {
-  UpstreamConnectionLostError,
-  type UpstreamError,
-  UpstreamReplyError,
-  UpstreamReplyTooLargeError,
-  UpstreamStatusError,
-  UpstreamTimeoutError,
-  UpstreamTooLateError,
-  UpstreamUnreachableError,
-} from './upstream-error.js';
-import type {
-  ContactList,
-  MessagePage,
-  Upstream,
-  UpstreamAddress,
-  UpstreamQuery,
-  UpstreamSend,
-} from './upstream.js';
+import { ReplyListReader } from './reply-list.js';
+import { UpstreamReplyError, UpstreamTooLateError } from './upstream-error.js';
+import type { MessagePage, Upstream, UpstreamAddress, UpstreamQuery, UpstreamSend } from './upstream.js';
 
 /** A larger reply is not read: a page of it is asked for in smaller parts. */
 const LARGEST_REPLY_BYTES = 16 * 1024 * 1024;
-const LONGEST_WORDS = 500;
-
-/** Errors of the network that mostly come before any connection stood; an old one can end with some of them, too. */
-const NEVER_CONNECTED = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH']);
+/** Nor is a page of more elements, which takes more time and memory than its bytes. */
+const MAX_PAGE_ELEMENTS = 10_000;
 
 /** {@link Upstream} over HTTP: the one place that knows the vendor's interface. */
 export class HttpUpstream implements Upstream {
   private readonly http: AxiosInstance;
+  private readonly reading: HttpReading;
   private readonly agents = {
     httpAgent: admitting(new HttpAgent({ keepAlive: true })),
     httpsAgent: admitting(new HttpsAgent({ keepAlive: true })),
@@ -55,6 +39,7 @@ export class HttpUpstream implements Upstream {
       transformResponse: (body: unknown) => body,
       validateStatus: () => true,
     });
+    this.reading = new HttpReading(this.http, timeoutMs);
   }
 
   async send(address: UpstreamAddress, send: UpstreamSend, beginBy?: number): Promise<void> {
@@ -62,15 +47,15 @@ export class HttpUpstream implements Upstream {
     const connection = new FreshConnection(address.baseUrl.startsWith('https:'), beginBy, address.admission);
     try {
       const response = await this.exchange(
-        address,
         {
           method: 'POST',
           url: `${address.baseUrl}/messages/send`,
+          headers: { ...form.getHeaders(), ...headersOf(address) },
           data: form,
           httpAgent: connection.agent,
           httpsAgent: connection.agent,
         },
-        form.getHeaders(),
+        address.admission,
         () => connection.established,
       );
       assertQueued(response.data);
@@ -82,9 +67,20 @@ export class HttpUpstream implements Upstream {
     }
   }
 
-  async listContacts(address: UpstreamAddress): Promise<ContactList> {
-    const { data, headers } = await this.get(address, '/contacts');
-    return { ...parseReplyList(data, 'contacts', parseContact), ...dateOf(headers) };
+  async listContacts<R extends ContactReader>(
+    address: UpstreamAddress,
+    newReader: () => R,
+  ): Promise<ContactList<R>> {
+    const reader = new ContactListReader(newReader);
+    try {
+      const request = getRequest(address, '/contacts');
+      const bound = { maxBytes: MAX_LIST_BYTES, isHeld: false };
+      const headers = await this.reading.read(address, { ...request, ...this.agents }, reader, bound);
+      return { ...reader.end(), ...dateOf(headers) };
+    } catch (error) {
+      await reader.close();
+      throw error;
+    }
   }
 
   async listMessages(
@@ -97,8 +93,11 @@ export class HttpUpstream implements Upstream {
       ['page', String(page)],
       ['limit', String(limit)],
     ] as const;
-    const { data, headers } = await this.get(address, messagesPath(contactId), query);
-    return { ...parseReplyList(data, 'messages', parseMessage), ...dateOf(headers) };
+    const reader = new ReplyListReader('messages', parseMessage, MAX_PAGE_ELEMENTS);
+    const request = getRequest(address, messagesPath(contactId), query);
+    const bound = { maxBytes: LARGEST_REPLY_BYTES, isHeld: true };
+    const headers = await this.reading.read(address, { ...request, ...this.agents }, reader, bound);
+    return { ...reader.end(), ...dateOf(headers) };
   }
 
   async showContacts(address: UpstreamAddress, query: UpstreamQuery): Promise<string> {
@@ -120,54 +119,42 @@ export class HttpUpstream implements Upstream {
     path: string,
     query: UpstreamQuery = [],
   ): Promise<AxiosResponse<string>> {
-    const params = new URLSearchParams();
-    for (const [name, value] of query) params.append(name, value);
-    return this.exchange(address, { method: 'GET', url: address.baseUrl + path, params, ...this.agents }, {});
+    return this.exchange({ ...getRequest(address, path, query), ...this.agents }, address.admission);
   }
 
   private async exchange(
-    address: UpstreamAddress,
-    request: Omit<AxiosRequestConfig, 'headers'>,
-    headers: Record<string, string>,
+    request: AxiosRequestConfig,
+    admission: Admission | undefined,
     wasConnected?: () => boolean,
   ): Promise<AxiosResponse<string>> {
-    await address.admission?.();
+    await admission?.();
     const deadline = AbortSignal.timeout(this.timeoutMs);
     let response: AxiosResponse<string>;
     try {
-      response = await whenAdmitted(address.admission, () =>
-        this.http.request<string>({
-          ...request,
-          headers: { ...headers, 'X-API-Key': address.apiKey, Accept: 'application/json' },
-          signal: deadline,
-        }),
+      response = await whenAdmitted(admission, () =>
+        this.http.request<string>({ ...request, signal: deadline }),
       );
     } catch (error) {
-      throw this.classify(error, deadline.aborted, wasConnected?.());
+      throw failureOf(error, {
+        timeoutMs: this.timeoutMs,
+        timedOut: deadline.aborted,
+        connected: wasConnected?.(),
+        maxBytes: LARGEST_REPLY_BYTES,
+      });
     }
-    const { status, data } = response;
-    if (status >= 200 && status < 300) return response;
-    throw new UpstreamStatusError(
-      status,
-      wordsOf(data),
-      parseRetryAfter(headerOf(response.headers, 'retry-after'), systemClock.now()),
-    );
+    if (isSuccess(response)) return response;
+    throw statusErrorOf(response, response.data);
   }
+}
 
-  /** @param connected absent where it is not known, and nothing hangs on it; then the error is taken at its word */
-  private classify(error: unknown, timedOut: boolean, connected?: boolean): UpstreamError {
-    const code = isAxiosError(error) ? error.code : undefined;
-    const reason = code ?? (error instanceof Error ? error.message : 'unknown');
-    if (!(connected ?? (code === undefined || !NEVER_CONNECTED.has(code)))) {
-      const words = timedOut ? `no connection within ${this.timeoutMs} ms` : reason;
-      return new UpstreamUnreachableError(words, { cause: error });
-    }
-    if (timedOut) return new UpstreamTimeoutError(this.timeoutMs, { cause: error });
-    if (error instanceof Error && error.message.includes('maxContentLength')) {
-      return new UpstreamReplyTooLargeError(LARGEST_REPLY_BYTES, { cause: error });
-    }
-    return new UpstreamConnectionLostError(reason, { cause: error });
-  }
+function headersOf({ apiKey }: UpstreamAddress): Record<string, string> {
+  return { 'X-API-Key': apiKey, Accept: 'application/json' };
+}
+
+function getRequest(address: UpstreamAddress, path: string, query: UpstreamQuery = []): AxiosRequestConfig {
+  const params = new URLSearchParams();
+  for (const [name, value] of query) params.append(name, value);
+  return { method: 'GET', url: address.baseUrl + path, params, headers: headersOf(address) };
 }
 
 function messagesPath(contactId: string): string {
@@ -202,30 +189,4 @@ function assertQueued(text: string): void {
   if (!isRecord(body) || body.status !== 'queued') {
     throw new UpstreamReplyError('the reply to a send does not say that it is queued');
   }
-}
-
-/** What an error body says, for people: its `message`, `error` or `detail`, else its text; on one line. */
-function wordsOf(text: unknown): string {
-  if (typeof text !== 'string') return '';
-  let words = text;
-  try {
-    const body: unknown = JSON.parse(text);
-    const said = isRecord(body)
-      ? [body.message, body.detail, body.error].find((part) => typeof part === 'string')
-      : undefined;
-    words = said ?? text;
-  } catch {
-    // Not JSON: its text is all there is.
-  }
-  return words.replace(/\s+/g, ' ').trim().slice(0, LONGEST_WORDS);
-}
-
-function headerOf(headers: AxiosResponse['headers'], name: string): string | undefined {
-  const value: unknown = headers[name];
-  return typeof value === 'string' ? value : undefined;
-}
-
-function dateOf(headers: AxiosResponse['headers']): { date?: number } {
-  const date = Date.parse(headerOf(headers, 'date') ?? '');
-  return Number.isNaN(date) ? {} : { date };
 }

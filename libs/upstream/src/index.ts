@@ -7,6 +7,7 @@ export {
 export { type Admission } from './admission.js';
 export { AWAY_AFTER } from './circuit.js';
 export { phoneNumbersOf, type UpstreamContact } from './contact.js';
+export { type ContactList, type ContactReader, type WantedContact } from './contact-list.js';
 export { HttpUpstream } from './http-upstream.js';
 export { type Direction, isRecord, parseMessage, type UpstreamMessage } from './message.js';
 export { RedisRequestBudget } from './redis-request-budget.js';
@@ -27,6 +28,7 @@ export {
 export {
   UpstreamConnectionLostError,
   UpstreamError,
+  UpstreamReplyDeferredError,
   UpstreamReplyError,
   UpstreamReplyTooLargeError,
   UpstreamStatusError,
@@ -36,7 +38,6 @@ export {
   UpstreamUnreachableError,
 } from './upstream-error.js';
 export {
-  type ContactList,
   type MessagePage,
   type Upstream,
   type UpstreamAddress,

@@ -1,3 +1,4 @@
+import { ListScanner, type ScannedElement } from './list-scanner.js';
 import { isRecord } from './message.js';
 import { UpstreamReplyError } from './upstream-error.js';
 
@@ -12,37 +13,78 @@ export interface ParsedList<T> {
 /** The names under which lists are known to come, besides a bare array. */
 const ENVELOPES = ['data', 'items', 'results'];
 
+/** Reads one element of a list, or undefined if it cannot be read. */
+export type ParseElement<T> = (value: unknown) => T | undefined;
+
+/** How much of an element that is not parsed tells it apart from others. */
+const BEGINNING_BYTES = 256;
+
 /**
- * Reads a list out of a reply's JSON text: a bare array, or an array under `name` or a usual envelope.
+ * Reads a list out of a reply while its bytes come: a bare array, or an array under `name` or a usual envelope.
  * One unreadable element does not stop the others.
- * @throws {UpstreamReplyError} if the text is not JSON or holds no such list: an error page must never look like
- * an empty list.
  */
+export class ReplyListReader<T> {
+  /** By their numbers; those without elements are left out. */
+  private readonly lists = new Map<number, { items: T[]; unreadable: string[] }>();
+  private readonly scanner: ListScanner;
+
+  constructor(
+    private readonly name: string,
+    private readonly parse: ParseElement<T>,
+    maxElements: number,
+  ) {
+    this.scanner = new ListScanner(maxElements, (element) => {
+      this.take(element);
+    });
+  }
+
+  /** @throws {UpstreamReplyError} if it cannot be the next part of a reply that holds a list */
+  push(chunk: Buffer): void {
+    this.scanner.push(chunk);
+  }
+
+  /**
+   * @throws {UpstreamReplyError} if the reply is not JSON or holds no such list: an error page must never look like an
+   * empty list.
+   */
+  end(): ParsedList<T> {
+    const { items, unreadable } = this.lists.get(this.scanner.end(this.name)) ?? {
+      items: [],
+      unreadable: [],
+    };
+    const skipped = unreadable.length;
+    return skipped === 0 ? { items, skipped } : { items, skipped, unreadable };
+  }
+
+  private take({ list, bytes, readable }: ScannedElement): void {
+    const into = this.lists.get(list) ?? { items: [], unreadable: [] };
+    this.lists.set(list, into);
+    if (!readable) {
+      into.unreadable.push(`${bytes.length} bytes: ${bytes.toString('utf8', 0, BEGINNING_BYTES)}`);
+      return;
+    }
+    const value = parseElement(bytes);
+    const item = this.parse(value);
+    if (item === undefined) into.unreadable.push(JSON.stringify(value));
+    else into.items.push(item);
+  }
+}
+
+/** Reads a list out of a whole reply, as {@link ReplyListReader} does. @throws {UpstreamReplyError} */
 export function parseReplyList<T>(
   text: string,
   name: string,
-  parse: (value: unknown) => T | undefined,
+  parse: ParseElement<T>,
+  maxElements = Infinity,
 ): ParsedList<T> {
-  const { list } = findList(parseReply(text), name);
-  const items: T[] = [];
-  const unreadable: string[] = [];
-  for (const value of list) {
-    const item = parse(value);
-    if (item === undefined) unreadable.push(textOf(value));
-    else items.push(item);
-  }
-  const skipped = unreadable.length;
-  return skipped === 0 ? { items, skipped } : { items, skipped, unreadable };
+  const reader = new ReplyListReader(name, parse, maxElements);
+  reader.push(Buffer.from(text));
+  return reader.end();
 }
 
-/** What can be read may still be nested too deeply to be written. */
-function textOf(value: unknown): string {
-  try {
-    return JSON.stringify(value);
-  } catch (error) {
-    if (!(error instanceof RangeError)) throw error;
-    return 'nested too deeply';
-  }
+/** @throws {UpstreamReplyError} if it is not JSON */
+export function parseElement(json: Buffer): unknown {
+  return parseReply(json.toString());
 }
 
 /**

@@ -22,8 +22,10 @@ export class UpstreamUnreachableError extends UpstreamError {
 
 /** The exchange was not over in time. Upstream may have acted on the request. */
 export class UpstreamTimeoutError extends UpstreamError {
-  constructor(ms: number, options?: ErrorOptions) {
-    super('UpstreamTimeoutError', `upstream did not answer within ${ms} ms`, options);
+  /** @param hint what is known besides */
+  constructor(ms: number, options?: ErrorOptions, hint?: string) {
+    const words = hint === undefined ? '' : ` (${hint})`;
+    super('UpstreamTimeoutError', `upstream did not answer within ${ms} ms${words}`, options);
   }
 }
 
@@ -60,9 +62,16 @@ export class UpstreamReplyError extends UpstreamError {
 
 /** Upstream's answer is larger than is ever read. A smaller part of the same list may be readable. */
 export class UpstreamReplyTooLargeError extends UpstreamReplyError {
-  constructor(mostBytes: number, options?: ErrorOptions) {
-    super(`it is larger than ${mostBytes} bytes`, options);
+  constructor(max: number, unit: 'bytes' | 'elements' = 'bytes', options?: ErrorOptions) {
+    super(unit === 'bytes' ? `it is larger than ${max} bytes` : `it has more than ${max} elements`, options);
     this.name = 'UpstreamReplyTooLargeError';
+  }
+}
+
+/** Upstream's answer was not read: this process reads as many large ones at once as it may hold. Ask again later. */
+export class UpstreamReplyDeferredError extends UpstreamError {
+  constructor() {
+    super('UpstreamReplyDeferredError', 'too many large answers of upstream are being read at once');
   }
 }
 

@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream';
 import type { Admission } from './admission.js';
-import type { UpstreamContact } from './contact.js';
+import type { ContactList, ContactReader } from './contact-list.js';
 import type { UpstreamMessage } from './message.js';
 import type { ParsedList } from './reply-list.js';
 
@@ -40,11 +40,6 @@ export interface MessagePage extends ParsedList<UpstreamMessage> {
   date?: number;
 }
 
-/** The contact list. */
-export interface ContactList extends ParsedList<UpstreamContact> {
-  date?: number;
-}
-
 /** Query parameters, in order; a name may come more than once. */
 export type UpstreamQuery = readonly (readonly [name: string, value: string])[];
 
@@ -60,7 +55,11 @@ export interface Upstream {
    */
   send(address: UpstreamAddress, send: UpstreamSend, beginBy?: number): Promise<void>;
 
-  listContacts(address: UpstreamAddress): Promise<ContactList>;
+  /** Shows the contact list to a reader while it comes. To be closed. @param newReader see {@link ContactListReader} */
+  listContacts<R extends ContactReader>(
+    address: UpstreamAddress,
+    newReader: () => R,
+  ): Promise<ContactList<R>>;
 
   /** @param page counts from 1 */
   listMessages(

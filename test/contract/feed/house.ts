@@ -78,7 +78,7 @@ export class House {
     this.sends = new FiledRelayStore(redis, prefix, systemClock, this.blobs, this.logger);
     this.idempotencyKeys = new RedisIdempotencyKeys(redis, prefix);
     this.source = {
-      listContacts: () => this.upstream.listContacts(address),
+      listContacts: (_, __, newReader) => this.upstream.listContacts(address, newReader),
       listMessages: (_, contactId, page, limit) =>
         this.upstream.listMessages(address, contactId, page, limit),
     };

@@ -18,6 +18,7 @@ import {
   UpstreamTooLateError,
   UpstreamUnreachableError,
 } from '#upstream';
+import { readAll, wantAll } from '../../support/contact-list.js';
 import { eventually } from '../../support/eventually.js';
 import { createSimulator, type Simulator } from '../../../apps/simulator/src/create-simulator.js';
 
@@ -289,7 +290,7 @@ describe('upstream surely has not seen a send', () => {
     const error = await failure(upstream.send(to, SEND));
     expect(error).toBeInstanceOf(UpstreamUnreachableError);
     expect(error.message).toContain('ECONNREFUSED');
-    expect(await failure(upstream.listContacts(to))).toBeInstanceOf(UpstreamUnreachableError);
+    expect(await failure(upstream.listContacts(to, wantAll))).toBeInstanceOf(UpstreamUnreachableError);
   });
 
   it('when its name cannot be resolved', async () => {
@@ -365,7 +366,7 @@ describe('a read', () => {
     async (contactsShape) => {
       const [contact] = contacts();
       simulator.control('settings', { contactsShape });
-      const list = await upstream.listContacts(address);
+      const list = await readAll(upstream.listContacts(address, wantAll));
       expect(list.items.map(({ id }) => id)).toEqual([contact?.id]);
       expect(Math.abs((list.date ?? 0) - Date.now())).toBeLessThan(5_000);
     },
@@ -436,7 +437,7 @@ describe('a read', () => {
     contacts();
     strike(fault);
     const began = performance.now();
-    expect(await failure(upstream.listContacts(address))).toBeInstanceOf(kind);
+    expect(await failure(upstream.listContacts(address, wantAll))).toBeInstanceOf(kind);
     expect(performance.now() - began).toBeLessThan(TIMEOUT_MS + 300);
   });
 
@@ -480,7 +481,7 @@ describe('a read', () => {
       response.writeHead(200, { 'content-encoding': 'gzip', 'content-type': 'application/json' }).end(bomb);
     });
     const patient = new HttpUpstream(10_000);
-    expect(await failure(patient.listContacts(to))).toBeInstanceOf(UpstreamReplyError);
+    expect(await failure(patient.listContacts(to, wantAll))).toBeInstanceOf(UpstreamReplyError);
     patient.close();
   });
 });
@@ -497,7 +498,7 @@ describe('a proxy in the environment', () => {
     for (const name of names) process.env[name] = proxy.baseUrl;
     try {
       await upstream.send(address, SEND);
-      await upstream.listContacts(address);
+      await readAll(upstream.listContacts(address, wantAll));
     } finally {
       names.forEach((name, i) => {
         const value = before[i];

@@ -1,12 +1,23 @@
 import type { ClaimedRead, FeedSource, ReadPurpose } from '#feed';
-import type { AccountUpstream, ContactList, MessagePage, RequestFor, RequestTurn } from '#upstream';
+import type {
+  AccountUpstream,
+  ContactList,
+  ContactReader,
+  MessagePage,
+  RequestFor,
+  RequestTurn,
+} from '#upstream';
 
 /** The feed's reads, through the account's budget. */
 export class AccountFeedSource implements FeedSource {
   constructor(private readonly upstream: AccountUpstream) {}
 
-  listContacts(account: string, purpose: ReadPurpose): Promise<ContactList> {
-    return this.upstream.listContacts(account, payerOf(purpose));
+  listContacts<R extends ContactReader>(
+    account: string,
+    purpose: ReadPurpose,
+    newReader: () => R,
+  ): Promise<ContactList<R>> {
+    return this.upstream.listContacts(account, payerOf(purpose), newReader);
   }
 
   listMessages(

@@ -1,0 +1,118 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { ContactListPoll } from '#feed';
+import { HttpUpstream, UpstreamError } from '#upstream';
+import { contactIdOf, ListServer, type ServedList } from '../../support/list-server.js';
+import { A } from './house.js';
+import { WithHouse } from './with-house.js';
+
+const here = new WithHouse();
+/** Other replies are bounded by 16 MB. */
+const TWENTY_MEGABYTES: ServedList = { count: 20_000, bytes: 1_024 };
+/** More than is kept in memory. */
+const SIX_MEGABYTES: ServedList = { count: 6_000, bytes: 1_024 };
+/** Long enough for a busy machine. */
+const TIMEOUT_MS = 60_000;
+
+let server: ListServer;
+let upstream: HttpUpstream;
+let poll: ContactListPoll;
+
+beforeEach(async () => {
+  server = await ListServer.start();
+  upstream = new HttpUpstream(TIMEOUT_MS);
+  const address = { baseUrl: server.baseUrl, apiKey: 'k' };
+  poll = new ContactListPoll(
+    here.house.store,
+    {
+      ...here.house.source,
+      listContacts: (_, __, newReader) => upstream.listContacts(address, newReader),
+    },
+    0,
+  );
+});
+afterEach(async () => {
+  upstream.close();
+  await server.close();
+});
+
+async function read(list: ServedList): Promise<void> {
+  server.list = list;
+  await poll.poll(A);
+}
+const known = (): ReturnType<typeof here.house.store.knownContacts> => here.house.store.knownContacts(A);
+
+describe('a contact list of 20 MB', () => {
+  it('is read, and read again: all its contacts are due, and what is as it was changes nothing', async () => {
+    await read(TWENTY_MEGABYTES);
+    const { version, contacts, listedAt } = await known();
+    expect([contacts.size, listedAt]).toEqual([TWENTY_MEGABYTES.count, expect.any(Number)]);
+    expect((await here.house.store.overview(A)).due).toBe(TWENTY_MEGABYTES.count);
+    const record = await here.house.store.contactRecord(A, contactIdOf(19_999));
+    expect(JSON.parse(record?.raw ?? '{}')).toMatchObject({ phoneNumber: '+15550019999' });
+    await read(TWENTY_MEGABYTES);
+    expect((await known()).version).toBe(version);
+    expect(await here.house.types()).toEqual([]);
+  });
+});
+
+describe('a contact list of 6 MB', () => {
+  it('tells of each contact that it shows for the first time, of any number', async () => {
+    await read({ ...SIX_MEGABYTES, count: 5_000 });
+    await read({ ...SIX_MEGABYTES });
+    const told = await here.house.told();
+    expect(told).toHaveLength(1_000);
+    expect(new Set(told.map(({ type }) => type))).toEqual(new Set(['contact.created']));
+    expect(new Set(told.map(({ contactId }) => contactId)).size).toBe(1_000);
+  });
+
+  it.each(['connection', 'body'] as const)(
+    'that breaks off is no shorter list: nothing is new, changed or missing (%s)',
+    async (how) => {
+      await read({ ...SIX_MEGABYTES, count: 4_500 });
+      const before = await known();
+      const cut = { after: 5_500, how };
+      await expect(read({ ...SIX_MEGABYTES, note: 'changed', cut })).rejects.toThrow(UpstreamError);
+      const after = await known();
+      expect({ ...after, now: before.now }).toEqual(before);
+      expect(await here.house.types()).toEqual([]);
+    },
+  );
+});
+
+describe('a contact that is nested 4,000 deep', () => {
+  const poison = { at: 1, json: `{"id":"deep","x":${'['.repeat(4_000)}${']'.repeat(4_000)}}` };
+
+  it('is skipped, and all others are read', async () => {
+    await read({ count: 3, bytes: 100, poison });
+    const { contacts, skipped } = await known();
+    expect([...contacts.keys()].sort()).toEqual([contactIdOf(0), contactIdOf(2)]);
+    expect(skipped).toBe(1);
+  });
+
+  it('may be one that was known: then nobody is missing', async () => {
+    await read({ count: 3, bytes: 100 });
+    for (let reads = 0; reads < 3; reads += 1) await read({ count: 3, bytes: 100, poison });
+    expect(await here.house.types()).toEqual([]);
+  });
+});
+
+describe('a contact list that cannot be read', () => {
+  it('keeps what is known, and the overview says why and since when, until it can be read', async () => {
+    await read({ count: 3, bytes: 100 });
+    expect(await here.house.store.overview(A)).not.toHaveProperty('listFault');
+    // More elements than are ever read, in 2 MB.
+    const envelope = [`[${'0,'.repeat(1_000_001)}`, '0]'] as const;
+    for (let reads = 0; reads < 2; reads += 1) {
+      await expect(read({ count: 0, bytes: 0, envelope })).rejects.toThrow('more than 1000000 elements');
+    }
+    const { listFault, contacts } = await here.house.store.overview(A);
+    expect(listFault?.reason).toContain('more than 1000000 elements');
+    expect(Math.abs((listFault?.since ?? 0) - Date.now())).toBeLessThan(60_000);
+    expect(contacts).toBe(3);
+    await expect(read({ count: 2, bytes: 100, cut: { after: 1, how: 'connection' } })).rejects.toThrow();
+    expect((await here.house.store.overview(A)).listFault?.since).toBe(listFault?.since);
+    await read({ count: 3, bytes: 100 });
+    expect(await here.house.store.overview(A)).not.toHaveProperty('listFault');
+    expect((await known()).contacts.size).toBe(3);
+  });
+});

@@ -1,0 +1,38 @@
+import { Readable } from 'node:stream';
+import type { ContactList, ContactReader, UpstreamContact, WantedContact } from '#upstream';
+
+/** A reader that wants every contact. */
+export const wantAll = (): ContactReader => ({ see: () => true });
+
+/** Reads a whole contact list to the end, and closes it. */
+export async function readAll(
+  reading: Promise<ContactList>,
+): Promise<{ items: UpstreamContact[]; skipped: number; date?: number }> {
+  const list = await reading;
+  try {
+    const items: UpstreamContact[] = [];
+    for await (const wanted of list.wanted()) items.push(...wanted.map(({ contact }) => contact));
+    return { items, skipped: list.skipped, ...(list.date === undefined ? {} : { date: list.date }) };
+  } finally {
+    await list.close();
+  }
+}
+
+/** A contact list as upstream would have shown it. */
+export function contactListOf<R extends ContactReader>(
+  contacts: readonly UpstreamContact[],
+  newReader: () => R,
+  date?: number,
+): ContactList<R> {
+  const reader = newReader();
+  const wanted = contacts.flatMap((contact, position): WantedContact[] =>
+    reader.see(contact, position) ? [{ contact, position }] : [],
+  );
+  return {
+    reader,
+    skipped: 0,
+    ...(date === undefined ? {} : { date }),
+    wanted: () => Readable.from([wanted]),
+    close: () => Promise.resolve(),
+  };
+}
