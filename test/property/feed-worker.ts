@@ -13,7 +13,7 @@ import { type HttpUpstream, type UpstreamAddress, UpstreamError } from '#upstrea
 import type { Simulator } from '../../apps/simulator/src/create-simulator.js';
 import type { PageFault, Task } from './history.js';
 import { type Gate, mortalRedis } from './mortal-redis.js';
-import { type ListAttempt, type Oracle, type PollAttempt, type Told, Verdict } from './oracle.js';
+import { type Beginning, type ListAttempt, type Oracle, type PollAttempt, type Told, Verdict } from './oracle.js';
 import { shiftedStore } from './shifted-store.js';
 import type { UpstreamWitness } from './upstream-witness.js';
 
@@ -67,7 +67,7 @@ export class FeedWorker {
       beganPoll: (contactId) => {
         // What it read and did not want to commit said nothing new; what it was refused to commit is read again.
         if (this.refused) this.refused = false;
-        else this.kept = this.attempt?.reads ?? [];
+        else this.kept = this.attempt === undefined ? [] : this.attempt.reads;
         this.attempt = { contactId, now: bench.now(), reads: [...this.kept] };
       },
       beganList: () => {
@@ -132,8 +132,11 @@ export class FeedWorker {
     if (!(await this.contacts.pollHead(ACCOUNT, contactId))) return;
     const isAtItsEnd = await this.contacts.readDeep(ACCOUNT, contactId, 'poll');
     // Others may have been faster each time: then their reads are judged.
-    if (isAtItsEnd && !this.hasRefusals())
-      oracle.ended(before, this.attempt ?? { contactId, now: 0, reads: [] });
+    if (isAtItsEnd && !this.hasRefusals()) this.judge(before);
+  }
+
+  private judge(before: Beginning): void {
+    if (this.attempt !== undefined) this.bench.oracle.ended(before, this.attempt);
   }
 
   private hasRefusals(): boolean {

@@ -44,7 +44,7 @@ export function serveContacts(core: SimulatorCore, requestId: string, fault: Fau
   });
   const signer = new AddressSigner(settings.signedAddresses, requestId);
   const shown = contacts.map((contact) => signer.contact(contactOnWire(contact, settings)));
-  return listAnswer(core, shown, settings.contactsShape, fault);
+  return listAnswer(shown, settings.contactsShape, fault);
 }
 
 /** One page of a contact's messages; 404 for a contact that is not listed. */
@@ -75,7 +75,7 @@ export function servePage(core: SimulatorCore, wanted: PageRequest, fault: Fault
   const signer = new AddressSigner(settings.signedAddresses, requestId);
   const shown = messages.map((message) => signer.message(messageOnWire(message, settings)));
   const padTo = paddingFor(core, contactId, messages);
-  const answer = listAnswer(core, shown, settings.messagesShape, fault);
+  const answer = listAnswer(shown, settings.messagesShape, fault);
   if (contact !== undefined && !out) shiftWhilePaging(core.world, contact, settings.insertWhilePaging);
   return padTo === null ? answer : { ...answer, padTo };
 }
@@ -118,14 +118,9 @@ function ownPageOf(core: SimulatorCore, contact: Contact, page: number, limit: n
   }
 }
 
-function listAnswer(
-  { settings }: SimulatorCore,
-  items: readonly JsonObject[],
-  shape: string,
-  fault: Fault | null,
-): Answer {
+function listAnswer(items: readonly JsonObject[], shape: string, fault: Fault | null): Answer {
   const body: Json = enveloped(spoilt(items, fault), shape);
-  const json = deepened(JSON.stringify(body), settings);
+  const json = deepened(JSON.stringify(body));
   return {
     status: 200,
     body: fault?.kind === 'invalidUtf8' ? invalidUtf8Bytes(json) : json,

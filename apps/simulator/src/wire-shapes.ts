@@ -8,7 +8,7 @@ type Knobs = Readonly<Settings>;
 /** A character that no message has; where it stands, the reply gets bytes that are not UTF-8. */
 export const INVALID_UTF8_MARK = '\u{10FFFD}';
 
-/** A character that no message has; where it stands, there is a deeply nested value instead. */
+/** A character that no message has; with a number behind it, it stands for a value nested so deeply. */
 const DEEP_MARK = '\u{10FFFC}';
 
 export function contactOnWire(contact: Contact, knobs: Knobs): JsonObject {
@@ -44,14 +44,16 @@ export function messageOnWire(message: Message, knobs: Knobs): JsonObject {
 }
 
 function deepFieldOf(id: string, { deepField }: Knobs): JsonObject {
-  return deepField?.ids.includes(id) === true ? { nested: DEEP_MARK } : {};
+  return deepField?.ids.includes(id) === true ? { nested: `${DEEP_MARK}${deepField.levels}` } : {};
 }
 
 /** Written as text: an object so deep could overflow the stack of whoever serialises it. */
-export function deepened(json: string, { deepField }: Knobs): string {
-  if (deepField === null) return json;
-  const { levels } = deepField;
-  return json.replaceAll(`"${DEEP_MARK}"`, `${'{"in":'.repeat(levels)}null${'}'.repeat(levels)}`);
+export function deepened(json: string): string {
+  if (!json.includes(DEEP_MARK)) return json;
+  return json.replace(
+    /"\u{10FFFC}(\d+)"/gu,
+    (_, levels) => `${'{"in":'.repeat(Number(levels))}null${'}'.repeat(Number(levels))}`,
+  );
 }
 
 /** One letter for the ledger: `-` neither flag, `d` delivered, `r` read, `b` both. */

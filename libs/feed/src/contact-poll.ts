@@ -151,7 +151,7 @@ export class ContactPoll {
       return this.conclusion.commit(replaced, readingOf(head, start, true), new Map(), 'head');
     }
     const known = await this.knownOf(start, head);
-    const looked = await this.isLooked(start, head, known);
+    const looked = this.isLooked(start, head, known);
     const reading = { ...readingOf(head, start, isDisturbed(state, head, known.served)), looked };
     return this.conclusion.commit(start, reading, known.all ?? known.served, 'head');
   }
