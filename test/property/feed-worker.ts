@@ -13,7 +13,14 @@ import { type HttpUpstream, type UpstreamAddress, UpstreamError } from '#upstrea
 import type { Simulator } from '../../apps/simulator/src/create-simulator.js';
 import type { PageFault, Task } from './history.js';
 import { type Gate, mortalRedis } from './mortal-redis.js';
-import { type Beginning, type ListAttempt, type Oracle, type PollAttempt, type Told, Verdict } from './oracle.js';
+import {
+  type Beginning,
+  type ListAttempt,
+  type Oracle,
+  type PollAttempt,
+  type Told,
+  Verdict,
+} from './oracle.js';
 import { shiftedStore } from './shifted-store.js';
 import type { UpstreamWitness } from './upstream-witness.js';
 
@@ -48,6 +55,7 @@ export class FeedWorker {
   /** What the task has read so far, but for what it was refused to commit. */
   private kept: PollAttempt['reads'] = [];
   private refused = false;
+  private began = 0;
   private listing: ListAttempt | undefined;
   /** Of the commit that is under way. */
   private commitState: 'none' | 'asked' | 'done' = 'none';
@@ -68,7 +76,7 @@ export class FeedWorker {
         // What it read and did not want to commit said nothing new; what it was refused to commit is read again.
         if (this.refused) this.refused = false;
         else this.kept = this.attempt === undefined ? [] : this.attempt.reads;
-        this.attempt = { contactId, now: bench.now(), reads: [...this.kept] };
+        this.attempt = { contactId, began: this.began, now: bench.now(), reads: [...this.kept] };
       },
       beganList: () => {
         const { lastListAt } = bench.oracle;
@@ -128,6 +136,7 @@ export class FeedWorker {
     this.attempt = undefined;
     this.kept = [];
     this.refused = false;
+    this.began = this.bench.now();
     const before = oracle.begin(contactId);
     if (!(await this.contacts.pollHead(ACCOUNT, contactId))) return;
     const isAtItsEnd = await this.contacts.readDeep(ACCOUNT, contactId, 'poll');

@@ -53,7 +53,9 @@ export interface Beginning {
 /** All that one worker has read of a contact in one task, but for what it read and was refused to commit. */
 export interface PollAttempt {
   contactId: string;
-  /** When it began, in milliseconds since 1970. */
+  /** When the task began, in milliseconds since 1970. */
+  began: number;
+  /** When it last looked at what is known. */
   now: number;
   reads: PageRead[];
 }
@@ -236,10 +238,10 @@ export class Oracle {
       byMessage.set(id, [...(byMessage.get(id) ?? []), event]);
     }
     const lastStart = reads.findLastIndex(({ page }) => page === 1);
-    const servings = new Map<string, { seen: Seen; open: boolean }>();
+    const servings = new Map<string, { seen: Seen; open: boolean; at: number }>();
     for (const [n, read] of reads.entries()) {
       // A new baseline is taken from one read of everything, whatever was read before it.
-      for (const seen of read.seen) servings.set(seen.id, { seen, open: resync && n < lastStart });
+      for (const seen of read.seen) servings.set(seen.id, { seen, open: resync && n < lastStart, at: n });
     }
     for (const id of new Set([...servings.keys(), ...byMessage.keys(), ...contact.messages.keys()])) {
       const message = contact.messages.get(id) ?? { forms: [undefined], servedAt: attempt.now };
@@ -255,7 +257,9 @@ export class Oracle {
       message.forms = distinct(right.map(({ form }) => form));
       if (serving !== undefined) {
         message.servedAt = attempt.now;
-        delete message.absentSince;
+        // A later read of the same task may have missed it already.
+        if (!wasAbsent(id, reads.slice(serving.at + 1))) delete message.absentSince;
+        else if (!((message.absentSince ?? 0) >= attempt.began)) message.absentSince = attempt.now;
       } else if (wasAbsent(id, reads)) message.absentSince ??= attempt.now;
       contact.messages.set(id, message);
     }

@@ -226,7 +226,7 @@ function readingOf(head: HeadReading, { state }: PollStart, disturbed: boolean):
     ...(limit === undefined ? {} : { limit }),
     ...(headLimit === undefined ? {} : { headLimit }),
     ...(date === undefined ? {} : { date }),
-    looked: false,
+    ...{ learns: true, looked: false },
     needsEverything: disturbed || (!head.reachesKnown && state.tellAfter === undefined),
   };
 }

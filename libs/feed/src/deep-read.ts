@@ -250,7 +250,7 @@ export class DeepRead {
       if (race > 0) this.pages.takeBack();
       this.lastKnown = new Map();
       const read = await this.take(page, limit);
-      if (await this.commitPage(read)) return read;
+      if (await this.commitPage(page, read)) return read;
     }
     return undefined;
   }
@@ -276,7 +276,7 @@ export class DeepRead {
     }
   }
 
-  private async commitPage(read: PageRead): Promise<boolean> {
+  private async commitPage(page: number, read: PageRead): Promise<boolean> {
     if (read.ids.length === 0 && this.pages.unreadable.size === 0) return true;
     const { account, contactId } = this.task;
     const known = read.ids.every((id) => this.lastKnown.has(id) || read.fresh.includes(id))
@@ -291,7 +291,8 @@ export class DeepRead {
     }
     const served = [...this.held, read].flatMap(({ items }) => items);
     const isNew = served.some(({ id }) => !known.has(id));
-    const done = await this.conclusion.commit(this.startOf(), this.readingOf(served), known, 'page');
+    const reading = { ...this.readingOf(served), learns: page === 1 };
+    const done = await this.conclusion.commit(this.startOf(), reading, known, 'page');
     if (!done) return false;
     this.held = [];
     this.foundNew ||= isNew;
@@ -327,6 +328,7 @@ export class DeepRead {
       skipped: pages.skipped,
       unreadable: [...pages.unreadable],
       ...(pages.date === undefined ? {} : { date: pages.date }),
+      learns: false,
       looked: false,
       needsEverything: false,
     };

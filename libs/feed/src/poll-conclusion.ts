@@ -137,7 +137,7 @@ export class PollConclusion {
         ...(unreadable.fresh > 0 && reading.skipped > 0 ? { skipped: unreadable.fresh } : {}),
       },
     });
-    if (done && kind === 'head') await this.sayVolatile(account, contactId, changes.volatile);
+    if (done && reading.learns) await this.sayVolatile(account, contactId, changes.volatile);
     return done;
   }
 
@@ -235,7 +235,7 @@ export class PollConclusion {
 
   private extensionAfter(
     { state, resync }: PollStart,
-    { headLimit }: Reading,
+    { headLimit, learns }: Reading,
     kind: ReadingKind,
     { volatility }: Lesson,
   ): ContactExtension {
@@ -243,10 +243,11 @@ export class PollConclusion {
     const after: ContactExtension = { ...before };
     if (resync !== undefined) after.resyncing = true;
     else if (kind === 'end') delete after.resyncing;
-    // Only the head shows the same messages read after read: from others it is not learned which fields are volatile.
+    if (learns) {
+      delete after.volatile;
+      if (volatility.size > 0) after.volatile = packVolatility(volatility);
+    }
     if (kind !== 'head') return after;
-    delete after.volatile;
-    if (volatility.size > 0) after.volatile = packVolatility(volatility);
     after.readAt = state.now;
     delete after.headLimit;
     delete after.headLimitUntil;

@@ -25,6 +25,8 @@ export interface Reading {
   date?: number;
   /** Present where it ends a reading of everything. */
   everything?: Everything;
+  /** Whether it shows what the last reading showed, too: from that it is learned which fields are volatile. */
+  learns: boolean;
   /** Whether all messages whose flags may still change were looked up. */
   looked: boolean;
   /** Whether it shows that everything is to be read: something is missing, or stands where it is not looked for. */

@@ -217,6 +217,11 @@ export const takeListWish = new RedisScript(`
 return redis.call('HDEL', KEYS[1], 'wished')
 `);
 
+/** KEYS: rates, due. Answers the buckets with their counts, and how many contacts are polled. */
+export const readRates = new RedisScript(`
+return {redis.call('HGETALL', KEYS[1]), redis.call('ZCARD', KEYS[2])}
+`);
+
 /** KEYS: due, deep. Answers 1 if a contact is due. */
 export const isDue = new RedisScript(`${NOW}
 local now = due_at(0)

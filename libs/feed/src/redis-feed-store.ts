@@ -34,6 +34,7 @@ import {
   readContact,
   readContactRecord,
   readList,
+  readRates,
   takeListWish,
 } from './redis-feed-scripts.js';
 
@@ -203,11 +204,10 @@ export class RedisFeedStore implements FeedStore {
 
   async contactRates(account: string): Promise<ContactRates> {
     const keys = this.keys(account);
-    const [rates, contacts] = await Promise.all([
-      this.redis.hgetall(keys('polls', 'rates')),
-      this.redis.zcard(this.dueKey(account)),
-    ]);
-    const counts = Object.entries(rates).map(([bucket, count]) => [Number(bucket), Number(count)] as const);
+    const reply = await readRates.run(this.redis, [keys('polls', 'rates'), this.dueKey(account)], []);
+    const [rates, contacts] = reply as [string[], number];
+    const counts: [bucket: number, count: number][] = [];
+    for (let i = 0; i + 1 < rates.length; i += 2) counts.push([Number(rates[i]), Number(rates[i + 1])]);
     return { rates: new Map(counts.filter(([, count]) => count > 0)), contacts };
   }
 

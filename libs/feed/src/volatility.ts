@@ -9,7 +9,7 @@ import {
 } from './fingerprint.js';
 import { JsonHash } from './json-hash.js';
 import { DamagedSnapshotError, PackedReader, PackedWriter } from './packed-bytes.js';
-import { advance, isQuiet, type Patience, type Sample, type Streak } from './streak.js';
+import { advance, type FieldView, isQuiet, type Patience, type Sample, type Streak } from './streak.js';
 
 /**
  * What was learned of the fields of one contact's messages: which of them differ at nearly every read; by their place in
@@ -24,11 +24,26 @@ export type Volatility = ReadonlyMap<number, Streak>;
 export const NOTHING_VOLATILE: Volatility = new Map();
 
 /**
+ * Only what nobody writes by hand can be volatile: addresses of attachments, and fields that nobody documented. A text
+ * that a person edits again and again is told each time.
+ */
+const CAN_BE_VOLATILE: ReadonlySet<FingerprintField> = new Set(['attachments', 'other']);
+const VOLATILE_FIELDS: FieldSet = FINGERPRINT_FIELDS.reduce(
+  (set, field, i) => (CAN_BE_VOLATILE.has(field) ? set | (1 << i) : set),
+  0,
+);
+
+/**
  * So many differing reads are told, and a sample is of so many messages. Where fewer carry the field, one of them may
  * be edited again and again by a person: what was muted is then told once it stands still. Where more do, it is not:
  * there would be an event for each of them.
  */
 const PATIENCE: Patience = { told: 2, samples: 4 };
+/**
+ * Where fewer messages than are sampled carry a field that nobody documented, one of them may well change at so many reads
+ * in a row: a counter of its edits. Addresses of attachments do not.
+ */
+const FEW: Patience = { told: 7, samples: 4 };
 
 /** A message that was known, as a read shows it. */
 export interface ReadMessage {
@@ -71,16 +86,19 @@ export function learn(before: Volatility, messages: readonly ReadMessage[]): Les
   let [all, quiet, muted, ignored] = [0, 0, 0, 0];
   for (const { differing } of messages) all |= differing;
   for (const field of before.keys()) all |= 1 << field;
+  all &= VOLATILE_FIELDS;
   const volatility = new Map<number, Streak>();
   const marks = before.size === 0 ? undefined : markedMessages(messages);
   for (let field = 0; all >> field > 0; field += 1) {
     const bit = 1 << field;
     if ((all & bit) === 0) continue;
-    const { streak, shown } = advance(before.get(field), viewOf(field, messages, marks), PATIENCE);
+    const view = viewOf(field, messages, marks);
+    const patience = patienceOf(field, before.get(field), view);
+    const { streak, shown } = advance(before.get(field), view, patience);
     if (streak === undefined) continue;
     volatility.set(field, streak);
     // What is withheld is told all the same of messages of which nothing was learned: it may be long till the next read.
-    if (isQuiet(streak, PATIENCE) && (streak.muted || shown)) quiet |= bit;
+    if (isQuiet(streak, patience) && (streak.muted || shown)) quiet |= bit;
     if (streak.muted) muted |= bit;
     if (streak.many) ignored |= bit;
   }
@@ -93,6 +111,12 @@ export function learn(before: Volatility, messages: readonly ReadMessage[]): Les
     newlyMuted: namesOf(muted & ~wasMuted),
     newlyHeard: namesOf(wasMuted & ~muted),
   };
+}
+
+/** By how many it was found of first: it stays as it began. */
+function patienceOf(field: number, streak: Streak | undefined, view: FieldView): Patience {
+  const carriers = streak?.samples.length ?? Math.min(view.carrying, PATIENCE.samples);
+  return carriers < PATIENCE.samples && FINGERPRINT_FIELDS[field] === 'other' ? FEW : PATIENCE;
 }
 
 export function mutedFields(volatility: Volatility): FieldSet {
@@ -196,7 +220,7 @@ function unpack(bytes: Buffer): Volatility {
     if (field >= FINGERPRINT_FIELDS.length || count > PATIENCE.samples) {
       throw new DamagedSnapshotError();
     }
-    if (streak.length === 0 || streak.length > PATIENCE.told + 2) throw new DamagedSnapshotError();
+    if (streak.length === 0 || streak.length > FEW.told + 2) throw new DamagedSnapshotError();
     const samples = Array.from({ length: count }, () => ({ mark: packed.bits16(), value: packed.bits16() }));
     volatility.set(field, { ...streak, samples });
     left -= 3 + 4 * count;
