@@ -49,6 +49,7 @@ export class FeedWorker {
   dead = false;
   private task: Task = { read: 'list', contact: 0 };
   private operations = 0;
+  private lastOperation: Promise<void> = Promise.resolve();
   private reads = 0;
   private turn: () => Promise<void> = () => Promise.resolve();
   private attempt: PollAttempt | undefined;
@@ -157,7 +158,17 @@ export class FeedWorker {
     this.bench.oracle.stray(await this.news());
   }
 
-  private readonly gate: Gate = async (operation) => {
+  /** What the worker asks for at once it does one after the other. */
+  private readonly gate: Gate = (operation) => {
+    const done = this.lastOperation.then(() => this.one(operation));
+    this.lastOperation = done.then(
+      () => undefined,
+      () => undefined,
+    );
+    return done;
+  };
+
+  private readonly one: Gate = async (operation) => {
     if (this.dead) throw new Died();
     await this.turn();
     this.operations += 1;

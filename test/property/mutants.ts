@@ -48,44 +48,48 @@ export const MUTANTS: readonly Mutant[] = [
   ),
   one(
     'a page that is shorter than was asked for is the last one',
-    'page-walk.ts',
-    'unreadable = 0;\n      if (repeats) {',
+    'deep-read.ts',
+    'unreadable = 0;\n      if (read.repeats) {',
     `unreadable = 0;
-      if (ids.length < PAGE_LIMIT) {
-        this.finish(count + ids.length, true);
-        return { pages: page, foundNew };
+      if (read.ids.length < PAGE_LIMIT) {
+        this.orderSeen.add(read.items);
+        this.lastIds = [...this.lastIds, ...read.ids].slice(-TAIL_IDS);
+        this.stable = true;
+        return page;
       }
-      if (repeats) {`,
+      if (read.repeats) {`,
   ),
   one(
     'only the first page is read',
-    'page-walk.ts',
-    'page <= MOST_PAGES; page += 1) {\n      const read',
-    'page <= 1; page += 1) {\n      const read',
+    'deep-read.ts',
+    'if (page === 1) this.firstIds = read.ids;',
+    `this.firstIds = read.ids;
+      this.stable = true;
+      if (page === 1) return page;`,
   ),
   one(
     'a page on which something is new is the last that is read',
-    'page-walk.ts',
-    'if (this.plan.complete || hasNews) continue;',
-    'if (this.plan.complete) continue;',
+    'head-walk.ts',
+    'return allNew || (ids.length === 0 && count > 0);',
+    'return allNew && ids.length === 0 && count > 0;',
   ),
   one(
     'of two forms within one walk the first is kept',
-    'page-walk.ts',
+    'page-reader.ts',
     'this.seen.set(message.id, message);',
     'if (!this.seen.has(message.id)) this.seen.set(message.id, message);',
   ),
   one(
     'the tail of an oldest-first list does not step on',
-    'page-walk.ts',
-    'if (tail.count === 0 || tail.count >= limit || tail.startsNew) return this.onFrom(start);',
-    'if (tail.count === 0) return this.onFrom(start);',
+    'head-walk.ts',
+    'last !== undefined && last.count >= last.limit;',
+    'last !== undefined && last.count > last.limit;',
   ),
   one(
     'pages that shifted while they were read are not read again',
-    'page-walk.ts',
-    'const MOST_ROUNDS = 5;',
-    'const MOST_ROUNDS = 1;',
+    'head-walk.ts',
+    'if (pages > 1) await this.lookAgain(pages - 1, top.limit);',
+    '',
   ),
   one(
     'sweeps are forgotten',
@@ -96,8 +100,8 @@ export const MUTANTS: readonly Mutant[] = [
   one(
     'unsettled messages are not looked up',
     'contact-poll.ts',
-    'if (all === undefined) return new Set();',
-    'if (all !== undefined) return new Set();\n    if (all === undefined) return new Set();',
+    "return lookDueAt !== undefined && lookDueAt <= state.now ? 'look' : undefined;",
+    "return lookDueAt === 0 ? 'look' : undefined;",
   ),
   {
     name: 'what was seen is marked before its events are stored',
@@ -186,20 +190,32 @@ export const MUTANTS: readonly Mutant[] = [
   one(
     'absence from a read that was not complete is deletion',
     'poll-conclusion.ts',
-    'const absence = walk.stable ? this.absences(start, walk, known) : undefined;',
-    'const absence = this.absences(start, walk, await this.store.allKnownMessages(account, contactId));',
+    `reading.everything?.stable === true
+        ? this.absences(start, reading, reading.everything, known)
+        : undefined;`,
+    `this.absences(
+        start,
+        reading,
+        {
+          seen: new Set(reading.served.map(({ id }) => id)),
+          stable: true,
+          ...reading.everything,
+          knownBefore: new Set((await this.store.allKnownMessages(account, contactId)).keys()),
+        },
+        await this.store.allKnownMessages(account, contactId),
+      );`,
   ),
   one(
     'absence from a read while which pages shifted is deletion',
-    'page-walk.ts',
-    'this.stable = cameToTheEnd && count === this.served.size;',
+    'deep-read.ts',
+    'this.stable = read.count === 0 && count === this.pages.servedCount;',
     'this.stable = true;',
   ),
   one(
     'a page that repeats others is the end of what is there',
-    'page-walk.ts',
-    'this.stable = cameToTheEnd && count === this.served.size;',
-    'this.stable = count === this.served.size;',
+    'deep-read.ts',
+    'this.stable = read.count === 0 && count === this.pages.servedCount;',
+    'this.stable = count === this.pages.servedCount;',
   ),
   one(
     'however much is missing is believed',
@@ -210,8 +226,8 @@ export const MUTANTS: readonly Mutant[] = [
   one(
     'a message that returns is told as new',
     'diff.ts',
-    'before === undefined\n        ? arrival(',
-    'before === undefined || before.deleted\n        ? arrival(',
+    'before === undefined || form === undefined\n        ? arrival(',
+    'before === undefined || before.deleted || form === undefined\n        ? arrival(',
   ),
   one(
     'that a message returned is not told',
@@ -231,6 +247,16 @@ export const MUTANTS: readonly Mutant[] = [
             .catch((error: unknown) =>
               Promise.resolve(error instanceof Error && error.name.startsWith('Upstream') ? { items: [], skipped: 0 } : Promise.reject(error)),
             ),`,
+      },
+      {
+        file: `${FEED}deep-read.ts`,
+        from: '(page, limit) => source.listMessages(account, contactId, page, limit, purpose),',
+        to: `(page, limit) =>
+        source
+          .listMessages(account, contactId, page, limit, purpose)
+          .catch((error: unknown) =>
+            Promise.resolve(error instanceof Error && error.name.startsWith('Upstream') ? { items: [], skipped: 0 } : Promise.reject(error)),
+          ),`,
       },
     ],
   },

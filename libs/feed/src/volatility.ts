@@ -23,13 +23,9 @@ export type Volatility = ReadonlyMap<number, Streak>;
 
 export const NOTHING_VOLATILE: Volatility = new Map();
 
-/**
- * Only what nobody writes by hand can be volatile: addresses of attachments, and fields that nobody documented. A text
- * that a person edits again and again is told each time.
- */
-const CAN_BE_VOLATILE: ReadonlySet<FingerprintField> = new Set(['attachments', 'other']);
+/** Every field but the text: a person may edit that at one read after the other, and each edit is told. */
 const VOLATILE_FIELDS: FieldSet = FINGERPRINT_FIELDS.reduce(
-  (set, field, i) => (CAN_BE_VOLATILE.has(field) ? set | (1 << i) : set),
+  (set, field, i) => (field === 'message' ? set : set | (1 << i)),
   0,
 );
 
