@@ -57,6 +57,8 @@ export class FeedWorker {
   private kept: PollAttempt['reads'] = [];
   private refused = false;
   private began = 0;
+  /** So many of the reads that are kept were judged. */
+  private settled = 0;
   private listing: ListAttempt | undefined;
   /** Of the commit that is under way. */
   private commitState: 'none' | 'asked' | 'done' = 'none';
@@ -74,10 +76,12 @@ export class FeedWorker {
     const store = shiftedStore(new RedisFeedStore(redis, prefix), {
       now: () => bench.now(),
       beganPoll: (contactId) => {
-        // What it read and did not want to commit said nothing new; what it was refused to commit is read again.
+        // What it was refused to commit is read again.
         if (this.refused) this.refused = false;
-        else this.kept = this.attempt === undefined ? [] : this.attempt.reads;
-        this.attempt = { contactId, began: this.began, now: bench.now(), reads: [...this.kept] };
+        else this.keep();
+        const { began, settled } = this;
+        const commits = bench.oracle.commitsOf(contactId);
+        this.attempt = { contactId, began, now: bench.now(), commits, reads: [...this.kept], settled };
       },
       beganList: () => {
         const { lastListAt } = bench.oracle;
@@ -138,11 +142,19 @@ export class FeedWorker {
     this.kept = [];
     this.refused = false;
     this.began = this.bench.now();
+    this.settled = 0;
     const before = oracle.begin(contactId);
     if (!(await this.contacts.pollHead(ACCOUNT, contactId))) return;
     const isAtItsEnd = await this.contacts.readDeep(ACCOUNT, contactId, 'poll');
     // Others may have been faster each time: then their reads are judged.
     if (isAtItsEnd && !this.hasRefusals()) this.judge(before);
+  }
+
+  private keep(): void {
+    if (this.attempt === undefined) return;
+    const { reads } = this.attempt;
+    this.kept = reads;
+    if (reads.length > this.settled && this.bench.oracle.readOn(this.attempt)) this.settled = reads.length;
   }
 
   private judge(before: Beginning): void {
@@ -236,7 +248,11 @@ export class FeedWorker {
       if (!accepted) this.bench.oracle.stray(news);
       else if (contactId === undefined) {
         if (this.listing !== undefined) this.bench.oracle.committedList(this.listing, news);
-      } else if (this.attempt !== undefined) this.bench.oracle.committedPoll(this.attempt, news);
+      } else if (this.attempt !== undefined) {
+        this.bench.oracle.committedPoll(this.attempt, news);
+        this.kept = this.attempt.reads;
+        this.settled = this.kept.length;
+      }
       await this.shiftSuspicion();
     }
   }

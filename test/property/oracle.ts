@@ -55,9 +55,12 @@ export interface PollAttempt {
   contactId: string;
   /** When the task began, in milliseconds since 1970. */
   began: number;
-  /** When it last looked at what is known. */
+  /** When it last looked at what is known, and how many commits of the contact there had been by then. */
   now: number;
+  commits: number;
   reads: PageRead[];
+  /** So many of them were committed, or said nothing new: what they showed was judged. */
+  settled: number;
 }
 
 export interface ListAttempt {
@@ -128,6 +131,7 @@ interface Message {
 type FirstRead = 'goes on' | 'perhaps over' | 'over';
 
 interface Contact {
+  commits: number;
   tellAfter: number;
   firstRead: FirstRead;
   /** It is a new baseline, which replaces what was lost or replaced. */
@@ -188,6 +192,7 @@ export class Oracle {
         if (lastListAt !== undefined) expected.push(`contact.created ${id}`);
         this.contacts.set(id, {
           tellAfter: lastListAt === undefined ? date - MINUTE_MS : lastListAt - DAY_MS,
+          commits: 0,
           firstRead: 'goes on',
           resyncing: false,
           messages: new Map(),
@@ -227,7 +232,8 @@ export class Oracle {
         type !== 'account.suspect',
     );
     if (wrong !== undefined) throw new Verdict(`a poll of ${attempt.contactId} told ${words([wrong])}`);
-    const reads = withoutProbes(attempt.reads);
+    contact.commits += 1;
+    const { reads, settled } = withoutProbes(attempt);
     const resync = events.some(({ type }) => type === 'contact.resynced');
     if (resync) this.assertReplaced(contact, reads);
     if (events.some(({ type }) => type === 'message.deleted')) assertFew(contact, reads);
@@ -241,6 +247,7 @@ export class Oracle {
     const servings = new Map<string, { seen: Seen; open: boolean; at: number }>();
     for (const [n, read] of reads.entries()) {
       // A new baseline is taken from one read of everything, whatever was read before it.
+      if (n < settled) continue;
       for (const seen of read.seen) servings.set(seen.id, { seen, open: resync && n < lastStart, at: n });
     }
     for (const id of new Set([...servings.keys(), ...byMessage.keys(), ...contact.messages.keys()])) {
@@ -255,12 +262,8 @@ export class Oracle {
       const right = outcomes.filter((outcome) => matches(outcome, told, serving?.seen));
       if (right.length === 0) throw new Verdict(explain(id, attempt, serving?.seen, message, outcomes, told));
       message.forms = distinct(right.map(({ form }) => form));
-      if (serving !== undefined) {
-        message.servedAt = attempt.now;
-        // A later read of the same task may have missed it already.
-        if (!wasAbsent(id, reads.slice(serving.at + 1))) delete message.absentSince;
-        else if (!((message.absentSince ?? 0) >= attempt.began)) message.absentSince = attempt.now;
-      } else if (wasAbsent(id, reads)) message.absentSince ??= attempt.now;
+      if (serving !== undefined) message.servedAt = attempt.now;
+      noteAbsence(message, id, attempt, reads);
       contact.messages.set(id, message);
     }
     if (resync)
@@ -288,13 +291,36 @@ export class Oracle {
     };
   }
 
+  /** How many commits of a contact there were. */
+  commitsOf(contactId: string): number {
+    return this.contacts.get(contactId)?.commits ?? 0;
+  }
+
+  /**
+   * A worker read on without committing what it has read: then that must have said nothing new. Answers whether it is
+   * settled: not where all of it is new beside much that is known, which is held back until something known is met.
+   */
+  readOn(attempt: PollAttempt): boolean {
+    const contact = this.contacts.get(attempt.contactId);
+    if (contact === undefined) return true;
+    const known = [...contact.messages].filter(([, { forms }]) =>
+      forms.some((form) => form?.deleted === false),
+    );
+    const ids = new Set(known.map(([id]) => id));
+    const shown = attempt.reads.slice(attempt.settled).flatMap(({ seen }) => seen);
+    if (known.length > 10 && shown.length > 0 && shown.every(({ id }) => !ids.has(id))) return false;
+    // What another worker committed meanwhile may be newer than what this one was shown.
+    if (contact.commits === attempt.commits) this.committedPoll(attempt, []);
+    return true;
+  }
+
   /** It came to its end, and has committed all that it read: nothing that it had to meet may be missing. */
   ended(before: Beginning, attempt: PollAttempt): void {
     const contact = this.contacts.get(attempt.contactId);
     if (contact === undefined) return;
     contact.firstRead = 'over';
     contact.resyncing = false;
-    this.assertPrompt(contact, before, attempt, withoutProbes(attempt.reads));
+    this.assertPrompt(contact, before, attempt, withoutProbes(attempt).reads);
   }
 
   /** In the end, after quiet reads of everything a minute apart: all is known as it is. */
@@ -484,6 +510,21 @@ function unseen(
   return [same, { types: ['message.deleted'], changes: [], form: { ...prior, deleted: true } }];
 }
 
+/** Since when a message is missing: since the first read that misses it after the last one that showed it. */
+function noteAbsence(
+  message: Message,
+  id: string,
+  { began, now }: PollAttempt,
+  reads: readonly PageRead[],
+): void {
+  const shownAt = reads.findLastIndex(({ seen }) => seen.some((one) => one.id === id));
+  if (!wasAbsent(id, reads.slice(shownAt + 1))) {
+    if (shownAt >= 0) delete message.absentSince;
+  } else if (message.absentSince === undefined || (shownAt >= 0 && message.absentSince < began)) {
+    message.absentSince = now;
+  }
+}
+
 /** Whether upstream did not have it, or did not show what it had, at one of the reads at least. */
 function wasAbsent(id: string, reads: readonly PageRead[]): boolean {
   return reads.some(({ veiled, listed }) => veiled || !listed.includes(id));
@@ -506,11 +547,13 @@ function isTooMuch(missing: number, of: number): boolean {
 }
 
 /** Without the looks at what comes after an empty page: what they show is read again. */
-function withoutProbes(reads: readonly PageRead[]): PageRead[] {
-  return reads.filter((read, n) => {
+function withoutProbes({ reads, settled }: PollAttempt): Pick<PollAttempt, 'reads' | 'settled'> {
+  const isProbe = (read: PageRead, n: number): boolean => {
     const before = reads[n - 1];
-    return before?.elements !== 0 || before.page + 1 !== read.page || before.limit !== read.limit;
-  });
+    return before?.elements === 0 && before.page + 1 === read.page && before.limit === read.limit;
+  };
+  const count = (some: readonly PageRead[]): number => some.filter((read, n) => !isProbe(read, n)).length;
+  return { reads: reads.filter((read, n) => !isProbe(read, n)), settled: count(reads.slice(0, settled)) };
 }
 
 /** Whether nothing was wrong with what was read. */

@@ -7,6 +7,7 @@ import { type HeadPlan, type HeadReading, readHead } from './head-walk.js';
 import { isUnsettled, type KnownMessage } from './known-message.js';
 import { DamagedSnapshotError } from './packed-bytes.js';
 import { PAGE_LIMIT } from './page-reader.js';
+import { isHeadEnough } from './page-order.js';
 import { tailOf } from './page-tail.js';
 import { PollConclusion, type PollStart } from './poll-conclusion.js';
 import { headMark, NOTHING_REMEMBERED, splitMarks } from './poll-memory.js';
@@ -52,29 +53,37 @@ export class ContactPoll {
    * @throws {UpstreamError} if a page could not be read; nothing was committed then
    */
   async pollHead(account: string, contactId: string, purpose: ReadPurpose = 'poll'): Promise<boolean> {
-    for (let race = 0; race < MAX_RACES; race += 1) {
-      const state = await this.store.contactState(account, contactId);
-      if (state === undefined) return false;
-      if (await this.readAnew({ account, contactId, state, ...budgetOf(purpose) }, purpose)) return true;
-    }
-    return true;
+    return (await this.headOf(account, contactId, purpose)) !== undefined;
   }
 
   /**
-   * Looks for a message of a contact that was not seen yet: reads its head, and everything where its head is not known to
-   * show what is new.
+   * Reads what is new of a contact: its head, and everything where its head is not known to show what is new.
    * @returns whether that was read and committed
-   * @throws {UpstreamError} if a page could not be read
+   * @throws {UpstreamError} if a page could not be read; what was read before it is committed
    */
-  async look(account: string, contactId: string, purpose: ReadPurpose): Promise<boolean> {
-    if (!(await this.pollHead(account, contactId, purpose))) return false;
-    const state = await this.store.contactState(account, contactId);
-    if (state === undefined) return false;
-    const { order, completeDueAt } = state.memory;
-    const isHeadEnough =
-      order === 'newestFirst' || (order === 'oldestFirst' && state.tellAfter === undefined);
-    if (isHeadEnough && (completeDueAt === undefined || completeDueAt > state.now)) return true;
-    return this.readDeep(account, contactId, purpose);
+  async pollNews(account: string, contactId: string, purpose: ReadPurpose): Promise<boolean> {
+    const read = await this.headOf(account, contactId, purpose);
+    if (read === undefined || read === 'enough') return read !== undefined;
+    const signal = typeof purpose === 'object' ? purpose.signal : undefined;
+    return this.readDeep(account, contactId, purpose, signal);
+  }
+
+  /** Undefined where the contact is not known. */
+  private async headOf(
+    account: string,
+    contactId: string,
+    purpose: ReadPurpose,
+  ): Promise<'enough' | 'in part' | undefined> {
+    let isEnough = true;
+    for (let race = 0; race < MAX_RACES; race += 1) {
+      const state = await this.store.contactState(account, contactId);
+      if (state === undefined) return undefined;
+      const start = { account, contactId, state, ...budgetOf(purpose) };
+      const { isCommitted, reading } = await this.readAnew(start, purpose);
+      isEnough = isHeadEnough(reading.order) || (!reading.needsEverything && state.tellAfter === undefined);
+      if (isCommitted) break;
+    }
+    return isEnough ? 'enough' : 'in part';
   }
 
   /**
@@ -107,7 +116,8 @@ export class ContactPoll {
       return await read.run();
     } catch (error) {
       if (!(error instanceof DamagedSnapshotError)) throw error;
-      return this.readAndCommit({ account, contactId, state, resync: DAMAGED }, purpose);
+      await this.readAndCommit({ account, contactId, state, resync: DAMAGED }, purpose);
+      return false;
     }
   }
 
@@ -124,7 +134,7 @@ export class ContactPoll {
   }
 
   /** What is known of messages and cannot be read is lost: it would fail the next poll, too. */
-  private async readAnew(start: PollStart, purpose: ReadPurpose): Promise<boolean> {
+  private async readAnew(start: PollStart, purpose: ReadPurpose): Promise<HeadCommit> {
     const resync = lossOf(start.state);
     try {
       return await this.readAndCommit({ ...start, ...(resync === undefined ? {} : { resync }) }, purpose);
@@ -134,7 +144,7 @@ export class ContactPoll {
     }
   }
 
-  private async readAndCommit(start: PollStart, purpose: ReadPurpose): Promise<boolean> {
+  private async readAndCommit(start: PollStart, purpose: ReadPurpose): Promise<HeadCommit> {
     const { account, contactId, state, resync } = start;
     const head = await readHead(
       {
@@ -148,12 +158,14 @@ export class ContactPoll {
     );
     if (resync === undefined && head.metNothingKnown && (await this.isReplaced(start, head))) {
       const replaced = { ...start, resync: 'upstream shows other messages than before' };
-      return this.conclusion.commit(replaced, readingOf(head, start, true), new Map(), 'head');
+      const reading = readingOf(head, start, true);
+      return { reading, isCommitted: await this.conclusion.commit(replaced, reading, new Map(), 'head') };
     }
     const known = await this.knownOf(start, head);
     const looked = this.isLooked(start, head, known);
     const reading = { ...readingOf(head, start, isDisturbed(state, head, known.served)), looked };
-    return this.conclusion.commit(start, reading, known.all ?? known.served, 'head');
+    const isCommitted = await this.conclusion.commit(start, reading, known.all ?? known.served, 'head');
+    return { reading, isCommitted };
   }
 
   private async knownOf(
@@ -190,6 +202,12 @@ export class ContactPoll {
     const present = [...known.values()].filter(({ deleted }) => !deleted).length;
     return isTooMany(present, present) && served.every(({ id }) => !known.has(id));
   }
+}
+
+/** A reading of the head, and whether it was committed: not if another reading of the contact was meanwhile. */
+interface HeadCommit {
+  reading: Reading;
+  isCommitted: boolean;
 }
 
 /** What the account's polls may cost, as whoever claimed this one learned it with the token. */

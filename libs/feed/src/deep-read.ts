@@ -163,8 +163,11 @@ export class DeepRead {
       this.limit = PAGE_LIMIT;
       return this.passOf(PAGE_LIMIT);
     };
-    const limit = this.limit ?? (await this.honouredLimit());
-    if (limit === undefined) return 'stopped';
+    if (this.limit === undefined) {
+      const first = await this.findLimit();
+      return first === undefined ? 'stopped' : this.passOf(first.limit, first);
+    }
+    const { limit } = this;
     try {
       return await this.passOf(limit);
     } catch (error) {
@@ -174,21 +177,29 @@ export class DeepRead {
     }
   }
 
-  /** Finds out which limit upstream honours, by a page of the documented size and, where that is full, a larger one. */
-  private async honouredLimit(): Promise<number | undefined> {
-    this.beginPass();
-    const first = await this.takeAndCommit(1, PAGE_LIMIT);
-    if (first === undefined) return undefined;
-    if (first.count < PAGE_LIMIT) return PAGE_LIMIT;
+  /**
+   * Finds out which limit upstream honours, by a page of the documented size, unless the head has shown that it is full,
+   * and a larger one. Answers the first page as it was read last.
+   */
+  private async findLimit(): Promise<PageRead | undefined> {
+    let first: PageRead | undefined;
+    if (this.state.memory.pageSize < PAGE_LIMIT) {
+      this.beginPass();
+      first = await this.takeAndCommit(1, PAGE_LIMIT);
+      if (first === undefined || first.count < PAGE_LIMIT) return first;
+    }
     try {
+      this.beginPass();
       const larger = await this.takeAndCommit(1, LARGE_LIMIT);
       if (larger === undefined) return undefined;
       this.limit = larger.count > PAGE_LIMIT ? LARGE_LIMIT : PAGE_LIMIT;
+      return { ...larger, limit: this.limit };
     } catch (error) {
       if (!mayBeAboutSize(error)) throw error;
       this.limit = PAGE_LIMIT;
+      this.beginPass();
+      return this.takeAndCommit(1, PAGE_LIMIT);
     }
-    return this.limit;
   }
 
   private beginPass(): void {
@@ -199,14 +210,15 @@ export class DeepRead {
     this.stable = false;
   }
 
-  private async passOf(limit: number): Promise<number | 'stopped'> {
-    this.beginPass();
+  /** @param first its first page, if that was just read */
+  private async passOf(limit: number, first?: PageRead): Promise<number | 'stopped'> {
+    if (first === undefined) this.beginPass();
     let last: PageRead | undefined;
     let unreadable = 0;
     let count = 0;
     for (let page = 1; page <= MAX_PAGES; page += 1) {
       if (this.isStopped()) return 'stopped';
-      const read = await this.takeAndCommit(page, limit);
+      const read = page === 1 && first !== undefined ? first : await this.takeAndCommit(page, limit);
       if (read === undefined) return 'stopped';
       if (page === 1) this.firstIds = read.ids;
       if (read.ids.length === 0 && read.count > 0) {

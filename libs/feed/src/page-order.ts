@@ -5,6 +5,11 @@ export type PageOrder = (typeof PAGE_ORDERS)[number];
 /** Their places are what is stored of them. */
 export const PAGE_ORDERS = ['unknown', 'newestFirst', 'oldestFirst', 'unsorted'] as const;
 
+/** Whether the first page alone shows what is new, before everything was read once. */
+export function isHeadEnough(order: PageOrder): boolean {
+  return order === 'newestFirst';
+}
+
 /** The order that a stretch of messages, as served, is in. Messages without a timestamp say nothing. */
 export function orderOf(served: readonly UpstreamMessage[]): PageOrder {
   const seen = new OrderSeen();

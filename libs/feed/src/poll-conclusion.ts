@@ -11,7 +11,7 @@ import { fingerprintOf, type SeenFingerprint } from './fingerprint.js';
 import type { FirstRead } from './first-read.js';
 import type { KnownMessage } from './known-message.js';
 import { formChange, isTold } from './message-form.js';
-import { oldestFirst } from './page-order.js';
+import { isHeadEnough, oldestFirst } from './page-order.js';
 import { markUnreadable, type PollMemory } from './poll-memory.js';
 import { PollPlans } from './poll-plans.js';
 import { lookDueInMs, remember } from './poll-recollection.js';
@@ -212,7 +212,7 @@ export class PollConclusion {
   /** What is to be read below the head after this: at once, later, nothing any more, or as it was decided before. */
   private deepAfter(
     { state, resync }: PollStart,
-    { looked }: Reading,
+    { looked, needsEverything, order }: Reading,
     memory: PollMemory,
     kind: ReadingKind,
   ): PollCommit['deep'] {
@@ -230,7 +230,10 @@ export class PollConclusion {
       completeAt + this.settings.sweepMs <= state.now ||
       (completeDueAt !== undefined && completeDueAt <= state.now) ||
       (!looked && lookDueAt !== undefined && lookDueAt <= state.now);
-    return isDue ? { inMs: 0, anew: false } : 'unchanged';
+    if (!isDue) return 'unchanged';
+    // Where the head does not show what is new, whoever reads it goes on at once; others only if that broke off.
+    const goesOn = !isHeadEnough(order) && (needsEverything || state.tellAfter !== undefined);
+    return { inMs: goesOn ? BROKEN_OFF_MS : 0, anew: false };
   }
 
   private extensionAfter(
@@ -312,6 +315,9 @@ export class PollConclusion {
     return { tellAfter: state.tellAfter, undated };
   }
 }
+
+/** A reading of everything that has not ended after so long is taken up by others. */
+const BROKEN_OFF_MS = 30_000;
 
 /** So long a shorter first page is asked for, before a full one is tried again. */
 const HEAD_LIMIT_MS = 600_000;

@@ -15,9 +15,6 @@ export interface ContactRates {
 const PLAN_LIFE_MS = 500;
 /** Plans are kept of so many accounts. */
 const MAX_PLANS = 2_000;
-/** The part of the budget that is planned with: what is left lets polls that are late catch up. */
-const PLANNED_PART = 0.97;
-
 /** The plans by which an account's contacts are scheduled, for as long as they are fresh. */
 export class PollPlans {
   private readonly plans = new LRUCache<string, IntervalPlan>({
@@ -38,7 +35,7 @@ export class PollPlans {
     const known = [...rates.values()].reduce((sum, count) => sum + count, 0);
     // Those that nobody has read yet are taken for average ones.
     const missing = { contacts: Math.max(contacts - known, 0), perSecond: rateOf(undefined, 0) };
-    const plan = planIntervals(rates, requestsPerSecond * PLANNED_PART, this.bounds, missing);
+    const plan = planIntervals(rates, requestsPerSecond, this.bounds, missing);
     this.plans.set(account, plan);
     return plan;
   }

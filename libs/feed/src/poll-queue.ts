@@ -44,7 +44,8 @@ export interface PollQueue {
   /**
    * The contact that is due most urgently, if there is a token for it; without a token nobody is claimed.
    *
-   * A head goes before a deep read, except that deep reads are granted one token for every ten of the other polls.
+   * A head goes before a deep read, except that deep reads are granted a part of what the other polls get: a fiftieth, and
+   * up to a fifth where the first of them is an hour late.
    * @param rate the account's budget in requests a second
    */
   claim(account: string, rate: number): Promise<ClaimReply>;

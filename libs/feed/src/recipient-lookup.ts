@@ -22,7 +22,7 @@ export class RecipientLookup {
     const contactId =
       (await this.store.contactOf(account, phoneNumber)) ?? (await this.refresh(account, phoneNumber));
     if (contactId === undefined) return true;
-    return this.messages.look(account, contactId, 'lookup');
+    return this.messages.pollNews(account, contactId, 'lookup');
   }
 
   /** Sees to it that a message to this recipient is noticed soon. */

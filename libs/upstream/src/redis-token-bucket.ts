@@ -33,18 +33,19 @@
  * yielded to sends and reads, and for a poll that waits with a token of its floor the others leave one. Sends and reads go
  * away and come back after their wait, so their notes outlive it; polls ask again every quarter of a second.
  *
- * A deep read yields to other polls, but each of their tokens is a tenth of a token of `credit` for it, up to ten.
+ * A deep read yields to other polls, but each of their tokens is a part of a token of `credit` for it, up to ten: the part
+ * is `deepShare`, which whoever claims polls sets by how late the deep reads are.
  *
  * `all` and `other` are sums of granted tokens that decay by half in ten seconds, as of `averagedAt`.
  *
  * A budget that upstream's 429 shrank has a `limit` below the rate.
  */
 export const TAKE_TOKEN = `
-local TOKEN_JITTER, TOKEN_NOTE_MS, TOKEN_HALF_LIFE_MS = 0.2, 500, 10000
+local TOKEN_JITTER, TOKEN_NOTE_MS, TOKEN_HALF_LIFE_MS, TOKEN_DEEP_SHARE = 0.2, 500, 10000, 0.02
 
 local function token_bucket(bucket, rate)
   local time = redis.call('TIME')
-  local state = redis.call('HMGET', bucket, 'tokens', 'floor', 'at', 'limit', 'credit', 'all', 'other', 'averagedAt')
+  local state = redis.call('HMGET', bucket, 'tokens', 'floor', 'at', 'limit', 'credit', 'all', 'other', 'averagedAt', 'deepShare')
   local b = {now = time[1] * 1000 + time[2] / 1000, shrunk = state[4] and 1 or 0}
   b.rate = math.min(rate, tonumber(state[4] or rate))
   b.gap = 1 / b.rate + math.max(0, TOKEN_JITTER + math.min(1 / b.rate - 1, 0))
@@ -52,7 +53,7 @@ local function token_bucket(bucket, rate)
   local since = math.max(b.now - tonumber(state[3] or b.now), 0) / 1000
   b.tokens = math.min(b.capacity, tonumber(state[1] or b.capacity) + since / b.gap)
   b.floor = math.min(b.floor_capacity, tonumber(state[2] or b.floor_capacity) + since / b.gap / 5)
-  b.credit = tonumber(state[5] or 0)
+  b.credit, b.deep_share = tonumber(state[5] or 0), tonumber(state[9] or TOKEN_DEEP_SHARE)
   local faded = 0.5 ^ (math.max(b.now - tonumber(state[8] or b.now), 0) / TOKEN_HALF_LIFE_MS)
   b.all, b.other = tonumber(state[6] or 0) * faded, tonumber(state[7] or 0) * faded
   return b
@@ -107,7 +108,7 @@ local function take_token(bucket, rate, kind, unused, heads_wait)
     b.tokens = b.tokens - 1
     b.all = b.all + 1
     if kind == 'deep' and walks_wait then b.credit = math.max(b.credit - 1, 0) end
-    if kind == 'poll' or kind == 'more' then b.credit = math.min(b.credit + 0.1, 10) end
+    if kind == 'poll' or kind == 'more' then b.credit = math.min(b.credit + b.deep_share, 10) end
     if kind ~= 'poll' and (kind ~= 'deep' or walks_wait) then b.other = b.other + 1 end
     if is_poll then
       b.floor = math.max(b.floor - 1, 0)

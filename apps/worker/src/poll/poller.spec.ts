@@ -69,7 +69,7 @@ class DueContacts implements PollQueue {
       {
         queue: this,
         contacts: {
-          pollHead: (_, contactId, given) => read(contactId, given),
+          pollNews: (_, contactId, given) => read(contactId, given),
           readDeep: (_, contactId, given) => read(contactId, given),
         },
         agenda: {

@@ -147,8 +147,10 @@ export class Poller {
   private async read(account: string, contactId: string, read: ClaimedRead): Promise<ReadEnd | undefined> {
     try {
       const { contacts } = this.parts;
-      if (read.kind === 'head')
-        return (await contacts.pollHead(account, contactId, read)) ? 'done' : 'failed';
+      if (read.kind === 'head') {
+        if (await contacts.pollNews(account, contactId, read)) return 'done';
+        return read.signal.aborted ? 'back' : 'later';
+      }
       return (await contacts.readDeep(account, contactId, read, read.signal)) ? 'done' : 'back';
     } catch (error) {
       if (error instanceof AccountGoneError) return undefined;
