@@ -73,15 +73,18 @@ async function testLong(args) {
 /** @param {string[]} args */
 async function bench(args) {
   const folder = 'test/bench';
-  const benches = readdirSync(join(root, folder)).filter((file) => file.endsWith('.bench.ts'));
-  if (benches.length === 0)
-    throw new SetupFault(`There is no benchmark yet: ${folder} has no *.bench.ts.`, 1);
+  const all = readdirSync(join(root, folder)).filter((file) => file.endsWith('.bench.ts'));
+  const names = all.map((file) => file.replace(/\.bench\.ts$/, ''));
+  const unknown = args.find((name) => !names.includes(name));
+  if (unknown !== undefined)
+    throw new SetupFault(`There is no benchmark ${unknown}; there are: ${names.join(', ')}`, USAGE_EXIT);
+  const benches = all.filter((_, n) => args.length === 0 || args.includes(names[n] ?? ''));
   // Built like the product: what is measured is what runs.
   await setUp({ redis: true, alsoBuild: [folder, 'test/support'] });
   let worst = 0;
   for (const file of benches) {
     const script = join(root, 'dist', folder, file.replace(/\.ts$/, '.js'));
-    const { status, interrupted } = await run(process.execPath, [script, ...args], { cwd: root });
+    const { status, interrupted } = await run(process.execPath, [script], { cwd: root });
     worst = Math.max(worst, status);
     if (interrupted) break;
   }

@@ -70,8 +70,8 @@ export const MUTANTS: readonly Mutant[] = [
   one(
     'a page on which something is new is the last that is read',
     'head-walk.ts',
-    'return allNew || (ids.length === 0 && count > 0);',
-    'return allNew && ids.length === 0 && count > 0;',
+    'return endsNew || (ids.length === 0 && count > 0);',
+    'return endsNew && ids.length === 0 && count > 0;',
   ),
   one(
     'of two forms within one walk the first is kept',

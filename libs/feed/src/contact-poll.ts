@@ -258,7 +258,8 @@ function isDisturbed(
   // It is being read whole anyway.
   if (tellAfter !== undefined) return false;
   const { head: before, length } = memory;
-  if (order !== memory.order) return memory.order !== 'unknown' || order !== 'newestFirst';
+  // An order that was not known before and is now is no other one.
+  if (order !== memory.order && memory.order !== 'unknown') return true;
   const now = headMark(shown.filter((id) => known.has(id)));
   // Where the oldest come first, what was at the end must stand there still, and nothing of what stood before it.
   if (order === 'oldestFirst') {

@@ -143,12 +143,28 @@ describe('a read of the head', () => {
   });
 
   it('in no known order is enough where it shows all there was and has room for more', async () => {
-    const pages = contact('newestFirst', 12, 1);
+    const alike = (count: number): Pages => {
+      const all = Array.from({ length: count }, (_, n) => message(n, 1));
+      return new Pages(all, 'newestFirst', new Set(allIds(all.slice(0, count - 1))));
+    };
+    const pages = alike(12);
     expect(await pages.head('unknown')).toMatchObject({ reachesKnown: true });
     expect(pages.reads).toHaveLength(1);
-    const longer = contact('newestFirst', 45, 1);
+    const longer = alike(45);
     expect(await longer.head('unknown')).toMatchObject({ reachesKnown: false });
     expect(longer.reads).toHaveLength(1);
+  });
+
+  it.each(ORDERS)('learns the order from a page that shows it: %s', async (order) => {
+    const pages = contact(order, 2, 1);
+    expect(await pages.head('unknown', { pageSize: 2 })).toMatchObject({ order, reachesKnown: true });
+    expect(pages.reads.length).toBeLessThanOrEqual(2);
+  });
+
+  it('goes on from a page that ends in something new, though something known stands on it', async () => {
+    const pages = contact('newestFirst', 60, 25);
+    pages.known.add('m50');
+    expect(idsOf(await pages.head('newestFirst'))).toEqual(expect.arrayContaining(allIds(messages(36, 60))));
   });
 
   it('that meets nothing known up to the end says so', async () => {

@@ -146,11 +146,28 @@ class HeadWalk {
     this.settleTop(first);
     const most = first.limit > PAGE_LIMIT ? first.limit : this.pages.pageSize;
     const showsAll = first.count < most && first.ids.length >= this.length && this.headLimit === undefined;
-    const beginsNewestFirst = this.plan.known === 0 && orderOf(first.items) === 'newestFirst';
-    if (beginsNewestFirst) this.order = 'newestFirst';
+    const seen = orderOf(first.items);
+    // What is known of a contact that was empty, or had one message, says nothing of the order; this page does.
+    const showsOrder = this.order === 'unknown' && (!this.plan.isFirst || this.plan.known === 0);
+    if (showsOrder && seen === 'newestFirst') {
+      this.order = seen;
+      if (!this.plan.isFirst && this.leadsOn(first) && !showsAll) await this.readOn(first);
+      return;
+    }
     if (showsAll) this.length = first.ids.length;
-    else if (beginsNewestFirst && !this.plan.isFirst) await this.readOn(first);
+    else if (showsOrder && seen === 'oldestFirst' && !this.plan.isFirst) await this.readSecond(first);
     else this.reachesKnown = false;
+  }
+
+  /** Page 1 holds the oldest: where page 2 is empty, it is all there is. */
+  private async readSecond(first: PageRead): Promise<void> {
+    const second = first.count < PAGE_LIMIT ? await this.take(2, first.limit) : undefined;
+    if (second?.count !== 0) {
+      this.reachesKnown = false;
+      return;
+    }
+    this.order = 'oldestFirst';
+    this.settleTail(0, 0, [first]);
   }
 
   private async takeLarge(): Promise<PageRead> {
@@ -197,12 +214,12 @@ class HeadWalk {
     this.shown = first.ids;
   }
 
-  /** Whether more that is new may follow. */
-  private leadsOn({ allNew, ids, count }: PageRead): boolean {
-    return allNew || (ids.length === 0 && count > 0);
+  /** Whether more that is new may follow: also where something known stands among it, as what comes at once may shift. */
+  private leadsOn({ endsNew, ids, count }: PageRead): boolean {
+    return endsNew || (ids.length === 0 && count > 0);
   }
 
-  /** The whole of page 1 is new: goes on to something known, or to the end. */
+  /** Page 1 ends in something new: goes on to something known, or to the end. */
   private async readOn(first: PageRead): Promise<void> {
     const top = await this.enlarged(first);
     let last = top;

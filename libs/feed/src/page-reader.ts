@@ -31,8 +31,8 @@ export interface PageRead {
   full: boolean;
   /** The ids that were neither known before nor shown by an earlier page of this read. */
   fresh: readonly string[];
-  /** Whether it holds messages, and none of them was known before. */
-  allNew: boolean;
+  /** Whether its last message was not known before. */
+  endsNew: boolean;
   /** Whether its first message was not known before. */
   startsNew: boolean;
   /** Whether all of it was served since the last call of {@link PageReader.beginPass}. */
@@ -158,9 +158,10 @@ export class PageReader {
       this.ids.add(message.id);
       this.seen.set(message.id, message);
     }
-    const allNew = ids.length > 0 && ids.every((id) => this.news.has(id));
+    const last = ids.at(-1);
+    const endsNew = last !== undefined && this.news.has(last);
     const startsNew = ids[0] !== undefined && this.news.has(ids[0]);
-    return { items, ids, limit, count, full, fresh, allNew, startsNew, repeats };
+    return { items, ids, limit, count, full, fresh, endsNew, startsNew, repeats };
   }
 
   /** An empty page right behind a full one may be a hole: then the list goes on after it. */

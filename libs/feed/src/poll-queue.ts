@@ -44,7 +44,7 @@ export interface PollQueue {
   /**
    * The contact that is due most urgently, if there is a token for it; without a token nobody is claimed.
    *
-   * A head goes before a deep read, except that deep reads are granted a part of what the other polls get: a fiftieth, and
+   * A head goes before a deep read, except that deep reads are granted a part of what the other polls get: a hundredth, and
    * up to a fifth where the first of them is an hour late.
    * @param rate the account's budget in requests a second
    */

@@ -61,9 +61,9 @@ if not head and not deep then
   if not next_due then return {'idle'} end
   return {'idle', string.format('%d', next_due), string.format('%d', math.max(next_due - now, 0))}
 end
--- The later the deep reads are, the larger is their share of what polls get: from a fiftieth up to a fifth after an hour.
+-- The later the deep reads are, the larger is their share of what polls get: from a hundredth up to a fifth after an hour.
 if deep then
-  local share = string.format('%.3f', 0.02 + 0.18 * math.min((now - deep_at) / 3600000, 1))
+  local share = string.format('%.3f', 0.01 + 0.19 * math.min((now - deep_at) / 3600000, 1))
   if redis.call('HGET', budget, 'deepShare') ~= share then redis.call('HSET', budget, 'deepShare', share) end
 end
 local kind, id, at = 'head', head, head_at

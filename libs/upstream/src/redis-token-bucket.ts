@@ -41,7 +41,7 @@
  * A budget that upstream's 429 shrank has a `limit` below the rate.
  */
 export const TAKE_TOKEN = `
-local TOKEN_JITTER, TOKEN_NOTE_MS, TOKEN_HALF_LIFE_MS, TOKEN_DEEP_SHARE = 0.2, 500, 10000, 0.02
+local TOKEN_JITTER, TOKEN_NOTE_MS, TOKEN_HALF_LIFE_MS, TOKEN_DEEP_SHARE = 0.2, 500, 10000, 0.01
 
 local function token_bucket(bucket, rate)
   local time = redis.call('TIME')
