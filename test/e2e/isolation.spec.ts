@@ -229,7 +229,9 @@ async function shown(account: string): Promise<string> {
 }
 
 function ageless(field: string, value: unknown): unknown {
-  return /(Ms|Seconds|At|Age)$/.test(field) && typeof value === 'number' ? 0 : value;
+  return /(Ms|Seconds|At|Age|^usedPerSecond|^forPollsPerSecond)$/.test(field) && typeof value === 'number'
+    ? 0
+    : value;
 }
 
 beforeAll(async () => {

@@ -259,7 +259,7 @@ function isDisturbed(
   if (tellAfter !== undefined) return false;
   const { head: before, length } = memory;
   // An order that was not known before and is now is no other one.
-  if (order !== memory.order && memory.order !== 'unknown') return true;
+  if (order !== memory.order) return memory.order !== 'unknown';
   const now = headMark(shown.filter((id) => known.has(id)));
   // Where the oldest come first, what was at the end must stand there still, and nothing of what stood before it.
   if (order === 'oldestFirst') {
