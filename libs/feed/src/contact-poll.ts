@@ -233,7 +233,11 @@ function planOf({ state, resync }: PollStart): HeadPlan {
     known: resync === undefined ? stored : 0,
     isFirst: state.tellAfter !== undefined || resync !== undefined,
     ...(limit === undefined ? {} : { limit }),
-    ...(headLimit !== undefined && headLimit < PAGE_LIMIT && headLimitUntil > now ? { headLimit } : {}),
+    ...(headLimit === undefined || headLimit >= PAGE_LIMIT
+      ? {}
+      : headLimitUntil > now
+        ? { headLimit }
+        : { lastHeadLimit: headLimit }),
   };
 }
 

@@ -5,7 +5,14 @@ import type { ContactState, FeedStore } from './feed-store.js';
 import { contradicts, MAX_UNREADABLE_PAGES } from './head-walk.js';
 import { isUnsettled, type KnownMessage } from './known-message.js';
 import { OrderSeen, type PageOrder } from './page-order.js';
-import { LARGE_LIMIT, mayBeAboutSize, PAGE_LIMIT, type PageRead, PageReader } from './page-reader.js';
+import {
+  LARGE_LIMIT,
+  mayBeAboutContent,
+  mayBeAboutSize,
+  PAGE_LIMIT,
+  type PageRead,
+  PageReader,
+} from './page-reader.js';
 import { tailOf } from './page-tail.js';
 import { headMark, splitMarks } from './poll-memory.js';
 import type { PollConclusion, PollStart } from './poll-conclusion.js';
@@ -280,7 +287,7 @@ export class DeepRead {
     try {
       return await this.pages.takePlain(page, limit);
     } catch (error) {
-      if (limit > PAGE_LIMIT || !(error instanceof UpstreamError) || !mayBeAboutSize(error)) throw error;
+      if (limit > PAGE_LIMIT || !mayBeAboutContent(error)) throw error;
       const parts = await this.pages.takeInParts(page, limit);
       // Where not one of its messages can be read, it is not one message that is to blame.
       if (parts.ids.length === 0) throw error;

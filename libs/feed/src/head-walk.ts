@@ -3,6 +3,7 @@ import { orderOf, type PageOrder } from './page-order.js';
 import {
   type KnownIds,
   LARGE_LIMIT,
+  mayBeAboutContent,
   mayBeAboutSize,
   PAGE_LIMIT,
   type PageRead,
@@ -38,6 +39,8 @@ export interface HeadPlan {
   limit?: number;
   /** The size of the first page, where a full one cannot be read. */
   headLimit?: number;
+  /** The size that could be read when a full one could not, some time ago. */
+  lastHeadLimit?: number;
   /** Whether everything was never read: what is below the head is going to be. */
   isFirst: boolean;
   /** How many reads of the head failed in a row before this one. */
@@ -98,7 +101,7 @@ class HeadWalk {
   ) {
     // Where a full first page fails, one of the messages makes it fail: then it is found, and skipped.
     const isAboutOneMessage = (error: unknown): boolean =>
-      this.headLimit !== undefined && mayBeAboutSize(error);
+      this.headLimit !== undefined && mayBeAboutContent(error);
     this.pages = new PageReader(source.read, source.known, plan, isAboutOneMessage);
     this.order = plan.order;
     this.length = plan.length;
@@ -184,7 +187,9 @@ class HeadWalk {
   /** Page 1, or as much of its beginning as can be read: one message may make the whole page fail. */
   private async takeFirst(): Promise<PageRead> {
     const limit = this.headLimit ?? PAGE_LIMIT;
-    const parts = this.plan.failures === 0 ? [limit >> 1] : [limit >> 1, limit >> 2, limit >> 3, 1];
+    const { lastHeadLimit, failures } = this.plan;
+    const halves = failures === 0 ? [limit >> 1] : [limit >> 1, limit >> 2, limit >> 3, 1];
+    const parts = lastHeadLimit === undefined ? halves : [lastHeadLimit, ...halves];
     let failure: unknown;
     for (const part of [limit, ...new Set(parts)]) {
       if (part < 1) continue;
@@ -193,7 +198,7 @@ class HeadWalk {
         if (part < limit) this.headLimit = part;
         return this.checked(read);
       } catch (error) {
-        if (!mayBeAboutSize(error)) throw error;
+        if (!mayBeAboutContent(error)) throw error;
         failure ??= error;
       }
     }

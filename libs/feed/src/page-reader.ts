@@ -1,6 +1,7 @@
 import {
   type MessagePage,
   UpstreamError,
+  UpstreamReplyError,
   type UpstreamMessage,
   UpstreamStatusError,
   UpstreamUnreachableError,
@@ -179,4 +180,11 @@ class SplitError extends Error {}
 export function mayBeAboutSize(error: unknown): boolean {
   if (error instanceof UpstreamStatusError) return ![401, 403, 404, 429].includes(error.status);
   return error instanceof UpstreamError && !(error instanceof UpstreamUnreachableError);
+}
+
+/** Whether a page failed by an answer of upstream's: one of the messages on it may be the cause. */
+export function mayBeAboutContent(error: unknown): boolean {
+  return (
+    (error instanceof UpstreamStatusError || error instanceof UpstreamReplyError) && mayBeAboutSize(error)
+  );
 }

@@ -66,6 +66,6 @@ export const POLL_LEASE_MS = 2_000;
 export const POLL_RENEWAL_MS = 700;
 
 /** Waits after a failure, in milliseconds: doubled with each one in a row, up to a bound. */
-export const FAILED_BACKOFF_MS = { first: 5_000, max: 300_000 } as const;
+export const FAILED_BACKOFF_MS = { first: 2_000, max: 300_000 } as const;
 /** When a contact is due again whose read ended with `later`, in milliseconds. */
 export const LATER_MS = 1_000;

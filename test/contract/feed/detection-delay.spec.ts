@@ -187,6 +187,7 @@ describe('the overview', () => {
     await watched();
     const now = await redisNow();
     await house.redis.zadd(keyOf('deep'), now - 5_000, 'a', now + 60_000, 'b');
+    await house.redis.del(keyOf('rates'));
     await house.redis.hset(keyOf('rates'), { 0: 3, 12: 1 });
     const { deep, rates } = await house.store.overview(A);
     expect(deep.waiting).toBe(1);
