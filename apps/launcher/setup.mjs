@@ -74,6 +74,7 @@ async function testLong(args) {
 async function bench(args) {
   const folder = 'test/bench';
   const all = readdirSync(join(root, folder)).filter((file) => file.endsWith('.bench.ts'));
+  if (all.length === 0) throw new SetupFault(`There is no benchmark yet: ${folder} has no *.bench.ts.`, 1);
   const names = all.map((file) => file.replace(/\.bench\.ts$/, ''));
   const unknown = args.find((name) => !names.includes(name));
   if (unknown !== undefined)
