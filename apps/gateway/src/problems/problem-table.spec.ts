@@ -20,6 +20,7 @@ const NEVER_TOLD: Readonly<Record<string, string>> = {
   ReaderLeaseLostError: 'of the dispatch',
   SealBrokenError: 'the installation has another ENCRYPTION_KEY: 500 is its answer',
   UpstreamError: 'the kind of all of them; nobody makes one',
+  UpstreamReplyDeferredError: 'of the reads of a worker',
   UpstreamTooLateError: 'of the POST of a send',
 };
 
