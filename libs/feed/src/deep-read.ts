@@ -13,6 +13,7 @@ import {
   type PageRead,
   PageReader,
 } from './page-reader.js';
+import { partsOf } from './page-reading.js';
 import { tailOf } from './page-tail.js';
 import { headMark, splitMarks } from './poll-memory.js';
 import type { PollConclusion, PollStart } from './poll-conclusion.js';
@@ -110,7 +111,8 @@ export class DeepRead {
         this.wanted.add(id);
     const present = this.presentBefore().length;
     this.holds = isTooMany(present, present);
-    const ended = goal === 'everything' || !this.canLook() ? await this.readEverything() : await this.look();
+    const ended =
+      goal === 'everything' || !this.canLook() ? await this.readEverything() : await this.lookUp();
     return ended;
   }
 
@@ -118,7 +120,7 @@ export class DeepRead {
     return this.order === 'newestFirst' || this.order === 'oldestFirst';
   }
 
-  private async look(): Promise<boolean> {
+  private async lookUp(): Promise<boolean> {
     const met = this.order === 'newestFirst' ? await this.lookDown() : await this.lookBack();
     if (met === 'stopped') return false;
     return this.end(met === 'all' ? undefined : 'missed');
@@ -257,42 +259,75 @@ export class DeepRead {
   }
 
   /**
-   * Reads a page and commits what it shows; again, if another read of the contact was committed meanwhile. Undefined if the
-   * contact is not known any more, or others were always faster.
+   * Reads a page and commits what it shows; again, if another read of the contact was committed meanwhile. What is known is
+   * looked at before each request: a page is never compared with what was committed after it was asked for.
+   *
+   * A page that fails is asked for again after a while, then in parts. Undefined if the contact is not known any more, or
+   * others were always faster.
    */
   private async takeAndCommit(page: number, limit: number): Promise<PageRead | undefined> {
-    const { account, contactId } = this.task;
-    for (let race = 0; race < MAX_RACES; race += 1) {
-      const state = await this.store.contactState(account, contactId);
-      if (state === undefined || state.lost) return undefined;
-      this.state = state;
-      if (race > 0) this.pages.takeBack();
-      this.lastKnown = new Map();
-      const read = await this.take(page, limit);
+    const retries = [...this.settings.pageRetriesMs];
+    for (let races = 0; races < MAX_RACES;) {
+      if (!(await this.look())) return undefined;
+      let read: PageRead;
+      try {
+        read = await this.pages.takePlain(page, limit);
+      } catch (error) {
+        if (limit > PAGE_LIMIT && mayBeAboutSize(error)) throw error;
+        const waitMs = retries.shift();
+        if (waitMs === undefined || !isTransient(error)) return this.takeParts(page, limit, error);
+        await pause(waitMs, this.task.signal);
+        if (this.isStopped()) throw error;
+        continue;
+      }
       if (await this.commitPage(page, read)) return read;
+      this.pages.takeBack();
+      races += 1;
     }
     return undefined;
   }
 
-  private async take(page: number, limit: number): Promise<PageRead> {
-    for (const waitMs of this.settings.pageRetriesMs) {
+  /** Whether the contact is known; what of it is, from now on. */
+  private async look(): Promise<boolean> {
+    const state = await this.store.contactState(this.task.account, this.task.contactId);
+    if (state === undefined || state.lost) return false;
+    this.state = state;
+    this.lastKnown = new Map();
+    return true;
+  }
+
+  /**
+   * A page that fails, because of one of its messages, in smaller and smaller parts, each committed by itself.
+   * @throws what it failed with, if not one of its messages can be read: then it is not one of them that is to blame
+   */
+  private async takeParts(page: number, limit: number, failure: unknown): Promise<PageRead | undefined> {
+    if (!mayBeAboutContent(failure)) throw failure;
+    const parts: PageRead[] = [];
+    for (const part of partsOf(page, limit)) {
+      const read = await this.takePart(part.page, part.limit);
+      if (read === undefined) return undefined;
+      parts.push(read);
+    }
+    const whole = this.pages.joined(parts, limit);
+    if (whole.ids.length === 0 && limit === PAGE_LIMIT) throw failure;
+    return whole;
+  }
+
+  private async takePart(page: number, limit: number): Promise<PageRead | undefined> {
+    for (let race = 0; race < MAX_RACES; race += 1) {
+      if (this.isStopped() || !(await this.look())) return undefined;
+      let read: PageRead;
       try {
-        return await this.pages.takePlain(page, limit);
+        read = await this.pages.takePlain(page, limit);
       } catch (error) {
-        if (!isTransient(error) || (limit > PAGE_LIMIT && mayBeAboutSize(error))) throw error;
-        await pause(waitMs, this.task.signal);
-        if (this.isStopped()) throw error;
+        if (limit > 1) return this.takeParts(page, limit, error);
+        if (!mayBeAboutContent(error)) throw error;
+        read = this.pages.unshown();
       }
+      if (await this.commitPage(page, read)) return read;
+      this.pages.takeBack();
     }
-    try {
-      return await this.pages.takePlain(page, limit);
-    } catch (error) {
-      if (limit > PAGE_LIMIT || !mayBeAboutContent(error)) throw error;
-      const parts = await this.pages.takeInParts(page, limit);
-      // Where not one of its messages can be read, it is not one message that is to blame.
-      if (parts.ids.length === 0) throw error;
-      return parts;
-    }
+    return undefined;
   }
 
   private async commitPage(page: number, read: PageRead): Promise<boolean> {

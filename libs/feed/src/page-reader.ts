@@ -6,7 +6,7 @@ import {
   UpstreamStatusError,
   UpstreamUnreachableError,
 } from '#upstream';
-import { inReadableParts, type IsAboutOneMessage, type ReadPage } from './page-reading.js';
+import { FAILS, inReadableParts, type IsAboutOneMessage, type ReadPage } from './page-reading.js';
 
 /** Upstream's documented page size. */
 export const PAGE_LIMIT = 20;
@@ -75,7 +75,6 @@ export class PageReader {
   private largestPage = 0;
   private readonly read: ReadPage;
   private readonly readPlain: ReadPage;
-  private readonly readInParts: ReadPage;
 
   constructor(
     read: ReadPage,
@@ -90,10 +89,6 @@ export class PageReader {
       return read(page, limit);
     };
     this.readPlain = inReadableParts(counted);
-    this.readInParts = inReadableParts(
-      (page, limit) => (limit < PAGE_LIMIT ? counted(page, limit) : Promise.reject(new SplitError())),
-      (error) => error instanceof SplitError || mayBeAboutSize(error),
-    );
     this.read = inReadableParts(counted, isAboutOneMessage);
   }
 
@@ -130,9 +125,27 @@ export class PageReader {
     return this.account(await this.readPlain(page, limit), limit);
   }
 
-  /** {@link take}, in parts from the start. */
-  async takeInParts(page: number, limit: number): Promise<PageRead> {
-    return this.account(await this.readInParts(page, limit), limit);
+  /** Stands for a single message that upstream fails to show. */
+  unshown(): PageRead {
+    this.skipped += 1;
+    this.unreadable.add(FAILS);
+    this.lastServed = [];
+    const nothing = { items: [], ids: [], fresh: [], full: false, endsNew: false, startsNew: false };
+    return { ...nothing, limit: 1, count: 1, repeats: false };
+  }
+
+  /** Parts that cover one page, as that page. */
+  joined(parts: readonly PageRead[], limit: number): PageRead {
+    const count = parts.reduce((sum, part) => sum + part.count, 0);
+    return {
+      items: parts.flatMap(({ items }) => items),
+      ids: parts.flatMap(({ ids }) => ids),
+      fresh: parts.flatMap(({ fresh }) => fresh),
+      ...{ limit, count, full: count >= limit },
+      endsNew: parts.at(-1)?.endsNew === true,
+      startsNew: parts[0]?.startsNew === true,
+      repeats: parts.every(({ repeats }) => repeats),
+    };
   }
 
   private async account(read: MessagePage, limit: number): Promise<PageRead> {
@@ -172,9 +185,6 @@ export class PageReader {
     return items.length + skipped > 0;
   }
 }
-
-/** Stands for a page that is known to fail, so that it is read in parts at once. */
-class SplitError extends Error {}
 
 /** Whether upstream may have failed because it was asked for so much. */
 export function mayBeAboutSize(error: unknown): boolean {

@@ -5,7 +5,7 @@ export type ReadPage = (page: number, limit: number) => Promise<MessagePage>;
 
 /** A message that can never be read stands among the unreadable under one of these names: nothing of it is known. */
 const TOO_LARGE = 'a message too large to be read';
-const FAILS = 'a message that upstream fails to show';
+export const FAILS = 'a message that upstream fails to show';
 
 /** Whether a page that failed may be read in parts, since one of its messages makes it fail. */
 export type IsAboutOneMessage = (error: unknown) => boolean;
@@ -29,15 +29,18 @@ export function inReadableParts(
       if (!tooLarge && !isAboutOneMessage(error)) throw error;
     }
     if (limit === 1) return { items: [], skipped: 1, unreadable: [tooLarge ? TOO_LARGE : FAILS] };
-    const smaller = largestPart(limit);
     const parts: MessagePage[] = [];
-    const first = ((page - 1) * limit) / smaller + 1;
-    for (let part = first; part < first + limit / smaller; part += 1) {
-      parts.push(await readParts(part, smaller));
-    }
+    for (const part of partsOf(page, limit)) parts.push(await readParts(part.page, part.limit));
     return joined(parts);
   };
   return readParts;
+}
+
+/** The smaller pages that cover the same stretch as one page. */
+export function partsOf(page: number, limit: number): { page: number; limit: number }[] {
+  const smaller = largestPart(limit);
+  const first = ((page - 1) * limit) / smaller + 1;
+  return Array.from({ length: limit / smaller }, (_, n) => ({ page: first + n, limit: smaller }));
 }
 
 /** The largest proper divisor: only whole parts cover the same stretch. */

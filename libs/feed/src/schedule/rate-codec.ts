@@ -8,8 +8,8 @@ const EXPECTED = 0x80;
 const TICK_MS = 100;
 const MAX_TIME = Date.UTC(2200, 0, 1);
 /** Amounts are kept by their logarithm: from this… */
-const LEAST = 0.001;
-/** …in steps of one in 2,000, which is up to 10^11. */
+const LEAST = 1e-6;
+/** …in steps of one in 2,000, which is up to 10^8. */
 const STEPS_AN_E = 2000;
 const MAX_CODE = 0xffff;
 
