@@ -33,8 +33,8 @@ describe('an element that upstream cannot serve', () => {
         for (const id of behind) await fleet.simulate('messages/edit', { id, message: 'Edited' });
       },
     });
-    const { status, ...rest } = outcome;
-    process.stdout.write(`Failing elements: ${JSON.stringify({ of: rest.of, ...status })}\n`);
+    const { status, of, complaints } = outcome;
+    process.stdout.write(`Failing elements: ${JSON.stringify({ of, ...status })}\n${complaints}\n`);
   }, 180_000);
 
   it.each(FAILING)('%s, keeps no new message of its contact from being told within 5 s', (name) => {

@@ -156,9 +156,11 @@ export class DeepRead {
       const pages = await this.pass();
       if (pages === 'stopped') return false;
       if (this.held.some(({ ids }) => ids.length > 0)) return this.takeNewBaseline();
-      const isMissing = this.stable && this.someMissing();
+      // What cannot be read may be what is missing: to read it all once more would say nothing new.
+      const isWhole = this.pages.skipped === 0;
+      const isMissing = this.stable && isWhole && this.someMissing();
       // The first time all is new: only what is seen to have shifted is read again.
-      const again = isFirst ? !this.stable && this.shifted() : this.foundNew && pages > 1;
+      const again = isFirst ? !this.stable && this.shifted() : this.foundNew && pages > 1 && isWhole;
       if (again) continue;
       if (!isMissing || !looksAgainForMissing) break;
       looksAgainForMissing = false;
@@ -245,8 +247,10 @@ export class DeepRead {
       }
       count += read.ids.length;
       last = read;
-      this.orderSeen.add(read.items);
-      this.lastIds = [...this.lastIds, ...read.ids].slice(-TAIL_IDS);
+      // What shifted from the page before stands here again, and says nothing of the order.
+      const added = read.items.filter(({ id }) => read.added.has(id));
+      this.orderSeen.add(added);
+      this.lastIds = [...this.lastIds, ...added.map(({ id }) => id)].slice(-TAIL_IDS);
       if (contradicts(this.order, read.items)) this.order = 'unsorted';
       if (this.pages.ids.size > MAX_MESSAGES) return page;
     }

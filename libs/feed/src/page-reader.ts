@@ -36,6 +36,8 @@ export interface PageRead {
   endsNew: boolean;
   /** Whether its first message was not known before. */
   startsNew: boolean;
+  /** Its ids that this pass had not served before. */
+  added: ReadonlySet<string>;
   /** Whether all of it was served since the last call of {@link PageReader.beginPass}. */
   repeats: boolean;
 }
@@ -130,8 +132,8 @@ export class PageReader {
     this.skipped += 1;
     this.unreadable.add(FAILS);
     this.lastServed = [];
-    const nothing = { items: [], ids: [], fresh: [], full: false, endsNew: false, startsNew: false };
-    return { ...nothing, limit: 1, count: 1, repeats: false };
+    const nothing = { items: [], ids: [], fresh: [], added: new Set<string>(), full: false };
+    return { ...nothing, limit: 1, count: 1, endsNew: false, startsNew: false, repeats: false };
   }
 
   /** Parts that cover one page, as that page. */
@@ -141,6 +143,7 @@ export class PageReader {
       items: parts.flatMap(({ items }) => items),
       ids: parts.flatMap(({ ids }) => ids),
       fresh: parts.flatMap(({ fresh }) => fresh),
+      added: new Set(parts.flatMap(({ added }) => [...added])),
       ...{ limit, count, full: count >= limit },
       endsNew: parts.at(-1)?.endsNew === true,
       startsNew: parts[0]?.startsNew === true,
@@ -175,7 +178,7 @@ export class PageReader {
     const last = ids.at(-1);
     const endsNew = last !== undefined && this.news.has(last);
     const startsNew = ids[0] !== undefined && this.news.has(ids[0]);
-    return { items, ids, limit, count, full, fresh, endsNew, startsNew, repeats };
+    return { items, ids, limit, count, full, fresh, added, endsNew, startsNew, repeats };
   }
 
   /** An empty page right behind a full one may be a hole: then the list goes on after it. */
