@@ -15,7 +15,8 @@ import { advance, type FieldView, isQuiet, type Patience, type Sample, type Stre
  * What was learned of the fields of one contact's messages: which of them differ at nearly every read; by their place in
  * {@link FINGERPRINT_FIELDS}. Empty for almost every contact.
  *
- * Known limits. A field is what a fingerprint tells apart: all that nobody documented is one field, so that a counter of
+ * Known limits. Where fewer than four messages carry undocumented fields, these are told each time. A field is what a
+ * fingerprint tells apart: all that nobody documented is one field, so that a counter of
  * views mutes whatever else is not documented, too. A field that differs for few messages only, or only at one read in
  * several (an address signed anew every minute outside of its query), is told each time.
  */
@@ -35,11 +36,6 @@ const VOLATILE_FIELDS: FieldSet = FINGERPRINT_FIELDS.reduce(
  * there would be an event for each of them.
  */
 const PATIENCE: Patience = { told: 2, samples: 4 };
-/**
- * Where fewer messages than are sampled carry a field that nobody documented, one of them may well change at so many reads
- * in a row: a counter of its edits. Addresses of attachments do not.
- */
-const FEW: Patience = { told: 7, samples: 4 };
 
 /** A message that was known, as a read shows it. */
 export interface ReadMessage {
@@ -89,12 +85,12 @@ export function learn(before: Volatility, messages: readonly ReadMessage[]): Les
     const bit = 1 << field;
     if ((all & bit) === 0) continue;
     const view = viewOf(field, messages, marks);
-    const patience = patienceOf(field, before.get(field), view);
-    const { streak, shown } = advance(before.get(field), view, patience);
+    if (isTooFew(field, before.get(field), view)) continue;
+    const { streak, shown } = advance(before.get(field), view, PATIENCE);
     if (streak === undefined) continue;
     volatility.set(field, streak);
     // What is withheld is told all the same of messages of which nothing was learned: it may be long till the next read.
-    if (isQuiet(streak, patience) && (streak.muted || shown)) quiet |= bit;
+    if (isQuiet(streak, PATIENCE) && (streak.muted || shown)) quiet |= bit;
     if (streak.muted) muted |= bit;
     if (streak.many) ignored |= bit;
   }
@@ -109,10 +105,13 @@ export function learn(before: Volatility, messages: readonly ReadMessage[]): Les
   };
 }
 
-/** By how many it was found of first: it stays as it began. */
-function patienceOf(field: number, streak: Streak | undefined, view: FieldView): Patience {
-  const carriers = streak?.samples.length ?? Math.min(view.carrying, PATIENCE.samples);
-  return carriers < PATIENCE.samples && FINGERPRINT_FIELDS[field] === 'other' ? FEW : PATIENCE;
+/**
+ * Where fewer messages than are sampled carry a field that nobody documented, each may well change at many reads in a row, as
+ * a counter of its edits does. Addresses of attachments do not.
+ */
+function isTooFew(field: number, streak: Streak | undefined, { carrying }: FieldView): boolean {
+  const carriers = streak?.samples.length ?? carrying;
+  return carriers < PATIENCE.samples && FINGERPRINT_FIELDS[field] === 'other';
 }
 
 export function mutedFields(volatility: Volatility): FieldSet {
@@ -216,7 +215,7 @@ function unpack(bytes: Buffer): Volatility {
     if (field >= FINGERPRINT_FIELDS.length || count > PATIENCE.samples) {
       throw new DamagedSnapshotError();
     }
-    if (streak.length === 0 || streak.length > FEW.told + 2) throw new DamagedSnapshotError();
+    if (streak.length === 0 || streak.length > PATIENCE.told + 2) throw new DamagedSnapshotError();
     const samples = Array.from({ length: count }, () => ({ mark: packed.bits16(), value: packed.bits16() }));
     volatility.set(field, { ...streak, samples });
     left -= 3 + 4 * count;
