@@ -19,6 +19,8 @@ const OLD_MS = 7 * 86_400_000;
 /** Polls until how the contact is read has been learned, then those that are counted. */
 const LEARNING = 3;
 const COUNTED = 5;
+/** How many messages another contact of the account has: of its pages the account knows how long they may be. */
+const NEIGHBOUR = 40;
 /** More than a page holds, fewer than two. */
 const BURST = 25;
 
@@ -38,6 +40,7 @@ class LearnedContact {
     redis: RedisClient,
     order: Order,
     count: number,
+    neighbour: number,
     body: (contact: LearnedContact) => Promise<void>,
   ): Promise<void> {
     const simulator = await createSimulator({ settings: { order } });
@@ -49,12 +52,18 @@ class LearnedContact {
         listContacts: (_, __, newReader) => upstream.listContacts(address, newReader),
         listMessages: (_, contactId, page, limit) => upstream.listMessages(address, contactId, page, limit),
       };
-      const store = new RedisFeedStore(redis, `bench-${order}-${count}`);
-      const { contacts } = simulator.control('contacts', { count: 1 }) as { contacts: { id: string }[] };
-      const contactId = contacts[0]?.id ?? '';
-      simulator.control('messages', { contactId, count, timestamp: Date.now() - OLD_MS, intervalMs: 1_000 });
+      const store = new RedisFeedStore(redis, `bench-${order}-${count}-${neighbour}`);
+      const { contacts } = simulator.control('contacts', { count: 2 }) as { contacts: { id: string }[] };
+      const [contactId = '', other = ''] = contacts.map(({ id }) => id);
+      const old = { timestamp: Date.now() - OLD_MS, intervalMs: 1_000 };
+      simulator.control('messages', { ...old, contactId, count });
       await new ContactListPoll(store, source, ABSENCE_MS).poll(ACCOUNT);
-      const contact = new LearnedContact(simulator, store, contactPollOf(store, source), contactId, count);
+      const polls = contactPollOf(store, source);
+      if (neighbour > 0) {
+        simulator.control('messages', { ...old, contactId: other, count: neighbour });
+        await polls.poll(ACCOUNT, other);
+      }
+      const contact = new LearnedContact(simulator, store, polls, contactId, count);
       for (let n = 0; n < LEARNING; n += 1) await contact.poll();
       await contact.check();
       await body(contact);
@@ -117,7 +126,7 @@ await withTestRedis(async ({ url }) => {
   try {
     for (const order of ORDERS) {
       for (const count of COUNTS) {
-        await LearnedContact.run(redis, order, count, async (contact) => {
+        await LearnedContact.run(redis, order, count, NEIGHBOUR, async (contact) => {
           exactly(1, await contact.mostOf(COUNTED, 0), `${named(order, count)}, unchanged`);
           const one = await contact.mostOf(COUNTED, 1);
           // The order of one message is not known yet.

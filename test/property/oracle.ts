@@ -309,8 +309,12 @@ export class Oracle {
     const ids = new Set(known.map(([id]) => id));
     const shown = attempt.reads.slice(attempt.settled).flatMap(({ seen }) => seen);
     if (known.length > 10 && shown.length > 0 && shown.every(({ id }) => !ids.has(id))) return false;
-    // What another worker committed meanwhile may be newer than what this one was shown.
+    // What another worker committed meanwhile may be newer than what this one was shown; looked after it was.
     if (contact.commits === attempt.commits) this.committedPoll(attempt, []);
+    for (const { id } of shown) {
+      const message = contact.messages.get(id);
+      if (message !== undefined) message.servedAt = Math.max(message.servedAt, attempt.now);
+    }
     return true;
   }
 

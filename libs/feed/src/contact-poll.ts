@@ -223,11 +223,11 @@ interface KnownOfHead {
 }
 
 function planOf({ state, resync }: PollStart): HeadPlan {
-  const { memory, extension, now, failures, stored } = state;
+  const { memory, extension, now, failures, stored, longestPage } = state;
   const { order, length, pageSize, limit } = resync === undefined ? memory : NOTHING_REMEMBERED;
   const { headLimit, headLimitUntil = 0 } = extension;
   return {
-    ...{ order, length, pageSize, failures },
+    ...{ order, length, pageSize, longestPage, failures },
     // While everything was never read, only a page that shows the newest first can stand for the head.
     ...(memory.completeAt === undefined && order === 'oldestFirst' ? { order: 'unknown' } : {}),
     known: resync === undefined ? stored : 0,
@@ -242,9 +242,9 @@ function planOf({ state, resync }: PollStart): HeadPlan {
 }
 
 function readingOf(head: HeadReading, { state }: PollStart, disturbed: boolean): Reading {
-  const { served, order, length, pageSize, limit, headLimit, skipped, unreadable, date } = head;
+  const { served, order, length, pageSize, longestPage, limit, headLimit, skipped, unreadable, date } = head;
   return {
-    ...{ served, order, head: head.head, length, pageSize, skipped, unreadable },
+    ...{ served, order, head: head.head, length, pageSize, longestPage, skipped, unreadable },
     ...(limit === undefined ? {} : { limit }),
     ...(headLimit === undefined ? {} : { headLimit }),
     ...(date === undefined ? {} : { date }),
@@ -256,27 +256,26 @@ function readingOf(head: HeadReading, { state }: PollStart, disturbed: boolean):
 /** Whether what stood at the head does not stand there any more as it did. */
 function isDisturbed(
   { memory, tellAfter }: ContactState,
-  { shown, order, pageSize, headLimit }: HeadReading,
+  { shown, order, showsEnd }: HeadReading,
   known: ReadonlyMap<string, KnownMessage>,
 ): boolean {
   // It is being read whole anyway.
   if (tellAfter !== undefined) return false;
   const { head: before, length } = memory;
-  // An order that was not known before and is now is no other one.
-  if (order !== memory.order) return memory.order !== 'unknown';
   const now = headMark(shown.filter((id) => known.has(id)));
+  const marks = new Set(splitMarks(now));
+  const isMissing = splitMarks(before).some((mark) => !marks.has(mark));
+  // An order that was not known before and is now is no other one.
+  if (order !== memory.order) return memory.order !== 'unknown' && (!showsEnd || isMissing);
   // Where the oldest come first, what was at the end must stand there still, and nothing of what stood before it.
   if (order === 'oldestFirst') {
     const { page, limit } = tailOf(length, memory.pageSize);
     const wasRead = before !== '' || (page - 1) * limit >= length;
     return wasRead && now !== before;
   }
-  if (order === 'unsorted') {
-    const marks = new Set(splitMarks(now));
-    return splitMarks(before).some((mark) => !marks.has(mark));
-  }
+  if (order === 'unsorted' || (order === 'unknown' && showsEnd)) return isMissing;
   // A page with room on it shows the end: all that stood there must still be there.
-  if (shown.length < pageSize && headLimit === undefined) return !now.startsWith(before);
+  if (showsEnd) return !now.startsWith(before);
   return !before.startsWith(now) && !now.startsWith(before);
 }
 

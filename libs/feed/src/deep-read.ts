@@ -13,9 +13,10 @@ import {
   type PageRead,
   PageReader,
 } from './page-reader.js';
-import { partsOf } from './page-reading.js';
-import { tailOf } from './page-tail.js';
-import { headMark, splitMarks } from './poll-memory.js';
+import { FAILS } from './page-reading.js';
+import { type Stretch, tailOf } from './page-tail.js';
+import { PartSearch } from './part-search.js';
+import { headMark, markUnreadable, splitMarks } from './poll-memory.js';
 import type { PollConclusion, PollStart } from './poll-conclusion.js';
 import type { FeedSource, ReadPurpose } from './ports.js';
 import type { Everything, Reading } from './reading.js';
@@ -67,6 +68,8 @@ export class DeepRead {
   private order: PageOrder;
   private orderSeen = new OrderSeen();
   private limit: number | undefined;
+  /** Whether a larger page than documented could not be read. */
+  private refusesMore = false;
   /** Pages that wait to be committed until something known is met. */
   private held: PageRead[] = [];
   private holds = false;
@@ -86,7 +89,7 @@ export class DeepRead {
     const { account, contactId, purpose } = task;
     this.state = state;
     this.order = state.memory.order;
-    this.limit = state.memory.limit;
+    this.limit = state.memory.limit ?? (state.longestPage > PAGE_LIMIT ? LARGE_LIMIT : undefined);
     this.pages = new PageReader(
       (page, limit) => source.listMessages(account, contactId, page, limit, purpose),
       async (ids) => {
@@ -171,6 +174,7 @@ export class DeepRead {
   /** One reading from the first page to the last. Answers how many pages it has, or that it was told to stop. */
   private async pass(): Promise<number | 'stopped'> {
     const small = async (): Promise<number | 'stopped'> => {
+      this.refusesMore = true;
       this.limit = PAGE_LIMIT;
       return this.passOf(PAGE_LIMIT);
     };
@@ -207,6 +211,7 @@ export class DeepRead {
       return { ...larger, limit: this.limit };
     } catch (error) {
       if (!mayBeAboutSize(error)) throw error;
+      this.refusesMore = true;
       this.limit = PAGE_LIMIT;
       this.beginPass();
       return this.takeAndCommit(1, PAGE_LIMIT);
@@ -270,7 +275,7 @@ export class DeepRead {
    * others were always faster.
    */
   private async takeAndCommit(page: number, limit: number): Promise<PageRead | undefined> {
-    const retries = [...this.settings.pageRetriesMs];
+    const retries = this.failedBefore() ? [] : [...this.settings.pageRetriesMs];
     for (let races = 0; races < MAX_RACES;) {
       if (!(await this.look())) return undefined;
       let read: PageRead;
@@ -306,29 +311,42 @@ export class DeepRead {
    */
   private async takeParts(page: number, limit: number, failure: unknown): Promise<PageRead | undefined> {
     if (!mayBeAboutContent(failure)) throw failure;
+    const search = new PartSearch({ page, limit });
     const parts: PageRead[] = [];
-    for (const part of partsOf(page, limit)) {
-      const read = await this.takePart(part.page, part.limit);
+    for (let part = search.next(); part !== undefined; part = search.next()) {
+      const read = await this.takePart(part, search);
       if (read === undefined) return undefined;
-      parts.push(read);
+      if (read !== 'smaller') parts.push(read);
     }
     const whole = this.pages.joined(parts, limit);
     if (whole.ids.length === 0 && limit === PAGE_LIMIT) throw failure;
     return whole;
   }
 
-  private async takePart(page: number, limit: number): Promise<PageRead | undefined> {
+  private async takePart(
+    { page, limit }: Stretch,
+    search: PartSearch,
+  ): Promise<PageRead | 'smaller' | undefined> {
     for (let race = 0; race < MAX_RACES; race += 1) {
       if (this.isStopped() || !(await this.look())) return undefined;
       let read: PageRead;
+      let isShown = true;
       try {
         read = await this.pages.takePlain(page, limit);
       } catch (error) {
-        if (limit > 1) return this.takeParts(page, limit, error);
         if (!mayBeAboutContent(error)) throw error;
+        if (limit > 1) {
+          search.failed();
+          return 'smaller';
+        }
         read = this.pages.unshown();
+        isShown = false;
       }
-      if (await this.commitPage(page, read)) return read;
+      if (await this.commitPage(page, read)) {
+        if (isShown) search.succeeded();
+        else search.failed();
+        return read;
+      }
       this.pages.takeBack();
     }
     return undefined;
@@ -381,7 +399,7 @@ export class DeepRead {
       served,
       order: order === 'unsorted' ? order : state.memory.order,
       length: state.memory.length,
-      pageSize: pages.pageSize,
+      ...{ pageSize: pages.pageSize, longestPage: pages.longestPage },
       ...(limit === undefined ? {} : { limit }),
       skipped: pages.skipped,
       unreadable: [...pages.unreadable],
@@ -414,6 +432,7 @@ export class DeepRead {
         looked: true,
         needsEverything: result === 'missed',
       };
+      if (result === 'everything' && !this.knowsLimit()) delete reading.limit;
       if (await this.conclusion.commit(this.startOf(), reading, known, 'end')) return true;
     }
     return false;
@@ -435,6 +454,11 @@ export class DeepRead {
     return { order, length, ...(isKnown ? {} : { head: this.firstIds.slice(0, PAGE_LIMIT) }) };
   }
 
+  /** Whether everything shows which limit upstream honours: few messages fill no larger page. */
+  private knowsLimit(): boolean {
+    return this.limit !== PAGE_LIMIT || this.refusesMore || this.pages.servedCount > PAGE_LIMIT;
+  }
+
   private allKnown(): Promise<ReadonlyMap<string, KnownMessage>> {
     return this.store.allKnownMessages(this.task.account, this.task.contactId);
   }
@@ -450,6 +474,11 @@ export class DeepRead {
   private hasMetAllWanted(): boolean {
     for (const id of this.wanted) if (!this.pages.ids.has(id)) return false;
     return true;
+  }
+
+  /** Whether a message that upstream fails to show was met before: then to wait for it is no use. */
+  private failedBefore(): boolean {
+    return markUnreadable(this.state.memory.unreadable, [FAILS]).fresh === 0;
   }
 
   private isStopped(): boolean {

@@ -82,6 +82,8 @@ export interface ContactState {
   extension: ContactExtension;
   /** How many polls of it failed in a row. */
   failures: number;
+  /** How many elements the longest page held that any contact of the account has shown; 0 before the first. */
+  longestPage: number;
   /** Present until everything was read for the first time; see `FirstRead`. */
   tellAfter?: number;
   /** Counts the calls to hasten; one that comes during a poll is honoured after it. */
@@ -122,8 +124,10 @@ export interface PollCommit {
   afresh: boolean;
   known: ReadonlyMap<string, KnownMessage>;
   events: readonly NewEvent[];
-  memory: PollMemory;
-  extension: ContactExtension;
+  /** Absent: nothing of it changed, and nothing else; then the version stays, so that no other read is refused for it. */
+  memory?: PollMemory;
+  /** Absent: as it is. */
+  extension?: ContactExtension;
   /** How often it changes, as a bucket of the account's histogram; with {@link dueInMs}. */
   bucket?: number;
   /** When to poll its head next, from now on, in milliseconds; absent: as it was decided before. */
@@ -138,6 +142,8 @@ export interface PollCommit {
   suspicion?: number | 'over' | undefined;
   /** When it began, by Redis' clock, if it was shown a message. */
   shownAt?: number;
+  /** {@link ContactState.longestPage}, if it was shown a longer one. */
+  longestPage?: number;
   /** How many elements it found unreadable that were not found before. */
   unreadable: number;
   /** Numbers that messages of this contact were exchanged with. */

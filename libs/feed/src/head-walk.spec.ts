@@ -36,7 +36,13 @@ class Pages {
   async head(order: PageOrder, more: Partial<HeadPlan> = {}): Promise<HeadReading> {
     this.reads = [];
     const plan = {
-      ...{ order, known: this.known.size, length: this.known.size, pageSize: this.cap },
+      ...{
+        order,
+        known: this.known.size,
+        length: this.known.size,
+        pageSize: this.cap,
+        longestPage: this.cap,
+      },
       ...{ isFirst: false, failures: 0 },
     };
     return readHead(
@@ -157,7 +163,10 @@ describe('a read of the head', () => {
 
   it.each(ORDERS)('learns the order from a page that shows it: %s', async (order) => {
     const pages = contact(order, 2, 1);
-    expect(await pages.head('unknown', { pageSize: 2 })).toMatchObject({ order, reachesKnown: true });
+    expect(await pages.head('unknown', { pageSize: 2, longestPage: 2 })).toMatchObject({
+      order,
+      reachesKnown: true,
+    });
     expect(pages.reads.length).toBeLessThanOrEqual(2);
   });
 

@@ -35,6 +35,8 @@ export interface HeadPlan {
   length: number;
   /** The longest page that upstream has shown: a shorter one holds the end. */
   pageSize: number;
+  /** The longest page that upstream has shown of any contact of the account. */
+  longestPage: number;
   /** The limit above 20 that upstream is known to honour, or 20 if it honours none; absent while that is not known. */
   limit?: number;
   /** The size of the first page, where a full one cannot be read. */
@@ -58,6 +60,10 @@ export interface HeadReading {
   order: PageOrder;
   length: number;
   pageSize: number;
+  /** The longest page of this read. */
+  longestPage: number;
+  /** Whether the last first page had room for more: the list ends on it. */
+  showsEnd: boolean;
   limit?: number;
   headLimit?: number;
   /** Whether everything that is new at the head was met: else everything is to be read. */
@@ -94,6 +100,7 @@ class HeadWalk {
   private head: readonly string[] = [];
   private reachesKnown = true;
   private metNothingKnown = false;
+  private showsEnd = false;
 
   constructor(
     source: WalkSource,
@@ -105,7 +112,8 @@ class HeadWalk {
     this.pages = new PageReader(source.read, source.known, plan, isAboutOneMessage);
     this.order = plan.order;
     this.length = plan.length;
-    this.limit = plan.limit;
+    // What upstream serves of one contact it serves of another.
+    this.limit = plan.limit ?? (plan.longestPage > PAGE_LIMIT ? LARGE_LIMIT : undefined);
     this.headLimit = plan.headLimit;
   }
 
@@ -133,7 +141,7 @@ class HeadWalk {
     return {
       served: [...pages.seen.values()],
       ...{ shown, head, order, length, reachesKnown, metNothingKnown },
-      pageSize: pages.pageSize,
+      ...{ pageSize: pages.pageSize, longestPage: pages.longestPage, showsEnd: this.showsEnd },
       skipped: pages.skipped,
       unreadable: [...pages.unreadable],
       ...(limit === undefined ? {} : { limit }),
@@ -147,8 +155,7 @@ class HeadWalk {
     const large = this.limit === LARGE_LIMIT && this.headLimit === undefined;
     const first = large ? await this.takeLarge() : await this.takeFirst();
     this.settleTop(first);
-    const most = first.limit > PAGE_LIMIT ? first.limit : this.pages.pageSize;
-    const showsAll = first.count < most && first.ids.length >= this.length && this.headLimit === undefined;
+    const showsAll = this.showsAll(first);
     const seen = orderOf(first.items);
     // What is known of a contact that was empty, or had one message, says nothing of the order; this page does.
     const showsOrder = this.order === 'unknown' && (!this.plan.isFirst || this.plan.known === 0);
@@ -157,9 +164,19 @@ class HeadWalk {
       if (!this.plan.isFirst && this.leadsOn(first) && !showsAll) await this.readOn(first);
       return;
     }
-    if (showsAll) this.length = first.ids.length;
+    if (showsAll) this.settleAll(first);
     else if (showsOrder && seen === 'oldestFirst' && !this.plan.isFirst) await this.readSecond(first);
     else this.reachesKnown = false;
+  }
+
+  private showsAll(first: PageRead): boolean {
+    return this.showsEnd && first.ids.length >= this.length;
+  }
+
+  /** In no order, the first page is enough if it shows all there is. */
+  private settleAll(first: PageRead): void {
+    this.reachesKnown = this.showsAll(first);
+    if (this.reachesKnown) this.length = first.ids.length;
   }
 
   /** Page 1 holds the oldest: where page 2 is empty, it is all there is. */
@@ -208,15 +225,22 @@ class HeadWalk {
   private async readTop(): Promise<void> {
     const first = await this.takeFirst();
     this.settleTop(first);
+    if (this.order === 'unsorted') {
+      this.settleAll(first);
+      return;
+    }
     if (!this.leadsOn(first)) return;
-    const isShort = first.count < this.pages.pageSize && this.headLimit === undefined;
-    if (this.plan.known === 0 && isShort) return;
+    if (this.plan.known === 0 && this.showsEnd) return;
     await this.readOn(first);
   }
 
   private settleTop(first: PageRead): void {
     this.head = first.ids.slice(0, PAGE_LIMIT);
     this.shown = first.ids;
+    // A page of the documented size that is shorter than those of other contacts is not capped: it ends the list.
+    const longest = Math.max(this.pages.pageSize, Math.min(this.plan.longestPage, PAGE_LIMIT));
+    const most = first.limit > PAGE_LIMIT ? first.limit : longest;
+    this.showsEnd = first.count < most && this.headLimit === undefined;
   }
 
   /** Whether more that is new may follow: also where something known stands among it, as what comes at once may shift. */

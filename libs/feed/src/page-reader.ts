@@ -59,6 +59,8 @@ export class PageReader {
   /** What tells the elements apart that could not be read. */
   readonly unreadable = new Set<string>();
   pageSize: number;
+  /** The longest page of this read, whatever limit it was asked for with. */
+  longestPage = 0;
   /** Upstream's clock at the first page, in milliseconds since 1970, if it said so. */
   date: number | undefined;
   /** Elements that could not be read, since the last call of {@link beginPass}. */
@@ -73,6 +75,7 @@ export class PageReader {
   private served = new Set<string>();
   /** What the last page added to it. */
   private lastServed: readonly string[] = [];
+  private lastSkipped = 0;
   /** The longest page that was asked for with the large limit. */
   private largestPage = 0;
   private readonly read: ReadPage;
@@ -99,6 +102,7 @@ export class PageReader {
     this.served = new Set();
     this.servedTwice = false;
     this.skipped = 0;
+    this.lastSkipped = 0;
   }
 
   /** Forgets the messages, but not their ids: what was committed need not be kept. */
@@ -111,6 +115,8 @@ export class PageReader {
   takeBack(): void {
     for (const id of this.lastServed) this.served.delete(id);
     this.lastServed = [];
+    this.skipped -= this.lastSkipped;
+    this.lastSkipped = 0;
   }
 
   /** How many different messages this pass has served. */
@@ -130,6 +136,7 @@ export class PageReader {
   /** Stands for a single message that upstream fails to show. */
   unshown(): PageRead {
     this.skipped += 1;
+    this.lastSkipped = 1;
     this.unreadable.add(FAILS);
     this.lastServed = [];
     const nothing = { items: [], ids: [], fresh: [], added: new Set<string>(), full: false };
@@ -155,11 +162,15 @@ export class PageReader {
     const { items, skipped, unreadable = [], date } = read;
     this.date ??= date;
     this.skipped += skipped;
+    this.lastSkipped = skipped;
     for (const element of unreadable) this.unreadable.add(element);
     const count = items.length + skipped;
     // Without what cannot be read, which may stand there besides: taken for too long, every page would look like the last.
+    this.longestPage = Math.max(this.longestPage, items.length);
     if (limit > PAGE_LIMIT) this.largestPage = Math.max(this.largestPage, items.length);
-    else this.pageSize = Math.max(this.pageSize, items.length);
+    // Who serves so many on a larger page serves as many on one of the documented size.
+    const onSmall = limit > PAGE_LIMIT ? Math.min(items.length, PAGE_LIMIT) : items.length;
+    this.pageSize = Math.max(this.pageSize, onSmall);
     const full = count >= (limit > PAGE_LIMIT ? this.largestPage : Math.min(this.pageSize, limit));
     const ids = items.map(({ id }) => id);
     const repeats = ids.every((id) => this.served.has(id));

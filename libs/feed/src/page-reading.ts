@@ -1,4 +1,5 @@
 import { type MessagePage, UpstreamReplyTooLargeError } from '#upstream';
+import { PartSearch } from './part-search.js';
 
 /** Reads one page of at most `limit`, as far as upstream honours that; counts from 1. */
 export type ReadPage = (page: number, limit: number) => Promise<MessagePage>;
@@ -13,40 +14,39 @@ export type IsAboutOneMessage = (error: unknown) => boolean;
 const isTooLarge: IsAboutOneMessage = (error) => error instanceof UpstreamReplyTooLargeError;
 
 /**
- * A reader that takes a page which is too large, or fails because of one of its messages, in smaller and smaller parts. A
- * single message that cannot be read is skipped, so that it does not hide the others.
+ * A reader that takes a page which is too large, or fails because of one of its messages, in smaller parts. A single message
+ * that cannot be read is skipped, so that it does not hide the others.
  */
 export function inReadableParts(
   read: ReadPage,
   isAboutOneMessage: IsAboutOneMessage = () => false,
 ): ReadPage {
-  const readParts = async (page: number, limit: number): Promise<MessagePage> => {
-    let tooLarge = false;
+  const mayBeSplit = (error: unknown): boolean => isTooLarge(error) || isAboutOneMessage(error);
+  return async (page, limit) => {
     try {
       return await read(page, limit);
     } catch (error) {
-      tooLarge = isTooLarge(error);
-      if (!tooLarge && !isAboutOneMessage(error)) throw error;
+      if (!mayBeSplit(error)) throw error;
+      if (limit === 1) return unread(error);
     }
-    if (limit === 1) return { items: [], skipped: 1, unreadable: [tooLarge ? TOO_LARGE : FAILS] };
+    const search = new PartSearch({ page, limit });
     const parts: MessagePage[] = [];
-    for (const part of partsOf(page, limit)) parts.push(await readParts(part.page, part.limit));
+    for (let part = search.next(); part !== undefined; part = search.next()) {
+      try {
+        parts.push(await read(part.page, part.limit));
+        search.succeeded();
+      } catch (error) {
+        if (!mayBeSplit(error)) throw error;
+        if (search.failed()) parts.push(unread(error));
+      }
+    }
     return joined(parts);
   };
-  return readParts;
 }
 
-/** The smaller pages that cover the same stretch as one page. */
-export function partsOf(page: number, limit: number): { page: number; limit: number }[] {
-  const smaller = largestPart(limit);
-  const first = ((page - 1) * limit) / smaller + 1;
-  return Array.from({ length: limit / smaller }, (_, n) => ({ page: first + n, limit: smaller }));
-}
-
-/** The largest proper divisor: only whole parts cover the same stretch. */
-function largestPart(limit: number): number {
-  for (let part = Math.floor(limit / 2); part > 1; part -= 1) if (limit % part === 0) return part;
-  return 1;
+/** Stands for a single message that could not be read. */
+function unread(error: unknown): MessagePage {
+  return { items: [], skipped: 1, unreadable: [isTooLarge(error) ? TOO_LARGE : FAILS] };
 }
 
 /** Parts of one page, as one page; what shifted from part to part is in it twice, as it would be on two pages. */

@@ -13,6 +13,7 @@ import type { KnownMessage } from './known-message.js';
 import { formChange, isTold } from './message-form.js';
 import { isHeadEnough, oldestFirst } from './page-order.js';
 import { markUnreadable, type PollMemory } from './poll-memory.js';
+import { packPollMemory } from './poll-memory-codec.js';
 import { PollPlans } from './poll-plans.js';
 import { lookDueInMs, remember } from './poll-recollection.js';
 import type { BoundSend, LastForms, SendBinder } from './ports.js';
@@ -112,6 +113,13 @@ export class PollConclusion {
     const { readAt } = state.extension;
     const arrivals = arrivalsIn({ contactId, startedAt: state.now, readAt, observed, events });
     const schedule = kind === 'head' ? await this.schedule(start, reading, memory, arrivals) : undefined;
+    const extension = this.extensionAfter(start, reading, kind, changes.volatile);
+    const isQuiet =
+      kind === 'head' &&
+      resync === undefined &&
+      next.size === 0 &&
+      events.length === 0 &&
+      isSameMemory(memory, state.memory);
     const done = await this.store.commitPoll(account, contactId, {
       version: state.version,
       life: state.life,
@@ -120,11 +128,12 @@ export class PollConclusion {
       ...(suspected > 0 ? { suspectAt: state.now } : {}),
       suspicion: suspicionIn(memory, state.memory, resync !== undefined),
       ...(reading.served.length > 0 ? { shownAt: state.now } : {}),
+      ...(reading.longestPage > state.longestPage ? { longestPage: reading.longestPage } : {}),
       unreadable: unreadable.fresh,
       known: next,
       events,
-      memory,
-      extension: { ...this.extensionAfter(start, reading, kind, changes.volatile), ...schedule?.extension },
+      ...(isQuiet ? {} : { memory }),
+      ...(extension === undefined ? {} : { extension: { ...extension, ...schedule?.extension } }),
       ...(schedule === undefined ? {} : { bucket: schedule.bucket, dueInMs: schedule.dueInMs }),
       baseline: baselineAfter(start, reading),
       deep: this.deepAfter(start, reading, memory, kind),
@@ -241,8 +250,11 @@ export class PollConclusion {
     { headLimit, learns }: Reading,
     kind: ReadingKind,
     { volatility }: Lesson,
-  ): ContactExtension {
+  ): ContactExtension | undefined {
     const before = state.extension;
+    // The polls of the head, which go on meanwhile, know more of it.
+    const isOver = kind === 'end' && before.resyncing === true;
+    if (kind !== 'head' && !learns && !isOver && resync === undefined) return undefined;
     const after: ContactExtension = { ...before };
     if (resync !== undefined) after.resyncing = true;
     else if (kind === 'end') delete after.resyncing;
@@ -347,6 +359,10 @@ const REVISIONS_A_SECOND = 1_000;
  */
 function floorAfterLoss({ now, memory }: ContactState): number {
   return Math.max(Math.floor(now / 1_000), (memory.revisionFloor ?? 0) + REVISIONS_A_SECOND);
+}
+
+function isSameMemory(a: PollMemory, b: PollMemory): boolean {
+  return packPollMemory(a).equals(packPollMemory(b));
 }
 
 function isChanged(

@@ -13,6 +13,8 @@ export interface Reading {
   length: number;
   /** The longest page that upstream has shown. */
   pageSize: number;
+  /** The longest page of this read, whatever limit it was asked for with. */
+  longestPage: number;
   /** The limit above 20 that upstream honours, or 20 if it honours none; absent while that is not known. */
   limit?: number;
   /** The size of the first page, where a full one could not be read. */

@@ -80,7 +80,7 @@ return {due_at(0), revision_floor(KEYS[1]), life(), unpack(list)}
  * KEYS: contact, messages, list, contacts, log, counters. ARGV: contact id.
  * Answers time, version, memory, tellAfter, hastened, believedAt, number of messages, epoch, lost,
  * suspectSince, suspectAt and shownAt of the list, number of contacts, the floor of revisions, the life of Redis, polls
- * that failed in a row, and the extension.
+ * that failed in a row, the account's longest page, and the extension.
  */
 export const readContact = new RedisScript(`${NOW}${TEXTS}${FLOOR}
 if redis.call('EXISTS', KEYS[1]) == 0 and redis.call('HEXISTS', KEYS[4], ARGV[1]) == 1 then
@@ -90,24 +90,24 @@ if redis.call('EXISTS', KEYS[1]) == 0 and redis.call('HEXISTS', KEYS[4], ARGV[1]
 end
 local state = redis.call('HMGET', KEYS[1], 'v', 'tellAfter', 'hastened', 'lost', 'failed')
 if not state[1] then return {} end
-local list = redis.call('HMGET', KEYS[3], 'believedAt', 'suspectSince', 'suspectAt', 'shownAt')
+local list = redis.call('HMGET', KEYS[3], 'believedAt', 'suspectSince', 'suspectAt', 'shownAt', 'longestPage')
 -- Counters that know of events, beside a log that is not there: the log was lost.
 local epoch = redis.call('HGET', KEYS[6], 'epoch') or ''
 if redis.call('HEXISTS', KEYS[6], 'last') == 1 and redis.call('EXISTS', KEYS[5]) == 0 then epoch = '' end
 return {due_at(0), state[1], get_text(KEYS[1], 'm'), state[2] or '', state[3] or '0',
   list[1] or '', redis.call('HLEN', KEYS[2]), epoch, state[4] or '',
   list[2] or '', list[3] or '', list[4] or '', redis.call('HLEN', KEYS[4]),
-  revision_floor(KEYS[3]), life(), state[5] or '0', get_text(KEYS[1], 'x')}
+  revision_floor(KEYS[3]), life(), state[5] or '0', list[5] or '0', get_text(KEYS[1], 'x')}
 `);
 
 /**
  * One reading: the fence, what is known, the schedule, and the events, or nothing at all.
  * KEYS: log ×3, contact, messages, due, list, numbers, suspects, deep, rates, and the two of the report.
  * The fence is the version, in the life of Redis in which it was read: another life counts on from an earlier version.
- * ARGV: contact id, version, memory, bucket of its rate or '', due in ms or '', hastened, afresh ('yes', ''), suspectAt or '', shownAt
+ * ARGV: contact id, version, memory ('' leaves it and the version as they are), bucket of its rate or '', due in ms or '', hastened, afresh ('yes', ''), suspectAt or '', shownAt
  * or '', number of elements that were newly found unreadable, number of messages, life, since when it is suspect, '' or
- * 'over', extension, baseline (time after which messages are emitted, 'unchanged', 'over'), deep reading ('new', 'anew',
- * 'unchanged', 'over'), when it is due in ms, (id, packed)…, number of phone numbers, numbers…, the report, then the events.
+ * 'over', extension or 'unchanged', baseline (time after which messages are emitted, 'unchanged', 'over'), deep reading ('new', 'anew',
+ * 'unchanged', 'over'), when it is due in ms, a page longer than the account's longest or '', (id, packed)…, number of phone numbers, numbers…, the report, then the events.
  */
 export const commitPoll = new RedisScript(`${APPEND_EVENTS}${NOW}${TEXTS}${RATES}${REDIS_LIFE}${RECORD_REPORT}
 local contact, messages, due, list, numbers = KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8]
@@ -119,16 +119,21 @@ if ARGV[9] ~= '' then redis.call('HSET', list, 'shownAt', ARGV[9]) end
 if ARGV[10] ~= '0' then redis.call('HINCRBY', list, 'unreadable', ARGV[10]) end
 if ARGV[13] == 'over' then redis.call('HDEL', KEYS[9], ARGV[1])
 elseif ARGV[13] ~= '' then redis.call('HSET', KEYS[9], ARGV[1], ARGV[13]) end
-local at = 18
+if ARGV[18] ~= '' and tonumber(ARGV[18]) > tonumber(redis.call('HGET', list, 'longestPage') or 0) then
+  redis.call('HSET', list, 'longestPage', ARGV[18])
+end
+local at = 19
 for _ = 1, tonumber(ARGV[11]) do
   redis.call('HSET', messages, ARGV[at], ARGV[at + 1])
   at = at + 2
 end
 local count = tonumber(ARGV[at])
 for i = at + 1, at + count do redis.call('HSET', numbers, ARGV[i], ARGV[1]) end
-redis.call('HSET', contact, 'v', ARGV[2] + 1)
-put_text(contact, 'm', ARGV[3])
-put_text(contact, 'x', ARGV[14])
+if ARGV[3] ~= '' then
+  redis.call('HSET', contact, 'v', ARGV[2] + 1)
+  put_text(contact, 'm', ARGV[3])
+end
+if ARGV[14] ~= 'unchanged' then put_text(contact, 'x', ARGV[14]) end
 redis.call('HDEL', contact, 'lost', 'failed')
 if ARGV[15] == 'over' then redis.call('HDEL', contact, 'tellAfter')
 elseif ARGV[15] ~= 'unchanged' then redis.call('HSET', contact, 'tellAfter', ARGV[15]) end

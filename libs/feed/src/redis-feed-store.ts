@@ -165,13 +165,14 @@ export class RedisFeedStore implements FeedStore {
     const memory = memoryOf(packed);
     const extension = reply.at(-1);
     const [now, version, , tellAfter, hastened, believedAt, stored, epoch, lost, ...list] = reply.map(String);
-    const [listSuspectSince, suspectAt, shownAt, contacts, revisionFloor, life, failures] = list;
+    const [listSuspectSince, suspectAt, shownAt, contacts, revisionFloor, life, failures, longestPage] = list;
     return {
       version: Number(version),
       now: Number(now),
       memory: memory ?? NOTHING_REMEMBERED,
       extension: extension instanceof Uint8Array ? unpackExtension(Buffer.from(extension)) : {},
       failures: Number(failures),
+      longestPage: Number(longestPage),
       ...(tellAfter === '' ? {} : { tellAfter: Number(tellAfter) }),
       hastened: Number(hastened),
       stored: Number(stored),
@@ -245,7 +246,7 @@ export class RedisFeedStore implements FeedStore {
       [
         contactId,
         version,
-        packPollMemory(memory),
+        memory === undefined ? '' : packPollMemory(memory),
         bucket ?? '',
         dueInMs === undefined ? '' : Math.round(dueInMs),
         hastened,
@@ -256,10 +257,11 @@ export class RedisFeedStore implements FeedStore {
         known.size,
         life,
         suspicion ?? '',
-        packExtension(extension),
+        extension === undefined ? 'unchanged' : packExtension(extension),
         typeof baseline === 'object' ? Math.round(baseline.tellAfter) : baseline,
         typeof deep === 'object' ? (deep.anew ? 'anew' : 'new') : deep,
         typeof deep === 'object' ? Math.round(deep.inMs) : '',
+        commit.longestPage ?? '',
         ...[...known].flatMap(([id, message]) => [packId(id), packKnownMessage(message)]),
         numbers.length,
         ...numbers,

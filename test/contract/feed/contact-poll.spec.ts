@@ -173,6 +173,7 @@ describe('two polls of one contact at once', () => {
     await house.sweep();
     const ids = house.messages(contactId, { count: 25, intervalMs: 10 });
     let waiting = 0;
+    let heads = 0;
     let open: () => void = () => undefined;
     const gate = new Promise<void>((resolve) => (open = resolve));
     // Both have read their first page before either goes on.
@@ -180,6 +181,7 @@ describe('two polls of one contact at once', () => {
       ...house.source,
       listMessages: async (account, id, page, limit, purpose) => {
         const read = await house.source.listMessages(account, id, page, limit, purpose);
+        if (page === 1 && limit === 20) heads += 1;
         if (page === 1 && waiting < 2) {
           waiting += 1;
           if (waiting === 2) open();
@@ -191,8 +193,36 @@ describe('two polls of one contact at once', () => {
     const [one, two] = [house.poller(source), house.poller(source)];
     expect(await Promise.all([one.poll(A, contactId), two.poll(A, contactId)])).toEqual([true, true]);
     expect(await told()).toEqual(received(ids));
-    expect((await house.store.contactState(A, contactId))?.version).toBe(4);
+    expect(heads).toBe(3);
     await gapless();
+  });
+});
+
+describe('a deep read', () => {
+  it('loses no page to polls of the head that find nothing new', async () => {
+    house.control('settings', { limitCap: 20 });
+    const contactId = house.contact(NUMBER);
+    const ids = house.messages(contactId, { count: 70, timestamp: Date.now() - 3_600_000, intervalMs: 10 });
+    const pages: string[] = [];
+    // Beside every page of the deep read a poll of the head begins and ends.
+    const beside: FeedSource = {
+      ...house.source,
+      listMessages: async (account, id, page, limit, purpose) => {
+        pages.push(`${page}/${limit}`);
+        const read = await house.source.listMessages(account, id, page, limit, purpose);
+        await house.polls.pollHead(account, id);
+        return read;
+      },
+    };
+    await house.list.poll(A);
+    await house.polls.pollHead(A, contactId);
+    const rateBefore = (await house.store.contactState(A, contactId))?.extension.readAt ?? 0;
+    expect(await house.poller(beside).readDeep(A, contactId, 'poll')).toBe(true);
+    const state = await house.store.contactState(A, contactId);
+    expect(state?.stored).toBe(ids.length);
+    expect(state?.extension.readAt).toBeGreaterThan(rateBefore);
+    const again = pages.filter((page, i) => pages.indexOf(page) < i && !page.startsWith('1/'));
+    expect(again).toEqual([]);
   });
 });
 

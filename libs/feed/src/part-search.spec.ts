@@ -1,0 +1,61 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import type { Stretch } from './page-tail.js';
+import { PartSearch } from './part-search.js';
+
+interface Found {
+  read: number[];
+  passedOver: number[];
+  requests: number;
+}
+
+/** Searches a page of which some places fail. */
+function searched(page: Stretch, failing: ReadonlySet<number>): Found {
+  const search = new PartSearch(page);
+  const found: Found = { read: [], passedOver: [], requests: 0 };
+  for (let part = search.next(); part !== undefined; part = search.next()) {
+    found.requests += 1;
+    const from = (part.page - 1) * part.limit;
+    const places = Array.from({ length: part.limit }, (_, i) => from + i);
+    if (!places.some((place) => failing.has(place))) {
+      search.succeeded();
+      found.read.push(...places);
+    } else if (search.failed()) found.passedOver.push(...places);
+    if (found.requests > 1_000) throw new Error('it goes on for ever');
+  }
+  return found;
+}
+
+const placesOf = ({ page, limit }: Stretch): number[] =>
+  Array.from({ length: limit }, (_, i) => (page - 1) * limit + i);
+
+describe('a page that fails', () => {
+  it('is read but for the places that fail, each once and in order, whichever these are', () => {
+    fc.assert(
+      fc.property(
+        fc.record({ page: fc.integer({ min: 1, max: 50 }), limit: fc.constantFrom(1, 2, 5, 7, 10, 20, 100) }),
+        fc.array(fc.nat({ max: 99 }), { maxLength: 5 }),
+        (page, places) => {
+          const all = placesOf(page);
+          const failing = new Set(places.map((place) => all[place % page.limit] ?? 0));
+          const { read, passedOver, requests } = searched(page, failing);
+          expect(read).toEqual(all.filter((place) => !failing.has(place)));
+          expect(passedOver).toEqual(all.filter((place) => failing.has(place)));
+          expect(requests).toBeLessThanOrEqual(2 * page.limit);
+        },
+      ),
+    );
+  });
+
+  it.each([1, 2, 3])('costs few requests where one message of page %i fails', (page) => {
+    const costs = placesOf({ page, limit: 20 }).map(
+      (place) => searched({ page, limit: 20 }, new Set([place])).requests,
+    );
+    expect(Math.max(...costs)).toBeLessThanOrEqual(11);
+    expect(costs.reduce((sum, cost) => sum + cost, 0) / costs.length).toBeLessThanOrEqual(8);
+  });
+
+  it('is read in few parts if it has ceased to fail', () => {
+    expect(searched({ page: 2, limit: 20 }, new Set())).toMatchObject({ passedOver: [], requests: 6 });
+  });
+});
