@@ -124,7 +124,10 @@ export interface PollCommit {
   afresh: boolean;
   known: ReadonlyMap<string, KnownMessage>;
   events: readonly NewEvent[];
-  /** Absent: nothing of it changed, and nothing else; then the version stays, so that no other read is refused for it. */
+  /**
+   * Absent where neither it nor anything else changed, and nobody called to hasten: then the version stays, so that no other
+   * read is refused for it.
+   */
   memory?: PollMemory;
   /** Absent: as it is. */
   extension?: ContactExtension;

@@ -117,6 +117,8 @@ export class PollConclusion {
     const isQuiet =
       kind === 'head' &&
       resync === undefined &&
+      // Whoever honours a call to hasten refuses all that began before it.
+      state.hastened === 0 &&
       next.size === 0 &&
       events.length === 0 &&
       isSameMemory(memory, state.memory);

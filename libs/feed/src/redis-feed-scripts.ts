@@ -150,8 +150,8 @@ if ARGV[5] ~= '' then
       redis.call('ZADD', due, 'LT', redis.call('HGET', contact, 'hastenedTo'), ARGV[1])
     end
   end
-  -- Honoured: whatever else is under way began before this commit, and will be refused.
-  redis.call('HDEL', contact, 'hastened', 'hastenedTo')
+  -- Honoured: whatever else is under way began before this commit, and will be refused; unless the version stays.
+  if ARGV[3] ~= '' then redis.call('HDEL', contact, 'hastened', 'hastenedTo') end
 end
 append_events(record_report(KEYS[12], KEYS[13], at + count + 1))
 return 1
