@@ -167,7 +167,26 @@ describe('a read of the head', () => {
       order,
       reachesKnown: true,
     });
-    expect(pages.reads.length).toBeLessThanOrEqual(2);
+    // A page that may be capped, and holds the oldest: whether another follows it must be seen, and that none moved up.
+    expect(pages.reads).toHaveLength(order === 'newestFirst' ? 1 : 3);
+  });
+
+  it.each(ORDERS)('is one request where other contacts have shown longer pages: %s', async (order) => {
+    const pages = contact(order, 2, 1);
+    expect(await pages.head('unknown', { pageSize: 2, longestPage: 20 })).toMatchObject({
+      reachesKnown: true,
+      showsEnd: true,
+    });
+    expect(pages.reads).toHaveLength(1);
+  });
+
+  it('meets what moves from the second page to the first between the two', async () => {
+    const pages = contact('oldestFirst', 11, 11);
+    pages.cap = 10;
+    pages.before = (read) => {
+      if (read === 2) pages.all = pages.all.filter(({ id }) => id !== 'm2');
+    };
+    expect(idsOf(await pages.head('unknown', { pageSize: 10, longestPage: 10 }))).toContain('m11');
   });
 
   it('goes on from a page that ends in something new, though something known stands on it', async () => {

@@ -179,15 +179,19 @@ class HeadWalk {
     if (this.reachesKnown) this.length = first.ids.length;
   }
 
-  /** Page 1 holds the oldest: where page 2 is empty, it is all there is. */
+  /** Page 1 holds the oldest: where page 2 is empty, and nothing of it has moved to page 1, that is all there is. */
   private async readSecond(first: PageRead): Promise<void> {
-    const second = first.count < PAGE_LIMIT ? await this.take(2, first.limit) : undefined;
-    if (second?.count !== 0) {
-      this.reachesKnown = false;
+    let top = first;
+    for (let looks = 0; looks < MAX_LOOKS && top.count < PAGE_LIMIT; looks += 1) {
+      const second = await this.take(2, top.limit);
+      if (second.count > 0) break;
+      top = await this.take(1, top.limit);
+      if (top.fresh.length > 0) continue;
+      this.order = 'oldestFirst';
+      this.settleTail(0, 0, [top]);
       return;
     }
-    this.order = 'oldestFirst';
-    this.settleTail(0, 0, [first]);
+    this.reachesKnown = false;
   }
 
   private async takeLarge(): Promise<PageRead> {
