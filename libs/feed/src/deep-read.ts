@@ -26,6 +26,8 @@ const MAX_PAGES = 10_000;
 const MAX_MESSAGES = 200_000;
 /** So many times at most everything is read again, while something new turns up. */
 const MAX_PASSES = 5;
+/** After a wait at one of the first pages everything is read from the first one again: there is little to be read twice. */
+const MAX_PAGES_ANEW = 5;
 /** So many pages are held back at most, while none of them shows anything that was known. */
 const MAX_HELD_PAGES = 50;
 /** Another read of the same contact was committed meanwhile, this many times in a row. */
@@ -77,6 +79,10 @@ export class DeepRead {
   private firstIds: readonly string[] = [];
   private lastIds: string[] = [];
   private stable = false;
+  /** Whether the last page repeated others: a whole page may have moved there. */
+  private endedOnRepeat = false;
+  /** The page that was asked for again and again, until it could be read, or failed for good. */
+  private waitedFor: number | undefined;
 
   constructor(
     private readonly store: FeedStore,
@@ -162,7 +168,7 @@ export class DeepRead {
       // What cannot be read may be what is missing: to read it all once more would say nothing new.
       const isWhole = this.pages.skipped === 0;
       const isMissing = this.stable && isWhole && this.someMissing();
-      // The first time all is new: only what is seen to have shifted is read again.
+      // The first time all is new: it is read again only where something may have been missed.
       const again = isFirst ? !this.stable && this.shifted() : this.foundNew && pages > 1 && isWhole;
       if (again) continue;
       if (!isMissing || !looksAgainForMissing) break;
@@ -224,6 +230,7 @@ export class DeepRead {
     this.foundNew = false;
     this.lastIds = [];
     this.stable = false;
+    this.endedOnRepeat = false;
   }
 
   /** @param first its first page, if that was just read */
@@ -234,7 +241,14 @@ export class DeepRead {
     let count = 0;
     for (let page = 1; page <= MAX_PAGES; page += 1) {
       if (this.isStopped()) return 'stopped';
-      const read = page === 1 && first !== undefined ? first : await this.takeAndCommit(page, limit);
+      const waitedBefore = this.wasWaitedFor(page);
+      let read = page === 1 && first !== undefined ? first : await this.tryPage(page, limit);
+      if (read instanceof FailedPage) {
+        // What was read before the wait may have moved meanwhile, and then this page would have to be searched twice.
+        const hasWaited = !waitedBefore && this.wasWaitedFor(page);
+        if (hasWaited && page > 1 && page <= MAX_PAGES_ANEW) return this.passOf(limit);
+        read = await this.takeParts(page, limit, read);
+      }
       if (read === undefined) return 'stopped';
       if (page === 1) this.firstIds = read.ids;
       if (read.ids.length === 0 && read.count > 0) {
@@ -248,6 +262,7 @@ export class DeepRead {
         if (isEmpty && last !== undefined && (await this.pages.goesOn(last, page))) continue;
         // A page that repeats others may be one of a shuffled list, or `page` is ignored: more may stand elsewhere.
         this.stable = read.count === 0 && count === this.pages.servedCount;
+        this.endedOnRepeat = !isEmpty;
         return page;
       }
       count += read.ids.length;
@@ -262,9 +277,9 @@ export class DeepRead {
     return MAX_PAGES;
   }
 
-  /** Whether a message was served twice in one pass: the list moved while it was read. */
+  /** Whether the list moved while it was read, so that something may have been missed. */
   private shifted(): boolean {
-    return this.pages.servedTwice;
+    return this.pages.servedTwice || this.endedOnRepeat;
   }
 
   /**
@@ -275,7 +290,14 @@ export class DeepRead {
    * others were always faster.
    */
   private async takeAndCommit(page: number, limit: number): Promise<PageRead | undefined> {
-    const retries = this.failedBefore() ? [] : [...this.settings.pageRetriesMs];
+    const read = await this.tryPage(page, limit);
+    return read instanceof FailedPage ? this.takeParts(page, limit, read) : read;
+  }
+
+  /** {@link takeAndCommit}, but for the parts. */
+  private async tryPage(page: number, limit: number): Promise<PageRead | FailedPage | undefined> {
+    const isPatient = !this.wasWaitedFor(page) && !this.failedBefore();
+    const retries = isPatient ? [...this.settings.pageRetriesMs] : [];
     for (let races = 0; races < MAX_RACES;) {
       if (!(await this.look())) return undefined;
       let read: PageRead;
@@ -284,7 +306,8 @@ export class DeepRead {
       } catch (error) {
         if (limit > PAGE_LIMIT && mayBeAboutSize(error)) throw error;
         const waitMs = retries.shift();
-        if (waitMs === undefined || !isTransient(error)) return this.takeParts(page, limit, error);
+        if (waitMs === undefined || !isTransient(error)) return new FailedPage(error);
+        this.waitedFor = page;
         await pause(waitMs, this.task.signal);
         if (this.isStopped()) throw error;
         continue;
@@ -309,7 +332,11 @@ export class DeepRead {
    * A page that fails, because of one of its messages, in smaller and smaller parts, each committed by itself.
    * @throws what it failed with, if not one of its messages can be read: then it is not one of them that is to blame
    */
-  private async takeParts(page: number, limit: number, failure: unknown): Promise<PageRead | undefined> {
+  private async takeParts(
+    page: number,
+    limit: number,
+    { failure }: FailedPage,
+  ): Promise<PageRead | undefined> {
     if (!mayBeAboutContent(failure)) throw failure;
     const search = new PartSearch({ page, limit });
     const parts: PageRead[] = [];
@@ -367,13 +394,19 @@ export class DeepRead {
     }
     const served = [...this.held, read].flatMap(({ items }) => items);
     const isNew = served.some(({ id }) => !known.has(id));
-    const reading = { ...this.readingOf(served), learns: page === 1 };
+    const reading = { ...this.readingOf(served), ...this.headOn(page, read), learns: page === 1 };
     const done = await this.conclusion.commit(this.startOf(), reading, known, 'page');
     if (!done) return false;
     this.held = [];
     this.foundNew ||= isNew;
     this.pages.release();
     return true;
+  }
+
+  /** Where the newest come first, page 1 is the head: the next poll of it is to find there what is known from now on. */
+  private headOn(page: number, { ids, limit }: PageRead): Pick<Reading, 'head'> {
+    const isHead = page === 1 && limit >= PAGE_LIMIT && this.state.memory.order === 'newestFirst';
+    return isHead ? { head: ids.slice(0, PAGE_LIMIT) } : {};
   }
 
   /**
@@ -476,6 +509,11 @@ export class DeepRead {
     return true;
   }
 
+  /** Whether this page was waited for; what makes it fail may have moved by one since. */
+  private wasWaitedFor(page: number): boolean {
+    return this.waitedFor !== undefined && Math.abs(page - this.waitedFor) <= 1;
+  }
+
   /** Whether a message that upstream fails to show was met before: then to wait for it is no use. */
   private failedBefore(): boolean {
     return markUnreadable(this.state.memory.unreadable, [FAILS]).fresh === 0;
@@ -484,6 +522,11 @@ export class DeepRead {
   private isStopped(): boolean {
     return this.task.signal?.aborted === true;
   }
+}
+
+/** A page that failed also when it was asked for again. */
+class FailedPage {
+  constructor(readonly failure: unknown) {}
 }
 
 /** Whether the same request may succeed a little later. */

@@ -69,10 +69,17 @@ export class PageReader {
   askedForMuch = false;
   /** How many requests were made. */
   requests = 0;
-  /** Whether a message was served twice in this pass: the list moved, or is shuffled. */
+  /**
+   * Whether a message was served twice in this pass where the list cannot just have grown at its beginning: what moves from the
+   * end of one page to the beginning of the next one hides nothing.
+   */
   servedTwice = false;
   /** Ids of this pass. */
   private served = new Set<string>();
+  /** The last page of this pass that showed a message. */
+  private previousIds: readonly string[] = [];
+  /** What that was before the last page was read. */
+  private idsBefore: readonly string[] = [];
   /** What the last page added to it. */
   private lastServed: readonly string[] = [];
   private lastSkipped = 0;
@@ -100,6 +107,7 @@ export class PageReader {
   /** From now on pages repeat others only if they repeat those that follow. */
   beginPass(): void {
     this.served = new Set();
+    this.previousIds = [];
     this.servedTwice = false;
     this.skipped = 0;
     this.lastSkipped = 0;
@@ -115,6 +123,7 @@ export class PageReader {
   takeBack(): void {
     for (const id of this.lastServed) this.served.delete(id);
     this.lastServed = [];
+    this.previousIds = this.idsBefore;
     this.skipped -= this.lastSkipped;
     this.lastSkipped = 0;
   }
@@ -137,6 +146,7 @@ export class PageReader {
   unshown(): PageRead {
     this.skipped += 1;
     this.lastSkipped = 1;
+    this.idsBefore = this.previousIds;
     this.unreadable.add(FAILS);
     this.lastServed = [];
     const nothing = { items: [], ids: [], fresh: [], added: new Set<string>(), full: false };
@@ -180,7 +190,10 @@ export class PageReader {
     for (const id of fresh) this.news.add(id);
     const added = new Set(ids.filter((id) => !this.served.has(id)));
     this.lastServed = [...added];
-    this.servedTwice ||= added.size < ids.length;
+    const repeated = ids.length - added.size;
+    this.servedTwice ||= repeated > 0 && !this.movedDown(ids, repeated);
+    this.idsBefore = this.previousIds;
+    if (ids.length > 0) this.previousIds = ids;
     for (const message of items) {
       this.served.add(message.id);
       this.ids.add(message.id);
@@ -190,6 +203,12 @@ export class PageReader {
     const endsNew = last !== undefined && this.news.has(last);
     const startsNew = ids[0] !== undefined && this.news.has(ids[0]);
     return { items, ids, limit, count, full, fresh, added, endsNew, startsNew, repeats };
+  }
+
+  /** Whether this page begins with the end of the one before it. */
+  private movedDown(ids: readonly string[], repeated: number): boolean {
+    const end = this.previousIds.slice(-repeated);
+    return end.length === repeated && end.every((id, i) => id === ids[i]);
   }
 
   /** An empty page right behind a full one may be a hole: then the list goes on after it. */

@@ -226,6 +226,27 @@ describe('a deep read', () => {
   });
 });
 
+describe('a read of everything that finds something new at the head', () => {
+  it('leaves nothing for the next poll to doubt', async () => {
+    const contactId = house.contact(NUMBER);
+    house.messages(contactId, { count: 45, timestamp: Date.now() - 3_600_000, intervalMs: 10 });
+    await house.sweep();
+    const ids = house.messages(contactId, { count: 1 });
+    await house.poller(house.source, 'silent', { sweepMs: 0 }).readDeep(A, contactId, 'poll');
+    expect(await told()).toEqual(received(ids));
+    const pages: string[] = [];
+    const counted: FeedSource = {
+      ...house.source,
+      listMessages: (account, id, page, limit, purpose) => {
+        pages.push(`${page}/${limit}`);
+        return house.source.listMessages(account, id, page, limit, purpose);
+      },
+    };
+    await house.poller(counted).poll(A, contactId);
+    expect(pages).toEqual(['1/20']);
+  });
+});
+
 describe('the first read of a contact', () => {
   it('of the first list tells what was stamped since the account was added, less a minute', async () => {
     const contactId = house.contact(NUMBER);
