@@ -81,6 +81,8 @@ export class DeepRead {
   private stable = false;
   /** Whether the last page repeated others: a whole page may have moved there. */
   private endedOnRepeat = false;
+  /** How many elements the page before held. */
+  private lastCount: number | undefined;
   /** The page that was asked for again and again, until it could be read, or failed for good. */
   private waitedFor: number | undefined;
 
@@ -226,6 +228,7 @@ export class DeepRead {
 
   private beginPass(): void {
     this.pages.beginPass();
+    this.lastCount = undefined;
     this.orderSeen = new OrderSeen();
     this.foundNew = false;
     this.lastIds = [];
@@ -312,7 +315,10 @@ export class DeepRead {
         if (this.isStopped()) throw error;
         continue;
       }
-      if (await this.commitPage(page, read)) return read;
+      if (await this.commitPage(page, read)) {
+        if (read.count > 0) this.lastCount = read.count;
+        return read;
+      }
       this.pages.takeBack();
       races += 1;
     }
@@ -338,7 +344,9 @@ export class DeepRead {
     { failure }: FailedPage,
   ): Promise<PageRead | undefined> {
     if (!mayBeAboutContent(failure)) throw failure;
-    const search = new PartSearch({ page, limit });
+    // A page after the first one covers what upstream's cap lets it, which its parts must not reach beyond.
+    const size = page === 1 ? limit : Math.min(limit, this.lastCount ?? this.pages.pageSize);
+    const search = new PartSearch({ page, limit: size });
     const parts: PageRead[] = [];
     for (let part = search.next(); part !== undefined; part = search.next()) {
       const read = await this.takePart(part, search);
@@ -346,6 +354,7 @@ export class DeepRead {
       if (read !== 'smaller') parts.push(read);
     }
     const whole = this.pages.joined(parts, limit);
+    this.lastCount = whole.count;
     if (whole.ids.length === 0 && limit === PAGE_LIMIT) throw failure;
     return whole;
   }

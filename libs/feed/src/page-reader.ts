@@ -100,8 +100,10 @@ export class PageReader {
       this.requests += 1;
       return read(page, limit);
     };
-    this.readPlain = inReadableParts(counted);
-    this.read = inReadableParts(counted, isAboutOneMessage);
+    const sizeOf = (limit: number): number =>
+      limit > PAGE_LIMIT ? this.largestPage || limit : Math.min(limit, this.pageSize);
+    this.readPlain = inReadableParts(counted, sizeOf);
+    this.read = inReadableParts(counted, sizeOf, isAboutOneMessage);
   }
 
   /** From now on pages repeat others only if they repeat those that follow. */

@@ -16,9 +16,11 @@ const isTooLarge: IsAboutOneMessage = (error) => error instanceof UpstreamReplyT
 /**
  * A reader that takes a page which is too large, or fails because of one of its messages, in smaller parts. A single message
  * that cannot be read is skipped, so that it does not hide the others.
+ * @param sizeOf how many messages a page holds that is asked for with this limit, and is not the first
  */
 export function inReadableParts(
   read: ReadPage,
+  sizeOf: (limit: number) => number,
   isAboutOneMessage: IsAboutOneMessage = () => false,
 ): ReadPage {
   const mayBeSplit = (error: unknown): boolean => isTooLarge(error) || isAboutOneMessage(error);
@@ -29,7 +31,7 @@ export function inReadableParts(
       if (!mayBeSplit(error)) throw error;
       if (limit === 1) return unread(error);
     }
-    const search = new PartSearch({ page, limit });
+    const search = new PartSearch({ page, limit: page === 1 ? limit : sizeOf(limit) });
     const parts: MessagePage[] = [];
     for (let part = search.next(); part !== undefined; part = search.next()) {
       try {

@@ -33,3 +33,18 @@ describe('a message below the head that makes every page fail that holds it', ()
     expect((await house.store.overview(A)).skipped).toBe(1);
   });
 });
+
+describe('a message that makes a page fail, where upstream serves fewer than are asked for', () => {
+  it.each([4, 8, 11])('hides none of its neighbours: message %i of 12 in pages of 3', async (place) => {
+    const { house } = here;
+    house.control('settings', { limitCap: 3 });
+    const { contactId, ids } = await here.learned(12);
+    house.control('settings', { failingMessageIds: [ids.at(-1 - place)] });
+    const edited = ids.filter((_, i) => i !== ids.length - 1 - place);
+    for (const id of edited) house.control('messages/edit', { id, message: 'Edited' });
+    const poller = house.poller(house.source, 'silent', { sweepMs: 0, pageRetriesMs: [0] });
+    await poller.poll(A, contactId);
+    expect(await here.told()).toEqual(edited.map((id) => `message.updated ${id}`).sort());
+    expect((await house.store.overview(A)).skipped).toBe(1);
+  });
+});
