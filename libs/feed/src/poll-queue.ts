@@ -13,18 +13,24 @@ export interface ClaimedPoll {
   lease: string;
 }
 
+/** When the next contact is due, by Redis' clock and from now on in milliseconds, leases included. Absent: nobody is scheduled. */
+export interface NextDue {
+  nextDueAt?: number;
+  nextDueInMs?: number;
+}
+
 export type ClaimReply =
-  | {
+  | (NextDue & {
       claimed: ClaimedPoll;
       /** When its token was asked for, by `performance.now()`; see `TOKEN_LIFE_MS`. */
       tokenAskedAt: number;
       /** Requests a second that the planning of polls can count on. */
       availableForPolls: number;
-    }
+    })
   /** Somebody is due, but there is no token yet: ask again after so many milliseconds. */
   | { waitMs: number }
-  /** Nobody is due before this, by Redis' clock and from now on in milliseconds. Absent: nobody is scheduled. */
-  | { nextDueAt?: number; nextDueInMs?: number };
+  /** Nobody is due. */
+  | NextDue;
 
 /**
  * How a claimed read ended.

@@ -7,6 +7,7 @@ import {
   LATER_MS,
   POLL_LEASE_MS,
   type PollKind,
+  type NextDue,
   type PollQueue,
   type ReadEnd,
 } from './poll-queue.js';
@@ -36,7 +37,8 @@ end
 /**
  * KEYS: budget, due, deep, leases. ARGV: rate, lease in ms, lease, what the keys of contacts' records begin with (they are
  * of the same slot). Answers
- * `claimed`, kind, contact id, late by ms, failures in a row, available for polls; `wait`, ms; or `idle`, due at, in ms.
+ * `claimed`, kind, contact id, late by ms, failures in a row, available for polls, next due at, in ms; `wait`, ms; or `idle`,
+ * next due at, in ms.
  */
 const claim = new RedisScript(`${TAKE_TOKEN}${LEASES}
 local SETS, FAILED = {head = KEYS[2], deep = KEYS[3]}, {head = 'failed', deep = 'failedDeep'}
@@ -52,15 +54,19 @@ local function first_due(kind)
 end
 local head, head_at = first_due('head')
 local deep, deep_at = first_due('deep')
-if not head and not deep then
+local function with_next_due(reply)
   local next_due
   for _, set in pairs(SETS) do
     local at = tonumber(redis.call('ZRANGE', set, 0, 0, 'WITHSCORES')[2])
     if at and (not next_due or at < next_due) then next_due = at end
   end
-  if not next_due then return {'idle'} end
-  return {'idle', string.format('%d', next_due), string.format('%d', math.max(next_due - now, 0))}
+  if next_due then
+    reply[#reply + 1] = string.format('%d', next_due)
+    reply[#reply + 1] = string.format('%d', math.max(next_due - now, 0))
+  end
+  return reply
 end
+if not head and not deep then return with_next_due({'idle'}) end
 -- The later the deep reads are, the larger is their share of what polls get: from a hundredth up to a fifth after an hour.
 if deep then
   local share = string.format('%.3f', 0.01 + 0.19 * math.min((now - deep_at) / 3600000, 1))
@@ -77,8 +83,8 @@ put_lease(leases, kind .. ':' .. id, ARGV[3], ends)
 redis.call('ZADD', SETS[kind], 'XX', string.format('%d', ends), id)
 -- The next one waits from now on, not only from when it is asked for: else a deep read would slip in between.
 if kind == 'head' and first_due('head') then note_waiting(budget, 'poll') end
-return {'claimed', kind, id, string.format('%d', now - at), redis.call('HGET', ARGV[4] .. id, FAILED[kind]) or '0',
-  tostring(available)}
+return with_next_due({'claimed', kind, id, string.format('%d', now - at),
+  redis.call('HGET', ARGV[4] .. id, FAILED[kind]) or '0', tostring(available)})
 `);
 
 /** KEYS: due, deep, leases. ARGV: lease in ms, (kind, contact id, lease)…. Answers the places of those that are lost. */
@@ -154,12 +160,10 @@ export class RedisPollQueue implements PollQueue {
       [rate, this.leaseMs, lease, keys('c', '')],
     )) as string[];
     if (outcome === 'wait') return { waitMs: Number(rest[0]) };
-    if (outcome === 'idle') {
-      const [nextDueAt, nextDueInMs] = rest.map(Number);
-      return nextDueAt === undefined || nextDueInMs === undefined ? {} : { nextDueAt, nextDueInMs };
-    }
-    const [kind, contactId = '', lateMs, failed, available] = rest;
+    if (outcome === 'idle') return nextDueOf(rest);
+    const [kind, contactId = '', lateMs, failed, available, ...nextDue] = rest;
     return {
+      ...nextDueOf(nextDue),
       claimed: {
         kind: kind === 'deep' ? 'deep' : 'head',
         contactId,
@@ -207,4 +211,8 @@ export class RedisPollQueue implements PollQueue {
   private keys(account: string): AccountKeys {
     return accountKeys(this.prefix, account);
   }
+}
+
+function nextDueOf([at, inMs]: readonly string[]): NextDue {
+  return at === undefined || inMs === undefined ? {} : { nextDueAt: Number(at), nextDueInMs: Number(inMs) };
 }

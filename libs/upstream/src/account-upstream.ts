@@ -61,7 +61,14 @@ export class AccountUpstream {
    * @throws {UpstreamUnavailableError | BudgetExhaustedError}
    */
   async admit(account: string, turn: RequestFor): Promise<Admission> {
-    const { requestsPerSecond } = await this.findOpen(account);
+    return this.admitOpen(account, await this.findOpen(account), turn);
+  }
+
+  private async admitOpen(
+    account: string,
+    { requestsPerSecond }: UpstreamAccount,
+    turn: RequestFor,
+  ): Promise<Admission> {
     // Whatever made it open is over, or was never told: then it opens again soon enough.
     this.circuitOf(account).reset();
     if (typeof turn === 'string') {
@@ -188,8 +195,11 @@ export class AccountUpstream {
 
   /** Where the request goes, once it may leave. */
   private async admitted(account: string, turn: RequestFor): Promise<UpstreamAccount> {
-    const may = await this.admit(account, turn);
-    return { ...(await this.find(account)), admission: may };
+    const hasToken = typeof turn === 'object' && turn.token !== undefined;
+    const found = await this.findOpen(account);
+    const may = await this.admitOpen(account, found, turn);
+    // Who waited for a token finds the account as it is by then.
+    return { ...(hasToken ? found : await this.find(account)), admission: may };
   }
 
   /**

@@ -56,10 +56,10 @@ export function pollRounds(parts: PollRoundParts): RoleRounds {
     rounds: {
       [POLL_ROUND.due]: {
         run: async (account) => {
-          if (!(await isPolled(account))) return undefined;
-          if (await isHeld(account)) return HELD_MS;
           const { dueInMs, due } = await survey.look(account);
           if (due === 0) return dueInMs;
+          if (!(await isPolled(account))) return undefined;
+          if (await isHeld(account)) return HELD_MS;
           if (due <= FEW) {
             parts.here.look(account);
             return AFTER_FEW_MS;

@@ -39,7 +39,8 @@ class DueContacts implements PollQueue {
     this.due.shift();
     const [contactId, kind] = next;
     const claimed: ClaimedPoll = { kind, contactId, lateMs: 3, failed: 2, lease: contactId };
-    return Promise.resolve({ claimed, tokenAskedAt: 7, availableForPolls: 60 });
+    const nextDue = this.due.length > 0 ? { nextDueAt: 1, nextDueInMs: 0 } : this.idle;
+    return Promise.resolve({ claimed, tokenAskedAt: 7, availableForPolls: 60, ...nextDue });
   }
 
   renew(_: string, claims: readonly ClaimedPoll[]): Promise<ClaimedPoll[]> {
@@ -199,6 +200,17 @@ describe('a worker that finds nobody due', () => {
     start();
     await quiet();
     expect(contacts.agenda).toEqual([123_000]);
+  });
+
+  it('asks once to begin a read, and once at its end, before it tells the agenda', async () => {
+    contacts.due.push(['c', 'head']);
+    contacts.idle = { nextDueAt: 123_000, nextDueInMs: 60_000 };
+    start();
+    await quiet();
+    expect([contacts.begun, contacts.asked, contacts.agenda]).toEqual([['c'], 1, []]);
+    contacts.end_('c');
+    await eventually('the agenda is told', () => contacts.agenda.length > 0);
+    expect([contacts.asked, contacts.agenda]).toEqual([2, [123_000]]);
   });
 
   it('stays where somebody is due within a second', async () => {

@@ -1,5 +1,5 @@
 import { AccountGoneError, type AccountDirectory } from '#accounts';
-import type { ClaimedRead, ClaimReply, PollAgenda, PollQueue, ReadEnd } from '#feed';
+import type { ClaimedRead, ClaimReply, NextDue, PollAgenda, PollQueue, ReadEnd } from '#feed';
 import { type Logger, logWords, pause } from '#platform';
 import {
   type AccountUpstream,
@@ -107,16 +107,27 @@ export class Poller {
       hints.clear();
       const reply = await this.parts.queue.claim(account, rate);
       if ('claimed' in reply) this.begin(account, rate, reply);
-      else if ('waitMs' in reply) await pause(Math.min(reply.waitMs, MAX_PAUSE_MS), this.stopping.signal);
-      else if (hints.came()) continue;
-      else if (reply.nextDueInMs === undefined) return;
-      else if (reply.nextDueInMs <= LINGER_MS) await hints.rest(Math.max(reply.nextDueInMs, 1));
-      else {
-        if (reply.nextDueAt !== undefined) this.parts.agenda.at(account, reply.nextDueAt);
-        // A hint that came meanwhile would find nobody else.
-        if (!hints.came()) return;
-      }
+      if ('waitMs' in reply) await pause(Math.min(reply.waitMs, MAX_PAUSE_MS), this.stopping.signal);
+      else if (!(await this.isMoreToDo(account, hints, reply))) return;
     }
+  }
+
+  /** Waits until somebody may be due. Answers false if that is somebody else's to find out. */
+  private async isMoreToDo(
+    account: string,
+    hints: Hints,
+    { nextDueAt, nextDueInMs }: NextDue,
+  ): Promise<boolean> {
+    if (hints.came()) return true;
+    const isReading = this.reads.has(account);
+    // The end of a read is a hint; should this worker die before it, the account's round finds who is due.
+    if (isReading || (nextDueInMs !== undefined && nextDueInMs <= LINGER_MS)) {
+      if (nextDueInMs !== 0) await hints.rest(nextDueInMs ?? MAX_PAUSE_MS);
+      return true;
+    }
+    if (nextDueAt !== undefined) this.parts.agenda.at(account, nextDueAt);
+    // A hint that came meanwhile would find nobody else.
+    return hints.came();
   }
 
   private isStopping(): boolean {

@@ -33,6 +33,11 @@ export class ReadsUnderWay {
     return (this.accounts.get(account)?.size ?? 0) < this.places - this.tasks.size;
   }
 
+  /** Whether a read of this account is under way. */
+  has(account: string): boolean {
+    return this.accounts.has(account);
+  }
+
   /** @param read must not reject */
   begin(account: string, claim: ClaimedPoll, read: (signal: AbortSignal) => Promise<void>): void {
     const one: UnderWay = { claim, ending: new AbortController() };
