@@ -187,17 +187,8 @@ export interface FeedStore {
   /** Whether it was committed: not if another poll was committed since `version`. */
   commitPoll(account: string, contactId: string, commit: PollCommit): Promise<boolean>;
 
-  /** Whether a contact is due, for its newest messages or a deep read, that nobody has claimed. */
-  isDue(account: string): Promise<boolean>;
-
-  /** Contacts that are due, the longest first, at most `count`; each is not due again before `leaseMs` have gone by. */
-  claimDue(account: string, count: number, leaseMs: number): Promise<string[]>;
-
   /** Sees to it that a contact is polled within `ms`; one that is due sooner stays so. */
   hasten(account: string, contactId: string, ms: number): Promise<void>;
-
-  /** Puts the next poll of a contact off to `ms` from now. */
-  postpone(account: string, contactId: string, ms: number): Promise<void>;
 
   /** Asks for a reading of the contact list soon; many who ask at once get one. */
   wishForList(account: string): Promise<void>;

@@ -42,11 +42,6 @@ export class HintingFeedStore extends RedisFeedStore {
     this.hints.tell(account, POLL_ROUND.due, ms);
   }
 
-  override async postpone(account: string, contactId: string, ms: number): Promise<void> {
-    await super.postpone(account, contactId, ms);
-    this.hints.tell(account, POLL_ROUND.due, ms);
-  }
-
   override async wishForList(account: string): Promise<void> {
     await super.wishForList(account);
     this.hints.tell(account, POLL_ROUND.contacts, 0);

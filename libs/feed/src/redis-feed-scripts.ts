@@ -227,33 +227,12 @@ export const readRates = new RedisScript(`
 return {redis.call('HGETALL', KEYS[1]), redis.call('ZCARD', KEYS[2])}
 `);
 
-/** KEYS: due, deep. Answers 1 if a contact is due. */
-export const isDue = new RedisScript(`${NOW}
-local now = due_at(0)
-for _, set in ipairs(KEYS) do
-  if redis.call('ZRANGEBYSCORE', set, '-inf', now, 'LIMIT', 0, 1)[1] then return 1 end
-end
-return 0
-`);
-
-/** KEYS: due. ARGV: how many, lease in ms. */
-export const claimDue = new RedisScript(`${NOW}
-local ids = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', due_at(0), 'LIMIT', 0, ARGV[1])
-for _, id in ipairs(ids) do redis.call('ZADD', KEYS[1], due_at(ARGV[2]), id) end
-return ids
-`);
-
 /** KEYS: due, contact. ARGV: contact id, ms. Only contacts that are scheduled. */
 export const hasten = new RedisScript(`${NOW}
 local at = due_at(ARGV[2])
 redis.call('HINCRBY', KEYS[2], 'hastened', 1)
 redis.call('HSET', KEYS[2], 'hastenedTo', at)
 return redis.call('ZADD', KEYS[1], 'XX', 'LT', at, ARGV[1])
-`);
-
-/** KEYS: due. ARGV: contact id, ms. Only contacts that are scheduled. */
-export const postpone = new RedisScript(`${NOW}
-return redis.call('ZADD', KEYS[1], 'XX', due_at(ARGV[2]), ARGV[1])
 `);
 
 /** KEYS: list. */

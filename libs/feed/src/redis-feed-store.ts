@@ -24,13 +24,10 @@ import type { ContactRates } from './poll-plans.js';
 import { readFeedOverview } from './redis-feed-overview.js';
 import {
   believeDeletions,
-  claimDue,
-  isDue,
   commitContacts,
   commitPoll,
   hasten,
   noteListFault,
-  postpone,
   readContact,
   readContactRecord,
   readList,
@@ -272,22 +269,9 @@ export class RedisFeedStore implements FeedStore {
     return done === 1;
   }
 
-  async isDue(account: string): Promise<boolean> {
-    const deep = this.keys(account)('polls', 'deep');
-    return (await isDue.run(this.redis, [this.dueKey(account), deep], [])) === 1;
-  }
-
-  async claimDue(account: string, count: number, leaseMs: number): Promise<string[]> {
-    return (await claimDue.run(this.redis, [this.dueKey(account)], [count, leaseMs])) as string[];
-  }
-
   async hasten(account: string, contactId: string, ms: number): Promise<void> {
     const contact = this.keys(account)('c', contactId);
     await hasten.run(this.redis, [this.dueKey(account), contact], [contactId, ms]);
-  }
-
-  async postpone(account: string, contactId: string, ms: number): Promise<void> {
-    await postpone.run(this.redis, [this.dueKey(account)], [contactId, ms]);
   }
 
   async wishForList(account: string): Promise<void> {

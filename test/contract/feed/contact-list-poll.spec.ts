@@ -1,7 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { ContactListPoll, type FeedSource, type FeedStore } from '#feed';
 import { startTestRedis, type TestRedis } from '../../support/redis-server.js';
-import { eventually } from '../../support/eventually.js';
 import { A, House } from './house.js';
 
 let server: TestRedis;
@@ -20,7 +19,7 @@ afterEach(async () => {
   await house.close();
 });
 
-const due = (): Promise<string[]> => house.store.claimDue(A, 1_000, 60_000);
+const due = (): Promise<string[]> => house.takeDue();
 
 describe('the contact list', () => {
   it('that is read first is silent, and all its contacts are due', async () => {
@@ -147,28 +146,10 @@ describe('a contact that is missing from the list', () => {
 });
 
 describe('what is due', () => {
-  it('is claimed once, and again when the lease is over', async () => {
-    house.control('contacts', { count: 3 });
-    await house.list.poll(A);
-    const first = await house.store.claimDue(A, 2, 1_000);
-    expect(first).toHaveLength(2);
-    expect(await house.store.isDue(A)).toBe(true);
-    expect(await house.store.claimDue(A, 5, 60_000)).toHaveLength(1);
-    expect(await house.store.claimDue(A, 5, 60_000)).toEqual([]);
-    expect(await house.store.isDue(A)).toBe(false);
-    // Two leases may be over a millisecond apart, and a look may come in between.
-    const again: string[] = [];
-    await eventually('the leases are over', async () => {
-      again.push(...(await house.store.claimDue(A, 5, 60_000)));
-      return again.length === 2;
-    });
-    expect(again.sort()).toEqual(first.sort());
-  });
-
   it('is sooner for a contact that is hastened, never later', async () => {
     const id = house.contact('+15551234567');
     await house.sweep();
-    await house.store.postpone(A, id, 60_000);
+    await due();
     await house.store.hasten(A, id, 30_000);
     expect(await due()).toEqual([]);
     await house.store.hasten(A, id, 0);
@@ -199,7 +180,7 @@ describe('what is due', () => {
     await house.store.hasten(A, id, 0);
     expect(await due()).toEqual([id]);
     await house.polls.poll(A, id);
-    expect(await house.store.claimDue(A, 10, 60_000)).toEqual([]);
+    expect(await due()).toEqual([]);
   });
 
   it('counts each contact once by how often it changes, and no more when it is gone', async () => {

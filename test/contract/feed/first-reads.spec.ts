@@ -25,7 +25,7 @@ describe('at the first read', () => {
     const { house } = here;
     house.control('contacts', { count: 1_000 });
     await house.list.poll(A);
-    const due = await house.store.claimDue(A, 1_000, 60_000);
+    const due = await house.takeDue();
     expect(due).toHaveLength(1_000);
     for (const id of due) here.old(id, 2);
     await pollAll(due.slice(0, 500));

@@ -14,6 +14,7 @@ import {
   RedisVolatileFields,
 } from '#feed';
 import {
+  accountKeys,
   closeRedis,
   createLogger,
   newId,
@@ -139,6 +140,16 @@ export class House {
     for (const [id, { deleted, missingSince }] of contacts) {
       if (!deleted && missingSince === undefined) await this.polls.poll(A, id);
     }
+  }
+
+  /** Contacts whose head is due, the longest first; none of them is due again before so many milliseconds have gone by. */
+  async takeDue(count = 1_000, ms = 60_000): Promise<string[]> {
+    const key = accountKeys(this.prefix, A)('polls', 'due');
+    const [seconds, microseconds] = await this.redis.time();
+    const now = Number(seconds) * 1_000 + Math.floor(Number(microseconds) / 1_000);
+    const ids = await this.redis.zrangebyscore(key, '-inf', now, 'LIMIT', 0, count);
+    if (ids.length > 0) await this.redis.zadd(key, ...ids.flatMap((id) => [now + ms, id]));
+    return ids;
   }
 
   async events(): Promise<LoggedEvent[]> {

@@ -198,7 +198,7 @@ describe('two pollers on one contact', () => {
       const { contactId } = await here.learned(30);
       const ids = house.messages(contactId, { count: 25, intervalMs: 10 });
       const claim = async (leaseMs: number): Promise<boolean> =>
-        (await house.store.claimDue(A, 1, leaseMs)).includes(contactId);
+        (await house.takeDue(1, leaseMs)).includes(contactId);
       await house.store.hasten(A, contactId, 0);
       expect(await claim(100)).toBe(true);
       let second = false;

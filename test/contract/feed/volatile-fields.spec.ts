@@ -124,10 +124,10 @@ describe('the address of a picture of contacts that is signed anew at each list'
     here.house.control('settings', { signedAddresses: 'query' });
     contacts(12);
     await lists(1);
-    await here.house.store.claimDue(A, 100, 60_000);
+    await here.house.takeDue();
     await lists(5);
     expect(await updates()).toBe(0);
-    expect(await here.house.store.claimDue(A, 100, 60_000)).toEqual([]);
+    expect(await here.house.takeDue()).toEqual([]);
   });
 
   it('in its path gives two events a contact, and other fields stay the hint that they are', async () => {
@@ -139,10 +139,10 @@ describe('the address of a picture of contacts that is signed anew at each list'
     expect(await house.volatile.volatileFields(A)).toEqual([
       { of: 'contact', field: 'avatarUrl', contacts: 12 },
     ]);
-    await house.store.claimDue(A, 100, 60_000);
+    await house.takeDue();
     house.messages(contactId);
     await lists(2);
-    expect(await house.store.claimDue(A, 100, 60_000)).toEqual([contactId]);
+    expect(await house.takeDue()).toEqual([contactId]);
     expect(await updates()).toBe(25);
     const last = (await house.told()).at(-1);
     expect(Object.keys(last?.data['changes'] ?? {}).sort()).toEqual(['lastMessageAt', 'unreadCount']);

@@ -33,9 +33,7 @@ describe('a sighting that does not come', () => {
     await relay.house.list.poll(A);
     const [contactId] = (await relay.house.store.knownContacts(A)).contacts.keys();
     expect(await relay.house.store.contactOf(A, NUMBER)).toBe(contactId);
-    await eventually('due', async () =>
-      (await relay.house.store.claimDue(A, 10, 60_000)).includes(contactId ?? ''),
-    );
+    await eventually('due', async () => (await relay.house.takeDue()).includes(contactId ?? ''));
     await relay.house.polls.poll(A, contactId ?? '');
     expect((await find(id)).status).toBe('sent');
   });
