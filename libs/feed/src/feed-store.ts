@@ -3,6 +3,7 @@ import type { ContactExtension } from './contact-extension.js';
 import type { PollReport } from './delay/poll-report.js';
 import type { FeedOverview } from './feed-overview.js';
 import type { KnownMessage } from './known-message.js';
+import type { ListedContacts } from './listed-contacts.js';
 import type { PollMemory } from './poll-memory.js';
 import type { ContactRates } from './poll-plans.js';
 
@@ -38,7 +39,7 @@ export interface KnownContacts {
   skipped: number;
   /** How many contacts are scheduled to be polled. */
   scheduled: number;
-  contacts: ReadonlyMap<string, ListedContact>;
+  contacts: ListedContacts;
 }
 
 /** A contact that is new or changed in the list, or missing from it. */

@@ -9,13 +9,13 @@ import type {
   FeedStore,
   KnownContacts,
   ListCommit,
-  ListedContact,
   PollCommit,
 } from './feed-store.js';
 import type { FeedOverview } from './feed-overview.js';
 import { packKnownMessage, unpackKnownMessage } from './known-message-codec.js';
 import type { KnownMessage } from './known-message.js';
 import { packListedContact, unpackListedContact } from './listed-contact-codec.js';
+import { ListedContacts } from './listed-contacts.js';
 import { packId, unpackId } from './id-codec.js';
 import { DamagedSnapshotError } from './packed-bytes.js';
 import { packPollMemory, unpackPollMemory } from './poll-memory-codec.js';
@@ -74,8 +74,8 @@ export class RedisFeedStore implements FeedStore {
   }
 
   /** Some at a time. What is committed in between changes the version, so that nothing can be committed against it. */
-  private async listedContacts(key: string): Promise<Map<string, ListedContact>> {
-    const contacts = new Map<string, ListedContact>();
+  private async listedContacts(key: string): Promise<ListedContacts> {
+    const contacts = new ListedContacts();
     let cursor = '0';
     do {
       const [next, fields] = await this.redis.hscanBuffer(key, cursor, 'COUNT', CONTACTS_A_SCAN);

@@ -12,37 +12,52 @@ import {
   type ReadEnd,
 } from './poll-queue.js';
 
+/** So many contacts that a dead worker had get their places back with one claim. */
+const MAX_TAKEN_BACK = 20;
+
 /**
- * The keys: `polls:due` and `polls:deep`, sorted sets of contacts by when they are due; and `polls:leases`, a hash from
- * `head:<id>` or `deep:<id>` to the lease and its end.
+ * The keys: `polls:due` and `polls:deep`, sorted sets of contacts by when they are due; `polls:leases`, a hash from
+ * `head:<id>` or `deep:<id>` to the lease, its end, and when the contact was due; and `polls:leased`, the same members by
+ * the ends of their leases.
  *
  * A claim moves the contact's due time to the end of its lease, and a renewal moves it on, but only from there: whatever
- * a commit or a hint set meanwhile stands. A contact that becomes due while it is read is met by the next claim, which
+ * a commit or a hint set meanwhile stands. A lease that nobody ended gives the contact its former place back: it does not
+ * wait behind those that became due while a dead worker had it. A contact that becomes due while it is read is met by the next claim, which
  * puts it off to the end of the lease; the hint is not lost, for a contact's record keeps it for the commit.
  */
 const LEASES = `
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
-local function put_lease(leases, member, lease, ends)
-  redis.call('HSET', leases, member, lease .. ' ' .. string.format('%d', ends))
+local function put_lease(leases, leased, member, lease, ends, was_due)
+  redis.call('HSET', leases, member, lease .. ' ' .. string.format('%d %d', ends, was_due or ends))
+  redis.call('ZADD', leased, string.format('%d', ends), member)
   -- What a killed worker leaves of contacts that are gone by now goes with the whole.
   redis.call('PEXPIRE', leases, 3600000)
+  redis.call('PEXPIRE', leased, 3600000)
 end
 local function lease_of(leases, member)
-  local lease, ends = string.match(redis.call('HGET', leases, member) or '', '^(%S+) (%d+)$')
-  return lease, tonumber(ends)
+  local lease, ends, was_due = string.match(redis.call('HGET', leases, member) or '', '^(%S+) (%d+) ?(%d*)$')
+  return lease, tonumber(ends), tonumber(was_due)
 end
 `;
 
 /**
- * KEYS: budget, due, deep, leases. ARGV: rate, lease in ms, lease, what the keys of contacts' records begin with (they are
+ * KEYS: budget, due, deep, leases, leased. ARGV: rate, lease in ms, lease, what the keys of contacts' records begin with (they are
  * of the same slot). Answers
  * `claimed`, kind, contact id, late by ms, failures in a row, available for polls, next due at, in ms; `wait`, ms; or `idle`,
  * next due at, in ms.
  */
 const claim = new RedisScript(`${TAKE_TOKEN}${LEASES}
 local SETS, FAILED = {head = KEYS[2], deep = KEYS[3]}, {head = 'failed', deep = 'failedDeep'}
-local budget, leases = KEYS[1], KEYS[4]
+local budget, leases, leased = KEYS[1], KEYS[4], KEYS[5]
+for _, member in ipairs(redis.call('ZRANGE', leased, '-inf', now, 'BYSCORE', 'LIMIT', 0, ${MAX_TAKEN_BACK})) do
+  local kind, id = string.match(member, '^(%a+):(.*)$')
+  local _, ends, was_due = lease_of(leases, member)
+  if was_due and tonumber(redis.call('ZSCORE', SETS[kind], id)) == ends then
+    redis.call('ZADD', SETS[kind], 'XX', string.format('%d', was_due), id)
+  end
+  redis.call('ZREM', leased, member)
+end
 local function first_due(kind)
   while true do
     local id, at = unpack(redis.call('ZRANGE', SETS[kind], '-inf', now, 'BYSCORE', 'LIMIT', 0, 1, 'WITHSCORES'))
@@ -79,7 +94,7 @@ end
 local wait, _, available = take_token(budget, tonumber(ARGV[1]), kind == 'head' and 'poll' or 'deep', 0, head ~= nil)
 if wait > 0 then return {'wait', wait} end
 local ends = now + tonumber(ARGV[2])
-put_lease(leases, kind .. ':' .. id, ARGV[3], ends)
+put_lease(leases, leased, kind .. ':' .. id, ARGV[3], ends, at)
 redis.call('ZADD', SETS[kind], 'XX', string.format('%d', ends), id)
 -- The next one waits from now on, not only from when it is asked for: else a deep read would slip in between.
 if kind == 'head' and first_due('head') then note_waiting(budget, 'poll') end
@@ -87,17 +102,17 @@ return with_next_due({'claimed', kind, id, string.format('%d', now - at),
   redis.call('HGET', ARGV[4] .. id, FAILED[kind]) or '0', tostring(available)})
 `);
 
-/** KEYS: due, deep, leases. ARGV: lease in ms, (kind, contact id, lease)…. Answers the places of those that are lost. */
+/** KEYS: due, deep, leases, leased. ARGV: lease in ms, (kind, contact id, lease)…. Answers the places of those that are lost. */
 const renew = new RedisScript(`${LEASES}
 local SETS = {head = KEYS[1], deep = KEYS[2]}
 local lost, ends = {}, now + tonumber(ARGV[1])
 for i = 2, #ARGV, 3 do
   local set, id, member = SETS[ARGV[i]], ARGV[i + 1], ARGV[i] .. ':' .. ARGV[i + 1]
-  local holder, old = lease_of(KEYS[3], member)
+  local holder, old, was_due = lease_of(KEYS[3], member)
   -- One that ended, or was lost with Redis' last seconds, is ours still where nobody has taken it since.
   if holder and holder ~= ARGV[i + 2] then lost[#lost + 1] = (i - 2) / 3
   else
-    put_lease(KEYS[3], member, ARGV[i + 2], ends)
+    put_lease(KEYS[3], KEYS[4], member, ARGV[i + 2], ends, was_due)
     if old and tonumber(redis.call('ZSCORE', set, id)) == old then
       redis.call('ZADD', set, 'XX', string.format('%d', ends), id)
     end
@@ -107,16 +122,17 @@ return lost
 `);
 
 /**
- * KEYS: due or deep, leases, contact. ARGV: kind, contact id, lease, how it ended, first and greatest wait after a failure,
+ * KEYS: due or deep, leases, leased, contact. ARGV: kind, contact id, lease, how it ended, first and greatest wait after a failure,
  * wait until later. Answers when it is due again, in ms; -1 where that was not changed.
  */
 const endClaim = new RedisScript(`${LEASES}
-local due, leases, contact = KEYS[1], KEYS[2], KEYS[3]
+local due, leases, leased, contact = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local kind, id, how = ARGV[1], ARGV[2], ARGV[4]
 local field = kind == 'head' and 'failed' or 'failedDeep'
 local holder, old = lease_of(leases, kind .. ':' .. id)
 if holder and holder ~= ARGV[3] then return -1 end
 redis.call('HDEL', leases, kind .. ':' .. id)
+redis.call('ZREM', leased, kind .. ':' .. id)
 local function due_in(ms)
   redis.call('ZADD', due, 'XX', string.format('%d', now + ms), id)
   return ms
@@ -156,7 +172,7 @@ export class RedisPollQueue implements PollQueue {
     const tokenAskedAt = performance.now();
     const [outcome, ...rest] = (await claim.run(
       this.redis,
-      [keys('budget'), ...this.sets(account), keys('polls', 'leases')],
+      [keys('budget'), ...this.sets(account), keys('polls', 'leases'), keys('polls', 'leased')],
       [rate, this.leaseMs, lease, keys('c', '')],
     )) as string[];
     if (outcome === 'wait') return { waitMs: Number(rest[0]) };
@@ -178,9 +194,10 @@ export class RedisPollQueue implements PollQueue {
 
   async renew(account: string, claims: readonly ClaimedPoll[]): Promise<ClaimedPoll[]> {
     if (claims.length === 0) return [];
+    const keys = this.keys(account);
     const lost = (await renew.run(
       this.redis,
-      [...this.sets(account), this.keys(account)('polls', 'leases')],
+      [...this.sets(account), keys('polls', 'leases'), keys('polls', 'leased')],
       [this.leaseMs, ...claims.flatMap(({ kind, contactId, lease }) => [kind, contactId, lease])],
     )) as number[];
     return lost.flatMap((place) => claims[place] ?? []);
@@ -194,7 +211,7 @@ export class RedisPollQueue implements PollQueue {
     const keys = this.keys(account);
     const dueInMs = await endClaim.run(
       this.redis,
-      [this.setOf(account, kind), keys('polls', 'leases'), keys('c', contactId)],
+      [this.setOf(account, kind), keys('polls', 'leases'), keys('polls', 'leased'), keys('c', contactId)],
       [kind, contactId, lease, how, FAILED_BACKOFF_MS.first, FAILED_BACKOFF_MS.max, LATER_MS],
     );
     return Number(dueInMs) < 0 ? undefined : Number(dueInMs);

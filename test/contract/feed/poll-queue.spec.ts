@@ -212,6 +212,30 @@ describe('a lease', () => {
     expect(performance.now() - begun).toBeLessThan(3_000);
   });
 
+  it('that nobody ended gives the contact its place before those that became due later', async () => {
+    const quick = new RedisPollQueue(redis, prefix, 50);
+    await schedule('due', 'first', -5_000);
+    await schedule('due', 'second', -3_000);
+    expect((await claimInTime(quick)).contactId).toBe('first');
+    await eventually('its lease is over', async () => (await dueAt('first')) <= (await redisNow()));
+    const [next, last] = [await claimInTime(two), await claimInTime(two)];
+    expect([next.contactId, last.contactId]).toEqual(['first', 'second']);
+    expect(next.lateMs).toBeGreaterThanOrEqual(5_000);
+  });
+
+  it('that a commit has overtaken gives nothing back', async () => {
+    const quick = new RedisPollQueue(redis, prefix, 50);
+    await schedule('due', 'c', -5_000);
+    await claimInTime(quick);
+    await schedule('due', 'c', 60_000);
+    const set = await dueAt('c');
+    await eventually('its lease is over', async () => {
+      expect(await claim(two)).toBeUndefined();
+      return (await redis.zcard(key('polls', 'leased'))) === 0;
+    });
+    expect(await dueAt('c')).toBe(set);
+  });
+
   it('lasts while it is renewed, and ends with its claim', async () => {
     const [quick, other] = [new RedisPollQueue(redis, prefix, 300), new RedisPollQueue(redis, prefix, 300)];
     await schedule('due', 'c', -100);
