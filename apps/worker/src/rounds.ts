@@ -1,6 +1,6 @@
 import type { Queue } from 'bullmq';
 import { AccountGoneError } from '#accounts';
-import type { Agenda, AgendaTime, Logger, TakenTask } from '#platform';
+import { type Agenda, type AgendaTime, type Logger, SURVEY_EVERY_MS, type TakenTask } from '#platform';
 import type { AccountFollower } from './account-watch.js';
 import { SideBySide } from './side-by-side.js';
 
@@ -25,7 +25,6 @@ export interface RoleRounds {
 
 /** A round of each account, besides those of its role. */
 export const SURVEY = 'survey';
-const SURVEY_EVERY_MS = 60_000;
 /** When a worker starts it has every account surveyed, one after another at such a distance. */
 const SURVEY_DISTANCE_MS = 5;
 

@@ -1,4 +1,4 @@
-import type { AgendaHints, RedisClient } from '#platform';
+import { type AgendaHints, type RedisClient, SURVEY_EVERY_MS } from '#platform';
 import type { ContactUpdate, ListCommit, PollCommit } from './feed-store.js';
 import { POLL_ROUND } from './poll-hints.js';
 import { RedisFeedStore } from './redis-feed-store.js';
@@ -32,14 +32,18 @@ export class HintingFeedStore extends RedisFeedStore {
   override async commitPoll(account: string, contactId: string, commit: PollCommit): Promise<boolean> {
     const done = await super.commitPoll(account, contactId, commit);
     const { dueInMs, deep } = commit;
-    if (done && dueInMs !== undefined) this.hints.tell(account, POLL_ROUND.due, dueInMs);
-    if (done && typeof deep === 'object') this.hints.tell(account, POLL_ROUND.due, deep.inMs);
+    if (done && dueInMs !== undefined) this.tellDue(account, dueInMs);
+    if (done && typeof deep === 'object') this.tellDue(account, deep.inMs);
     return done;
   }
 
   override async hasten(account: string, contactId: string, ms: number): Promise<void> {
     await super.hasten(account, contactId, ms);
-    this.hints.tell(account, POLL_ROUND.due, ms);
+    this.tellDue(account, ms);
+  }
+
+  private tellDue(account: string, inMs: number): void {
+    if (inMs < SURVEY_EVERY_MS) this.hints.tell(account, POLL_ROUND.due, inMs);
   }
 
   override async wishForList(account: string): Promise<void> {

@@ -57,3 +57,6 @@ export interface Agenda {
   /** Removes tasks, under way or not. */
   remove(tasks: readonly AgendaTask[]): Promise<void>;
 }
+
+/** So often each account's work is looked at anyway, in milliseconds: what is due later than this need not be told. */
+export const SURVEY_EVERY_MS = 60_000;

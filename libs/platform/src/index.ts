@@ -4,6 +4,7 @@ export {
   type AgendaTime,
   type DatedTask,
   type DueTasks,
+  SURVEY_EVERY_MS,
   type TakenTask,
 } from './agenda.js';
 export { AgendaHints } from './agenda-hints.js';

@@ -14,11 +14,12 @@ let wantsList: boolean;
 let told: string[];
 let reminded: number;
 let due: number;
+let nextDueInMs: number | undefined;
 let lists: (Error | undefined)[];
 let rounds: RoleRounds;
 
 beforeEach(() => {
-  [polling, held, dueInMs, due] = [true, false, undefined, 0];
+  [polling, held, dueInMs, due, nextDueInMs] = [true, false, undefined, 0, undefined];
   [wantsList, told, reminded, lists] = [false, [], 0, []];
   const parts: PollRoundParts = {
     store: { takeListWish: () => Promise.resolve(false) },
@@ -34,7 +35,12 @@ beforeEach(() => {
     },
     accounts: { find: () => Promise.resolve({ id: A, polling } as Account) },
     polls: { remind: () => Promise.resolve(void (reminded += 1)) },
-    here: { look: () => void told.push('looked here') },
+    here: {
+      lookAndWait: () => {
+        told.push('looked here');
+        return Promise.resolve(nextDueInMs);
+      },
+    },
     upstream: { isHeld: () => Promise.resolve(held) },
     probe: { run: () => Promise.resolve('recovered') },
     probeTimes: { nextTurnInMs: () => Promise.resolve(held ? 400 : undefined) },
@@ -53,9 +59,11 @@ it('hints all workers at an account with many contacts that are due, and looks a
   expect([await run('due'), reminded, told]).toEqual([250, 1, []]);
 });
 
-it('reads few contacts that are due itself, without a job', async () => {
+it('reads few contacts that are due itself, without a job, and comes again when the next one is due', async () => {
   [dueInMs, due] = [0, 1];
   expect([await run('due'), reminded, told]).toEqual([1_000, 0, ['looked here']]);
+  nextDueInMs = 170_000;
+  expect(await run('due')).toBe(170_000);
 });
 
 it('leaves an account alone until its first contact is due, and one without contacts altogether', async () => {
@@ -69,14 +77,18 @@ it('leaves an account alone until its first contact is due, and one without cont
 it('leaves an account alone that is not polled', async () => {
   [polling, dueInMs, due, wantsList] = [false, 0, 1, true];
   expect([await run('due'), await run('contacts')]).toEqual([undefined, undefined]);
-  expect([reminded, told]).toEqual([0, []]);
+  due = 5;
+  expect(await run('due')).toBeUndefined();
+  expect(reminded).toBe(0);
   expect(await rounds.survey(A)).toEqual({ probe: undefined });
 });
 
 it('reads nothing while upstream is away, and sees to it that it is probed', async () => {
   [held, dueInMs, due] = [true, 0, 1];
   expect([await run('due'), await run('contacts')]).toEqual([5_000, 5_000]);
-  expect([reminded, told]).toEqual([0, ['probe', 'probe']]);
+  due = 5;
+  expect([await run('due'), reminded]).toEqual([5_000, 0]);
+  expect(told.filter((round) => round === 'probe')).toHaveLength(3);
 });
 
 it('takes up what waited when an outage is over', async () => {

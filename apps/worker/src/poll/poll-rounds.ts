@@ -19,6 +19,8 @@ const TICK_MS = 250;
 const HELD_MS = 5_000;
 /** So few contacts are read by the worker that found them due; more are for all workers. */
 const FEW = 4;
+/** So long it is waited for their reads; longer ones go on. */
+const PATIENCE_MS = 300;
 /** Those that are under way are looked after again after so long. */
 const AFTER_FEW_MS = 1_000;
 
@@ -30,8 +32,8 @@ export interface PollRoundParts {
   accounts: Pick<AccountDirectory, 'find'>;
   /** Hints to all workers that an account has contacts that are due. */
   polls: Pick<BullmqHintQueue<QueuePayloads['poll']>, 'remind'>;
-  /** Has this worker read what an account has due. */
-  here: { look(account: string): void };
+  /** Has this worker read what an account has due; answers when the next contact is due, if that is known in time. */
+  here: { lookAndWait(account: string, patienceMs: number): Promise<number | undefined> };
   upstream: Pick<AccountUpstream, 'isHeld'>;
   probe: Pick<UpstreamProbe, 'run'>;
   probeTimes: ProbeTimes;
@@ -58,12 +60,12 @@ export function pollRounds(parts: PollRoundParts): RoleRounds {
         run: async (account) => {
           const { dueInMs, due } = await survey.look(account);
           if (due === 0) return dueInMs;
+          // Whoever reads them finds out whether the account is polled at all.
+          const nextInMs = due <= FEW ? await parts.here.lookAndWait(account, PATIENCE_MS) : undefined;
+          if (nextInMs !== undefined) return nextInMs;
           if (!(await isPolled(account))) return undefined;
           if (await isHeld(account)) return HELD_MS;
-          if (due <= FEW) {
-            parts.here.look(account);
-            return AFTER_FEW_MS;
-          }
+          if (due <= FEW) return AFTER_FEW_MS;
           await parts.polls.remind([{ about: account, payload: { account } }]);
           return TICK_MS;
         },

@@ -213,6 +213,20 @@ describe('a worker that finds nobody due', () => {
     expect([contacts.asked, contacts.agenda]).toEqual([2, [123_000]]);
   });
 
+  it('answers whoever waits for it instead of the agenda, unless that takes too long', async () => {
+    contacts.due.push(['c', 'head'], ['d', 'head']);
+    contacts.idle = { nextDueAt: 123_000, nextDueInMs: 60_000 };
+    poller = contacts.poller();
+    const waiting = poller.lookAndWait(A, 10_000);
+    await quiet();
+    contacts.endAll();
+    expect([await waiting, contacts.agenda]).toEqual([60_000, []]);
+    contacts.due.push(['e', 'head']);
+    expect(await poller.lookAndWait(A, 20)).toBeUndefined();
+    contacts.end_('e');
+    await eventually('the agenda is told', () => contacts.agenda.length > 0);
+  });
+
   it('stays where somebody is due within a second', async () => {
     contacts.idle = { nextDueAt: 123_000, nextDueInMs: 20 };
     start();

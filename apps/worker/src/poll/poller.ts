@@ -23,6 +23,15 @@ const ACCOUNT_LIFE_MS = 250;
 
 type Claimed = Extract<ClaimReply, { claimed: unknown }>;
 
+/** One that asks for an account's contacts until nobody is due. */
+interface Asker {
+  hints: Hints;
+  /** Whether somebody waits for its end, and sees to it that the account is looked at in time. */
+  awaited: boolean;
+  /** In how many milliseconds the next contact is due, if that is known. */
+  ended: Promise<number | undefined>;
+}
+
 /** What a poller needs of others. */
 export interface PollerParts {
   queue: PollQueue;
@@ -40,7 +49,7 @@ export interface PollerParts {
  * request can be made, and a worker that dies takes along only what it was reading.
  */
 export class Poller {
-  private readonly askers = new Map<string, { hints: Hints; ended: Promise<void> }>();
+  private readonly askers = new Map<string, Asker>();
   private readonly reads: ReadsUnderWay;
   private readonly stopping = new AbortController();
 
@@ -53,15 +62,36 @@ export class Poller {
 
   /** An account may have contacts that are due. */
   look(account: string): void {
-    if (this.stopping.signal.aborted) return;
-    const asker = this.askers.get(account);
-    if (asker !== undefined) {
-      asker.hints.hint();
-      return;
-    }
-    const hints = new Hints(this.stopping.signal);
-    const ended = this.askUntilIdle(account, hints).finally(() => this.askers.delete(account));
-    this.askers.set(account, { hints, ended });
+    if (!this.isStopping()) this.askerOf(account).hints.hint();
+  }
+
+  /**
+   * {@link look}, and waits a little until nobody is due any more and nothing is read: then this answers in how many
+   * milliseconds the next contact is due, and the agenda is not told. Undefined where that is not known in time.
+   */
+  async lookAndWait(account: string, patienceMs: number): Promise<number | undefined> {
+    if (this.isStopping()) return undefined;
+    const asker = this.askerOf(account);
+    asker.hints.hint();
+    asker.awaited = true;
+    const patience = new AbortController();
+    const nextDueInMs = await Promise.race([asker.ended, pause(patienceMs, patience.signal)]);
+    patience.abort();
+    asker.awaited = false;
+    return nextDueInMs ?? undefined;
+  }
+
+  private askerOf(account: string): Asker {
+    const before = this.askers.get(account);
+    if (before !== undefined) return before;
+    const asker: Asker = {
+      hints: new Hints(this.stopping.signal),
+      awaited: false,
+      ended: Promise.resolve(undefined),
+    };
+    this.askers.set(account, asker);
+    asker.ended = this.askUntilIdle(account, asker).finally(() => this.askers.delete(account));
+    return asker;
   }
 
   /** Claims nothing more; reads under way end after the request that they are at. */
@@ -76,19 +106,22 @@ export class Poller {
     await this.reads.ended();
   }
 
-  private async askUntilIdle(account: string, hints: Hints): Promise<void> {
+  private async askUntilIdle(account: string, asker: Asker): Promise<number | undefined> {
     try {
-      await this.ask(account, hints);
+      return await this.ask(account, asker);
     } catch (error) {
       if (!(error instanceof AccountGoneError))
         this.parts.logger.warn(
           { account, err: error },
           'no contact could be claimed; the next hint tries again',
         );
+      return undefined;
     }
   }
 
-  private async ask(account: string, hints: Hints): Promise<void> {
+  /** Answers in how many milliseconds the next contact is due, once nobody is. */
+  private async ask(account: string, asker: Asker): Promise<number | undefined> {
+    const { hints } = asker;
     let [rate, knownAt] = [0, -Infinity];
     while (!this.isStopping()) {
       if (!this.reads.hasRoom(account)) {
@@ -100,22 +133,23 @@ export class Poller {
       if (performance.now() - knownAt > ACCOUNT_LIFE_MS) {
         const found = await this.parts.accounts.find(account);
         // While upstream is away reads would only fail; who is due stays due.
-        if (found?.polling !== true || (await this.parts.upstream.isHeld(account))) return;
+        if (found?.polling !== true || (await this.parts.upstream.isHeld(account))) return undefined;
         [rate, knownAt] = [found.requestsPerSecond, performance.now()];
       }
-      if (this.isStopping()) return;
+      if (this.isStopping()) return undefined;
       hints.clear();
       const reply = await this.parts.queue.claim(account, rate);
       if ('claimed' in reply) this.begin(account, rate, reply);
       if ('waitMs' in reply) await pause(Math.min(reply.waitMs, MAX_PAUSE_MS), this.stopping.signal);
-      else if (!(await this.isMoreToDo(account, hints, reply))) return;
+      else if (!(await this.waitForMore(account, asker, reply))) return reply.nextDueInMs;
     }
+    return undefined;
   }
 
-  /** Waits until somebody may be due. Answers false if that is somebody else's to find out. */
-  private async isMoreToDo(
+  /** Waits until somebody may be due. Answers false if the agenda is to find that out, or whoever waits for this. */
+  private async waitForMore(
     account: string,
-    hints: Hints,
+    { hints, awaited }: Asker,
     { nextDueAt, nextDueInMs }: NextDue,
   ): Promise<boolean> {
     if (hints.came()) return true;
@@ -125,7 +159,7 @@ export class Poller {
       if (nextDueInMs !== 0) await hints.rest(nextDueInMs ?? MAX_PAUSE_MS);
       return true;
     }
-    if (nextDueAt !== undefined) this.parts.agenda.at(account, nextDueAt);
+    if (nextDueAt !== undefined && !awaited) this.parts.agenda.at(account, nextDueAt);
     // A hint that came meanwhile would find nobody else.
     return hints.came();
   }
