@@ -200,8 +200,17 @@ export class DeepRead {
     }
   }
 
-  /** Finds out which limit upstream honours, by a page larger than documented. Answers the first page as it was read last. */
+  /**
+   * Finds out which limit upstream honours, by a page of the documented size, unless the head has shown that it is full,
+   * and a larger one. Answers the first page as it was read last.
+   */
   private async findLimit(): Promise<PageRead | undefined> {
+    let first: PageRead | undefined;
+    if (this.state.memory.pageSize < PAGE_LIMIT) {
+      this.beginPass();
+      first = await this.takeAndCommit(1, PAGE_LIMIT);
+      if (first === undefined || first.count < PAGE_LIMIT) return first;
+    }
     try {
       this.beginPass();
       const larger = await this.takeAndCommit(1, LARGE_LIMIT);
