@@ -208,14 +208,14 @@ export const MUTANTS: readonly Mutant[] = [
   one(
     'absence from a read while which pages shifted is deletion',
     'deep-read.ts',
-    'this.stable = read.count === 0 && count === this.pages.servedCount;',
+    'this.stable = read.count === 0 && count === this.reader.servedCount;',
     'this.stable = true;',
   ),
   one(
     'a page that repeats others is the end of what is there',
     'deep-read.ts',
-    'this.stable = read.count === 0 && count === this.pages.servedCount;',
-    'this.stable = count === this.pages.servedCount;',
+    'this.stable = read.count === 0 && count === this.reader.servedCount;',
+    'this.stable = count === this.reader.servedCount;',
   ),
   one(
     'however much is missing is believed',
@@ -249,7 +249,7 @@ export const MUTANTS: readonly Mutant[] = [
             ),`,
       },
       {
-        file: `${FEED}deep-read.ts`,
+        file: `${FEED}committed-pages.ts`,
         from: '(page, limit) => source.listMessages(account, contactId, page, limit, purpose),',
         to: `(page, limit) =>
         source
