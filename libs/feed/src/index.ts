@@ -10,6 +10,7 @@ export { type BudgetForecast, pollOutlook } from './poll-outlook.js';
 export {
   type ClaimedPoll,
   type ClaimReply,
+  type EndedClaim,
   type NextDue,
   POLL_LEASE_MS,
   POLL_RENEWAL_MS,

@@ -210,7 +210,7 @@ export class PollConclusion {
     });
     const perSecond = rateOf(rate, now);
     const budget = requestsPerSecond ?? (await this.settings.readsPerSecond(account));
-    const plan = await this.plans.planOf(account, budget);
+    const plan = await this.plans.planOf(account, budget, state.contacts);
     // What a reading could not settle is due still, but is not read again and again without a pause.
     const intervalMs = Math.min(plan.intervalMs(perSecond), lookDueInMs(memory, now));
     return {

@@ -27,8 +27,15 @@ export class PollPlans {
     private readonly bounds: IntervalBounds,
   ) {}
 
-  /** @param requestsPerSecond what the account's polls may cost */
-  async planOf(account: string, requestsPerSecond: number): Promise<IntervalPlan> {
+  /**
+   * @param requestsPerSecond what the account's polls may cost
+   * @param most how many contacts it has at most
+   */
+  async planOf(account: string, requestsPerSecond: number, most: number): Promise<IntervalPlan> {
+    const { minMs } = this.bounds;
+    // Where all may be read as often as anybody, it does not matter who changes how often.
+    if ((most * 1_000) / minMs <= requestsPerSecond)
+      return { intervalMs: () => minMs, budgetAllowsMaxMs: minMs };
     const kept = this.plans.get(account);
     if (kept !== undefined) return kept;
     const { rates, contacts } = await this.ratesOf(account);

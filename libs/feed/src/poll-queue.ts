@@ -42,6 +42,12 @@ export type ClaimReply =
  */
 export type ReadEnd = 'done' | 'failed' | 'later' | 'back';
 
+/** When the account's next contact is due after the end of a claim. */
+export interface EndedClaim extends NextDue {
+  /** When this contact is due again, in milliseconds, where it was not read. */
+  dueAgainInMs?: number;
+}
+
 /**
  * Who is read next: the contacts of an account that are due, each with the token for its first request. All times are
  * Redis' own. Nobody who has a lease is claimed again, also if the contact becomes due meanwhile.
@@ -62,8 +68,8 @@ export interface PollQueue {
    */
   renew(account: string, claims: readonly ClaimedPoll[]): Promise<ClaimedPoll[]>;
 
-  /** Ends a claim. One that is not ours any more is left to whoever has it. When the contact is due again after a failure, in ms. */
-  end(account: string, claim: ClaimedPoll, how: ReadEnd): Promise<number | undefined>;
+  /** Ends a claim. One that is not ours any more is left to whoever has it. */
+  end(account: string, claim: ClaimedPoll, how: ReadEnd): Promise<EndedClaim>;
 }
 
 /** A claim that is not renewed ends after so long, in milliseconds: a killed worker's contacts are due again then. */

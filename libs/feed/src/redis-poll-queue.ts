@@ -7,6 +7,7 @@ import {
   LATER_MS,
   POLL_LEASE_MS,
   type PollKind,
+  type EndedClaim,
   type NextDue,
   type PollQueue,
   type ReadEnd,
@@ -39,6 +40,19 @@ local function lease_of(leases, member)
   local lease, ends, was_due = string.match(redis.call('HGET', leases, member) or '', '^(%S+) (%d+) ?(%d*)$')
   return lease, tonumber(ends), tonumber(was_due)
 end
+-- The reply, with the time at which the next contact is due, and in how many ms that is.
+local function with_next_due(reply, sets)
+  local next_due
+  for _, set in pairs(sets) do
+    local at = tonumber(redis.call('ZRANGE', set, 0, 0, 'WITHSCORES')[2])
+    if at and (not next_due or at < next_due) then next_due = at end
+  end
+  if next_due then
+    reply[#reply + 1] = string.format('%d', next_due)
+    reply[#reply + 1] = string.format('%d', math.max(next_due - now, 0))
+  end
+  return reply
+end
 `;
 
 /**
@@ -69,19 +83,7 @@ local function first_due(kind)
 end
 local head, head_at = first_due('head')
 local deep, deep_at = first_due('deep')
-local function with_next_due(reply)
-  local next_due
-  for _, set in pairs(SETS) do
-    local at = tonumber(redis.call('ZRANGE', set, 0, 0, 'WITHSCORES')[2])
-    if at and (not next_due or at < next_due) then next_due = at end
-  end
-  if next_due then
-    reply[#reply + 1] = string.format('%d', next_due)
-    reply[#reply + 1] = string.format('%d', math.max(next_due - now, 0))
-  end
-  return reply
-end
-if not head and not deep then return with_next_due({'idle'}) end
+if not head and not deep then return with_next_due({'idle'}, SETS) end
 -- The later the deep reads are, the larger is their share of what polls get: from a hundredth up to a fifth after an hour.
 if deep then
   local share = string.format('%.3f', 0.01 + 0.19 * math.min((now - deep_at) / 3600000, 1))
@@ -99,7 +101,7 @@ redis.call('ZADD', SETS[kind], 'XX', string.format('%d', ends), id)
 -- The next one waits from now on, not only from when it is asked for: else a deep read would slip in between.
 if kind == 'head' and first_due('head') then note_waiting(budget, 'poll') end
 return with_next_due({'claimed', kind, id, string.format('%d', now - at),
-  redis.call('HGET', ARGV[4] .. id, FAILED[kind]) or '0', tostring(available)})
+  redis.call('HGET', ARGV[4] .. id, FAILED[kind]) or '0', tostring(available)}, SETS)
 `);
 
 /** KEYS: due, deep, leases, leased. ARGV: lease in ms, (kind, contact id, lease)…. Answers the places of those that are lost. */
@@ -122,26 +124,27 @@ return lost
 `);
 
 /**
- * KEYS: due or deep, leases, leased, contact. ARGV: kind, contact id, lease, how it ended, first and greatest wait after a failure,
- * wait until later. Answers when it is due again, in ms; -1 where that was not changed.
+ * KEYS: due, deep, leases, leased, contact. ARGV: kind, contact id, lease, how it ended, first and greatest wait after a failure,
+ * wait until later. Answers when it is due again, in ms, or -1 where that was not changed; and the account's next due at, in ms.
  */
 const endClaim = new RedisScript(`${LEASES}
-local due, leases, leased, contact = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
+local SETS, leases, leased, contact = {head = KEYS[1], deep = KEYS[2]}, KEYS[3], KEYS[4], KEYS[5]
 local kind, id, how = ARGV[1], ARGV[2], ARGV[4]
+local due = SETS[kind]
 local field = kind == 'head' and 'failed' or 'failedDeep'
 local holder, old = lease_of(leases, kind .. ':' .. id)
-if holder and holder ~= ARGV[3] then return -1 end
+if holder and holder ~= ARGV[3] then return with_next_due({-1}, SETS) end
 redis.call('HDEL', leases, kind .. ':' .. id)
 redis.call('ZREM', leased, kind .. ':' .. id)
 local function due_in(ms)
   redis.call('ZADD', due, 'XX', string.format('%d', now + ms), id)
-  return ms
+  return with_next_due({ms}, SETS)
 end
 if how == 'done' then
   redis.call('HDEL', contact, field)
   -- A deep read that nobody scheduled anew is over; a head always is.
   if kind == 'deep' and old and tonumber(redis.call('ZSCORE', due, id)) == old then redis.call('ZREM', due, id) end
-  return -1
+  return with_next_due({-1}, SETS)
 end
 if how == 'failed' then
   -- A contact without a record is not given one by this.
@@ -149,7 +152,7 @@ if how == 'failed' then
   return due_in(math.min(tonumber(ARGV[5]) * 2 ^ math.min(failed - 1, 20), tonumber(ARGV[6])))
 end
 -- Only where nothing else was said meanwhile.
-if old and tonumber(redis.call('ZSCORE', due, id)) ~= old then return -1 end
+if old and tonumber(redis.call('ZSCORE', due, id)) ~= old then return with_next_due({-1}, SETS) end
 return due_in(how == 'later' and tonumber(ARGV[7]) or 0)
 `);
 
@@ -203,18 +206,14 @@ export class RedisPollQueue implements PollQueue {
     return lost.flatMap((place) => claims[place] ?? []);
   }
 
-  async end(
-    account: string,
-    { kind, contactId, lease }: ClaimedPoll,
-    how: ReadEnd,
-  ): Promise<number | undefined> {
+  async end(account: string, { kind, contactId, lease }: ClaimedPoll, how: ReadEnd): Promise<EndedClaim> {
     const keys = this.keys(account);
-    const dueInMs = await endClaim.run(
+    const [dueInMs, ...nextDue] = (await endClaim.run(
       this.redis,
-      [this.setOf(account, kind), keys('polls', 'leases'), keys('polls', 'leased'), keys('c', contactId)],
+      [...this.sets(account), keys('polls', 'leases'), keys('polls', 'leased'), keys('c', contactId)],
       [kind, contactId, lease, how, FAILED_BACKOFF_MS.first, FAILED_BACKOFF_MS.max, LATER_MS],
-    );
-    return Number(dueInMs) < 0 ? undefined : Number(dueInMs);
+    )) as [number, ...string[]];
+    return { ...nextDueOf(nextDue), ...(dueInMs < 0 ? {} : { dueAgainInMs: dueInMs }) };
   }
 
   private sets(account: string): [due: string, deep: string] {

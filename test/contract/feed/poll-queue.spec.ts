@@ -286,12 +286,16 @@ describe('a read that failed', () => {
       await schedule('due', 'c', -100);
       const claimed = await claimInTime();
       expect(claimed.failed).toBe(i);
-      waits.push(await one.end(A, claimed, 'failed'));
+      waits.push((await one.end(A, claimed, 'failed')).dueAgainInMs);
     }
     expect(waits).toEqual([2_000, 4_000, 8_000, 16_000, 32_000, 64_000, 128_000, 256_000]);
     expect((await dueAt('c')) - (await redisNow())).toBeGreaterThan(250_000);
     await schedule('due', 'c', -100);
-    await one.end(A, await claimInTime(), 'done');
+    const claimed = await claimInTime();
+    await schedule('due', 'c', 60_000);
+    const { nextDueAt, ...ended } = await one.end(A, claimed, 'done');
+    expect(nextDueAt).toBe(await dueAt('c'));
+    expect(ended).toEqual({ nextDueInMs: expect.any(Number) });
     await schedule('due', 'c', -100);
     expect((await claimInTime()).failed).toBe(0);
   });
@@ -299,7 +303,10 @@ describe('a read that failed', () => {
   it('for a reason that is not the contact’s is due again after a second, and not counted', async () => {
     await redis.hset(key('c', 'c'), 'v', 1);
     await schedule('due', 'c', -100);
-    expect(await one.end(A, await claimInTime(), 'later')).toBe(1_000);
+    expect(await one.end(A, await claimInTime(), 'later')).toMatchObject({
+      dueAgainInMs: 1_000,
+      nextDueInMs: 1_000,
+    });
     expect(await redis.hget(key('c', 'c'), 'failed')).toBeNull();
   });
 

@@ -1,5 +1,14 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import type { ClaimedPoll, ClaimedRead, ClaimReply, PollKind, PollQueue, ReadEnd } from '#feed';
+import type {
+  ClaimedPoll,
+  ClaimedRead,
+  ClaimReply,
+  EndedClaim,
+  NextDue,
+  PollKind,
+  PollQueue,
+  ReadEnd,
+} from '#feed';
 import { createLogger } from '#platform';
 import { BudgetExhaustedError, UpstreamStatusError, UpstreamTimeoutError } from '#upstream';
 import { eventually } from '../../../../test/support/eventually.js';
@@ -47,9 +56,9 @@ class DueContacts implements PollQueue {
     return Promise.resolve(claims.filter(({ contactId }) => this.lost.has(contactId)));
   }
 
-  end(_: string, { contactId }: ClaimedPoll, how: ReadEnd): Promise<number | undefined> {
+  end(_: string, { contactId }: ClaimedPoll, how: ReadEnd): Promise<EndedClaim> {
     this.ended.set(contactId, how);
-    return Promise.resolve(undefined);
+    return Promise.resolve(this.due.length > 0 ? { nextDueAt: 1, nextDueInMs: 0 } : (this.idle as NextDue));
   }
 
   poller(maxReads = 1_000): Poller {
@@ -202,7 +211,7 @@ describe('a worker that finds nobody due', () => {
     expect(contacts.agenda).toEqual([123_000]);
   });
 
-  it('asks once to begin a read, and once at its end, before it tells the agenda', async () => {
+  it('asks once to begin a read, and learns from its end what to tell the agenda', async () => {
     contacts.due.push(['c', 'head']);
     contacts.idle = { nextDueAt: 123_000, nextDueInMs: 60_000 };
     start();
@@ -210,7 +219,7 @@ describe('a worker that finds nobody due', () => {
     expect([contacts.begun, contacts.asked, contacts.agenda]).toEqual([['c'], 1, []]);
     contacts.end_('c');
     await eventually('the agenda is told', () => contacts.agenda.length > 0);
-    expect([contacts.asked, contacts.agenda]).toEqual([2, [123_000]]);
+    expect([contacts.asked, contacts.agenda]).toEqual([1, [123_000]]);
   });
 
   it('answers whoever waits for it instead of the agenda, unless that takes too long', async () => {

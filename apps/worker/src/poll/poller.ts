@@ -28,6 +28,8 @@ interface Asker {
   hints: Hints;
   /** Whether somebody waits for its end, and sees to it that the account is looked at in time. */
   awaited: boolean;
+  /** When the next contact is due, as the end of the last read learned it, until somebody is asked or hints. */
+  told?: NextDue;
   /** In how many milliseconds the next contact is due, if that is known. */
   ended: Promise<number | undefined>;
 }
@@ -62,7 +64,10 @@ export class Poller {
 
   /** An account may have contacts that are due. */
   look(account: string): void {
-    if (!this.isStopping()) this.askerOf(account).hints.hint();
+    if (this.isStopping()) return;
+    const asker = this.askerOf(account);
+    delete asker.told;
+    asker.hints.hint();
   }
 
   /**
@@ -72,6 +77,7 @@ export class Poller {
   async lookAndWait(account: string, patienceMs: number): Promise<number | undefined> {
     if (this.isStopping()) return undefined;
     const asker = this.askerOf(account);
+    delete asker.told;
     asker.hints.hint();
     asker.awaited = true;
     const patience = new AbortController();
@@ -138,7 +144,10 @@ export class Poller {
       }
       if (this.isStopping()) return undefined;
       hints.clear();
-      const reply = await this.parts.queue.claim(account, rate);
+      const { told } = asker;
+      delete asker.told;
+      const isIdle = told?.nextDueInMs !== undefined && told.nextDueInMs > 0;
+      const reply = isIdle ? told : await this.parts.queue.claim(account, rate);
       if ('claimed' in reply) this.begin(account, rate, reply);
       if ('waitMs' in reply) await pause(Math.min(reply.waitMs, MAX_PAUSE_MS), this.stopping.signal);
       else if (!(await this.waitForMore(account, asker, reply))) return reply.nextDueInMs;
@@ -169,13 +178,13 @@ export class Poller {
   }
 
   private begin(account: string, rate: number, { claimed, tokenAskedAt, availableForPolls }: Claimed): void {
-    this.reads.begin(account, claimed, async (signal) => {
+    const ended = this.reads.begin(account, claimed, async (signal): Promise<NextDue> => {
       const { kind, failed, lateMs } = claimed;
       const read: ClaimedRead = { kind, failed, lateMs, availableForPolls, token: tokenAskedAt, signal };
       try {
         const how = await this.read(account, claimed.contactId, read);
         if (read.token !== undefined) await this.parts.budget.giveBack(account, rate);
-        if (how !== undefined) await this.parts.queue.end(account, claimed, how);
+        if (how !== undefined) return await this.parts.queue.end(account, claimed, how);
       } catch (error) {
         // Its lease ends by itself.
         this.parts.logger.warn(
@@ -183,9 +192,23 @@ export class Poller {
           'the end of a poll could not be noted',
         );
       }
-      // It may be due again soon, or leave room for another one.
-      this.look(account);
+      return {};
     });
+    void ended.then((next) => {
+      this.readEnded(account, next);
+    });
+  }
+
+  /** It may be due again soon, or leave room for another one. */
+  private readEnded(account: string, next: NextDue): void {
+    const asker = this.askers.get(account);
+    // What another hint is about is not in what the end of this read was told.
+    if (asker === undefined || asker.hints.came() || this.isStopping()) {
+      this.look(account);
+      return;
+    }
+    asker.told = next;
+    asker.hints.hint();
   }
 
   /** How it ended; undefined where its account is no more. */

@@ -17,7 +17,7 @@ interface UnderWay {
  */
 export class ReadsUnderWay {
   private readonly accounts = new Map<string, Set<UnderWay>>();
-  private readonly tasks = new Set<Promise<void>>();
+  private readonly tasks = new Set<Promise<unknown>>();
   private readonly renewing = new Set<string>();
   private timer: NodeJS.Timeout | undefined;
 
@@ -38,8 +38,11 @@ export class ReadsUnderWay {
     return this.accounts.has(account);
   }
 
-  /** @param read must not reject */
-  begin(account: string, claim: ClaimedPoll, read: (signal: AbortSignal) => Promise<void>): void {
+  /**
+   * Resolves at the end of the read, when its place is free.
+   * @param read must not reject
+   */
+  begin<T>(account: string, claim: ClaimedPoll, read: (signal: AbortSignal) => Promise<T>): Promise<T> {
     const one: UnderWay = { claim, ending: new AbortController() };
     const ofAccount = this.accounts.get(account) ?? new Set();
     this.accounts.set(account, ofAccount.add(one));
@@ -56,6 +59,7 @@ export class ReadsUnderWay {
       }
     });
     this.tasks.add(task);
+    return task;
   }
 
   /** Ends all as soon as they have committed what they have read. */
