@@ -4,7 +4,9 @@ import { Fleet } from '../support/fleet.js';
 import { type DelayFigures, figuresOf, type Written } from '../support/traffic.js';
 
 const LISTED_WITHIN_MS = 30_000;
-const READ_WITHIN_MS = 300_000;
+const READ_WITHIN_MS = 120_000;
+/** The budget by which everything is read before the traffic begins. */
+const READING_PER_SECOND = 400;
 /** What is not told so long after the last message was written counts as missing. */
 const TOLD_WITHIN_MS = 60_000;
 
@@ -57,13 +59,18 @@ export async function tryPromptness(plan: PromptnessPlan): Promise<PromptnessRes
   });
   const contacts = await fleet.fill(plan.contacts, plan.knownMessages);
   await fleet.startGateway();
+  if (plan.warm) {
+    // With a larger budget, for what is old is read with what the polls leave of it: by the plan's that takes a while.
+    const reader = await fleet.startWorker({ UPSTREAM_REQUESTS_PER_SECOND: String(READING_PER_SECOND) });
+    await everythingRead(fleet, plan.contacts * plan.knownMessages);
+    await fleet.kill(reader);
+  }
   await Promise.all(Array.from({ length: plan.workers }, () => fleet.startWorker()));
   await eventually(
     'the first list was read',
     async () => (await fleet.poller()).listedAt !== null,
     LISTED_WITHIN_MS,
   );
-  if (plan.warm) await everythingRead(fleet, plan.contacts * plan.knownMessages);
   const began = Date.now();
   for (const [n, { at, contact }] of plan.traffic.entries()) {
     const wait = began + at - Date.now();
