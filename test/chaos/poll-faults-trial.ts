@@ -15,6 +15,8 @@ const FIRST_READ_WITHIN_MS = 60_000;
 /** What is not told by then is missing. */
 const TOLD_WITHIN_MS = 30_000;
 const KILL_EVERY_MS = 5_000;
+/** Older than what `fill` makes, and than what a first read tells. */
+const OLDER_MS = 48 * 3_600_000;
 /** The `limit` that upstream documents. */
 const DOCUMENTED_LIMIT = 20;
 
@@ -66,7 +68,8 @@ export async function tryPollFaults(plan: FaultPlan): Promise<FaultOutcome> {
   });
   const contacts = await fleet.fill(CONTACTS, OLD_MESSAGES);
   // From this one the account learns that upstream serves larger pages: by these a deep read is told from a poll.
-  await fleet.simulate('messages', { contactId: contacts[0], count: 2 * DOCUMENTED_LIMIT });
+  const timestamp = Date.now() - OLDER_MS;
+  await fleet.simulate('messages', { contactId: contacts[0], count: 2 * DOCUMENTED_LIMIT, timestamp });
   await fleet.startGateway();
   await Promise.all(plan.workers.map((extra) => fleet.startWorker(extra)));
   await eventually('every contact was read', () => allRead(fleet, contacts), FIRST_READ_WITHIN_MS);
