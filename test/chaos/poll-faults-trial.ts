@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
+import { Redis } from 'ioredis';
 import { eventually } from '../support/eventually.js';
 import { Fleet, type UpstreamRequest } from '../support/fleet.js';
 import { ROOT } from '../support/process.js';
@@ -15,10 +16,8 @@ const FIRST_READ_WITHIN_MS = 60_000;
 /** What is not told by then is missing. */
 const TOLD_WITHIN_MS = 30_000;
 const KILL_EVERY_MS = 5_000;
-/** Older than what `fill` makes, and than what a first read tells. */
-const OLDER_MS = 48 * 3_600_000;
-/** The `limit` that upstream documents. */
-const DOCUMENTED_LIMIT = 20;
+/** The budget of the first reads: once they are over, every request for messages is a poll. */
+const FIRST_READS_PER_SECOND = 400;
 
 /** Each contact is to be polled so often at least: it costs half of the budget. */
 export const POLL_MAX_INTERVAL_MS = 10_000;
@@ -36,7 +35,7 @@ export interface FaultPlan {
 export interface FaultOutcome {
   /** Between two good reads of one contact, the longest, in milliseconds; the beginning and the end count as reads. */
   readonly longestGapMs: number;
-  /** Pairs of requests for one contact's messages, both of its head or both below it, that were under way at the same time. */
+  /** Pairs of requests for one contact's messages that were under way at the same time. */
   readonly overlaps: readonly string[];
   /** The time from a killed worker's request until the same contact's next one, the longest of each kill. */
   readonly takenUpAfterMs: readonly number[];
@@ -67,12 +66,11 @@ export async function tryPollFaults(plan: FaultPlan): Promise<FaultOutcome> {
     },
   });
   const contacts = await fleet.fill(CONTACTS, OLD_MESSAGES);
-  // From this one the account learns that upstream serves larger pages: by these a deep read is told from a poll.
-  const timestamp = Date.now() - OLDER_MS;
-  await fleet.simulate('messages', { contactId: contacts[0], count: 2 * DOCUMENTED_LIMIT, timestamp });
   await fleet.startGateway();
-  await Promise.all(plan.workers.map((extra) => fleet.startWorker(extra)));
+  const reader = await fleet.startWorker({ UPSTREAM_REQUESTS_PER_SECOND: String(FIRST_READS_PER_SECOND) });
   await eventually('every contact was read', () => allRead(fleet, contacts), FIRST_READ_WITHIN_MS);
+  await fleet.kill(reader);
+  await Promise.all(plan.workers.map((extra) => fleet.startWorker(extra)));
   for (const rule of plan.faults ?? []) await fleet.simulate('faults', rule);
 
   const began = Date.now();
@@ -104,7 +102,14 @@ export async function tryPollFaults(plan: FaultPlan): Promise<FaultOutcome> {
 
 async function allRead(fleet: Fleet, contacts: readonly string[]): Promise<boolean> {
   const polls = pollsOf(await fleet.ledger<LoggedRequest>('request'), contacts);
-  return contacts.every((id) => polls.get(id)?.some(isGood) === true);
+  if (!contacts.every((id) => polls.get(id)?.some(isGood) === true)) return false;
+  const redis = new Redis(fleet.redis.url);
+  try {
+    // Nothing is due below any head, nor being read.
+    return (await redis.zcard('tidings:{default}:polls:deep')) === 0;
+  } finally {
+    redis.disconnect();
+  }
 }
 
 /** Kills a worker every few seconds; when each of them died. */
@@ -160,29 +165,19 @@ function longestGap(
 
 function overlapsIn(polls: ReadonlyMap<string, readonly LoggedRequest[]>): string[] {
   return [...polls].flatMap(([id, each]) =>
-    // The head is polled also while older messages are read: one request of each at a time.
-    [each.filter(isOfHead), each.filter((request) => !isOfHead(request))].flatMap((requests) =>
-      requests.flatMap((request, i) => {
-        const before = requests[i - 1];
-        if (before === undefined) return [];
-        const early = before.arrivedAt + before.durationMs - request.arrivedAt;
-        return early <= 0 ? [] : [`${id}: ${request.path} began ${Math.round(early)} ms too early`];
-      }),
-    ),
+    each.flatMap((request, i) => {
+      const before = each[i - 1];
+      if (before === undefined) return [];
+      const early = before.arrivedAt + before.durationMs - request.arrivedAt;
+      return early <= 0 ? [] : [`${id}: ${request.path} began ${Math.round(early)} ms too early`];
+    }),
   );
 }
 
-/** Page 1 as upstream documents it, or a part of it. */
-function isOfHead({ path }: LoggedRequest): boolean {
-  const query = new URL(path, 'http://upstream').searchParams;
-  return query.get('page') === '1' && Number(query.get('limit')) <= DOCUMENTED_LIMIT;
-}
-
-/** After a worker died: until the last of the contacts whose head it was reading is polled by another one. */
+/** After a worker died: until the last of the contacts that it was reading is read by another one. */
 function takenUpAfter(polls: ReadonlyMap<string, readonly LoggedRequest[]>, killed: number): number {
   let longest = 0;
-  for (const requests of polls.values()) {
-    const each = requests.filter(isOfHead);
+  for (const each of polls.values()) {
     const i = each.findIndex(
       ({ aborted, arrivedAt, durationMs }) =>
         aborted && arrivedAt <= killed && Math.abs(arrivedAt + durationMs - killed) < 1_000,
