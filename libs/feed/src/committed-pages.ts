@@ -163,7 +163,7 @@ export class CommittedPages {
       if (read !== 'smaller') parts.push(read);
     }
     const whole = this.reader.joined(parts, limit);
-    this.lastCount = whole.count;
+    if (whole.count > 0) this.lastCount = whole.count;
     if (whole.ids.length === 0 && limit === PAGE_LIMIT) throw failure;
     return whole;
   }

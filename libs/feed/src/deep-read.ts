@@ -86,9 +86,7 @@ export class DeepRead {
       if (isUnsettled(known, this.pages.state.now, this.settings.settleMs) && !head.has(headMark([id])))
         this.wanted.add(id);
     this.pages.holdBack(this.presentBefore().length);
-    const ended =
-      goal === 'everything' || !this.canLook() ? await this.readEverything() : await this.lookUp();
-    return ended;
+    return goal === 'everything' || !this.canLook() ? this.readEverything() : this.lookUp();
   }
 
   private canLook(): boolean {

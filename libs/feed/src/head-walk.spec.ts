@@ -180,6 +180,20 @@ describe('a read of the head', () => {
     expect(pages.reads).toHaveLength(1);
   });
 
+  it.each([
+    ['as long as its page', 12, true],
+    ['longer than its page', 13, false],
+  ])(
+    'ends on a page that is shorter than those of others, unless the contact is known to be longer: %s',
+    async (_, length, showsEnd) => {
+      const pages = contact('newestFirst', length, 0);
+      pages.cap = 12;
+      expect(await pages.head('newestFirst', { length, pageSize: 12, longestPage: 20 })).toMatchObject({
+        showsEnd,
+      });
+    },
+  );
+
   it('meets what moves from the second page to the first between the two', async () => {
     const pages = contact('oldestFirst', 11, 11);
     pages.cap = 10;

@@ -234,15 +234,18 @@ class HeadWalk {
       return;
     }
     if (!this.leadsOn(first)) return;
-    if (this.plan.known === 0 && this.showsEnd) return;
+    const isShort = first.count < this.pages.pageSize && this.headLimit === undefined;
+    if (this.plan.known === 0 && isShort) return;
     await this.readOn(first);
   }
 
   private settleTop(first: PageRead): void {
     this.head = first.ids.slice(0, PAGE_LIMIT);
     this.shown = first.ids;
-    // A page of the documented size that is shorter than those of other contacts is not capped: it ends the list.
-    const longest = Math.max(this.pages.pageSize, Math.min(this.plan.longestPage, PAGE_LIMIT));
+    const { pageSize } = this.pages;
+    // Shorter than the pages of other contacts, it is not capped, unless this contact was seen to have more than it shows.
+    const isCapped = this.length > pageSize;
+    const longest = isCapped ? pageSize : Math.max(pageSize, Math.min(this.plan.longestPage, PAGE_LIMIT));
     const most = first.limit > PAGE_LIMIT ? first.limit : longest;
     this.showsEnd = first.count < most && this.headLimit === undefined;
   }

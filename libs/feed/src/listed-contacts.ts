@@ -8,7 +8,7 @@ const DELETED = 1;
 /** The fingerprint could not be read. */
 const UNKNOWN = 2;
 
-/** What is known of the contacts of a list, by id, in a few bytes each: of 100,000 objects a process would grow with each list. */
+/** What is known of the contacts of a list, by id. An account may have a million: each takes a few bytes beside its id. */
 export class ListedContacts implements Iterable<[id: string, contact: ListedContact]> {
   private readonly ordinals = new Map<string, number>();
   private readonly missing = new Map<number, number>();

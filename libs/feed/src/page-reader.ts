@@ -70,8 +70,8 @@ export class PageReader {
   /** How many requests were made. */
   requests = 0;
   /**
-   * Whether a message was served twice in this pass where the list cannot just have grown at its beginning: what moves from the
-   * end of one page to the beginning of the next one hides nothing.
+   * Whether a message was served twice in this pass where the list cannot just have grown at its beginning: what moves
+   * from the end of one page to the beginning of the next one hides nothing.
    */
   servedTwice = false;
   /** Ids of this pass. */

@@ -13,7 +13,10 @@ export interface ClaimedPoll {
   lease: string;
 }
 
-/** When the next contact is due, by Redis' clock and from now on in milliseconds, leases included. Absent: nobody is scheduled. */
+/**
+ * When the next contact is due, by Redis' clock and from now on in milliseconds, leases included. Absent: nobody is
+ * scheduled.
+ */
 export interface NextDue {
   nextDueAt?: number;
   nextDueInMs?: number;

@@ -104,10 +104,11 @@ return {due_at(0), state[1], get_text(KEYS[1], 'm'), state[2] or '', state[3] or
  * One reading: the fence, what is known, the schedule, and the events, or nothing at all.
  * KEYS: log ×3, contact, messages, due, list, numbers, suspects, deep, rates, and the two of the report.
  * The fence is the version, in the life of Redis in which it was read: another life counts on from an earlier version.
- * ARGV: contact id, version, memory ('' leaves it and the version as they are), bucket of its rate or '', due in ms or '', hastened, afresh ('yes', ''), suspectAt or '', shownAt
- * or '', number of elements that were newly found unreadable, number of messages, life, since when it is suspect, '' or
- * 'over', extension or 'unchanged', baseline (time after which messages are emitted, 'unchanged', 'over'), deep reading ('new', 'anew',
- * 'unchanged', 'over'), when it is due in ms, a page longer than the account's longest or '', (id, packed)…, number of phone numbers, numbers…, the report, then the events.
+ * ARGV: contact id, version, memory ('' leaves it and the version as they are), bucket of its rate or '', due in ms or '',
+ * hastened, afresh ('yes', ''), suspectAt or '', shownAt or '', number of elements that were newly found unreadable, number of
+ * messages, life, since when it is suspect, '' or 'over', extension or 'unchanged', baseline (time after which messages are
+ * emitted, 'unchanged', 'over'), deep reading ('new', 'anew', 'unchanged', 'over'), when it is due in ms, a page longer than
+ * the account's longest or '', (id, packed)…, number of phone numbers, numbers…, the report, then the events.
  */
 export const commitPoll = new RedisScript(`${APPEND_EVENTS}${NOW}${TEXTS}${RATES}${REDIS_LIFE}${RECORD_REPORT}
 local contact, messages, due, list, numbers = KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8]

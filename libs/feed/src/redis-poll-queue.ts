@@ -23,8 +23,9 @@ const MAX_TAKEN_BACK = 20;
  *
  * A claim moves the contact's due time to the end of its lease, and a renewal moves it on, but only from there: whatever
  * a commit or a hint set meanwhile stands. A lease that nobody ended gives the contact its former place back: it does not
- * wait behind those that became due while a dead worker had it. A contact that becomes due while it is read is met by the next claim, which
- * puts it off to the end of the lease; the hint is not lost, for a contact's record keeps it for the commit.
+ * wait behind those that became due while a dead worker had it. A contact that becomes due while it is read is met by the
+ * next claim, which puts it off to the end of the lease; the hint is not lost, for a contact's record keeps it for the
+ * commit.
  */
 const LEASES = `
 local time = redis.call('TIME')

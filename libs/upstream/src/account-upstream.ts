@@ -196,8 +196,7 @@ export class AccountUpstream {
   /** Where the request goes, once it may leave. */
   private async admitted(account: string, turn: RequestFor): Promise<UpstreamAccount> {
     const hasToken = typeof turn === 'object' && turn.token !== undefined;
-    // Whoever took the token has just seen that requests are not held.
-    const found = await (hasToken ? this.find(account) : this.findOpen(account));
+    const found = await this.findOpen(account);
     const may = await this.admitOpen(account, found, turn);
     // Who waited for a token finds the account as it is by then.
     return { ...(hasToken ? found : await this.find(account)), admission: may };
