@@ -95,6 +95,9 @@ function connect(address: RedisAddress, manners: RedisManners, options: Connecti
       const patient = manners === 'patient';
       return new Cluster(nodes, {
         enableOfflineQueue: patient,
+        // With it, `connect()` never settles when the cluster is down at that moment, and BullMQ's workers wait on it for ever.
+        // Without it, commands are refused with CLUSTERDOWN, which is tried again below.
+        enableReadyCheck: false,
         clusterRetryStrategy: (attempt) => Math.min(attempt * 50, RECONNECT_CEILING_MS),
         // The library's own patience is neither: it tries again sixteen times, and what was under way as well.
         retryDelayOnFailover: patient ? TRY_AGAIN_MS : 0,

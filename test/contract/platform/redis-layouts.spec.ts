@@ -8,10 +8,11 @@ import {
   parseRedisAddress,
   type RedisClient,
   redisTime,
+  withDeadline,
 } from '#platform';
 import { eventually } from '../../support/eventually.js';
 import { startTestCluster, type TestCluster } from '../../support/redis-cluster.js';
-import type { RedisLayout } from '../../support/redis-process.js';
+import type { RedisLayout, RedisProcess } from '../../support/redis-process.js';
 import { startTestSentinel } from '../../support/redis-sentinel.js';
 
 const open: (() => Promise<void>)[] = [];
@@ -119,6 +120,24 @@ describe('a patient connection to a Redis Cluster', () => {
     await master.restart();
     await waiting;
     expect(await client.get('key')).toBe('yes');
+  });
+});
+
+describe('a patient connection to a Redis Cluster that is made anew while a master is away', () => {
+  it('is made: who waits for it is not left waiting', async () => {
+    const cluster = await started(startTestCluster);
+    const client = await connected(cluster, 'patient');
+    const [first, second] = cluster.masters as [RedisProcess, RedisProcess];
+    second.kill('SIGSTOP');
+    await eventually('the others call the cluster down', async () =>
+      /cluster_state:fail/.test(String(await first.ask('CLUSTER', 'INFO'))),
+    );
+    const ended = once(client, 'end');
+    client.disconnect();
+    await ended;
+    await withDeadline(client.connect(), 10_000, 'connecting');
+    second.kill('SIGCONT');
+    await eventually('commands are answered again', () => answers(client));
   });
 });
 
