@@ -151,7 +151,10 @@ async function outcomes<Name extends string>(
 
 async function toldBy(fleet: Fleet): Promise<Map<string, string[]>> {
   const told = new Map<string, string[]>();
-  for (const { type, data } of await fleet.events())
-    told.set(type, [...(told.get(type) ?? []), data.message?.id ?? data.contact?.id ?? '']);
+  for (const { type, data } of await fleet.events()) {
+    const ids = told.get(type) ?? [];
+    ids.push(data.message?.id ?? data.contact?.id ?? '');
+    told.set(type, ids);
+  }
   return told;
 }
