@@ -50,7 +50,9 @@ export class DeepRead {
   /** What the pages showed. */
   private readonly reader: PageReader;
   private readonly wanted = new Set<string>();
-  private knownBefore: ReadonlyMap<string, KnownMessage> = new Map();
+  /** The ids that were known before it began, and those of them that are not told as deleted: only these can be missing. */
+  private knownBefore: ReadonlySet<string> = new Set();
+  private presentBefore: readonly string[] = [];
   private orderSeen = new OrderSeen();
   /** Whether a larger page than documented could not be read. */
   private refusesMore = false;
@@ -79,14 +81,20 @@ export class DeepRead {
    */
   async run(): Promise<boolean> {
     const { goal } = this.task;
-    this.knownBefore = await this.allKnown();
+    this.begin(await this.allKnown());
+    this.pages.holdBack(this.presentBefore.length);
+    return goal === 'everything' || !this.canLook() ? this.readEverything() : this.lookUp();
+  }
+
+  /** Of what is known only the ids are kept: it may be a lot, and a read takes long. */
+  private begin(known: ReadonlyMap<string, KnownMessage>): void {
+    this.knownBefore = new Set(known.keys());
+    this.presentBefore = [...known].filter(([, { deleted }]) => !deleted).map(([id]) => id);
     // Those at the head are seen by the polls of the head.
     const head = new Set(splitMarks(this.pages.state.memory.head));
-    for (const [id, known] of this.knownBefore)
-      if (isUnsettled(known, this.pages.state.now, this.settings.settleMs) && !head.has(headMark([id])))
+    for (const [id, message] of known)
+      if (isUnsettled(message, this.pages.state.now, this.settings.settleMs) && !head.has(headMark([id])))
         this.wanted.add(id);
-    this.pages.holdBack(this.presentBefore().length);
-    return goal === 'everything' || !this.canLook() ? this.readEverything() : this.lookUp();
   }
 
   private canLook(): boolean {
@@ -257,7 +265,7 @@ export class DeepRead {
         result === 'everything'
           ? {
               seen: this.reader.ids,
-              knownBefore: new Set(this.knownBefore.keys()),
+              knownBefore: this.knownBefore,
               stable: this.stable,
             }
           : undefined;
@@ -298,12 +306,8 @@ export class DeepRead {
     return this.store.allKnownMessages(this.task.account, this.task.contactId);
   }
 
-  private presentBefore(): string[] {
-    return [...this.knownBefore].filter(([, { deleted }]) => !deleted).map(([id]) => id);
-  }
-
   private someMissing(): boolean {
-    return this.presentBefore().some((id) => !this.reader.ids.has(id));
+    return this.presentBefore.some((id) => !this.reader.ids.has(id));
   }
 
   private hasMetAllWanted(): boolean {

@@ -89,7 +89,11 @@ export function unpackKnownMessage(packed: Buffer): KnownMessage {
     fingerprint: {
       high: reader.bits32() | 0,
       low: reader.bits32() | 0,
-      fields: USUAL[direction].map((usual, i) => (((follows >> i) & 1) === 0 ? usual : reader.bits16())),
+      // Most messages share them.
+      fields:
+        (follows & (HAS_TIMESTAMP - 1)) === 0
+          ? USUAL[direction]
+          : USUAL[direction].map((usual, i) => (((follows >> i) & 1) === 0 ? usual : reader.bits16())),
     },
   };
   reader.end();

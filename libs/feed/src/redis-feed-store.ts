@@ -39,6 +39,8 @@ import {
 const CONTACTS_A_COMMIT = 200;
 /** Contacts of so much text are as many as one script changes, too. */
 const CHARACTERS_A_COMMIT = 1_000_000;
+/** So many known messages are asked for at a time, where all of them are. */
+const KNOWN_A_SCAN = 1_000;
 /** And how many are read at once. */
 const CONTACTS_A_SCAN = 500;
 
@@ -73,20 +75,27 @@ export class RedisFeedStore implements FeedStore {
     };
   }
 
-  /** Some at a time. What is committed in between changes the version, so that nothing can be committed against it. */
   private async listedContacts(key: string): Promise<ListedContacts> {
     const contacts = new ListedContacts();
+    for await (const [id, packed] of this.fieldsOf(key, CONTACTS_A_SCAN))
+      contacts.set(id.toString(), unpackListedContact(packed));
+    return contacts;
+  }
+
+  /**
+   * The fields of a hash, some at a time: all of a long one at once would take many times the memory of what is made of
+   * it. What is committed in between changes the version, so that nothing can be committed against what this shows.
+   */
+  private async *fieldsOf(key: string, atATime: number): AsyncGenerator<[field: Buffer, value: Buffer]> {
     let cursor = '0';
     do {
-      const [next, fields] = await this.redis.hscanBuffer(key, cursor, 'COUNT', CONTACTS_A_SCAN);
+      const [next, fields] = await this.redis.hscanBuffer(key, cursor, 'COUNT', atATime);
       for (let i = 0; i + 1 < fields.length; i += 2) {
-        const [id, packed] = [fields[i], fields[i + 1]];
-        if (id !== undefined && packed !== undefined)
-          contacts.set(id.toString(), unpackListedContact(packed));
+        const [field, value] = [fields[i], fields[i + 1]];
+        if (field !== undefined && value !== undefined) yield [field, value];
       }
       cursor = next.toString();
     } while (cursor !== '0');
-    return contacts;
   }
 
   async contactRecord(
@@ -210,15 +219,10 @@ export class RedisFeedStore implements FeedStore {
   }
 
   async allKnownMessages(account: string, contactId: string): Promise<Map<string, KnownMessage>> {
-    // Not every field is text.
-    const reply = await this.redis.callBuffer('HGETALL', this.messagesKey(account, contactId));
-    const packed = reply as Buffer[];
-    return new Map(
-      packed.flatMap((bytes, i): [string, KnownMessage][] => {
-        const id = packed[i - 1];
-        return i % 2 === 0 || id === undefined ? [] : [[unpackId(id), unpackKnownMessage(bytes)]];
-      }),
-    );
+    const known = new Map<string, KnownMessage>();
+    for await (const [id, packed] of this.fieldsOf(this.messagesKey(account, contactId), KNOWN_A_SCAN))
+      known.set(unpackId(id), unpackKnownMessage(packed));
+    return known;
   }
 
   async commitPoll(account: string, contactId: string, commit: PollCommit): Promise<boolean> {

@@ -29,7 +29,7 @@ export function endlessMessages(
       to: world.accountNumber,
       sendNumber: null,
       text: `Without end ${place}`,
-      timestamp: fresh ? world.upstreamNow() - place : oldest - (place + 1) * STEP_MS,
+      timestamp: oldest - (place + 1) * STEP_MS,
       service: 'iMessage',
       attachments: [],
       delivered: true,
