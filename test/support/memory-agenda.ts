@@ -43,9 +43,14 @@ export class MemoryAgenda implements Agenda {
     return Promise.resolve();
   }
 
-  async next(task: TakenTask, time: AgendaTime | undefined): Promise<void> {
+  async next(
+    task: TakenTask,
+    time: AgendaTime | undefined,
+    others: readonly DatedTask[] = [],
+  ): Promise<void> {
     this.taken.delete(keyOf(task));
     if (time !== undefined) await this.at([{ ...task, time }]);
+    await this.at(others);
   }
 
   remove(tasks: readonly AgendaTask[]): Promise<void> {

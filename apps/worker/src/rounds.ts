@@ -1,6 +1,13 @@
 import type { Queue } from 'bullmq';
 import { AccountGoneError } from '#accounts';
-import { type Agenda, type AgendaTime, type Logger, SURVEY_EVERY_MS, type TakenTask } from '#platform';
+import {
+  type Agenda,
+  type AgendaTime,
+  type DatedTask,
+  type Logger,
+  SURVEY_EVERY_MS,
+  type TakenTask,
+} from '#platform';
 import type { AccountFollower } from './account-watch.js';
 import { SideBySide } from './side-by-side.js';
 
@@ -21,6 +28,12 @@ export interface RoleRounds {
    * earlier build or a Redis that lost its last seconds kept from the agenda.
    */
   survey(account: string): Promise<Readonly<Record<string, AgendaTime | undefined>>>;
+}
+
+/** When a round is due again, and what else it found due. */
+interface RoundEnd {
+  next: AgendaTime | undefined;
+  others?: DatedTask[];
 }
 
 /** A round of each account, besides those of its role. */
@@ -124,8 +137,8 @@ export class RoundSchedule implements AccountFollower {
   private async runTask(task: TakenTask): Promise<void> {
     try {
       // It may have waited for its place while the process was told to stop: then another runs it at once.
-      const next = this.stopping ? 0 : await this.runRound(task);
-      await this.agenda.next(task, next);
+      const { next, others } = this.stopping ? { next: 0 } : await this.runRound(task);
+      await this.agenda.next(task, next, others);
     } catch (error) {
       this.logger.warn({ ...task, err: error }, 'the end of a round was not noted; it comes again');
     } finally {
@@ -133,23 +146,21 @@ export class RoundSchedule implements AccountFollower {
     }
   }
 
-  private async runRound({ account, round }: TakenTask): Promise<AgendaTime | undefined> {
+  private async runRound({ account, round }: TakenTask): Promise<RoundEnd> {
     try {
-      if (round === SURVEY) return await this.survey(account);
-      return await this.role.rounds[round]?.run(account);
+      if (round === SURVEY) return { next: { everyMs: SURVEY_EVERY_MS }, others: await this.survey(account) };
+      return { next: await this.role.rounds[round]?.run(account) };
     } catch (error) {
-      if (error instanceof AccountGoneError) return undefined;
+      if (error instanceof AccountGoneError) return { next: undefined };
       this.logger.error({ account, round, err: error }, 'a round failed; it comes again');
-      return AFTER_FAILURE_MS;
+      return { next: AFTER_FAILURE_MS };
     }
   }
 
-  private async survey(account: string): Promise<AgendaTime> {
+  /** What the account has due. */
+  private async survey(account: string): Promise<DatedTask[]> {
     const times = Object.entries(await this.role.survey(account));
-    await this.agenda.at(
-      times.flatMap(([round, time]) => (time === undefined ? [] : [{ account, round, time }])),
-    );
-    return { everyMs: SURVEY_EVERY_MS };
+    return times.flatMap(([round, time]) => (time === undefined ? [] : [{ account, round, time }]));
   }
 
   private surveySoon(account: string, atOnce: boolean): void {

@@ -51,8 +51,11 @@ export interface Agenda {
   /** Prolongs leases to `leaseMs` from now; those that are another's by now stay as they are. */
   renew(tasks: readonly TakenTask[], leaseMs: number): Promise<void>;
 
-  /** Ends a task that was taken. It is due again at this time, or sooner if that was asked for meanwhile. */
-  next(task: TakenTask, time: AgendaTime | undefined): Promise<void>;
+  /**
+   * Ends a task that was taken. It is due again at this time, or sooner if that was asked for meanwhile.
+   * @param others what it found due is asked for with it, see {@link at}
+   */
+  next(task: TakenTask, time: AgendaTime | undefined, others?: readonly DatedTask[]): Promise<void>;
 
   /** Removes tasks, under way or not. */
   remove(tasks: readonly AgendaTask[]): Promise<void>;

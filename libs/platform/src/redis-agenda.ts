@@ -22,19 +22,23 @@ local function time_of(written)
   local every, phase = string.match(rest, '^(%d+):(%d+)$')
   return now + every - (now - phase) % every
 end
-`;
-
-/** ARGV: task, time, … A task that is under way keeps its lease: it is due again when it has ended. */
-const ask = new RedisScript(`${COMMON}
-for i = 1, #ARGV, 2 do
-  local task, at = ARGV[i], time_of(ARGV[i + 1])
-  if redis.call('HEXISTS', taken, task) == 1 and redis.call('ZSCORE', due, task) then
-    local earlier = redis.call('HGET', asked, task)
-    if not earlier or tonumber(earlier) > at then redis.call('HSET', asked, task, text(at)) end
-  else
-    redis.call('ZADD', due, 'LT', text(at), task)
+-- Each task and its time, from this argument on. A task that is under way keeps its lease: it is due again when it has ended.
+local function ask(from)
+  for i = from, #ARGV, 2 do
+    local task, at = ARGV[i], time_of(ARGV[i + 1])
+    if redis.call('HEXISTS', taken, task) == 1 and redis.call('ZSCORE', due, task) then
+      local earlier = redis.call('HGET', asked, task)
+      if not earlier or tonumber(earlier) > at then redis.call('HSET', asked, task, text(at)) end
+    else
+      redis.call('ZADD', due, 'LT', text(at), task)
+    end
   end
 end
+`;
+
+/** ARGV: task, time, … */
+const ask = new RedisScript(`${COMMON}
+ask(1)
 `);
 
 /** ARGV: task, time, … */
@@ -68,8 +72,12 @@ for i = 2, #ARGV, 2 do
 end
 `);
 
-/** ARGV: task, claim, time or ''. Where another took it meanwhile, that one began later and knows more. */
+/**
+ * ARGV: task, claim, time or '', then other tasks and their times. Where another took it meanwhile, that one began later and
+ * knows more.
+ */
 const conclude = new RedisScript(`${COMMON}
+ask(4)
 local task, at = ARGV[1], ARGV[3] ~= '' and time_of(ARGV[3]) or nil
 if redis.call('HGET', taken, task) ~= ARGV[2] then
   if at and redis.call('HEXISTS', taken, task) == 0 then redis.call('ZADD', due, 'LT', text(at), task) end
@@ -132,9 +140,16 @@ export class RedisAgenda implements Agenda {
     ]);
   }
 
-  async next(task: TakenTask, time: AgendaTime | undefined): Promise<void> {
+  async next(
+    task: TakenTask,
+    time: AgendaTime | undefined,
+    others: readonly DatedTask[] = [],
+  ): Promise<void> {
     const written = time === undefined ? '' : writtenTime(task, time);
-    await conclude.run(this.redis, this.keys, [memberOf(task), task.claim, written]);
+    await conclude.run(this.redis, this.keys, [
+      ...[memberOf(task), task.claim, written],
+      ...others.flatMap(dated),
+    ]);
   }
 
   async remove(tasks: readonly AgendaTask[]): Promise<void> {

@@ -108,6 +108,17 @@ describe.each([
     expect(await nextInMs()).toBeGreaterThan(HOUR_MS / 2);
   });
 
+  it.each([
+    ['the task that ends', false],
+    ['one that another has taken since', true],
+  ])('makes what a round found due a task with its end: %s', async (__, isLost) => {
+    await at('a', 0);
+    const task = await takeOne(agenda, isLost ? 1 : LEASE_MS);
+    if (isLost) await eventually('another has it', async () => (await take(other)).length === 1);
+    await agenda.next(task, HOUR_MS, [{ account: 'b', round: 'look', time: 0 }]);
+    expect(accountsOf(await take())).toEqual(['b']);
+  });
+
   it('forgets a task whose round gave no time', async () => {
     await at('a', 0);
     await agenda.next(await takeOne(), undefined);

@@ -7,7 +7,7 @@ const BATCH = 500;
 /** How long it is waited for events before it is looked whether a hint of them was lost. */
 const WAIT_MS = 1_000;
 /** And while the tail is trusted to tell of them; not all accounts are looked at together. */
-const TRUSTED_WAIT_MS = 20_000;
+const TRUSTED_WAIT_MS = 60_000;
 /** A dispatcher that died is replaced after so long. */
 const LEASE_MS = 5_000;
 const AFTER_FAILURE_MS = 1_000;
