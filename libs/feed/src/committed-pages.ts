@@ -153,8 +153,7 @@ export class CommittedPages {
    */
   async takeParts(page: number, limit: number, { failure }: FailedPage): Promise<PageRead | undefined> {
     if (!mayBeAboutContent(failure)) throw failure;
-    // A page after the first one covers what upstream's cap lets it, which its parts must not reach beyond.
-    const size = page === 1 ? limit : Math.min(limit, this.lastCount ?? this.reader.pageSize);
+    const size = page === 1 && !this.knowsCap(limit) ? limit : this.sizeOf(limit);
     const search = new PartSearch({ page, limit: size });
     const parts: PageRead[] = [];
     for (let part = search.next(); part !== undefined; part = search.next()) {
@@ -166,6 +165,16 @@ export class CommittedPages {
     if (whole.count > 0) this.lastCount = whole.count;
     if (whole.ids.length === 0 && limit === PAGE_LIMIT) throw failure;
     return whole;
+  }
+
+  /** A page covers what upstream's cap lets it, which its parts must not reach beyond. */
+  private sizeOf(limit: number): number {
+    return Math.min(limit, this.lastCount ?? this.reader.pageSize);
+  }
+
+  /** Whether the contact has more messages than its longest page: then all its pages are as long as that at most. */
+  private knowsCap(limit: number): boolean {
+    return limit === PAGE_LIMIT && this.state.memory.length > this.reader.pageSize;
   }
 
   private async takePart(
