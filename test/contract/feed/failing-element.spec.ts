@@ -1,8 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
+import type { FeedSource } from '#feed';
+import { UpstreamStatusError } from '#upstream';
 import { A } from './house.js';
-import { received, WithHouse } from './with-house.js';
+import { DAY_MS, NUMBER, received, WithHouse } from './with-house.js';
 
 const here = new WithHouse();
+/** The documented size of a page. */
+const PAGE_LIMIT = 20;
 
 describe('a reading of everything', () => {
   it('keeps the order that it knows though messages come while it goes on', async () => {
@@ -46,5 +50,30 @@ describe('a message that makes a page fail, where upstream serves fewer than are
     await poller.poll(A, contactId);
     expect(await here.told()).toEqual(edited.map((id) => `message.updated ${id}`).sort());
     expect((await house.store.overview(A)).skipped).toBe(1);
+  });
+});
+
+describe('a first page that fails once, where upstream serves fewer than are asked for', () => {
+  it('does not keep what is new on the last page from being read', async () => {
+    const { house } = here;
+    house.control('settings', { order: 'oldestFirst', limitCap: 2 });
+    const contactId = house.contact(NUMBER);
+    // Of one time: nothing shows where new ones will stand.
+    house.messages(contactId, { count: 6, timestamp: Date.now() - DAY_MS });
+    for (let reads = 0; reads < 3; reads += 1) await house.sweep();
+    const fresh = house.messages(contactId, { count: 2, intervalMs: 10 });
+    let fails = true;
+    const source: FeedSource = {
+      ...house.source,
+      listMessages: async (account, contact, page, limit, purpose) => {
+        if (page === 1 && limit === PAGE_LIMIT && fails) {
+          fails = false;
+          throw new UpstreamStatusError(500, 'no such row', undefined);
+        }
+        return house.source.listMessages(account, contact, page, limit, purpose);
+      },
+    };
+    await house.poller(source, 'silent', { sweepMs: 0, pageRetriesMs: [] }).readDeep(A, contactId, 'poll');
+    expect(await here.told()).toEqual(received(fresh));
   });
 });
