@@ -46,6 +46,7 @@ export { FrameworkLogger } from './framework-logger.js';
 export { REDIS_LIFE } from './redis-life.js';
 export { RedisScript } from './redis-script.js';
 export { redisTime } from './redis-time.js';
+export { parseRetryAfter } from './retry-after.js';
 export { productVersion } from './version.js';
 export {
   type EmbeddedRedis,

@@ -1,7 +1,6 @@
 import { type AxiosResponse, isAxiosError } from 'axios';
-import { systemClock } from '#platform';
+import { parseRetryAfter, systemClock } from '#platform';
 import { isRecord } from './message.js';
-import { parseRetryAfter } from './retry-after.js';
 import {
   UpstreamConnectionLostError,
   UpstreamError,

@@ -60,6 +60,8 @@ describe('after an attempt', () => {
       decide(policy, 1, outcome(status, { retryAfter }), now);
     expect(wait(429, '1')).toEqual({ kind: 'retry', waitMs: 5_000 });
     expect(wait(429, 'Wed, 31 Dec 2025 00:00:00 GMT')).toEqual({ kind: 'retry', waitMs: 5_000 });
+    expect(wait(429, '45.5')).toEqual({ kind: 'retry', waitMs: 45_500 });
+    expect(wait(429, '2045')).toEqual({ kind: 'retry', waitMs: 2_045_000 });
     expect(wait(429, 'soon')).toEqual({ kind: 'retry', waitMs: 5_000 });
     expect(wait(429, '99999999999999999999')).toEqual({ kind: 'retry', waitMs: 86_400_000 });
     expect(wait(500, '60')).toEqual({ kind: 'retry', waitMs: 5_000 });

@@ -1,3 +1,5 @@
+import { parseRetryAfter } from '#platform';
+
 /** What came of one attempt, as far as it decides what happens next. */
 export interface AttemptOutcome {
   /** Null where no complete reply came. */
@@ -32,7 +34,6 @@ export interface RetryPolicy {
 }
 
 const JITTER = 0.2;
-const LONGEST_RETRY_AFTER_MS = 24 * 3_600_000;
 const GONE = 410;
 const TOO_MANY_REQUESTS = 429;
 const OVERRUN: ReadonlySet<number | null> = new Set([TOO_MANY_REQUESTS, 502, 504]);
@@ -57,7 +58,7 @@ export function decide(policy: RetryPolicy, attempt: number, outcome: AttemptOut
     return { kind: 'failed', reason: `The last of ${attempt} attempts failed: ${describe(outcome)}.` };
   }
   const scheduled = seconds * 1000 * (1 + JITTER * (2 * policy.random() - 1));
-  const asked = ASKS_FOR_PATIENCE.has(statusCode) ? parseRetryAfter(outcome.retryAfter, now) : 0;
+  const asked = ASKS_FOR_PATIENCE.has(statusCode) ? askedWait(outcome, now) : 0;
   return { kind: 'retry', waitMs: Math.round(Math.max(scheduled, asked)) };
 }
 
@@ -67,16 +68,15 @@ export function decide(policy: RetryPolicy, attempt: number, outcome: AttemptOut
  * at most: one mistaken reply must not silence it for a day.
  * @param now milliseconds since 1970
  */
-export function strainOf({ statusCode, retryAfter }: AttemptOutcome, now: number): Strain {
-  const asked = statusCode === TOO_MANY_REQUESTS ? parseRetryAfter(retryAfter, now) : 0;
+export function strainOf(outcome: AttemptOutcome, now: number): Strain {
+  const { statusCode } = outcome;
+  const asked = statusCode === TOO_MANY_REQUESTS ? askedWait(outcome, now) : 0;
   return { slower: OVERRUN.has(statusCode), aloneMs: Math.min(asked, LONGEST_ALONE_MS) };
 }
 
-/** How long a `Retry-After` asks to wait, in milliseconds, at most a day; 0 for what is neither seconds nor a date. */
-function parseRetryAfter(header: string | null, now: number): number {
-  const text = header?.trim() ?? '';
-  const ms = /^\d+$/.test(text) ? Number(text) * 1000 : Date.parse(text) - now;
-  return Number.isNaN(ms) ? 0 : Math.min(Math.max(ms, 0), LONGEST_RETRY_AFTER_MS);
+/** How long a reply asks to wait, in milliseconds; 0 if it does not. */
+function askedWait({ retryAfter }: AttemptOutcome, now: number): number {
+  return parseRetryAfter(retryAfter ?? undefined, now) ?? 0;
 }
 
 function describe({ statusCode, error }: AttemptOutcome): string {

@@ -8,6 +8,8 @@ describe('Retry-After', () => {
     ['0', 0],
     ['7', 7_000],
     [' 120 ', 120_000],
+    ['45.5', 45_500],
+    ['0.0001', 1],
     ['Thu, 01 Jan 2026 12:00:30 GMT', 30_000],
     ['Thursday, 01-Jan-26 12:00:30 GMT', 30_000],
     ['Thu, 01 Jan 2026 11:00:00 GMT', 0],
@@ -17,7 +19,10 @@ describe('Retry-After', () => {
     expect(parseRetryAfter(header, NOW)).toBe(ms);
   });
 
-  it.each([undefined, '', 'soon', '-5', '1.5', '7s', 'Someday, never'])('%p asks for nothing', (header) => {
-    expect(parseRetryAfter(header, NOW)).toBeUndefined();
-  });
+  it.each([undefined, '', 'soon', '-5', '1.5.5', '1.', '7s', 'Someday, never'])(
+    '%p asks for nothing',
+    (header) => {
+      expect(parseRetryAfter(header, NOW)).toBeUndefined();
+    },
+  );
 });
