@@ -115,6 +115,11 @@ describe('The webhooks of the document', () => {
 });
 
 describe('The page at /docs', () => {
+  it('does not keep the API key in the browser', async () => {
+    const settings = await (await gateway.fetch('/docs/swagger-ui-init.js', { key: null })).text();
+    expect(settings).toContain('"persistAuthorization": false');
+  });
+
   it('takes all it needs from this server', async () => {
     const page = await (await gateway.fetch('/docs', { key: null })).text();
     const parts = [...page.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, address]) => String(address));

@@ -23,7 +23,8 @@ export function serveDocs(app: NestFastifyApplication): void {
     raw: ['json'],
     jsonDocumentUrl: 'docs/openapi.json',
     customSiteTitle: 'Tidings',
-    swaggerOptions: { persistAuthorization: true, displayRequestDuration: true },
+    // The key is not remembered: it would stand in the browser's storage, for whoever uses it next.
+    swaggerOptions: { persistAuthorization: false, displayRequestDuration: true },
   });
 }
 
