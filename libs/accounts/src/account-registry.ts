@@ -1,6 +1,7 @@
 import type { Clock } from '#platform';
 import type { Account, AccountDirectory } from './account.js';
 import { AccountConflictError } from './account-conflict.js';
+import { KeyNeededError } from './key-needed.js';
 import { accountContext, type AccountStore, type StoredAccount } from './account-store.js';
 import type { SecretBox } from './secret-box.js';
 
@@ -62,16 +63,18 @@ export class AccountRegistry {
     return describeStored(stored);
   }
 
-  /** @throws {AccountConflictError} for an account of the environment */
+  /**
+   * @throws {AccountConflictError} for an account of the environment
+   * @throws {KeyNeededError} if another server would get the stored key
+   */
   async change(id: string, { apiKey, ...changes }: AccountChanges): Promise<AccountDescription | undefined> {
     if ((await this.fixed.find(id)) !== undefined) throw fixedConflict(id);
     const sealed = apiKey === undefined ? {} : { sealedApiKey: this.box.seal(apiKey, accountContext(id)) };
-    const changed = await this.store.change(id, (before) => ({
-      ...before,
-      ...changes,
-      ...sealed,
-      updatedAt: this.now(),
-    }));
+    const changed = await this.store.change(id, (before) => {
+      const after = { ...before, ...changes, ...sealed, updatedAt: this.now() };
+      if (apiKey === undefined && originOf(after) !== originOf(before)) throw new KeyNeededError();
+      return after;
+    });
     return changed === undefined ? undefined : describeStored(changed);
   }
 
@@ -87,6 +90,10 @@ export class AccountRegistry {
   private now(): string {
     return new Date(this.clock.now()).toISOString();
   }
+}
+
+function originOf({ baseUrl }: Pick<StoredAccount, 'baseUrl'>): string {
+  return new URL(baseUrl).origin;
 }
 
 function fixedConflict(id: string): AccountConflictError {

@@ -8,6 +8,7 @@ export {
   FixedAccounts,
 } from './account.js';
 export { AccountConflictError } from './account-conflict.js';
+export { KeyNeededError } from './key-needed.js';
 export { type AccountChanges, type AccountDescription, AccountRegistry } from './account-registry.js';
 export { AccountSeals } from './account-seals.js';
 export {

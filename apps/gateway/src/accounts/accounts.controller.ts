@@ -96,7 +96,7 @@ export class AccountsController {
   @ApiOperation({
     operationId: 'changeAccount',
     summary: 'Change what is given, leave the rest',
-    description: `It counts at once, in every process. ${WHO}`,
+    description: `It counts at once, in every process. A \`baseUrl\` of another origin needs the \`apiKey\` for it. ${WHO}`,
   })
   @ApiOkResponse({ type: AccountView })
   @ApiProblems('not_found', 'conflict', 'validation_failed', 'malformed_body', 'unsupported_media_type')

@@ -94,6 +94,29 @@ describe('an account', () => {
     }
   });
 
+  it('keeps its upstream key for the server that it was given for', async () => {
+    await add(SALES);
+    for (const baseUrl of [
+      'https://other.example/v1',
+      'http://upstream.example/v1',
+      'https://upstream.example:8443/v1',
+    ]) {
+      const problem = await problemIn(await change('sales', { baseUrl }));
+      expect(problem).toMatchObject({
+        status: 400,
+        code: 'validation_failed',
+        errors: [{ field: 'apiKey', message: expect.stringContaining('baseUrl') }],
+      });
+    }
+    expect(await (await gateway.fetch('/v1/accounts/sales')).json()).toMatchObject({
+      baseUrl: 'https://upstream.example/v1',
+    });
+    expect((await change('sales', { baseUrl: 'https://upstream.example/v2' })).status).toBe(200);
+    expect(
+      (await change('sales', { baseUrl: 'https://other.example/v1', apiKey: 'its-own-key' })).status,
+    ).toBe(200);
+  });
+
   it('whose id is taken, or whose data is still being removed, is answered 409', async () => {
     await add(SALES);
     for (const id of ['sales', 'default'])

@@ -1,5 +1,5 @@
 import { HttpException } from '@nestjs/common';
-import { AccountConflictError } from '#accounts';
+import { AccountConflictError, KeyNeededError } from '#accounts';
 import { CursorExpiredError } from '#events';
 import {
   BlobStoreUnavailableError,
@@ -59,6 +59,7 @@ const RULES: readonly Rule[] = [
   rule(SendNotCancellableError, ({ message }) => new Problem('conflict', message)),
   rule(SendNotResolvableError, ({ message }) => new Problem('conflict', message)),
   rule(AccountConflictError, ({ message }) => new Problem('conflict', message)),
+  rule(KeyNeededError, ({ message }) => invalid({ field: 'apiKey', message })),
   rule(CursorExpiredError, ({ message }) => new Problem('cursor_expired', message)),
   rule(DestinationRefusedError, ({ message }) =>
     invalid({ field: 'url', message: message.replace(/\.$/, '') }),
