@@ -1,3 +1,5 @@
+import { type Environment, isSet } from './plan.js';
+
 export interface Addresses {
   gateway: string;
   worker: string;
@@ -34,4 +36,14 @@ function firstCommand(gateway: string, apiKey: string | undefined): string {
   const header = apiKey === undefined ? '"X-API-Key: $API_KEY"' : `'X-API-Key: ${apiKey}'`;
   const body = JSON.stringify({ phoneNumber: '+15551230001', message: 'Hello from Tidings' });
   return `curl -sS ${gateway}/v1/messages/send -H ${header} -H 'Content-Type: application/json' -d '${body}'`;
+}
+
+/** What is started, in one line: neither Redis nor the simulator where others are named. */
+export function announcement(environment: Environment): string {
+  const started = [
+    ...(isSet(environment, 'REDIS_URL') ? [] : ['Redis']),
+    ...(isSet(environment, 'UPSTREAM_BASE_URL') ? [] : ['the simulator']),
+    'the gateway',
+  ];
+  return `Starting ${started.join(', ')} and the worker …`;
 }

@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { ConfigurationError } from '#platform';
-import { greeting } from './greeting.js';
+import { announcement, greeting } from './greeting.js';
 import { Installation } from './installation.js';
 import { type Lock, takeLock } from './lock.mjs';
 import { type Environment, isSet, placesOf } from './plan.js';
@@ -55,7 +55,7 @@ async function runUntilStopped(root: string, environment: Environment, lock: Loc
   const { hurry } = wishes;
   const installation = new Installation({ places, secrets, environment, say, giveUp, hurry });
   const slow = setTimeout(() => {
-    say('Starting Redis, the simulator, the gateway and the worker …');
+    say(announcement(environment));
   }, SLOW_MS);
   void installation
     .start()
