@@ -3,8 +3,8 @@ import {
   circuitBreaker,
   type CircuitBreakerPolicy,
   CircuitState,
-  ConsecutiveBreaker,
   handleWhen,
+  type IBreaker,
 } from 'cockatiel';
 import {
   UpstreamConnectionLostError,
@@ -14,7 +14,10 @@ import {
   UpstreamUnreachableError,
 } from './upstream-error.js';
 
-/** So many requests in a row that found upstream away open the circuit. */
+/**
+ * So many requests in a row that found upstream away open the circuit, unless more than these still wait for their answers:
+ * an upstream that is overloaded refuses some at once, and answers the others late.
+ */
 export const AWAY_AFTER = 5;
 /** A circuit whose opening could not be told to the others tries by itself after so long. */
 const ALONE_MS = 5_000;
@@ -37,7 +40,9 @@ type Answered<T> = { result: T } | { error: unknown };
  * probed, all processes decide together; see {@link UpstreamHealth}.
  */
 export class Circuit {
-  private policy = newPolicy();
+  /** Requests under way. */
+  private waiting = 0;
+  private policy = this.newPolicy();
 
   isOpen(): boolean {
     return this.policy.state !== CircuitState.Closed;
@@ -45,7 +50,7 @@ export class Circuit {
 
   /** From now on as if nothing had happened: the others say that upstream is there. */
   reset(): void {
-    if (this.isOpen()) this.policy = newPolicy();
+    if (this.isOpen()) this.policy = this.newPolicy();
   }
 
   /**
@@ -57,7 +62,10 @@ export class Circuit {
     let end: Answered<T>;
     try {
       end = await this.policy.execute(() =>
-        answered(request, (error) => !this.isOpen() && isOwnFault(error)),
+        answered(
+          () => this.counted(request),
+          (error) => !this.isOpen() && isOwnFault(error),
+        ),
       );
     } catch (error) {
       if (error instanceof OwnFault) throw error.cause;
@@ -68,6 +76,22 @@ export class Circuit {
     if ('error' in end) throw end.error;
     return end.result;
   }
+
+  private async counted<T>(request: () => Promise<T>): Promise<T> {
+    this.waiting += 1;
+    try {
+      return await request();
+    } finally {
+      this.waiting -= 1;
+    }
+  }
+
+  private newPolicy(): CircuitBreakerPolicy {
+    return circuitBreaker(handleWhen(isAway), {
+      halfOpenAfter: ALONE_MS,
+      breaker: new RowBreaker(() => this.waiting),
+    });
+  }
 }
 
 /** Carries an error past the policy, which counts it neither way. */
@@ -77,11 +101,20 @@ class OwnFault extends Error {
   }
 }
 
-function newPolicy(): CircuitBreakerPolicy {
-  return circuitBreaker(handleWhen(isAway), {
-    halfOpenAfter: ALONE_MS,
-    breaker: new ConsecutiveBreaker(AWAY_AFTER),
-  });
+/** Opens after a row of failures. */
+class RowBreaker implements IBreaker {
+  state = 0;
+
+  constructor(private readonly waiting: () => number) {}
+
+  success(): void {
+    this.state = 0;
+  }
+
+  failure(state: CircuitState): boolean {
+    this.state += 1;
+    return state === CircuitState.HalfOpen || (this.state >= AWAY_AFTER && this.state >= this.waiting());
+  }
 }
 
 /** An error that is an answer must end the row of failures, too: to the policy it is a result. */
