@@ -7,7 +7,7 @@ import { ROOT } from '../support/process.js';
 import { unevenTraffic } from '../support/traffic.js';
 
 const CONTACTS = 100;
-const REQUESTS_PER_SECOND = 20;
+export const REQUESTS_PER_SECOND = 20;
 /** So many that one page shows all. */
 const OLD_MESSAGES = 5;
 const MEASURED_MS = 45_000;
@@ -37,8 +37,8 @@ export interface FaultOutcome {
   readonly longestGapMs: number;
   /** Pairs of requests for one contact's messages that were under way at the same time. */
   readonly overlaps: readonly string[];
-  /** The time from a killed worker's request until the same contact's next one, the longest of each kill. */
-  readonly takenUpAfterMs: readonly number[];
+  /** Of each kill: how many contacts the worker was reading, and the time until the last of them was asked for again. */
+  readonly takenUp: readonly { contacts: number; afterMs: number }[];
   readonly written: number;
   readonly missing: number;
   readonly toldTwice: number;
@@ -92,7 +92,7 @@ export async function tryPollFaults(plan: FaultPlan): Promise<FaultOutcome> {
   return {
     longestGapMs: longestGap(polls, began, until),
     overlaps: overlapsIn(polls),
-    takenUpAfterMs: kills.map((at) => takenUpAfter(polls, at)),
+    takenUp: kills.map((at) => takenUpAfter(polls, at)),
     kills: kills.length,
     requests: [...polls.values()].flat().filter(({ arrivedAt }) => arrivedAt >= began && arrivedAt < until)
       .length,
@@ -174,18 +174,20 @@ function overlapsIn(polls: ReadonlyMap<string, readonly LoggedRequest[]>): strin
   );
 }
 
-/** After a worker died: until the last of the contacts that it was reading is read by another one. */
-function takenUpAfter(polls: ReadonlyMap<string, readonly LoggedRequest[]>, killed: number): number {
-  let longest = 0;
+/** After a worker died: the contacts that it was reading, and until the last of them is read by another one. */
+function takenUpAfter(
+  polls: ReadonlyMap<string, readonly LoggedRequest[]>,
+  killed: number,
+): { contacts: number; afterMs: number } {
+  const delays: number[] = [];
   for (const each of polls.values()) {
     const i = each.findIndex(
       ({ aborted, arrivedAt, durationMs }) =>
         aborted && arrivedAt <= killed && Math.abs(arrivedAt + durationMs - killed) < 1_000,
     );
-    if (i === -1) continue;
-    longest = Math.max(longest, (each[i + 1]?.arrivedAt ?? Infinity) - killed);
+    if (i !== -1) delays.push((each[i + 1]?.arrivedAt ?? Infinity) - killed);
   }
-  return Math.round(longest);
+  return { contacts: delays.length, afterMs: Math.round(Math.max(0, ...delays)) };
 }
 
 async function tellings(
