@@ -33,8 +33,9 @@
  * yielded to sends and reads, and for a poll that waits with a token of its floor the others leave one. Sends and reads go
  * away and come back after their wait, so their notes outlive it; polls ask again every quarter of a second.
  *
- * A deep read yields to other polls, but each of their tokens is a part of a token of `credit` for it, up to ten: the part
- * is `deepShare`, which whoever claims polls sets by how late the deep reads are.
+ * A deep read yields to other polls, and takes only of the tokens that pile up, so that the next poll finds one. But each
+ * token of other polls is a part of a token of `credit` for it, up to ten: the part is `deepShare`, which whoever claims
+ * polls sets by how late the deep reads are.
  *
  * `all` and `other` are sums of granted tokens that decay by half in ten seconds, as of `averagedAt`.
  *
@@ -98,7 +99,9 @@ local function take_token(bucket, rate, kind, unused, heads_wait)
   if b.tokens < 1 + b.rate / 4 then
     if kind == 'read' and waits('send') then yields_for = 1 end
     if is_poll and b.floor < 1 and (waits('send') or waits('read')) then yields_for = 5 * (1 - b.floor)
-    elseif kind == 'deep' and b.credit < 1 and walks_wait then yields_for = 1
+    elseif kind == 'deep' and b.credit < 1 then
+      -- The next head finds a token even if nobody waits at this instant.
+      yields_for = walks_wait and 1 or math.max(math.min(b.capacity, 1 + b.rate / 4) - b.tokens, 0)
     elseif kind == 'poll' and (waits('more') or (deep_waits and b.credit >= 1)) then yields_for = 1
     elseif kind == 'more' and deep_waits and b.credit >= 1 then yields_for = 1 end
   end

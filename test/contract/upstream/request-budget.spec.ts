@@ -114,6 +114,18 @@ describe('the budget of an account', () => {
     expect(left.length).toBeGreaterThan(80);
   });
 
+  it('gives deep reads everything while nobody else asks, but for what the next poll takes', async () => {
+    const rate = 20;
+    await hammer(rate, { deep: 4 }, 1_500);
+    const polls: Promise<unknown>[] = [];
+    const deep = hammer(rate, { deep: 4 }, 2_000);
+    // Four at once is what tokens may pile up to before a deep read takes one.
+    for (const budget of [...budgets, ...budgets].slice(0, 4))
+      polls.push(budget.acquire('a', rate, 'poll', 0));
+    await Promise.all(polls);
+    expect((await deep).length).toBeGreaterThan(rate * 2 * 0.7);
+  });
+
   it('refuses at once what cannot leave in time, and says when to ask again', async () => {
     const [budget] = budgets;
     await budget?.acquire('a', 2, 'send', 0);
