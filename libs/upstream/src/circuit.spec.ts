@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { AWAY_AFTER, Circuit } from './circuit.js';
-import { UpstreamStatusError } from './upstream-error.js';
+import { UpstreamStatusError, UpstreamTimeoutError } from './upstream-error.js';
 
 const refused = (): Promise<never> => Promise.reject(new UpstreamStatusError(500, 'busy', undefined));
 
@@ -46,6 +46,18 @@ describe('a circuit', () => {
     const circuit = new Circuit();
     const slow = waiting(circuit, 3 * AWAY_AFTER);
     await refuse(circuit, 3 * AWAY_AFTER);
+    expect(circuit.isOpen()).toBe(true);
+    await slow.answer();
+  });
+
+  it('opens after a row that got no answer at all, however many wait', async () => {
+    const circuit = new Circuit();
+    const slow = waiting(circuit, 3 * AWAY_AFTER);
+    const silent = (): Promise<never> => Promise.reject(new UpstreamTimeoutError(1_000));
+    for (let i = 1; i <= AWAY_AFTER; i += 1) {
+      expect(circuit.isOpen()).toBe(false);
+      await expect(circuit.run(silent)).rejects.toThrow(UpstreamTimeoutError);
+    }
     expect(circuit.isOpen()).toBe(true);
     await slow.answer();
   });

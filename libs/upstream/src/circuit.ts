@@ -15,8 +15,8 @@ import {
 } from './upstream-error.js';
 
 /**
- * So many requests in a row that found upstream away open the circuit, unless more than these still wait for their answers:
- * an upstream that is overloaded refuses some at once, and answers the others late.
+ * So many requests in a row that found upstream away open the circuit. A row of 5xx opens it only if no more requests than
+ * failed still wait for their answers: an upstream that is overloaded refuses some at once, and answers the others late.
  */
 export const AWAY_AFTER = 5;
 /** A circuit whose opening could not be told to the others tries by itself after so long. */
@@ -32,6 +32,11 @@ export function isAway(error: unknown): boolean {
   );
 }
 
+/** Whether upstream was away without so much as a refusal. */
+function isUnanswered(error: unknown): boolean {
+  return isAway(error) && !(error instanceof UpstreamStatusError);
+}
+
 /** An end that says that upstream is there. */
 type Answered<T> = { result: T } | { error: unknown };
 
@@ -42,6 +47,7 @@ type Answered<T> = { result: T } | { error: unknown };
 export class Circuit {
   /** Requests under way. */
   private waiting = 0;
+  private row = this.newRow();
   private policy = this.newPolicy();
 
   isOpen(): boolean {
@@ -50,7 +56,9 @@ export class Circuit {
 
   /** From now on as if nothing had happened: the others say that upstream is there. */
   reset(): void {
-    if (this.isOpen()) this.policy = this.newPolicy();
+    if (!this.isOpen()) return;
+    this.row = this.newRow();
+    this.policy = this.newPolicy();
   }
 
   /**
@@ -61,12 +69,17 @@ export class Circuit {
   async run<T>(request: () => Promise<T>, isOwnFault: (error: unknown) => boolean = () => false): Promise<T> {
     let end: Answered<T>;
     try {
-      end = await this.policy.execute(() =>
-        answered(
-          () => this.counted(request),
-          (error) => !this.isOpen() && isOwnFault(error),
-        ),
-      );
+      end = await this.policy.execute(async () => {
+        try {
+          return await answered(
+            () => this.counted(request),
+            (error) => !this.isOpen() && isOwnFault(error),
+          );
+        } catch (error) {
+          if (isUnanswered(error)) this.row.unanswered += 1;
+          throw error;
+        }
+      });
     } catch (error) {
       if (error instanceof OwnFault) throw error.cause;
       if (error instanceof BrokenCircuitError)
@@ -89,8 +102,12 @@ export class Circuit {
   private newPolicy(): CircuitBreakerPolicy {
     return circuitBreaker(handleWhen(isAway), {
       halfOpenAfter: ALONE_MS,
-      breaker: new RowBreaker(() => this.waiting),
+      breaker: this.row,
     });
+  }
+
+  private newRow(): RowBreaker {
+    return new RowBreaker(() => this.waiting);
   }
 }
 
@@ -103,17 +120,22 @@ class OwnFault extends Error {
 
 /** Opens after a row of failures. */
 class RowBreaker implements IBreaker {
+  /** How many failed since the last answer. */
   state = 0;
+  /** How many of these got no answer at all. */
+  unanswered = 0;
 
   constructor(private readonly waiting: () => number) {}
 
   success(): void {
     this.state = 0;
+    this.unanswered = 0;
   }
 
   failure(state: CircuitState): boolean {
     this.state += 1;
-    return state === CircuitState.HalfOpen || (this.state >= AWAY_AFTER && this.state >= this.waiting());
+    const isRefused = this.state >= AWAY_AFTER && this.state >= this.waiting();
+    return state === CircuitState.HalfOpen || this.unanswered >= AWAY_AFTER || isRefused;
   }
 }
 
