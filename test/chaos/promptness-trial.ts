@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { Redis } from 'ioredis';
 import { eventually } from '../support/eventually.js';
 import { Fleet } from '../support/fleet.js';
 import { type DelayFigures, figuresOf, type Written } from '../support/traffic.js';
@@ -7,6 +8,11 @@ const LISTED_WITHIN_MS = 30_000;
 const READ_WITHIN_MS = 120_000;
 /** The budget by which everything is read before the traffic begins. */
 const READING_PER_SECOND = 400;
+/** The contacts that something is to be read of below their heads. */
+const DEEP_READS = 'tidings:{default}:polls:deep';
+const BUDGET = 'tidings:{default}:budget';
+/** The reads that workers are at. */
+const LEASED_READS = 'tidings:{default}:polls:leased';
 /** What is not told so long after the last message was written counts as missing. */
 const TOLD_WITHIN_MS = 60_000;
 
@@ -36,9 +42,9 @@ export interface PromptnessResult {
   readonly figures: DelayFigures;
   /** Never told. */
   readonly missing: number;
-  /** Requests that upstream got while it was measured, and of these the ones for a first page. */
+  /** Requests that upstream got while it was measured, and of these the ones for other pages than the first, by page and limit. */
   readonly requests: number;
-  readonly firstPages: number;
+  readonly otherPages: Readonly<Record<string, number>>;
 }
 
 interface CreatedEntry {
@@ -62,7 +68,7 @@ export async function tryPromptness(plan: PromptnessPlan): Promise<PromptnessRes
   if (plan.warm) {
     // With a larger budget, for what is old is read with what the polls leave of it: by the plan's that takes a while.
     const reader = await fleet.startWorker({ UPSTREAM_REQUESTS_PER_SECOND: String(READING_PER_SECOND) });
-    await everythingRead(fleet, plan.contacts * plan.knownMessages);
+    await everythingRead(fleet, plan.contacts);
     await fleet.kill(reader);
   }
   await Promise.all(Array.from({ length: plan.workers }, () => fleet.startWorker()));
@@ -82,15 +88,22 @@ export async function tryPromptness(plan: PromptnessPlan): Promise<PromptnessRes
   return await resultOf(fleet, plan, contacts, { began, until });
 }
 
-async function everythingRead(fleet: Fleet, messages: number): Promise<void> {
-  const look = async (): Promise<boolean> => {
-    const served = await fleet.ledger<{ contactId: string | null; ids: string[] }>('list.served');
-    return new Set(served.flatMap(({ contactId, ids }) => (contactId === null ? [] : ids))).size >= messages;
+/** Waits until the first read of each contact is concluded: nothing below the heads is due or under way any more. */
+async function everythingRead(fleet: Fleet, contacts: number): Promise<void> {
+  const redis = new Redis(fleet.redis.url);
+  const isConcluded = async (): Promise<boolean> => {
+    const served = await fleet.ledger<{ contactId: string | null }>('list.served');
+    const read = new Set(served.flatMap(({ contactId }) => contactId ?? []));
+    if (read.size < contacts) return false;
+    const [leased, deep] = await Promise.all([redis.zcard(LEASED_READS), redis.zcard(DEEP_READS)]);
+    return leased === 0 && deep === 0;
   };
-  const deadline = performance.now() + READ_WITHIN_MS;
-  while (!(await look())) {
-    if (performance.now() > deadline) throw new Error('not every message was read once');
-    await pause(2_000);
+  try {
+    await eventually('every contact was read whole', isConcluded, READ_WITHIN_MS);
+    // As if that had been a while ago: the polls are planned by what others used lately.
+    await redis.hset(BUDGET, 'other', 0);
+  } finally {
+    redis.disconnect();
   }
 }
 
@@ -137,6 +150,17 @@ async function resultOf(
     figures: figuresOf(delays),
     missing: messages.length - delays.length,
     requests: requests.length,
-    firstPages: requests.filter(({ path }) => /[?&]page=1(&|$)/.test(path)).length,
+    otherPages: otherPagesOf(requests.map(({ path }) => path)),
   };
+}
+
+function otherPagesOf(paths: readonly string[]): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const path of paths) {
+    const { pathname, searchParams } = new URL(path, 'http://simulator');
+    const page = searchParams.get('page');
+    const name = page === null ? pathname : `${page}/${searchParams.get('limit') ?? ''}`;
+    if (name !== '1/20') counts[name] = (counts[name] ?? 0) + 1;
+  }
+  return counts;
 }

@@ -56,7 +56,9 @@ local function token_bucket(bucket, rate)
   b.floor = math.min(b.floor_capacity, tonumber(state[2] or b.floor_capacity) + since / b.gap / 5)
   b.credit, b.deep_share = tonumber(state[5] or 0), tonumber(state[9] or TOKEN_DEEP_SHARE)
   local faded = 0.5 ^ (math.max(b.now - tonumber(state[8] or b.now), 0) / TOKEN_HALF_LIFE_MS)
-  b.all, b.other = tonumber(state[6] or 0) * faded, tonumber(state[7] or 0) * faded
+  -- What a larger rate allowed before says nothing of what others will use of this one.
+  local at_rate = TOKEN_HALF_LIFE_MS / 1000 / math.log(2) / b.gap
+  b.all, b.other = tonumber(state[6] or 0) * faded, math.min(tonumber(state[7] or 0), at_rate) * faded
   return b
 end
 

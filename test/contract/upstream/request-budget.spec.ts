@@ -126,6 +126,16 @@ describe('the budget of an account', () => {
     expect((await deep).length).toBeGreaterThan(rate * 2 * 0.7);
   });
 
+  it('plans the polls by what others use of this rate, not by what they used of a larger one', async () => {
+    const [budget] = budgets;
+    await hammer(400, { read: 10 }, 500);
+    // As if that had been a minute at the full rate, and twenty seconds ago: two half-lives.
+    const bucket = `${prefix}:{a}:budget`;
+    const averagedAt = Number(await clients[0]?.hget(bucket, 'averagedAt'));
+    await clients[0]?.hset(bucket, 'other', 400 * 14.4, 'averagedAt', averagedAt - 20_000);
+    expect((await budget?.usage('a', 20))?.availableForPolls).toBeCloseTo(15, 0);
+  });
+
   it('refuses at once what cannot leave in time, and says when to ask again', async () => {
     const [budget] = budgets;
     await budget?.acquire('a', 2, 'send', 0);
