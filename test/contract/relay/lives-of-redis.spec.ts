@@ -1,6 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
+import { Redis } from 'ioredis';
 import { createLogger } from '#platform';
 import { type LaneRunner } from '#relay';
+import { eventually } from '../../support/eventually.js';
+import { startTestRedis } from '../../support/redis-server.js';
 import { A } from '../feed/house.js';
 import { NUMBER, WithLane } from './with-lane.js';
 
@@ -82,4 +85,37 @@ describe('a send', () => {
       expect(lives()).toBe(life);
     }
   });
+
+  it('that another master did not know of, when it gave its place back, is looked for, and not posted again', async () => {
+    const other = await startTestRedis();
+    const [one, two] = [new Redis(relay.redis.url), new Redis(other.url)];
+    try {
+      await one.config('SET', 'repl-diskless-sync-delay', '0');
+      await two.config('SET', 'repl-diskless-sync-delay', '0');
+      const id = await accept();
+      await replicateTo(two, relay.redis.url);
+      // The second one becomes the master, and does not learn any more what the first one still does.
+      await two.replicaof('NO', 'ONE');
+      await relayUntil(id, 'accepted');
+      await replicateTo(one, other.url);
+      await one.replicaof('NO', 'ONE');
+      expect(await find(id)).toMatchObject({ status: 'queued' });
+      await relayUntil(id, 'sent');
+      expect(texts()).toEqual(['Hi']);
+      expect(posts()).toBe(1);
+    } finally {
+      one.disconnect();
+      two.disconnect();
+      await other.dispose();
+    }
+  });
 });
+
+async function replicateTo(redis: Redis, master: string): Promise<void> {
+  const { hostname, port, password } = new URL(master);
+  await redis.config('SET', 'masterauth', password);
+  await redis.replicaof(hostname, Number(port));
+  await eventually('replicated', async () =>
+    (await redis.info('replication')).includes('master_link_status:up'),
+  );
+}
