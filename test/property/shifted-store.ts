@@ -37,7 +37,7 @@ export function shiftedStore(store: FeedStore, watch: StoreWatch): FeedStore {
     hasten: (account, contactId, ms) => store.hasten(account, contactId, ms),
     wishForList: (account) => store.wishForList(account),
     takeListWish: (account) => store.takeListWish(account),
-    contactOf: (account, phoneNumber) => store.contactOf(account, phoneNumber),
+    recipientOf: (account, phoneNumber) => store.recipientOf(account, phoneNumber),
     believeDeletions: (account) => store.believeDeletions(account),
   };
 }

@@ -121,6 +121,7 @@ export class ContactListPoll {
     return this.store.commitContacts(account, {
       version: known.version,
       life: known.life,
+      startedAt: known.now,
       // Only a good list is one that later contacts are measured by.
       listedAt: tooMany ? (known.listedAt ?? listedAt) : listedAt,
       skipped: missing.length === 0 ? list.skipped : known.skipped,

@@ -56,11 +56,26 @@ export interface ContactUpdate {
   event?: NewEvent;
 }
 
+/** Who a phone number belongs to. */
+export interface Recipient {
+  /**
+   * The contacts that hold it, at most 20, those first whose messages showed it last; deleted ones are left out.
+   * `isMissing`: the last list does not show it.
+   */
+  contacts: readonly { id: string; isMissing: boolean }[];
+  /** When the reading of the last contact list began, by Redis' clock; absent before the first. */
+  listReadAt?: number;
+  /** Whether that list misses so many contacts that it is not believed. */
+  isListDoubted: boolean;
+}
+
 /** What a read of the contact list brought. */
 export interface ListCommit {
   /** The version, and Redis' life, that the read started from. */
   version: number;
   life: string;
+  /** When it began, by Redis' clock. */
+  startedAt: number;
   /** On upstream's clock. */
   listedAt: number;
   /** {@link KnownContacts.skipped} from now on. */
@@ -197,8 +212,8 @@ export interface FeedStore {
   /** Whether somebody asked since the last time. */
   takeListWish(account: string): Promise<boolean>;
 
-  /** The contact that a phone number belongs to, as far as it is known. */
-  contactOf(account: string, phoneNumber: string): Promise<string | undefined>;
+  /** Who a phone number belongs to, as far as it is known. */
+  recipientOf(account: string, phoneNumber: string): Promise<Recipient>;
 
   overview(account: string): Promise<FeedOverview>;
 

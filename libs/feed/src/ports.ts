@@ -19,8 +19,11 @@ export interface ClaimedRead {
   readonly signal: AbortSignal;
 }
 
-/** What the reads of a poll are paid as: a look-up for a send goes before polls, claimed or not. */
-export type ReadPurpose = 'poll' | 'lookup' | ClaimedRead;
+/**
+ * What the reads of a poll are paid as: a look-up for a send that may not have been taken goes before all else, one that
+ * confirms what was taken goes before polls, claimed or not.
+ */
+export type ReadPurpose = 'poll' | 'lookup' | 'confirmation' | ClaimedRead;
 
 /** Reads one account's upstream within its budget. */
 export interface FeedSource {

@@ -1,6 +1,7 @@
 import { APPEND_EVENTS } from '#events';
 import { REDIS_LIFE, RedisScript } from '#platform';
 import { RECORD_REPORT } from './delay/redis-poll-report.js';
+import { NOTE_NUMBER } from './redis-recipients.js';
 
 export const NOW = `
 local function now_ms()
@@ -102,7 +103,7 @@ return {due_at(0), state[1], get_text(KEYS[1], 'm'), state[2] or '', state[3] or
 
 /**
  * One reading: the fence, what is known, the schedule, and the events, or nothing at all.
- * KEYS: log ×3, contact, messages, due, list, numbers, suspects, deep, rates, and the two of the report.
+ * KEYS: log ×3, contact, messages, due, list, numbers, suspects, deep, rates, the two of the report, and the numbers' others.
  * The fence is the version, in the life of Redis in which it was read: another life counts on from an earlier version.
  * ARGV: contact id, version, memory ('' leaves it and the version as they are), bucket of its rate or '', due in ms or '',
  * hastened, afresh ('yes', ''), suspectAt or '', shownAt or '', number of elements that were newly found unreadable, number of
@@ -110,8 +111,9 @@ return {due_at(0), state[1], get_text(KEYS[1], 'm'), state[2] or '', state[3] or
  * emitted, 'unchanged', 'over'), deep reading ('new', 'anew', 'unchanged', 'over'), when it is due in ms, a page longer than
  * the account's longest or '', (id, packed)…, number of phone numbers, numbers…, the report, then the events.
  */
-export const commitPoll = new RedisScript(`${APPEND_EVENTS}${NOW}${TEXTS}${RATES}${REDIS_LIFE}${RECORD_REPORT}
-local contact, messages, due, list, numbers = KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8]
+export const commitPoll =
+  new RedisScript(`${APPEND_EVENTS}${NOW}${TEXTS}${RATES}${REDIS_LIFE}${RECORD_REPORT}${NOTE_NUMBER}
+local contact, messages, due, list = KEYS[4], KEYS[5], KEYS[6], KEYS[7]
 if redis.call('HGET', contact, 'v') ~= ARGV[2] then return 0 end
 if life() ~= ARGV[12] then return 0 end
 if ARGV[7] == 'yes' then redis.call('DEL', messages) end
@@ -129,7 +131,7 @@ for _ = 1, tonumber(ARGV[11]) do
   at = at + 2
 end
 local count = tonumber(ARGV[at])
-for i = at + 1, at + count do redis.call('HSET', numbers, ARGV[i], ARGV[1]) end
+for i = at + 1, at + count do note_number(KEYS[8], KEYS[14], ARGV[i], ARGV[1], true) end
 if ARGV[3] ~= '' then
   redis.call('HSET', contact, 'v', ARGV[2] + 1)
   put_text(contact, 'm', ARGV[3])
@@ -159,19 +161,21 @@ return 1
 `);
 
 /**
- * A part of a contact list with its fence. KEYS: log ×3, contacts, list, due, numbers, suspects, deep, rates, contact…
- * ARGV: version, listed at or '' (more parts follow), suspect since or '', number of contacts, life, skipped, (id, listed, raw or '',
+ * A part of a contact list with its fence. KEYS: log ×3, contacts, list, due, numbers, their others, suspects, deep, rates,
+ * contact…. ARGV: version, listed at or '' (more parts follow), suspect since or '', number of contacts, life, skipped,
+ * when the reading began, (id, listed, raw or '',
  * tellAfter or '', revision or '', present ('yes', ''), number of numbers, numbers…)…, then the events.
  */
-export const commitContacts = new RedisScript(`${APPEND_EVENTS}${NOW}${TEXTS}${RATES}${REDIS_LIFE}
-local contacts, list, due, numbers = KEYS[4], KEYS[5], KEYS[6], KEYS[7]
+export const commitContacts =
+  new RedisScript(`${APPEND_EVENTS}${NOW}${TEXTS}${RATES}${REDIS_LIFE}${NOTE_NUMBER}
+local contacts, list, due = KEYS[4], KEYS[5], KEYS[6]
 local now = due_at(0)
 if (redis.call('HGET', list, 'version') or '0') ~= ARGV[1] then return 0 end
 if life() ~= ARGV[5] then return 0 end
-local at = 7
+local at = 8
 for i = 1, tonumber(ARGV[4]) do
   local id, raw, tell_after, revision, present = ARGV[at], ARGV[at + 2], ARGV[at + 3], ARGV[at + 4], ARGV[at + 5]
-  local contact = KEYS[10 + i]
+  local contact = KEYS[11 + i]
   redis.call('HSET', contacts, id, ARGV[at + 1])
   if revision ~= '' then redis.call('HSET', contact, 'rev', revision) end
   if raw ~= '' then put_text(contact, 'r', raw) end
@@ -184,18 +188,18 @@ for i = 1, tonumber(ARGV[4]) do
     end
   else
     redis.call('ZREM', due, id)
-    redis.call('HDEL', KEYS[8], id)
-    redis.call('ZREM', KEYS[9], id)
-    count_rate(contact, KEYS[10], '')
+    redis.call('HDEL', KEYS[9], id)
+    redis.call('ZREM', KEYS[10], id)
+    count_rate(contact, KEYS[11], '')
   end
   local count = tonumber(ARGV[at + 6])
-  for n = at + 7, at + 6 + count do redis.call('HSET', numbers, ARGV[n], id) end
+  for n = at + 7, at + 6 + count do note_number(KEYS[7], KEYS[8], ARGV[n], id, false) end
   at = at + 7 + count
 end
 -- A list that says nothing new puts nobody else's reading in doubt.
 if tonumber(ARGV[4]) > 0 or #ARGV > at + 1 then redis.call('HSET', list, 'version', ARGV[1] + 1) end
 if ARGV[2] ~= '' then
-  redis.call('HSET', list, 'listedAt', ARGV[2], 'skipped', ARGV[6])
+  redis.call('HSET', list, 'listedAt', ARGV[2], 'skipped', ARGV[6], 'readAt', ARGV[7])
   redis.call('HDEL', list, 'listFault', 'listFaultSince')
   if ARGV[3] ~= '' then redis.call('HSET', list, 'suspectSince', ARGV[3], 'suspectAt', now)
   else redis.call('HDEL', list, 'suspectSince') end

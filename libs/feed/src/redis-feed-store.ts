@@ -10,6 +10,7 @@ import type {
   KnownContacts,
   ListCommit,
   PollCommit,
+  Recipient,
 } from './feed-store.js';
 import type { FeedOverview } from './feed-overview.js';
 import { packKnownMessage, unpackKnownMessage } from './known-message-codec.js';
@@ -22,6 +23,7 @@ import { packPollMemory, unpackPollMemory } from './poll-memory-codec.js';
 import { NOTHING_REMEMBERED, type PollMemory } from './poll-memory.js';
 import type { ContactRates } from './poll-plans.js';
 import { readFeedOverview } from './redis-feed-overview.js';
+import { recipientKeys, recipientOf } from './redis-recipients.js';
 import {
   believeDeletions,
   commitContacts,
@@ -111,7 +113,7 @@ export class RedisFeedStore implements FeedStore {
 
   async commitContacts(
     account: string,
-    { version, life, listedAt, skipped, updates, suspectSince, events }: ListCommit,
+    { version, life, startedAt, listedAt, skipped, updates, suspectSince, events }: ListCommit,
   ): Promise<boolean> {
     const keys = this.keys(account);
     const shared = [
@@ -119,7 +121,7 @@ export class RedisFeedStore implements FeedStore {
       keys('contacts'),
       keys('contact-list'),
       this.dueKey(account),
-      keys('numbers'),
+      ...recipientKeys(keys),
       keys('suspects'),
       this.deepKey(account),
       keys('polls', 'rates'),
@@ -137,6 +139,7 @@ export class RedisFeedStore implements FeedStore {
           part.length,
           life,
           skipped,
+          Math.round(startedAt),
           ...part.flatMap(contactArguments),
           ...eventArguments(account, [...part.flatMap(({ event }) => event ?? []), ...(last ? events : [])]),
         ],
@@ -230,6 +233,7 @@ export class RedisFeedStore implements FeedStore {
     const { version, life, hastened, afresh, suspectAt, shownAt, unreadable } = commit;
     const { known, events, memory, extension, bucket, dueInMs, baseline, deep, numbers, suspicion, report } =
       commit;
+    const [numbersKey, othersKey] = recipientKeys(keys);
     const done = await commitPoll.run(
       this.redis,
       [
@@ -238,11 +242,12 @@ export class RedisFeedStore implements FeedStore {
         this.messagesKey(account, contactId),
         this.dueKey(account),
         keys('contact-list'),
-        keys('numbers'),
+        numbersKey,
         keys('suspects'),
         this.deepKey(account),
         keys('polls', 'rates'),
         ...reportKeys(keys, report.startedAt),
+        othersKey,
       ],
       [
         contactId,
@@ -286,8 +291,8 @@ export class RedisFeedStore implements FeedStore {
     return Number(await takeListWish.run(this.redis, [this.keys(account)('contact-list')], [])) === 1;
   }
 
-  async contactOf(account: string, phoneNumber: string): Promise<string | undefined> {
-    return (await this.redis.hget(this.keys(account)('numbers'), phoneNumber)) ?? undefined;
+  async recipientOf(account: string, phoneNumber: string): Promise<Recipient> {
+    return recipientOf(this.redis, this.keys(account), phoneNumber);
   }
 
   async overview(account: string): Promise<FeedOverview> {

@@ -21,13 +21,24 @@ export interface Sender {
   post(account: string, send: UpstreamSend, beginBy: number, admission: Admission): Promise<void>;
 }
 
+/** How a recipient is looked at. */
+export interface LookOptions {
+  /**
+   * Since when the contact list should have been read for the look to be complete, by Redis' clock; absent where any list
+   * will do.
+   */
+  listSince?: number;
+  /** Whether new sends go first: upstream took what is looked for, and no lane waits for it. */
+  yields?: boolean;
+}
+
 /** Reads the messages of a recipient. */
 export interface Lookup {
   /**
    * Reads them now; messages are bound to sends on the way. Whether the look was complete.
    * @throws {UpstreamError} if upstream could not be read
    */
-  lookUp(account: string, phoneNumber: string): Promise<boolean>;
+  lookUp(account: string, phoneNumber: string, options?: LookOptions): Promise<boolean>;
 
   /** Sees to it that a message to this recipient is noticed soon. */
   expect(account: string, phoneNumber: string): Promise<void>;

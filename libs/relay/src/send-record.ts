@@ -46,6 +46,8 @@ export interface SendState {
   lookLeftMs?: number;
   lookedAt?: number;
   looks?: number;
+  /** Since when it is looked for, by Redis' clock. */
+  lookSince?: number;
   /** It is only looked for because its POST may have been forgotten: not found, it goes out. */
   thenPost?: boolean;
   contactId?: string;

@@ -1,5 +1,5 @@
 import { BudgetExhaustedError, UpstreamError, UpstreamUnavailableError } from '#upstream';
-import type { Lookup } from './ports.js';
+import type { Lookup, LookOptions } from './ports.js';
 import { confirmMsOf, type RelaySettings } from './relay-settings.js';
 import type { LaneHead, RelayStore, Transition } from './relay-store.js';
 import { type SendRecord, type SendState, settled } from './send-record.js';
@@ -10,8 +10,11 @@ const LOOK_WAITS_MS = [500, 1_000, 2_000, 4_000, 8_000, 15_000] as const;
 /** A lane whose account is held looks again after so long at the latest; when the outage is over it is woken. */
 export const HELD_MS = 15_000;
 
+/** A look that decides sees all contacts of the number that a list of so long ago, in milliseconds, did not miss. */
+export const LIST_AGE_MS = 60_000;
+
 /** What came of one look; `held`: nobody looked, for upstream is not asked now. */
-type Look = 'complete' | 'in part' | 'failed' | 'held';
+type Look = { outcome: 'complete' | 'in part' | 'held' } | { outcome: 'failed'; reason: string };
 
 /** Looks for a send that upstream may or may not have taken, among the messages of its recipient. */
 export class SendSearch {
@@ -66,6 +69,7 @@ export class SendSearch {
         lookLeftMs,
         lookedAt: now,
         looks: 0,
+        lookSince: now,
         notBefore: now + waitMs,
         ...more,
       },
@@ -76,27 +80,51 @@ export class SendSearch {
 
   /**
    * Looks once; a send that is found is bound on the way, and leaves its lane. How long to wait before the next look,
-   * in milliseconds. The time that is left counts down only while looks succeed, and it ends with a complete one.
+   * in milliseconds. The time that is left counts down only while looks succeed, and it ends with a complete one; but
+   * whatever fails, a send is not looked for any longer than it may be relayed.
    */
   async look(account: string, { record, now }: LaneHead): Promise<number> {
     const { state } = record;
-    const look = await this.lookUp(account, record.order.phoneNumber);
-    const seenMs = look === 'complete' ? Math.max(now - (state.lookedAt ?? now), 0) : 0;
-    const lookLeftMs = (state.lookLeftMs ?? 0) - seenMs;
-    if (look === 'complete' && lookLeftMs <= 0) {
+    const since = state.lookSince ?? now;
+    // What passes from a look that failed to the next good one does not count.
+    const seenMs = Math.max(now - (state.lookedAt ?? now), 0);
+    const leftMs = state.lookLeftMs ?? 0;
+    const decides = seenMs >= leftMs;
+    const look = await this.lookUp(
+      account,
+      record.order.phoneNumber,
+      decides ? { listSince: Math.max(since, now - LIST_AGE_MS) } : {},
+    );
+    const { outcome } = look;
+    const lookLeftMs = outcome === 'complete' ? leftMs - seenMs : leftMs;
+    const isOver = now - since >= this.settings.maxAgeMs;
+    if (outcome === 'complete' && lookLeftMs <= 0) {
       await this.store.transit(account, record, this.end(record));
+      return 0;
+    }
+    if (isOver) {
+      await this.store.transit(account, record, {
+        happening: 'given_up',
+        state: { ...settled(state), reason: neverSeen(look) },
+      });
       return 0;
     }
     const looks = (state.looks ?? 0) + 1;
     const growingMs = LOOK_WAITS_MS[Math.min(looks, LOOK_WAITS_MS.length - 1)] ?? 0;
     // The look that ends the time comes when it is over; how long a trouble lasts is not known so.
     const waitMs =
-      look === 'complete' ? Math.min(growingMs, Math.max(lookLeftMs, LOOK_WAITS_MS[0])) : growingMs;
-    const next: SendState = { ...state, lookLeftMs, lookedAt: now, looks, notBefore: now + waitMs };
-    // What passes from a look that failed to the next good one does not count either.
-    if (look === 'failed' || look === 'held') delete next.lookedAt;
-    const held = look === 'held' ? { looks: state.looks ?? 0, notBefore: now } : {};
-    const laneDueInMs = look === 'held' ? HELD_MS : waitMs;
+      outcome === 'complete' ? Math.min(growingMs, Math.max(lookLeftMs, LOOK_WAITS_MS[0])) : growingMs;
+    const next: SendState = {
+      ...state,
+      lookSince: since,
+      lookLeftMs,
+      lookedAt: now,
+      looks,
+      notBefore: now + waitMs,
+    };
+    if (outcome === 'failed' || outcome === 'held') delete next.lookedAt;
+    const held = outcome === 'held' ? { looks: state.looks ?? 0, notBefore: now } : {};
+    const laneDueInMs = outcome === 'held' ? HELD_MS : waitMs;
     const waiting = await this.store.transit(account, record, {
       happening: 'looked',
       state: { ...next, ...held },
@@ -106,12 +134,14 @@ export class SendSearch {
     return waiting === undefined ? 0 : laneDueInMs;
   }
 
-  private async lookUp(account: string, phoneNumber: string): Promise<Look> {
+  private async lookUp(account: string, phoneNumber: string, options: LookOptions): Promise<Look> {
     try {
-      return (await this.lookup.lookUp(account, phoneNumber)) ? 'complete' : 'in part';
+      const isComplete = await this.lookup.lookUp(account, phoneNumber, options);
+      return { outcome: isComplete ? 'complete' : 'in part' };
     } catch (error) {
-      if (error instanceof UpstreamUnavailableError) return 'held';
-      if (error instanceof UpstreamError || error instanceof BudgetExhaustedError) return 'failed';
+      if (error instanceof UpstreamUnavailableError) return { outcome: 'held' };
+      if (error instanceof UpstreamError || error instanceof BudgetExhaustedError)
+        return { outcome: 'failed', reason: error.message };
       throw error;
     }
   }
@@ -127,4 +157,10 @@ export class SendSearch {
       state: { ...settled(state), ...(reason === undefined ? {} : { reason }) },
     };
   }
+}
+
+/** Why a send that may have been taken is not looked for any more. */
+function neverSeen(look: Look): string {
+  const last = look.outcome === 'failed' ? ` The last look failed: ${look.reason}.` : '';
+  return `Its recipient's messages could not be read within SEND_MAX_AGE_SECONDS.${last}`;
 }

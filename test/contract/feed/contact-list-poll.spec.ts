@@ -42,7 +42,7 @@ describe('the contact list', () => {
       { type: 'contact.created', contactId: id, sequence: 1, data: { contact: { id, name: 'New' } } },
     ]);
     expect(await due()).toEqual([id]);
-    expect(await house.store.contactOf(A, '+15551234567')).toBe(id);
+    expect(await house.recipient('+15551234567')).toBe(id);
   });
 
   it('tells a change of any field with from and to, and has the contact polled at once', async () => {

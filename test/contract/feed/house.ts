@@ -184,6 +184,11 @@ export class House {
     return (this.control('messages', { contactId, ...fields }) as { ids: string[] }).ids;
   }
 
+  /** The contact that a number belongs to most likely. */
+  async recipient(phoneNumber: string): Promise<string | undefined> {
+    return (await this.store.recipientOf(A, phoneNumber)).contacts[0]?.id;
+  }
+
   requests(path: RegExp): number {
     const { entries } = this.simulator.ledger.read({ kinds: ['request'] });
     return entries.filter((entry) => entry.kind === 'request' && path.test(`${entry.method} ${entry.path}`))

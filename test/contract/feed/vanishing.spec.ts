@@ -125,7 +125,7 @@ describe('a contact that vanishes', () => {
     await lists(3);
     await house.sweep();
     expect((await typesOf()).sort()).toEqual(['contact.created', 'contact.deleted']);
-    expect(await house.store.contactOf(A, NUMBER)).toBe('another');
+    expect(await house.recipient(NUMBER)).toBe('another');
     const ids = house.messages('another');
     await house.sweep();
     expect(await here.told()).toEqual(received(ids));

@@ -32,7 +32,7 @@ describe('a sighting that does not come', () => {
     ]);
     await relay.house.list.poll(A);
     const [contactId] = (await relay.house.store.knownContacts(A)).contacts.keys();
-    expect(await relay.house.store.contactOf(A, NUMBER)).toBe(contactId);
+    expect(await relay.house.recipient(NUMBER)).toBe(contactId);
     await eventually('due', async () => (await relay.house.takeDue()).includes(contactId ?? ''));
     await relay.house.polls.poll(A, contactId ?? '');
     expect((await find(id)).status).toBe('sent');

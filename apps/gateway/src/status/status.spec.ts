@@ -74,6 +74,7 @@ describe('the status of an account', () => {
       ...{
         version: 0,
         life,
+        startedAt: listedAt,
         listedAt,
         skipped: 0,
         updates: ['a', 'b'].map(contact) as never,

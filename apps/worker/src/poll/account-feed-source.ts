@@ -34,6 +34,7 @@ export class AccountFeedSource implements FeedSource {
 /** A look-up for a send goes with the sends. What is not claimed, such as the contact list, is rare and must not starve. */
 function payerOf(purpose: ReadPurpose): RequestFor {
   if (purpose === 'lookup') return 'send';
+  if (purpose === 'confirmation') return 'read';
   return purpose === 'poll' ? { kind: 'more' } : turnOf(purpose);
 }
 
