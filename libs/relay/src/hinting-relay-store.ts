@@ -23,6 +23,8 @@ export class HintingRelayStore extends FiledRelayStore {
   override insert(account: string, order: SendOrder, idempotency?: IdempotencyKey): Promise<Stored> {
     if (order.sendAt === undefined) this.hints.relay.tell(account, RELAY_ROUND.reconcile, RECONCILE_MS);
     else this.hints.schedule.tell(account, RELAY_ROUND.promote, { atMs: order.sendAt });
+    if (order.expiresAt !== undefined)
+      this.hints.relay.tell(account, RELAY_ROUND.expire, { atMs: order.expiresAt });
     return super.insert(account, order, idempotency);
   }
 

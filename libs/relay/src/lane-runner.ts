@@ -5,7 +5,7 @@ import type { Lookup, RelayJobs, Sender } from './ports.js';
 import type { RelaySettings } from './relay-settings.js';
 import type { LaneHead, RelayStore } from './relay-store.js';
 import { SendPost } from './send-post.js';
-import { isAwaiting, settled } from './send-record.js';
+import { endingOf } from './send-end.js';
 import { SendSearch } from './send-search.js';
 
 /** A lane hands its worker's place on after so many sends, so that a long lane does not keep others waiting. */
@@ -86,11 +86,7 @@ export class LaneRunner {
         await this.store.clear(account, record);
         return 0;
       case 'expire':
-        // An earlier POST of one that is to go out again may have been taken: that it was not relayed is not known.
-        await this.store.transit(account, record, {
-          happening: isAwaiting(record.state) ? 'given_up' : 'expired',
-          state: { ...settled(record.state), reason: step.reason },
-        });
+        await this.store.transit(account, record, endingOf(record, step.reason));
         return 0;
       case 'post':
         return this.post.post(account, head);

@@ -1,4 +1,5 @@
 import type { LaneHead } from './relay-store.js';
+import { endOf } from './send-end.js';
 
 /** What is to be done with the send at the head of a lane. */
 export type LaneStep =
@@ -15,16 +16,13 @@ export type LaneStep =
 
 /** Decides by what the store says of the head alone. */
 export function nextStep({ record, now, otherLifeSince }: LaneHead, maxAgeMs: number): LaneStep {
-  const { order, state } = record;
+  const { state } = record;
   switch (state.status) {
     case 'queued': {
       const wait = (state.notBefore ?? 0) - now;
-      const end = Math.min(
-        order.expiresAt ?? Infinity,
-        (state.resentAt ?? order.sendAt ?? order.createdAt) + maxAgeMs,
-      );
-      if (now >= end) return { kind: 'expire', reason: expiryReason(order.expiresAt, end) };
-      if (wait > 0) return { kind: 'wait', ms: Math.min(wait, end - now) };
+      const end = endOf(record, maxAgeMs);
+      if (now >= end.at) return { kind: 'expire', reason: end.reason };
+      if (wait > 0) return { kind: 'wait', ms: Math.min(wait, end.at - now) };
       return { kind: otherLifeSince === undefined && state.lookFirst !== true ? 'post' : 'doubt' };
     }
     case 'relaying': {
@@ -43,10 +41,4 @@ export function nextStep({ record, now, otherLifeSince }: LaneHead, maxAgeMs: nu
     case 'expired':
       return { kind: 'leave' };
   }
-}
-
-function expiryReason(expiresAt: number | undefined, end: number): string {
-  return end === expiresAt
-    ? 'It could not be relayed before its expiresAt.'
-    : 'It could not be relayed within SEND_MAX_AGE_SECONDS.';
 }

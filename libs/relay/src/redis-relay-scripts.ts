@@ -14,10 +14,10 @@ local function text(ms) return string.format('%d', ms) end
 /**
  * Stores a send once, with the life of Redis in which that was; one that is stored already, whose answer was lost with
  * the connection, is left as it is. A key whose reservation is over is not taken any more: another request may have it.
- * KEYS: send, lane, lane keys ×3, scheduled, idempotency (or any key, if there is none), places, the set of its status,
- * then the lasting sets.
+ * KEYS: send, lane, lane keys ×3, scheduled, idempotency (or any key, if there is none), places, expiring, the set of its
+ * status, then the lasting sets.
  * ARGV: id, order, state, recipient, send at in ms or '', fingerprint or '', lifetime of the idempotency key in ms, owner
- * of its reservation or ''.
+ * of its reservation or '', expires at in ms or ''.
  * Answers 'new', 'reused', 'busy', or the id of the send that the idempotency key already has.
  */
 export const insertSend = new RedisScript(`${NOW}${LANES}${REDIS_LIFE}${IDEMPOTENCY}
@@ -29,7 +29,8 @@ if ARGV[6] ~= '' then
 end
 local place = redis.call('INCR', KEYS[8])
 redis.call('HSET', KEYS[1], 'order', ARGV[2], 'state', ARGV[3], 'revision', 0, 'life', life(), 'place', place)
-for i = 9, #KEYS do redis.call('ZADD', KEYS[i], place, ARGV[1]) end
+for i = 10, #KEYS do redis.call('ZADD', KEYS[i], place, ARGV[1]) end
+if ARGV[9] ~= '' then redis.call('ZADD', KEYS[9], ARGV[9], ARGV[1]) end
 if ARGV[5] ~= '' then
   redis.call('ZADD', KEYS[6], ARGV[5], scheduled_as(KEYS[1], ARGV[1]))
 else
@@ -42,10 +43,11 @@ return 'new'
  * One step of a send, or nothing if it changed since it was read, or the message is another send's. A step that was
  * taken already, whose answer was lost with the connection, is known by its nonce.
  * KEYS: log ×3, send, lane, lane keys ×3, awaiting, confirms, scheduled, finished, claims, the sets of the status before and
- * after.
+ * after, expiring.
  * ARGV: id, revision, state, recipient, place before and after ('schedule', 'lane', 'shelf'), lane due in ms or '',
  * awaiting ('yes', 'no'), confirm in ms, 'never' or '', message id or '', what its claim says, nonce, life ('same': only in the one that the
- * send carries; 'this': it carries this one from now on; ''), the nonce that it was read with, then the events.
+ * send carries; 'this': it carries this one from now on; ''), the nonce that it was read with, when it expires if it can from
+ * now on, in ms, 'never' or '', then the events.
  */
 export const transitSend = new RedisScript(`${APPEND_EVENTS}${NOW}${REDIS_LIFE}${LANES}
 local send, lane, lanes, since, depths, awaiting, confirms = KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[10]
@@ -80,7 +82,9 @@ if ARGV[8] == 'yes' then redis.call('ZADD', awaiting, 'NX', text(now), id)
 else redis.call('ZREM', awaiting, id) end
 if ARGV[9] == 'never' then redis.call('ZREM', confirms, id)
 elseif ARGV[9] ~= '' then redis.call('ZADD', confirms, text(now + ARGV[9]), id) end
-append_events(15)
+if ARGV[15] == 'never' then redis.call('ZREM', KEYS[16], id)
+elseif ARGV[15] ~= '' then redis.call('ZADD', KEYS[16], ARGV[15], id) end
+append_events(16)
 return 1
 `);
 
@@ -198,4 +202,38 @@ return recipients
 export const nextDue = new RedisScript(`${NOW}
 local first = redis.call('ZRANGE', KEYS[1], 0, 0, 'WITHSCORES')
 return first[2] and text(math.max(first[2] - now_ms(), 0)) or ''
+`);
+
+/**
+ * Sends whose end may have come: those that expire, and those that are in a lane for too long.
+ * KEYS: expiring, lanes since. ARGV: longest time in a lane in ms, how many of each, prefix of send keys. Answers the time,
+ * then each one's id, order, state and revision, or '' for those if it is gone.
+ */
+export const endingSends = new RedisScript(`${NOW}
+local now, sends, met = now_ms(), {}, {}
+local function add(set, until_ms)
+  for _, id in ipairs(redis.call('ZRANGEBYSCORE', set, '-inf', text(until_ms), 'LIMIT', 0, ARGV[2])) do
+    if not met[id] then
+      met[id] = true
+      local record = redis.call('HMGET', ARGV[3] .. id, 'order', 'state', 'revision')
+      sends[#sends + 1] = {id, record[1] or '', record[2] or '', record[3] or ''}
+    end
+  end
+end
+add(KEYS[1], now)
+add(KEYS[2], now - ARGV[1])
+return {text(now), sends}
+`);
+
+/**
+ * Forgets when sends expire that cannot any more, but for those that changed since they were read; one that is queued
+ * again is remembered again. KEYS: expiring. ARGV: prefix of send keys, (id, revision or '')….
+ */
+export const forgetExpiries = new RedisScript(`
+for i = 2, #ARGV, 2 do
+  if (redis.call('HGET', ARGV[1] .. ARGV[i], 'revision') or '') == ARGV[i + 1] then
+    redis.call('ZREM', KEYS[1], ARGV[i])
+  end
+end
+return 1
 `);

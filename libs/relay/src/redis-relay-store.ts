@@ -7,6 +7,8 @@ import {
   clearLane,
   dueMembers,
   dueSends,
+  endingSends,
+  forgetExpiries,
   insertSend,
   laneHead,
   nextDue,
@@ -19,7 +21,7 @@ import { claimField, claimOf, readClaims } from './redis-send-claims.js';
 import { laneKeys, lastingIndexes, sendIndex } from './redis-send-index.js';
 import { parseSendRecord, readSendRecords } from './redis-send-records.js';
 import { trimFinishedSends } from './redis-send-retention.js';
-import type { BoundSend, LaneHead, RelayStore, Stored, Transition } from './relay-store.js';
+import type { BoundSend, EndingSend, LaneHead, RelayStore, Stored, Transition } from './relay-store.js';
 import type { IdempotencyKey } from './send-intake.js';
 import { copiesAfter, ImpossiblePassageError, passage, placeOf } from './send-life.js';
 import { isAwaiting, type SendOrder, type SendRecord, type SendState, toSend } from './send-record.js';
@@ -52,6 +54,7 @@ export class RedisRelayStore implements RelayStore {
         keys('scheduled'),
         idempotencyName(keys, idempotency?.key ?? ''),
         sendIndex.places(keys),
+        keys('sends', 'expiring'),
         sendIndex.status(keys, state.status),
         ...lastingIndexes(keys, order),
       ],
@@ -64,6 +67,7 @@ export class RedisRelayStore implements RelayStore {
         idempotency?.fingerprint ?? '',
         IDEMPOTENCY_MS,
         idempotency?.owner ?? '',
+        order.expiresAt ?? '',
       ],
     );
     return reply === 'new' ? { kind: 'new' } : takenBy(String(reply));
@@ -107,6 +111,7 @@ export class RedisRelayStore implements RelayStore {
         keys('claims'),
         sendIndex.status(keys, before.status),
         sendIndex.status(keys, after.status),
+        keys('sends', 'expiring'),
       ],
       [
         order.id,
@@ -123,6 +128,7 @@ export class RedisRelayStore implements RelayStore {
         name,
         life ?? '',
         before.step ?? '',
+        order.expiresAt === undefined ? '' : after.status === 'queued' ? order.expiresAt : 'never',
         ...eventArguments(
           account,
           step.event === undefined
@@ -181,6 +187,26 @@ export class RedisRelayStore implements RelayStore {
   async dueConfirms(account: string, count: number): Promise<SendRecord[]> {
     const due = await this.dueSends(account, this.keys(account)('confirms'), count);
     return due.flatMap(({ record }) => record ?? []);
+  }
+
+  async ending(account: string, maxAgeMs: number, count: number): Promise<EndingSend[]> {
+    const keys = this.keys(account);
+    const reply = await endingSends.run(
+      this.redis,
+      [keys('sends', 'expiring'), keys('lanes', 'since')],
+      [maxAgeMs, count, keys('send', '')],
+    );
+    const [now, sends] = reply as [string, [id: string, order: string, state: string, revision: string][]];
+    const ending: EndingSend[] = [];
+    const others: string[] = [];
+    for (const [id, order, state, revision] of sends) {
+      const record = order === '' ? undefined : parseSendRecord(order, state, revision);
+      if (record?.state.status === 'queued') ending.push({ record, now: Number(now) });
+      else if (record?.state.status !== 'scheduled') others.push(id, revision);
+    }
+    if (others.length > 0)
+      await forgetExpiries.run(this.redis, [keys('sends', 'expiring')], [keys('send', ''), ...others]);
+    return ending;
   }
 
   async promote(account: string, count: number): Promise<string[]> {

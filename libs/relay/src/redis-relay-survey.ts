@@ -2,8 +2,9 @@ import { accountKeys, type RedisClient, RedisScript } from '#platform';
 import { sendIndex } from './redis-send-index.js';
 
 /**
- * KEYS: lanes due, confirms, scheduled, finished, all sends. ARGV: how long finished sends are kept in ms, how many of them.
- * Answers in how many ms the first lane, sighting and scheduled send are due, and retention has something to remove, each
+ * KEYS: lanes due, confirms, scheduled, finished, all sends, expiring, lanes since. ARGV: how long finished sends are kept in ms,
+ * how many of them, how long a send may be in a lane in ms. Answers in how many ms the first lane, sighting and scheduled send
+ * are due, retention has something to remove, the first send expires, and the first one is in its lane for too long, each
  * '' where there is nothing; and whether there is any send.
  */
 const survey = new RedisScript(`
@@ -14,7 +15,8 @@ local function first_of(set, keep)
   return first and string.format('%d', math.max(first + keep - now, 0)) or ''
 end
 local trim = redis.call('ZCARD', KEYS[4]) > tonumber(ARGV[2]) and '0' or first_of(KEYS[4], ARGV[1])
-return {first_of(KEYS[1], 0), first_of(KEYS[2], 0), first_of(KEYS[3], 0), trim, redis.call('EXISTS', KEYS[5])}
+return {first_of(KEYS[1], 0), first_of(KEYS[2], 0), first_of(KEYS[3], 0), trim, first_of(KEYS[6], 0),
+  first_of(KEYS[7], ARGV[3]), redis.call('EXISTS', KEYS[5])}
 `);
 
 /** What an account's sends have due: in how many milliseconds, absent where there is nothing. */
@@ -23,6 +25,8 @@ export interface RelaySurvey {
   confirmsInMs?: number;
   scheduledInMs?: number;
   trimInMs?: number;
+  /** The end of the first send that is queued. */
+  endInMs?: number;
   hasSends: boolean;
 }
 
@@ -33,21 +37,35 @@ export class RedisRelaySurvey {
     private readonly prefix: string,
     /** Of finished sends. */
     private readonly retention: { maxAgeMs: number; maxCount: number },
+    /** How long a send may wait in its lane, in milliseconds. */
+    private readonly maxAgeMs: number,
   ) {}
 
   async look(account: string): Promise<RelaySurvey> {
     const keys = accountKeys(this.prefix, account);
     const reply = await survey.run(
       this.redis,
-      [keys('lanes', 'due'), keys('confirms'), keys('scheduled'), keys('finished'), sendIndex.all(keys)],
-      [this.retention.maxAgeMs, this.retention.maxCount],
+      [
+        ...[keys('lanes', 'due'), keys('confirms'), keys('scheduled'), keys('finished'), sendIndex.all(keys)],
+        ...[keys('sends', 'expiring'), keys('lanes', 'since')],
+      ],
+      [this.retention.maxAgeMs, this.retention.maxCount, this.maxAgeMs],
     );
-    const [lanes, confirms, scheduled, trim, hasSends] = reply as [string, string, string, string, number];
+    const [lanes, confirms, scheduled, trim, ...rest] = reply as [
+      string,
+      string,
+      string,
+      string,
+      ...unknown[],
+    ];
+    const [expires, aged, hasSends] = rest as [string, string, number];
+    const ends = [expires, aged].filter((inMs) => inMs !== '').map(Number);
     return {
       ...(lanes === '' ? {} : { lanesInMs: Number(lanes) }),
       ...(confirms === '' ? {} : { confirmsInMs: Number(confirms) }),
       ...(scheduled === '' ? {} : { scheduledInMs: Number(scheduled) }),
       ...(trim === '' ? {} : { trimInMs: Number(trim) }),
+      ...(ends.length === 0 ? {} : { endInMs: Math.min(...ends) }),
       hasSends: hasSends === 1,
     };
   }

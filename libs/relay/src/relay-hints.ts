@@ -7,6 +7,8 @@ export const RELAY_ROUND = {
   reconcile: 'reconcile',
   /** Sightings are to be asked for. */
   confirm: 'confirm',
+  /** Sends that wait in their lanes are to end. */
+  expire: 'expire',
   /** An outage is to be probed. */
   probe: 'probe',
   /** Finished sends are to be removed. */

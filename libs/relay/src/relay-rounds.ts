@@ -3,6 +3,8 @@ import type { Lookup, RelayJobs } from './ports.js';
 import type { RelaySettings } from './relay-settings.js';
 import type { RelayStore } from './relay-store.js';
 import { SendConfirm } from './send-confirm.js';
+import { endingOf, endOf } from './send-end.js';
+import type { SendRecord } from './send-record.js';
 
 /** How much one round takes up; the next one takes the rest. */
 const MOST_A_ROUND = 500;
@@ -11,11 +13,11 @@ const FIRST_PROMOTED = 10;
 const MOST_PROMOTED = 100;
 /** Retention takes small bites; so many of them a round. */
 const MOST_BITES = 200;
-/** Sightings that are asked for at once, and for how long a round begins with further ones. */
+/** Recipients whose sightings are asked for at once, and for how long a round begins with further ones. */
 const MOST_CONFIRMS_AT_ONCE = 10;
 const LONGEST_CONFIRM_ROUND_MS = 3_000;
 
-/** What must be seen to again and again: lost hints, scheduled sends, sightings that did not come, old sends. */
+/** What must be seen to again and again: lost hints, scheduled sends, ends, sightings that did not come, old sends. */
 export class RelayRounds {
   private readonly confirms: SendConfirm;
 
@@ -24,7 +26,7 @@ export class RelayRounds {
     lookup: Lookup,
     private readonly blobs: BlobStore,
     private readonly jobs: RelayJobs,
-    settings: RelaySettings,
+    private readonly settings: RelaySettings,
   ) {
     this.confirms = new SendConfirm(store, lookup, settings);
   }
@@ -44,13 +46,24 @@ export class RelayRounds {
     }
   }
 
+  /** Ends the queued sends whose end has come, also those that wait behind others of their lanes. */
+  async expire(account: string): Promise<void> {
+    const { maxAgeMs } = this.settings;
+    for (const { record, now } of await this.store.ending(account, maxAgeMs, MOST_A_ROUND)) {
+      const end = endOf(record, maxAgeMs);
+      // One that changed meanwhile is met again.
+      if (now >= end.at) await this.store.transit(account, record, endingOf(record, end.reason));
+    }
+  }
+
   /** Asks again for the sighting of sends that upstream took; tells of those that were not seen in time. */
   async confirm(account: string): Promise<void> {
     const due = await this.store.dueConfirms(account, MOST_A_ROUND);
+    const byRecipient = [...grouped(due)];
     const end = performance.now() + LONGEST_CONFIRM_ROUND_MS;
-    for (let i = 0; i < due.length && performance.now() < end; i += MOST_CONFIRMS_AT_ONCE) {
-      const some = due.slice(i, i + MOST_CONFIRMS_AT_ONCE);
-      await Promise.all(some.map((record) => this.confirms.confirm(account, record)));
+    for (let i = 0; i < byRecipient.length && performance.now() < end; i += MOST_CONFIRMS_AT_ONCE) {
+      const some = byRecipient.slice(i, i + MOST_CONFIRMS_AT_ONCE);
+      await Promise.all(some.map(([number, records]) => this.confirms.confirm(account, number, records)));
     }
   }
 
@@ -62,4 +75,13 @@ export class RelayRounds {
       if (removed.length === 0) return;
     }
   }
+}
+
+function grouped(sends: readonly SendRecord[]): Map<string, SendRecord[]> {
+  const groups = new Map<string, SendRecord[]>();
+  for (const send of sends) {
+    const { phoneNumber } = send.order;
+    groups.set(phoneNumber, [...(groups.get(phoneNumber) ?? []), send]);
+  }
+  return groups;
 }

@@ -46,6 +46,9 @@ export interface LaneHead {
   newLifeSince?: number;
 }
 
+/** A queued send whose end may have come, and Redis' clock, in milliseconds since 1970. */
+export type EndingSend = Pick<LaneHead, 'record' | 'now'>;
+
 /** Where sends are kept. Every change is one step, together with its event. */
 export interface RelayStore {
   /** Stores a send that is `queued`, in its lane, or `scheduled`; unless the idempotency key has one already. */
@@ -76,6 +79,12 @@ export interface RelayStore {
 
   /** Sends whose sighting is to be asked for now, at most `count`. */
   dueConfirms(account: string, count: number): Promise<SendRecord[]>;
+
+  /**
+   * Queued sends whose `expiresAt` has come, and those that are in their lanes for longer than `maxAgeMs`, at most `count`
+   * of each, wherever they stand in their lanes.
+   */
+  ending(account: string, maxAgeMs: number, count: number): Promise<EndingSend[]>;
 
   /**
    * Moves scheduled sends whose time has come into their lanes, at most `count`, all in one step: their recipients. Those

@@ -19,7 +19,7 @@ const SWEEP_EMPTY_MS = 6 * 3_600_000;
 
 /** What the rounds of the relaying role work with. */
 export interface RelayRoundParts {
-  rounds: Pick<RelayRounds, 'reconcile' | 'confirm' | 'trim'>;
+  rounds: Pick<RelayRounds, 'reconcile' | 'confirm' | 'expire' | 'trim'>;
   survey: Pick<RedisRelaySurvey, 'look'>;
   probe: Pick<UpstreamProbe, 'run'>;
   probeTimes: ProbeTimes;
@@ -28,7 +28,7 @@ export interface RelayRoundParts {
   retention: { maxAgeMs: number; maxCount: number };
 }
 
-/** The relaying role's rounds: lost hints, sightings, retention. An account without sends has nothing due. */
+/** The relaying role's rounds: lost hints, sightings, ends, retention. An account without sends has nothing due. */
 export function relayRounds(parts: RelayRoundParts): RoleRounds {
   const { rounds, survey, files, hints } = parts;
   return {
@@ -44,6 +44,12 @@ export function relayRounds(parts: RelayRoundParts): RoleRounds {
         run: async (account) => {
           await rounds.confirm(account);
           return atLeast(TICK_MS, (await survey.look(account)).confirmsInMs);
+        },
+      },
+      [RELAY_ROUND.expire]: {
+        run: async (account) => {
+          await rounds.expire(account);
+          return atLeast(TICK_MS, (await survey.look(account)).endInMs);
         },
       },
       [RELAY_ROUND.probe]: probeRound(parts.probe, parts.probeTimes),
@@ -67,6 +73,7 @@ export function relayRounds(parts: RelayRoundParts): RoleRounds {
       return {
         [RELAY_ROUND.reconcile]: found.lanesInMs,
         [RELAY_ROUND.confirm]: found.confirmsInMs,
+        [RELAY_ROUND.expire]: found.endInMs,
         [RELAY_ROUND.probe]: await parts.probeTimes.nextTurnInMs(account),
         [RELAY_ROUND.trim]: found.trimInMs,
         [RELAY_ROUND.sweepFiles]: { everyMs: found.hasSends ? SWEEP_MS : SWEEP_EMPTY_MS },

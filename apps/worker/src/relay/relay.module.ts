@@ -138,7 +138,12 @@ class RelayRoundsProcessor extends RoundsProcessor {
         };
         const all = relayRounds({
           ...{ rounds, probe, files, retention },
-          survey: new RedisRelaySurvey(redis, environment.REDIS_KEY_PREFIX, retention),
+          survey: new RedisRelaySurvey(
+            redis,
+            environment.REDIS_KEY_PREFIX,
+            retention,
+            environment.SEND_MAX_AGE_SECONDS * 1000,
+          ),
           probeTimes: health,
           hints: { schedule: agendas.schedule.hints },
         });

@@ -1,0 +1,96 @@
+import { describe, expect, it } from '@jest/globals';
+import { accountKeys } from '#platform';
+import { RedisRelaySurvey } from '#relay';
+import { eventually } from '../../support/eventually.js';
+import { A } from '../feed/house.js';
+import { NUMBER, WithLane } from './with-lane.js';
+
+const relay = new WithLane();
+const { rounds, runner, accept, find, relayUntil, strike, sendEvents, texts } = relay;
+
+/** A send whose POST was lost, so that it is looked for at the head of the lane. */
+async function waitingHead(): Promise<string> {
+  strike({ kind: 'resetBefore' });
+  const id = await accept({ message: 'head' });
+  await runner().run(A, NUMBER);
+  expect((await find(id)).status).toBe('relaying');
+  return id;
+}
+
+async function endsInMs(maxAgeMs: number): Promise<number | undefined> {
+  const { house } = relay;
+  const retention = { maxAgeMs: 60_000, maxCount: 1_000 };
+  return (await new RedisRelaySurvey(house.redis, house.prefix, retention, maxAgeMs).look(A)).endInMs;
+}
+
+describe('a queued send behind another one that waits', () => {
+  it('expires at its expiresAt, and the others stay', async () => {
+    const head = await waitingHead();
+    const expiresAt = Date.now() + 400;
+    const id = await accept({ message: 'soon over', expiresAt });
+    const last = await accept({ message: 'last' });
+    await rounds().expire(A);
+    expect((await find(id)).status).toBe('queued');
+    await eventually('expired', async () => {
+      await rounds().expire(A);
+      return (await find(id)).status === 'expired';
+    });
+    expect((await find(id)).reason).toMatch(/expiresAt/);
+    expect([(await find(head)).status, (await find(last)).status]).toEqual(['relaying', 'queued']);
+    await relayUntil(head, 'unknown');
+    await relayUntil(last, 'accepted');
+    expect(texts()).toEqual(['last']);
+    expect(await sendEvents()).toEqual(['send.expired', 'send.unknown', 'send.accepted']);
+  });
+
+  it('expires once it is as old as a send may be', async () => {
+    const head = await waitingHead();
+    const id = await accept({ message: 'second' });
+    await eventually('expired', async () => {
+      await rounds({ maxAgeMs: 600 }).expire(A);
+      return (await find(id)).status === 'expired';
+    });
+    expect((await find(id)).reason).toMatch(/SEND_MAX_AGE_SECONDS/);
+    expect((await find(head)).status).toBe('relaying');
+  });
+
+  it('is due then, and nothing is once it has ended', async () => {
+    const head = await waitingHead();
+    const id = await accept({ message: 'second', expiresAt: Date.now() + 20_000 });
+    const dueIn = await endsInMs(3_600_000);
+    expect(dueIn).toBeGreaterThan(10_000);
+    expect(dueIn).toBeLessThanOrEqual(20_000);
+    expect(await endsInMs(5_000)).toBeLessThanOrEqual(5_000);
+    await relay.intake.cancel(A, id);
+    await relayUntil(head, 'unknown');
+    expect(await endsInMs(5_000)).toBeUndefined();
+  });
+});
+
+describe('a send that expires', () => {
+  it('is not ended while it is being relayed, and is again once it is queued again', async () => {
+    const id = await accept({ expiresAt: Date.now() + 300 });
+    strike({ kind: 'status', status: 429 }, 'always');
+    const lane = runner({ retryScheduleSeconds: [30] });
+    await lane.run(A, NUMBER);
+    expect((await find(id)).attempts).toHaveLength(1);
+    await eventually('expired', async () => {
+      await rounds().expire(A);
+      return (await find(id)).status === 'expired';
+    });
+    const expiring = accountKeys(relay.house.prefix, A)('sends', 'expiring');
+    expect(await relay.house.redis.zcard(expiring)).toBe(0);
+  });
+
+  it('after its POST may have been taken is unknown, for it is looked for to the end', async () => {
+    const id = await accept({ expiresAt: Date.now() + 500 });
+    strike({ kind: 'resetBefore' });
+    const lane = runner();
+    await eventually('looked for', async () => {
+      await lane.run(A, NUMBER);
+      await rounds().expire(A);
+      return (await find(id)).status === 'unknown';
+    });
+    expect(await sendEvents()).toEqual(['send.unknown']);
+  });
+});
