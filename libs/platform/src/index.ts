@@ -44,6 +44,7 @@ export { checkRedisRequirements } from './redis-requirements.js';
 export { oncePerFault, openFitRedis } from './redis-start.js';
 export { FrameworkLogger } from './framework-logger.js';
 export { REDIS_LIFE } from './redis-life.js';
+export { TimeLimit } from './time-limit.js';
 export { RedisScript } from './redis-script.js';
 export { redisTime } from './redis-time.js';
 export { parseRetryAfter } from './retry-after.js';

@@ -1,3 +1,4 @@
+import type { TimeLimit } from '#platform';
 import type { Admission, UpstreamSend } from '#upstream';
 
 /** Hands sends to one account's upstream. */
@@ -14,11 +15,11 @@ export interface Sender {
 
   /**
    * One POST, never repeated.
-   * @param beginBy by `performance.now()`: later than this not a byte of it leaves
+   * @param limit once it is over not a byte of it leaves
    * @param admission what {@link admit} answered
    * @throws {UpstreamError}; {@link UpstreamUnavailableError} and {@link UpstreamTooLateError} say that it was not made
    */
-  post(account: string, send: UpstreamSend, beginBy: number, admission: Admission): Promise<void>;
+  post(account: string, send: UpstreamSend, limit: TimeLimit, admission: Admission): Promise<void>;
 }
 
 /** How a recipient is looked at. */

@@ -1,4 +1,4 @@
-import { type Logger, logWords } from '#platform';
+import { type Logger, logWords, TimeLimit } from '#platform';
 import {
   type Admission,
   BudgetExhaustedError,
@@ -49,7 +49,7 @@ export class SendPost {
 
   /** How long the lane waits after it, in milliseconds; 0 to go on at once. */
   async post(account: string, head: LaneHead): Promise<number> {
-    const readAt = performance.now();
+    const untilFence = new TimeLimit(FENCE_MS);
     let admission: Admission;
     try {
       admission = await this.sender.admit(account);
@@ -58,8 +58,9 @@ export class SendPost {
       if (error instanceof UpstreamUnavailableError) return HELD_MS;
       throw error;
     }
+    if (untilFence.isOver()) return 0;
     const fencedAt = performance.now();
-    if (fencedAt - readAt > FENCE_MS) return 0;
+    const untilPost = new TimeLimit(FENCE_MS);
     const record = await this.fence(account, head);
     if (record === undefined) return 0;
     const request = await this.toRequest(record);
@@ -69,11 +70,11 @@ export class SendPost {
       this.report(account, record, result, fencedAt, DECISIONS[outcome]);
       return this.finish(account, record, result);
     }
-    if (performance.now() - fencedAt > FENCE_MS) {
+    if (untilPost.isOver()) {
       request.file?.content.destroy();
       return this.takeBack(account, record, 0);
     }
-    const result = await this.attempt(account, request, fencedAt + FENCE_MS, admission);
+    const result = await this.attempt(account, request, untilPost, admission);
     if ('notMade' in result) return this.takeBack(account, record, result.waitMs);
     const isHeld = mayBeHeld(result) && (await this.sender.isHeld(account));
     this.report(account, record, result, fencedAt, isHeld ? 'held' : DECISIONS[result.outcome]);
@@ -175,11 +176,11 @@ export class SendPost {
   private async attempt(
     account: string,
     request: UpstreamSend,
-    beginBy: number,
+    limit: TimeLimit,
     admission: Admission,
   ): Promise<AttemptResult | { notMade: true; waitMs: number }> {
     try {
-      await this.sender.post(account, request, beginBy, admission);
+      await this.sender.post(account, request, limit, admission);
       return { outcome: 'accepted', httpStatus: 200 };
     } catch (error) {
       if (error instanceof UpstreamTooLateError) return { notMade: true, waitMs: 0 };

@@ -1,4 +1,4 @@
-import { type Logger, logWords, pause } from '#platform';
+import { type Logger, logWords, pause, type TimeLimit } from '#platform';
 import { type Admission, admission } from './admission.js';
 import type { ContactList, ContactReader } from './contact-list.js';
 import { Circuit, isAway } from './circuit.js';
@@ -90,15 +90,15 @@ export class AccountUpstream {
 
   /**
    * One POST, for which the budget was asked before.
-   * @param beginBy by `performance.now()`: later than this not a byte of it leaves
+   * @param limit once it is over not a byte of it leaves
    * @param admission what {@link admit} answered
    * @throws {UpstreamError}
    */
-  async post(account: string, send: UpstreamSend, beginBy?: number, admission?: Admission): Promise<void> {
+  async post(account: string, send: UpstreamSend, limit?: TimeLimit, admission?: Admission): Promise<void> {
     const address = { ...(await this.find(account)), ...(admission === undefined ? {} : { admission }) };
     await this.watch(account, address, async () => {
       try {
-        await this.upstream.send(address, send, beginBy);
+        await this.upstream.send(address, send, limit);
         await this.notePost(account, undefined);
       } catch (error) {
         if (error instanceof UpstreamStatusError) await this.notePost(account, error);

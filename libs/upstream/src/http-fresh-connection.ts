@@ -1,6 +1,7 @@
 import { Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import type { Duplex } from 'node:stream';
+import type { TimeLimit } from '#platform';
 import type { Admission } from './admission.js';
 
 /**
@@ -18,10 +19,10 @@ export class FreshConnection {
   private socket: Duplex | null | undefined;
 
   /**
-   * @param beginBy by `performance.now()`
+   * @param limit nothing is written once it is over
    * @param admission awaited once the connection stands
    */
-  constructor(secure: boolean, beginBy = Infinity, admission: Admission = () => Promise.resolve()) {
+  constructor(secure: boolean, limit?: TimeLimit, admission: Admission = () => Promise.resolve()) {
     this.agent = secure ? new HttpsAgent({ keepAlive: false }) : new HttpAgent({ keepAlive: false });
     const open = this.agent.createConnection.bind(this.agent);
     this.agent.createConnection = (options, handOver): undefined => {
@@ -33,7 +34,7 @@ export class FreshConnection {
       socket.once(secure ? 'secureConnect' : 'connect', () => {
         const begin = (): void => {
           socket.off('error', failed);
-          if (performance.now() > beginBy) {
+          if (limit?.isOver() === true) {
             refuse();
             return;
           }

@@ -1,3 +1,4 @@
+import type { TimeLimit } from '#platform';
 import { Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import axios, { type AxiosInstance, type AxiosRequestConfig, type AxiosResponse } from 'axios';
@@ -42,9 +43,9 @@ export class HttpUpstream implements Upstream {
     this.reading = new HttpReading(this.http, timeoutMs);
   }
 
-  async send(address: UpstreamAddress, send: UpstreamSend, beginBy?: number): Promise<void> {
+  async send(address: UpstreamAddress, send: UpstreamSend, limit?: TimeLimit): Promise<void> {
     const form = toForm(send);
-    const connection = new FreshConnection(address.baseUrl.startsWith('https:'), beginBy, address.admission);
+    const connection = new FreshConnection(address.baseUrl.startsWith('https:'), limit, address.admission);
     try {
       const response = await this.exchange(
         {

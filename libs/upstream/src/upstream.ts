@@ -1,3 +1,4 @@
+import type { TimeLimit } from '#platform';
 import type { Readable } from 'node:stream';
 import type { Admission } from './admission.js';
 import type { ContactList, ContactReader } from './contact-list.js';
@@ -50,10 +51,10 @@ export type UpstreamQuery = readonly (readonly [name: string, value: string])[];
 export interface Upstream {
   /**
    * Resolves once upstream has queued the send.
-   * @param beginBy by `performance.now()`: later than this not a byte of it leaves
+   * @param limit once it is over not a byte of it leaves
    * @throws {UpstreamTooLateError} then
    */
-  send(address: UpstreamAddress, send: UpstreamSend, beginBy?: number): Promise<void>;
+  send(address: UpstreamAddress, send: UpstreamSend, limit?: TimeLimit): Promise<void>;
 
   /** Shows the contact list to a reader while it comes. To be closed. @param newReader see {@link ContactListReader} */
   listContacts<R extends ContactReader>(

@@ -103,3 +103,25 @@ it('a send that may have been taken once is not told to be expired when the seco
   expect(await sendEvents()).toEqual(['send.unknown']);
   expect(posts()).toBe(1);
 });
+
+it('a send whose machine is suspended right before its POST is put back, and posted once', async () => {
+  const id = await accept();
+  const { now } = Date;
+  const post: Sender['post'] = async (...call) => {
+    // The steady clock stood still meanwhile.
+    const suspended = jest.spyOn(Date, 'now').mockImplementation(() => now.call(Date) + 60_000);
+    try {
+      await relay.post(...call);
+    } finally {
+      suspended.mockRestore();
+    }
+  };
+  const lane = runner({ post });
+  const once = lane.run(A, NUMBER);
+  lane.stop();
+  await once;
+  expect(posts()).toBe(0);
+  expect((await find(id)).attempts).toEqual([]);
+  await relayUntil(id, 'accepted');
+  expect(posts()).toBe(1);
+});

@@ -81,8 +81,8 @@ export class WithLane {
   }
 
   /** Posts as it is done, without a budget. */
-  readonly post: Sender['post'] = (_, send, beginBy) =>
-    this.house.upstream.send(this.house.address, send, beginBy);
+  readonly post: Sender['post'] = (_, send, limit) =>
+    this.house.upstream.send(this.house.address, send, limit);
 
   /** Who relays, as in a process of its own. */
   readonly runner = ({

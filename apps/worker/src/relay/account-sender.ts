@@ -1,3 +1,4 @@
+import type { TimeLimit } from '#platform';
 import type { Sender } from '#relay';
 import type { AccountUpstream, Admission, UpstreamSend } from '#upstream';
 
@@ -13,7 +14,7 @@ export class AccountSender implements Sender {
     return this.upstream.isHeld(account);
   }
 
-  post(account: string, send: UpstreamSend, beginBy: number, admission: Admission): Promise<void> {
-    return this.upstream.post(account, send, beginBy, admission);
+  post(account: string, send: UpstreamSend, limit: TimeLimit, admission: Admission): Promise<void> {
+    return this.upstream.post(account, send, limit, admission);
   }
 }

@@ -1,0 +1,35 @@
+import { afterEach, describe, expect, it, jest } from '@jest/globals';
+import { TimeLimit } from './time-limit.js';
+
+afterEach(() => {
+  jest.restoreAllMocks();
+});
+
+/** Shifts a clock from now on. */
+function shift(clock: typeof Date | typeof performance, ms: number): void {
+  const real = clock.now.bind(clock);
+  jest.spyOn(clock, 'now').mockImplementation(() => real() + ms);
+}
+
+describe('a time limit', () => {
+  it('is not over at once', () => {
+    expect(new TimeLimit(60_000).isOver()).toBe(false);
+  });
+
+  it.each([
+    ['the time has passed', performance],
+    ['the machine was suspended for it', Date],
+  ])('is over once %s', (_, clock) => {
+    const limit = new TimeLimit(60_000);
+    shift(clock, 61_000);
+    expect(limit.isOver()).toBe(true);
+  });
+
+  it('is not longer for a clock that is set back', () => {
+    const limit = new TimeLimit(60_000);
+    shift(Date, -3_600_000);
+    expect(limit.isOver()).toBe(false);
+    shift(performance, 61_000);
+    expect(limit.isOver()).toBe(true);
+  });
+});
