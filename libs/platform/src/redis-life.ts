@@ -7,11 +7,16 @@
  * second replication id, and is known by its run id alone, as by earlier builds.
  */
 export const REDIS_LIFE = `
-local function life()
+local current_life
+local function find_life()
   local run = string.match(redis.call('INFO', 'server'), 'run_id:(%x+)')
   local replication = redis.call('INFO', 'replication')
   local former = string.match(replication, 'master_replid2:(%x+)')
   if not former or string.match(former, '^0+$') then return run end
   return run .. ':' .. string.match(replication, 'master_replid:(%x+)')
+end
+local function life()
+  current_life = current_life or find_life()
+  return current_life
 end
 `;

@@ -43,11 +43,11 @@ return 'new'
  * One step of a send, or nothing if it changed since it was read, or the message is another send's. A step that was
  * taken already, whose answer was lost with the connection, is known by its nonce.
  * KEYS: log ×3, send, lane, lane keys ×3, awaiting, confirms, scheduled, finished, claims, the sets of the status before and
- * after, expiring.
+ * after, expiring, undecided.
  * ARGV: id, revision, state, recipient, place before and after ('schedule', 'lane', 'shelf'), lane due in ms or '',
  * awaiting ('yes', 'no'), confirm in ms, 'never' or '', message id or '', what its claim says, nonce, life ('same': only in the one that the
  * send carries; 'this': it carries this one from now on; ''), the nonce that it was read with, when it expires if it can from
- * now on, in ms, 'never' or '', then the events.
+ * now on, in ms, 'never' or '', whether it is 'undecided' or '', then the events.
  */
 export const transitSend = new RedisScript(`${APPEND_EVENTS}${NOW}${REDIS_LIFE}${LANES}
 local send, lane, lanes, since, depths, awaiting, confirms = KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[10]
@@ -69,14 +69,23 @@ if ARGV[13] == 'this' then redis.call('HSET', send, 'life', life()) end
 if before ~= after then
   if before == 'schedule' then redis.call('ZREM', scheduled, scheduled_as(send, id))
   elseif before == 'lane' then leave_lane(lane, lanes, since, depths, id, recipient, now)
-  else redis.call('ZREM', finished, id) end
+  else
+    redis.call('ZREM', finished, id)
+    redis.call('ZREM', KEYS[17], id)
+  end
   if after == 'lane' then join_lane(lane, lanes, since, depths, id, recipient, now) end
 end
 if KEYS[14] ~= KEYS[15] then
   redis.call('ZREM', KEYS[14], id)
   redis.call('ZADD', KEYS[15], redis.call('HGET', send, 'place'), id)
 end
-if after == 'shelf' then redis.call('ZADD', finished, text(now), id) end
+if after == 'shelf' and ARGV[16] == 'undecided' then
+  redis.call('ZREM', finished, id)
+  redis.call('ZADD', KEYS[17], 'NX', text(now), id)
+elseif after == 'shelf' then
+  redis.call('ZREM', KEYS[17], id)
+  redis.call('ZADD', finished, text(now), id)
+end
 if ARGV[7] ~= '' then redis.call('ZADD', lanes, 'XX', text(now + ARGV[7]), recipient) end
 if ARGV[8] == 'yes' then redis.call('ZADD', awaiting, 'NX', text(now), id)
 else redis.call('ZREM', awaiting, id) end
@@ -84,7 +93,7 @@ if ARGV[9] == 'never' then redis.call('ZREM', confirms, id)
 elseif ARGV[9] ~= '' then redis.call('ZADD', confirms, text(now + ARGV[9]), id) end
 if ARGV[15] == 'never' then redis.call('ZREM', KEYS[16], id)
 elseif ARGV[15] ~= '' then redis.call('ZADD', KEYS[16], ARGV[15], id) end
-append_events(16)
+append_events(17)
 return 1
 `);
 

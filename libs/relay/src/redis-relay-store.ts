@@ -20,11 +20,22 @@ import {
 import { claimField, claimOf, readClaims } from './redis-send-claims.js';
 import { laneKeys, lastingIndexes, sendIndex } from './redis-send-index.js';
 import { parseSendRecord, readSendRecords } from './redis-send-records.js';
-import { trimFinishedSends } from './redis-send-retention.js';
+import { trimFinishedSends, undecidedInExcess } from './redis-send-retention.js';
 import type { BoundSend, EndingSend, LaneHead, RelayStore, Stored, Transition } from './relay-store.js';
 import type { IdempotencyKey } from './send-intake.js';
 import { copiesAfter, ImpossiblePassageError, passage, placeOf } from './send-life.js';
-import { isAwaiting, type SendOrder, type SendRecord, type SendState, toSend } from './send-record.js';
+import {
+  isAwaiting,
+  isUndecided,
+  type SendOrder,
+  type SendRecord,
+  type SendState,
+  settled,
+  toSend,
+} from './send-record.js';
+
+const FORGOTTEN =
+  'There were more sends than SEND_RETENTION_MAX, and its end was not known by then. It is not kept any longer.';
 
 type DueSend = [member: string, id: string, order: string, state: string, revision: string];
 
@@ -112,6 +123,7 @@ export class RedisRelayStore implements RelayStore {
         sendIndex.status(keys, before.status),
         sendIndex.status(keys, after.status),
         keys('sends', 'expiring'),
+        keys('sends', 'undecided'),
       ],
       [
         order.id,
@@ -129,6 +141,7 @@ export class RedisRelayStore implements RelayStore {
         life ?? '',
         before.step ?? '',
         order.expiresAt === undefined ? '' : after.status === 'queued' ? order.expiresAt : 'never',
+        isUndecided(after) ? 'undecided' : '',
         ...eventArguments(
           account,
           step.event === undefined
@@ -266,8 +279,16 @@ export class RedisRelayStore implements RelayStore {
     account: string,
     { maxAgeMs, maxCount }: { maxAgeMs: number; maxCount: number },
   ): Promise<SendOrder[]> {
+    const keys = this.keys(account);
     const oldest = (await this.now(account)) - maxAgeMs;
-    return trimFinishedSends(this.redis, this.keys(account), oldest, maxCount);
+    const removed = await trimFinishedSends(this.redis, keys, oldest, maxCount);
+    if (removed.length > 0) return removed;
+    for (const record of await undecidedInExcess(this.redis, keys, maxCount))
+      await this.transit(account, record, {
+        happening: 'forgotten',
+        state: { ...settled(record.state), forgotten: true, reason: FORGOTTEN },
+      });
+    return trimFinishedSends(this.redis, keys, oldest, maxCount);
   }
 
   async now(account: string): Promise<number> {

@@ -2,7 +2,7 @@ import { accountKeys, type RedisClient, RedisScript } from '#platform';
 import { sendIndex } from './redis-send-index.js';
 
 /**
- * KEYS: lanes due, confirms, scheduled, finished, all sends, expiring, lanes since. ARGV: how long finished sends are kept in ms,
+ * KEYS: lanes due, confirms, scheduled, finished, all sends, expiring, lanes since, undecided. ARGV: how long finished sends are kept in ms,
  * how many of them, how long a send may be in a lane in ms. Answers in how many ms the first lane, sighting and scheduled send
  * are due, retention has something to remove, the first send expires, and the first one is in its lane for too long, each
  * '' where there is nothing; and whether there is any send.
@@ -14,7 +14,8 @@ local function first_of(set, keep)
   local first = redis.call('ZRANGE', set, 0, 0, 'WITHSCORES')[2]
   return first and string.format('%d', math.max(first + keep - now, 0)) or ''
 end
-local trim = redis.call('ZCARD', KEYS[4]) > tonumber(ARGV[2]) and '0' or first_of(KEYS[4], ARGV[1])
+local kept = redis.call('ZCARD', KEYS[4]) + redis.call('ZCARD', KEYS[8])
+local trim = kept > tonumber(ARGV[2]) and '0' or first_of(KEYS[4], ARGV[1])
 return {first_of(KEYS[1], 0), first_of(KEYS[2], 0), first_of(KEYS[3], 0), trim, first_of(KEYS[6], 0),
   first_of(KEYS[7], ARGV[3]), redis.call('EXISTS', KEYS[5])}
 `);
@@ -47,7 +48,7 @@ export class RedisRelaySurvey {
       this.redis,
       [
         ...[keys('lanes', 'due'), keys('confirms'), keys('scheduled'), keys('finished'), sendIndex.all(keys)],
-        ...[keys('sends', 'expiring'), keys('lanes', 'since')],
+        ...[keys('sends', 'expiring'), keys('lanes', 'since'), keys('sends', 'undecided')],
       ],
       [this.retention.maxAgeMs, this.retention.maxCount, this.maxAgeMs],
     );

@@ -2,7 +2,7 @@ import { type AccountKeys, type RedisClient, RedisScript } from '#platform';
 import { claimField } from './redis-send-claims.js';
 import { lastingIndexes, sendIndex } from './redis-send-index.js';
 import { readSendRecords } from './redis-send-records.js';
-import { boundMessages, type SendOrder } from './send-record.js';
+import { boundMessages, isUndecided, type SendOrder, type SendRecord } from './send-record.js';
 
 const MOST_TRIMMED = 500;
 
@@ -32,6 +32,21 @@ return removed
 `);
 
 /**
+ * Puts sends that earlier builds took for finished with the undecided ones, but for those that changed since they were read.
+ * KEYS: finished, undecided. ARGV: prefix of send keys, (id, revision)….
+ */
+const setApart = new RedisScript(`
+for i = 2, #ARGV, 2 do
+  local at = redis.call('ZSCORE', KEYS[1], ARGV[i])
+  if at and redis.call('HGET', ARGV[1] .. ARGV[i], 'revision') == ARGV[i + 1] then
+    redis.call('ZREM', KEYS[1], ARGV[i])
+    redis.call('ZADD', KEYS[2], 'NX', at, ARGV[i])
+  end
+end
+return 1
+`);
+
+/**
  * Removes finished sends, the oldest first, a bounded number at a time: those finished before `oldest`, in ms since 1970
  * by Redis' clock, and as many as there are more than `maxCount`. The orders that are gone.
  */
@@ -41,14 +56,22 @@ export async function trimFinishedSends(
   oldest: number,
   maxCount: number,
 ): Promise<SendOrder[]> {
-  const excess = (await redis.zcard(keys('finished'))) - maxCount;
+  const excess = await excessOf(redis, keys, maxCount);
   const heads = await redis.zrange(keys('finished'), '0', String(MOST_TRIMMED - 1), 'WITHSCORES');
   const ids: string[] = [];
   for (let i = 0; i < heads.length; i += 2) {
     if (i / 2 < excess || Number(heads[i + 1]) < oldest) ids.push(heads[i] ?? '');
   }
   if (ids.length === 0) return [];
-  const records = await readSendRecords(redis, keys, ids);
+  const found = await readSendRecords(redis, keys, ids);
+  const undecided = found.filter(({ state }) => isUndecided(state));
+  if (undecided.length > 0)
+    await setApart.run(
+      redis,
+      [keys('finished'), keys('sends', 'undecided')],
+      [keys('send', ''), ...undecided.flatMap(({ order, state }) => [order.id, state.revision])],
+    );
+  const records = found.filter(({ state }) => !isUndecided(state));
   const removed = (await trimSends.run(
     redis,
     [keys('finished'), keys('confirms'), keys('claims')],
@@ -56,7 +79,7 @@ export async function trimFinishedSends(
       keys('send', ''),
       keys('awaiting', ''),
       // With the ids whose sends are gone already: they would be met again for ever.
-      JSON.stringify(ids.filter((id) => !records.some(({ order }) => order.id === id))),
+      JSON.stringify(ids.filter((id) => !found.some(({ order }) => order.id === id))),
       ...records.map(({ order, state }) =>
         JSON.stringify({
           ...{ id: order.id, revision: String(state.revision), recipient: order.phoneNumber },
@@ -68,4 +91,30 @@ export async function trimFinishedSends(
   )) as string[];
   const gone = new Set(removed);
   return records.flatMap(({ order }) => (gone.has(order.id) ? [order] : []));
+}
+
+/** Undecided sends that are too many, the oldest first, a bounded number at a time, where no finished one is left. */
+export async function undecidedInExcess(
+  redis: RedisClient,
+  keys: AccountKeys,
+  maxCount: number,
+): Promise<SendRecord[]> {
+  const excess = await excessOf(redis, keys, maxCount);
+  if (excess <= 0 || (await redis.zcard(keys('finished'))) > 0) return [];
+  const ids = await redis.zrange(keys('sends', 'undecided'), '0', String(Math.min(excess, MOST_TRIMMED) - 1));
+  const records = await readSendRecords(redis, keys, ids);
+  // What an earlier build brought to its end beside this one stands there still.
+  const undecided = records.filter(({ state }) => isUndecided(state));
+  const left = new Set(undecided.map(({ order }) => order.id));
+  const strays = ids.filter((id) => !left.has(id));
+  if (strays.length > 0) await redis.zrem(keys('sends', 'undecided'), ...strays);
+  return undecided;
+}
+
+async function excessOf(redis: RedisClient, keys: AccountKeys, maxCount: number): Promise<number> {
+  const [finished, undecided] = await Promise.all([
+    redis.zcard(keys('finished')),
+    redis.zcard(keys('sends', 'undecided')),
+  ]);
+  return finished + undecided - maxCount;
 }

@@ -104,7 +104,10 @@ export interface RelayStore {
   /** The sends that these messages of a contact are, by message id. */
   claims(account: string, contactId: string, messageIds: readonly string[]): Promise<Map<string, BoundSend>>;
 
-  /** Removes finished sends by age and number, the oldest first; the orders that are gone. */
+  /**
+   * Removes finished sends by age and number, the oldest first; the orders that are gone. Those that upstream took, or may
+   * have taken, and whose end is not known are not finished: they go only by number, when no other is left, and that is told.
+   */
   trim(account: string, retention: { maxAgeMs: number; maxCount: number }): Promise<SendOrder[]>;
 
   /** Redis' clock, in milliseconds since 1970. */

@@ -34,6 +34,7 @@ const TABLE: Record<Happening, string> = {
   resolved_resend: '.......QQ..',
   resolved_sent: '.......T...',
   resolved_failed: '.......F...',
+  forgotten: /*  */ '...U...U...',
   noted: /*      */ LETTERS,
 };
 
@@ -48,6 +49,7 @@ const EVENTS: Partial<Record<Happening, [SendStatus[], string]>> = {
   unconfirmed: [['accepted'], 'send.unconfirmed'],
   cancelled: [['scheduled', 'queued'], 'send.cancelled'],
   expired: [['queued'], 'send.expired'],
+  forgotten: [['accepted', 'unknown'], 'send.unknown'],
 };
 
 const PAIRS = HAPPENINGS.flatMap((happening) =>

@@ -50,6 +50,8 @@ export interface SendState {
   lookSince?: number;
   /** It is only looked for because its POST may have been forgotten: not found, it goes out. */
   thenPost?: boolean;
+  /** It is not kept any longer, whatever becomes of it. */
+  forgotten?: true;
   contactId?: string;
   messageId?: string;
   /** Further messages that it is, of POSTs that were asked for although an earlier one may have been taken. */
@@ -118,6 +120,11 @@ export function isOverdue({ status, lookLeftMs }: SendState): boolean {
     case 'expired':
       return true;
   }
+}
+
+/** Whether its end is not known although it is not relayed any more: retention lets go of it last. */
+export function isUndecided({ status, forgotten }: SendState): boolean {
+  return (status === 'accepted' || status === 'unknown') && forgotten !== true;
 }
 
 /** The messages that it is known to be. */

@@ -402,12 +402,48 @@ describe('retention', () => {
     expect(await store.find(A, open.order.id)).toBeDefined();
   });
 
+  it('keeps what nobody knows the end of until nothing else is left, and then tells of its end', async () => {
+    const accepted = await live(await insert(), 'fenced');
+    await step(accepted, 'taken', { confirmInMs: 0 });
+    const unknown = await live(await insert(), 'fenced', 'given_up');
+    const done: string[] = [];
+    for (let i = 0; i < 3; i += 1) {
+      done.push((await live(await insert(), 'fenced', 'refused')).order.id);
+    }
+    const told = async (): Promise<string[]> =>
+      (await log.read(A, undefined, 1_000)).events.map(
+        ({ type, data }) => `${type} ${(JSON.parse(data) as { send: { id: string } }).send.id}`,
+      );
+    const trimmed = async (maxCount: number, maxAgeMs = 60_000): Promise<string[]> =>
+      (await store.trim(A, { maxAgeMs, maxCount })).map(({ id }) => id);
+    expect((await trimmed(100, -10_000)).sort()).toEqual(done.sort());
+    expect(await trimmed(2)).toEqual([]);
+    expect(await told()).not.toContain(`send.unknown ${accepted.order.id}`);
+    expect(await trimmed(1)).toEqual([accepted.order.id]);
+    expect((await told()).at(-1)).toBe(`send.unknown ${accepted.order.id}`);
+    expect(await trimmed(1)).toEqual([]);
+    expect((await store.find(A, unknown.order.id))?.state.status).toBe('unknown');
+    expect(await trimmed(0)).toEqual([unknown.order.id]);
+    expect((await keys()).filter((name) => /undecided|finished|awaiting|confirms|:send:/.test(name))).toEqual(
+      [],
+    );
+  });
+
+  it('sets apart what an earlier build took for finished', async () => {
+    const { id } = (await live(await insert(), 'fenced', 'given_up')).order;
+    await redis.zrem(`${prefix}:{${A}}:sends:undecided`, id);
+    await redis.zadd(`${prefix}:{${A}}:finished`, 1, id);
+    expect(await store.trim(A, { maxAgeMs: 60_000, maxCount: 100 })).toEqual([]);
+    expect(await store.find(A, id)).toBeDefined();
+    expect(await store.trim(A, { maxAgeMs: 60_000, maxCount: 0 })).toHaveLength(1);
+  });
+
   it('removes what a send that was never seen waited for', async () => {
     const record = await live(await insert(), 'fenced');
     await step(record, 'taken', { confirmInMs: 0 });
     expect(await store.awaiting(A, NUMBER, 100)).toHaveLength(1);
     expect(await store.dueConfirms(A, 100)).toHaveLength(1);
-    expect(await store.trim(A, { maxAgeMs: -10_000, maxCount: 100 })).toHaveLength(1);
+    expect(await store.trim(A, { maxAgeMs: 60_000, maxCount: 0 })).toHaveLength(1);
     expect(await store.awaiting(A, NUMBER, 100)).toEqual([]);
     expect(await store.dueConfirms(A, 100)).toEqual([]);
     expect((await keys()).filter((name) => /awaiting|confirms|:send:/.test(name))).toEqual([]);
@@ -585,7 +621,8 @@ describe('the overview of sends', () => {
       );
     expect((await list.overview(A)).lanes).toEqual({ count: 0, due: 0, deepest: 0 });
     expect((await list.overview(A)).oldestQueuedMs).toBe(0);
-    await store.trim(A, { maxAgeMs: -10_000, maxCount: 0 });
+    // Those whose end is not known go last.
+    for (let bites = 0; bites < 2; bites += 1) await store.trim(A, { maxAgeMs: -10_000, maxCount: 0 });
     expect(await counted()).toEqual({});
     expect(
       (await keys()).filter((name) => /:(sends|lanes?|awaiting|scheduled|claims|send):/.test(`${name}:`)),
