@@ -1,9 +1,7 @@
-import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { eventually } from '../support/eventually.js';
 import { Fleet, type UpstreamRequest } from '../support/fleet.js';
-import { ROOT } from '../support/process.js';
 import { unevenTraffic } from '../support/traffic.js';
 
 const CONTACTS = 100;
@@ -49,12 +47,6 @@ export interface FaultOutcome {
 
 interface LoggedRequest extends UpstreamRequest {
   readonly aborted: boolean;
-}
-
-/** Variables of a worker whose clock is off. */
-export function clockOff(ms: number): Record<string, string> {
-  const preload = join(ROOT, 'test/support/shifted-clock.mjs');
-  return { NODE_OPTIONS: `--import=${preload}`, SHIFT_CLOCK_MS: String(ms) };
 }
 
 /** Has workers poll a hundred contacts that write now and then, under faults, and looks at upstream's own log. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
+import { clockOff } from '../support/clock-off.js';
 import {
-  clockOff,
   type FaultPlan,
   POLL_MAX_INTERVAL_MS,
   REQUESTS_PER_SECOND,

@@ -16,7 +16,7 @@ import {
   openAgendas,
   openRedis,
   type RedisClient,
-  systemClock,
+  type RedisClock,
 } from '#platform';
 import {
   type BlobStore,
@@ -69,6 +69,7 @@ import {
   UPSTREAM,
   UPSTREAM_HEALTH,
   VOLATILE_FIELDS,
+  CLOCK,
 } from './tokens.js';
 import { webhookBindings } from './webhooks/webhooks.bindings.js';
 
@@ -77,6 +78,7 @@ export interface Opened {
   environment: GatewayEnvironment;
   logger: Logger;
   redis: RedisClient;
+  clock: RedisClock;
   blobs: BlobStore;
   blobWatch: BlobStoreWatch;
   shutdown: AbortSignal;
@@ -84,7 +86,7 @@ export interface Opened {
 
 /** What each name of `tokens.ts` is bound to. */
 export function bindings(opened: Opened): Provider[] {
-  const { environment, logger, redis, shutdown } = opened;
+  const { environment, logger, redis, clock, shutdown } = opened;
   const prefix = environment.REDIS_KEY_PREFIX;
   return [
     value(ENVIRONMENT, environment),
@@ -92,12 +94,13 @@ export function bindings(opened: Opened): Provider[] {
     value(REDIS, redis),
     value(SHUTDOWN, shutdown),
     value(ACCOUNTS, openAccounts(environment, redis, logger)),
-    value(ACCOUNT_REGISTRY, openAccountRegistry(environment, redis)),
-    value(API_KEY_REGISTRY, openApiKeyRegistry(environment, redis)),
+    value(ACCOUNT_REGISTRY, openAccountRegistry(environment, redis, clock)),
+    value(API_KEY_REGISTRY, openApiKeyRegistry(environment, redis, clock)),
     value(API_KEYS, openApiKeys(environment, redis)),
     value(RATE_LIMIT, new RedisRateLimit(redis, prefix, environment.RATE_LIMIT_PER_MINUTE)),
     value(BLOB_STORE, opened.blobs),
     value(BLOB_WATCH, opened.blobWatch),
+    value(CLOCK, clock),
     value(FEED, new RedisFeedStore(redis, prefix)),
     value(VOLATILE_FIELDS, new RedisVolatileFields(redis, prefix)),
     value(EVENT_LOG, new RedisEventLog(redis, prefix)),
@@ -110,7 +113,7 @@ export function bindings(opened: Opened): Provider[] {
     readsBinding(logger),
     value(SEND_INTAKE, sendsOf(opened)),
     value(SEND_LIST, new RedisSendList(redis, prefix)),
-    ...webhookBindings({ environment, redis, logger, resolver: systemResolver() }),
+    ...webhookBindings({ environment, redis, logger, clock, resolver: systemResolver() }),
   ];
 }
 
@@ -140,13 +143,13 @@ function tailOf({ environment, logger }: Opened): RedisEventTail {
   return new RedisEventTail(open, environment.REDIS_KEY_PREFIX);
 }
 
-function sendsOf({ environment, logger, redis, blobs }: Opened): SendIntake {
+function sendsOf({ environment, logger, redis, clock, blobs }: Opened): SendIntake {
   const prefix = environment.REDIS_KEY_PREFIX;
   const { relay, schedule } = openAgendas(redis, prefix, logger);
   const jobs = new BullmqRelayJobs(openHintQueue('relay', redis, prefix, logger), logger);
   const hints = { relay: relay.hints, schedule: schedule.hints };
   return new StoredSendIntake(
-    new HintingRelayStore(redis, prefix, systemClock, blobs, logger, hints),
+    new HintingRelayStore(redis, prefix, clock, blobs, logger, hints),
     new RedisIdempotencyKeys(redis, prefix),
     new ReconciledRelayJobs(jobs, relay.hints),
   );

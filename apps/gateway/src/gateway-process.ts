@@ -9,6 +9,7 @@ import {
   listenFault,
   openFitRedis,
   readEnvironment,
+  RedisClock,
   type RunningProcess,
   type StartContext,
 } from '#platform';
@@ -32,7 +33,9 @@ export async function startGateway({ useLog, fail }: StartContext): Promise<Runn
     const blobs = await openBlobStore(environment);
     const blobWatch = new BlobStoreWatch(blobs, logger);
     await blobWatch.start();
-    const opened = { environment, logger, redis, blobs, blobWatch, shutdown: stopping.signal };
+    const clock = new RedisClock(redis, environment.REDIS_KEY_PREFIX, logger);
+    await clock.start();
+    const opened = { environment, logger, redis, clock, blobs, blobWatch, shutdown: stopping.signal };
     const app = await createGateway(opened, bindings(opened));
     const port = await listen(app, environment);
     logger.info({ host: environment.HOST, port }, 'listening');
@@ -41,6 +44,7 @@ export async function startGateway({ useLog, fail }: StartContext): Promise<Runn
       stop: async () => {
         stopping.abort();
         blobWatch.stop();
+        clock.stop();
         await closeServer(app);
         await closeRedis(redis);
       },

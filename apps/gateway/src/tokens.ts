@@ -13,6 +13,8 @@ export const BLOB_STORE = Symbol('BlobStore');
 export const BLOB_WATCH = Symbol('BlobStoreWatch');
 /** How the budgets of upstream requests are used. */
 export const BUDGET_WATCH = Symbol('BudgetWatch');
+/** Redis' clock, as this process knows it. */
+export const CLOCK = Symbol('Clock');
 export const DELIVERIES = Symbol('Deliveries');
 export const DELIVERIES_WATCH = Symbol('DeliveriesWatch');
 export const ENDPOINT_REGISTRY = Symbol('EndpointRegistry');

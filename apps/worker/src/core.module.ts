@@ -19,7 +19,7 @@ import {
   RedisPollQueue,
   RedisVolatileFields,
 } from '#feed';
-import { type Logger, openAgendas, systemClock } from '#platform';
+import { type Logger, openAgendas } from '#platform';
 import { HintingRelayStore, HintingUpstreamHealth, MessageBinder, type RelayStore } from '#relay';
 import {
   AccountUpstream,
@@ -50,6 +50,7 @@ import {
   RELAY_STORE,
   REQUEST_BUDGET,
   UPSTREAM_HEALTH,
+  CLOCK,
 } from './tokens.js';
 import type { Opened } from './opened.js';
 
@@ -86,7 +87,7 @@ export class CoreModule implements OnApplicationBootstrap, OnModuleDestroy {
   }
 }
 
-function bindings({ environment, logger, redis, blobs, blobWatch }: Opened): Provider[] {
+function bindings({ environment, logger, redis, clock, blobs, blobWatch }: Opened): Provider[] {
   const prefix = environment.REDIS_KEY_PREFIX;
   const volatileFields = new RedisVolatileFields(redis, prefix);
   const agendas = openAgendas(redis, prefix, logger);
@@ -95,6 +96,7 @@ function bindings({ environment, logger, redis, blobs, blobWatch }: Opened): Pro
     { provide: ENVIRONMENT, useValue: environment },
     { provide: LOGGER, useValue: logger },
     { provide: REDIS, useValue: redis },
+    { provide: CLOCK, useValue: clock },
     { provide: AGENDAS, useValue: agendas },
     { provide: ACCOUNTS, useValue: openAccounts(environment, redis, logger) },
     {
@@ -105,7 +107,7 @@ function bindings({ environment, logger, redis, blobs, blobWatch }: Opened): Pro
     { provide: EVENT_LOG, useValue: new RedisEventLog(redis, prefix) },
     {
       provide: RELAY_STORE,
-      useValue: new HintingRelayStore(redis, prefix, systemClock, blobs, logger, relayHints),
+      useValue: new HintingRelayStore(redis, prefix, clock, blobs, logger, relayHints),
     },
     { provide: FEED_STORE, useValue: new HintingFeedStore(redis, prefix, agendas.poll.hints) },
     { provide: BLOB_STORE, useValue: blobs },

@@ -1,4 +1,4 @@
-import type { Logger, RedisClient, WorkerEnvironment } from '#platform';
+import type { Logger, RedisClient, RedisClock, WorkerEnvironment } from '#platform';
 import type { BlobStore, BlobStoreWatch } from '#relay';
 
 /** What the process has opened before its modules are put together. */
@@ -6,6 +6,7 @@ export interface Opened {
   environment: WorkerEnvironment;
   logger: Logger;
   redis: RedisClient;
+  clock: RedisClock;
   blobs: BlobStore;
   blobWatch: BlobStoreWatch;
 }

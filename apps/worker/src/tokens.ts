@@ -2,6 +2,8 @@
 export const ENVIRONMENT = Symbol('environment');
 export const LOGGER = Symbol('logger');
 export const REDIS = Symbol('redis');
+/** Redis' clock, as this process knows it. */
+export const CLOCK = Symbol('clock');
 export const ACCOUNTS = Symbol('accounts');
 export const AGENDAS = Symbol('agendas');
 export const ACCOUNT_REMOVAL = Symbol('account removal');

@@ -14,6 +14,7 @@ import {
   pause,
   readEnvironment,
   type RedisClient,
+  RedisClock,
   type RunningProcess,
   type StartContext,
   withDeadline,
@@ -34,8 +35,10 @@ export async function startWorker({ useLog, fail }: StartContext): Promise<Runni
     const blobs = await openBlobStore(environment);
     const blobWatch = new BlobStoreWatch(blobs, logger);
     await blobWatch.start();
+    const clock = new RedisClock(redis, environment.REDIS_KEY_PREFIX, logger);
+    await clock.start();
     const app = await NestFactory.create<NestFastifyApplication>(
-      WorkerModule.register({ environment, logger, redis, blobs, blobWatch }),
+      WorkerModule.register({ environment, logger, redis, clock, blobs, blobWatch }),
       new FastifyAdapter({ forceCloseConnections: true }),
       options,
     );
@@ -45,6 +48,7 @@ export async function startWorker({ useLog, fail }: StartContext): Promise<Runni
       port,
       stop: async () => {
         blobWatch.stop();
+        clock.stop();
         await closeInTime(app, redis, logger);
         await closeRedis(redis);
       },

@@ -1,4 +1,4 @@
-import { type CommonEnvironment, type Logger, type RedisClient, systemClock } from '#platform';
+import type { Clock, CommonEnvironment, Logger, RedisClient } from '#platform';
 import { type AccountDirectory, type AccountStamp, DEFAULT_ACCOUNT, FixedAccounts } from './account.js';
 import { AccountRegistry } from './account-registry.js';
 import { Accounts } from './accounts.js';
@@ -30,12 +30,16 @@ export function openAccounts(
 }
 
 /** What manages the accounts. */
-export function openAccountRegistry(environment: CommonEnvironment, redis: RedisClient): AccountRegistry {
+export function openAccountRegistry(
+  environment: CommonEnvironment,
+  redis: RedisClient,
+  clock: Clock,
+): AccountRegistry {
   return new AccountRegistry(
     environmentAccounts(environment),
     new RedisAccountStore(redis, environment.REDIS_KEY_PREFIX),
     new SecretBox(environment.ENCRYPTION_KEY, environment.ENCRYPTION_KEYS_PREVIOUS),
-    systemClock,
+    clock,
   );
 }
 
@@ -50,9 +54,13 @@ export function openApiKeys(
 }
 
 /** What manages the API keys. */
-export function openApiKeyRegistry(environment: CommonEnvironment, redis: RedisClient): ApiKeyRegistry {
+export function openApiKeyRegistry(
+  environment: CommonEnvironment,
+  redis: RedisClient,
+  clock: Clock,
+): ApiKeyRegistry {
   const store = new RedisApiKeyStore(redis, environment.REDIS_KEY_PREFIX);
-  return new ApiKeyRegistry(environmentAccounts(environment), store, systemClock);
+  return new ApiKeyRegistry(environmentAccounts(environment), store, clock);
 }
 
 /** The account `default`, as the environment describes it. */

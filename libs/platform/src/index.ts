@@ -43,6 +43,7 @@ export { type AgendaName, type Agendas, openAgendas } from './redis-agendas.js';
 export { checkRedisRequirements } from './redis-requirements.js';
 export { oncePerFault, openFitRedis } from './redis-start.js';
 export { FrameworkLogger } from './framework-logger.js';
+export { RedisClock } from './redis-clock.js';
 export { REDIS_LIFE } from './redis-life.js';
 export { TimeLimit } from './time-limit.js';
 export { RedisScript } from './redis-script.js';

@@ -1,8 +1,15 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { type Account, type AccountDirectory } from '#accounts';
-import { accountKeys, type GatewayEnvironment, type RedisClient, redisTime, withDeadline } from '#platform';
+import {
+  accountKeys,
+  type GatewayEnvironment,
+  type RedisClient,
+  type RedisClock,
+  redisTime,
+  withDeadline,
+} from '#platform';
 import type { BlobStoreWatch } from '#relay';
-import { ACCOUNTS, BLOB_WATCH, ENVIRONMENT, REDIS, SHUTDOWN } from '../tokens.js';
+import { ACCOUNTS, BLOB_WATCH, CLOCK, ENVIRONMENT, REDIS, SHUTDOWN } from '../tokens.js';
 
 /** Whether sends can be stored; what else is amiss, in words. */
 export interface Readiness {
@@ -32,6 +39,7 @@ export class RedisReadiness {
     @Inject(ENVIRONMENT) private readonly environment: GatewayEnvironment,
     @Inject(ACCOUNTS) private readonly accounts: AccountDirectory,
     @Inject(BLOB_WATCH) private readonly blobs: BlobStoreWatch,
+    @Inject(CLOCK) private readonly clock: Pick<RedisClock, 'fault'>,
     @Inject(SHUTDOWN) private readonly shutdown: AbortSignal,
   ) {}
 
@@ -68,6 +76,7 @@ export class RedisReadiness {
       ...(workers === 0 ? [`no worker was seen in the last ${WORKER_SEEN_WITHIN_MS / 1000} seconds`] : []),
       ...downs.flat(),
       ...(this.blobs.fault === undefined ? [] : [`sends with a file: ${this.blobs.fault}`]),
+      ...(this.clock.fault === undefined ? [] : [this.clock.fault]),
     ];
   }
 

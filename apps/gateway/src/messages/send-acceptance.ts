@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import type { ApiKeys } from '#accounts';
-import type { GatewayEnvironment, Logger } from '#platform';
+import type { GatewayEnvironment, Logger, Clock } from '#platform';
 import {
   type Acceptance,
   type BlobStore,
@@ -13,7 +13,7 @@ import { assertStillAllowed } from '../auth/still-allowed.js';
 import { RedisReadiness } from '../health/redis-readiness.js';
 import { invalid, Problem, unavailable } from '../problems/problem.js';
 import { isStoreFault } from '../problems/store-fault.js';
-import { API_KEYS, BLOB_STORE, ENVIRONMENT, LOGGER, SEND_INTAKE } from '../tokens.js';
+import { API_KEYS, BLOB_STORE, ENVIRONMENT, LOGGER, SEND_INTAKE, CLOCK } from '../tokens.js';
 import { fingerprintOf } from './fingerprint.js';
 import { readIdempotencyKey } from './idempotency-key.js';
 import { KeyReservation } from './key-reservation.js';
@@ -33,6 +33,7 @@ export class SendAcceptance {
     @Inject(API_KEYS) private readonly keys: ApiKeys,
     @Inject(RedisReadiness) private readonly readiness: RedisReadiness,
     @Inject(LOGGER) private readonly logger: Logger,
+    @Inject(CLOCK) private readonly clock: Clock,
   ) {}
 
   async accept(account: string, request: FastifyRequest): Promise<Acceptance> {
@@ -101,7 +102,7 @@ export class SendAcceptance {
       key === undefined
         ? undefined
         : { key, fingerprint: fingerprintOf(send), ...(owner === undefined ? {} : { owner }) };
-    if (send.expiresAt !== undefined && send.expiresAt <= Date.now()) {
+    if (send.expiresAt !== undefined && send.expiresAt <= this.clock.now()) {
       // What was accepted in its time is answered as it was then.
       const earlier = idempotency === undefined ? undefined : await this.sends.recall(account, idempotency);
       if (earlier !== undefined) return earlier;

@@ -1,7 +1,7 @@
 import type { ValueProvider } from '@nestjs/common';
 import { SecretBox } from '#accounts';
 import { RedisEventLog } from '#events';
-import { type GatewayEnvironment, type Logger, openAgendas, type RedisClient, systemClock } from '#platform';
+import { type Clock, type GatewayEnvironment, type Logger, openAgendas, type RedisClient } from '#platform';
 import {
   BullmqDeliveryJobs,
   Deliveries,
@@ -32,13 +32,20 @@ export interface WebhookParts {
   environment: GatewayEnvironment;
   redis: RedisClient;
   logger: Logger;
+  clock: Clock;
   resolver: Resolver;
 }
 
 /** What the names of `tokens.ts` are bound to for webhooks. */
-export function webhookBindings({ environment, redis, logger, resolver }: WebhookParts): ValueProvider[] {
+export function webhookBindings({
+  environment,
+  redis,
+  logger,
+  clock,
+  resolver,
+}: WebhookParts): ValueProvider[] {
   const prefix = environment.REDIS_KEY_PREFIX;
-  const store = new RedisEndpointStore(redis, prefix, systemClock);
+  const store = new RedisEndpointStore(redis, prefix, clock);
   const deliveries = new RedisDeliveryStore(redis, prefix);
   const log = new RedisEventLog(redis, prefix);
   const check = new DestinationCheck(new DestinationGuard(environment.WEBHOOK_ALLOW_NETWORKS), resolver);
@@ -48,8 +55,8 @@ export function webhookBindings({ environment, redis, logger, resolver }: Webhoo
     openAgendas(redis, prefix, logger).dispatch.hints,
   );
   return [
-    { provide: ENDPOINT_REGISTRY, useValue: new Endpoints(store, deliveries, check, box, systemClock) },
-    { provide: ENDPOINT_SECRETS, useValue: new EndpointSecrets(store, box, systemClock) },
+    { provide: ENDPOINT_REGISTRY, useValue: new Endpoints(store, deliveries, check, box, clock) },
+    { provide: ENDPOINT_SECRETS, useValue: new EndpointSecrets(store, box, clock) },
     { provide: ENDPOINT_TEST, useValue: new EndpointTest(store, log) },
     { provide: DELIVERIES, useValue: new Deliveries(store, deliveries, log, jobs, logger) },
     { provide: DELIVERIES_WATCH, useValue: new RedisDeliveriesWatch(redis, prefix) },

@@ -13,6 +13,7 @@ import {
   productVersion,
   type QueuePayloads,
   type RedisClient,
+  type Clock,
   systemClock,
   type WorkerEnvironment,
 } from '#platform';
@@ -34,7 +35,7 @@ import type { AccountWatch } from '../account-watch.js';
 import { queueOf, ROUNDS_OPTIONS } from '../queue.js';
 import { RoundsProcessor } from '../rounds.processor.js';
 import { RoundSchedule } from '../rounds.js';
-import { ACCOUNT_WATCH, AGENDAS, ENVIRONMENT, EVENT_LOG, LOGGER, REDIS } from '../tokens.js';
+import { ACCOUNT_WATCH, AGENDAS, CLOCK, ENVIRONMENT, EVENT_LOG, LOGGER, REDIS } from '../tokens.js';
 import { DELIVERY_PUMP, DELIVERY_STORE, DISPATCH_ROUNDS, EVENT_DISPATCH } from '../tokens.js';
 import { type DispatchRoundParts, dispatchRounds } from './dispatch-rounds.js';
 import { DeliveriesProcessor } from './deliveries.processor.js';
@@ -64,19 +65,20 @@ class DispatchRoundsProcessor extends RoundsProcessor {
     },
     {
       provide: DELIVERY_PUMP,
-      inject: [DELIVERY_STORE, getQueueToken('deliveries'), REDIS, AGENDAS, ENVIRONMENT, LOGGER],
+      inject: [DELIVERY_STORE, getQueueToken('deliveries'), REDIS, CLOCK, AGENDAS, ENVIRONMENT, LOGGER],
       useFactory: (
         store: DeliveryStore,
         queue: Queue<QueuePayloads['deliveries']>,
         redis: RedisClient,
+        clock: Clock,
         { dispatch }: Agendas,
         environment: WorkerEnvironment,
         logger: Logger,
       ) =>
         new DeliveryPump(
           store,
-          endpointStore(redis, environment),
-          courierOf(environment),
+          endpointStore(redis, environment, clock),
+          courierOf(environment, clock),
           jobsOf(queue, dispatch.hints),
           {
             maxConcurrency: environment.WEBHOOK_MAX_CONCURRENCY,
@@ -88,18 +90,19 @@ class DispatchRoundsProcessor extends RoundsProcessor {
     },
     {
       provide: EVENT_DISPATCH,
-      inject: [DELIVERY_STORE, getQueueToken('deliveries'), REDIS, AGENDAS, ENVIRONMENT, LOGGER],
+      inject: [DELIVERY_STORE, getQueueToken('deliveries'), REDIS, CLOCK, AGENDAS, ENVIRONMENT, LOGGER],
       useFactory: (
         store: DeliveryStore,
         queue: Queue<QueuePayloads['deliveries']>,
         redis: RedisClient,
+        clock: Clock,
         { dispatch }: Agendas,
         environment: WorkerEnvironment,
         logger: Logger,
       ) => {
         const { REDIS_URL, REDIS_KEY_PREFIX: prefix } = environment;
         const dispatcher = new Dispatcher(
-          endpointStore(redis, environment),
+          endpointStore(redis, environment, clock),
           store,
           jobsOf(queue, dispatch.hints),
           logger,
@@ -172,21 +175,21 @@ export class DispatchModule implements OnModuleDestroy, BeforeApplicationShutdow
   }
 }
 
-function endpointStore(redis: RedisClient, environment: WorkerEnvironment): RedisEndpointStore {
-  return new RedisEndpointStore(redis, environment.REDIS_KEY_PREFIX, systemClock);
+function endpointStore(redis: RedisClient, environment: WorkerEnvironment, clock: Clock): RedisEndpointStore {
+  return new RedisEndpointStore(redis, environment.REDIS_KEY_PREFIX, clock);
 }
 
 function jobsOf(queue: Queue<QueuePayloads['deliveries']>, hints: AgendaHints): ReconciledDeliveryJobs {
   return new ReconciledDeliveryJobs(new BullmqDeliveryJobs(BullmqHintQueue.in(queue, systemClock)), hints);
 }
 
-function courierOf(environment: WorkerEnvironment): Courier {
+function courierOf(environment: WorkerEnvironment, clock: Clock): Courier {
   const guard = new DestinationGuard(environment.WEBHOOK_ALLOW_NETWORKS);
   return new Courier(
     new HttpDeliveryClient(guard, systemResolver(), environment.WEBHOOK_TIMEOUT_MS),
     new SecretBox(environment.ENCRYPTION_KEY, environment.ENCRYPTION_KEYS_PREVIOUS),
     { scheduleSeconds: environment.WEBHOOK_RETRY_SCHEDULE_SECONDS, random: Math.random },
-    systemClock,
+    clock,
     productVersion(),
   );
 }

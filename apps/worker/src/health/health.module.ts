@@ -9,9 +9,9 @@ import {
   Res,
 } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
-import type { Logger, RedisClient, WorkerEnvironment } from '#platform';
+import type { Logger, RedisClient, RedisClock, WorkerEnvironment } from '#platform';
 import type { BlobStoreWatch } from '#relay';
-import { BLOB_WATCH, ENVIRONMENT, LOGGER, REDIS } from '../tokens.js';
+import { BLOB_WATCH, CLOCK, ENVIRONMENT, LOGGER, REDIS } from '../tokens.js';
 import { Heartbeat } from './heartbeat.js';
 
 const HEARTBEAT = Symbol('heartbeat');
@@ -22,6 +22,7 @@ export class HealthController {
   constructor(
     @Inject(HEARTBEAT) private readonly heartbeat: Heartbeat,
     @Inject(BLOB_WATCH) private readonly blobs: BlobStoreWatch,
+    @Inject(CLOCK) private readonly clock: Pick<RedisClock, 'fault'>,
   ) {}
 
   @Get('live')
@@ -36,9 +37,12 @@ export class HealthController {
     reasons: string[];
   } {
     if (this.heartbeat.isFresh()) {
-      const { fault } = this.blobs;
-      if (fault === undefined) return { status: 'ok', reasons: [] };
-      return { status: 'degraded', reasons: [`sends with a file: ${fault}`] };
+      const files = this.blobs.fault;
+      const reasons = [
+        ...(files === undefined ? [] : [`sends with a file: ${files}`]),
+        ...(this.clock.fault === undefined ? [] : [this.clock.fault]),
+      ];
+      return { status: reasons.length === 0 ? 'ok' : 'degraded', reasons };
     }
     reply.status(503);
     return {

@@ -1,0 +1,93 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { once } from 'node:events';
+import {
+  closeRedis,
+  createLogger,
+  openRedis,
+  parseRedisAddress,
+  RedisClock,
+  type RedisClient,
+  redisTime,
+} from '#platform';
+import { eventually } from '../../support/eventually.js';
+import { startTestRedis, type TestRedis } from '../../support/redis-server.js';
+
+const MINUTE_MS = 60_000;
+const KEY = 'any';
+
+let server: TestRedis;
+let redis: RedisClient;
+let clock: RedisClock;
+let lines: string[];
+const wallNow = Date.now.bind(Date);
+
+beforeAll(async () => {
+  server = await startTestRedis();
+});
+afterAll(async () => {
+  await server.dispose();
+});
+beforeEach(async () => {
+  redis = openRedis(parseRedisAddress(server.url), 'failFast', () => undefined);
+  await once(redis, 'ready');
+  lines = [];
+  const logger = createLogger('test', 'info', { write: (line: string) => lines.push(line) });
+  clock = new RedisClock(redis, KEY, logger);
+});
+afterEach(async () => {
+  jest.restoreAllMocks();
+  clock.stop();
+  await closeRedis(redis);
+});
+
+/** This machine's clock, as of now. */
+function setWall(aheadMs: number): void {
+  jest.spyOn(Date, 'now').mockImplementation(() => wallNow() + aheadMs);
+}
+
+const offMs = async (): Promise<number> => Math.abs(clock.now() - (await redisTime(redis, KEY)));
+
+describe("Redis' clock", () => {
+  it.each([20 * MINUTE_MS, -20 * MINUTE_MS])(
+    'is told right by a machine whose own is off by %d ms, which is said',
+    async (aheadMs) => {
+      setWall(aheadMs);
+      await clock.start();
+      expect(await offMs()).toBeLessThan(1_000);
+      expect(clock.fault).toMatch(aheadMs > 0 ? /1200 s ahead of.*NTP/ : /1200 s behind.*NTP/);
+      expect(lines.filter((line) => line.includes('the clock is off'))).toHaveLength(1);
+    },
+  );
+
+  it('is told right by a machine whose own is right, and nothing is said', async () => {
+    await clock.start();
+    expect(await offMs()).toBeLessThan(1_000);
+    expect(clock.fault).toBeUndefined();
+    expect(lines).toEqual([]);
+  });
+
+  it('is told right after the machine’s own was set', async () => {
+    setWall(20 * MINUTE_MS);
+    await clock.start();
+    setWall(0);
+    expect(await offMs()).toBeLessThan(1_000);
+    await eventually('measured', () => clock.fault === undefined);
+    expect(await offMs()).toBeLessThan(1_000);
+  });
+
+  it('is told right after the machine was suspended, once it was measured', async () => {
+    await clock.start();
+    const steady = performance.now.bind(performance);
+    // The steady clock stood still for a minute, which Redis and the wall clock did not.
+    jest.spyOn(performance, 'now').mockImplementation(() => steady() - MINUTE_MS);
+    await eventually('measured', async () => (await offMs()) < 1_000);
+    expect(clock.fault).toBeUndefined();
+  });
+
+  it('is that of the machine until Redis could be asked', async () => {
+    redis.disconnect();
+    await clock.start();
+    expect(Math.abs(clock.now() - wallNow())).toBeLessThan(1_000);
+    expect(clock.fault).toBeUndefined();
+  });
+});

@@ -1,0 +1,30 @@
+import { expect, it } from '@jest/globals';
+import { clockOff } from '../support/clock-off.js';
+import { eventually } from '../support/eventually.js';
+import { Product } from '../support/product.js';
+import { WebhookReceiver } from '../support/webhook-receiver.js';
+
+const AHEAD_MS = 20 * 60_000;
+const NUMBER = '+15551230001';
+
+it('machines 20 minutes ahead sign what receivers accept, tell the time of Redis, and say that their clocks are off', async () => {
+  await using product = await Product.start(clockOff(AHEAD_MS));
+  await using receiver = await WebhookReceiver.start(product.api);
+  const { secret } = await product.json<{ secret: string }>('POST', '/v1/webhooks', { url: receiver.url });
+  receiver.secret = secret;
+  const began = Date.now();
+  const send = { phoneNumber: NUMBER, message: 'Hi' };
+  const { id } = await product.json<{ id: string }>('POST', '/v1/messages/send', send);
+  await eventually('delivered', () => receiver.ofType('send.sent').length === 1);
+  expect(receiver.forged).toEqual([]);
+  const sent = await product.json<Record<string, string>>('GET', `/v1/sends/${id}`);
+  for (const time of [sent.createdAt, sent.updatedAt, ...receiver.events.map(({ timestamp }) => timestamp)]) {
+    expect(Date.parse(time ?? '')).toBeGreaterThan(began - 5_000);
+    expect(Date.parse(time ?? '')).toBeLessThan(Date.now() + 5_000);
+  }
+  const ready = await product.call('GET', '/health/ready');
+  expect(await ready.json()).toMatchObject({
+    status: 'degraded',
+    reasons: [expect.stringMatching(/clock is 1200 s ahead/)],
+  });
+});
