@@ -16,8 +16,10 @@ export interface AbsenceInput {
   apartMs: number;
   /** However many they are: whoever runs the account said that deletions may be believed. */
   believed: boolean;
-  /** However few they are: upstream shows far less of the whole account than before, or they may be unreadable. */
+  /** However few they are: upstream shows far less of the whole account than before. */
   doubted: boolean;
+  /** Whether the read may have shown them as elements that could not be read: then it says nothing of what is missing. */
+  unreadable: boolean;
   /**
    * The read showed nothing at all: then only what is missing since before this, the last time when upstream showed a
    * message of any contact, is believed.
@@ -78,7 +80,9 @@ export function absences(input: AbsenceInput): AbsenceResult {
   };
   let waiting = 0;
   for (const [id, before] of missing) {
-    if (before.missingSince === undefined) {
+    if (input.unreadable) {
+      waiting += 1;
+    } else if (before.missingSince === undefined) {
       result.known.set(id, { ...before, missingSince: input.now });
       waiting += 1;
     } else if (tooMany || input.doubted || input.now - before.missingSince < input.apartMs) {

@@ -219,7 +219,10 @@ export class CommittedPages {
       }
       this.holds = false;
     }
-    const served = [...this.held, read].flatMap(({ items }) => items);
+    // Each message once, in its latest form: what is held may have been read again.
+    const served = [
+      ...new Map([...this.held, read].flatMap(({ items }) => items).map((item) => [item.id, item])).values(),
+    ];
     const isNew = served.some(({ id }) => !known.has(id));
     const reading = { ...this.readingOf(served), ...this.headOn(page, read), learns: page === 1 };
     const done = await this.conclusion.commit(this.startOf(), reading, known, 'page');

@@ -104,6 +104,8 @@ export class DeepRead {
   private async lookUp(): Promise<boolean> {
     const met = this.pages.order === 'newestFirst' ? await this.lookDown() : await this.lookBack();
     if (met === 'stopped') return false;
+    // What waits for something known to be met waits in vain: only everything shows what it is.
+    if (this.pages.showsOthers) return this.readEverything();
     return this.end(met === 'all' ? undefined : 'missed');
   }
 

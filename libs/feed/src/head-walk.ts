@@ -247,7 +247,7 @@ class HeadWalk {
     const isCapped = this.length > pageSize;
     const longest = isCapped ? pageSize : Math.max(pageSize, Math.min(this.plan.longestPage, PAGE_LIMIT));
     const most = first.limit > PAGE_LIMIT ? first.limit : longest;
-    this.showsEnd = first.count < most && this.headLimit === undefined;
+    this.showsEnd = first.count === 0 || (first.count < most && this.headLimit === undefined);
   }
 
   /** Whether more that is new may follow: also where something known stands among it, as what comes at once may shift. */

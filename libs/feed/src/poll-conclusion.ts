@@ -300,7 +300,8 @@ export class PollConclusion {
       now: state.now,
       apartMs: this.settings.absenceMs,
       believed: suspectSince !== undefined && believedAt >= suspectSince,
-      doubted: listDoubted || emptied || reading.skipped > (state.memory.skipped ?? 0),
+      doubted: listDoubted || emptied,
+      unreadable: reading.skipped > (state.memory.skipped ?? 0),
       ...(empty && state.contacts > 1 ? { emptiedSince } : {}),
     });
   }

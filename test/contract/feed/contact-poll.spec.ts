@@ -226,6 +226,32 @@ describe('a deep read', () => {
   });
 });
 
+describe('a look at messages whose flags may still change', () => {
+  it('that meets a page of which nothing is known reads everything, and tells it', async () => {
+    house.control('settings', { limitCap: 20 });
+    const contactId = house.contact(NUMBER);
+    house.messages(contactId, { direction: 'outbound', count: 20, intervalMs: 10 });
+    await house.sweep();
+    // From now on a shorter head is read, for a full one could not be.
+    house.control('faults', { match: { contactId }, fault: { kind: 'status', status: 500 }, times: 1 });
+    await house.sweep();
+    // It appears below all that is known, while the head shows nothing.
+    const [late] = house.messages(contactId, { timestamp: Date.now() - 86_400_000 * 2 });
+    house.store.aheadMs = 60_000;
+    expect((await house.store.contactState(A, contactId))?.memory.lookDueAt).toBeLessThan(
+      Date.now() + house.store.aheadMs,
+    );
+    house.control('faults', {
+      match: { contactId },
+      fault: { kind: 'errorBody200', body: { messages: [] } },
+      times: 1,
+    });
+    await house.polls.poll(A, contactId);
+    expect(await told()).toContain(`message.received ${late ?? ''}`);
+    await gapless();
+  });
+});
+
 describe('a read of everything that finds something new at the head', () => {
   it('leaves nothing for the next poll to doubt', async () => {
     const contactId = house.contact(NUMBER);

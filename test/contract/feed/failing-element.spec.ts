@@ -77,3 +77,23 @@ describe('a first page that fails once, where upstream serves fewer than are ask
     expect(await here.told()).toEqual(received(fresh));
   });
 });
+
+describe('a message that an element which cannot be read may have hidden', () => {
+  it('is missing from the first read on that could read all', async () => {
+    const { house } = here;
+    const { contactId, ids } = await here.learned(5);
+    house.control('faults', {
+      match: { contactId },
+      fault: { kind: 'poisonMessage', garbage: 'noId', mode: 'replace', position: 2 },
+      // The head, and page 1 of the reading of everything.
+      times: 2,
+    });
+    await here.readAll(contactId);
+    house.control('faults/clear');
+    house.control('messages/delete', { id: ids[2] });
+    await here.readMinutes(contactId, 1);
+    expect(await here.told()).toEqual([]);
+    await here.readMinutes(contactId, 1);
+    expect(await here.told()).toEqual([`message.deleted ${ids[2] ?? ''}`]);
+  });
+});
