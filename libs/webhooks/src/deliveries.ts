@@ -28,24 +28,22 @@ export class Deliveries {
   }
 
   /**
-   * Makes a finished delivery again: due now, its schedule from the start. Undefined where there is no such delivery.
+   * Has a delivery tried now: a finished one again, its schedule from the start; a pending one before its time. Undefined
+   * where there is no such delivery.
    * @throws {WebhookConflictError}
    */
   async retry(account: string, id: string): Promise<Delivery | undefined> {
     const delivery = await this.store.find(account, id);
     if (delivery === undefined) return undefined;
-    if (delivery.status === 'pending') throw pendingConflict();
     const event = await this.log.find(account, delivery.eventId);
-    if (event === undefined) {
-      throw new WebhookConflictError(
-        `The event ${delivery.eventId} is not kept any more: nothing is left to be delivered.`,
-      );
-    }
-    switch (await this.store.retry(account, id, eventToJson(event))) {
+    const body = event === undefined ? undefined : eventToJson(event);
+    switch (await this.store.retry(account, id, body)) {
       case 'unknown':
         return undefined;
-      case 'pending':
-        throw pendingConflict();
+      case 'lost':
+        throw new WebhookConflictError(
+          `The event ${delivery.eventId} is not kept any more: nothing is left to be delivered.`,
+        );
       case 'disabled':
         throw disabledConflict('It would not be delivered');
       case 'removed':
@@ -55,8 +53,4 @@ export class Deliveries {
         return this.store.find(account, id);
     }
   }
-}
-
-function pendingConflict(): WebhookConflictError {
-  return new WebhookConflictError('The delivery is pending: it is tried again without being asked to.');
 }

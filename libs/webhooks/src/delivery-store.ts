@@ -74,8 +74,8 @@ export interface DeliveryQuery {
   before?: number;
 }
 
-/** What became of the wish to make a finished delivery again. `pending`: it is not finished. */
-export type Retried = 'retried' | 'pending' | 'disabled' | 'removed' | 'unknown';
+/** What became of the wish to have a delivery tried now. `lost`: it is finished, and its event is not kept. */
+export type Retried = 'retried' | 'lost' | 'disabled' | 'removed' | 'unknown';
 
 /** A stretch of the log that an endpoint missed: both ends are places, and in it. */
 export interface Gap {
@@ -85,9 +85,10 @@ export interface Gap {
 
 /**
  * Which events a replay sends: whose delivery failed; that the endpoint missed while it was disabled or before it
- * existed, those included whose pending delivery ended because it was disabled; or all.
+ * existed, those included whose pending delivery ended because it was disabled; whose delivery waits for its next attempt,
+ * which is made now; or all but those that are pending.
  */
-export type ReplayScope = 'failed' | 'missed' | 'all';
+export type ReplayScope = 'failed' | 'missed' | 'pending' | 'all';
 
 /** The record of all deliveries; every change of state is one step. */
 export interface DeliveryStore {
@@ -102,13 +103,14 @@ export interface DeliveryStore {
   /** An endpoint's deliveries that are kept; none of an endpoint that was removed. */
   list(account: string, endpointId: string, query: DeliveryQuery): Promise<DeliveryPage>;
   /**
-   * Makes a finished delivery pending again: due now, its schedule from the start, its attempts kept.
-   * @param body the event as JSON, which a finished delivery does not keep
+   * Makes a finished delivery pending again: due now, its schedule from the start, its attempts kept; or a pending one due
+   * now, if it has its turn.
+   * @param body the event as JSON, which a finished delivery does not keep; undefined if it is not kept any more
    */
-  retry(account: string, id: string, body: string): Promise<Retried>;
+  retry(account: string, id: string, body: string | undefined): Promise<Retried>;
   /**
    * Makes those of the deliveries pending, due now, that the scope covers; how many. None is ever doubled: what is
-   * pending stays, and what is finished begins its schedule again. Nothing for an endpoint that is disabled or removed.
+   * pending stays, and is only made due sooner, and what is finished begins its schedule again. Nothing for an endpoint that is disabled or removed.
    */
   replay(account: string, scope: ReplayScope, deliveries: readonly NewDelivery[]): Promise<number>;
   /** What an endpoint missed, oldest first. */

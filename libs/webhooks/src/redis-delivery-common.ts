@@ -1,4 +1,5 @@
 import { RedisScript } from '#platform';
+import { HURRY } from './redis-hurry.js';
 import { LANES } from './redis-lanes.js';
 import { PACE } from './redis-pace.js';
 
@@ -22,7 +23,7 @@ local function listed(endpoint, status)
 end
 local WEBHOOKS, AGENDA, FINISHED = BASE .. 'webhooks', BASE .. 'webhooks:due', BASE .. 'deliveries:finished'
 
-${LANES}${PACE}
+${LANES}${PACE}${HURRY}
 -- Writes down when somebody must look at the endpoint again, whatever happens to the processes at work on it: when
 -- the first lease ends, or, with a slot free, when the first delivery is due and the endpoint's pace allows it.
 -- A removed endpoint stays on the agenda until the last of it is cleared up.

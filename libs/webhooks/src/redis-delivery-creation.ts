@@ -44,7 +44,7 @@ local function again(endpoint, id, status, body)
   redis.call('ZREM', FINISHED, id)
   local attempts, contact = unpack(redis.call('HMGET', delivery(id), 'attempts', 'contact'))
   redis.call('HSET', delivery(id), 'earlier', attempts)
-  redis.call('HDEL', delivery(id), 'finishedAt', 'reason', 'missed')
+  redis.call('HDEL', delivery(id), 'finishedAt', 'reason', 'missed', 'hurried')
   list_as(endpoint, id, status, 'pending')
   put(endpoint, id, contact, body)
 end
@@ -75,7 +75,7 @@ end
 return 1
 `);
 
-/** ARGV: base, scope, then as of {@link CREATE} from the number of events on. Answers how many became pending. */
+/** ARGV: base, scope, then as of {@link CREATE} from the number of events on. Answers how many became pending, or due now. */
 export const REPLAY = script(`
 local only, events, made = ARGV[2], tonumber(ARGV[3]), 0
 for i = 4 + events * 5, #ARGV, 3 do
@@ -87,7 +87,12 @@ for i = 4 + events * 5, #ARGV, 3 do
         create(endpoint, id, event)
         made = made + 1
       end
-    elseif status ~= 'pending' and
+    elseif status == 'pending' then
+      if only == 'pending' and hurry(endpoint, id) then
+        redis.call('ZADD', AGENDA, 'LT', whole(NOW), endpoint)
+        made = made + 1
+      end
+    elseif
       (only == 'all' or (status == 'failed' and (only == 'failed' or missed == '1'))) then
       again(endpoint, id, status, ARGV[event + 4])
       made = made + 1
@@ -97,13 +102,17 @@ end
 return made
 `);
 
-/** ARGV: base, delivery, body. Answers 'retried', or why it was not. */
+/** ARGV: base, delivery, body or '' if it is not kept. Answers 'retried', or why it was not. */
 export const RETRY = script(`
 local id, body = ARGV[2], ARGV[3]
 local status, endpoint = unpack(redis.call('HMGET', delivery(id), 'status', 'endpoint'))
 if not status then return 'unknown' end
-if status == 'pending' then return 'pending' end
 if endpoint_of(endpoint).state ~= 'enabled' then return endpoint_of(endpoint).state end
+if status == 'pending' then
+  if hurry(endpoint, id) then redis.call('ZADD', AGENDA, 'LT', whole(NOW), endpoint) end
+  return 'retried'
+end
+if body == '' then return 'lost' end
 again(endpoint, id, status, body)
 return 'retried'
 `);

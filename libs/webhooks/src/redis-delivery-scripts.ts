@@ -64,7 +64,9 @@ local failing, stored = 0, redis.call('HGET', WEBHOOKS, endpoint)
 if stored then
   local most, slots = slots_of(endpoint, cjson.decode(stored), default)
   if status == 'succeeded' then
+    local recovers = is_recovering(endpoint)
     speed_up(endpoint, most)
+    if recovers then bring_forward(endpoint) end
   else
     redis.call('HSETNX', pace(endpoint), 'failingSince', whole(NOW))
     failing = NOW - tonumber(redis.call('HGET', pace(endpoint), 'failingSince'))

@@ -66,8 +66,8 @@ export class RedisDeliveryStore implements DeliveryStore {
     };
   }
 
-  async retry(account: string, id: string, body: string): Promise<Retried> {
-    return (await this.run(RETRY, account, [id, body])) as Retried;
+  async retry(account: string, id: string, body: string | undefined): Promise<Retried> {
+    return (await this.run(RETRY, account, [id, body ?? ''])) as Retried;
   }
 
   async replay(account: string, scope: ReplayScope, deliveries: readonly NewDelivery[]): Promise<number> {

@@ -33,8 +33,10 @@ export class DeliveriesController {
   @RequireScope('webhooks:manage')
   @ApiOperation({
     operationId: 'retryDelivery',
-    summary: 'Make a delivery that failed or succeeded again',
-    description: 'It is pending then: tried at once, and on the whole schedule if that fails.',
+    summary: 'Try a delivery now',
+    description:
+      'One that failed or succeeded is pending then: tried at once, and on the whole schedule if that fails. One that is ' +
+      'pending is tried before its time, and its schedule goes on.',
   })
   @ApiAcceptedResponse({ type: DeliveryView })
   @ApiProblems('not_found', 'conflict')

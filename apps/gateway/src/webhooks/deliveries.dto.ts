@@ -14,7 +14,7 @@ import { Instant, ListOf, Optional, parseInstant, rule, WholeNumberText } from '
 import { invalid } from '../problems/problem.js';
 
 const STATUSES = ['pending', 'succeeded', 'failed'] as const satisfies readonly DeliveryStatus[];
-const SCOPES = ['failed', 'missed', 'all'] as const satisfies readonly ReplayScope[];
+const SCOPES = ['failed', 'missed', 'pending', 'all'] as const satisfies readonly ReplayScope[];
 const PLACES = 'deliveries';
 
 export class DeliveriesQuery {
@@ -125,8 +125,9 @@ export class ReplayDto {
     enum: SCOPES,
     default: 'failed',
     description:
-      '`failed`: whose delivery failed. `missed`: from while the webhook was disabled or before it existed. `all`: all ' +
-      'but those that are pending, delivered or not.',
+      '`failed`: whose delivery failed. `missed`: from while the webhook was disabled or before it existed. `pending`: ' +
+      'whose delivery waits for its next attempt, which is made now. `all`: all but those that are pending, delivered ' +
+      'or not.',
   })
   @Optional()
   @rule('only', `must be one of ${SCOPES.join(', ')}`, (value) => SCOPES.some((scope) => scope === value))
@@ -145,5 +146,6 @@ export function replayRequestOf({ since, until, eventTypes, only }: ReplayDto): 
 }
 
 export class ReplayReply {
-  @ApiProperty({ type: 'integer', description: 'How many deliveries became pending.' }) count!: number;
+  @ApiProperty({ type: 'integer', description: 'How many deliveries became pending, or due now.' })
+  count!: number;
 }

@@ -49,7 +49,7 @@ export class WebhookDeliveriesController {
     summary: 'Deliver events of the past once more, or for the first time',
     description:
       'As far as the log still has them, and no more than 50,000 events of it at a time: for more, replay in parts. ' +
-      'What is pending stays as it is, so that a replay that broke off can be made again.',
+      'What is pending stays pending, so that a replay that broke off can be made again.',
   })
   @ApiAcceptedResponse({ type: ReplayReply })
   @ApiProblems('not_found', 'conflict', 'validation_failed', 'malformed_body')

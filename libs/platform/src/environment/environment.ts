@@ -83,7 +83,7 @@ export class WorkerEnvironment extends CommonEnvironment {
 
   @Whole(15_000, 1) WEBHOOK_TIMEOUT_MS = 15_000;
   @WholeList('5,300,1800', 0, 604_800) WEBHOOK_RETRY_SCHEDULE_SECONDS = [
-    5, 300, 1800, 7200, 18_000, 36_000, 36_000,
+    5, 15, 60, 300, 900, 1800, 3600, 7200, 14_400, 28_800, 43_200,
   ];
   @Positive(120) WEBHOOK_DISABLE_AFTER_HOURS = 120;
   @Whole(20, 1, 1000) WEBHOOK_MAX_CONCURRENCY = 20;

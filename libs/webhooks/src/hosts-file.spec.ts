@@ -1,0 +1,35 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { HostsFile, parseHosts } from './hosts-file.js';
+
+describe('a hosts file', () => {
+  let directory: string;
+  beforeEach(async () => {
+    directory = await mkdtemp(join(tmpdir(), 'tidings-hosts-'));
+  });
+  afterEach(async () => {
+    await rm(directory, { recursive: true, force: true });
+  });
+
+  it('names addresses, more than one a line, with comments, in any case', () => {
+    const text =
+      '# local\n127.0.0.1\tlocalhost Box # me\n::1 localhost\r\n\nnonsense here\n10.0.0.7 hooks.internal';
+    expect(Object.fromEntries(parseHosts(text))).toEqual({
+      localhost: ['127.0.0.1', '::1'],
+      box: ['127.0.0.1'],
+      'hooks.internal': ['10.0.0.7'],
+    });
+  });
+
+  it('that is not there names nothing', async () => {
+    expect(await new HostsFile(join(directory, 'hosts')).addressesOf('localhost')).toEqual([]);
+  });
+
+  it('is asked in any case', async () => {
+    const path = join(directory, 'hosts');
+    await writeFile(path, '10.0.0.7 Hooks.Internal\n');
+    expect(await new HostsFile(path).addressesOf('HOOKS.internal')).toEqual(['10.0.0.7']);
+  });
+});

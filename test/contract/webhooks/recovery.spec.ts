@@ -1,0 +1,140 @@
+import { describe, expect, it } from '@jest/globals';
+import { createLogger } from '#platform';
+import { type DeliveryStore, deliveryId, type ReplayScope, Replays } from '#webhooks';
+import { ACCOUNT } from './street.js';
+import { WithStreet } from './with-street.js';
+
+type Claimed = Extract<Awaited<ReturnType<DeliveryStore['claim']>>, { kind: 'claimed' }>;
+type ClaimedDelivery = Claimed['deliveries'][number];
+
+const on = new WithStreet();
+const { dispatched } = on;
+const LATER_MS = 600_000;
+/** More are not brought forward by one success. */
+const A_SUCCESS = 10;
+
+async function subscribe(ordered = false): Promise<string> {
+  on.street.jobs.lost = true;
+  const url = 'http://127.0.0.1:9/';
+  return (await on.street.endpoints.create(ACCOUNT, { url, ordered })).endpoint.id;
+}
+
+async function claim(id: string, room = 1_000): Promise<ClaimedDelivery[]> {
+  const claimed = await on.street.deliveries.claim(ACCOUNT, id, { slots: 1_000, room, leaseMs: 60_000 });
+  if (claimed.kind === 'ended') throw new Error('ended');
+  return claimed.deliveries;
+}
+
+async function settle(claimed: readonly ClaimedDelivery[], how: 'succeeded' | 'fails'): Promise<void> {
+  const attempt = { at: '', durationMs: 0, statusCode: 500, reply: '', error: null };
+  for (const delivery of claimed)
+    await on.street.deliveries.settle(
+      ACCOUNT,
+      delivery,
+      attempt,
+      how === 'succeeded' ? { status: 'succeeded' } : { status: 'pending', waitMs: LATER_MS },
+    );
+}
+
+/** An endpoint at which so many deliveries failed, and wait. */
+async function failing(count: number): Promise<string> {
+  const id = await subscribe();
+  await dispatched(count);
+  await settle(await claim(id), 'fails');
+  expect(await claim(id)).toEqual([]);
+  return id;
+}
+
+describe('a success at an endpoint that only failed before', () => {
+  it('brings what waits there forward, a few with each success', async () => {
+    const id = await failing(25);
+    await dispatched(1);
+    let waiting = 25;
+    for (let success = await claim(id, 1); success.length > 0; success = await claim(id, 1)) {
+      await settle(success, 'succeeded');
+      waiting -= 1;
+      const due = await on.street.redis.zcount(
+        `${on.street.prefix}:{${ACCOUNT}}:endpoint:${id}:due`,
+        '-inf',
+        Date.now(),
+      );
+      expect(due).toBeLessThanOrEqual(A_SUCCESS * (25 - waiting));
+    }
+    expect(waiting).toBe(-1);
+  });
+
+  it('leaves what fails for a reason of its own to its schedule, after a few times', async () => {
+    const id = await failing(1);
+    let attempts = 0;
+    for (let outage = 0; outage < 10; outage += 1) {
+      await dispatched(1);
+      await settle(await claim(id), 'succeeded');
+      const poison = await claim(id);
+      attempts += poison.length;
+      await settle(poison, 'fails');
+    }
+    expect(attempts).toBe(3);
+  });
+
+  it('brings nothing forward where something else succeeded in between', async () => {
+    const id = await failing(1);
+    await dispatched(2);
+    const [one, two] = await claim(id);
+    await settle(one === undefined ? [] : [one], 'succeeded');
+    // That one was the end of the outage: the delivery that waited is due, fails again, and waits.
+    await settle(await claim(id), 'succeeded');
+    await settle(two === undefined ? [] : [two], 'succeeded');
+    expect(await claim(id)).toEqual([]);
+  });
+
+  it('lets the lanes of an ordered endpoint go on in their order', async () => {
+    const id = await subscribe(true);
+    const events = await dispatched(3);
+    const [first] = await claim(id);
+    await settle(first === undefined ? [] : [first], 'fails');
+    expect(await claim(id)).toEqual([]);
+    const other = await on.street.record(1, { contactId: 'c2' });
+    await on.street.dispatcher.dispatch(ACCOUNT, other);
+    await settle(await claim(id), 'succeeded');
+    const order: string[] = [];
+    for (let next = await claim(id); next.length > 0; next = await claim(id)) {
+      order.push(...next.map(({ eventId }) => eventId));
+      await settle(next, 'succeeded');
+    }
+    expect(order).toEqual(events.map(({ id: eventId }) => eventId));
+  });
+});
+
+describe('what waits for its next attempt', () => {
+  it('is tried now where it is told to be, and its schedule goes on', async () => {
+    const id = await subscribe();
+    const [event] = await dispatched(1);
+    await settle(await claim(id), 'fails');
+    const delivery = deliveryId(event?.id ?? '', id);
+    // Its event may be gone from the log: it has a body of its own.
+    expect(await on.street.deliveries.retry(ACCOUNT, delivery, undefined)).toBe('retried');
+    const claimed = await claim(id);
+    expect(claimed).toMatchObject([{ id: delivery, attempts: 1 }]);
+    // Of one that is under way nothing changes.
+    expect(await on.street.deliveries.retry(ACCOUNT, delivery, undefined)).toBe('retried');
+    expect(await claim(id)).toEqual([]);
+    await settle(claimed, 'succeeded');
+    expect(await on.street.deliveries.retry(ACCOUNT, delivery, undefined)).toBe('lost');
+  });
+
+  it.each([
+    ['pending', 3],
+    ['failed', 0],
+    ['missed', 0],
+    ['all', 0],
+  ] as [ReplayScope, number][])('is made due by a replay of what is %s: %d', async (only, count) => {
+    const id = await subscribe();
+    const window = { since: Date.now() - 60_000, until: Date.now() + 60_000 };
+    await dispatched(3);
+    await settle(await claim(id), 'fails');
+    const { endpointStore, deliveries, log, jobs } = on.street;
+    const replays = new Replays(endpointStore, deliveries, log, jobs, createLogger('test', 'silent'));
+    expect(await replays.start(ACCOUNT, id, { ...window, only })).toBe(count);
+    expect(await claim(id)).toHaveLength(count);
+  });
+});

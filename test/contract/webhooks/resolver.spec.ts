@@ -1,0 +1,76 @@
+import { pbkdf2 } from 'node:crypto';
+import { createSocket, type Socket } from 'node:dgram';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { type Resolver, systemResolver } from '#webhooks';
+
+/** Of a name's query in DNS' own form: the name in lower case, and the number of the record type that is asked for. */
+function questionOf(query: Buffer): { name: string; type: number; end: number } {
+  const labels: string[] = [];
+  let at = 12;
+  for (let length = query[at] ?? 0; length > 0; length = query[at] ?? 0) {
+    labels.push(query.toString('latin1', at + 1, at + 1 + length));
+    at += 1 + length;
+  }
+  return { name: labels.join('.').toLowerCase(), type: query.readUInt16BE(at + 1), end: at + 5 };
+}
+
+/** A DNS server that knows one address, says of `nobody` that there is none, and answers nothing else. */
+async function startDns(): Promise<{ socket: Socket; server: string }> {
+  const socket = createSocket('udp4');
+  socket.on('message', (query, from) => {
+    const { name, type, end } = questionOf(query);
+    if (name !== 'known.test' && name !== 'nobody.test') return;
+    const isHere = name === 'known.test' && type === 1;
+    const head = Buffer.from(query.subarray(0, end));
+    head.writeUInt16BE(name === 'known.test' ? 0x8180 : 0x8183, 2);
+    head.writeUInt16BE(isHere ? 1 : 0, 6);
+    head.writeUInt32BE(0, 8);
+    const answer = Buffer.from([0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 60, 0, 4, 10, 1, 2, 3]);
+    socket.send(isHere ? Buffer.concat([head, answer]) : head, from.port, from.address);
+  });
+  await new Promise<void>((bound) => socket.bind(0, '127.0.0.1', bound));
+  return { socket, server: `127.0.0.1:${socket.address().port}` };
+}
+
+let dns: Awaited<ReturnType<typeof startDns>>;
+let directory: string;
+let resolve: Resolver;
+
+beforeEach(async () => {
+  dns = await startDns();
+  directory = await mkdtemp(join(tmpdir(), 'tidings-resolver-'));
+  const hostsFile = join(directory, 'hosts');
+  await writeFile(hostsFile, '10.9.8.7 listed.test known-here.test\n');
+  resolve = systemResolver({ servers: [dns.server], hostsFile });
+});
+afterEach(async () => {
+  dns.socket.close();
+  await rm(directory, { recursive: true, force: true });
+});
+
+describe('a name', () => {
+  it('is resolved by the hosts file before DNS', async () => {
+    expect(await resolve('listed.test')).toEqual(['10.9.8.7']);
+  });
+
+  it('is resolved by DNS', async () => {
+    expect(await resolve('known.test')).toEqual(['10.1.2.3']);
+  });
+
+  it('that nobody knows is refused, once the operating system was asked, too', async () => {
+    await expect(resolve('nobody.test')).rejects.toThrow(/nobody\.test/);
+  });
+
+  it('whose servers hang holds up neither other names nor what else needs the threads of the process', async () => {
+    const hanging = Array.from({ length: 50 }, (_, n) => resolve(`hanging-${n}.test`).catch(String));
+    const began = performance.now();
+    expect(await resolve('known.test')).toEqual(['10.1.2.3']);
+    await promisify(pbkdf2)('password', 'salt', 1, 32, 'sha256');
+    expect(performance.now() - began).toBeLessThan(1_000);
+    for (const failure of await Promise.all(hanging)) expect(failure).toMatch(/TIMEOUT|took longer/);
+  }, 20_000);
+});
