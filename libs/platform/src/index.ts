@@ -13,12 +13,7 @@ export { type Clock, systemClock } from './clock.js';
 export { DeadlineError, pause, withDeadline } from './deadline.js';
 export { type BlobLocation } from './environment/blob-location.js';
 export { ConfigurationError } from './environment/configuration-error.js';
-export {
-  CommonEnvironment,
-  GatewayEnvironment,
-  WorkerEnvironment,
-  type WorkerRole,
-} from './environment/environment.js';
+export { CommonEnvironment, GatewayEnvironment, WorkerEnvironment } from './environment/environment.js';
 export { readEnvironment } from './environment/read-environment.js';
 export { type IdPrefix, newId } from './ids.js';
 export { accountKeys, type AccountKeys } from './keys.js';
@@ -56,3 +51,4 @@ export {
   startEmbeddedRedis,
 } from './embedded-redis/embedded-redis.js';
 export { findRedisServer, type RedisServerSearch } from './embedded-redis/find-redis-server.js';
+export { missingRoles, workerName, type WorkerRole } from './worker-roles.js';

@@ -48,6 +48,41 @@ describe('Health', () => {
     ]);
   });
 
+  it('is degraded while no worker has one of the roles, and says what does not happen', async () => {
+    await gateway.redis.zadd('tidings:workers', Date.now() + 60_000, 'worker-1 roles=poll,dispatch');
+    expect((await untilReady('degraded')).reasons).toEqual([
+      'no worker has the role relay: sends are stored, but not relayed',
+    ]);
+    await gateway.redis.zadd('tidings:workers', Date.now() + 60_000, 'worker-2 roles=relay');
+    await untilReady('ok');
+  });
+
+  it('is degraded once the contact list could not be read for a minute', async () => {
+    await gateway.redis.zadd('tidings:workers', Date.now() + 60_000, 'worker-1');
+    const list = 'tidings:{default}:contact-list';
+    await gateway.redis.hset(
+      list,
+      'listFault',
+      'upstream answered 404',
+      'listFaultSince',
+      Date.now() - 1_000,
+    );
+    await untilReady('ok');
+    await gateway.redis.hset(list, 'listFaultSince', Date.now() - 61_000);
+    expect((await untilReady('degraded')).reasons).toEqual([
+      expect.stringMatching(/contact list of account default .*: upstream answered 404\..*\/v1/),
+    ]);
+    await gateway.redis.hdel(list, 'listFault', 'listFaultSince');
+    await untilReady('ok');
+  });
+
+  it('is degraded while Redis would lose with a restart what was taken', async () => {
+    await gateway.redis.zadd('tidings:workers', Date.now() + 60_000, 'worker-1');
+    await untilReady('ok');
+    await gateway.redis.config('SET', 'appendonly', 'no');
+    expect((await untilReady('degraded')).reasons).toEqual([expect.stringMatching(/appendonly yes/)]);
+  });
+
   it('is degraded while the blob store cannot be used; a file is then refused, a text is not', async () => {
     const environment = { BLOB_STORE: 'file:/dev/null/blobs' };
     await using broken = await startTestGateway({ redisUrl: redis.url, environment });

@@ -60,7 +60,7 @@ export class HealthController {
       provide: HEARTBEAT,
       inject: [REDIS, ENVIRONMENT, LOGGER],
       useFactory: (redis: RedisClient, environment: WorkerEnvironment, logger: Logger) =>
-        new Heartbeat(redis, environment.REDIS_KEY_PREFIX, logger),
+        new Heartbeat(redis, environment.REDIS_KEY_PREFIX, environment.WORKER_ROLES, logger),
     },
   ],
 })

@@ -21,7 +21,7 @@ afterAll(async () => {
 async function beatOnce(): Promise<string[]> {
   const lines: string[] = [];
   const logger = createLogger('worker', 'info', { write: (line) => lines.push(line) });
-  const heartbeat = new Heartbeat(redis, 'tidings', logger);
+  const heartbeat = new Heartbeat(redis, 'tidings', ['relay'], logger);
   heartbeat.start();
   await eventually(
     'it has beaten',

@@ -1,5 +1,5 @@
 import { hostname } from 'node:os';
-import { type Logger, newId, type RedisClient, RedisScript } from '#platform';
+import { type Logger, newId, type RedisClient, RedisScript, workerName, type WorkerRole } from '#platform';
 
 const BEAT_EVERY_MS = 5_000;
 /** A worker that was not heard of for so long is forgotten. */
@@ -15,11 +15,11 @@ return now
 `);
 
 /**
- * Tells the others, in the sorted set `{prefix}:workers`, that this worker is alive, and the log when a new installation
- * begins: there is nothing in Redis, perhaps not any more.
+ * Tells the others, in the sorted set `{prefix}:workers`, that this worker is alive and which roles it has, and the log when
+ * a new installation begins: there is nothing in Redis, perhaps not any more.
  */
 export class Heartbeat {
-  private readonly name = `${hostname()}-${newId('req')}`;
+  private readonly name: string;
   private readonly key: string;
   private readonly installationKey: string;
   private timer: NodeJS.Timeout | undefined;
@@ -28,8 +28,10 @@ export class Heartbeat {
   constructor(
     private readonly redis: RedisClient,
     prefix: string,
+    roles: readonly WorkerRole[],
     private readonly logger: Logger,
   ) {
+    this.name = workerName(`${hostname()}-${newId('req')}`, roles);
     this.key = `${prefix}:workers`;
     this.installationKey = `${prefix}:installation`;
   }

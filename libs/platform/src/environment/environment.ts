@@ -1,5 +1,6 @@
 import type { Network } from '../network.js';
 import type { RedisAddress } from '../redis-address.js';
+import { WORKER_ROLES, type WorkerRole } from '../worker-roles.js';
 import type { BlobLocation } from './blob-location.js';
 import {
   Base64Bytes,
@@ -58,13 +59,12 @@ export class GatewayEnvironment extends CommonEnvironment {
 }
 
 /** The three kinds of work that a worker can do. */
-export type WorkerRole = 'relay' | 'poll' | 'dispatch';
 
 /** What a worker reads besides. */
 export class WorkerEnvironment extends CommonEnvironment {
   @Text('127.0.0.1') WORKER_HOST = '127.0.0.1';
   @Whole(3001, 0, 65_535) WORKER_PORT = 3001;
-  @SomeOf('relay', 'poll', 'dispatch') WORKER_ROLES: WorkerRole[] = ['relay', 'poll', 'dispatch'];
+  @SomeOf(...WORKER_ROLES) WORKER_ROLES: WorkerRole[] = [...WORKER_ROLES];
 
   @Whole(30_000, 100) CONTACTS_INTERVAL_MS = 30_000;
   @Whole(2_000, 10) POLL_MIN_INTERVAL_MS = 2_000;
