@@ -1,4 +1,4 @@
-import { expect, it } from '@jest/globals';
+import { afterEach, expect, it, jest } from '@jest/globals';
 import { AccountGoneError } from '#accounts';
 import { type AgendaTime, createLogger } from '#platform';
 import { eventually } from '../../../test/support/eventually.js';
@@ -163,4 +163,34 @@ it('gives back at once what still waited for its place when it stopped', async (
   expect(ran.length).toBeLessThan(ids.length);
   const waiting = ids.filter((id) => !ran.includes(id)).map((id) => [`look ${id}`, 0]);
   expect(agenda.times()).toEqual(Object.fromEntries(waiting));
+});
+
+afterEach(() => {
+  jest.useRealTimers();
+});
+
+it('relieves a full Redis of each account by a plain timer, for neither ticks nor agenda go on there', async () => {
+  jest.useFakeTimers();
+  const queue = { ...QUEUE, getJobScheduler: () => Promise.reject(new Error('OOM')) };
+  const agenda = new MemoryAgenda();
+  let isFull = false;
+  const relieved: string[] = [];
+  const relief = {
+    isNeeded: () => Promise.resolve(isFull),
+    run: (account: string) => Promise.resolve(void relieved.push(account)),
+  };
+  const role = { tickMs: 250, rounds: {}, survey: () => Promise.resolve({}), relief };
+  const logger = createLogger('test', 'silent');
+  const schedule = new RoundSchedule(queue as typeof QUEUE, agenda, role, logger);
+  schedule.came('a', true);
+  schedule.came('b', true);
+  schedule.start();
+  await jest.advanceTimersByTimeAsync(20_000);
+  expect(relieved).toEqual([]);
+  isFull = true;
+  await jest.advanceTimersByTimeAsync(6_000);
+  expect(relieved).toEqual(['a', 'b']);
+  await schedule.stop();
+  await jest.advanceTimersByTimeAsync(20_000);
+  expect(relieved).toEqual(['a', 'b']);
 });

@@ -28,6 +28,14 @@ export interface RoleRounds {
    * earlier build or a Redis that lost its last seconds kept from the agenda.
    */
   survey(account: string): Promise<Readonly<Record<string, AgendaTime | undefined>>>;
+  /** What the role can do about a Redis that is full, in which neither the agenda nor the ticks go on. */
+  relief?: Relief;
+}
+
+/** Removes what retention lets go, by scripts that begin by removing: a full Redis refuses all others. */
+export interface Relief {
+  isNeeded(): Promise<boolean>;
+  run(account: string): Promise<void>;
 }
 
 /** When a round is due again, and what else it found due. */
@@ -54,6 +62,8 @@ const AFTER_FAILURE_MS = 1_000;
 const ENSURE_EVERY_MS = 10_000;
 /** Ticks that are so much overdue lost their next job: they are scheduled anew. */
 const STUCK_AFTER_MS = 2_000;
+/** How often it is looked whether Redis is full. */
+const RELIEVE_EVERY_MS = 5_000;
 const TICK = 'tick';
 
 /**
@@ -63,6 +73,7 @@ const TICK = 'tick';
 export class RoundSchedule implements AccountFollower {
   private timers: NodeJS.Timeout[] = [];
   private stopping = false;
+  private relieving = false;
   private readonly places = new SideBySide();
   private readonly underWay = new Set<TakenTask>();
   private readonly accounts = new Set<string>();
@@ -91,7 +102,16 @@ export class RoundSchedule implements AccountFollower {
       });
     };
     ensure();
-    this.timers = [setInterval(ensure, ENSURE_EVERY_MS), setInterval(renew, RENEW_EVERY_MS)];
+    const relieve = (): void => {
+      this.relieve().catch((error: unknown) => {
+        this.logger.warn({ err: error }, 'a full Redis could not be relieved; trying again');
+      });
+    };
+    this.timers = [
+      setInterval(ensure, ENSURE_EVERY_MS),
+      setInterval(renew, RENEW_EVERY_MS),
+      ...(this.role.relief === undefined ? [] : [setInterval(relieve, RELIEVE_EVERY_MS)]),
+    ];
   }
 
   /** Begins no round any more; resolves when those that are under way have ended. */
@@ -161,6 +181,18 @@ export class RoundSchedule implements AccountFollower {
   private async survey(account: string): Promise<DatedTask[]> {
     const times = Object.entries(await this.role.survey(account));
     return times.flatMap(([round, time]) => (time === undefined ? [] : [{ account, round, time }]));
+  }
+
+  private async relieve(): Promise<void> {
+    const { relief } = this.role;
+    if (relief === undefined || this.relieving || this.stopping || !(await relief.isNeeded())) return;
+    this.relieving = true;
+    try {
+      this.logger.warn('Redis is full: what retention lets go is removed now');
+      for (const account of this.accounts) await relief.run(account);
+    } finally {
+      this.relieving = false;
+    }
   }
 
   private surveySoon(account: string, atOnce: boolean): void {

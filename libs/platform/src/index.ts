@@ -40,6 +40,7 @@ export { oncePerFault, openFitRedis } from './redis-start.js';
 export { FrameworkLogger } from './framework-logger.js';
 export { RedisClock } from './redis-clock.js';
 export { REDIS_LIFE } from './redis-life.js';
+export { isRedisFull } from './redis-memory.js';
 export { TimeLimit } from './time-limit.js';
 export { RedisScript } from './redis-script.js';
 export { redisTime } from './redis-time.js';

@@ -24,11 +24,15 @@ export interface DispatchRoundParts {
   deliverySurvey: Pick<RedisDeliverySurvey, 'look'>;
   logSurvey: Pick<RedisLogSurvey, 'trimInMs'>;
   retention: { deliveries: DeliveryRetention; events: EventRetention };
+  isFull(): Promise<boolean>;
 }
 
 /** The dispatching role's rounds: lost hints and retention. An account without deliveries has nothing due. */
 export function dispatchRounds(parts: DispatchRoundParts): RoleRounds {
   const { pump, deliveries, log, deliverySurvey, logSurvey, retention } = parts;
+  const trimDeliveries = (account: string): Promise<void> =>
+    untilNone(() => deliveries.trim(account, retention.deliveries));
+  const trimEvents = (account: string): Promise<void> => untilNone(() => log.trim(account, retention.events));
   return {
     tickMs: TICK_MS,
     rounds: {
@@ -40,15 +44,22 @@ export function dispatchRounds(parts: DispatchRoundParts): RoleRounds {
       },
       [DELIVERY_ROUND.trim]: {
         run: async (account) => {
-          await untilNone(() => deliveries.trim(account, retention.deliveries));
+          await trimDeliveries(account);
           return atLeast(TRIM_MS, (await deliverySurvey.look(account)).trimInMs);
         },
       },
       [TRIM_EVENTS]: {
         run: async (account) => {
-          await untilNone(() => log.trim(account, retention.events));
+          await trimEvents(account);
           return atLeast(TRIM_MS, await logSurvey.trimInMs(account));
         },
+      },
+    },
+    relief: {
+      isNeeded: () => parts.isFull(),
+      run: async (account) => {
+        await trimEvents(account);
+        await trimDeliveries(account);
       },
     },
     survey: async (account) => {

@@ -16,6 +16,7 @@ import {
   type Clock,
   systemClock,
   type WorkerEnvironment,
+  isRedisFull,
 } from '#platform';
 import {
   BullmqDeliveryJobs,
@@ -138,6 +139,7 @@ class DispatchRoundsProcessor extends RoundsProcessor {
         const retention = retentionOf(environment);
         const rounds = dispatchRounds({
           ...{ pump, log, retention },
+          isFull: () => isRedisFull(redis),
           deliveries: store,
           deliverySurvey: new RedisDeliverySurvey(redis, prefix, retention.deliveries),
           logSurvey: new RedisLogSurvey(redis, prefix, retention.events),

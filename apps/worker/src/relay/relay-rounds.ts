@@ -26,6 +26,7 @@ export interface RelayRoundParts {
   files: Pick<FileSweep, 'sweep'>;
   hints: Pick<RelayHints, 'schedule'>;
   retention: { maxAgeMs: number; maxCount: number };
+  isFull(): Promise<boolean>;
 }
 
 /** The relaying role's rounds: lost hints, sightings, ends, retention. An account without sends has nothing due. */
@@ -65,6 +66,10 @@ export function relayRounds(parts: RelayRoundParts): RoleRounds {
           return { everyMs: (await survey.look(account)).hasSends ? SWEEP_MS : SWEEP_EMPTY_MS };
         },
       },
+    },
+    relief: {
+      isNeeded: () => parts.isFull(),
+      run: (account) => rounds.trim(account, parts.retention),
     },
     survey: async (account) => {
       const found = await survey.look(account);

@@ -11,6 +11,7 @@ import {
   type RedisClient,
   systemClock,
   type WorkerEnvironment,
+  isRedisFull,
 } from '#platform';
 import {
   type BlobStore,
@@ -138,6 +139,7 @@ class RelayRoundsProcessor extends RoundsProcessor {
         };
         const all = relayRounds({
           ...{ rounds, probe, files, retention },
+          isFull: () => isRedisFull(redis),
           survey: new RedisRelaySurvey(
             redis,
             environment.REDIS_KEY_PREFIX,
