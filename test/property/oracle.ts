@@ -307,7 +307,8 @@ export class Oracle {
       forms.some((form) => form?.deleted === false),
     );
     const ids = new Set(known.map(([id]) => id));
-    const shown = attempt.reads.slice(attempt.settled).flatMap(({ seen }) => seen);
+    const { reads, settled } = withoutProbes(attempt);
+    const shown = reads.slice(settled).flatMap(({ seen }) => seen);
     if (known.length > 10 && shown.length > 0 && shown.every(({ id }) => !ids.has(id))) return false;
     // What another worker committed meanwhile may be newer than what this one was shown; looked after it was.
     if (contact.commits === attempt.commits) this.committedPoll(attempt, []);
