@@ -285,7 +285,7 @@ export class RedisRelayStore implements RelayStore {
     if (removed.length > 0) return removed;
     for (const record of await undecidedInExcess(this.redis, keys, maxCount))
       await this.transit(account, record, {
-        happening: 'forgotten',
+        happening: record.state.status === 'accepted' ? 'forgotten_unseen' : 'forgotten',
         state: { ...settled(record.state), forgotten: true, reason: FORGOTTEN },
       });
     return trimFinishedSends(this.redis, keys, oldest, maxCount);

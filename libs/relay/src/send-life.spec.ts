@@ -34,7 +34,8 @@ const TABLE: Record<Happening, string> = {
   resolved_resend: '.......QQ..',
   resolved_sent: '.......T...',
   resolved_failed: '.......F...',
-  forgotten: /*  */ '...U...U...',
+  forgotten: /*  */ '.......U...',
+  forgotten_unseen: '...A.......',
   noted: /*      */ LETTERS,
 };
 
@@ -49,7 +50,8 @@ const EVENTS: Partial<Record<Happening, [SendStatus[], string]>> = {
   unconfirmed: [['accepted'], 'send.unconfirmed'],
   cancelled: [['scheduled', 'queued'], 'send.cancelled'],
   expired: [['queued'], 'send.expired'],
-  forgotten: [['accepted', 'unknown'], 'send.unknown'],
+  forgotten: [['unknown'], 'send.unknown'],
+  forgotten_unseen: [['accepted'], 'send.unconfirmed'],
 };
 
 const PAIRS = HAPPENINGS.flatMap((happening) =>

@@ -65,7 +65,9 @@ const LIFE = {
   resolved_sent: from(['unknown'], 'sent', 'send.sent'),
   resolved_failed: from(['unknown'], 'failed', 'send.failed'),
   /** There are too many sends, and it is the first to go of those that nobody knows the end of. */
-  forgotten: from(['accepted', 'unknown'], 'unknown', 'send.unknown'),
+  forgotten: from(['unknown'], 'unknown', 'send.unknown'),
+  /** The same of one that upstream took. */
+  forgotten_unseen: from(['accepted'], 'accepted', 'send.unconfirmed'),
   /** An attempt came to its end when the send had moved on already; it is written down. */
   noted: still(...SEND_STATUSES),
 } as const satisfies Record<string, Passages>;

@@ -1,13 +1,14 @@
 /**
  * How what waits for its next attempt is tried sooner: on request, or since its endpoint is back.
  *
- * A success that ends nothing but failures says that the endpoint is back. It, and each success after it, brings a few of
+ * A success after five seconds of nothing but failures says that the endpoint is back; where some deliveries fail and others
+ * do not, each for its own reason, it never was away. It, and each success after it, brings a few of
  * those forward that failed before, so that a receiver that has just recovered is not run over; `recovering`, in the hash of
  * the endpoint's pace, says that more may wait. A delivery that fails for a reason of its own must not use up its schedule so:
  * each is brought forward a few times only (`hurried`).
  */
 export const HURRY = `
-local FORWARD_A_SUCCESS, FORWARD_A_DELIVERY = 10, 3
+local FORWARD_A_SUCCESS, FORWARD_A_DELIVERY, AWAY_MS = 10, 3, 5000
 
 -- Makes a pending delivery due now, or when it has its turn, if it waits for a later time; whether it did.
 local function hurry(endpoint, id)
@@ -20,8 +21,8 @@ local function hurry(endpoint, id)
 end
 
 local function is_recovering(endpoint)
-  local state = redis.call('HMGET', pace(endpoint), 'failingSince', 'recovering')
-  return state[1] or state[2]
+  local failing, recovering = unpack(redis.call('HMGET', pace(endpoint), 'failingSince', 'recovering'))
+  return recovering or (failing and NOW - tonumber(failing) >= AWAY_MS)
 end
 
 local function bring_forward(endpoint)

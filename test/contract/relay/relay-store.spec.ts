@@ -418,12 +418,13 @@ describe('retention', () => {
       (await store.trim(A, { maxAgeMs, maxCount })).map(({ id }) => id);
     expect((await trimmed(100, -10_000)).sort()).toEqual(done.sort());
     expect(await trimmed(2)).toEqual([]);
-    expect(await told()).not.toContain(`send.unknown ${accepted.order.id}`);
+    expect(await told()).not.toContain(`send.unconfirmed ${accepted.order.id}`);
     expect(await trimmed(1)).toEqual([accepted.order.id]);
-    expect((await told()).at(-1)).toBe(`send.unknown ${accepted.order.id}`);
+    expect((await told()).at(-1)).toBe(`send.unconfirmed ${accepted.order.id}`);
     expect(await trimmed(1)).toEqual([]);
     expect((await store.find(A, unknown.order.id))?.state.status).toBe('unknown');
     expect(await trimmed(0)).toEqual([unknown.order.id]);
+    expect((await told()).at(-1)).toBe(`send.unknown ${unknown.order.id}`);
     expect((await keys()).filter((name) => /undecided|finished|awaiting|confirms|:send:/.test(name))).toEqual(
       [],
     );

@@ -12,6 +12,8 @@ const { dispatched } = on;
 const LATER_MS = 600_000;
 /** More are not brought forward by one success. */
 const A_SUCCESS = 10;
+/** An endpoint that failed for so long was away. */
+const AWAY_MS = 5_000;
 
 async function subscribe(ordered = false): Promise<string> {
   on.street.jobs.lost = true;
@@ -36,12 +38,19 @@ async function settle(claimed: readonly ClaimedDelivery[], how: 'succeeded' | 'f
     );
 }
 
+/** As if the endpoint had failed for so long. */
+async function awayFor(id: string, ms: number): Promise<void> {
+  const pace = `${on.street.prefix}:{${ACCOUNT}}:endpoint:${id}:pace`;
+  await on.street.redis.hset(pace, 'failingSince', Date.now() - ms);
+}
+
 /** An endpoint at which so many deliveries failed, and wait. */
 async function failing(count: number): Promise<string> {
   const id = await subscribe();
   await dispatched(count);
   await settle(await claim(id), 'fails');
   expect(await claim(id)).toEqual([]);
+  await awayFor(id, AWAY_MS);
   return id;
 }
 
@@ -72,8 +81,17 @@ describe('a success at an endpoint that only failed before', () => {
       const poison = await claim(id);
       attempts += poison.length;
       await settle(poison, 'fails');
+      await awayFor(id, AWAY_MS);
     }
     expect(attempts).toBe(3);
+  });
+
+  it('brings nothing forward where others failed a moment ago: it was never away', async () => {
+    const id = await failing(3);
+    await awayFor(id, 1_000);
+    await dispatched(1);
+    await settle(await claim(id), 'succeeded');
+    expect(await claim(id)).toEqual([]);
   });
 
   it('brings nothing forward where something else succeeded in between', async () => {
@@ -93,6 +111,7 @@ describe('a success at an endpoint that only failed before', () => {
     const [first] = await claim(id);
     await settle(first === undefined ? [] : [first], 'fails');
     expect(await claim(id)).toEqual([]);
+    await awayFor(id, AWAY_MS);
     const other = await on.street.record(1, { contactId: 'c2' });
     await on.street.dispatcher.dispatch(ACCOUNT, other);
     await settle(await claim(id), 'succeeded');
