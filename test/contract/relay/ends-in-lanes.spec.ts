@@ -26,7 +26,7 @@ async function endsInMs(maxAgeMs: number): Promise<number | undefined> {
 describe('a queued send behind another one that waits', () => {
   it('expires at its expiresAt, and the others stay', async () => {
     const head = await waitingHead();
-    const expiresAt = Date.now() + 400;
+    const expiresAt = Date.now() + 2_000;
     const id = await accept({ message: 'soon over', expiresAt });
     const last = await accept({ message: 'last' });
     await rounds().expire(A);
@@ -69,7 +69,7 @@ describe('a queued send behind another one that waits', () => {
 
 describe('a send that expires', () => {
   it('is not ended while it is being relayed, and is again once it is queued again', async () => {
-    const id = await accept({ expiresAt: Date.now() + 300 });
+    const id = await accept({ expiresAt: Date.now() + 2_000 });
     strike({ kind: 'status', status: 429 }, 'always');
     const lane = runner({ retryScheduleSeconds: [30] });
     await lane.run(A, NUMBER);
@@ -83,9 +83,10 @@ describe('a send that expires', () => {
   });
 
   it('after its POST may have been taken is unknown, for it is looked for to the end', async () => {
-    const id = await accept({ expiresAt: Date.now() + 500 });
+    const id = await accept({ expiresAt: Date.now() + 2_000 });
     strike({ kind: 'resetBefore' });
-    const lane = runner();
+    // It is looked for longer than that.
+    const lane = runner({ confirmMs: 3_000 });
     await eventually('looked for', async () => {
       await lane.run(A, NUMBER);
       await rounds().expire(A);
