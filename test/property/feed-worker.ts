@@ -80,8 +80,10 @@ export class FeedWorker {
         if (this.refused) this.refused = false;
         else this.keep();
         const { began, settled } = this;
-        const commits = bench.oracle.commitsOf(contactId);
-        this.attempt = { contactId, began, now: bench.now(), commits, reads: [...this.kept], settled };
+        const { oracle } = bench;
+        const [commits, known] = [oracle.commitsOf(contactId), oracle.knownOf(contactId)];
+        const reads = [...this.kept];
+        this.attempt = { contactId, began, now: bench.now(), commits, known, reads, settled };
       },
       beganList: () => {
         const { lastListAt } = bench.oracle;
@@ -207,10 +209,11 @@ export class FeedWorker {
       listMessages: (_, contactId, page, limit) =>
         this.gate(async () => {
           const fault = this.strike();
+          const asked = this.bench.oracle.commitsOf(contactId);
           const read = await upstream.listMessages(address, contactId, page, limit);
           assertList(fault);
           const seen = witness.page(contactId, page, limit, fault);
-          this.attempt?.reads.push(seen);
+          this.attempt?.reads.push({ ...seen, commits: asked });
           this.bench.note(
             `  page ${page} of ${contactId}, ${limit}: ${seen.seen.map(({ id }) => id).join(' ')}`,
           );

@@ -41,6 +41,11 @@ export interface PageRead {
   inOrder: boolean;
 }
 
+/** A page, and how many commits of the contact there had been when it was asked for. */
+export interface PageOfTask extends PageRead {
+  commits: number;
+}
+
 /** What was known of a contact when a worker began to read it. */
 export interface Beginning {
   contactId: string;
@@ -58,7 +63,9 @@ export interface PollAttempt {
   /** When it last looked at what is known, and how many commits of the contact there had been by then. */
   now: number;
   commits: number;
-  reads: PageRead[];
+  /** The messages that were known by then. */
+  known: ReadonlySet<string>;
+  reads: PageOfTask[];
   /** So many of them were committed, or said nothing new: what they showed was judged. */
   settled: number;
 }
@@ -232,7 +239,6 @@ export class Oracle {
         type !== 'account.suspect',
     );
     if (wrong !== undefined) throw new Verdict(`a poll of ${attempt.contactId} told ${words([wrong])}`);
-    contact.commits += 1;
     const { reads, settled } = withoutProbes(attempt);
     const resync = events.some(({ type }) => type === 'contact.resynced');
     if (resync) this.assertReplaced(contact, reads);
@@ -244,11 +250,16 @@ export class Oracle {
       byMessage.set(id, [...(byMessage.get(id) ?? []), event]);
     }
     const lastStart = reads.findLastIndex(({ page }) => page === 1);
+    const { commits } = contact;
+    contact.commits += 1;
     const servings = new Map<string, { seen: Seen; open: boolean; at: number }>();
     for (const [n, read] of reads.entries()) {
       // A new baseline is taken from one read of everything, whatever was read before it.
       if (n < settled) continue;
-      for (const seen of read.seen) servings.set(seen.id, { seen, open: resync && n < lastStart, at: n });
+      // What others committed while it was held back may be newer.
+      const isOld = read.commits !== commits;
+      const open = isOld || (resync && n < lastStart);
+      for (const seen of read.seen) servings.set(seen.id, { seen, open, at: n });
     }
     for (const id of new Set([...servings.keys(), ...byMessage.keys(), ...contact.messages.keys()])) {
       const message = contact.messages.get(id) ?? { forms: [undefined], servedAt: attempt.now };
@@ -296,6 +307,13 @@ export class Oracle {
     return this.contacts.get(contactId)?.commits ?? 0;
   }
 
+  /** The messages of a contact that are known, and not as deleted. */
+  knownOf(contactId: string): ReadonlySet<string> {
+    const messages = [...(this.contacts.get(contactId)?.messages ?? [])];
+    const known = messages.filter(([, { forms }]) => forms.some((form) => form?.deleted === false));
+    return new Set(known.map(([id]) => id));
+  }
+
   /**
    * A worker read on without committing what it has read: then that must have said nothing new. Answers whether it is
    * settled: not where all of it is new beside much that is known, which is held back until something known is met.
@@ -303,13 +321,10 @@ export class Oracle {
   readOn(attempt: PollAttempt): boolean {
     const contact = this.contacts.get(attempt.contactId);
     if (contact === undefined) return true;
-    const known = [...contact.messages].filter(([, { forms }]) =>
-      forms.some((form) => form?.deleted === false),
-    );
-    const ids = new Set(known.map(([id]) => id));
+    const { known } = attempt;
     const { reads, settled } = withoutProbes(attempt);
     const shown = reads.slice(settled).flatMap(({ seen }) => seen);
-    if (known.length > 10 && shown.length > 0 && shown.every(({ id }) => !ids.has(id))) return false;
+    if (known.size > 10 && shown.length > 0 && shown.every(({ id }) => !known.has(id))) return false;
     // What another worker committed meanwhile may be newer than what this one was shown; looked after it was.
     if (contact.commits === attempt.commits) this.committedPoll(attempt, []);
     for (const { id } of shown) {

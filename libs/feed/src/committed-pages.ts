@@ -207,11 +207,9 @@ export class CommittedPages {
   }
 
   private async commitPage(page: number, read: PageRead): Promise<boolean> {
-    if (read.ids.length === 0 && this.reader.unreadable.size === 0) return true;
-    const { account, contactId } = this.task;
-    const known = read.ids.every((id) => this.lastKnown.has(id) || read.fresh.includes(id))
-      ? this.lastKnown
-      : await this.store.knownMessages(account, contactId, read.ids);
+    const isEmpty = read.ids.length === 0 && this.reader.unreadable.size === 0;
+    if (isEmpty && this.held.length === 0) return true;
+    const known = await this.knownNow(read);
     if (this.holds) {
       if (known.size === 0 && this.held.length < MAX_HELD_PAGES) {
         this.held.push(read);
@@ -219,10 +217,10 @@ export class CommittedPages {
       }
       this.holds = false;
     }
+    // What others committed while it was held is not compared: they may have read it later.
+    const held = this.held.flatMap(({ items }) => items).filter(({ id }) => !known.has(id));
     // Each message once, in its latest form: what is held may have been read again.
-    const served = [
-      ...new Map([...this.held, read].flatMap(({ items }) => items).map((item) => [item.id, item])).values(),
-    ];
+    const served = [...new Map([...held, ...read.items].map((item) => [item.id, item])).values()];
     const isNew = served.some(({ id }) => !known.has(id));
     const reading = { ...this.readingOf(served), ...this.headOn(page, read), learns: page === 1 };
     const done = await this.conclusion.commit(this.startOf(), reading, known, 'page');
@@ -231,6 +229,14 @@ export class CommittedPages {
     this.foundNew ||= isNew;
     this.reader.release();
     return true;
+  }
+
+  /** What is known of the messages of this page and of those that are held. */
+  private async knownNow({ ids, fresh }: PageRead): Promise<ReadonlyMap<string, KnownMessage>> {
+    const isLookedUp = ids.every((id) => this.lastKnown.has(id) || fresh.includes(id));
+    if (isLookedUp && this.held.length === 0) return this.lastKnown;
+    const all = new Set([...this.held.flatMap((held) => held.ids), ...ids]);
+    return this.store.knownMessages(this.task.account, this.task.contactId, [...all]);
   }
 
   /** Where the newest come first, page 1 is the head: the next poll of it is to find there what is known from now on. */

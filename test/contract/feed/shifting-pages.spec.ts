@@ -131,3 +131,40 @@ describe.each(['newestFirst', 'oldestFirst'] as const)('an unchanged contact, %s
     },
   );
 });
+
+describe('pages that show nothing that is known are held back, and another worker tells what they show', () => {
+  it('it is not told again, and each later change is', async () => {
+    const { house } = here;
+    house.control('settings', { limitCap: 20 });
+    const { contactId } = await here.learned(25);
+    const ids = house.messages(contactId, { count: 30, intervalMs: 10 });
+    const edit = async (text: string): Promise<void> => {
+      house.control('messages/edit', { id: ids.at(-1), text });
+      await house.polls.pollHead(A, contactId);
+    };
+    const stop = new AbortController();
+    const source = here.afterPage(2, async () => {
+      await house.polls.pollHead(A, contactId);
+      await edit('once');
+      stop.abort();
+    });
+    await house.poller(source, 'silent', { sweepMs: 0 }).readDeep(A, contactId, 'poll', stop.signal);
+    await edit('twice');
+    const updated = `message.updated ${String(ids.at(-1))}`;
+    expect(await here.told()).toEqual([...received(ids), updated, updated].sort());
+  });
+
+  it('and then all that was known before vanishes: no new baseline is taken', async () => {
+    const { house } = here;
+    house.control('settings', { limitCap: 20 });
+    const { contactId, ids: before } = await here.learned(15);
+    const ids = house.messages(contactId, { count: 20, intervalMs: 10 });
+    const source = here.afterPage(2, async () => {
+      await house.polls.pollHead(A, contactId);
+      house.control('messages/delete', { ids: before });
+    });
+    await house.poller(source, 'silent', { sweepMs: 0 }).readDeep(A, contactId, 'poll');
+    expect(await here.told()).toEqual(received(ids));
+    expect(await house.types()).not.toContain('contact.resynced');
+  });
+});
