@@ -29,6 +29,7 @@ export function contactListOf<R extends ContactReader>(
     reader.see(contact, position) ? [{ contact, position }] : [],
   );
   return {
+    upstream: 'test',
     reader,
     skipped: 0,
     ...(date === undefined ? {} : { date }),

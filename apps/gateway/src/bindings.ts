@@ -37,6 +37,7 @@ import {
   RedisRequestBudget,
   type Upstream,
   type UpstreamHealth,
+  upstreamStamp,
 } from '#upstream';
 import { systemResolver } from '#webhooks';
 import { RedisRateLimit } from './auth/rate-limit.js';
@@ -111,7 +112,11 @@ export function bindings(opened: Opened): Provider[] {
     value(UPSTREAM, new HttpUpstream(environment.UPSTREAM_TIMEOUT_MS)),
     value(UPSTREAM_HEALTH, healthOf(opened)),
     readsBinding(logger),
-    value(SEND_INTAKE, sendsOf(opened)),
+    {
+      provide: SEND_INTAKE,
+      inject: [ACCOUNTS],
+      useFactory: (accounts: AccountDirectory) => sendsOf(opened, accounts),
+    },
     value(SEND_LIST, new RedisSendList(redis, prefix)),
     ...webhookBindings({ environment, redis, logger, clock, resolver: systemResolver() }),
   ];
@@ -143,7 +148,10 @@ function tailOf({ environment, logger }: Opened): RedisEventTail {
   return new RedisEventTail(open, environment.REDIS_KEY_PREFIX);
 }
 
-function sendsOf({ environment, logger, redis, clock, blobs }: Opened): SendIntake {
+function sendsOf(
+  { environment, logger, redis, clock, blobs }: Opened,
+  accounts: AccountDirectory,
+): SendIntake {
   const prefix = environment.REDIS_KEY_PREFIX;
   const { relay, schedule } = openAgendas(redis, prefix, logger);
   const jobs = new BullmqRelayJobs(openHintQueue('relay', redis, prefix, logger), logger);
@@ -152,6 +160,10 @@ function sendsOf({ environment, logger, redis, clock, blobs }: Opened): SendInta
     new HintingRelayStore(redis, prefix, clock, blobs, logger, hints),
     new RedisIdempotencyKeys(redis, prefix),
     new ReconciledRelayJobs(jobs, relay.hints),
+    async (account) => {
+      const found = await accounts.find(account);
+      return found === undefined ? undefined : upstreamStamp(found.baseUrl);
+    },
   );
 }
 

@@ -33,8 +33,8 @@ interface ListVerdict {
   known: KnownContacts;
   lesson: ContactListLesson;
   missing: readonly [id: string, before: ListedContact][];
-  /** Too many are missing to be believed. */
-  tooMany: boolean;
+  /** Upstream shows another world than before: what is new in it is no news. */
+  isReplaced: boolean;
   /** Some contacts are to be scheduled again; the commit sees whom. */
   someUnscheduled: boolean;
   /** One of those that cannot be read may be one that is missing. */
@@ -110,14 +110,22 @@ export class ContactListPoll {
     const listedAt = list.date ?? known.now;
     const missing = list.reader.missing();
     const believed = known.suspectSince !== undefined && (known.believedAt ?? 0) >= known.suspectSince;
-    const tooMany = isTooMany(missing.length, list.reader.present) && !believed;
+    const { upstream } = list;
+    const isAnother = known.upstream !== undefined && known.upstream !== upstream && !isShown(list, missing);
+    const isOutage = isTooMany(missing.length, list.reader.present) && !believed;
+    const tooMany = isOutage || (isAnother && missing.length > 0);
     const verdict: ListVerdict = {
-      ...{ known, lesson, missing, tooMany },
+      ...{ known, lesson, missing, isReplaced: tooMany || isAnother },
       someUnscheduled: list.reader.present > known.scheduled,
       doubted: tooMany || list.skipped > known.skipped,
-      tellAfter: await this.tellAfter(account, known, listedAt, tooMany),
+      tellAfter: await this.tellAfter(account, known, listedAt, tooMany || isAnother),
     };
     const suspicion = tooMany ? suspicionOf(known, missing.length) : undefined;
+    if (isAnother && known.services.get(upstream) === undefined)
+      this.volatile?.logger.warn(
+        { account, contacts: list.reader.count },
+        'the new upstream address shows other contacts: it is taken for another service, and sends that were accepted for the former one are held',
+      );
     return this.store.commitContacts(account, {
       version: known.version,
       life: known.life,
@@ -125,6 +133,8 @@ export class ContactListPoll {
       // Only a good list is one that later contacts are measured by.
       listedAt: tooMany ? (known.listedAt ?? listedAt) : listedAt,
       skipped: missing.length === 0 ? list.skipped : known.skipped,
+      upstream,
+      service: serviceOf(known, upstream, isAnother),
       updates: this.updates(account, list, verdict),
       ...(tooMany ? { suspectSince: known.suspectSince ?? known.now } : {}),
       events: suspicion === undefined ? [] : [suspicion],
@@ -164,13 +174,13 @@ export class ContactListPoll {
 
   private async shown(
     account: string,
-    { known, lesson, tooMany, tellAfter, someUnscheduled }: ListVerdict,
+    { known, lesson, isReplaced, tellAfter, someUnscheduled }: ListVerdict,
     { contact, fingerprint, verdict: quick }: ChangedContact,
   ): Promise<ContactUpdate | undefined> {
     const before = known.contacts.get(contact.id);
     const isNew = before === undefined;
     // The contacts of the first list were there before, and those of a replaced upstream are no news.
-    const isBaseline = isNew && (known.listedAt === undefined || tooMany);
+    const isBaseline = isNew && (known.listedAt === undefined || isReplaced);
     const record =
       isBaseline || quick === 'same' || quick === 'quiet'
         ? undefined
@@ -219,6 +229,20 @@ export class ContactListPoll {
       },
     };
   }
+}
+
+/** Whether most of the contacts that were known are shown. */
+function isShown(
+  { reader: { present } }: ContactList<ContactListReading>,
+  missing: readonly unknown[],
+): boolean {
+  return present > 0 && missing.length * 2 < present;
+}
+
+/** Which service an address is of, by the stamp of its first address: what was found once stays. */
+function serviceOf({ services, upstream }: KnownContacts, address: string, isAnother: boolean): string {
+  const before = upstream === undefined || isAnother ? undefined : services.get(upstream);
+  return services.get(address) ?? before ?? address;
 }
 
 function nextRevision({ revisionFloor }: KnownContacts, record: { revision: number } | undefined): number {

@@ -39,6 +39,10 @@ export interface KnownContacts {
   skipped: number;
   /** How many contacts are scheduled to be polled. */
   scheduled: number;
+  /** The stamp of the address that the last list came from; absent before the first. */
+  upstream?: string;
+  /** The addresses that lists came from, by stamp, each with that of the first address of the same service. */
+  services: ReadonlyMap<string, string>;
   contacts: ListedContacts;
 }
 
@@ -80,6 +84,9 @@ export interface ListCommit {
   listedAt: number;
   /** {@link KnownContacts.skipped} from now on. */
   skipped: number;
+  /** The stamp of the address that it came from, and that of the first address of the same service. */
+  upstream: string;
+  service: string;
   /** Taken some at a time. If they end with an error, those before it may be committed, and the list is not read. */
   updates: Iterable<ContactUpdate> | AsyncIterable<ContactUpdate>;
   /** Since when too many contacts are missing, if they are. */

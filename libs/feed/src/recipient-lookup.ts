@@ -57,6 +57,14 @@ export class RecipientLookup {
     return isComplete;
   }
 
+  /**
+   * Reads the contact list, once for all who ask meanwhile.
+   * @throws {UpstreamError} if it could not be read
+   */
+  readList(account: string): Promise<void> {
+    return this.lists.run(account);
+  }
+
   /** Sees to it that a message to this recipient is noticed soon. */
   async expect(account: string, phoneNumber: string): Promise<void> {
     const { contacts } = await this.store.recipientOf(account, phoneNumber);

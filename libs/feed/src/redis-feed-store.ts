@@ -1,5 +1,5 @@
 import { eventArguments, logKeys } from '#events';
-import { accountKeys, type AccountKeys, type RedisClient } from '#platform';
+import { accountKeys, type AccountKeys, hashOf, type RedisClient } from '#platform';
 import { packExtension, unpackExtension } from './contact-extension.js';
 import { reportArguments, reportKeys } from './delay/redis-poll-report.js';
 import { packContactText, unpackContactText } from './contact-text-codec.js';
@@ -55,10 +55,11 @@ export class RedisFeedStore implements FeedStore {
 
   async knownContacts(account: string): Promise<KnownContacts> {
     const keys = this.keys(account);
-    const reply = await readList.run(this.redis, [keys('contact-list')], []);
+    const reply = await readList.run(this.redis, [keys('contact-list'), keys('upstreams')], []);
+    const services = (reply as unknown[]).at(-1) as unknown[];
     const [now, revisionFloor, life, version, listedAt, suspectSince, believedAt, suspectAt, ...last] =
       reply as (string | null)[];
-    const [count, skipped] = last;
+    const [count, skipped, upstream] = last;
     const contacts = await this.listedContacts(keys('contacts'));
     const lost = Number(count ?? 0) > 0 && contacts.size === 0;
     return {
@@ -73,6 +74,8 @@ export class RedisFeedStore implements FeedStore {
       ...(suspectAt == null ? {} : { suspectAt: Number(suspectAt) }),
       skipped: Number(skipped ?? 0),
       scheduled: await this.redis.zcard(this.dueKey(account)),
+      ...(upstream == null ? {} : { upstream }),
+      services: hashOf(services),
       contacts,
     };
   }
@@ -113,8 +116,9 @@ export class RedisFeedStore implements FeedStore {
 
   async commitContacts(
     account: string,
-    { version, life, startedAt, listedAt, skipped, updates, suspectSince, events }: ListCommit,
+    { version, life, startedAt, listedAt, upstream, service, ...commit }: ListCommit,
   ): Promise<boolean> {
+    const { skipped, updates, suspectSince, events } = commit;
     const keys = this.keys(account);
     const shared = [
       ...logKeys(keys),
@@ -125,6 +129,7 @@ export class RedisFeedStore implements FeedStore {
       keys('suspects'),
       this.deepKey(account),
       keys('polls', 'rates'),
+      keys('upstreams'),
     ];
     let expected = version;
     for await (const { part, last } of inParts(updates)) {
@@ -140,6 +145,8 @@ export class RedisFeedStore implements FeedStore {
           life,
           skipped,
           Math.round(startedAt),
+          upstream,
+          service,
           ...part.flatMap(contactArguments),
           ...eventArguments(account, [...part.flatMap(({ event }) => event ?? []), ...(last ? events : [])]),
         ],

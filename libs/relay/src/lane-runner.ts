@@ -1,17 +1,22 @@
-import type { Logger } from '#platform';
+import { type Logger, TimeLimit } from '#platform';
+import { BudgetExhaustedError, UpstreamError } from '#upstream';
 import type { BlobStore } from './blob-store.js';
+import { misplacedReason } from './destination.js';
 import { nextStep } from './lane-step.js';
 import type { Lookup, RelayJobs, Sender } from './ports.js';
 import type { RelaySettings } from './relay-settings.js';
 import type { LaneHead, RelayStore } from './relay-store.js';
 import { SendPost } from './send-post.js';
 import { endingOf } from './send-end.js';
-import { SendSearch } from './send-search.js';
+import { isAwaiting, settled } from './send-record.js';
+import { HELD_MS, SendSearch } from './send-search.js';
 
 /** A lane hands its worker's place on after so many sends, so that a long lane does not keep others waiting. */
 const MOST_SENDS = 50;
 /** Hints hold a recipient's number, and outlive a removed account: none waits for longer. In milliseconds. */
 const LONGEST_HINT_MS = 60_000;
+/** A contact list that proves where an account's address leads is asked for so often at most. In milliseconds. */
+const PROVE_EVERY_MS = 5_000;
 
 /** Relays the sends of one recipient, one at a time, in the order of their acceptance. */
 export class LaneRunner {
@@ -19,12 +24,14 @@ export class LaneRunner {
   private readonly post: SendPost;
   /** Since when the life of Redis lasts that was last told of, by account. */
   private readonly livesTold = new Map<string, number>();
+  /** Until when no list is read again to prove an address, by account. */
+  private readonly proofs = new Map<string, TimeLimit>();
   private stopping = false;
 
   constructor(
     private readonly store: RelayStore,
-    sender: Sender,
-    lookup: Lookup,
+    private readonly sender: Sender,
+    private readonly lookup: Lookup,
     blobs: BlobStore,
     private readonly jobs: RelayJobs,
     private readonly settings: RelaySettings,
@@ -43,6 +50,7 @@ export class LaneRunner {
   /** The account is no more. */
   forget(account: string): void {
     this.livesTold.delete(account);
+    this.proofs.delete(account);
   }
 
   /**
@@ -78,7 +86,8 @@ export class LaneRunner {
   /** How long the lane has nothing to do after this step, in milliseconds. */
   private async step(account: string, head: LaneHead): Promise<number> {
     const { record, now } = head;
-    const step = nextStep(head, this.settings.maxAgeMs);
+    const address = await this.sender.addressOf(account);
+    const step = nextStep(head, this.settings.maxAgeMs, address);
     switch (step.kind) {
       case 'wait':
         return step.ms;
@@ -89,7 +98,15 @@ export class LaneRunner {
         await this.store.transit(account, record, endingOf(record, step.reason));
         return 0;
       case 'post':
-        return this.post.post(account, head);
+        return this.post.post(account, head, address);
+      case 'prove':
+        return this.prove(account);
+      case 'misplaced':
+        await this.store.transit(account, record, {
+          happening: 'given_up',
+          state: { ...settled(record.state), reason: misplacedReason(isAwaiting(record.state)) },
+        });
+        return 0;
       case 'doubt':
         this.logger.warn(
           { account, sendId: record.order.id },
@@ -110,6 +127,20 @@ export class LaneRunner {
         return 0;
       case 'look':
         return this.search.look(account, head);
+    }
+  }
+
+  /** Has the contact list read, which shows that the address leads to a service, and to which. */
+  private async prove(account: string): Promise<number> {
+    const last = this.proofs.get(account);
+    if (last !== undefined && !last.isOver()) return PROVE_EVERY_MS;
+    this.proofs.set(account, new TimeLimit(PROVE_EVERY_MS));
+    try {
+      await this.lookup.readList(account);
+      return 0;
+    } catch (error) {
+      if (error instanceof UpstreamError || error instanceof BudgetExhaustedError) return HELD_MS;
+      throw error;
     }
   }
 }

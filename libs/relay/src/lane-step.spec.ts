@@ -12,10 +12,12 @@ function stepOf(
   state: Partial<SendState>,
   order: Partial<SendOrder> = {},
   head: Partial<LaneHead> = {},
+  address?: string,
 ): LaneStep {
   return nextStep(
     {
       now: NOW,
+      services: new Map(),
       ...head,
       record: {
         order: { id: 'snd_1', createdAt: NOW - 1, phoneNumber: '+15551234567', type: 'text', ...order },
@@ -23,6 +25,7 @@ function stepOf(
       },
     },
     MAX_AGE,
+    address,
   );
 }
 

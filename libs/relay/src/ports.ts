@@ -3,6 +3,9 @@ import type { Admission, UpstreamSend } from '#upstream';
 
 /** Hands sends to one account's upstream. */
 export interface Sender {
+  /** The stamp of the address that the account's requests go to; undefined where any will do. */
+  addressOf(account: string): Promise<string | undefined>;
+
   /**
    * Resolves when one request may leave within the account's budget.
    * @throws {BudgetExhaustedError}
@@ -17,9 +20,16 @@ export interface Sender {
    * One POST, never repeated.
    * @param limit once it is over not a byte of it leaves
    * @param admission what {@link admit} answered
+   * @param address where it is to go, as {@link addressOf} says; it is not made if the account's is another one by then
    * @throws {UpstreamError}; {@link UpstreamUnavailableError} and {@link UpstreamTooLateError} say that it was not made
    */
-  post(account: string, send: UpstreamSend, limit: TimeLimit, admission: Admission): Promise<void>;
+  post(
+    account: string,
+    send: UpstreamSend,
+    limit: TimeLimit,
+    admission: Admission,
+    address: string | undefined,
+  ): Promise<void>;
 }
 
 /** How a recipient is looked at. */
@@ -40,6 +50,12 @@ export interface Lookup {
    * @throws {UpstreamError} if upstream could not be read
    */
   lookUp(account: string, phoneNumber: string, options?: LookOptions): Promise<boolean>;
+
+  /**
+   * Reads the contact list.
+   * @throws {UpstreamError} if it could not be read
+   */
+  readList(account: string): Promise<void>;
 
   /** Sees to it that a message to this recipient is noticed soon. */
   expect(account: string, phoneNumber: string): Promise<void>;

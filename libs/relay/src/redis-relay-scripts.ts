@@ -104,9 +104,9 @@ return 1
 `);
 
 /**
- * KEYS: lane, lane keys ×3, life. ARGV: prefix of send keys, recipient. Answers the time, the head's order, state and
- * revision, since when Redis lives another life than the one that the send carries, or '', and since when it lives another
- * one than was known until now, or ''. An id whose send is gone must not hold the lane up for ever: it is dropped.
+ * KEYS: lane, lane keys ×3, life, upstreams. ARGV: prefix of send keys, recipient. Answers the time, the head's order,
+ * state and revision, since when Redis lives another life than the one that the send carries, or '', since when it lives
+ * another one than was known until now, or '', and which service each address is of. An id whose send is gone must not hold the lane up for ever: it is dropped.
  */
 export const laneHead = new RedisScript(`${NOW}${LANES}${REDIS_LIFE}
 local current = life()
@@ -124,7 +124,8 @@ while true do
   local record = redis.call('HMGET', ARGV[1] .. id, 'order', 'state', 'revision', 'life')
   if record[1] then
     local since, noticed = since_when()
-    return {text(now_ms()), record[1], record[2], record[3], record[4] == current and '' or since, noticed}
+    return {text(now_ms()), record[1], record[2], record[3], record[4] == current and '' or since, noticed,
+      unpack(redis.call('HGETALL', KEYS[6]))}
   end
   leave_lane(KEYS[1], KEYS[2], KEYS[3], KEYS[4], id, ARGV[2], now_ms())
 end

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { eventArguments, logKeys } from '#events';
-import { accountKeys, type AccountKeys, type Clock, type RedisClient, redisTime } from '#platform';
+import { accountKeys, type AccountKeys, type Clock, hashOf, type RedisClient, redisTime } from '#platform';
 import { IDEMPOTENCY_MS, idempotencyName, takenBy } from './redis-idempotency-keys.js';
 import {
   awaitingSends,
@@ -166,14 +166,16 @@ export class RedisRelayStore implements RelayStore {
     const keys = this.keys(account);
     const reply = await laneHead.run(
       this.redis,
-      [keys('lane', lane), ...laneKeys(keys), keys('relay', 'life')],
+      [keys('lane', lane), ...laneKeys(keys), keys('relay', 'life'), keys('upstreams')],
       [keys('send', ''), lane],
     );
-    const [now, order, state, revision, otherLifeSince = '', newLifeSince = ''] = reply as string[];
+    const [now, order, state, revision, otherLifeSince = '', newLifeSince = '', ...services] =
+      reply as string[];
     if (now === undefined || order === undefined || state === undefined) return undefined;
     return {
       record: parseSendRecord(order, state, revision),
       now: Number(now),
+      services: hashOf(services),
       ...(otherLifeSince === '' ? {} : { otherLifeSince: Number(otherLifeSince) }),
       ...(newLifeSince === '' ? {} : { newLifeSince: Number(newLifeSince) }),
     };

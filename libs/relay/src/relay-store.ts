@@ -42,6 +42,11 @@ export interface LaneHead {
    * in the last seconds before may be lost. Absent in the same life.
    */
   otherLifeSince?: number;
+  /**
+   * The addresses that the account's contact lists came from, by stamp, each with that of the first address of the same
+   * service.
+   */
+  services: ReadonlyMap<string, string>;
   /** Since when Redis lives another life than before, if it was this very look that noticed it. */
   newLifeSince?: number;
 }

@@ -47,8 +47,11 @@ export class SendPost {
     private readonly random: () => number,
   ) {}
 
-  /** How long the lane waits after it, in milliseconds; 0 to go on at once. */
-  async post(account: string, head: LaneHead): Promise<number> {
+  /**
+   * How long the lane waits after it, in milliseconds; 0 to go on at once.
+   * @param address the stamp of the only address that it may go to
+   */
+  async post(account: string, head: LaneHead, address: string | undefined): Promise<number> {
     const untilFence = new TimeLimit(FENCE_MS);
     let admission: Admission;
     try {
@@ -74,7 +77,7 @@ export class SendPost {
       request.file?.content.destroy();
       return this.takeBack(account, record, 0);
     }
-    const result = await this.attempt(account, request, untilPost, admission);
+    const result = await this.attempt(account, request, untilPost, admission, address);
     if ('notMade' in result) return this.takeBack(account, record, result.waitMs);
     const isHeld = mayBeHeld(result) && (await this.sender.isHeld(account));
     this.report(account, record, result, fencedAt, isHeld ? 'held' : DECISIONS[result.outcome]);
@@ -178,9 +181,10 @@ export class SendPost {
     request: UpstreamSend,
     limit: TimeLimit,
     admission: Admission,
+    address: string | undefined,
   ): Promise<AttemptResult | { notMade: true; waitMs: number }> {
     try {
-      await this.sender.post(account, request, limit, admission);
+      await this.sender.post(account, request, limit, admission, address);
       return { outcome: 'accepted', httpStatus: 200 };
     } catch (error) {
       if (error instanceof UpstreamTooLateError) return { notMade: true, waitMs: 0 };

@@ -4,6 +4,8 @@ import type { NewSend, Send, SendAttempt, SendStatus } from './send.js';
 export interface SendOrder extends NewSend {
   id: string;
   createdAt: number;
+  /** The stamp of its account's upstream address when it was accepted; older builds wrote none. */
+  upstream?: string;
   /** Of the caller's request: logs of its attempts name it, and nobody else sees it. */
   requestId?: string;
 }
@@ -38,6 +40,8 @@ export interface SendState {
   firstBegunAt?: number;
   /** When it was told to go out again, and whether it is to be looked for before that. */
   resentAt?: number;
+  /** The stamp of the address that it was then told to go out to. */
+  resentTo?: string;
   lookFirst?: true;
   /**
    * How much longer it is looked for, or expected when accepted, and when the last look ended; that is absent after a
@@ -84,13 +88,15 @@ export function withAttempt(attempts: readonly SendAttempt[], attempt: SendAttem
 
 /** What of a state is kept for good, without what only matters on the way. */
 export function settled(state: SendState): SendProgress {
-  const { attempts, refusals, begunAt, firstBegunAt, resentAt, contactId, messageId, duplicates } = state;
+  const { attempts, refusals, begunAt, firstBegunAt, resentAt, resentTo } = state;
+  const { contactId, messageId, duplicates } = state;
   return {
     attempts,
     refusals,
     ...(begunAt === undefined ? {} : { begunAt }),
     ...(firstBegunAt === undefined ? {} : { firstBegunAt }),
     ...(resentAt === undefined ? {} : { resentAt }),
+    ...(resentTo === undefined ? {} : { resentTo }),
     ...(contactId === undefined ? {} : { contactId }),
     ...(messageId === undefined ? {} : { messageId }),
     ...(duplicates === undefined ? {} : { duplicates }),

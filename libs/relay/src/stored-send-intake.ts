@@ -29,6 +29,8 @@ export class StoredSendIntake implements SendIntake {
     private readonly store: RelayStore,
     private readonly idempotencyKeys: IdempotencyKeys,
     private readonly jobs: RelayJobs,
+    /** The stamp of the address that the account's requests go to; undefined where there is none any more. */
+    private readonly addressOf: (account: string) => Promise<string | undefined>,
   ) {}
 
   async accept(
@@ -40,12 +42,14 @@ export class StoredSendIntake implements SendIntake {
     // By the clock by which it is relayed, and looked for: gateways' own may be off.
     const now = await this.store.now(account);
     const { sendAt, ...rest } = request;
+    const upstream = await this.addressOf(account);
     const order: SendOrder = {
       ...rest,
       // A time that has come is no reason to wait.
       ...(sendAt === undefined || sendAt <= now ? {} : { sendAt }),
       id: (rest.file === undefined ? undefined : sendOf(rest.file.blobId)) ?? newId('snd'),
       createdAt: now,
+      ...(upstream === undefined ? {} : { upstream }),
       ...(requestId === undefined ? {} : { requestId }),
     };
     const stored = await this.store.insert(account, order, idempotency);
@@ -84,7 +88,8 @@ export class StoredSendIntake implements SendIntake {
 
   async resolve(account: string, id: string, outcome: ResolveOutcome): Promise<Send | undefined> {
     const now = await this.store.now(account);
-    const record = await this.change(account, id, (current) => resolution(current, outcome, now));
+    const address = await this.addressOf(account);
+    const record = await this.change(account, id, (current) => resolution(current, outcome, now, address));
     if (record === undefined) return undefined;
     if (outcome === 'resend') await this.jobs.wake(account, [record.order.phoneNumber]);
     return toSend(record);
@@ -118,7 +123,12 @@ function replayOf(earlier: Taken): Acceptance {
   }
 }
 
-function resolution({ order, state }: SendRecord, outcome: ResolveOutcome, now: number): Transition {
+function resolution(
+  { order, state }: SendRecord,
+  outcome: ResolveOutcome,
+  now: number,
+  address: string | undefined,
+): Transition {
   const happening = `resolved_${outcome}` as const;
   if (passage(state.status, happening) === undefined) {
     const wanted = outcome === 'resend' ? 'an unknown or failed send' : 'an unknown send';
@@ -133,5 +143,6 @@ function resolution({ order, state }: SendRecord, outcome: ResolveOutcome, now: 
   if (state.messageId !== undefined) {
     throw new SendNotResolvableError('The send was found among the messages of its recipient; it is there.');
   }
-  return { happening, state: { ...rest, refusals: 0, resentAt: now, lookFirst: true } };
+  const resentTo = address === undefined ? {} : { resentTo: address };
+  return { happening, state: { ...rest, refusals: 0, resentAt: now, ...resentTo, lookFirst: true } };
 }

@@ -40,6 +40,7 @@ const upstream: Upstream = {
   listContacts: async (_, newReader) => {
     await end();
     return {
+      upstream: 'test',
       reader: newReader(),
       skipped: 0,
       wanted: () => Readable.from([]),

@@ -4,8 +4,14 @@ import type { ContactList, ContactReader } from './contact-list.js';
 import { Circuit, isAway } from './circuit.js';
 import { type AdaptiveBudget, BudgetExhaustedError, MAX_PAUSE_MS } from './request-budget.js';
 import type { RequestTurn } from './request-turn.js';
-import { UpstreamError, UpstreamStatusError, UpstreamUnavailableError } from './upstream-error.js';
+import {
+  UpstreamError,
+  UpstreamStatusError,
+  UpstreamTooLateError,
+  UpstreamUnavailableError,
+} from './upstream-error.js';
 import type { OutageKind, UpstreamHealth } from './upstream-health.js';
+import { upstreamStamp } from './upstream-stamp.js';
 import { WaitingLines } from './waiting-lines.js';
 import type { MessagePage, Upstream, UpstreamAddress, UpstreamQuery, UpstreamSend } from './upstream.js';
 
@@ -83,6 +89,11 @@ export class AccountUpstream {
     return admission(token ?? (await wait(0)), () => wait(1));
   }
 
+  /** The stamp of the address that the account's requests go to. @throws if there is no such account */
+  async addressOf(account: string): Promise<string> {
+    return upstreamStamp((await this.find(account)).baseUrl);
+  }
+
   /** Whether the account's requests are held. */
   async isHeld(account: string): Promise<boolean> {
     return (await this.health.outage(account)) !== undefined;
@@ -92,10 +103,22 @@ export class AccountUpstream {
    * One POST, for which the budget was asked before.
    * @param limit once it is over not a byte of it leaves
    * @param admission what {@link admit} answered
+   * @param only the stamp of the address that it may go to; any if absent
    * @throws {UpstreamError}
    */
-  async post(account: string, send: UpstreamSend, limit?: TimeLimit, admission?: Admission): Promise<void> {
-    const address = { ...(await this.find(account)), ...(admission === undefined ? {} : { admission }) };
+  async post(
+    account: string,
+    send: UpstreamSend,
+    limit?: TimeLimit,
+    admission?: Admission,
+    only?: string,
+  ): Promise<void> {
+    const found = await this.find(account);
+    if (only !== undefined && upstreamStamp(found.baseUrl) !== only) {
+      send.file?.content.destroy();
+      throw new UpstreamTooLateError();
+    }
+    const address = { ...found, ...(admission === undefined ? {} : { admission }) };
     await this.watch(account, address, async () => {
       try {
         await this.upstream.send(address, send, limit);

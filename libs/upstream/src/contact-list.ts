@@ -28,6 +28,8 @@ export interface WantedContact {
  * one, and only those that it wanted can be had again. Close it in any case.
  */
 export interface ContactList<R extends ContactReader = ContactReader> {
+  /** Whose list it is: the stamp of its address. */
+  upstream: string;
   /** The reader, which has seen all contacts. */
   reader: R;
   /** How many elements could not be read. */
@@ -58,7 +60,7 @@ export class ContactListReader<R extends ContactReader> {
   }
 
   /** @throws {UpstreamReplyError} if the reply holds no contact list, or did not end */
-  end(): ContactList<R> {
+  end(): Omit<ContactList<R>, 'upstream' | 'date'> {
     const number = this.scanner.end('contacts');
     const { reader, skipped } = this.listOf(number);
     return {

@@ -13,6 +13,7 @@ import { isRecord, parseMessage } from './message.js';
 import { ReplyListReader } from './reply-list.js';
 import { UpstreamReplyError, UpstreamTooLateError } from './upstream-error.js';
 import type { MessagePage, Upstream, UpstreamAddress, UpstreamQuery, UpstreamSend } from './upstream.js';
+import { upstreamStamp } from './upstream-stamp.js';
 
 /** A larger reply is not read: a page of it is asked for in smaller parts. */
 const LARGEST_REPLY_BYTES = 16 * 1024 * 1024;
@@ -77,7 +78,7 @@ export class HttpUpstream implements Upstream {
       const request = getRequest(address, '/contacts');
       const bound = { maxBytes: MAX_LIST_BYTES, isHeld: false };
       const headers = await this.reading.read(address, { ...request, ...this.agents }, reader, bound);
-      return { ...reader.end(), ...dateOf(headers) };
+      return { ...reader.end(), ...dateOf(headers), upstream: upstreamStamp(address.baseUrl) };
     } catch (error) {
       await reader.close();
       throw error;

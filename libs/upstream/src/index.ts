@@ -45,4 +45,5 @@ export {
   type UpstreamQuery,
   type UpstreamSend,
 } from './upstream.js';
+export { upstreamStamp } from './upstream-stamp.js';
 export { type Outage, type OutageKind, type ProbeTurn, type UpstreamHealth } from './upstream-health.js';

@@ -37,6 +37,8 @@ import { eventually } from '../../support/eventually.js';
 import { ShiftedClockStore } from './shifted-clock.js';
 
 export const A = 'default';
+/** Of an account whose sends may go to whatever service there is. */
+export const ANYWHERE = (): Promise<undefined> => Promise.resolve(undefined);
 /** Deadline of one exchange with upstream, in milliseconds. */
 export const UPSTREAM_TIMEOUT_MS = 1_000;
 

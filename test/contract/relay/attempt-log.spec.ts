@@ -3,7 +3,7 @@ import { createLogger } from '#platform';
 import { LaneRunner, type RelaySettings, type Sender, StoredSendIntake } from '#relay';
 import { UpstreamConnectionLostError, UpstreamStatusError, UpstreamUnreachableError } from '#upstream';
 import { startTestRedis, type TestRedis } from '../../support/redis-server.js';
-import { A, House, UPSTREAM_TIMEOUT_MS } from '../feed/house.js';
+import { A, ANYWHERE, House, UPSTREAM_TIMEOUT_MS } from '../feed/house.js';
 
 const NUMBER = '+15551234567';
 const TEXT = 'hush-text';
@@ -34,11 +34,12 @@ async function logOf(post: () => Promise<void>, isHeld = false): Promise<Record<
   const lines: string[] = [];
   const logger = createLogger('test', 'trace', { write: (line) => lines.push(line) });
   const sender: Sender = {
+    addressOf: ANYWHERE,
     admit: () => Promise.resolve(() => Promise.resolve()),
     isHeld: () => Promise.resolve(isHeld),
     post,
   };
-  const intake = new StoredSendIntake(house.sends, house.idempotencyKeys, JOBS);
+  const intake = new StoredSendIntake(house.sends, house.idempotencyKeys, JOBS, ANYWHERE);
   await intake.accept(A, { phoneNumber: NUMBER, type: 'text', message: TEXT }, undefined, 'req-7');
   const runner = new LaneRunner(
     house.sends,

@@ -16,6 +16,8 @@ import {
   StoredSendIntake,
 } from '#relay';
 import type { Happening } from '../../../libs/relay/src/send-life.js';
+import { NO_HINTS } from './with-lane.js';
+import { ANYWHERE } from '../feed/house.js';
 import { startTestRedis, type TestRedis } from '../../support/redis-server.js';
 
 const A = 'default';
@@ -43,9 +45,7 @@ beforeEach(async () => {
   blobs = new FileBlobStore(directory);
   const prefix = newId('req');
   store = new FiledRelayStore(redis, prefix, systemClock, blobs, logger);
-  intake = new StoredSendIntake(store, new RedisIdempotencyKeys(redis, prefix), {
-    wake: () => Promise.resolve(),
-  });
+  intake = new StoredSendIntake(store, new RedisIdempotencyKeys(redis, prefix), NO_HINTS, ANYWHERE);
 });
 afterEach(async () => {
   await rm(directory, { recursive: true, force: true });

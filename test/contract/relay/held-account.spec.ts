@@ -11,7 +11,7 @@ import {
 } from '#relay';
 import { AccountUpstream, AWAY_AFTER, UpstreamUnavailableError } from '#upstream';
 import { startTestRedis, type TestRedis } from '../../support/redis-server.js';
-import { A, House, UPSTREAM_TIMEOUT_MS } from '../feed/house.js';
+import { A, ANYWHERE, House, UPSTREAM_TIMEOUT_MS } from '../feed/house.js';
 import { eventually } from '../../support/eventually.js';
 
 const SETTINGS: RelaySettings = {
@@ -47,7 +47,7 @@ afterAll(async () => {
 });
 beforeEach(async () => {
   house = await House.open(server.url);
-  intake = new StoredSendIntake(house.sends, house.idempotencyKeys, { wake: () => Promise.resolve() });
+  intake = new StoredSendIntake(house.sends, house.idempotencyKeys, JOBS, ANYWHERE);
   health = new RedisUpstreamHealth(house.redis, house.prefix);
   woken = [];
 });
@@ -70,6 +70,7 @@ function process(): { lanes: LaneRunner; probe: UpstreamProbe } {
     Promise.resolve({ ...house.address, requestsPerSecond: 100 });
   const upstream = new AccountUpstream(house.upstream, find, budget, health, house.logger);
   const sender: Sender = {
+    addressOf: ANYWHERE,
     admit: (account) => upstream.admit(account, 'send'),
     isHeld: (account) => upstream.isHeld(account),
     post: (account, send, beginBy, admission) => upstream.post(account, send, beginBy, admission),
@@ -221,6 +222,7 @@ describe('sends while upstream is away', () => {
     const blind = new LaneRunner(
       house.sends,
       {
+        addressOf: ANYWHERE,
         admit: () => Promise.resolve(() => Promise.resolve()),
         isHeld: () => Promise.resolve(true),
         post: () => Promise.resolve(),
@@ -228,6 +230,7 @@ describe('sends while upstream is away', () => {
       {
         lookUp: () => Promise.reject(new UpstreamUnavailableError('no route')),
         expect: () => Promise.resolve(),
+        readList: () => Promise.resolve(),
       },
       house.blobs,
       JOBS,

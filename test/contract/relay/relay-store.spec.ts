@@ -16,6 +16,7 @@ import {
 import type { Transition } from '../../../libs/relay/src/relay-store.js';
 import { type Happening, ImpossiblePassageError } from '../../../libs/relay/src/send-life.js';
 import { settled, type SendOrder, type SendRecord } from '../../../libs/relay/src/send-record.js';
+import { ANYWHERE } from '../feed/house.js';
 import { startTestRedis, type TestRedis } from '../../support/redis-server.js';
 import { RedisMemory } from '../../support/redis-memory.js';
 import { eventually } from '../../support/eventually.js';
@@ -54,7 +55,7 @@ beforeEach(async () => {
     },
   };
   idempotencyKeys = new RedisIdempotencyKeys(redis, prefix);
-  intake = new StoredSendIntake(store, idempotencyKeys, jobs);
+  intake = new StoredSendIntake(store, idempotencyKeys, jobs, ANYWHERE);
 });
 afterEach(async () => {
   await closeRedis(redis);

@@ -16,7 +16,7 @@ import {
 import { eventually } from '../../support/eventually.js';
 import { RedisMemory } from '../../support/redis-memory.js';
 import { startTestRedis, type TestRedis } from '../../support/redis-server.js';
-import { A, House, UPSTREAM_TIMEOUT_MS } from '../feed/house.js';
+import { A, ANYWHERE, House, UPSTREAM_TIMEOUT_MS } from '../feed/house.js';
 
 /** The recipient whose lane it is. */
 export const NUMBER = '+15551234567';
@@ -37,6 +37,7 @@ export const NO_HINTS: RelayJobs = { wake: () => Promise.resolve() };
 /** How a runner or a round differs from that of the file. */
 export interface Otherwise extends Partial<RelaySettings> {
   post?: Sender['post'];
+  addressOf?: Sender['addressOf'];
   store?: RelayStore;
   jobs?: RelayJobs;
   logger?: Logger;
@@ -58,7 +59,10 @@ export class WithLane {
     });
     beforeEach(async () => {
       const house = await House.open(this.redis.url);
-      this.opened = { house, intake: new StoredSendIntake(house.sends, house.idempotencyKeys, NO_HINTS) };
+      this.opened = {
+        house,
+        intake: new StoredSendIntake(house.sends, house.idempotencyKeys, NO_HINTS, ANYWHERE),
+      };
     });
     afterEach(async () => {
       await this.opened?.house.close();
@@ -87,12 +91,14 @@ export class WithLane {
   /** Who relays, as in a process of its own. */
   readonly runner = ({
     post = this.post,
+    addressOf = ANYWHERE,
     store = this.house.sends,
     jobs = NO_HINTS,
     logger = this.house.logger,
     ...settings
   }: Otherwise = {}): LaneRunner => {
     const sender = {
+      addressOf,
       admit: () => Promise.resolve(() => Promise.resolve()),
       isHeld: () => Promise.resolve(false),
       post,

@@ -77,6 +77,8 @@ describe('the status of an account', () => {
         startedAt: listedAt,
         listedAt,
         skipped: 0,
+        upstream: 'test',
+        service: 'test',
         updates: ['a', 'b'].map(contact) as never,
         suspectSince: 1_000,
         events: [],

@@ -6,6 +6,10 @@ import type { AccountUpstream, Admission, UpstreamSend } from '#upstream';
 export class AccountSender implements Sender {
   constructor(private readonly upstream: AccountUpstream) {}
 
+  addressOf(account: string): Promise<string | undefined> {
+    return this.upstream.addressOf(account);
+  }
+
   admit(account: string): Promise<Admission> {
     return this.upstream.admit(account, 'send');
   }
@@ -14,7 +18,13 @@ export class AccountSender implements Sender {
     return this.upstream.isHeld(account);
   }
 
-  post(account: string, send: UpstreamSend, limit: TimeLimit, admission: Admission): Promise<void> {
-    return this.upstream.post(account, send, limit, admission);
+  post(
+    account: string,
+    send: UpstreamSend,
+    limit: TimeLimit,
+    admission: Admission,
+    address: string | undefined,
+  ): Promise<void> {
+    return this.upstream.post(account, send, limit, admission, address);
   }
 }
