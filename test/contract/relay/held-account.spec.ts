@@ -13,6 +13,7 @@ import { AccountUpstream, AWAY_AFTER, UpstreamUnavailableError } from '#upstream
 import { startTestRedis, type TestRedis } from '../../support/redis-server.js';
 import { A, ANYWHERE, House, UPSTREAM_TIMEOUT_MS } from '../feed/house.js';
 import { eventually } from '../../support/eventually.js';
+import { NO_HINTS } from './with-lane.js';
 
 const SETTINGS: RelaySettings = {
   retryScheduleSeconds: [0.01, 3_600],
@@ -47,7 +48,7 @@ afterAll(async () => {
 });
 beforeEach(async () => {
   house = await House.open(server.url);
-  intake = new StoredSendIntake(house.sends, house.idempotencyKeys, JOBS, ANYWHERE);
+  intake = new StoredSendIntake(house.sends, house.idempotencyKeys, NO_HINTS, ANYWHERE);
   health = new RedisUpstreamHealth(house.redis, house.prefix);
   woken = [];
 });
