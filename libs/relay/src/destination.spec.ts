@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { type Destination, destinationOf } from './destination.js';
-import type { SendOrder, SendState } from './send-record.js';
+import type { SendOrder, SendRecord, SendState } from './send-record.js';
 
 const NOW = 1_000_000;
 /** Two addresses of one service, and one of another. */
@@ -16,10 +16,10 @@ function to(
   state: Partial<SendState> = {},
   services: ReadonlyMap<string, string> = SERVICES,
 ): Destination {
-  const record = {
+  const record: SendRecord = {
     order: { id: 'snd_1', createdAt: NOW - 5, phoneNumber: '+15551234567', type: 'text', ...order },
     state: { status: 'queued', revision: 0, updatedAt: 0, attempts: [], refusals: 0, ...state },
-  } as const;
+  };
   return destinationOf({ record, now: NOW, services }, address);
 }
 

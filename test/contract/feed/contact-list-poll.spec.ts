@@ -76,9 +76,11 @@ describe('the contact list', () => {
   it('is a hint: a contact whose last message moves is polled at once', async () => {
     house.control('settings', { extraContactFields: true });
     const id = house.contact('+15551234567');
-    house.contact('+15551234568');
-    await house.sweep();
-    await due();
+    const other = house.contact('+15551234568');
+    await house.list.poll(A);
+    const slow = house.poller(house.source, 'silent', { interval: { min: 60_000, max: 60_000 } });
+    for (const contactId of [id, other]) await slow.poll(A, contactId);
+    expect(await due()).toEqual([]);
     house.messages(id);
     await house.list.poll(A);
     expect(await due()).toEqual([id]);
