@@ -53,6 +53,10 @@ const ENVIRONMENT = {
 const CALLERS = 16;
 const MOST_KILL_PAUSE_MS = 3_000;
 const PAGE = 10_000;
+const RECIPIENTS = '+1415555';
+const DISTURB_EVERY_MS = 200;
+/** Longer than a POST may take and be believed to go on. */
+const SUSPENDED_MS = 8_000;
 
 interface LedgerPage {
   entries: {
@@ -74,6 +78,13 @@ interface LedgerPage {
 export interface TrialSize {
   sends: number;
   recipients: number;
+}
+
+/** How often upstream's contacts changed under the sends, and a worker stood still. */
+export interface Disturbances {
+  deleted: number;
+  held: number;
+  suspended: number;
 }
 
 /** What came of it, for people to read. */
@@ -144,6 +155,34 @@ export class RelayTrial<Layout extends RedisLayout> implements AsyncDisposable {
       restarts[victim] = victim === 0 ? this.replaceFirst() : this.replaceSecond();
     }
     await Promise.all(restarts);
+  }
+
+  /**
+   * Deletes contacts, which the next send to them makes anew; has others hold their numbers, in a field; and suspends a
+   * worker for longer than its requests may take; one of these after the other, so many times.
+   */
+  async disturb(times: number): Promise<Disturbances> {
+    const done: Disturbances = { deleted: 0, held: 0, suspended: 0 };
+    for (let n = 0; n < times; n += 1) {
+      await pause(DISTURB_EVERY_MS);
+      if (n % 30 === 29) {
+        await this.suspendSecond();
+        done.suspended += 1;
+        continue;
+      }
+      const contacts = await this.contacts();
+      const contact = contacts[Math.floor(Math.random() * contacts.length)];
+      if (contact === undefined) continue;
+      if (n % 2 === 0) {
+        await this.product.simulate('contacts/delete', { contactId: contact.id });
+        done.deleted += 1;
+      } else {
+        const fields = { referredBy: contact.phoneNumber };
+        await this.product.simulate('contacts', { phoneNumber: `+1416555${String(1_000 + n)}`, ...fields });
+        done.held += 1;
+      }
+    }
+    return done;
   }
 
   /** Waits until every send has come to an end, or until the time is over. */
@@ -217,7 +256,7 @@ export class RelayTrial<Layout extends RedisLayout> implements AsyncDisposable {
   }
 
   private async sendOne(i: number): Promise<void> {
-    const phoneNumber = `+1415555${String(1_000 + (i % this.size.recipients))}`;
+    const phoneNumber = `${RECIPIENTS}${String(1_000 + (i % this.size.recipients))}`;
     const message = `Text ${i} 👋`;
     const body = { phoneNumber, message };
     const response = await this.product.call('POST', '/v1/messages/send', body).catch(() => undefined);
@@ -247,6 +286,20 @@ export class RelayTrial<Layout extends RedisLayout> implements AsyncDisposable {
       [since, more] = [page.next, page.hasMore];
     }
     return entries;
+  }
+
+  /** Recipients that have a contact just now. */
+  private async contacts(): Promise<{ id: string; phoneNumber: string }[]> {
+    const response = await this.product.call('GET', '/v1/contacts');
+    if (!response.ok) return [];
+    const { contacts } = (await response.json()) as { contacts: { id: string; phoneNumber: string }[] };
+    return contacts.filter(({ phoneNumber }) => phoneNumber.startsWith(RECIPIENTS));
+  }
+
+  private async suspendSecond(): Promise<void> {
+    this.second?.child.kill('SIGSTOP');
+    await pause(SUSPENDED_MS);
+    this.second?.child.kill('SIGCONT');
   }
 
   private async startSecond(): Promise<void> {

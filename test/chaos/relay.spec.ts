@@ -7,6 +7,7 @@ import { AppendOnlyWatch, RelayTrial, type RelayVerdict } from './relay-trial.js
 
 const SETTLED_WITHIN_MS = 180_000;
 const KILLS = 20;
+const DISTURBANCES = 120;
 const LOST_MS = 2_000;
 const WHOLE = { sends: 2_000, recipients: 300 };
 const PART = { sends: 600, recipients: 100 };
@@ -64,6 +65,22 @@ describe('the relay under kills and faults', () => {
     },
     420_000,
   );
+});
+
+describe('the relay while contacts come and go', () => {
+  it('loses, doubles and swaps none, though contacts are deleted and made anew, numbers stand at others too, and a worker is suspended', async () => {
+    const running = await RelayTrial.start(await startTestRedis(), PART);
+    trial = running;
+    const began = performance.now();
+    const [disturbances] = await Promise.all([running.disturb(DISTURBANCES), running.send()]);
+    const shown = await running.settle(SETTLED_WITHIN_MS);
+    const verdict = await running.judge(shown);
+    const seconds = Math.round((performance.now() - began) / 1_000);
+    print('Contacts deleted, workers suspended', { seconds, ...disturbances, ...verdict.counts });
+    expect(verdict.faults.slice(0, 20)).toEqual([]);
+    expect(disturbances.suspended).toBe(4);
+    expect(Math.min(disturbances.deleted, disturbances.held)).toBeGreaterThan(20);
+  }, 360_000);
 });
 
 describe('the relay when Redis dies', () => {
