@@ -12,6 +12,7 @@ import {
   RedisClock,
   type RunningProcess,
   type StartContext,
+  warnOfUnknownVariables,
 } from '#platform';
 import { BlobStoreWatch, openBlobStore } from '#relay';
 import { bindings } from './bindings.js';
@@ -26,6 +27,7 @@ export async function startGateway({ useLog, fail }: StartContext): Promise<Runn
   const environment = readEnvironment(GatewayEnvironment);
   const logger = createLogger('gateway', environment.LOG_LEVEL);
   useLog(logger);
+  warnOfUnknownVariables(logger);
   const redis = await openFitRedis(environment.REDIS_URL, 'failFast', logger, fail);
   const stopping = new AbortController();
   try {

@@ -17,6 +17,7 @@ import {
   RedisClock,
   type RunningProcess,
   type StartContext,
+  warnOfUnknownVariables,
   withDeadline,
   WorkerEnvironment,
 } from '#platform';
@@ -28,6 +29,7 @@ export async function startWorker({ useLog, fail }: StartContext): Promise<Runni
   const environment = readEnvironment(WorkerEnvironment);
   const logger = createLogger('worker', environment.LOG_LEVEL);
   useLog(logger);
+  warnOfUnknownVariables(logger);
   const redis = await openFitRedis(environment.REDIS_URL, 'patient', logger, fail);
   const options: NestApplicationOptions = { logger: new FrameworkLogger(logger), abortOnError: false };
   try {

@@ -15,6 +15,7 @@ export { type BlobLocation } from './environment/blob-location.js';
 export { ConfigurationError } from './environment/configuration-error.js';
 export { CommonEnvironment, GatewayEnvironment, WorkerEnvironment } from './environment/environment.js';
 export { readEnvironment } from './environment/read-environment.js';
+export { warnOfUnknownVariables } from './environment/unknown-variables.js';
 export { hashOf } from './hash-reply.js';
 export { type IdPrefix, newId } from './ids.js';
 export { accountKeys, type AccountKeys } from './keys.js';

@@ -58,8 +58,6 @@ export class GatewayEnvironment extends CommonEnvironment {
   @Origins('https://console.example.com,https://app.example.com') CORS_ORIGINS: string[] = [];
 }
 
-/** The three kinds of work that a worker can do. */
-
 /** What a worker reads besides. */
 export class WorkerEnvironment extends CommonEnvironment {
   @Text('127.0.0.1') WORKER_HOST = '127.0.0.1';
