@@ -67,8 +67,20 @@ describe('npm start', () => {
       UPSTREAM_BASE_URL: `${await launch.simulator()}/v1`,
       WEBHOOK_ALLOW_NETWORKS: '127.0.0.0/8,::1/128',
       BLOB_STORE: `file:${checkout.path('.data/blobs')}`,
-      LOG_LEVEL: 'warn',
+      LOG_LEVEL: 'info',
     });
+  });
+
+  it('has gateway and worker log each request and attempt, and keeps that in .data/logs, not on the console', async () => {
+    const launch = checkout.start();
+    const gateway = await launch.gateway();
+    expect((await show(gateway)).environment['LOG_LEVEL']).toBe('info');
+    await launch.printed(/worker says hello/);
+    for (const name of ['gateway', 'worker']) {
+      const log = (): Promise<string> => readFile(checkout.path(`.data/logs/${name}.log`), 'utf8');
+      await until(async () => (await log()).includes(`${name} was asked for something`));
+    }
+    expect(launch.output).not.toContain('was asked for something');
   });
 
   it('lets the environment win over every default', async () => {

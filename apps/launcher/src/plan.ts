@@ -58,7 +58,8 @@ export function productEnvironment(
     ENCRYPTION_KEY: secrets.encryptionKey,
     API_KEY: secrets.apiKey,
     BLOB_STORE: `file:${join(places.data, 'blobs')}`,
-    LOG_LEVEL: 'warn',
+    // A line a request and attempt, in a file of bounded size; the console shows warnings.
+    LOG_LEVEL: 'info',
     // Set to nothing it means what it says: no private network at all.
     ...(environment['WEBHOOK_ALLOW_NETWORKS'] === undefined
       ? { WEBHOOK_ALLOW_NETWORKS: '127.0.0.0/8,::1/128' }
