@@ -62,7 +62,7 @@ describe('layouts of Redis', () => {
       expect(subscriber.doubled()).toEqual([]);
       expect(subscriber.forged).toEqual([]);
       const ready = await fetch(`http://127.0.0.1:${running.gateway.port}/health/ready`);
-      expect(await ready.json()).toEqual({ status: 'ok', reasons: [] });
+      expect(await ready.json()).toEqual({ status: 'ok', reasons: [], details: [] });
       expect(await Promise.all([running.gateway.stop(), running.worker.stop()])).toEqual([0, 0]);
     },
     60_000,

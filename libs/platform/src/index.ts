@@ -35,6 +35,15 @@ export {
 export { type QueueName, type QueuePayloads, queuePrefix } from './queues.js';
 export { parseRedisAddress, type RedisAddress } from './redis-address.js';
 export { closeRedis, openRedis, REDIS_COMMAND_TIMEOUT_MS, type RedisClient } from './redis-connection.js';
+export {
+  degradedBy,
+  type Readiness,
+  readinessOf,
+  type Reason,
+  REASON_CODES,
+  type ReasonCode,
+  type ReasonDetail,
+} from './readiness.js';
 export { RedisAgenda } from './redis-agenda.js';
 export { type AgendaName, type Agendas, openAgendas } from './redis-agendas.js';
 export { checkRedisRequirements } from './redis-requirements.js';

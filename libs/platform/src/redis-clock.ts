@@ -38,13 +38,13 @@ export class RedisClock implements Clock {
     return Math.floor(redis + elapsed);
   }
 
-  /** What is wrong with this machine's clock, and what to do, in words; undefined if nothing is. */
+  /** What is wrong with this machine's clock, in words; undefined if nothing is. */
   get fault(): string | undefined {
     const aheadMs = this.moment.wall - this.moment.redis;
     if (Math.abs(aheadMs) <= MAX_SKEW_MS) return undefined;
     const direction = aheadMs > 0 ? 'ahead of' : 'behind';
     const seconds = Math.round(Math.abs(aheadMs) / 1_000);
-    return `this machine's clock is ${seconds} s ${direction} that of Redis, by which times are told: set both by NTP`;
+    return `this machine's clock is ${seconds} s ${direction} that of Redis, by which times are told`;
   }
 
   /** Resolves when it was measured for the first time, or that failed. */
@@ -79,7 +79,8 @@ export class RedisClock implements Clock {
       return;
     }
     const { fault } = this;
-    if (fault !== undefined && !this.wasOff) this.logger.warn({ reason: fault }, 'the clock is off');
+    if (fault !== undefined && !this.wasOff)
+      this.logger.warn({ reason: fault }, 'the clock is off: set it by NTP');
     this.wasOff = fault !== undefined;
   }
 }

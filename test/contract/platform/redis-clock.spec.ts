@@ -54,7 +54,7 @@ describe("Redis' clock", () => {
       setWall(aheadMs);
       await clock.start();
       expect(await offMs()).toBeLessThan(1_000);
-      expect(clock.fault).toMatch(aheadMs > 0 ? /1200 s ahead of.*NTP/ : /1200 s behind.*NTP/);
+      expect(clock.fault).toMatch(aheadMs > 0 ? /1200 s ahead of/ : /1200 s behind/);
       expect(lines.filter((line) => line.includes('the clock is off'))).toHaveLength(1);
     },
   );

@@ -1,17 +1,14 @@
 import { Controller, Get, Inject, Res } from '@nestjs/common';
+import type { Readiness } from '#platform';
 import { ApiOkResponse, ApiOperation, ApiProperty, ApiResponse, ApiSecurity, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import { Public } from '../auth/require-scope.js';
 import { ApiPublicProblems } from '../docs/api-problems.js';
-import { type Readiness, RedisReadiness } from './redis-readiness.js';
+import { RedisReadiness } from './redis-readiness.js';
+import { ReadyView } from './ready.view.js';
 
 class LiveView {
   @ApiProperty({ enum: ['ok'] }) status!: 'ok';
-}
-
-class ReadyView implements Readiness {
-  @ApiProperty({ enum: ['ok', 'degraded', 'unavailable'] }) status!: Readiness['status'];
-  @ApiProperty({ type: [String], example: ['no worker was seen in the last 15 seconds'] }) reasons!: string[];
 }
 
 @ApiTags('Health')

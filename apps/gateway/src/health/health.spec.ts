@@ -16,9 +16,16 @@ afterEach(async () => {
   await redis.dispose();
 });
 
-async function ready(): Promise<{ code: number; status: string; reasons: string[] }> {
+interface Ready {
+  code: number;
+  status: string;
+  reasons: string[];
+  details: { code: string; count: number; remedy: string }[];
+}
+
+async function ready(): Promise<Ready> {
   const response = await gateway.fetch('/health/ready', { key: null });
-  return { code: response.status, ...((await response.json()) as { status: string; reasons: string[] }) };
+  return { code: response.status, ...((await response.json()) as Omit<Ready, 'code'>) };
 }
 
 /** Waits until readiness is as it should be: it is kept for a second. */
@@ -41,17 +48,17 @@ describe('Health', () => {
   it('is degraded without a worker, or while upstream is down, and ok otherwise', async () => {
     expect(await ready()).toMatchObject({ code: 200, status: 'degraded', reasons: [/no worker/] });
     await gateway.redis.zadd('tidings:workers', Date.now() + 60_000, 'worker-1');
-    expect(await untilReady('ok')).toEqual({ code: 200, status: 'ok', reasons: [] });
+    expect(await untilReady('ok')).toEqual({ code: 200, status: 'ok', reasons: [], details: [] });
     await gateway.redis.hset('tidings:{default}:upstream', 'unavailableSince', '2030-01-01T00:00:00.000Z');
     expect((await untilReady('degraded')).reasons).toEqual([
-      'upstream of account default is down since 2030-01-01T00:00:00.000Z',
+      expect.stringMatching(/^upstream does not answer for 1 account; /),
     ]);
   });
 
   it('is degraded while no worker has one of the roles, and says what does not happen', async () => {
     await gateway.redis.zadd('tidings:workers', Date.now() + 60_000, 'worker-1 roles=poll,dispatch');
     expect((await untilReady('degraded')).reasons).toEqual([
-      'no worker has the role relay: sends are stored, but not relayed',
+      'no worker has the role relay: sends are stored, but not relayed; start a worker that has relay in WORKER_ROLES',
     ]);
     await gateway.redis.zadd('tidings:workers', Date.now() + 60_000, 'worker-2 roles=relay');
     await untilReady('ok');
@@ -70,7 +77,7 @@ describe('Health', () => {
     await untilReady('ok');
     await gateway.redis.hset(list, 'listFaultSince', Date.now() - 61_000);
     expect((await untilReady('degraded')).reasons).toEqual([
-      expect.stringMatching(/contact list of account default .*: upstream answered 404\..*\/v1/),
+      expect.stringMatching(/^the contact list of 1 account cannot be read; .*\/v1/),
     ]);
     await gateway.redis.hdel(list, 'listFault', 'listFaultSince');
     await untilReady('ok');
@@ -83,6 +90,42 @@ describe('Health', () => {
     expect((await untilReady('degraded')).reasons).toEqual([expect.stringMatching(/appendonly yes/)]);
   });
 
+  it('gives codes and counts without a key; which account, in GET /v1/status', async () => {
+    await gateway.redis.zadd('tidings:workers', Date.now() + 60_000, 'worker-1');
+    for (const account of ['company-a', 'company-b']) {
+      const made = json({ id: account, baseUrl: 'http://upstream.invalid/v1', apiKey: 'key-of-theirs' });
+      expect((await gateway.fetch('/v1/accounts', made)).status).toBe(201);
+      const outage = { unavailableSince: '1893456000000', kind: 'refused', reason: 'upstream answered 401' };
+      await gateway.redis.hset(`tidings:{${account}}:upstream`, outage);
+    }
+    const open = await untilReady('degraded');
+    expect(open.details).toEqual([
+      { code: 'upstream_refused', count: 2, remedy: expect.stringContaining('UPSTREAM_API_KEY') },
+    ]);
+    expect(JSON.stringify(open)).not.toMatch(/company|default|2030/);
+    const { readiness } = (await (await gateway.fetch('/v1/status')).json()) as Record<string, object>;
+    const told = {
+      code: 'upstream_refused',
+      since: '2030-01-01T00:00:00.000Z',
+      reason: 'upstream answered 401',
+    };
+    expect(readiness).toMatchObject({
+      ...{ status: 'degraded', reasons: open.reasons, details: open.details },
+      accounts: ['company-a', 'company-b'].map((account) => ({ account, ...told })),
+    });
+  });
+
+  it('says nothing of where Redis is, or what a path is named, to those without a key', async () => {
+    const environment = { BLOB_STORE: 'file:/dev/null/blobs' };
+    await using broken = await startTestGateway({ redisUrl: redis.url, environment });
+    const degraded = await (await broken.fetch('/health/ready', { key: null })).text();
+    expect(degraded).toContain('blob_store_unusable');
+    expect(degraded).not.toContain('/dev/null');
+    redis.server.kill('SIGKILL');
+    await redis.server.exited;
+    expect(JSON.stringify(await untilReady('unavailable'))).not.toMatch(/127\.0\.0\.1|ECONN/);
+  });
+
   it('is degraded while the blob store cannot be used; a file is then refused, a text is not', async () => {
     const environment = { BLOB_STORE: 'file:/dev/null/blobs' };
     await using broken = await startTestGateway({ redisUrl: redis.url, environment });
@@ -91,7 +134,7 @@ describe('Health', () => {
     expect(await health.json()).toMatchObject({
       status: 'degraded',
       reasons: expect.arrayContaining([
-        expect.stringContaining('sends with a file: The blob store cannot be used'),
+        expect.stringContaining('sends with a file cannot be taken: the blob store cannot be used'),
       ]),
     });
     const form = new FormData();

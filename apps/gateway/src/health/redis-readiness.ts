@@ -1,9 +1,14 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { type Account, type AccountDirectory } from '#accounts';
+import type { AccountDirectory } from '#accounts';
 import {
   accountKeys,
+  degradedBy,
   type GatewayEnvironment,
+  type Logger,
   missingRoles,
+  type Readiness,
+  readinessOf,
+  type Reason,
   type RedisClient,
   type RedisClock,
   redisTime,
@@ -11,20 +16,17 @@ import {
   type WorkerRole,
 } from '#platform';
 import type { BlobStoreWatch } from '#relay';
-import { ACCOUNTS, BLOB_WATCH, CLOCK, ENVIRONMENT, REDIS, SHUTDOWN } from '../tokens.js';
-
-/** Whether sends can be stored; what else is amiss, in words. */
-export interface Readiness {
-  status: 'ok' | 'degraded' | 'unavailable';
-  reasons: string[];
-}
+import { ACCOUNTS, BLOB_WATCH, CLOCK, ENVIRONMENT, LOGGER, REDIS, SHUTDOWN } from '../tokens.js';
+import { type AccountReason, accountReasons, countedReasons } from './account-reasons.js';
 
 const PROBE_WITHIN_MS = 1_000;
 const KEPT_MS = 1_000;
 const PROBE_LIVES_MS = 60_000;
 
-/** A contact list that fails for so long is not only having a bad moment. */
-const LIST_FAILS_FOR_MS = 60_000;
+/** Readiness, and what is amiss of each account. */
+export interface FullReadiness extends Readiness {
+  accounts: AccountReason[];
+}
 
 /** What does not happen without a worker of this role. */
 const WITHOUT_ROLE: Readonly<Record<WorkerRole, string>> = {
@@ -40,12 +42,12 @@ const WORKER_SEEN_WITHIN_MS = 15_000;
  * Finds out by a real write, at most once a second, however many ask.
  *
  * Workers note their beats in the sorted set `{prefix}:workers` (member: a worker's name and roles; score: milliseconds of
- * Redis' clock); the account's hash `upstream` holds `unavailableSince` while upstream is down, and its hash `contact-list`
- * says why the list cannot be read, and since when.
+ * Redis' clock); what is noted of accounts, see {@link accountReasons}.
  */
 @Injectable()
 export class RedisReadiness {
-  private last: { at: number; readiness: Promise<Readiness> } | undefined;
+  private last: { at: number; readiness: Promise<FullReadiness> } | undefined;
+  private loggedFault = '';
 
   constructor(
     @Inject(REDIS) private readonly redis: RedisClient,
@@ -54,10 +56,20 @@ export class RedisReadiness {
     @Inject(BLOB_WATCH) private readonly blobs: BlobStoreWatch,
     @Inject(CLOCK) private readonly clock: Pick<RedisClock, 'fault' | 'now'>,
     @Inject(SHUTDOWN) private readonly shutdown: AbortSignal,
+    @Inject(LOGGER) private readonly logger: Logger,
   ) {}
 
+  /** For everybody: no account is named. */
   async check(): Promise<Readiness> {
-    if (this.shutdown.aborted) return { status: 'unavailable', reasons: ['the gateway is stopping'] };
+    const { status, reasons, details } = await this.checkAll();
+    return { status, reasons, details };
+  }
+
+  /** With what is amiss of each account: for those who may know. */
+  async checkAll(): Promise<FullReadiness> {
+    if (this.shutdown.aborted) {
+      return unavailable({ code: 'stopping', count: 1, words: 'the gateway is stopping' });
+    }
     const now = performance.now();
     if (this.last === undefined || now - this.last.at > KEPT_MS) {
       this.last = { at: now, readiness: this.probe() };
@@ -65,67 +77,83 @@ export class RedisReadiness {
     return await this.last.readiness;
   }
 
-  private async probe(): Promise<Readiness> {
+  private async probe(): Promise<FullReadiness> {
     try {
-      const reasons = await withDeadline(this.writeAndLook(), PROBE_WITHIN_MS, 'the write probe');
-      return { status: reasons.length === 0 ? 'ok' : 'degraded', reasons };
+      const readiness = await withDeadline(this.writeAndLook(), PROBE_WITHIN_MS, 'the write probe');
+      this.loggedFault = '';
+      return readiness;
     } catch (error) {
-      const words = error instanceof Error ? error.message : String(error);
-      return { status: 'unavailable', reasons: [`Redis cannot be written: ${words}`] };
+      const message = error instanceof Error ? error.message : String(error);
+      this.logOnce(message);
+      // The error itself may name the address of Redis.
+      const words = `Redis cannot be written${message.startsWith('OOM') ? ': it is full' : ''}`;
+      return unavailable({ code: 'redis_unwritable', count: 1, words });
     }
   }
 
-  private async writeAndLook(): Promise<string[]> {
+  private logOnce(reason: string): void {
+    if (reason !== this.loggedFault) this.logger.warn({ reason }, 'Redis cannot be written');
+    this.loggedFault = reason;
+  }
+
+  private async writeAndLook(): Promise<FullReadiness> {
     const prefix = this.environment.REDIS_KEY_PREFIX;
     const accounts = await this.accounts.list();
     // Where each account's sends are stored: on a Cluster that is one master of several.
     const probes = accounts.map(({ id }) => accountKeys(prefix, id)('health', 'probe'));
     await Promise.all(probes.map((probe) => this.redis.set(probe, '1', 'PX', PROBE_LIVES_MS)));
-    const beats = `${prefix}:workers`;
-    const since = (await redisTime(this.redis, beats)) - WORKER_SEEN_WITHIN_MS;
-    const workers = await this.redis.zrangebyscore(beats, since, '+inf');
-    const [persistence, ...downs] = await Promise.all([
-      this.persistenceReason(),
-      ...accounts.map((account) => this.downReason(account)),
+    const now = this.clock.now();
+    const [workers, persistence, ...found] = await Promise.all([
+      this.workerReasons(),
+      this.persistenceReasons(),
+      ...accounts.map(({ id }) => accountReasons(this.redis, prefix, id, now)),
     ]);
-    return [
-      ...(workers.length === 0
-        ? [`no worker was seen in the last ${WORKER_SEEN_WITHIN_MS / 1000} seconds`]
-        : missingRoles(workers).map((role) => `no worker has the role ${role}: ${WITHOUT_ROLE[role]}`)),
-      ...downs.flat(),
+    const ofAccounts = found.flat().sort((a, b) => (a.account < b.account ? -1 : 1));
+    const reasons = [
+      ...workers,
+      ...countedReasons(ofAccounts),
       ...persistence,
-      ...(this.blobs.fault === undefined ? [] : [`sends with a file: ${this.blobs.fault}`]),
-      ...(this.clock.fault === undefined ? [] : [this.clock.fault]),
+      ...this.blobReasons(),
+      ...this.clockReasons(),
     ];
+    return { ...degradedBy(reasons), accounts: ofAccounts };
   }
 
-  private async downReason({ id }: Account): Promise<string[]> {
-    const keys = accountKeys(this.environment.REDIS_KEY_PREFIX, id);
-    const [since, [fault, faultSince]] = await Promise.all([
-      this.redis.hget(keys('upstream'), 'unavailableSince'),
-      this.redis.hmget(keys('contact-list'), 'listFault', 'listFaultSince'),
-    ]);
-    if (since !== null) return [`upstream of account ${id} is down since ${readable(since)}`];
-    if (fault == null || faultSince == null) return [];
-    // One reading that fails says little.
-    if (this.clock.now() - Number(faultSince) < LIST_FAILS_FOR_MS) return [];
-    return [
-      `the contact list of account ${id} cannot be read since ${readable(faultSince)}: ${fault}. ` +
-        'Look whether its upstream address ends with the path of the API, such as /v1',
-    ];
+  private async workerReasons(): Promise<Reason[]> {
+    const beats = `${this.environment.REDIS_KEY_PREFIX}:workers`;
+    const since = (await redisTime(this.redis, beats)) - WORKER_SEEN_WITHIN_MS;
+    const workers = await this.redis.zrangebyscore(beats, since, '+inf');
+    if (workers.length === 0) {
+      const words = `no worker was seen in the last ${WORKER_SEEN_WITHIN_MS / 1000} seconds`;
+      return [{ code: 'no_worker', count: 1, words }];
+    }
+    return missingRoles(workers).map((role) => ({
+      ...{ code: `no_${role}_worker` as const, count: 1 },
+      words: `no worker has the role ${role}: ${WITHOUT_ROLE[role]}`,
+    }));
   }
 
   /** A Redis that keeps nothing over its restart loses sends that were taken. */
-  private async persistenceReason(): Promise<string[]> {
+  private async persistenceReasons(): Promise<Reason[]> {
     const persistence = await this.redis.info('persistence');
-    return /^aof_enabled:0/m.test(persistence)
-      ? ['Redis runs with appendonly no, and loses what was taken when it restarts: set appendonly yes']
-      : [];
+    if (!/^aof_enabled:0/m.test(persistence)) return [];
+    const words = 'Redis runs with appendonly no, and loses what was taken when it restarts';
+    return [{ code: 'redis_not_persistent', count: 1, words }];
+  }
+
+  /** Why it cannot be used stands in the log: it may name files. */
+  private blobReasons(): Reason[] {
+    if (this.blobs.fault === undefined) return [];
+    const words = 'sends with a file cannot be taken: the blob store cannot be used';
+    return [{ code: 'blob_store_unusable', count: 1, words }];
+  }
+
+  private clockReasons(): Reason[] {
+    const { fault } = this.clock;
+    return fault === undefined ? [] : [{ code: 'clock_off', count: 1, words: fault }];
   }
 }
 
-/** Milliseconds or a date, as a date. */
-function readable(since: string): string {
-  const time = /^\d+$/.test(since) ? Number(since) : Date.parse(since);
-  return Number.isNaN(time) || Math.abs(time) > 8.64e15 ? since : new Date(time).toISOString();
+function unavailable(reason: Reason): FullReadiness {
+  return { ...readinessOf('unavailable', [reason]), accounts: [] };
 }

@@ -8,7 +8,9 @@ import type { UpstreamHealth } from '#upstream';
 import type { DeliveriesWatch } from '#webhooks';
 import { Caller } from '../auth/caller.js';
 import { RequireScope } from '../auth/require-scope.js';
+import { maySee } from '../auth/operator.js';
 import { ApiProblems } from '../docs/api-problems.js';
+import { type FullReadiness, RedisReadiness } from '../health/redis-readiness.js';
 import {
   ACCOUNTS,
   BUDGET_WATCH,
@@ -24,6 +26,9 @@ import { pollerOf } from './poller-status.js';
 import { StatusView } from './status.view.js';
 import { timeOf } from './time-of.js';
 
+/** What is amiss is shown for so many accounts. */
+const MAX_ACCOUNTS = 100;
+
 @ApiTags('Status')
 @Controller('v1')
 export class StatusController {
@@ -36,6 +41,7 @@ export class StatusController {
     @Inject(VOLATILE_FIELDS) private readonly volatile: Pick<VolatileFieldStore, 'volatileFields'>,
     @Inject(BUDGET_WATCH) private readonly budget: BudgetWatch,
     @Inject(DELIVERIES_WATCH) private readonly deliveries: DeliveriesWatch,
+    @Inject(RedisReadiness) private readonly readiness: RedisReadiness,
   ) {}
 
   @Get('status')
@@ -43,7 +49,8 @@ export class StatusController {
   @ApiOperation({ operationId: 'getStatus', summary: 'How the account stands' })
   @ApiOkResponse({ type: StatusView })
   @ApiProblems()
-  async get(@Caller() { account }: Principal): Promise<StatusView> {
+  async get(@Caller() caller: Principal): Promise<StatusView> {
+    const { account } = caller;
     const known = await this.accounts.find(account);
     const [usage, volatile, installedAt, feed, sends, outage, deliveries, dispatchLagMs] = await Promise.all([
       this.budget.usage(account, known?.requestsPerSecond ?? 1),
@@ -58,6 +65,7 @@ export class StatusController {
     return {
       account,
       installedAt: timeOf(installedAt?.getTime()),
+      readiness: await this.readinessFor(caller),
       upstream: {
         state: outage === undefined ? 'up' : 'down',
         since: timeOf(outage?.since),
@@ -67,5 +75,11 @@ export class StatusController {
       poller: pollerOf(feed, known, usage, volatile),
       deliveries: { ...deliveries, dispatchLagMs },
     };
+  }
+
+  private async readinessFor(caller: Principal): Promise<FullReadiness> {
+    const readiness = await this.readiness.checkAll();
+    const seen = readiness.accounts.filter(({ account }) => maySee(caller, account));
+    return { ...readiness, accounts: seen.slice(0, MAX_ACCOUNTS) };
   }
 }

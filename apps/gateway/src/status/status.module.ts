@@ -1,5 +1,6 @@
 import { Module } from '@nestjs/common';
+import { HealthModule } from '../health/health.module.js';
 import { StatusController } from './status.controller.js';
 
-@Module({ controllers: [StatusController] })
+@Module({ imports: [HealthModule], controllers: [StatusController] })
 export class StatusModule {}

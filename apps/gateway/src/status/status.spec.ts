@@ -28,6 +28,11 @@ describe('the status of an account', () => {
     expect(await status()).toEqual({
       account: 'default',
       installedAt: null,
+      readiness: {
+        ...{ status: 'degraded', accounts: [] },
+        reasons: [expect.stringContaining('no worker')],
+        details: [{ code: 'no_worker', count: 1, remedy: expect.any(String) }],
+      },
       upstream: { state: 'up', since: null, reason: null },
       sends: {
         counts: Object.fromEntries(SEND_STATUSES.map((each) => [each, 0])),

@@ -1,6 +1,7 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { SEND_STATUSES, type SendsOverview } from '#relay';
 import type { DeliveriesOverview } from '#webhooks';
+import { FullReadyView } from '../health/ready.view.js';
 import { PollerStatusView } from './poller-status.view.js';
 
 class UpstreamStatusView {
@@ -76,6 +77,12 @@ export class StatusView {
     description: 'When this installation began: with the first event log on this Redis.',
   })
   installedAt!: string | null;
+
+  @ApiProperty({
+    type: FullReadyView,
+    description: 'Of the whole installation, as `/health/ready` shows it.',
+  })
+  readiness!: FullReadyView;
 
   @ApiProperty({ type: UpstreamStatusView }) upstream!: UpstreamStatusView;
   @ApiProperty({ type: SendsStatusView }) sends!: SendsStatusView;

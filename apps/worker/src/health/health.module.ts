@@ -9,7 +9,16 @@ import {
   Res,
 } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
-import type { Logger, RedisClient, RedisClock, WorkerEnvironment } from '#platform';
+import {
+  degradedBy,
+  type Logger,
+  type Readiness,
+  readinessOf,
+  type Reason,
+  type RedisClient,
+  type RedisClock,
+  type WorkerEnvironment,
+} from '#platform';
 import type { BlobStoreWatch } from '#relay';
 import { BLOB_WATCH, CLOCK, ENVIRONMENT, LOGGER, REDIS } from '../tokens.js';
 import { Heartbeat } from './heartbeat.js';
@@ -32,23 +41,21 @@ export class HealthController {
   }
 
   @Get('ready')
-  ready(@Res({ passthrough: true }) reply: FastifyReply): {
-    status: 'ok' | 'degraded' | 'unavailable';
-    reasons: string[];
-  } {
-    if (this.heartbeat.isFresh()) {
-      const files = this.blobs.fault;
-      const reasons = [
-        ...(files === undefined ? [] : [`sends with a file: ${files}`]),
-        ...(this.clock.fault === undefined ? [] : [this.clock.fault]),
-      ];
-      return { status: reasons.length === 0 ? 'ok' : 'degraded', reasons };
+  ready(@Res({ passthrough: true }) reply: FastifyReply): Readiness {
+    if (!this.heartbeat.isFresh()) {
+      reply.status(503);
+      const words = 'Redis could not be written lately, or the worker is stopping';
+      return readinessOf('unavailable', [{ code: 'redis_unwritable', count: 1, words }]);
     }
-    reply.status(503);
-    return {
-      status: 'unavailable',
-      reasons: ['Redis could not be written lately, or the worker is stopping'],
-    };
+    const reasons: Reason[] = [];
+    if (this.blobs.fault !== undefined) {
+      // Why stands in the log: it may name files.
+      const words = 'sends with a file cannot be relayed: the blob store cannot be used';
+      reasons.push({ code: 'blob_store_unusable', count: 1, words });
+    }
+    if (this.clock.fault !== undefined)
+      reasons.push({ code: 'clock_off', count: 1, words: this.clock.fault });
+    return degradedBy(reasons);
   }
 }
 
