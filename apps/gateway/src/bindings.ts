@@ -11,6 +11,7 @@ import { RedisEventLog, RedisEventTail } from '#events';
 import { RedisFeedStore, RedisVolatileFields } from '#feed';
 import {
   type GatewayEnvironment,
+  type Instance,
   type Logger,
   oncePerFault,
   openAgendas,
@@ -60,6 +61,7 @@ import {
   EVENT_TAIL,
   EVENT_WAITS,
   FEED,
+  INSTANCE,
   LOGGER,
   RATE_LIMIT,
   REDIS,
@@ -78,6 +80,7 @@ import { webhookBindings } from './webhooks/webhooks.bindings.js';
 export interface Opened {
   environment: GatewayEnvironment;
   logger: Logger;
+  instance: Instance;
   redis: RedisClient;
   clock: RedisClock;
   blobs: BlobStore;
@@ -92,6 +95,7 @@ export function bindings(opened: Opened): Provider[] {
   return [
     value(ENVIRONMENT, environment),
     value(LOGGER, logger),
+    value(INSTANCE, opened.instance),
     value(REDIS, redis),
     value(SHUTDOWN, shutdown),
     value(ACCOUNTS, openAccounts(environment, redis, logger)),

@@ -3,10 +3,12 @@ import type { Server as HttpServer } from 'node:http';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { noteEncryptionKey } from '#accounts';
 import {
+  buildVersion,
   closeRedis,
   createLogger,
   GatewayEnvironment,
   listenFault,
+  newInstance,
   openFitRedis,
   readEnvironment,
   RedisClock,
@@ -37,7 +39,17 @@ export async function startGateway({ useLog, fail }: StartContext): Promise<Runn
     await blobWatch.start();
     const clock = new RedisClock(redis, environment.REDIS_KEY_PREFIX, logger);
     await clock.start();
-    const opened = { environment, logger, redis, clock, blobs, blobWatch, shutdown: stopping.signal };
+    const instance = newInstance(buildVersion(), clock.now());
+    const opened = {
+      environment,
+      logger,
+      instance,
+      redis,
+      clock,
+      blobs,
+      blobWatch,
+      shutdown: stopping.signal,
+    };
     const app = await createGateway(opened, bindings(opened));
     const port = await listen(app, environment);
     logger.info({ host: environment.HOST, port }, 'listening');

@@ -1,6 +1,8 @@
 /** The names under which the composition root binds what the gateway uses; `bindings.ts` says to what. */
 export const ENVIRONMENT = Symbol('GatewayEnvironment');
 export const LOGGER = Symbol('Logger');
+/** This process, as the others know it. */
+export const INSTANCE = Symbol('Instance');
 export const REDIS = Symbol('RedisClient');
 /** What callers read of upstream: an AccountUpstream. */
 export const ACCOUNT_UPSTREAM = Symbol('AccountUpstream');

@@ -43,6 +43,7 @@ import {
   ENVIRONMENT,
   EVENT_LOG,
   FEED_STORE,
+  INSTANCE,
   LOGGER,
   POLL_QUEUE,
   RECIPIENT_LOOKUP,
@@ -87,7 +88,7 @@ export class CoreModule implements OnApplicationBootstrap, OnModuleDestroy {
   }
 }
 
-function bindings({ environment, logger, redis, clock, blobs, blobWatch }: Opened): Provider[] {
+function bindings({ environment, logger, instance, redis, clock, blobs, blobWatch }: Opened): Provider[] {
   const prefix = environment.REDIS_KEY_PREFIX;
   const volatileFields = new RedisVolatileFields(redis, prefix);
   const agendas = openAgendas(redis, prefix, logger);
@@ -95,6 +96,7 @@ function bindings({ environment, logger, redis, clock, blobs, blobWatch }: Opene
   return [
     { provide: ENVIRONMENT, useValue: environment },
     { provide: LOGGER, useValue: logger },
+    { provide: INSTANCE, useValue: instance },
     { provide: REDIS, useValue: redis },
     { provide: CLOCK, useValue: clock },
     { provide: AGENDAS, useValue: agendas },

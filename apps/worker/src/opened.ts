@@ -1,10 +1,11 @@
-import type { Logger, RedisClient, RedisClock, WorkerEnvironment } from '#platform';
+import type { Instance, Logger, RedisClient, RedisClock, WorkerEnvironment } from '#platform';
 import type { BlobStore, BlobStoreWatch } from '#relay';
 
 /** What the process has opened before its modules are put together. */
 export interface Opened {
   environment: WorkerEnvironment;
   logger: Logger;
+  instance: Instance;
   redis: RedisClient;
   clock: RedisClock;
   blobs: BlobStore;

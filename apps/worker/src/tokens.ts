@@ -1,6 +1,8 @@
 /** The names under which the worker's parts are bound. */
 export const ENVIRONMENT = Symbol('environment');
 export const LOGGER = Symbol('logger');
+/** This process, as the others know it. */
+export const INSTANCE = Symbol('instance');
 export const REDIS = Symbol('redis');
 /** Redis' clock, as this process knows it. */
 export const CLOCK = Symbol('clock');

@@ -4,12 +4,14 @@ import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
 import { noteEncryptionKey } from '#accounts';
 import {
+  buildVersion,
   closeRedis,
   createLogger,
   DeadlineError,
   FrameworkLogger,
   listenFault,
   type Logger,
+  newInstance,
   openFitRedis,
   pause,
   readEnvironment,
@@ -39,8 +41,9 @@ export async function startWorker({ useLog, fail }: StartContext): Promise<Runni
     await blobWatch.start();
     const clock = new RedisClock(redis, environment.REDIS_KEY_PREFIX, logger);
     await clock.start();
+    const instance = newInstance(buildVersion(), clock.now());
     const app = await NestFactory.create<NestFastifyApplication>(
-      WorkerModule.register({ environment, logger, redis, clock, blobs, blobWatch }),
+      WorkerModule.register({ environment, logger, instance, redis, clock, blobs, blobWatch }),
       new FastifyAdapter({ forceCloseConnections: true }),
       options,
     );

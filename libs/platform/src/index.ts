@@ -18,6 +18,7 @@ export { readEnvironment } from './environment/read-environment.js';
 export { warnOfUnknownVariables } from './environment/unknown-variables.js';
 export { hashOf } from './hash-reply.js';
 export { type IdPrefix, newId } from './ids.js';
+export { type Instance, instanceOf, instancesKey, memberOf, mixedSince, newInstance } from './instance.js';
 export { accountKeys, type AccountKeys } from './keys.js';
 export { type DiscreetError, loggedError, logWords } from './logged-error.js';
 export { createLogger, type Logger } from './logger.js';
@@ -50,17 +51,18 @@ export { checkRedisRequirements } from './redis-requirements.js';
 export { oncePerFault, openFitRedis } from './redis-start.js';
 export { FrameworkLogger } from './framework-logger.js';
 export { RedisClock } from './redis-clock.js';
+export { aliveIn, RedisHeartbeat, SEEN_WITHIN_MS } from './redis-heartbeat.js';
 export { REDIS_LIFE } from './redis-life.js';
 export { isRedisFull } from './redis-memory.js';
 export { TimeLimit } from './time-limit.js';
 export { RedisScript } from './redis-script.js';
 export { redisTime } from './redis-time.js';
 export { parseRetryAfter } from './retry-after.js';
-export { productVersion } from './version.js';
+export { buildVersion, productVersion } from './version.js';
 export {
   type EmbeddedRedis,
   type EmbeddedRedisOptions,
   startEmbeddedRedis,
 } from './embedded-redis/embedded-redis.js';
 export { findRedisServer, type RedisServerSearch } from './embedded-redis/find-redis-server.js';
-export { missingRoles, workerName, type WorkerRole } from './worker-roles.js';
+export { missingRoles, type WorkerRole, WORKER_ROLES } from './worker-roles.js';

@@ -11,6 +11,7 @@ const REMEDIES = {
   upstream_refused: 'set a valid upstream key: UPSTREAM_API_KEY, or PATCH /v1/accounts/{id}',
   contact_list_unreadable: 'see that the upstream address ends with the path of the API, such as /v1',
   blob_store_unusable: 'see that BLOB_STORE is there, has room, and can be written',
+  versions_mixed: 'start every gateway and worker anew from the same build',
   clock_off: 'set the clocks of this machine and of Redis by NTP',
 } as const;
 

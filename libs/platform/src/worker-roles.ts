@@ -4,8 +4,8 @@ export type WorkerRole = (typeof WORKER_ROLES)[number];
 
 const MARK = ' roles=';
 
-/** Under which a worker says that it is alive: its name, and its roles. */
-export function workerName(name: string, roles: readonly WorkerRole[]): string {
+/** What a worker says of itself, and its roles. */
+export function withRoles(name: string, roles: readonly WorkerRole[]): string {
   return `${name}${MARK}${roles.join(',')}`;
 }
 

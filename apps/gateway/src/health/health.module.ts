@@ -1,6 +1,48 @@
-import { Module } from '@nestjs/common';
+import { Inject, Module, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
+import {
+  type GatewayEnvironment,
+  type Instance,
+  instancesKey,
+  type Logger,
+  memberOf,
+  type RedisClient,
+  RedisHeartbeat,
+} from '#platform';
+import { ENVIRONMENT, INSTANCE, LOGGER, REDIS } from '../tokens.js';
 import { HealthController } from './health.controller.js';
 import { RedisReadiness } from './redis-readiness.js';
 
-@Module({ controllers: [HealthController], providers: [RedisReadiness], exports: [RedisReadiness] })
-export class HealthModule {}
+const HEARTBEAT = Symbol('heartbeat');
+
+/** Tells whether the gateway is ready, and the others that it is alive and of which version. */
+@Module({
+  controllers: [HealthController],
+  providers: [
+    RedisReadiness,
+    {
+      provide: HEARTBEAT,
+      inject: [REDIS, ENVIRONMENT, INSTANCE, LOGGER],
+      useFactory: (
+        redis: RedisClient,
+        environment: GatewayEnvironment,
+        instance: Instance,
+        logger: Logger,
+      ) => {
+        const key = instancesKey(environment.REDIS_KEY_PREFIX, 'gateways');
+        return new RedisHeartbeat(redis, key, memberOf(instance), logger);
+      },
+    },
+  ],
+  exports: [RedisReadiness],
+})
+export class HealthModule implements OnApplicationBootstrap, OnModuleDestroy {
+  constructor(@Inject(HEARTBEAT) private readonly heartbeat: RedisHeartbeat) {}
+
+  onApplicationBootstrap(): void {
+    this.heartbeat.start();
+  }
+
+  async onModuleDestroy(): Promise<void> {
+    await this.heartbeat.stop();
+  }
+}

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { RedisEventLog } from '#events';
+import { instanceOf, memberOf } from '#platform';
 import { startTestRedis, type TestRedis } from '../../../../test/support/redis-server.js';
 import { json, problemIn, startTestGateway, type TestGateway } from '../fixtures/gateway.js';
 
@@ -62,6 +63,24 @@ describe('Health', () => {
     ]);
     await gateway.redis.zadd('tidings:workers', Date.now() + 60_000, 'worker-2 roles=relay');
     await untilReady('ok');
+  });
+
+  it('is degraded once gateways and workers of different versions run for longer than a deployment takes', async () => {
+    const minutesAgo = (minutes: number): number => Date.now() - minutes * 60_000;
+    const note = (name: string, version: string, since: number): Promise<unknown> =>
+      gateway.redis.zadd(
+        'tidings:workers',
+        Date.now() + 60_000,
+        memberOf({ name, version, since }, ['relay', 'poll', 'dispatch']),
+      );
+    await note('worker-1', 'test', minutesAgo(600));
+    await note('worker-2', 'next', minutesAgo(9));
+    await untilReady('ok');
+    await note('worker-3', 'next', minutesAgo(11));
+    // That of the gateway itself is as new as the test.
+    expect((await untilReady('degraded')).details).toMatchObject([{ code: 'versions_mixed', count: 2 }]);
+    const members = await gateway.redis.zrange('tidings:gateways', '0', '-1');
+    expect(members.map((member) => instanceOf(member).version)).toEqual(['test']);
   });
 
   it('is degraded once the contact list could not be read for a minute', async () => {

@@ -2,22 +2,22 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { AccountDirectory } from '#accounts';
 import {
   accountKeys,
+  aliveIn,
   degradedBy,
   type GatewayEnvironment,
+  instancesKey,
   type Logger,
-  missingRoles,
   type Readiness,
   readinessOf,
   type Reason,
   type RedisClient,
   type RedisClock,
-  redisTime,
   withDeadline,
-  type WorkerRole,
 } from '#platform';
 import type { BlobStoreWatch } from '#relay';
 import { ACCOUNTS, BLOB_WATCH, CLOCK, ENVIRONMENT, LOGGER, REDIS, SHUTDOWN } from '../tokens.js';
 import { type AccountReason, accountReasons, countedReasons } from './account-reasons.js';
+import { versionReasons, workerReasons } from './process-reasons.js';
 
 const PROBE_WITHIN_MS = 1_000;
 const KEPT_MS = 1_000;
@@ -28,21 +28,10 @@ export interface FullReadiness extends Readiness {
   accounts: AccountReason[];
 }
 
-/** What does not happen without a worker of this role. */
-const WITHOUT_ROLE: Readonly<Record<WorkerRole, string>> = {
-  relay: 'sends are stored, but not relayed',
-  poll: 'nothing is polled, so that there are no events of messages',
-  dispatch: 'no webhook is delivered',
-};
-
-/** A worker that has not been heard of for so long counts as gone. */
-const WORKER_SEEN_WITHIN_MS = 15_000;
-
 /**
  * Finds out by a real write, at most once a second, however many ask.
  *
- * Workers note their beats in the sorted set `{prefix}:workers` (member: a worker's name and roles; score: milliseconds of
- * Redis' clock); what is noted of accounts, see {@link accountReasons}.
+ * Processes note their beats in the sorted sets of {@link instancesKey}; what is noted of accounts, see {@link accountReasons}.
  */
 @Injectable()
 export class RedisReadiness {
@@ -103,14 +92,16 @@ export class RedisReadiness {
     const probes = accounts.map(({ id }) => accountKeys(prefix, id)('health', 'probe'));
     await Promise.all(probes.map((probe) => this.redis.set(probe, '1', 'PX', PROBE_LIVES_MS)));
     const now = this.clock.now();
-    const [workers, persistence, ...found] = await Promise.all([
-      this.workerReasons(),
+    const [workers, gateways, persistence, ...found] = await Promise.all([
+      this.alive('workers'),
+      this.alive('gateways'),
       this.persistenceReasons(),
       ...accounts.map(({ id }) => accountReasons(this.redis, prefix, id, now)),
     ]);
     const ofAccounts = found.flat().sort((a, b) => (a.account < b.account ? -1 : 1));
     const reasons = [
-      ...workers,
+      ...workerReasons(workers),
+      ...versionReasons([...gateways, ...workers], now),
       ...countedReasons(ofAccounts),
       ...persistence,
       ...this.blobReasons(),
@@ -119,18 +110,9 @@ export class RedisReadiness {
     return { ...degradedBy(reasons), accounts: ofAccounts };
   }
 
-  private async workerReasons(): Promise<Reason[]> {
-    const beats = `${this.environment.REDIS_KEY_PREFIX}:workers`;
-    const since = (await redisTime(this.redis, beats)) - WORKER_SEEN_WITHIN_MS;
-    const workers = await this.redis.zrangebyscore(beats, since, '+inf');
-    if (workers.length === 0) {
-      const words = `no worker was seen in the last ${WORKER_SEEN_WITHIN_MS / 1000} seconds`;
-      return [{ code: 'no_worker', count: 1, words }];
-    }
-    return missingRoles(workers).map((role) => ({
-      ...{ code: `no_${role}_worker` as const, count: 1 },
-      words: `no worker has the role ${role}: ${WITHOUT_ROLE[role]}`,
-    }));
+  /** What processes note of themselves, those that are alive. */
+  private alive(kind: 'gateways' | 'workers'): Promise<string[]> {
+    return aliveIn(this.redis, instancesKey(this.environment.REDIS_KEY_PREFIX, kind));
   }
 
   /** A Redis that keeps nothing over its restart loses sends that were taken. */

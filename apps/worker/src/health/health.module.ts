@@ -11,6 +11,7 @@ import {
 import type { FastifyReply } from 'fastify';
 import {
   degradedBy,
+  type Instance,
   type Logger,
   type Readiness,
   readinessOf,
@@ -20,7 +21,7 @@ import {
   type WorkerEnvironment,
 } from '#platform';
 import type { BlobStoreWatch } from '#relay';
-import { BLOB_WATCH, CLOCK, ENVIRONMENT, LOGGER, REDIS } from '../tokens.js';
+import { BLOB_WATCH, CLOCK, ENVIRONMENT, INSTANCE, LOGGER, REDIS } from '../tokens.js';
 import { Heartbeat } from './heartbeat.js';
 
 const HEARTBEAT = Symbol('heartbeat');
@@ -65,9 +66,9 @@ export class HealthController {
   providers: [
     {
       provide: HEARTBEAT,
-      inject: [REDIS, ENVIRONMENT, LOGGER],
-      useFactory: (redis: RedisClient, environment: WorkerEnvironment, logger: Logger) =>
-        new Heartbeat(redis, environment.REDIS_KEY_PREFIX, environment.WORKER_ROLES, logger),
+      inject: [REDIS, ENVIRONMENT, INSTANCE, LOGGER],
+      useFactory: (redis: RedisClient, environment: WorkerEnvironment, instance: Instance, logger: Logger) =>
+        new Heartbeat(redis, environment.REDIS_KEY_PREFIX, instance, environment.WORKER_ROLES, logger),
     },
   ],
 })

@@ -1,5 +1,12 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { closeRedis, createLogger, openRedis, parseRedisAddress, type RedisClient } from '#platform';
+import {
+  closeRedis,
+  createLogger,
+  newInstance,
+  openRedis,
+  parseRedisAddress,
+  type RedisClient,
+} from '#platform';
 import { eventually } from '../../../../test/support/eventually.js';
 import { startTestRedis, type TestRedis } from '../../../../test/support/redis-server.js';
 import { Heartbeat } from './heartbeat.js';
@@ -21,7 +28,7 @@ afterAll(async () => {
 async function beatOnce(): Promise<string[]> {
   const lines: string[] = [];
   const logger = createLogger('worker', 'info', { write: (line) => lines.push(line) });
-  const heartbeat = new Heartbeat(redis, 'tidings', ['relay'], logger);
+  const heartbeat = new Heartbeat(redis, 'tidings', newInstance('1', 0), ['relay'], logger);
   heartbeat.start();
   await eventually(
     'it has beaten',
