@@ -9,6 +9,8 @@ const REMEDIES = {
   no_dispatch_worker: 'start a worker that has dispatch in WORKER_ROLES',
   upstream_down: 'see that the upstream service runs, and that its address (UPSTREAM_BASE_URL) is right',
   upstream_refused: 'set a valid upstream key: UPSTREAM_API_KEY, or PATCH /v1/accounts/{id}',
+  upstream_is_tidings:
+    'set the upstream address to that of the messaging service: UPSTREAM_BASE_URL, or PATCH /v1/accounts/{id}',
   contact_list_unreadable: 'see that the upstream address ends with the path of the API, such as /v1',
   blob_store_unusable: 'see that BLOB_STORE is there, has room, and can be written',
   versions_mixed: 'start every gateway and worker anew from the same build',

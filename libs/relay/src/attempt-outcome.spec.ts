@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import {
   UpstreamConnectionLostError,
+  UpstreamIsGatewayError,
   UpstreamReplyError,
   UpstreamStatusError,
   UpstreamTimeoutError,
@@ -19,6 +20,8 @@ describe('an attempt', () => {
     ...[301, 302, 307, 402, 405, 408, 409, 500, 502, 503, 504].map(
       (code) => [String(code), status(code), 'ambiguous'] as const,
     ),
+    ['the refusal of a gateway', new UpstreamIsGatewayError(false), 'not_taken'],
+    ['the 200 of a gateway', new UpstreamIsGatewayError(true), 'ambiguous'],
     ['a timeout', new UpstreamTimeoutError(10), 'ambiguous'],
     ['a reset', new UpstreamConnectionLostError('ECONNRESET'), 'ambiguous'],
     ['an unreadable 200', new UpstreamReplyError('not JSON'), 'ambiguous'],

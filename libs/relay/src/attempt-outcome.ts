@@ -1,5 +1,6 @@
 import {
   UpstreamConnectionLostError,
+  UpstreamIsGatewayError,
   UpstreamReplyError,
   UpstreamStatusError,
   UpstreamTimeoutError,
@@ -30,6 +31,8 @@ const UNAUTHENTICATED = 401;
 export function outcomeOf(error: unknown, safeStatuses: readonly number[]): AttemptResult {
   const words = error instanceof Error ? error.message : 'unknown error';
   if (error instanceof UpstreamUnreachableError) return { outcome: 'not_taken', error: words };
+  if (error instanceof UpstreamIsGatewayError)
+    return { outcome: error.mayBeTaken ? 'ambiguous' : 'not_taken', error: words };
   if (error instanceof UpstreamStatusError) {
     const { status, retryAfterMs } = error;
     const outcome = outcomeOfStatus(status, safeStatuses);

@@ -1,6 +1,6 @@
 import { APPEND_EVENTS, eventArguments, type EventTypeOf, logKeys } from '#events';
 import { accountKeys, type AccountKeys, type RedisClient, RedisScript, redisTime } from '#platform';
-import type { Outage, OutageKind, ProbeTurn, UpstreamHealth } from '#upstream';
+import { type Outage, OUTAGE_KINDS, type OutageKind, type ProbeTurn, type UpstreamHealth } from '#upstream';
 
 /** Between two probes, in milliseconds: doubled each time, within these bounds. */
 const FIRST_PROBE_MS = 500;
@@ -21,7 +21,7 @@ const begin = new RedisScript(`${APPEND_EVENTS}${NOW}
 local upstream = KEYS[4]
 redis.call('HSET', upstream, 'reason', ARGV[3])
 if redis.call('HSETNX', upstream, 'unavailableSince', ARGV[1]) == 0 then
-  if ARGV[2] == 'refused' then redis.call('HSET', upstream, 'kind', ARGV[2]) end
+  if ARGV[2] ~= 'away' then redis.call('HSET', upstream, 'kind', ARGV[2]) end
   return 0
 end
 redis.call('HSET', upstream, 'kind', ARGV[2], 'probes', 0, 'probeAt', text(now_ms() + ${FIRST_PROBE_MS}))
@@ -80,7 +80,8 @@ export class RedisUpstreamHealth implements UpstreamHealth {
     const key = this.keys(account)('upstream');
     const [since, reason, kind] = await this.redis.hmget(key, 'unavailableSince', 'reason', 'kind');
     if (since == null) return undefined;
-    return { since: Number(since), reason: reason ?? '', kind: kind === 'refused' ? 'refused' : 'away' };
+    const known = OUTAGE_KINDS.find((one) => one === kind) ?? 'away';
+    return { since: Number(since), reason: reason ?? '', kind: known };
   }
 
   async down(account: string, kind: OutageKind, reason: string): Promise<boolean> {

@@ -7,6 +7,7 @@ import type { ContactReader } from './contact-list.js';
 import { type AdaptiveBudget, BudgetExhaustedError } from './request-budget.js';
 import {
   UpstreamConnectionLostError,
+  UpstreamIsGatewayError,
   UpstreamReplyError,
   UpstreamStatusError,
   UpstreamTimeoutError,
@@ -250,6 +251,24 @@ describe('an account that is not let in', () => {
   });
 });
 
+describe('an account whose upstream is a Tidings gateway itself', () => {
+  it.each(['a send', 'a list', "a caller's read"])(
+    'is held by the first answer of it, to %s',
+    async (asked) => {
+      const one = make();
+      const circle = new UpstreamIsGatewayError(false);
+      ends = [circle];
+      const request = {
+        'a send': () => one.post('a', send),
+        'a list': () => one.listContacts('a', MORE, reader),
+        "a caller's read": () => one.showContacts('a', []),
+      }[asked];
+      await expect(request?.()).rejects.toBe(circle);
+      expect(begun).toMatchObject([{ kind: 'loop', reason: circle.message }]);
+    },
+  );
+});
+
 describe('a probe', () => {
   const during = (kind: Outage['kind']): void => void outages.set('a', { since: 1, kind, reason: 'x' });
 
@@ -271,6 +290,8 @@ describe('a probe', () => {
     ['away', status(401), 'refused'],
     ['refused', status(401), 'refused'],
     ['refused', status(403), 'refused'],
+    ['away', new UpstreamIsGatewayError(false), 'loop'],
+    ['loop', new UpstreamIsGatewayError(true), 'loop'],
   ] as const)('of an outage "%s" that fails with "%s" is put off', async (kind, error, next) => {
     during(kind);
     ends = [error];

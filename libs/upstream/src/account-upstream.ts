@@ -6,6 +6,7 @@ import { type AdaptiveBudget, BudgetExhaustedError, MAX_PAUSE_MS } from './reque
 import type { RequestTurn } from './request-turn.js';
 import {
   UpstreamError,
+  UpstreamIsGatewayError,
   UpstreamStatusError,
   UpstreamTooLateError,
   UpstreamUnavailableError,
@@ -274,8 +275,9 @@ export class AccountUpstream {
     }
   }
 
-  /** Notes what an error says of the account: too many requests, or that it is not let in. */
+  /** Notes what an error says of the account: too many requests, that it is not let in, or that it has no upstream. */
   private async noteRefusal(account: string, rate: number, error: unknown): Promise<void> {
+    if (error instanceof UpstreamIsGatewayError) await this.hold(account, 'loop', error);
     if (!(error instanceof UpstreamStatusError)) return;
     if (error.status === 429) await this.noted(account, () => this.budget.tooMany(account, rate));
     if (error.status === 401) await this.hold(account, 'refused', error);
@@ -320,6 +322,7 @@ export class AccountUpstream {
  */
 function kindOf(error: UpstreamError, before: OutageKind): OutageKind | undefined {
   if (isAway(error)) return before;
+  if (error instanceof UpstreamIsGatewayError) return 'loop';
   if (!(error instanceof UpstreamStatusError)) return undefined;
   if (error.status === 401) return 'refused';
   return error.status === 403 && before === 'refused' ? 'refused' : undefined;

@@ -1,9 +1,11 @@
 import { type AxiosResponse, isAxiosError } from 'axios';
 import { parseRetryAfter, systemClock } from '#platform';
+import { GATEWAY_MARK } from './gateway-mark.js';
 import { isRecord } from './message.js';
 import {
   UpstreamConnectionLostError,
   UpstreamError,
+  UpstreamIsGatewayError,
   UpstreamReplyTooLargeError,
   UpstreamStatusError,
   UpstreamTimeoutError,
@@ -49,6 +51,15 @@ export function failureOf(error: unknown, exchange: FailedExchange): UpstreamErr
 export function statusErrorOf({ status, headers }: AxiosResponse, body: unknown): UpstreamStatusError {
   const retryAfter = parseRetryAfter(headerOf(headers, 'retry-after'), systemClock.now());
   return new UpstreamStatusError(status, wordsOf(body), retryAfter);
+}
+
+/** With this status a gateway refuses what another one asks of it. */
+const LOOP_DETECTED = 508;
+
+/** @throws {UpstreamIsGatewayError} for the reply of a Tidings gateway */
+export function assertNotGateway({ status, headers }: AxiosResponse): void {
+  if (headerOf(headers, GATEWAY_MARK.name) === undefined) return;
+  throw new UpstreamIsGatewayError(status !== LOOP_DETECTED && (status < 400 || status >= 500));
 }
 
 export function isSuccess({ status }: AxiosResponse): boolean {

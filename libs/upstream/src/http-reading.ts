@@ -3,7 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { AxiosInstance, AxiosRequestConfig, AxiosResponse } from 'axios';
 import { ExchangeDeadline } from './exchange-deadline.js';
 import { whenAdmitted } from './http-admitting-agent.js';
-import { failureOf, isSuccess, statusErrorOf } from './http-failure.js';
+import { assertNotGateway, failureOf, isSuccess, statusErrorOf } from './http-failure.js';
 import { LargeReplies } from './large-replies.js';
 import { UpstreamReplyTooLargeError } from './upstream-error.js';
 import type { UpstreamAddress } from './upstream.js';
@@ -59,6 +59,7 @@ export class HttpReading {
       const { signal } = deadline;
       const streamed = { ...request, responseType: 'stream', maxContentLength: -1, signal } as const;
       const response = await whenAdmitted(admission, () => this.http.request<Readable>(streamed));
+      assertIsUpstream(response);
       if (!isSuccess(response)) throw statusErrorOf(response, await beginningOf(response.data));
       let turnBegan = performance.now();
       for await (const chunk of response.data as AsyncIterable<Buffer>) {
@@ -104,6 +105,16 @@ class Exchange {
   end(): void {
     this.deadline.pause();
     this.leave?.();
+  }
+}
+
+/** @throws {UpstreamIsGatewayError} and leaves the body */
+function assertIsUpstream(response: AxiosResponse<Readable>): void {
+  try {
+    assertNotGateway(response);
+  } catch (error) {
+    response.data.destroy();
+    throw error;
   }
 }
 

@@ -6,7 +6,8 @@ import FormData from 'form-data';
 import type { Admission } from './admission.js';
 import { admitting, whenAdmitted } from './http-admitting-agent.js';
 import { type ContactList, ContactListReader, type ContactReader, MAX_LIST_BYTES } from './contact-list.js';
-import { dateOf, failureOf, isSuccess, statusErrorOf } from './http-failure.js';
+import { GATEWAY_MARK } from './gateway-mark.js';
+import { assertNotGateway, dateOf, failureOf, isSuccess, statusErrorOf } from './http-failure.js';
 import { FreshConnection } from './http-fresh-connection.js';
 import { HttpReading } from './http-reading.js';
 import { isRecord, parseMessage } from './message.js';
@@ -144,13 +145,14 @@ export class HttpUpstream implements Upstream {
         maxBytes: LARGEST_REPLY_BYTES,
       });
     }
+    assertNotGateway(response);
     if (isSuccess(response)) return response;
     throw statusErrorOf(response, response.data);
   }
 }
 
 function headersOf({ apiKey }: UpstreamAddress): Record<string, string> {
-  return { 'X-API-Key': apiKey, Accept: 'application/json' };
+  return { 'X-API-Key': apiKey, Accept: 'application/json', [GATEWAY_MARK.name]: GATEWAY_MARK.value };
 }
 
 function getRequest(address: UpstreamAddress, path: string, query: UpstreamQuery = []): AxiosRequestConfig {

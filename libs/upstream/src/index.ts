@@ -8,6 +8,7 @@ export { type Admission } from './admission.js';
 export { AWAY_AFTER } from './circuit.js';
 export { phoneNumbersOf, type UpstreamContact } from './contact.js';
 export { type ContactList, type ContactReader, type WantedContact } from './contact-list.js';
+export { GATEWAY_MARK } from './gateway-mark.js';
 export { HttpUpstream } from './http-upstream.js';
 export { type Direction, isRecord, parseMessage, type UpstreamMessage } from './message.js';
 export { RedisRequestBudget } from './redis-request-budget.js';
@@ -28,6 +29,7 @@ export {
 export {
   UpstreamConnectionLostError,
   UpstreamError,
+  UpstreamIsGatewayError,
   UpstreamReplyDeferredError,
   UpstreamReplyError,
   UpstreamReplyTooLargeError,
@@ -46,4 +48,10 @@ export {
   type UpstreamSend,
 } from './upstream.js';
 export { upstreamStamp } from './upstream-stamp.js';
-export { type Outage, type OutageKind, type ProbeTurn, type UpstreamHealth } from './upstream-health.js';
+export {
+  type Outage,
+  OUTAGE_KINDS,
+  type OutageKind,
+  type ProbeTurn,
+  type UpstreamHealth,
+} from './upstream-health.js';

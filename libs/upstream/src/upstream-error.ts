@@ -53,6 +53,17 @@ export class UpstreamStatusError extends UpstreamError {
   }
 }
 
+/** What answered is a Tidings gateway, this one or another: requests would go round in a circle. */
+export class UpstreamIsGatewayError extends UpstreamError {
+  /** @param mayBeTaken whether it may have acted on the request: it is not one that refuses those of gateways */
+  constructor(readonly mayBeTaken: boolean) {
+    super(
+      'UpstreamIsGatewayError',
+      'upstream is a Tidings gateway itself; its address must be that of the messaging service',
+    );
+  }
+}
+
 /** Upstream answered 2xx with something that cannot be read. It may have acted on the request. */
 export class UpstreamReplyError extends UpstreamError {
   constructor(reason: string, options?: ErrorOptions) {

@@ -1,8 +1,9 @@
 /**
  * Why an account's requests are held: `away`, upstream does not answer or answers with its own errors; `refused`, it does
- * not let this account in.
+ * not let this account in; `loop`, it is a Tidings gateway itself.
  */
-export type OutageKind = 'away' | 'refused';
+export const OUTAGE_KINDS = ['away', 'refused', 'loop'] as const;
+export type OutageKind = (typeof OUTAGE_KINDS)[number];
 
 /** An outage of an account's upstream. */
 export interface Outage {

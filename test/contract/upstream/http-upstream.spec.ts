@@ -75,6 +75,44 @@ const accepted = (): number => simulator.ledger.read({ kinds: ['send.accepted'] 
 const contacts = (): { id: string }[] =>
   (simulator.control('contacts', { count: 1 }) as { contacts: { id: string }[] }).contacts;
 
+describe('a Tidings gateway that is its own upstream, or another one that is', () => {
+  it.each([
+    [508, false],
+    [404, false],
+    [401, false],
+    [200, true],
+    [503, true],
+  ])('is told by the header of its reply, here a %d', async (status, mayBeTaken) => {
+    const gateway = await serve((request, response) => {
+      request.resume();
+      response.writeHead(status, { 'Tidings-Gateway': '1', 'Content-Type': 'application/json' });
+      response.end('{"status":"queued","contacts":[],"messages":[]}');
+    });
+    for (const request of [
+      () => upstream.send(gateway, SEND),
+      () => upstream.showContacts(gateway, []),
+      () => upstream.showMessages(gateway, 'a', []),
+      () => upstream.listContacts(gateway, wantAll),
+      () => upstream.listMessages(gateway, 'a', 1, 20),
+    ]) {
+      expect(await failure(request())).toMatchObject({ name: 'UpstreamIsGatewayError', mayBeTaken });
+    }
+  });
+
+  it('can tell by a header of every request that a gateway makes it', async () => {
+    const marks: unknown[] = [];
+    const server = await serve((request, response) => {
+      marks.push(request.headers['tidings-gateway']);
+      request.resume();
+      response.writeHead(500).end();
+    });
+    await failure(upstream.send(server, SEND));
+    await failure(upstream.showContacts(server, []));
+    await failure(upstream.listMessages(server, 'a', 1, 20));
+    expect(marks).toEqual(['1', '1', '1']);
+  });
+});
+
 describe('a send', () => {
   it('is the documented form, and nothing else', async () => {
     await upstream.send(address, {

@@ -31,7 +31,13 @@ const ANYWHERE: readonly ProblemCode[] = [
 ];
 
 /** What any operation under `/v1` can be answered with besides. */
-const WITH_KEY: readonly ProblemCode[] = ['unauthenticated', 'forbidden', 'rate_limited', 'unavailable'];
+const WITH_KEY: readonly ProblemCode[] = [
+  'unauthenticated',
+  'forbidden',
+  'rate_limited',
+  'unavailable',
+  'loop_detected',
+];
 
 /** Documents the errors of an operation under `/v1`, one response a status. */
 export function ApiProblems(...codes: readonly ProblemCode[]): MethodDecorator {

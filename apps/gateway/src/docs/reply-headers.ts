@@ -15,6 +15,13 @@ const ALWAYS: Headers = {
   },
 };
 
+const MARK: Headers = {
+  'Tidings-Gateway': {
+    description: 'Tells other Tidings gateways that this is one: they refuse it as their upstream.',
+    schema: { type: 'string', enum: ['1'] },
+  },
+};
+
 const LATER: Headers = {
   'Retry-After': { description: 'Try again after so many seconds.', schema: { type: 'integer', minimum: 1 } },
 };
@@ -47,6 +54,7 @@ function headersOf(path: string, status: string): Headers {
   const withKey = path.startsWith('/v1/');
   return {
     ...ALWAYS,
+    ...MARK,
     ...(MAYBE_LATER.has(status) ? LATER : {}),
     ...(withKey ? RATE_LIMIT : {}),
   };

@@ -16,6 +16,7 @@ export interface AccountReason {
 const WORDS = {
   upstream_down: (accounts) => `upstream does not answer for ${accounts}`,
   upstream_refused: (accounts) => `upstream does not accept the key of ${accounts}`,
+  upstream_is_tidings: (accounts) => `upstream of ${accounts} is a Tidings gateway itself; sends are held`,
   contact_list_unreadable: (accounts) => `the contact list of ${accounts} cannot be read`,
 } as const satisfies Partial<Record<ReasonCode, (accounts: string) => string>>;
 
@@ -56,6 +57,7 @@ export function countedReasons(found: readonly { code: AccountCode }[]): Reason[
 }
 
 function codeOf(kind: string | null | undefined): AccountCode {
+  if (kind === 'loop') return 'upstream_is_tidings';
   return kind === 'refused' ? 'upstream_refused' : 'upstream_down';
 }
 

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { RedisEventLog } from '#events';
 import { instanceOf, memberOf } from '#platform';
+import { RedisUpstreamHealth } from '#relay';
 import { startTestRedis, type TestRedis } from '../../../../test/support/redis-server.js';
 import { json, problemIn, startTestGateway, type TestGateway } from '../fixtures/gateway.js';
 
@@ -54,6 +55,17 @@ describe('Health', () => {
     expect((await untilReady('degraded')).reasons).toEqual([
       expect.stringMatching(/^upstream does not answer for 1 account; /),
     ]);
+  });
+
+  it.each([
+    ['away', 'upstream_down'],
+    ['refused', 'upstream_refused'],
+    ['loop', 'upstream_is_tidings'],
+  ] as const)('says of an upstream that is held as "%s": %s', async (kind, code) => {
+    await gateway.redis.zadd('tidings:workers', Date.now() + 60_000, 'worker-1');
+    await untilReady('ok');
+    await new RedisUpstreamHealth(gateway.redis, 'tidings').down('default', kind, 'in words');
+    expect((await untilReady('degraded')).details).toMatchObject([{ code, count: 1 }]);
   });
 
   it('is degraded while no worker has one of the roles, and says what does not happen', async () => {

@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Logger } from '#platform';
+import { GATEWAY_MARK } from '#upstream';
 import { callerOf } from '../auth/caller.js';
 import { Problem } from '../problems/problem.js';
 import { pathOf } from '../problems/problem.filter.js';
@@ -9,8 +10,11 @@ import { isForm } from './slow-callers.js';
 /** What happens to every request, whatever handler it goes to. */
 export function useServerHooks(server: FastifyInstance, routes: RouteTable, logger: Logger): void {
   server.addHook('onRequest', async (request, reply) => {
-    reply.header('x-request-id', request.id);
-    if (isVersioned(pathOf(request.url))) reply.header('cache-control', 'no-store');
+    reply.headers({ 'x-request-id': request.id, [GATEWAY_MARK.name]: GATEWAY_MARK.value });
+    if (isVersioned(pathOf(request.url))) {
+      reply.header('cache-control', 'no-store');
+      if (request.headers[GATEWAY_MARK.name] !== undefined) throw loop();
+    }
     // Before the body is read: nobody waits for it.
     if (request.is404) throw unknownAddress(request, routes);
     await Promise.resolve();
@@ -37,6 +41,13 @@ const MULTIPART_ROUTE = '/v1/messages/send';
 /** Replies under `/v1` are one caller's, and of the moment. */
 function isVersioned(path: string): boolean {
   return path === '/v1' || path.startsWith('/v1/');
+}
+
+/** Refused before anything else is looked at: what a gateway asks for here would come back here, again and again. */
+function loop(): Problem {
+  const detail =
+    'This is a Tidings gateway, not a messaging service: set UPSTREAM_BASE_URL, or the baseUrl of the account, to the messaging service.';
+  return new Problem('loop_detected', detail);
 }
 
 function unknownAddress(request: FastifyRequest, routes: RouteTable): Problem {

@@ -21,6 +21,7 @@ export const PROBLEMS = {
   upstream_error: { status: 502, title: 'The messaging service answered with an error' },
   upstream_unavailable: { status: 503, title: 'The messaging service cannot be asked at the moment' },
   unavailable: { status: 503, title: 'The gateway cannot store anything at the moment' },
+  loop_detected: { status: 508, title: 'The request comes from a Tidings gateway' },
   upstream_timeout: { status: 504, title: 'The messaging service did not answer in time' },
 } as const satisfies Record<string, { status: number; title: string }>;
 

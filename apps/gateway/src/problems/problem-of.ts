@@ -12,6 +12,7 @@ import {
 import {
   BudgetExhaustedError,
   UpstreamConnectionLostError,
+  UpstreamIsGatewayError,
   UpstreamReplyError,
   UpstreamStatusError,
   UpstreamTimeoutError,
@@ -87,6 +88,7 @@ const RULES: readonly Rule[] = [
     UpstreamConnectionLostError,
     (cause) => new Problem('upstream_error', sentence(cause.message), { cause }),
   ),
+  rule(UpstreamIsGatewayError, (cause) => new Problem('upstream_error', sentence(cause.message), { cause })),
   rule(UpstreamReplyError, (cause) => new Problem('upstream_error', sentence(cause.message), { cause })),
   rule(BudgetExhaustedError, (cause) =>
     upstreamUnavailable(
