@@ -3,20 +3,26 @@ import type { Server as HttpServer } from 'node:http';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { noteEncryptionKey } from '#accounts';
 import {
+  aliveIn,
   buildVersion,
   closeRedis,
   createLogger,
   GatewayEnvironment,
+  type Instance,
+  instancesKey,
   listenFault,
+  namesOf,
   newInstance,
   openFitRedis,
   readEnvironment,
+  type RedisClient,
   RedisClock,
   type RunningProcess,
+  saysRole,
   type StartContext,
   warnOfUnknownVariables,
 } from '#platform';
-import { BlobStoreWatch, openBlobStore } from '#relay';
+import { type BlobPeers, BlobSharing, BlobStoreWatch, openBlobStore } from '#relay';
 import { bindings } from './bindings.js';
 import { createGateway } from './create-gateway.js';
 
@@ -34,12 +40,13 @@ export async function startGateway({ useLog, fail }: StartContext): Promise<Runn
   const stopping = new AbortController();
   try {
     await noteEncryptionKey(environment, redis, logger, fail);
-    const blobs = await openBlobStore(environment);
-    const blobWatch = new BlobStoreWatch(blobs, logger);
-    await blobWatch.start();
     const clock = new RedisClock(redis, environment.REDIS_KEY_PREFIX, logger);
     await clock.start();
     const instance = newInstance(buildVersion(), clock.now());
+    const blobs = await openBlobStore(environment);
+    const sharing = new BlobSharing(blobs, relayWorkers(redis, environment, instance), logger);
+    const blobWatch = new BlobStoreWatch(blobs, logger, undefined, sharing);
+    await blobWatch.start();
     const opened = {
       environment,
       logger,
@@ -57,9 +64,9 @@ export async function startGateway({ useLog, fail }: StartContext): Promise<Runn
       port,
       stop: async () => {
         stopping.abort();
-        blobWatch.stop();
         clock.stop();
         await closeServer(app);
+        await blobWatch.stop();
         await closeRedis(redis);
       },
     };
@@ -67,6 +74,19 @@ export async function startGateway({ useLog, fail }: StartContext): Promise<Runn
     await closeRedis(redis);
     throw error;
   }
+}
+
+/** They open what the gateway stores. */
+export function relayWorkers(
+  redis: RedisClient,
+  { REDIS_KEY_PREFIX }: Pick<GatewayEnvironment, 'REDIS_KEY_PREFIX'>,
+  { name }: Pick<Instance, 'name'>,
+): BlobPeers {
+  const key = instancesKey(REDIS_KEY_PREFIX, 'workers');
+  return {
+    name,
+    others: async () => namesOf((await aliveIn(redis, key)).filter((worker) => saysRole(worker, 'relay'))),
+  };
 }
 
 async function listen(app: NestFastifyApplication, { HOST, PORT }: GatewayEnvironment): Promise<number> {

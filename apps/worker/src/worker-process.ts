@@ -4,13 +4,17 @@ import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
 import { noteEncryptionKey } from '#accounts';
 import {
+  aliveIn,
   buildVersion,
   closeRedis,
   createLogger,
   DeadlineError,
   FrameworkLogger,
+  type Instance,
+  instancesKey,
   listenFault,
   type Logger,
+  namesOf,
   newInstance,
   openFitRedis,
   pause,
@@ -23,7 +27,7 @@ import {
   withDeadline,
   WorkerEnvironment,
 } from '#platform';
-import { BlobStoreWatch, openBlobStore } from '#relay';
+import { type BlobPeers, BlobSharing, BlobStoreWatch, openBlobStore } from '#relay';
 import { WorkerModule } from './worker.module.js';
 
 /** Starts a worker as the environment says. */
@@ -36,12 +40,15 @@ export async function startWorker({ useLog, fail }: StartContext): Promise<Runni
   const options: NestApplicationOptions = { logger: new FrameworkLogger(logger), abortOnError: false };
   try {
     await noteEncryptionKey(environment, redis, logger, fail);
-    const blobs = await openBlobStore(environment);
-    const blobWatch = new BlobStoreWatch(blobs, logger);
-    await blobWatch.start();
     const clock = new RedisClock(redis, environment.REDIS_KEY_PREFIX, logger);
     await clock.start();
     const instance = newInstance(buildVersion(), clock.now());
+    const blobs = await openBlobStore(environment);
+    const sharing = environment.WORKER_ROLES.includes('relay')
+      ? new BlobSharing(blobs, gateways(redis, environment, instance), logger)
+      : undefined;
+    const blobWatch = new BlobStoreWatch(blobs, logger, undefined, sharing);
+    await blobWatch.start();
     const app = await NestFactory.create<NestFastifyApplication>(
       WorkerModule.register({ environment, logger, instance, redis, clock, blobs, blobWatch }),
       new FastifyAdapter({ forceCloseConnections: true }),
@@ -52,9 +59,9 @@ export async function startWorker({ useLog, fail }: StartContext): Promise<Runni
     return {
       port,
       stop: async () => {
-        blobWatch.stop();
         clock.stop();
         await closeInTime(app, redis, logger);
+        await blobWatch.stop();
         await closeRedis(redis);
       },
     };
@@ -62,6 +69,16 @@ export async function startWorker({ useLog, fail }: StartContext): Promise<Runni
     redis.disconnect();
     throw error;
   }
+}
+
+/** They store what the worker opens. */
+function gateways(
+  redis: RedisClient,
+  { REDIS_KEY_PREFIX }: WorkerEnvironment,
+  { name }: Instance,
+): BlobPeers {
+  const key = instancesKey(REDIS_KEY_PREFIX, 'gateways');
+  return { name, others: async () => namesOf(await aliveIn(redis, key)) };
 }
 
 /** What is not closed by then is left: it stands in Redis under leases, and others take it up. In milliseconds. */

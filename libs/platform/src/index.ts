@@ -18,7 +18,15 @@ export { readEnvironment } from './environment/read-environment.js';
 export { warnOfUnknownVariables } from './environment/unknown-variables.js';
 export { hashOf } from './hash-reply.js';
 export { type IdPrefix, newId } from './ids.js';
-export { type Instance, instanceOf, instancesKey, memberOf, mixedSince, newInstance } from './instance.js';
+export {
+  type Instance,
+  instanceOf,
+  instancesKey,
+  memberOf,
+  mixedSince,
+  namesOf,
+  newInstance,
+} from './instance.js';
 export { accountKeys, type AccountKeys } from './keys.js';
 export { type DiscreetError, loggedError, logWords } from './logged-error.js';
 export { createLogger, type Logger } from './logger.js';
@@ -65,4 +73,4 @@ export {
   startEmbeddedRedis,
 } from './embedded-redis/embedded-redis.js';
 export { findRedisServer, type RedisServerSearch } from './embedded-redis/find-redis-server.js';
-export { missingRoles, type WorkerRole, WORKER_ROLES } from './worker-roles.js';
+export { missingRoles, saysRole, type WorkerRole, WORKER_ROLES } from './worker-roles.js';

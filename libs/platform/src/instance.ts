@@ -38,6 +38,14 @@ export function instanceOf(member: string): Instance {
   return { name, version: fact('version'), since: Number(fact('since') ?? 0) };
 }
 
+/** Those who say their version, by name: earlier builds leave no mark in the blob store either. */
+export function namesOf(members: readonly string[]): string[] {
+  return members
+    .map(instanceOf)
+    .filter(({ version }) => version !== undefined)
+    .map(({ name }) => name);
+}
+
 /** Since when those that run are not all of one version; undefined while they are. */
 export function mixedSince(instances: readonly Pick<Instance, 'version' | 'since'>[]): number | undefined {
   const firstOf = new Map<string | undefined, number>();

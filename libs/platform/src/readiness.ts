@@ -14,6 +14,8 @@ const REMEDIES = {
   contact_list_unreadable: 'see that the upstream address ends with the path of the API, such as /v1',
   blob_store_unusable: 'see that BLOB_STORE is there, has room, and can be written',
   versions_mixed: 'start every gateway and worker anew from the same build',
+  blob_store_not_shared:
+    'give gateways and workers the same BLOB_STORE: a directory that all of them mount, or s3://',
   clock_off: 'set the clocks of this machine and of Redis by NTP',
 } as const;
 

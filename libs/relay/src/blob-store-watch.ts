@@ -1,22 +1,30 @@
 import type { Logger } from '#platform';
+import type { BlobSharing } from './blob-sharing.js';
 import type { BlobStore } from './blob-store.js';
 
 const LOOK_EVERY_MS = 60_000;
 
-/** Knows whether the blob store can be used: tried at the start, and again every minute. */
+/** Knows whether the blob store can be used, and is shared: tried at the start, and again every minute. */
 export class BlobStoreWatch {
   private timer: NodeJS.Timeout | undefined;
   private reason: string | undefined;
 
+  /** @param sharing left out for a process that neither stores nor relays files */
   constructor(
-    private readonly blobs: BlobStore,
+    private readonly blobs: Pick<BlobStore, 'check'>,
     private readonly logger: Logger,
     private readonly everyMs = LOOK_EVERY_MS,
+    private readonly sharing?: Pick<BlobSharing, 'look' | 'leave' | 'unseen'>,
   ) {}
 
   /** Why it could not be used when it was last tried, in words; undefined if it could. */
   get fault(): string | undefined {
     return this.reason;
+  }
+
+  /** How many gateways or workers have another blob store than this process. */
+  get unseen(): number {
+    return this.sharing?.unseen ?? 0;
   }
 
   /** Resolves when it was tried for the first time, however that went. */
@@ -25,13 +33,16 @@ export class BlobStoreWatch {
     this.timer = setInterval(() => void this.look(), this.everyMs).unref();
   }
 
-  stop(): void {
+  /** To be called once the others know that this process ends. */
+  async stop(): Promise<void> {
     clearInterval(this.timer);
+    await this.sharing?.leave();
   }
 
   private async look(): Promise<void> {
     try {
       await this.blobs.check();
+      await this.sharing?.look();
       if (this.reason !== undefined) this.logger.info('the blob store can be used again');
       this.reason = undefined;
     } catch (error) {

@@ -68,10 +68,34 @@ export interface BlobStore {
   list(account: string, after: string, count: number): Promise<FoundBlob[]>;
 
   /**
+   * Leaves a mark under this name, or renews it: it tells others who use the same store. Blobs and marks never meet.
+   * @param name letters, digits, dots, dashes and underscores
+   * @throws {BlobStoreUnavailableError}
+   */
+  mark(name: string): Promise<void>;
+
+  /** The marks, by their names; at most a thousand. @throws {BlobStoreUnavailableError} */
+  marks(): Promise<FoundBlob[]>;
+
+  /** @throws {BlobStoreUnavailableError} */
+  unmark(name: string): Promise<void>;
+
+  /**
    * Finds out by a real write.
    * @throws {BlobStoreUnavailableError}
    */
   check(): Promise<void>;
+}
+
+/** Where marks are: no account's name begins with a dot. */
+export const MARKS = '.marks/';
+export const MAX_MARKS = 1_000;
+
+/** Where the mark of this name is. */
+export function markOf(name: string): string {
+  // It becomes a file: nothing in it may lead elsewhere.
+  if (!/^[\w-][\w.-]*$/.test(name)) throw new Error(`${name} cannot be the name of a mark`);
+  return MARKS + name;
 }
 
 /** The first part of all ids of an account's blobs. */

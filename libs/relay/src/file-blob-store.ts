@@ -1,4 +1,4 @@
-import { type FileHandle, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
+import { type FileHandle, mkdir, open, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { newId } from '#platform';
@@ -8,6 +8,9 @@ import {
   type BlobStore,
   BlobStoreUnavailableError,
   type FoundBlob,
+  markOf,
+  MARKS,
+  MAX_MARKS,
   type StoredBlob,
 } from './blob-store.js';
 import { MeasuredContent } from './measured-content.js';
@@ -59,13 +62,27 @@ export class FileBlobStore implements BlobStore {
     }
   }
 
-  async list(account: string, after: string, count: number): Promise<FoundBlob[]> {
-    const prefix = blobsOf(account);
-    const names = await this.namesIn(this.path(prefix));
-    const ids = names.map((name) => prefix + name).filter((id) => id > after);
-    const first = ids.sort((a, b) => (a < b ? -1 : 1)).slice(0, count);
-    const found = await Promise.all(first.map((id) => this.found(id)));
-    return found.filter((blob) => blob !== undefined);
+  list(account: string, after: string, count: number): Promise<FoundBlob[]> {
+    return this.listUnder(blobsOf(account), after, count);
+  }
+
+  async mark(name: string): Promise<void> {
+    const path = this.path(markOf(name));
+    try {
+      await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+      await writeFile(path, 'A mark.', { mode: 0o600 });
+    } catch (error) {
+      throw unavailable(error);
+    }
+  }
+
+  async marks(): Promise<FoundBlob[]> {
+    const marks = await this.listUnder(MARKS, '', MAX_MARKS);
+    return marks.map(({ id, storedAt }) => ({ id: id.slice(MARKS.length), storedAt }));
+  }
+
+  async unmark(name: string): Promise<void> {
+    await this.remove(markOf(name));
   }
 
   async check(): Promise<void> {
@@ -77,6 +94,14 @@ export class FileBlobStore implements BlobStore {
     } catch (error) {
       throw unavailable(error);
     }
+  }
+
+  private async listUnder(prefix: string, after: string, count: number): Promise<FoundBlob[]> {
+    const names = await this.namesIn(this.path(prefix));
+    const ids = names.map((name) => prefix + name).filter((id) => id > after);
+    const first = ids.sort((a, b) => (a < b ? -1 : 1)).slice(0, count);
+    const found = await Promise.all(first.map((id) => this.found(id)));
+    return found.filter((blob) => blob !== undefined);
   }
 
   private async create(path: string): Promise<FileHandle> {

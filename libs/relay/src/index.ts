@@ -6,6 +6,7 @@ export {
   type FoundBlob,
   type StoredBlob,
 } from './blob-store.js';
+export { type BlobPeers, BlobSharing } from './blob-sharing.js';
 export { BlobStoreWatch } from './blob-store-watch.js';
 export { BullmqRelayJobs } from './bullmq-relay-jobs.js';
 export { FileBlobStore } from './file-blob-store.js';

@@ -8,7 +8,16 @@ import {
   S3Client,
 } from '@aws-sdk/client-s3';
 import { newId } from '#platform';
-import { BlobMissingError, blobsOf, type BlobStore, type FoundBlob, type StoredBlob } from './blob-store.js';
+import {
+  BlobMissingError,
+  blobsOf,
+  type BlobStore,
+  type FoundBlob,
+  markOf,
+  MARKS,
+  MAX_MARKS,
+  type StoredBlob,
+} from './blob-store.js';
 import { MeasuredContent } from './measured-content.js';
 import { withinDeadline } from './s3-call.js';
 import { S3Upload } from './s3-upload.js';
@@ -85,25 +94,24 @@ export class S3BlobStore implements BlobStore {
     );
   }
 
-  async list(account: string, after: string, count: number): Promise<FoundBlob[]> {
-    const page = await withinDeadline(this.callMs, (signal) =>
-      this.client.send(
-        new ListObjectsV2Command({
-          Bucket: this.place.bucket,
-          Prefix: this.key(blobsOf(account)),
-          StartAfter: this.key(after),
-        }),
-        { abortSignal: signal },
-      ),
+  list(account: string, after: string, count: number): Promise<FoundBlob[]> {
+    return this.listUnder(blobsOf(account), after, count);
+  }
+
+  async mark(name: string): Promise<void> {
+    const mark = { Bucket: this.place.bucket, Key: this.key(markOf(name)), Body: 'A mark.' };
+    await withinDeadline(this.callMs, (abortSignal) =>
+      this.client.send(new PutObjectCommand(mark), { abortSignal }),
     );
-    // A page holds a thousand, and costs the same however few are wanted.
-    return (page.Contents ?? [])
-      .slice(0, count)
-      .flatMap(({ Key, LastModified }) =>
-        Key === undefined || LastModified === undefined
-          ? []
-          : [{ id: Key.slice(this.key('').length), storedAt: LastModified.getTime() }],
-      );
+  }
+
+  async marks(): Promise<FoundBlob[]> {
+    const marks = await this.listUnder(MARKS, '', MAX_MARKS);
+    return marks.map(({ id, storedAt }) => ({ id: id.slice(MARKS.length), storedAt }));
+  }
+
+  async unmark(name: string): Promise<void> {
+    await this.remove(markOf(name));
   }
 
   async check(): Promise<void> {
@@ -117,6 +125,27 @@ export class S3BlobStore implements BlobStore {
   /** Closes the connections that are kept. */
   close(): void {
     this.client.destroy();
+  }
+
+  private async listUnder(prefix: string, after: string, count: number): Promise<FoundBlob[]> {
+    const page = await withinDeadline(this.callMs, (signal) =>
+      this.client.send(
+        new ListObjectsV2Command({
+          Bucket: this.place.bucket,
+          Prefix: this.key(prefix),
+          ...(after === '' ? {} : { StartAfter: this.key(after) }),
+        }),
+        { abortSignal: signal },
+      ),
+    );
+    // A page holds a thousand, and costs the same however few are wanted.
+    return (page.Contents ?? [])
+      .slice(0, count)
+      .flatMap(({ Key, LastModified }) =>
+        Key === undefined || LastModified === undefined
+          ? []
+          : [{ id: Key.slice(this.key('').length), storedAt: LastModified.getTime() }],
+      );
   }
 
   private key(id: string): string {

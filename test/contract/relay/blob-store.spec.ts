@@ -117,6 +117,21 @@ describe.each(KINDS)('a file stored in %s', (_, kind) => {
     },
   );
 
+  it('is apart from the marks of those who use the store, of which there is one a name', async () => {
+    const blob = await store.put(A, Readable.from([Buffer.from('x')]), 10);
+    await store.mark('gateway.example-req_1');
+    await store.mark('worker_2');
+    await store.mark('worker_2');
+    const marks = await store.marks();
+    expect(marks.map(({ id }) => id).sort()).toEqual(['gateway.example-req_1', 'worker_2']);
+    expect(Math.abs((marks[0]?.storedAt ?? 0) - Date.now())).toBeLessThan(60_000);
+    expect(await ids()).toEqual([blob.id]);
+    await store.unmark('worker_2');
+    await store.unmark('worker_2');
+    expect((await store.marks()).map(({ id }) => id)).toEqual(['gateway.example-req_1']);
+    for (const name of ['../x', 'a/b', '.hidden', '']) await expect(store.mark(name)).rejects.toThrow();
+  });
+
   it.each([100_000, 6 * MEGABYTE])('whose upload breaks off after %d bytes leaves nothing', async (size) => {
     const upload = new PassThrough();
     const stored = store.put(A, upload, 100 * MEGABYTE);
@@ -248,7 +263,7 @@ describe('The watch over a blob store', () => {
       await eventually('seen', () => Promise.resolve(watch.fault === undefined));
       await eventually('told', () => Promise.resolve(lines.length === 2));
     } finally {
-      watch.stop();
+      await watch.stop();
     }
   });
 });

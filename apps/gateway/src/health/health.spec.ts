@@ -1,9 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { RedisEventLog } from '#events';
-import { instanceOf, memberOf } from '#platform';
-import { RedisUpstreamHealth } from '#relay';
+import { instanceOf, memberOf, newInstance } from '#platform';
+import { type BlobStore, RedisUpstreamHealth } from '#relay';
 import { startTestRedis, type TestRedis } from '../../../../test/support/redis-server.js';
 import { json, problemIn, startTestGateway, type TestGateway } from '../fixtures/gateway.js';
+import { BLOB_STORE } from '../tokens.js';
 
 let redis: TestRedis;
 let gateway: TestGateway;
@@ -79,12 +80,11 @@ describe('Health', () => {
 
   it('is degraded once gateways and workers of different versions run for longer than a deployment takes', async () => {
     const minutesAgo = (minutes: number): number => Date.now() - minutes * 60_000;
-    const note = (name: string, version: string, since: number): Promise<unknown> =>
-      gateway.redis.zadd(
-        'tidings:workers',
-        Date.now() + 60_000,
-        memberOf({ name, version, since }, ['relay', 'poll', 'dispatch']),
-      );
+    const note = async (name: string, version: string, since: number): Promise<void> => {
+      await gateway.app.get<BlobStore>(BLOB_STORE).mark(name);
+      const worker = memberOf({ name, version, since }, ['relay', 'poll', 'dispatch']);
+      await gateway.redis.zadd('tidings:workers', Date.now() + 60_000, worker);
+    };
     await note('worker-1', 'test', minutesAgo(600));
     await note('worker-2', 'next', minutesAgo(9));
     await untilReady('ok');
@@ -155,6 +155,21 @@ describe('Health', () => {
     redis.server.kill('SIGKILL');
     await redis.server.exited;
     expect(JSON.stringify(await untilReady('unavailable'))).not.toMatch(/127\.0\.0\.1|ECONN/);
+  });
+
+  it('is degraded while workers that relay do not use the same blob store, and ok once they do', async () => {
+    const worker = newInstance('test', Date.now());
+    const note = (roles: ('relay' | 'poll' | 'dispatch')[], { name } = worker): Promise<unknown> =>
+      gateway.redis.zadd('tidings:workers', Date.now() + 60_000, memberOf({ ...worker, name }, roles));
+    await note(['poll', 'dispatch'], { ...worker, name: 'needs-no-files' });
+    await gateway.redis.zadd('tidings:workers', Date.now() + 60_000, 'earlier-build roles=relay');
+    await untilReady('ok');
+    await note(['relay']);
+    expect((await untilReady('degraded')).details).toMatchObject([
+      { code: 'blob_store_not_shared', count: 1, remedy: expect.stringContaining('BLOB_STORE') },
+    ]);
+    await gateway.app.get<BlobStore>(BLOB_STORE).mark(worker.name);
+    await untilReady('ok');
   });
 
   it('is degraded while the blob store cannot be used; a file is then refused, a text is not', async () => {

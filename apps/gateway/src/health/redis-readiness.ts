@@ -125,9 +125,14 @@ export class RedisReadiness {
 
   /** Why it cannot be used stands in the log: it may name files. */
   private blobReasons(): Reason[] {
-    if (this.blobs.fault === undefined) return [];
-    const words = 'sends with a file cannot be taken: the blob store cannot be used';
-    return [{ code: 'blob_store_unusable', count: 1, words }];
+    const { fault, unseen } = this.blobs;
+    if (fault !== undefined) {
+      const words = 'sends with a file cannot be taken: the blob store cannot be used';
+      return [{ code: 'blob_store_unusable', count: 1, words }];
+    }
+    if (unseen === 0) return [];
+    const words = `sends with a file will fail: ${unseen} of the workers that relay have another blob store`;
+    return [{ code: 'blob_store_not_shared', count: unseen, words }];
   }
 
   private clockReasons(): Reason[] {

@@ -54,6 +54,10 @@ export class HealthController {
       const words = 'sends with a file cannot be relayed: the blob store cannot be used';
       reasons.push({ code: 'blob_store_unusable', count: 1, words });
     }
+    if (this.blobs.unseen > 0) {
+      const words = `sends with a file will fail: ${this.blobs.unseen} of the gateways have another blob store`;
+      reasons.push({ code: 'blob_store_not_shared', count: this.blobs.unseen, words });
+    }
     if (this.clock.fault !== undefined)
       reasons.push({ code: 'clock_off', count: 1, words: this.clock.fault });
     return degradedBy(reasons);

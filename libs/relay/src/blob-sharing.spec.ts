@@ -1,0 +1,71 @@
+import { mkdtemp, readdir, rm, utimes } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, it } from '@jest/globals';
+import { createLogger } from '#platform';
+import { BlobSharing } from './blob-sharing.js';
+import { FileBlobStore } from './file-blob-store.js';
+
+let root: string;
+let lines: string[];
+const logger = createLogger('gateway', 'info', { write: (line) => lines.push(line) });
+
+beforeEach(async () => {
+  root = await mkdtemp(join(tmpdir(), 'tidings-sharing-'));
+  lines = [];
+});
+afterEach(async () => {
+  await rm(root, { recursive: true, force: true });
+});
+
+const storeIn = (directory: string): FileBlobStore => new FileBlobStore(join(root, directory));
+const peer = (name: string, directory: string, others: () => Promise<readonly string[]>): BlobSharing =>
+  new BlobSharing(storeIn(directory), { name, others }, logger);
+const marksIn = (directory: string): Promise<string[]> => readdir(join(root, directory, '.marks'));
+
+it('two sides with two stores see that each, and with one store that it is shared', async () => {
+  const gateway = peer('gateway', 'a', () => Promise.resolve(['worker']));
+  const apart = peer('worker', 'b', () => Promise.resolve(['gateway']));
+  await gateway.look();
+  await apart.look();
+  expect([gateway.unseen, apart.unseen]).toEqual([1, 1]);
+  expect(lines.join('')).toContain('need the same BLOB_STORE');
+  const together = peer('worker', 'a', () => Promise.resolve(['gateway']));
+  await together.look();
+  await gateway.look();
+  expect([gateway.unseen, together.unseen]).toEqual([0, 0]);
+  expect(lines.at(-1)).toContain('shared again');
+});
+
+it('one that ends meanwhile is not missed, and takes its mark away', async () => {
+  const worker = peer('worker', 'a', () => Promise.resolve([]));
+  await worker.look();
+  expect(await marksIn('a')).toEqual(['worker']);
+  await worker.leave();
+  expect(await marksIn('a')).toEqual([]);
+  let asked = 0;
+  const gateway = peer('gateway', 'a', () => Promise.resolve((asked += 1) === 1 ? ['worker'] : []));
+  await gateway.look();
+  expect(gateway.unseen).toBe(0);
+});
+
+it('what was known stays while it cannot be asked who is alive', async () => {
+  let isAway = false;
+  const others = (): Promise<string[]> =>
+    isAway ? Promise.reject(new Error('Redis is away')) : Promise.resolve(['worker']);
+  const gateway = peer('gateway', 'a', others);
+  await gateway.look();
+  isAway = true;
+  await gateway.look();
+  expect(gateway.unseen).toBe(1);
+});
+
+it('marks of processes that are long gone are removed, and only those', async () => {
+  const store = storeIn('a');
+  await store.mark('killed');
+  await store.mark('alive');
+  const longAgo = Date.now() / 1_000 - 3_700;
+  await utimes(join(root, 'a', '.marks', 'killed'), longAgo, longAgo);
+  await peer('gateway', 'a', () => Promise.resolve([])).look();
+  expect((await marksIn('a')).sort()).toEqual(['alive', 'gateway']);
+});
