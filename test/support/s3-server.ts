@@ -40,7 +40,9 @@ export async function startTestS3(): Promise<TestS3> {
     },
     files: async () => {
       const entries = await readdir(join(directory, BUCKET), { recursive: true, withFileTypes: true });
-      return entries.filter((entry) => entry.isFile()).map(({ name }) => name);
+      // Marks tell that processes use the bucket; they are no files of sends.
+      const files = entries.filter((entry) => entry.isFile() && !entry.parentPath.includes('.marks'));
+      return files.map(({ name }) => name);
     },
     [Symbol.asyncDispose]: async () => {
       await server.close();

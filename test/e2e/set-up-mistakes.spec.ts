@@ -1,0 +1,161 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { Redis } from 'ioredis';
+import { REASON_CODES } from '#platform';
+import { eventually } from '../support/eventually.js';
+import { type ProductProcess, ROOT, startProcess } from '../support/process.js';
+import { Product } from '../support/product.js';
+
+interface Ready {
+  status: string;
+  reasons: string[];
+  details: { code: string; count: number; remedy: string }[];
+}
+
+/** As they are easily misspelt. */
+const MISSPELT = { UPSTEAM_BASE_URL: 'http://127.0.0.1:9/v1', WEBHOOK_TIMEOUT: '5000' };
+const WITHIN_MS = 30_000;
+
+let product: Product;
+
+beforeAll(async () => {
+  product = await Product.start(MISSPELT);
+}, 60_000);
+afterAll(async () => {
+  await product[Symbol.asyncDispose]();
+});
+
+async function readyAt({ port }: Pick<ProductProcess, 'port'>): Promise<Ready> {
+  const reply = await fetch(`http://127.0.0.1:${port}/health/ready`, { signal: AbortSignal.timeout(5_000) });
+  return (await reply.json()) as Ready;
+}
+
+/** Waits until readiness has this code. */
+async function detailOf(code: string, at: Pick<ProductProcess, 'port'> = product.gateway): Promise<object> {
+  return eventually(
+    `readiness says ${code}`,
+    async () => (await readyAt(at)).details.find((detail) => detail.code === code) ?? false,
+    WITHIN_MS,
+  );
+}
+
+/** Waits until it does not say so any more. */
+async function isOver(code: string): Promise<void> {
+  await eventually(
+    `readiness does not say ${code}`,
+    async () => !(await readyAt(product.gateway)).details.some((detail) => detail.code === code),
+    WITHIN_MS,
+  );
+}
+
+/** A worker beside the product's own, with other variables. */
+async function besides(environment: Record<string, string>): Promise<ProductProcess> {
+  return startProcess('worker', { ...product.environment(), WORKER_PORT: '0', ...environment });
+}
+
+/** An account with this upstream, and a key of it. */
+async function accountWith(id: string, upstream: { baseUrl: string; apiKey: string }): Promise<string> {
+  await product.json('POST', '/v1/accounts', { id, ...upstream });
+  const scopes = ['messages:send', 'messages:read', 'admin'];
+  const key = { account: id, scopes, name: 'of a test' };
+  return (await product.json<{ key: string }>('POST', '/v1/api-keys', key)).key;
+}
+
+const SEND = { phoneNumber: '+15551230001', message: 'Hello' };
+
+describe('a mistake in the set-up is told, with what to do', () => {
+  it('a variable that is misspelt: a warning at the start of each process names the right one', () => {
+    for (const nearest of ['UPSTREAM_BASE_URL', 'WEBHOOK_TIMEOUT_MS'])
+      expect(product.written().split(`did you mean ${nearest}?`)).toHaveLength(3);
+  });
+
+  it('an upstream that is not there, that refuses the key, or that is a Tidings gateway: each of its own', async () => {
+    const simulator = `http://127.0.0.1:${product.simulator.port}/v1`;
+    const gateway = `http://127.0.0.1:${product.gateway.port}/v1`;
+    await accountWith('away', { baseUrl: 'http://127.0.0.1:9/v1', apiKey: 'any' });
+    await accountWith('refused', { baseUrl: simulator, apiKey: 'not-the-key' });
+    const circle = await accountWith('circle', { baseUrl: gateway, apiKey: product.apiKey });
+    const { id } = await product.json<{ id: string }>('POST', '/v1/messages/send', SEND, circle);
+    for (const [code, remedy] of [
+      ['upstream_down', /upstream service runs/],
+      ['upstream_refused', /UPSTREAM_API_KEY/],
+      ['upstream_is_tidings', /UPSTREAM_BASE_URL/],
+    ] as const) {
+      expect(await detailOf(code)).toMatchObject({ count: 1, remedy: expect.stringMatching(remedy) });
+    }
+    const { readiness } = await product.json<{ readiness: { accounts: object[] } }>('GET', '/v1/status');
+    expect(readiness.accounts).toMatchObject([
+      { account: 'away', code: 'upstream_down', reason: expect.stringContaining('ECONNREFUSED') },
+      { account: 'circle', code: 'upstream_is_tidings', reason: expect.stringContaining('Tidings gateway') },
+      { account: 'refused', code: 'upstream_refused', reason: expect.stringContaining('401') },
+    ]);
+    // The send of the circle went nowhere, and waits.
+    expect(await product.json('GET', `/v1/sends/${id}`, undefined, circle)).toMatchObject({
+      status: 'queued',
+    });
+    expect(await product.json('GET', '/v1/sends')).toMatchObject({ sends: [] });
+    expect(await product.texts()).toEqual([]);
+    for (const account of ['away', 'circle', 'refused'])
+      expect((await product.call('DELETE', `/v1/accounts/${account}`)).status).toBe(204);
+    await isOver('upstream_is_tidings');
+  }, 60_000);
+
+  it('no worker, or none with a role: what does not happen then', async () => {
+    await product.worker.stop();
+    expect(await detailOf('no_worker')).toMatchObject({ remedy: expect.stringContaining('start a worker') });
+    const poller = await besides({ WORKER_ROLES: 'poll,dispatch' });
+    try {
+      expect(await detailOf('no_relay_worker')).toMatchObject({
+        remedy: expect.stringContaining('WORKER_ROLES'),
+      });
+    } finally {
+      await poller.stop();
+    }
+    await product.startWorker();
+    await isOver('no_worker');
+  }, 60_000);
+
+  it('a worker with another blob store', async () => {
+    const apart = await besides({ BLOB_STORE: `file:${product.blobDirectory}-of-another` });
+    try {
+      expect(await detailOf('blob_store_not_shared', apart)).toMatchObject({
+        remedy: expect.stringContaining('BLOB_STORE'),
+      });
+      expect((await readyAt(product.worker)).details).toEqual([]);
+    } finally {
+      await apart.stop();
+    }
+  }, 60_000);
+
+  it('a blob store that cannot be used', async () => {
+    const broken = await besides({ BLOB_STORE: 'file:/dev/null/blobs' });
+    try {
+      expect(await detailOf('blob_store_unusable', broken)).toMatchObject({
+        remedy: expect.stringContaining('BLOB_STORE'),
+      });
+    } finally {
+      await broken.stop();
+    }
+  }, 60_000);
+
+  it('a Redis that keeps nothing over its restart', async () => {
+    const redis = new Redis(product.redis.url);
+    try {
+      await redis.config('SET', 'appendonly', 'no');
+      expect(await detailOf('redis_not_persistent')).toMatchObject({
+        remedy: expect.stringContaining('appendonly yes'),
+      });
+      await redis.config('SET', 'appendonly', 'yes');
+      await isOver('redis_not_persistent');
+    } finally {
+      await redis.quit();
+    }
+  });
+});
+
+it('the table of the README has a row for every code of readiness', () => {
+  const readme = readFileSync(join(ROOT, 'README.md'), 'utf8');
+  const table = /\| what is wrong [\s\S]*?\n\n/.exec(readme)?.[0] ?? '';
+  expect(REASON_CODES.filter((code) => !table.includes(`\`${code}\``))).toEqual([]);
+});
