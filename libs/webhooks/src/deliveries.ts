@@ -1,4 +1,3 @@
-import { type EventLog, eventToJson } from '#events';
 import type { Logger } from '#platform';
 import type { DeliveryJobs } from './delivery-jobs.js';
 import type { DeliveryPage, DeliveryQuery, DeliveryStore } from './delivery-store.js';
@@ -12,7 +11,6 @@ export class Deliveries {
   constructor(
     private readonly endpoints: Pick<EndpointStore, 'find'>,
     private readonly store: Pick<DeliveryStore, 'find' | 'list' | 'retry'>,
-    private readonly log: Pick<EventLog, 'find'>,
     private readonly jobs: DeliveryJobs,
     private readonly logger: Logger,
   ) {}
@@ -35,9 +33,7 @@ export class Deliveries {
   async retry(account: string, id: string): Promise<Delivery | undefined> {
     const delivery = await this.store.find(account, id);
     if (delivery === undefined) return undefined;
-    const event = await this.log.find(account, delivery.eventId);
-    const body = event === undefined ? undefined : eventToJson(event);
-    switch (await this.store.retry(account, id, body)) {
+    switch (await this.store.retry(account, id)) {
       case 'unknown':
         return undefined;
       case 'lost':

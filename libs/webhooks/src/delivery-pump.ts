@@ -1,5 +1,6 @@
 import { DeadlineError, type Logger, pause, withDeadline } from '#platform';
 import { AttemptPlaces } from './attempt-places.js';
+import type { Backlog } from './backlog.js';
 import type { AttemptResult, Courier } from './courier.js';
 import type { DeliveryJobs } from './delivery-jobs.js';
 import type { ClaimedDelivery, DeliveryStore, Settled } from './delivery-store.js';
@@ -52,6 +53,7 @@ export class DeliveryPump {
   constructor(
     private readonly store: DeliveryStore,
     private readonly endpoints: Pick<EndpointStore, 'disable'>,
+    private readonly backlog: Pick<Backlog, 'refill'>,
     private readonly courier: Courier,
     private readonly jobs: DeliveryJobs,
     private readonly settings: PumpSettings,
@@ -132,9 +134,11 @@ export class DeliveryPump {
         this.start(account, endpoint, delivery);
         started++;
       }
-      const { waitMs = 0 } = claimed;
+      const { waitMs = 0, missed, canRefill } = claimed;
+      if (missed > 0) this.logger.warn({ account, endpointId, missed }, 'delivery.missed');
       if (waitMs > 0 && waitMs <= LONGEST_HINT_MS) await this.hint(account, endpointId, waitMs);
-      return claimed.more;
+      if (canRefill) await this.backlog.refill(account, endpointId);
+      return claimed.more || canRefill;
     } finally {
       this.places.giveBack(room - started);
     }

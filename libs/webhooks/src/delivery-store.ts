@@ -13,6 +13,7 @@ export interface ClaimedDelivery {
   slots: number;
   /** How many attempts were made since it last became pending: its place in the schedule. */
   attempts: number;
+  /** The event as JSON: what is posted, byte for byte. */
   body: string;
 }
 
@@ -34,6 +35,10 @@ export type Claimed =
       deliveries: ClaimedDelivery[];
       /** Whether more could be claimed at once. */
       more: boolean;
+      /** Whether some of what is behind can be made pending now. */
+      canRefill: boolean;
+      /** How many of those that were due have ended as missed: the log does not have their events any more. */
+      missed: number;
       /** After how many ms the endpoint's pace allows what is due and was left; absent where the pace left nothing. */
       waitMs?: number;
     }
@@ -77,6 +82,17 @@ export interface DeliveryQuery {
 /** What became of the wish to have a delivery tried now. `lost`: it is finished, and its event is not kept. */
 export type Retried = 'retried' | 'lost' | 'disabled' | 'removed' | 'unknown';
 
+/** Deliveries that one {@link DeliveryStore.refill} makes at most. */
+export const MOST_REFILLED = 500;
+
+/** What of the log is not made deliveries of yet, since the endpoint's backlog is full: both ends are places, and in it. */
+export interface Behind {
+  from: string;
+  to: string;
+  /** How many may be made pending now. */
+  room: number;
+}
+
 /** A stretch of the log that an endpoint missed: both ends are places, and in it. */
 export interface Gap {
   from: string;
@@ -94,7 +110,8 @@ export type ReplayScope = 'failed' | 'missed' | 'pending' | 'all';
 export interface DeliveryStore {
   /**
    * Stores deliveries, due at once. One that exists, finished or not, and one of a removed endpoint is left out; one of
-   * a disabled endpoint widens its newest gap instead.
+   * a disabled endpoint widens its newest gap instead, and so does one above the bound of the endpoint's backlog: see
+   * {@link DeliveryStore.behind}.
    * @param reader who must still be the reader of the log, if the events were read there
    * @throws {ReaderLeaseLostError}
    */
@@ -105,15 +122,30 @@ export interface DeliveryStore {
   /**
    * Makes a finished delivery pending again: due now, its schedule from the start, its attempts kept; or a pending one due
    * now, if it has its turn.
-   * @param body the event as JSON, which a finished delivery does not keep; undefined if it is not kept any more
    */
-  retry(account: string, id: string, body: string | undefined): Promise<Retried>;
+  retry(account: string, id: string): Promise<Retried>;
   /**
    * Makes those of the deliveries pending, due now, that the scope covers; how many. None is ever doubled: what is
-   * pending stays, and is only made due sooner, and what is finished begins its schedule again. Nothing for an endpoint that is disabled or removed.
+   * pending stays, and is only made due sooner, and what is finished begins its schedule again. Nothing for an endpoint that
+   * is disabled or removed, and nothing above the most that an endpoint's backlog may hold.
    */
   replay(account: string, scope: ReplayScope, deliveries: readonly NewDelivery[]): Promise<number>;
-  /** What an endpoint missed, oldest first. */
+  /** What is behind at an endpoint and can be made deliveries of now; undefined where nothing is. */
+  behind(account: string, endpointId: string): Promise<Behind | undefined>;
+  /**
+   * Makes deliveries of what is behind, as far as there is room; false if that has changed meanwhile.
+   * @param from where it begins, as {@link DeliveryStore.behind} said
+   * @param next where it begins when all of the deliveries are made
+   * @param deliveries in the order of the log, no more than {@link MOST_REFILLED}
+   */
+  refill(
+    account: string,
+    endpointId: string,
+    from: string,
+    next: string,
+    deliveries: readonly NewDelivery[],
+  ): Promise<boolean>;
+  /** What an endpoint missed, oldest first; what is behind, too. */
   gaps(account: string, endpointId: string): Promise<Gap[]>;
   /** Claims due deliveries of an endpoint; what expired leases held is due again first. */
   claim(account: string, endpointId: string, terms: ClaimTerms): Promise<Claimed>;

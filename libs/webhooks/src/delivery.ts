@@ -36,13 +36,11 @@ export interface Delivery {
   finishedAt: string | null;
 }
 
-/** A delivery that is to be made. */
+/** A delivery that is to be made. What is posted is read from the log when it is claimed. */
 export interface NewDelivery {
   endpointId: string;
   /** With its place in the log. */
   event: { id: string; type: EventType; contactId?: string; position: string };
-  /** The event as JSON: what is posted, byte for byte. */
-  body: string;
 }
 
 /** The id of an event's delivery to an endpoint: there can never be two. */

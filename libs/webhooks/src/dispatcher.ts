@@ -1,4 +1,4 @@
-import { eventToJson, type LoggedEvent, matchesEventType, type ReaderLease } from '#events';
+import { type LoggedEvent, matchesEventType, type ReaderLease } from '#events';
 import type { Logger } from '#platform';
 import type { DeliveryJobs } from './delivery-jobs.js';
 import type { DeliveryStore } from './delivery-store.js';
@@ -46,10 +46,7 @@ export class Dispatcher {
 type Wish = Pick<Endpoint, 'id' | 'eventTypes' | 'contactIds'>;
 
 function deliveriesOf(event: LoggedEvent, endpoints: readonly Wish[]): NewDelivery[] {
-  const wanting = endpoints.filter((endpoint) => wants(endpoint, event));
-  if (wanting.length === 0) return [];
-  const body = eventToJson(event);
-  return wanting.map(({ id }) => ({ endpointId: id, event, body }));
+  return endpoints.filter((endpoint) => wants(endpoint, event)).map(({ id }) => ({ endpointId: id, event }));
 }
 
 /** Whether an event is for an endpoint. A test is for the endpoint that it names, whatever that asked for. */

@@ -1,3 +1,4 @@
+export { Backlog } from './backlog.js';
 export { BullmqDeliveryJobs } from './bullmq-delivery-jobs.js';
 export { Courier } from './courier.js';
 export { Deliveries } from './deliveries.js';

@@ -25,7 +25,7 @@ export async function* eventsIn(
   let after: Cursor | undefined =
     since < 1 ? undefined : { epoch: end.epoch, position: lastPlaceBefore(since) };
   for (;;) {
-    const page = await readKept(log, account, after);
+    const page = await readKept(log, account, after, PAGE);
     const here = page.events.filter(({ position }) => !isBefore(end.position, position));
     yield here.filter(({ timestamp }) => Date.parse(timestamp) >= since && Date.parse(timestamp) < until);
     const last = page.events.at(-1);
@@ -36,20 +36,40 @@ export async function* eventsIn(
 }
 
 /** What was trimmed meanwhile is passed over: it cannot be told any more. */
-async function readKept(
+export async function readKept(
   log: Pick<EventLog, 'read'>,
   account: string,
   after: Cursor | undefined,
+  limit: number,
 ): Promise<EventPage> {
   try {
-    return await log.read(account, after, PAGE);
+    return await log.read(account, after, limit);
   } catch (error) {
     if (!(error instanceof CursorExpiredError)) throw error;
-    return log.read(account, undefined, PAGE);
+    return log.read(account, undefined, limit);
   }
 }
 
+const LAST_OF_MS = '18446744073709551615';
+
 /** Places begin with the time of their event, by Redis' clock; the second part counts within a millisecond. */
 function lastPlaceBefore(time: number): string {
-  return `${Math.min(time, Number.MAX_SAFE_INTEGER) - 1}-18446744073709551615`;
+  return `${Math.min(time, Number.MAX_SAFE_INTEGER) - 1}-${LAST_OF_MS}`;
+}
+
+/** The place just before one. */
+export function placeBefore(position: string): string {
+  const { ms, n } = partsOf(position);
+  return n > 0n ? `${ms}-${n - 1n}` : `${ms - 1n}-${LAST_OF_MS}`;
+}
+
+/** The place just after one. */
+export function placeAfter(position: string): string {
+  const { ms, n } = partsOf(position);
+  return `${ms}-${n + 1n}`;
+}
+
+function partsOf(position: string): { ms: bigint; n: bigint } {
+  const [ms = '0', n = '0'] = position.split('-');
+  return { ms: BigInt(ms), n: BigInt(n) };
 }

@@ -1,6 +1,8 @@
 import { RedisScript } from '#platform';
+import { BACKLOG } from './redis-backlog.js';
 import { HURRY } from './redis-hurry.js';
 import { LANES } from './redis-lanes.js';
+import { OLDER_BUILDS } from './redis-older-builds.js';
 import { PACE } from './redis-pace.js';
 
 /**
@@ -21,11 +23,12 @@ local function gaps(endpoint) return BASE .. 'endpoint:' .. endpoint .. ':gaps' 
 local function listed(endpoint, status)
   return BASE .. 'endpoint:' .. endpoint .. ':deliveries' .. (status and ':' .. status or '')
 end
-local WEBHOOKS, AGENDA, FINISHED = BASE .. 'webhooks', BASE .. 'webhooks:due', BASE .. 'deliveries:finished'
+local WEBHOOKS, AGENDA, FINISHED = BASE .. 'webhooks', BASE .. 'webhooks:agenda', BASE .. 'deliveries:finished'
 
-${LANES}${PACE}${HURRY}
+${LANES}${PACE}${OLDER_BUILDS}${BACKLOG}${HURRY}
 -- Writes down when somebody must look at the endpoint again, whatever happens to the processes at work on it: when
--- the first lease ends, or, with a slot free, when the first delivery is due and the endpoint's pace allows it.
+-- the first lease ends, or, with a slot free, when the first delivery is due and the endpoint's pace allows it; or when
+-- more can be made pending.
 -- A removed endpoint stays on the agenda until the last of it is cleared up.
 local function note(endpoint, default)
   local stored = redis.call('HGET', WEBHOOKS, endpoint)
@@ -38,6 +41,9 @@ local function note(endpoint, default)
     first = math.max(first, open_from(endpoint, record))
     at = math.min(at or first, first)
   end
+  local refill = refill_from(endpoint)
+  if refill then at = math.min(at or refill, refill) end
+  redis.call('ZREM', OLDER_AGENDA, endpoint)
   if at then redis.call('ZADD', AGENDA, whole(at), endpoint) else redis.call('ZREM', AGENDA, endpoint) end
 end
 
@@ -70,6 +76,12 @@ local function finish(endpoint, id, status, reason)
   leave_lane(endpoint, id)
   local stored = status == 'failed' and redis.call('HGET', WEBHOOKS, endpoint)
   if stored and not cjson.decode(stored).enabled then redis.call('HSET', delivery(id), 'missed', 1) end
+end
+
+-- Ends a delivery whose event the log does not have any more.
+local function miss(endpoint, id)
+  finish(endpoint, id, 'failed', 'The event was no longer kept when its turn came.')
+  redis.call('HSET', delivery(id), 'missed', 1)
 end
 `;
 

@@ -1,32 +1,39 @@
+import { LOGGED_EVENT } from '#events';
 import { deliveryScript as script } from './redis-delivery-common.js';
 
 /**
  * ARGV: base, endpoint, default slots, most to claim, lease in ms, claim.
  * Answers nil for an endpoint that is removed or disabled, else the endpoint; whether more could be claimed; after how
- * many ms its pace allows what is due and was left, or 0; and four values per delivery: id, event, attempts since it
- * last became pending, body.
+ * many ms its pace allows what is due and was left, or 0; whether more can be made pending; how many were missed, since the
+ * log has lost their events; and five values per delivery: id, event, attempts since it last became pending, the body that an
+ * older build stored or '', and the log's entry of the event or ''.
  */
-export const CLAIM = script(`
+export const CLAIM = script(`${LOGGED_EVENT}
 local endpoint, default, room, lease, claim = ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5]), ARGV[6]
 local stored = redis.call('HGET', WEBHOOKS, endpoint)
 local record = stored and cjson.decode(stored)
 if not record or not record.enabled then return nil end
+keep_older_builds_off(endpoint)
 return_expired(endpoint)
 local _, slots = slots_of(endpoint, record, default)
 local free = slots - redis.call('ZCARD', inflight(endpoint))
 local tokens = tokens_of(endpoint, record)
-local most, claimed, reply = math.min(free, room, math.floor(tokens)), 0, {stored, 0, 0}
+local most, claimed, reply = math.min(free, room, math.floor(tokens)), 0, {stored, 0, 0, 0, 0}
 if most > 0 and open_from(endpoint, record) <= NOW then
   for _, id in ipairs(redis.call('ZRANGEBYSCORE', due(endpoint), '-inf', whole(NOW), 'LIMIT', 0, whole(most))) do
-    local kept = redis.call('HMGET', delivery(id), 'status', 'event', 'attempts', 'body', 'earlier')
+    local kept = redis.call('HMGET', delivery(id), 'status', 'event', 'attempts', 'body', 'earlier', 'position')
     redis.call('ZREM', due(endpoint), id)
-    if kept[1] == 'pending' then
+    local entry = kept[1] == 'pending' and not kept[4] and logged_event(BASE .. 'events', kept[6], kept[2])
+    if kept[1] == 'pending' and not kept[4] and not entry then
+      miss(endpoint, id)
+      reply[5] = reply[5] + 1
+    elseif kept[1] == 'pending' then
       redis.call('ZADD', inflight(endpoint), whole(NOW + lease), id)
       redis.call('HSET', delivery(id), 'claim', claim)
       redis.call('HDEL', delivery(id), 'nextAttemptAt')
       claimed = claimed + 1
       local attempts = tonumber(kept[3]) - tonumber(kept[5] or 0)
-      for _, value in ipairs({id, kept[2], attempts, kept[4]}) do reply[#reply + 1] = value end
+      for _, value in ipairs({id, kept[2], attempts, kept[4] or '', entry or ''}) do reply[#reply + 1] = value end
     end
   end
   spend(endpoint, tokens, claimed)
@@ -36,6 +43,7 @@ if claimed < free and redis.call('ZCOUNT', due(endpoint), '-inf', whole(NOW)) > 
   if wait > 0 then reply[3] = wait else reply[2] = 1 end
 end
 note(endpoint, default)
+if can_refill(endpoint) then reply[4] = 1 end
 return reply
 `);
 
@@ -66,6 +74,7 @@ if stored then
   if status == 'succeeded' then
     local recovers = is_recovering(endpoint)
     speed_up(endpoint, most)
+    redis.call('HSETNX', backlog(endpoint), 'works', 1)
     if recovers then bring_forward(endpoint) end
   else
     redis.call('HSETNX', pace(endpoint), 'failingSince', whole(NOW))
@@ -75,7 +84,8 @@ if stored then
   end
 end
 note(endpoint, default)
-return {1, redis.call('ZCOUNT', due(endpoint), '-inf', whole(NOW)) > 0 and 1 or 0, failing}
+local more = redis.call('ZCOUNT', due(endpoint), '-inf', whole(NOW)) > 0 or can_refill(endpoint)
+return {1, more and 1 or 0, failing}
 `);
 
 /** ARGV: base, endpoint, default slots, delivery, claim. */
@@ -116,15 +126,17 @@ local function end_all(set)
 end
 if record then
   end_all(due(endpoint))
+  give_up_behind(endpoint)
   note(endpoint, math.huge)
 else
   -- What is under way first: it keeps its lane from going on.
   end_all(inflight(endpoint))
   end_all(due(endpoint))
   if ended < most then
-    redis.call('UNLINK', gaps(endpoint), pace(endpoint), lanes(endpoint), turns(endpoint), listed(endpoint),
+    redis.call('UNLINK', gaps(endpoint), pace(endpoint), older_pace(endpoint), backlog(endpoint), lanes(endpoint), turns(endpoint), listed(endpoint),
       listed(endpoint, 'pending'), listed(endpoint, 'succeeded'), listed(endpoint, 'failed'))
     redis.call('ZREM', AGENDA, endpoint)
+    redis.call('ZREM', OLDER_AGENDA, endpoint)
   end
 end
 return ended
@@ -147,6 +159,7 @@ return reply
 /** ARGV: base, how many to pass over, most. Answers endpoints that must be looked at, the longest overdue first. */
 export const OVERDUE = script(`
 local first, count = ARGV[2], ARGV[3]
+adopt_older_agenda()
 return redis.call('ZRANGEBYSCORE', AGENDA, '-inf', whole(NOW), 'LIMIT', first, count)
 `);
 

@@ -1,8 +1,16 @@
 import { randomBytes } from 'node:crypto';
-import { type ReaderLease, ReaderLeaseLostError, readerKey } from '#events';
+import {
+  eventToJson,
+  readStreamEntry,
+  type ReaderLease,
+  ReaderLeaseLostError,
+  readerKey,
+  type StreamEntry,
+} from '#events';
 import { accountKeys, type RedisClient, type RedisScript } from '#platform';
 import { type Attempt, type Delivery, deliveryId, type NewDelivery } from './delivery.js';
 import type {
+  Behind,
   Claimed,
   ClaimedDelivery,
   ClaimTerms,
@@ -17,7 +25,7 @@ import type {
   Settlement,
 } from './delivery-store.js';
 import { chunksOf } from './delivery-chunks.js';
-import { CREATE, REPLAY, RETRY } from './redis-delivery-creation.js';
+import { BEHIND, CREATE, REFILL, REPLAY, RETRY } from './redis-delivery-creation.js';
 import type { Strain } from './retry-policy.js';
 import { readDelivery } from './redis-delivery-record.js';
 import { CLAIM, END_PENDING, LIST, OVERDUE, RELEASE, SETTLE, TRIM } from './redis-delivery-scripts.js';
@@ -66,8 +74,8 @@ export class RedisDeliveryStore implements DeliveryStore {
     };
   }
 
-  async retry(account: string, id: string, body: string | undefined): Promise<Retried> {
-    return (await this.run(RETRY, account, [id, body ?? ''])) as Retried;
+  async retry(account: string, id: string): Promise<Retried> {
+    return (await this.run(RETRY, account, [id])) as Retried;
   }
 
   async replay(account: string, scope: ReplayScope, deliveries: readonly NewDelivery[]): Promise<number> {
@@ -76,6 +84,24 @@ export class RedisDeliveryStore implements DeliveryStore {
       count += Number(await this.run(REPLAY, account, [scope, ...creationArguments(chunk)]));
     }
     return count;
+  }
+
+  async behind(account: string, endpointId: string): Promise<Behind | undefined> {
+    const reply = await this.run(BEHIND, account, [endpointId]);
+    if (reply === null) return undefined;
+    const [from, to, room] = reply as [string, string, number];
+    return { from, to, room };
+  }
+
+  async refill(
+    account: string,
+    endpointId: string,
+    from: string,
+    next: string,
+    deliveries: readonly NewDelivery[],
+  ): Promise<boolean> {
+    const args = [endpointId, from, next, ...creationArguments(deliveries)];
+    return (await this.run(REFILL, account, args)) === 1;
   }
 
   async gaps(account: string, endpointId: string): Promise<Gap[]> {
@@ -94,13 +120,26 @@ export class RedisDeliveryStore implements DeliveryStore {
     const claim = randomBytes(8).toString('hex');
     const reply = await this.run(CLAIM, account, [endpointId, slots, room, leaseMs, claim]);
     if (reply === null) return { kind: 'ended' };
-    const [endpoint, more, waitMs, ...fields] = reply as [string, number, number, ...string[]];
+    const [endpoint, more, waitMs, refill, missed, ...fields] = reply as [
+      string,
+      ...[number, number, number, number],
+      ...(string | StreamEntry)[],
+    ];
     const deliveries: ClaimedDelivery[] = [];
-    for (let i = 0; i < fields.length; i += 4) {
-      const [id = '', eventId = '', attempts = '0', body = ''] = fields.slice(i, i + 4);
-      deliveries.push({ id, claim, endpointId, eventId, slots, attempts: Number(attempts), body });
+    for (let i = 0; i < fields.length; i += 5) {
+      const [id, eventId, attempts, body, entry] = fields.slice(i, i + 5) as ClaimedFields;
+      deliveries.push({
+        ...{ id, claim, endpointId, eventId, slots, attempts: Number(attempts) },
+        body: body === '' ? bodyOf(account, entry) : body,
+      });
     }
-    return { kind: 'claimed', endpoint, deliveries, more: more === 1, ...(waitMs > 0 ? { waitMs } : {}) };
+    return {
+      kind: 'claimed',
+      ...{ endpoint, deliveries, missed },
+      more: more === 1,
+      canRefill: refill === 1,
+      ...(waitMs > 0 ? { waitMs } : {}),
+    };
   }
 
   async settle(
@@ -155,14 +194,24 @@ export class RedisDeliveryStore implements DeliveryStore {
   }
 }
 
+/** Of a delivery that was claimed: id, event, attempts, the body that an older build stored or '', the log's entry. */
+type ClaimedFields = [id: string, eventId: string, attempts: string, body: string, entry: StreamEntry];
+
+/** The event as JSON: what is posted, byte for byte, with every attempt and from whichever build. */
+function bodyOf(account: string, entry: StreamEntry): string {
+  const event = readStreamEntry(account, entry);
+  if (event === undefined) throw new Error('The log has an entry without fields.');
+  return eventToJson(event);
+}
+
 /** The arguments of the scripts that create: the events once each, then what is to be delivered. */
 function creationArguments(chunk: readonly NewDelivery[]): (string | number)[] {
   const places = new Map<string, number>();
   const events: string[] = [];
-  for (const { event, body } of chunk) {
+  for (const { event } of chunk) {
     if (places.has(event.id)) continue;
     places.set(event.id, places.size);
-    events.push(event.id, event.type, event.contactId ?? '', event.position, body);
+    events.push(event.id, event.type, event.contactId ?? '', event.position);
   }
   return [
     places.size,

@@ -2,7 +2,7 @@ import { accountKeys, type RedisClient, RedisScript } from '#platform';
 import type { DeliveryRetention } from './delivery-store.js';
 
 /**
- * KEYS: endpoints by when they must be looked at, finished deliveries. ARGV: how long those are kept in ms, how many.
+ * KEYS: endpoints by when they must be looked at, finished deliveries, endpoints by when older builds must look at them. ARGV: how long those are kept in ms, how many.
  * Answers in how many ms an endpoint must be looked at, and retention has something to remove, each '' where there is
  * nothing.
  */
@@ -14,7 +14,9 @@ local function first_of(set, keep)
   return first and string.format('%d', math.max(first + keep - now, 0)) or ''
 end
 local trim = redis.call('ZCARD', KEYS[2]) > tonumber(ARGV[2]) and '0' or first_of(KEYS[2], ARGV[1])
-return {first_of(KEYS[1], 0), trim}
+local overdue, older = first_of(KEYS[1], 0), first_of(KEYS[3], 0)
+if overdue == '' or (older ~= '' and tonumber(older) < tonumber(overdue)) then overdue = older end
+return {overdue, trim}
 `);
 
 /** What an account's deliveries have due: in how many milliseconds, absent where there is nothing. */
@@ -36,7 +38,7 @@ export class RedisDeliverySurvey {
     const keys = accountKeys(this.prefix, account);
     const reply = await survey.run(
       this.redis,
-      [keys('webhooks', 'due'), keys('deliveries', 'finished')],
+      [keys('webhooks', 'agenda'), keys('deliveries', 'finished'), keys('webhooks', 'due')],
       [this.retention.maxAgeMs, this.retention.maxCount],
     );
     const [overdue, trim] = reply as [string, string];

@@ -28,7 +28,7 @@ return removed
 /**
  * Replaces an endpoint that is still the expected one, and records what that means. It comes onto the agenda, so that
  * what follows from the change happens even if this process ends.
- * KEYS: the log's, endpoints, agenda, the endpoint's pace. ARGV: id, expected, replacement, events.
+ * KEYS: the log's, endpoints, agenda, the endpoint's pace, its pace as older builds have it. ARGV: id, expected, replacement, events.
  */
 const replace = new RedisScript(`${APPEND_EVENTS}
 local webhooks, agenda, id, expected, replacement = KEYS[4], KEYS[5], ARGV[1], ARGV[2], ARGV[3]
@@ -36,7 +36,11 @@ if redis.call('HGET', webhooks, id) ~= expected then return 0 end
 redis.call('HSET', webhooks, id, replacement)
 redis.call('ZADD', agenda, 0, id)
 -- Who enables an endpoint again gives it a new chance.
-if cjson.decode(expected).enabled ~= cjson.decode(replacement).enabled then redis.call('DEL', KEYS[6]) end
+if cjson.decode(expected).enabled ~= cjson.decode(replacement).enabled then
+  redis.call('DEL', KEYS[6])
+  -- What an older build left, unless it keeps those from claiming: see redis-older-builds.ts.
+  if redis.call('HEXISTS', KEYS[7], 'moved') == 0 then redis.call('DEL', KEYS[7]) end
+end
 append_events(4)
 return 1
 `);
@@ -83,7 +87,7 @@ export class RedisEndpointStore implements EndpointStore {
 
   async remove(account: string, id: string): Promise<boolean> {
     const keys = this.keys(account);
-    return (await remove.run(this.redis, [keys('webhooks'), keys('webhooks', 'due')], [id])) === 1;
+    return (await remove.run(this.redis, [keys('webhooks'), keys('webhooks', 'agenda')], [id])) === 1;
   }
 
   async change(
@@ -148,7 +152,11 @@ export class RedisEndpointStore implements EndpointStore {
       const after: StoredEndpoint = { ...changed, updatedAt, revision: changed.revision + 1 };
       const done = await replace.run(
         this.redis,
-        [...logKeys(keys), keys('webhooks'), keys('webhooks', 'due'), keys('endpoint', id, 'pace')],
+        [
+          ...logKeys(keys),
+          ...[keys('webhooks'), keys('webhooks', 'agenda')],
+          ...[keys('endpoint', id, 'speed'), keys('endpoint', id, 'pace')],
+        ],
         [id, expected, writeEndpoint(after), ...eventArguments(account, eventsOf(after))],
       );
       if (done === 1) return after;

@@ -1,6 +1,6 @@
 /**
  * What an endpoint missed while it was disabled or before it existed: a list of stretches of the log, `from to`, both
- * ends in it, the newest last; one that may still grow ends in `open`. Of more than a hundred the two oldest become
+ * ends in it, the newest last; one that may still grow ends in `open`, one that is above the bound of the backlog in `behind`. Of more than a hundred the two oldest become
  * one: then a replay may tell again what was told between them, and still misses nothing.
  */
 export const GAPS = `
@@ -13,16 +13,26 @@ local function is_after(position, other)
   return tonumber(ms) > tonumber(other_ms)
 end
 
+local function push_gap(gaps, gap)
+  if redis.call('RPUSH', gaps, gap) > MOST_GAPS then
+    local oldest = string.match(redis.call('LPOP', gaps), '^%S+')
+    redis.call('LSET', gaps, 0, oldest .. string.match(redis.call('LINDEX', gaps, 0), '^%S+(.*)$'))
+  end
+end
+
 local function widen_gap(gaps, position)
   local from, to = string.match(redis.call('LINDEX', gaps, -1) or '', '^(%S+) (%S+) open$')
   if from then
     if is_after(position, to) then redis.call('LSET', gaps, -1, from .. ' ' .. position .. ' open') end
     return
   end
-  if redis.call('RPUSH', gaps, position .. ' ' .. position .. ' open') > MOST_GAPS then
-    local oldest = string.match(redis.call('LPOP', gaps), '^%S+')
-    redis.call('LSET', gaps, 0, oldest .. string.match(redis.call('LINDEX', gaps, 0), '^%S+(.*)$'))
-  end
+  push_gap(gaps, position .. ' ' .. position .. ' open')
+end
+
+local function widen_behind(gaps, position)
+  local from, to = string.match(redis.call('LINDEX', gaps, -1) or '', '^(%S+) (%S+) behind$')
+  if not from then push_gap(gaps, position .. ' ' .. position .. ' behind')
+  elseif is_after(position, to) then redis.call('LSET', gaps, -1, from .. ' ' .. position .. ' behind') end
 end
 
 local function close_gap(gaps)

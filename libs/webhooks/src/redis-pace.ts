@@ -7,7 +7,7 @@
  * `failingSince`: the first failure since the last success. Times are Redis' own, in ms.
  */
 export const PACE = `
-local function pace(endpoint) return BASE .. 'endpoint:' .. endpoint .. ':pace' end
+local function pace(endpoint) return BASE .. 'endpoint:' .. endpoint .. ':speed' end
 local FIRST_PAUSE, LONGEST_PAUSE = 1000, 30000
 
 -- The requests in flight that an endpoint asked for, else the default; and how many it gets at the moment.

@@ -1,10 +1,4 @@
-import {
-  type EventLog,
-  eventToJson,
-  type EventTypePattern,
-  type LoggedEvent,
-  matchesEventType,
-} from '#events';
+import { type EventLog, type EventTypePattern, type LoggedEvent, matchesEventType } from '#events';
 import type { Logger } from '#platform';
 import type { DeliveryJobs } from './delivery-jobs.js';
 import type { DeliveryStore, ReplayScope } from './delivery-store.js';
@@ -65,9 +59,7 @@ export class Replays {
       wants(endpoint, event) && eventTypes.some((pattern) => matchesEventType(pattern, event.type));
     let count = 0;
     for await (const events of eventsIn(this.log, account, request)) {
-      const again = events
-        .filter(wanted)
-        .map((event) => ({ endpointId: id, event, body: eventToJson(event) }));
+      const again = events.filter(wanted).map((event) => ({ endpointId: id, event }));
       if (again.length > 0) count += await this.deliveries.replay(account, only, again);
     }
     if (count > 0) await hintQuietly(this.jobs, this.logger, account, id);

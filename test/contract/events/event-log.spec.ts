@@ -303,7 +303,6 @@ describe('consumers', () => {
     const delivery = {
       endpointId: 'whk_none',
       event: { id: 'evt_x', type: 'webhook.test' as const, position: '1-1' },
-      body: '{}',
     };
     try {
       await deliveries.create(A, [delivery], { token, leaseMs: 60_000 });

@@ -67,7 +67,7 @@ describe('the agenda', () => {
       const pump = street.pump([0, 0.02, 0.02, 0.02, 0.02, 0.02], { maxConcurrency: 5 });
       await eventually('nothing left', async () => {
         await pump.reconcile(ACCOUNT);
-        return (await street.redis.exists(`${street.prefix}:{${ACCOUNT}}:webhooks:due`)) === 0;
+        return (await street.redis.exists(`${street.prefix}:{${ACCOUNT}}:webhooks:agenda`)) === 0;
       });
       const ids = new Set(receiver.received.map(({ headers }) => headers['webhook-id']));
       expect(ids).toEqual(new Set(events.map(({ id }) => id)));
@@ -100,7 +100,7 @@ async function walk(
     if (step === 'again') {
       const { deliveries } = await store.list(ACCOUNT, endpoint.id, { limit: 50 });
       const finished = deliveries.filter(({ finishedAt }) => finishedAt !== null).at(-1);
-      if (finished !== undefined) await store.retry(ACCOUNT, finished.id, '{}');
+      if (finished !== undefined) await store.retry(ACCOUNT, finished.id);
     }
     if (step === 'claim') held.push(...(await claim(60_000)));
     if (step === 'claim and vanish') await claim(0);
@@ -147,7 +147,7 @@ async function checkLanes(street: Street, endpointId: string): Promise<void> {
 async function checkAgenda(street: Street, endpointId: string): Promise<void> {
   const key = (name: string): string => `${street.prefix}:{${ACCOUNT}}:${name}`;
   const [agenda, due, leases] = await Promise.all([
-    street.redis.zscore(key('webhooks:due'), endpointId),
+    street.redis.zscore(key('webhooks:agenda'), endpointId),
     street.redis.zrange(key(`endpoint:${endpointId}:due`), '0', '-1', 'WITHSCORES'),
     street.redis.zrange(key(`endpoint:${endpointId}:inflight`), '0', '-1', 'WITHSCORES'),
   ]);

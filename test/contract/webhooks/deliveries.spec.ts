@@ -338,11 +338,11 @@ describe('an endpoint', () => {
     await pump.work(ACCOUNT, id);
     await pump.drain(0);
     expect(to.received).toHaveLength(2);
-    for (const event of [events[0], events[1_199]]) {
+    for (const event of [events[0], events[499]]) {
       expect(await find(event, id)).toMatchObject({ status: 'failed', reason: 'The endpoint was removed.' });
     }
     expect(await on.street.redis.keys(`${on.street.prefix}:*endpoint*`)).toEqual([]);
-    expect(await on.street.redis.exists(`${on.street.prefix}:{${ACCOUNT}}:webhooks:due`)).toBe(0);
+    expect(await on.street.redis.exists(`${on.street.prefix}:{${ACCOUNT}}:webhooks:agenda`)).toBe(0);
   });
 
   it('that is removed by a process that ends meanwhile is cleared up after by the reconciler', async () => {
@@ -358,7 +358,7 @@ describe('an endpoint', () => {
     expect(to.received).toEqual([]);
     await eventually(
       'keys gone',
-      async () => (await on.street.redis.exists(`${on.street.prefix}:{${ACCOUNT}}:webhooks:due`)) === 0,
+      async () => (await on.street.redis.exists(`${on.street.prefix}:{${ACCOUNT}}:webhooks:agenda`)) === 0,
     );
   });
 });

@@ -33,7 +33,7 @@ const replay = (endpointId: string, scope: ReplayScope, events: readonly LoggedE
   on.street.deliveries.replay(
     ACCOUNT,
     scope,
-    events.map((event) => ({ endpointId, event, body: eventToJson(event) })),
+    events.map((event) => ({ endpointId, event })),
   );
 /** What no API does yet. */
 async function enable(endpointId: string): Promise<void> {
@@ -93,7 +93,7 @@ describe('a finished delivery that is made again', () => {
     if (event === undefined) throw new Error('no event');
     const delivery = deliveryId(event.id, id);
     await settleAll(id, 'failed');
-    expect(await on.street.deliveries.retry(ACCOUNT, delivery, eventToJson(event))).toBe('retried');
+    expect(await on.street.deliveries.retry(ACCOUNT, delivery)).toBe('retried');
     expect(await on.street.deliveries.find(ACCOUNT, delivery)).toMatchObject({
       status: 'pending',
       reason: null,
@@ -115,7 +115,7 @@ describe('a finished delivery that is made again', () => {
     const delivery = deliveryId(event?.id ?? '', id);
     for (let n = 0; n < 103; n++) {
       await settleAll(id, 'failed');
-      await on.street.deliveries.retry(ACCOUNT, delivery, '{}');
+      await on.street.deliveries.retry(ACCOUNT, delivery);
     }
     expect((await on.street.deliveries.find(ACCOUNT, delivery))?.attempts).toHaveLength(100);
   });
@@ -128,7 +128,7 @@ describe('a finished delivery that is made again', () => {
     await on.street.endpointStore.disable(ACCOUNT, disabled, 'x');
     await on.street.endpoints.remove(ACCOUNT, removed);
     const retry = (endpointId: string): Promise<string> =>
-      on.street.deliveries.retry(ACCOUNT, deliveryId(event?.id ?? '', endpointId), '{}');
+      on.street.deliveries.retry(ACCOUNT, deliveryId(event?.id ?? '', endpointId));
     expect([await retry(disabled), await retry(removed), await retry('whk_none')]).toEqual([
       'disabled',
       'removed',

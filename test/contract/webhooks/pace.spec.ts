@@ -13,7 +13,7 @@ async function subscribe(url: string, request: Partial<NewEndpoint> = {}): Promi
   return (await on.street.endpoints.create(ACCOUNT, { url, ...request })).endpoint.id;
 }
 const paceOf = (id: string): Promise<Record<string, string>> =>
-  on.street.redis.hgetall(`${on.street.prefix}:{${ACCOUNT}}:endpoint:${id}:pace`);
+  on.street.redis.hgetall(`${on.street.prefix}:{${ACCOUNT}}:endpoint:${id}:speed`);
 
 /** An endpoint whose deliveries the test settles itself. */
 class ByHand {
@@ -154,7 +154,7 @@ describe('an endpoint that is overrun', () => {
       const claimed = await byHand.claim();
       expect(claimed.deliveries).toEqual([]);
       pauses.push(Math.ceil((claimed.waitMs ?? 0) / 1_000));
-      await on.street.redis.hdel(`${on.street.prefix}:{${ACCOUNT}}:endpoint:${byHand.id}:pace`, 'heldUntil');
+      await on.street.redis.hdel(`${on.street.prefix}:{${ACCOUNT}}:endpoint:${byHand.id}:speed`, 'heldUntil');
     }
     expect(pauses).toEqual([1, 2, 4, 8, 16, 30, 30, 30]);
     await byHand.settle(await byHand.claim(), 'succeeded');

@@ -13,6 +13,7 @@ import {
   systemClock,
 } from '#platform';
 import {
+  Backlog,
   Courier,
   type DeliveryClient,
   type DeliveryJobs,
@@ -104,6 +105,7 @@ export class Street {
     const pump = new DeliveryPump(
       this.deliveries,
       this.endpointStore,
+      new Backlog(this.endpointStore, this.deliveries, this.log),
       new Courier(client ?? http, this.box, policy, systemClock, '1.2.3'),
       this.jobs,
       { maxConcurrency: 20, disableAfterMs: 3_600_000, timeoutMs, ...settings },

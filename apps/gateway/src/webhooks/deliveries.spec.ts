@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { eventToJson, type LoggedEvent, RedisEventLog } from '#events';
+import { type LoggedEvent, RedisEventLog } from '#events';
 import { RedisDeliveryStore } from '#webhooks';
 import { startTestRedis, type TestRedis } from '../../../../test/support/redis-server.js';
 import {
@@ -72,7 +72,7 @@ async function dispatched(count: number): Promise<LoggedEvent[]> {
   const { events } = await log.read(ACCOUNT, end, count);
   await store.create(
     ACCOUNT,
-    events.map((event) => ({ endpointId: webhook, event, body: eventToJson(event) })),
+    events.map((event) => ({ endpointId: webhook, event })),
   );
   return events;
 }
@@ -146,9 +146,8 @@ describe('The deliveries of a webhook', () => {
     await gateway.fetch(path, { ...json({ enabled: false }), method: 'PATCH' });
     expect(await refusal()).toMatch(/disabled.*PATCH it/);
     await gateway.fetch(path, { ...json({ enabled: true }), method: 'PATCH' });
-    await gateway.redis.hdel('tidings:{default}:events:index', String(event?.id));
+    await gateway.redis.xdel('tidings:{default}:events', String(event?.position));
     expect(await refusal()).toMatch(/event evt_\w+ is not kept any more/);
-    await gateway.redis.hset('tidings:{default}:events:index', String(event?.id), String(event?.position));
     await gateway.fetch(path, { method: 'DELETE' });
     expect(await refusal()).toMatch(/webhook of this delivery was removed/);
     expect(await problemIn(await gateway.fetch(`${path}/deliveries`))).toMatchObject({ status: 404 });

@@ -58,7 +58,7 @@ export function webhookBindings({
     { provide: ENDPOINT_REGISTRY, useValue: new Endpoints(store, deliveries, check, box, clock) },
     { provide: ENDPOINT_SECRETS, useValue: new EndpointSecrets(store, box, clock) },
     { provide: ENDPOINT_TEST, useValue: new EndpointTest(store, log) },
-    { provide: DELIVERIES, useValue: new Deliveries(store, deliveries, log, jobs, logger) },
+    { provide: DELIVERIES, useValue: new Deliveries(store, deliveries, jobs, logger) },
     { provide: DELIVERIES_WATCH, useValue: new RedisDeliveriesWatch(redis, prefix) },
     { provide: REPLAYS, useValue: new Replays(store, deliveries, log, jobs, logger) },
   ];

@@ -19,6 +19,7 @@ import {
   isRedisFull,
 } from '#platform';
 import {
+  Backlog,
   BullmqDeliveryJobs,
   Courier,
   DeliveryPump,
@@ -66,7 +67,16 @@ class DispatchRoundsProcessor extends RoundsProcessor {
     },
     {
       provide: DELIVERY_PUMP,
-      inject: [DELIVERY_STORE, getQueueToken('deliveries'), REDIS, CLOCK, AGENDAS, ENVIRONMENT, LOGGER],
+      inject: [
+        DELIVERY_STORE,
+        getQueueToken('deliveries'),
+        REDIS,
+        CLOCK,
+        AGENDAS,
+        ENVIRONMENT,
+        LOGGER,
+        EVENT_LOG,
+      ],
       useFactory: (
         store: DeliveryStore,
         queue: Queue<QueuePayloads['deliveries']>,
@@ -75,10 +85,12 @@ class DispatchRoundsProcessor extends RoundsProcessor {
         { dispatch }: Agendas,
         environment: WorkerEnvironment,
         logger: Logger,
+        log: EventLog,
       ) =>
         new DeliveryPump(
           store,
           endpointStore(redis, environment, clock),
+          new Backlog(endpointStore(redis, environment, clock), store, log),
           courierOf(environment, clock),
           jobsOf(queue, dispatch.hints),
           {
