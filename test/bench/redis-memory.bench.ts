@@ -1,12 +1,12 @@
 // Bytes of Redis a contact with 20 known messages, everything included: used_memory before and after so many contacts were
 // read by the product's own polls through its own store. Upstream is a source in this process that serves generated pages.
-import { once } from 'node:events';
 import { ABSENCE_MS, ContactListPoll, type FeedSource, RedisFeedStore } from '#feed';
-import { accountKeys, closeRedis, openRedis, parseRedisAddress, type RedisClient } from '#platform';
+import { accountKeys, type RedisClient } from '#platform';
 import { parseMessage } from '#upstream';
 import { parseContact } from '../../libs/upstream/src/contact.js';
 import { contactListOf } from '../support/contact-list.js';
 import { withTestRedis } from '../support/redis-server.js';
+import { connected, usedMemory } from '../support/used-memory.js';
 import { contactPollOf } from './contact-poll.js';
 import { atMost, heading, information } from './figures.js';
 import { idOf, type IdShape, messagesOf, numberOf } from './messages.js';
@@ -55,28 +55,6 @@ function sourceOf(shape: IdShape): FeedSource {
       return Promise.resolve({ items, skipped: 0, date: now });
     },
   };
-}
-
-/**
- * By a connection of its own, and without Redis' log of slow commands: what a busy connection takes for its buffers, and
- * the last 128 slow commands, are not the contacts'.
- */
-async function usedMemory(url: string): Promise<number> {
-  return connected(url, async (redis) => {
-    await redis.slowlog('RESET');
-    const [, used] = /^used_memory:(\d+)/m.exec(await redis.info('memory')) ?? [];
-    return Number(some(used));
-  });
-}
-
-async function connected<T>(url: string, body: (redis: RedisClient) => Promise<T>): Promise<T> {
-  const redis = openRedis(parseRedisAddress(url), 'failFast', () => undefined);
-  await once(redis, 'ready');
-  try {
-    return await body(redis);
-  } finally {
-    await closeRedis(redis);
-  }
 }
 
 /** Whether they are in the compact forms. */

@@ -1,10 +1,9 @@
-import { once } from 'node:events';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { RedisEventConsumer } from '#events';
-import { closeRedis, openRedis, parseRedisAddress } from '#platform';
 import type { Attempt, DeliveryStatus } from '#webhooks';
 import { ACCOUNT, Street } from '../contract/webhooks/street.js';
 import { startTestRedis, type TestRedis } from '../support/redis-server.js';
+import { usedMemory } from '../support/used-memory.js';
 
 const ENDPOINTS = 20;
 const EVENTS_A_ROUND = 500;
@@ -51,9 +50,9 @@ it('Redis holds as much after 200,000 deliveries as after 20,000, and whatever w
     }
   };
   await rounds(FEW);
-  const few = await usedMemory();
+  const few = await usedMemory(server.url);
   await rounds(MANY - FEW);
-  const many = await usedMemory();
+  const many = await usedMemory(server.url);
   process.stdout.write(`Redis' memory: ${few} bytes, then ${many}: ${(many / few).toFixed(3)} times\n`);
   expect(many / few).toBeLessThanOrEqual(MOST_GROWTH);
 
@@ -124,17 +123,5 @@ async function count(endpointId: string, status?: DeliveryStatus): Promise<numbe
     found += page.deliveries.length;
     if (page.next === undefined) return found;
     before = page.next;
-  }
-}
-
-/** By a connection of its own, and without the log of slow commands: neither is the deliveries'. */
-async function usedMemory(): Promise<number> {
-  const redis = openRedis(parseRedisAddress(server.url), 'failFast', () => undefined);
-  await once(redis, 'ready');
-  try {
-    await redis.slowlog('RESET');
-    return Number(/^used_memory:(\d+)/m.exec(await redis.info('memory'))?.[1]);
-  } finally {
-    await closeRedis(redis);
   }
 }

@@ -4,7 +4,7 @@
  */
 export const LOGGED_EVENT = `
 local function logged_event(log, position, id)
-  local entry = redis.call('XRANGE', log, position, position)[1]
+  local entry = position and redis.call('XRANGE', log, position, position)[1]
   if entry and entry[2][2] == id then return entry end
 end
 `;

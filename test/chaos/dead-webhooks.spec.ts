@@ -1,0 +1,84 @@
+import { expect, it } from '@jest/globals';
+import { Receiver } from '../contract/webhooks/receiver.js';
+import { ACCOUNT, Street } from '../contract/webhooks/street.js';
+import { withTestRedis } from '../support/redis-server.js';
+import { usedMemory } from '../support/used-memory.js';
+
+const EVENTS = 100_000;
+const ENDPOINTS = 20;
+const MOST_GROWTH = 1.3;
+const AT_ONCE = 500;
+/** Characters of a message, of an event of some 1 KB. */
+const TEXT = 700;
+const CONTACTS = 100;
+/** The first of the product's own waits, in seconds. */
+const SCHEDULE = [5, 15, 60, 300];
+
+it(`Redis grows by at most ${MOST_GROWTH} times what ${EVENTS} events alone take where ${ENDPOINTS} webhooks that want them are dead`, async () => {
+  const alone = await grownBy(0);
+  const withDead = await grownBy(ENDPOINTS);
+  const bytes = `${Math.round(alone / EVENTS)} bytes an event alone, ${Math.round(withDead / EVENTS)} with them`;
+  process.stdout.write(`Dead webhooks: ${bytes}: ${(withDead / alone).toFixed(3)} times\n`);
+  expect(withDead / alone).toBeLessThanOrEqual(MOST_GROWTH);
+}, 1_200_000);
+
+/** What Redis grows by with the events, dispatched to so many webhooks. Every other refuses connections; the rest answer 500. */
+function grownBy(endpoints: number): Promise<number> {
+  return withTestRedis(async ({ url }) => {
+    const before = await usedMemory(url);
+    const street = await Street.open(url);
+    const failing = await Receiver.start(() => ({ status: 500 }));
+    try {
+      for (let n = 0; n < endpoints; n += 1) {
+        const target = n % 2 === 0 ? 'http://127.0.0.1:9/' : failing.url;
+        await street.endpoints.create(ACCOUNT, { url: target });
+      }
+      if (endpoints > 0) street.pump(SCHEDULE);
+      await recordAndDispatch(street, failing);
+      await report(street);
+    } finally {
+      await street.close();
+      await failing.stop();
+    }
+    return (await usedMemory(url)) - before;
+  });
+}
+
+async function recordAndDispatch(street: Street, failing: Receiver): Promise<void> {
+  const reader = street.reader();
+  for (let made = 0; made < EVENTS; made += AT_ONCE) {
+    const events = Array.from({ length: AT_ONCE }, (_, n) => eventOf(made + n));
+    await street.log.append(ACCOUNT, events);
+    const reading = await reader.take(AT_ONCE);
+    if (reading.kind !== 'events') throw new Error('What was recorded cannot be read.');
+    await street.dispatcher.dispatch(ACCOUNT, reading.events);
+    await reader.acknowledge(reading.events);
+    // What this process keeps for itself.
+    failing.received.length = 0;
+    street.lines.length = 0;
+    street.jobs.hints.length = 0;
+  }
+}
+
+function eventOf(n: number): Parameters<Street['log']['append']>[1][number] {
+  const contactId = `contact-${n % CONTACTS}`;
+  const message = {
+    id: `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`,
+    ...{ from: '+15550100001', to: '+15550100002', status: { sent: true, delivered: false, read: false } },
+    message: `${n} `.padEnd(TEXT, 'What is said here does not matter. '),
+  };
+  return {
+    ...{ type: 'message.received', contactId, subject: `message:${n}`, revision: 1 },
+    data: { contactId, message },
+  };
+}
+
+async function report(street: Street): Promise<void> {
+  const pending: number[] = [];
+  for (const { id } of await street.endpointStore.list(ACCOUNT)) {
+    const key = `${street.prefix}:{${ACCOUNT}}:endpoint:${id}:deliveries:pending`;
+    pending.push(await street.redis.zcard(key));
+  }
+  if (pending.length === 0) return;
+  process.stdout.write(`Dead webhooks: ${Math.min(...pending)} to ${Math.max(...pending)} pending at each\n`);
+}
