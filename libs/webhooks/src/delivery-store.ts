@@ -58,7 +58,7 @@ export interface Settled {
   failingMs: number;
 }
 
-/** How long finished deliveries are kept. Pending ones stay, however old or many. */
+/** How long finished deliveries are kept. Pending ones stay, however old. */
 export interface DeliveryRetention {
   /** Counted from the final state. */
   maxAgeMs: number;
@@ -101,7 +101,8 @@ export interface Gap {
 
 /**
  * Which events a replay sends: whose delivery failed; that the endpoint missed while it was disabled or before it
- * existed, those included whose pending delivery ended because it was disabled; whose delivery waits for its next attempt,
+ * existed or above the bound of its backlog, those included whose pending delivery ended because it was disabled or the log
+ * had let go of its event; whose delivery waits for its next attempt,
  * which is made now; or all but those that are pending.
  */
 export type ReplayScope = 'failed' | 'missed' | 'pending' | 'all';

@@ -125,7 +125,8 @@ export class ReplayDto {
     enum: SCOPES,
     default: 'failed',
     description:
-      '`failed`: whose delivery failed. `missed`: from while the webhook was disabled or before it existed. `pending`: ' +
+      '`failed`: whose delivery failed. `missed`: from while the webhook was disabled, before it existed, ' +
+      'or above the bound of its backlog. `pending`: ' +
       'whose delivery waits for its next attempt, which is made now. `all`: all but those that are pending, delivered ' +
       'or not.',
   })
