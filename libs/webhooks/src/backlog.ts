@@ -1,6 +1,6 @@
 import { type EventLog, isBefore } from '#events';
 import { type Behind, type DeliveryStore, MOST_REFILLED } from './delivery-store.js';
-import { wants } from './dispatcher.js';
+import { wants } from './endpoint-index.js';
 import type { EndpointStore } from './endpoint-store.js';
 import { placeAfter, placeBefore, readKept } from './log-window.js';
 

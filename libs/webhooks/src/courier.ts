@@ -5,7 +5,7 @@ import type { ClaimedDelivery } from './delivery-store.js';
 import type { Attempt } from './delivery.js';
 import { type Decision, decide, type RetryPolicy, type Strain, strainOf } from './retry-policy.js';
 import { sign } from './signature.js';
-import { openHeaders, secretsAt, type StoredEndpoint } from './stored-endpoint.js';
+import { openHeaders, secretsAt, type DeliveryTarget } from './stored-endpoint.js';
 
 /** An attempt that was made, and what follows from it. */
 export interface AttemptResult {
@@ -31,7 +31,7 @@ export class Courier {
 
   /** Rejects only when the signal aborts it: then the attempt is as if it had not been made. */
   async attempt(
-    endpoint: StoredEndpoint,
+    endpoint: DeliveryTarget,
     delivery: ClaimedDelivery,
     signal: AbortSignal,
   ): Promise<AttemptResult> {
@@ -54,7 +54,7 @@ export class Courier {
   }
 
   private async post(
-    endpoint: StoredEndpoint,
+    endpoint: DeliveryTarget,
     delivery: ClaimedDelivery,
     at: number,
     signal: AbortSignal,

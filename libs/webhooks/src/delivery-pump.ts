@@ -6,7 +6,7 @@ import type { DeliveryJobs } from './delivery-jobs.js';
 import type { ClaimedDelivery, DeliveryStore, Settled } from './delivery-store.js';
 import type { EndpointStore } from './endpoint-store.js';
 import { describeDecision, settlementOf } from './settlement.js';
-import { readEndpoint, type StoredEndpoint } from './stored-endpoint.js';
+import { type DeliveryTarget, readTarget } from './stored-endpoint.js';
 
 export interface PumpSettings {
   /** Requests in flight to one endpoint, over all processes, unless it says otherwise. */
@@ -129,7 +129,7 @@ export class DeliveryPump {
         await this.store.endPending(account, endpointId);
         return false;
       }
-      const endpoint = readEndpoint(claimed.endpoint);
+      const endpoint = readTarget(claimed.endpoint);
       for (const delivery of claimed.deliveries) {
         this.start(account, endpoint, delivery);
         started++;
@@ -144,7 +144,7 @@ export class DeliveryPump {
     }
   }
 
-  private start(account: string, endpoint: StoredEndpoint, delivery: ClaimedDelivery): void {
+  private start(account: string, endpoint: DeliveryTarget, delivery: ClaimedDelivery): void {
     const stop = new AbortController();
     // A drain that began while this was being claimed wants it given back.
     if (this.draining) stop.abort();
@@ -155,7 +155,7 @@ export class DeliveryPump {
   /** Never rejects: whatever fails here is repeated when the lease ends. */
   private async run(
     account: string,
-    endpoint: StoredEndpoint,
+    endpoint: DeliveryTarget,
     delivery: ClaimedDelivery,
     signal: AbortSignal,
   ): Promise<void> {
@@ -175,7 +175,7 @@ export class DeliveryPump {
 
   private async deliver(
     account: string,
-    endpoint: StoredEndpoint,
+    endpoint: DeliveryTarget,
     delivery: ClaimedDelivery,
     signal: AbortSignal,
   ): Promise<boolean> {
@@ -202,7 +202,7 @@ export class DeliveryPump {
   /** Whether the endpoint was disabled for this attempt: for good by its receiver, or as the last of nothing but failures. */
   private async isDisabledBy(
     account: string,
-    { id, url }: StoredEndpoint,
+    { id, url }: DeliveryTarget,
     { attempt, decision }: AttemptResult,
     { failingMs }: Settled,
   ): Promise<boolean> {
@@ -217,7 +217,7 @@ export class DeliveryPump {
   /** Insists while the lease holds: an attempt that is not recorded is made again. */
   private async record(
     account: string,
-    { id, url }: StoredEndpoint,
+    { id, url }: DeliveryTarget,
     delivery: ClaimedDelivery,
     { attempt, decision, strain }: AttemptResult,
   ): Promise<Settled> {

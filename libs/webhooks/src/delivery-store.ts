@@ -30,7 +30,7 @@ export interface ClaimTerms {
 export type Claimed =
   | {
       kind: 'claimed';
-      /** The endpoint as it is stored at this moment. */
+      /** The endpoint as it is stored at this moment, without the ids of contacts that it asks for. */
       endpoint: string;
       deliveries: ClaimedDelivery[];
       /** Whether more could be claimed at once. */

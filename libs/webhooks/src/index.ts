@@ -29,7 +29,8 @@ export {
 } from './endpoint.js';
 export { EndpointSeals, type ResealedEndpoints } from './endpoint-seals.js';
 export { EndpointSecrets, type Rotation } from './endpoint-secrets.js';
-export type { EndpointStore } from './endpoint-store.js';
+export { type EndpointStore, filterBytes, MOST_FILTER_BYTES } from './endpoint-store.js';
+export { EndpointIndex, wants, type Wish } from './endpoint-index.js';
 export { EndpointTest, type TestStarted } from './endpoint-test.js';
 export { Endpoints } from './endpoints.js';
 export { headersFault, MOST_HEADERS } from './header-rules.js';

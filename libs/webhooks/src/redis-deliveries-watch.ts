@@ -8,14 +8,13 @@ import { deliveryScript } from './redis-delivery-common.js';
  */
 const OVERVIEW = deliveryScript(`
 local pending, succeeded, failed, count, disabled, waiting, oldest = 0, 0, 0, 0, 0, 0, NOW
-local endpoints = redis.call('HGETALL', WEBHOOKS)
-for i = 1, #endpoints, 2 do
-  local endpoint = endpoints[i]
+for _, endpoint in ipairs(redis.call('HKEYS', WEBHOOKS)) do
   pending = pending + redis.call('ZCARD', listed(endpoint, 'pending'))
   succeeded = succeeded + redis.call('ZCARD', listed(endpoint, 'succeeded'))
   failed = failed + redis.call('ZCARD', listed(endpoint, 'failed'))
   count = count + 1
-  if not cjson.decode(endpoints[i + 1]).enabled then disabled = disabled + 1 end
+  local _, record = endpoint_record(endpoint)
+  if not record.enabled then disabled = disabled + 1 end
   local first = tonumber(redis.call('ZRANGE', due(endpoint), 0, 0, 'WITHSCORES')[2])
   if first and first <= NOW then
     waiting = waiting + 1

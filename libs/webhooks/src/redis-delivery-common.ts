@@ -25,15 +25,25 @@ local function listed(endpoint, status)
 end
 local WEBHOOKS, AGENDA, FINISHED = BASE .. 'webhooks', BASE .. 'webhooks:agenda', BASE .. 'deliveries:finished'
 
+-- An endpoint as it is stored, as text and decoded, or nil. The ids of contacts that it asks for are left out: they may be
+-- many, and are no matter of its deliveries. No other text can look like what they stand between.
+local function endpoint_record(endpoint)
+  local stored = redis.call('HGET', WEBHOOKS, endpoint)
+  if not stored then return nil end
+  local from = string.find(stored, ',"contactIds":[', 1, true)
+  local to = from and string.find(stored, '],"description":', from, true)
+  if to then stored = string.sub(stored, 1, from) .. string.sub(stored, to + 2) end
+  return stored, cjson.decode(stored)
+end
+
 ${LANES}${PACE}${OLDER_BUILDS}${BACKLOG}${HURRY}
 -- Writes down when somebody must look at the endpoint again, whatever happens to the processes at work on it: when
 -- the first lease ends, or, with a slot free, when the first delivery is due and the endpoint's pace allows it; or when
 -- more can be made pending.
 -- A removed endpoint stays on the agenda until the last of it is cleared up.
 local function note(endpoint, default)
-  local stored = redis.call('HGET', WEBHOOKS, endpoint)
-  if not stored then return end
-  local record = cjson.decode(stored)
+  local _, record = endpoint_record(endpoint)
+  if not record then return end
   local first = tonumber(redis.call('ZRANGE', due(endpoint), 0, 0, 'WITHSCORES')[2])
   local at = tonumber(redis.call('ZRANGE', inflight(endpoint), 0, 0, 'WITHSCORES')[2])
   local _, slots = slots_of(endpoint, record, default)
@@ -74,8 +84,9 @@ local function finish(endpoint, id, status, reason)
   redis.call('ZADD', FINISHED, whole(NOW), id)
   list_as(endpoint, id, 'pending', status)
   leave_lane(endpoint, id)
-  local stored = status == 'failed' and redis.call('HGET', WEBHOOKS, endpoint)
-  if stored and not cjson.decode(stored).enabled then redis.call('HSET', delivery(id), 'missed', 1) end
+  if status ~= 'failed' then return end
+  local _, record = endpoint_record(endpoint)
+  if record and not record.enabled then redis.call('HSET', delivery(id), 'missed', 1) end
 end
 
 -- Ends a delivery whose event the log does not have any more.

@@ -7,8 +7,7 @@ const CREATION = `${DELIVERY_COMMON}${GAPS}${KEEP_READING}
 local known = {}
 local function endpoint_of(id)
   if not known[id] then
-    local record = redis.call('HGET', WEBHOOKS, id)
-    record = record and cjson.decode(record)
+    local _, record = endpoint_record(id)
     known[id] = {
       state = record and (record.enabled and 'enabled' or 'disabled') or 'removed',
       ordered = record and record.ordered,

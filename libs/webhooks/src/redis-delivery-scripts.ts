@@ -10,8 +10,7 @@ import { deliveryScript as script } from './redis-delivery-common.js';
  */
 export const CLAIM = script(`${LOGGED_EVENT}
 local endpoint, default, room, lease, claim = ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5]), ARGV[6]
-local stored = redis.call('HGET', WEBHOOKS, endpoint)
-local record = stored and cjson.decode(stored)
+local stored, record = endpoint_record(endpoint)
 if not record or not record.enabled then return nil end
 keep_older_builds_off(endpoint)
 return_expired(endpoint)
@@ -68,9 +67,9 @@ else
   finish(endpoint, id, status, reason)
 end
 
-local failing, stored = 0, redis.call('HGET', WEBHOOKS, endpoint)
-if stored then
-  local most, slots = slots_of(endpoint, cjson.decode(stored), default)
+local failing, _, record = 0, endpoint_record(endpoint)
+if record then
+  local most, slots = slots_of(endpoint, record, default)
   if status == 'succeeded' then
     local recovers = is_recovering(endpoint)
     speed_up(endpoint, most)
@@ -103,13 +102,12 @@ end
  */
 export const END_PENDING = script(`
 local endpoint, most = ARGV[2], tonumber(ARGV[3])
-local record = redis.call('HGET', WEBHOOKS, endpoint)
+local _, record = endpoint_record(endpoint)
 local reason = 'The endpoint was removed.'
 if record then
-  local stored = cjson.decode(record)
-  if stored.enabled then return 0 end
+  if record.enabled then return 0 end
   reason = 'The endpoint is disabled.'
-  if type(stored.disabledReason) == 'string' then reason = reason .. ' ' .. stored.disabledReason end
+  if type(record.disabledReason) == 'string' then reason = reason .. ' ' .. record.disabledReason end
   return_expired(endpoint)
 end
 local ended = 0

@@ -1,48 +1,87 @@
 import { APPEND_EVENTS, eventArguments, logKeys, type NewEvent } from '#events';
 import { accountKeys, type AccountKeys, type Clock, type RedisClient, RedisScript } from '#platform';
-import { type EndpointStore, MOST_ENDPOINTS_OF_ACCOUNT } from './endpoint-store.js';
+import {
+  type EndpointStore,
+  filterBytes,
+  MOST_ENDPOINTS_OF_ACCOUNT,
+  MOST_FILTER_BYTES_OF_ACCOUNT,
+} from './endpoint-store.js';
 import { publicPart, readEndpoint, type StoredEndpoint, writeEndpoint } from './stored-endpoint.js';
 import { WebhookConflictError } from './webhook-conflict.js';
 
 /**
- * What was recorded before it is its first gap. KEYS: endpoints, the log's counters, gaps. ARGV: id, endpoint.
- * Answers whether there was room for it.
+ * What scripts keep of filters: a hash of the bytes of each endpoint's, and a count of the changes in `revision`. What an
+ * older build stored is not in the hash: it counts with all of its record but what such a record takes at least.
  */
-const add = new RedisScript(`
+const FILTERS = `
+local RECORD_BYTES = 1024
+local function keep_filters(webhooks, filters, id, bytes)
+  local others = 0
+  for _, other in ipairs(redis.call('HKEYS', webhooks)) do
+    if other ~= id then
+      local known = redis.call('HGET', filters, other)
+      others = others + (known or math.max(redis.call('HSTRLEN', webhooks, other) - RECORD_BYTES, 0))
+    end
+  end
+  if others + bytes > ${MOST_FILTER_BYTES_OF_ACCOUNT} then return false end
+  redis.call('HSET', filters, id, bytes)
+  return true
+end
+`;
+
+/**
+ * What was recorded before it is its first gap. KEYS: endpoints, the log's counters, gaps, filters, revision. ARGV: id,
+ * endpoint, bytes of its filter. Answers 'added', or what there was no room for.
+ */
+const add = new RedisScript(`${FILTERS}
 local webhooks, counters, gaps, id, endpoint = KEYS[1], KEYS[2], KEYS[3], ARGV[1], ARGV[2]
-if redis.call('HLEN', webhooks) >= ${MOST_ENDPOINTS_OF_ACCOUNT} then return 0 end
+if redis.call('HLEN', webhooks) >= ${MOST_ENDPOINTS_OF_ACCOUNT} then return 'endpoints' end
+local bytes = tonumber(ARGV[3])
+if bytes > 0 and not keep_filters(webhooks, KEYS[4], id, bytes) then return 'filters' end
+redis.call('HSET', KEYS[4], id, bytes)
+redis.call('INCR', KEYS[5])
 redis.call('HSET', webhooks, id, endpoint)
 local last = redis.call('HGET', counters, 'last')
 if last then redis.call('RPUSH', gaps, '0-0 ' .. last) end
-return 1
+return 'added'
 `);
 
 /** Removes the endpoint and puts it on the agenda, so that its deliveries end even if this process does. */
 const remove = new RedisScript(`
 local webhooks, agenda, id = KEYS[1], KEYS[2], ARGV[1]
 local removed = redis.call('HDEL', webhooks, id)
-if removed == 1 then redis.call('ZADD', agenda, 0, id) end
+if removed == 1 then
+  redis.call('ZADD', agenda, 0, id)
+  redis.call('HDEL', KEYS[3], id)
+  redis.call('INCR', KEYS[4])
+end
 return removed
 `);
 
 /**
  * Replaces an endpoint that is still the expected one, and records what that means. It comes onto the agenda, so that
  * what follows from the change happens even if this process ends.
- * KEYS: the log's, endpoints, agenda, the endpoint's pace, its pace as older builds have it. ARGV: id, expected, replacement, events.
+ * KEYS: the log's, endpoints, agenda, the endpoint's pace, its pace as older builds have it, filters, revision. ARGV: id,
+ * expected, replacement, bytes of its filter, whether that grows, whether it is enabled or disabled, events. Answers 'replaced', 'other' where it is not the
+ * expected one, or 'filters' where there is no room for its filter.
  */
-const replace = new RedisScript(`${APPEND_EVENTS}
+const replace = new RedisScript(`${APPEND_EVENTS}${FILTERS}
 local webhooks, agenda, id, expected, replacement = KEYS[4], KEYS[5], ARGV[1], ARGV[2], ARGV[3]
-if redis.call('HGET', webhooks, id) ~= expected then return 0 end
+if redis.call('HGET', webhooks, id) ~= expected then return 'other' end
+local bytes = tonumber(ARGV[4])
+if ARGV[5] == '1' and not keep_filters(webhooks, KEYS[8], id, bytes) then return 'filters' end
+redis.call('HSET', KEYS[8], id, bytes)
+redis.call('INCR', KEYS[9])
 redis.call('HSET', webhooks, id, replacement)
 redis.call('ZADD', agenda, 0, id)
 -- Who enables an endpoint again gives it a new chance.
-if cjson.decode(expected).enabled ~= cjson.decode(replacement).enabled then
+if ARGV[6] == '1' then
   redis.call('DEL', KEYS[6])
   -- What an older build left, unless it keeps those from claiming: see redis-older-builds.ts.
   if redis.call('HEXISTS', KEYS[7], 'moved') == 0 then redis.call('DEL', KEYS[7]) end
 end
-append_events(4)
-return 1
+append_events(7)
+return 'replaced'
 `);
 
 /** KEYS: endpoints. ARGV: id, expected, replacement. Answers whether it was still the expected one. */
@@ -65,10 +104,11 @@ export class RedisEndpointStore implements EndpointStore {
     const [, , counters] = logKeys(keys);
     const added = await add.run(
       this.redis,
-      [keys('webhooks'), counters, keys('endpoint', endpoint.id, 'gaps')],
-      [endpoint.id, writeEndpoint(endpoint)],
+      [keys('webhooks'), counters, keys('endpoint', endpoint.id, 'gaps'), ...filterKeys(keys)],
+      [endpoint.id, writeEndpoint(endpoint), filterBytes(endpoint.contactIds)],
     );
-    if (added !== 1) {
+    if (added === 'filters') throw filtersConflict();
+    if (added !== 'added') {
       throw new WebhookConflictError(
         `The account has ${MOST_ENDPOINTS_OF_ACCOUNT} webhooks, and no more are kept. Delete one first.`,
       );
@@ -80,6 +120,11 @@ export class RedisEndpointStore implements EndpointStore {
     return stored.map(readEndpoint);
   }
 
+  async revision(account: string): Promise<string> {
+    const [, revision] = filterKeys(this.keys(account));
+    return (await this.redis.get(revision)) ?? '';
+  }
+
   async find(account: string, id: string): Promise<StoredEndpoint | undefined> {
     const stored = await this.redis.hget(this.keys(account)('webhooks'), id);
     return stored === null ? undefined : readEndpoint(stored);
@@ -87,7 +132,8 @@ export class RedisEndpointStore implements EndpointStore {
 
   async remove(account: string, id: string): Promise<boolean> {
     const keys = this.keys(account);
-    return (await remove.run(this.redis, [keys('webhooks'), keys('webhooks', 'agenda')], [id])) === 1;
+    const [webhooks, agenda] = [keys('webhooks'), keys('webhooks', 'agenda')];
+    return (await remove.run(this.redis, [webhooks, agenda, ...filterKeys(keys)], [id])) === 1;
   }
 
   async change(
@@ -147,7 +193,7 @@ export class RedisEndpointStore implements EndpointStore {
       const expected = await this.redis.hget(keys('webhooks'), id);
       const before = expected === null ? undefined : readEndpoint(expected);
       const changed = before === undefined ? undefined : change(before);
-      if (expected === null || changed === undefined) return undefined;
+      if (expected === null || before === undefined || changed === undefined) return undefined;
       const updatedAt = new Date(this.clock.now()).toISOString();
       const after: StoredEndpoint = { ...changed, updatedAt, revision: changed.revision + 1 };
       const done = await replace.run(
@@ -156,14 +202,40 @@ export class RedisEndpointStore implements EndpointStore {
           ...logKeys(keys),
           ...[keys('webhooks'), keys('webhooks', 'agenda')],
           ...[keys('endpoint', id, 'speed'), keys('endpoint', id, 'pace')],
+          ...filterKeys(keys),
         ],
-        [id, expected, writeEndpoint(after), ...eventArguments(account, eventsOf(after))],
+        [
+          id,
+          expected,
+          writeEndpoint(after),
+          ...bytesOf(before, after),
+          before.enabled === after.enabled ? 0 : 1,
+          ...eventArguments(account, eventsOf(after)),
+        ],
       );
-      if (done === 1) return after;
+      if (done === 'filters') throw filtersConflict();
+      if (done === 'replaced') return after;
     }
   }
 
   private keys(account: string): AccountKeys {
     return accountKeys(this.prefix, account);
   }
+}
+
+function filterKeys(keys: AccountKeys): [filters: string, revision: string] {
+  return [keys('webhooks', 'filters'), keys('webhooks', 'revision')];
+}
+
+/** Of a filter, and whether it grows: who changes something else is not refused for what the account has already. */
+function bytesOf(before: StoredEndpoint, after: StoredEndpoint): [bytes: number, grows: 0 | 1] {
+  const bytes = filterBytes(after.contactIds);
+  return [bytes, bytes > filterBytes(before.contactIds) ? 1 : 0];
+}
+
+function filtersConflict(): WebhookConflictError {
+  return new WebhookConflictError(
+    `contactIds: all webhooks of an account may name at most ${MOST_FILTER_BYTES_OF_ACCOUNT} bytes of contact ids, and ` +
+      'with these they would name more. Name fewer, here or in another webhook, or leave contactIds out and choose at the receiver.',
+  );
 }

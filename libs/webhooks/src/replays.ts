@@ -2,7 +2,7 @@ import { type EventLog, type EventTypePattern, type LoggedEvent, matchesEventTyp
 import type { Logger } from '#platform';
 import type { DeliveryJobs } from './delivery-jobs.js';
 import type { DeliveryStore, ReplayScope } from './delivery-store.js';
-import { wants } from './dispatcher.js';
+import { wants } from './endpoint-index.js';
 import type { EndpointStore } from './endpoint-store.js';
 import { hintQuietly } from './hint-quietly.js';
 import { eventsIn, type Window } from './log-window.js';

@@ -18,6 +18,9 @@ export interface StoredEndpoint extends Omit<Endpoint, 'headers'> {
   revision: number;
 }
 
+/** What deliveries need of an endpoint. */
+export type DeliveryTarget = Omit<StoredEndpoint, 'eventTypes' | 'contactIds' | 'description'>;
+
 /** The endpoint as events tell of it: other subscribers hear them, so that its own headers are left out. */
 export function publicPart(stored: StoredEndpoint): Omit<Endpoint, 'headers'> {
   const { id, url, eventTypes, contactIds, description, maxConcurrency, rateLimitPerSecond, ordered } =
@@ -43,19 +46,27 @@ export function sealHeaders(
  * The endpoint's own headers.
  * @throws {SealBrokenError}
  */
-export function openHeaders({ id, sealedHeaders }: StoredEndpoint, box: SecretBox): Record<string, string> {
+export function openHeaders(
+  { id, sealedHeaders }: Pick<StoredEndpoint, 'id' | 'sealedHeaders'>,
+  box: SecretBox,
+): Record<string, string> {
   if (sealedHeaders === null) return {};
   return JSON.parse(box.open(sealedHeaders, headersContext(id))) as Record<string, string>;
 }
 
 /** The sealed secrets that sign at a time, in ms since 1970. */
-export function secretsAt({ secrets }: StoredEndpoint, now: number): string[] {
+export function secretsAt({ secrets }: Pick<StoredEndpoint, 'secrets'>, now: number): string[] {
   return secrets.filter(({ expiresAt }) => expiresAt === null || expiresAt > now).map(({ sealed }) => sealed);
 }
 
 /** Reads what {@link writeEndpoint} wrote. */
 export function readEndpoint(text: string): StoredEndpoint {
   return { ...FIRST_FORM, ...(JSON.parse(text) as StoredEndpoint) };
+}
+
+/** Reads what scripts answer of an endpoint: without the ids of contacts that it asks for. */
+export function readTarget(text: string): DeliveryTarget {
+  return readEndpoint(text);
 }
 
 export function writeEndpoint(stored: StoredEndpoint): string {

@@ -35,7 +35,7 @@ export class WebhooksController {
   @ApiOperation({
     operationId: 'createWebhook',
     summary: 'Have events delivered to an address',
-    description: 'An account has at most 1,000 webhooks.',
+    description: 'An account has at most 1,000 webhooks, with at most 1 MiB of `contactIds` in all of them.',
   })
   @ApiCreatedResponse({
     type: CreatedWebhookView,
@@ -87,7 +87,7 @@ export class WebhooksController {
     description: 'Null clears a field. `enabled` clears `disabledReason`.',
   })
   @ApiOkResponse({ type: WebhookView })
-  @ApiProblems('not_found', 'validation_failed', 'malformed_body', 'unsupported_media_type')
+  @ApiProblems('not_found', 'validation_failed', 'malformed_body', 'unsupported_media_type', 'conflict')
   async change(
     @Caller() { account }: Principal,
     @Param('id') id: string,

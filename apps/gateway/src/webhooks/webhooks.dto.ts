@@ -1,12 +1,14 @@
+import { applyDecorators } from '@nestjs/common';
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { isEventTypePattern } from '#events';
-import { type Endpoint, headersFault, MOST_HEADERS } from '#webhooks';
+import { type Endpoint, filterBytes, headersFault, MOST_FILTER_BYTES, MOST_HEADERS } from '#webhooks';
 import {
   Clearable,
   Flag,
   ListOf,
   NumberOf,
   Optional,
+  rule,
   ruleSaying,
   TextOf,
   WebAddress,
@@ -16,7 +18,16 @@ import {
 const EventTypes = (): PropertyDecorator =>
   ListOf('event types or patterns such as message.*', 50, isEventTypePattern);
 const ContactIds = (): PropertyDecorator =>
-  ListOf('ids of contacts', 1000, (id) => id.length >= 1 && id.length <= 512);
+  applyDecorators(
+    ListOf('ids of contacts', 1000, (id) => id.length >= 1 && id.length <= 512),
+    rule(
+      'bytes',
+      `must take at most ${MOST_FILTER_BYTES} bytes together; name fewer, or leave it out and choose at the receiver`,
+      (value) =>
+        !Array.isArray(value) ||
+        filterBytes(value.filter((id) => typeof id === 'string')) <= MOST_FILTER_BYTES,
+    ),
+  );
 const Description = (): PropertyDecorator => TextOf(1, 500);
 const Headers = (): PropertyDecorator => ruleSaying('headers', headersFault);
 const MaxConcurrency = (): PropertyDecorator => WholeNumber(1, 1_000);

@@ -95,6 +95,18 @@ describe('Webhooks', () => {
   });
 });
 
+it('ids of contacts are refused where they are too large together, with what to do', async () => {
+  const contactIds = Array.from({ length: 129 }, (_, n) => String(n).padStart(512, 'x'));
+  const problem = await problemIn(await create({ url: 'https://example.com', contactIds }));
+  expect(problem).toMatchObject({ status: 400, code: 'validation_failed' });
+  expect(problem.errors).toEqual([
+    { field: 'contactIds', message: expect.stringMatching(/at most 65536 bytes together; name fewer/) },
+  ]);
+  const { id } = (await (await create({ url: 'https://example.com' })).json()) as { id: string };
+  const change = { ...json({ contactIds }), method: 'PATCH' };
+  expect(await problemIn(await gateway.fetch(`/v1/webhooks/${id}`, change))).toMatchObject({ status: 400 });
+});
+
 describe('An account', () => {
   it('has at most 1,000 webhooks, however many are made at once; a deleted one makes room', async () => {
     const account = 'tidings:{other}:webhooks';

@@ -1,0 +1,38 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { EVENT_TYPES, type LoggedEvent } from '#events';
+import { EndpointIndex, wants, type Wish } from './endpoint-index.js';
+
+const contacts = fc.constantFrom('c1', 'c2', 'c3', '__proto__');
+const wishes = fc
+  .array(
+    fc.record({
+      eventTypes: fc.option(
+        fc.array(fc.constantFrom('*', 'message.*', 'send.*', ...EVENT_TYPES), { maxLength: 3 }),
+      ),
+      contactIds: fc.option(fc.array(contacts, { maxLength: 4 })),
+    }),
+    { maxLength: 8 },
+  )
+  .map((all) => all.map((wish, n): Wish => ({ id: `whk_${n}`, ...wish })));
+const events = fc.record({
+  type: fc.constantFrom(...EVENT_TYPES),
+  contactId: fc.option(contacts, { nil: undefined }),
+  tested: fc.constantFrom('whk_0', 'whk_1', 'whk_none'),
+});
+
+describe('the index of endpoints', () => {
+  it('finds exactly those that want an event', () => {
+    fc.assert(
+      fc.property(wishes, events, (endpoints, { type, contactId, tested }) => {
+        const event: LoggedEvent = {
+          ...{ id: 'evt_1', type, timestamp: '', account: 'default', sequence: 1, position: '1-1' },
+          ...(contactId === undefined ? {} : { contactId }),
+          data: JSON.stringify({ webhookId: tested }),
+        };
+        const expected = endpoints.filter((endpoint) => wants(endpoint, event)).map(({ id }) => id);
+        expect(new EndpointIndex(endpoints).wanting(event).sort()).toEqual(expected.sort());
+      }),
+    );
+  });
+});

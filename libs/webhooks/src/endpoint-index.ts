@@ -1,0 +1,54 @@
+import { EVENT_TYPES, type EventType, type LoggedEvent, matchesEventType } from '#events';
+import type { Endpoint } from './endpoint.js';
+
+/** What of an endpoint says which events it gets. */
+export type Wish = Pick<Endpoint, 'id' | 'eventTypes' | 'contactIds'>;
+
+/** Whether an event is for an endpoint. A test is for the endpoint that it names, whatever that asked for. */
+export function wants(endpoint: Wish, event: LoggedEvent): boolean {
+  if (event.type === 'webhook.test') return testedEndpoint(event) === endpoint.id;
+  const { eventTypes, contactIds } = endpoint;
+  if (eventTypes !== null && !eventTypes.some((pattern) => matchesEventType(pattern, event.type))) {
+    return false;
+  }
+  return contactIds === null || (event.contactId !== undefined && contactIds.includes(event.contactId));
+}
+
+/** {@link wants} for many endpoints at once: who wants an event is looked up, not asked of each. */
+export class EndpointIndex {
+  private readonly ids: ReadonlySet<string>;
+  private readonly typesOf = new Map<string, ReadonlySet<EventType>>();
+  private readonly ofAnyContact: string[] = [];
+  private readonly ofContact = new Map<string, string[]>();
+
+  constructor(wishes: readonly Wish[]) {
+    this.ids = new Set(wishes.map(({ id }) => id));
+    for (const { id, eventTypes, contactIds } of wishes) {
+      if (eventTypes !== null) this.typesOf.set(id, typesIn(eventTypes));
+      if (contactIds === null) this.ofAnyContact.push(id);
+      for (const contactId of new Set(contactIds)) {
+        const others = this.ofContact.get(contactId);
+        if (others === undefined) this.ofContact.set(contactId, [id]);
+        else others.push(id);
+      }
+    }
+  }
+
+  /** The ids of the endpoints that an event is for. */
+  wanting(event: LoggedEvent): string[] {
+    if (event.type === 'webhook.test') {
+      const tested = testedEndpoint(event);
+      return typeof tested === 'string' && this.ids.has(tested) ? [tested] : [];
+    }
+    const ofContact = event.contactId === undefined ? [] : (this.ofContact.get(event.contactId) ?? []);
+    return [...this.ofAnyContact, ...ofContact].filter((id) => this.typesOf.get(id)?.has(event.type) ?? true);
+  }
+}
+
+function typesIn(patterns: readonly string[]): ReadonlySet<EventType> {
+  return new Set(EVENT_TYPES.filter((type) => patterns.some((pattern) => matchesEventType(pattern, type))));
+}
+
+function testedEndpoint({ data }: LoggedEvent): unknown {
+  return (JSON.parse(data) as { webhookId?: unknown }).webhookId;
+}
