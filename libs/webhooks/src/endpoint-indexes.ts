@@ -2,8 +2,8 @@ import { EndpointIndex } from './endpoint-index.js';
 import type { EndpointStore } from './endpoint-store.js';
 
 const MOST_ACCOUNTS = 500;
-/** An older build changes endpoints without counting it: its changes are seen after so long. */
-const UNCOUNTED_CHANGES_MS = 5_000;
+/** An older build's changes are not all counted: they are seen after so long at the latest. */
+const UNCOUNTED_CHANGES_MS = 60_000;
 
 /** An account's endpoints as they were read. */
 interface Known {

@@ -53,7 +53,7 @@ local function note(endpoint, default)
   end
   local refill = refill_from(endpoint)
   if refill then at = math.min(at or refill, refill) end
-  redis.call('ZREM', OLDER_AGENDA, endpoint)
+  leave_older_agenda(endpoint)
   if at then redis.call('ZADD', AGENDA, whole(at), endpoint) else redis.call('ZREM', AGENDA, endpoint) end
 end
 

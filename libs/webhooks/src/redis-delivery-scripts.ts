@@ -134,7 +134,7 @@ else
     redis.call('UNLINK', gaps(endpoint), pace(endpoint), older_pace(endpoint), backlog(endpoint), lanes(endpoint), turns(endpoint), listed(endpoint),
       listed(endpoint, 'pending'), listed(endpoint, 'succeeded'), listed(endpoint, 'failed'))
     redis.call('ZREM', AGENDA, endpoint)
-    redis.call('ZREM', OLDER_AGENDA, endpoint)
+    leave_older_agenda(endpoint)
   end
 end
 return ended

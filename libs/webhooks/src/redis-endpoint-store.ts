@@ -121,8 +121,11 @@ export class RedisEndpointStore implements EndpointStore {
   }
 
   async revision(account: string): Promise<string> {
-    const [, revision] = filterKeys(this.keys(account));
-    return (await this.redis.get(revision)) ?? '';
+    const keys = this.keys(account);
+    const [, revision] = filterKeys(keys);
+    // An older build counts no changes: what it added is seen by the number.
+    const [changes, count] = await Promise.all([this.redis.get(revision), this.redis.hlen(keys('webhooks'))]);
+    return `${changes ?? ''}/${count}`;
   }
 
   async find(account: string, id: string): Promise<StoredEndpoint | undefined> {

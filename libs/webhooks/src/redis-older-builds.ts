@@ -20,12 +20,20 @@ local function keep_older_builds_off(endpoint)
   redis.call('HSET', older, 'moved', 1, 'slots', -1, 'slowedAt', '9000000000000000')
 end
 
+-- An older build puts an endpoint that it changed or removed there with 0, and counts no change: it is counted here.
+local function leave_older_agenda(endpoint)
+  local score = redis.call('ZSCORE', OLDER_AGENDA, endpoint)
+  if not score then return end
+  if tonumber(score) == 0 then redis.call('INCR', BASE .. 'webhooks:revision') end
+  redis.call('ZREM', OLDER_AGENDA, endpoint)
+end
+
 -- Takes over when older builds, or processes before the upgrade, wanted endpoints to be looked at.
 local function adopt_older_agenda()
   local entries = redis.call('ZRANGE', OLDER_AGENDA, 0, 999, 'WITHSCORES')
   for i = 1, #entries, 2 do
     redis.call('ZADD', AGENDA, 'LT', entries[i + 1], entries[i])
-    redis.call('ZREM', OLDER_AGENDA, entries[i])
+    leave_older_agenda(entries[i])
   end
 end
 `;

@@ -46,6 +46,18 @@ describe('the filter of an endpoint', () => {
     expect(await pending(another)).toBe(1);
   });
 
+  it('that an older build changed counts as soon as its change was looked after', async () => {
+    const id = await subscribe(['c1']);
+    await on.dispatched(1);
+    const webhooks = `${on.street.prefix}:{${ACCOUNT}}:webhooks`;
+    const stored = (await on.street.redis.hget(webhooks, id)) ?? '';
+    await on.street.redis.hset(webhooks, id, stored.replace('["c1"]', '["c2"]'));
+    await on.street.redis.zadd(`${webhooks}:due`, 0, id);
+    await on.street.pump().reconcile(ACCOUNT);
+    await on.dispatched(1);
+    expect(await pending(id)).toBe(1);
+  });
+
   it('is not read by what claims and settles, whatever its ids look like', async () => {
     const id = await subscribe(MISLEADING);
     await on.dispatched(2);
