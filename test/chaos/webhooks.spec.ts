@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from '@jest/globals';
+import { percentile } from './percentile.js';
 import { type Manners, WebhookTrial } from './webhook-trial.js';
 
 const EVENTS = 20_000;
@@ -24,10 +25,6 @@ afterEach(async () => {
 
 function print(title: string, counts: object): void {
   process.stdout.write(`${title}: ${JSON.stringify(counts, undefined, 1)}\n`);
-}
-
-function percentile(sorted: readonly number[], share: number): number {
-  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? NaN;
 }
 
 describe('webhooks under kills', () => {
@@ -82,16 +79,7 @@ describe('healthy endpoints', () => {
       }
       latencies[company].push(...(await openLoop(running, everyMs)));
     }
-    const p99 = {
-      without: percentile(
-        latencies.without.sort((a, b) => a - b),
-        0.99,
-      ),
-      with: percentile(
-        latencies.with.sort((a, b) => a - b),
-        0.99,
-      ),
-    };
+    const p99 = { without: percentile(latencies.without, 0.99), with: percentile(latencies.with, 0.99) };
     print('Healthy endpoints beside bad ones', {
       eventsPerSecond: Math.round(eventsPerSecond),
       deliveriesPerSecond: Math.round(eventsPerSecond * running.healthy.length),
