@@ -73,4 +73,4 @@ export {
   startEmbeddedRedis,
 } from './embedded-redis/embedded-redis.js';
 export { findRedisServer, type RedisServerSearch } from './embedded-redis/find-redis-server.js';
-export { missingRoles, saysRole, type WorkerRole, WORKER_ROLES } from './worker-roles.js';
+export { missingRoles, saysRole, type WorkerRole } from './worker-roles.js';

@@ -1,4 +1,4 @@
-/** What can be amiss, and what to do about each, for whoever runs the product. */
+/** What can be wrong, and what to do about each, for whoever runs the product. */
 const REMEDIES = {
   stopping: 'nothing to do: another gateway, or its next start, takes over',
   redis_unwritable: 'start Redis, give it room (maxmemory), and let the gateway reach it (REDIS_URL)',
@@ -23,12 +23,12 @@ export type ReasonCode = keyof typeof REMEDIES;
 
 export const REASON_CODES = Object.keys(REMEDIES) as [ReasonCode, ...ReasonCode[]];
 
-/** Something that is amiss. */
+/** Something that is wrong. */
 export interface Reason {
   code: ReasonCode;
   /** Of what it is about, such as accounts. */
   count: number;
-  /** What is amiss, in words that anybody may read: they name no account, address or file. */
+  /** What is wrong, in words that anybody may read: they name no account, address or file. */
   words: string;
 }
 
@@ -42,13 +42,13 @@ export interface ReasonDetail {
 /** Whether sends can be stored, and what else is amiss. */
 export interface Readiness {
   status: 'ok' | 'degraded' | 'unavailable';
-  /** What is amiss and what to do, in words. */
+  /** What is wrong and what to do, in words. */
   reasons: string[];
   /** The same for programs, in the same order. */
   details: ReasonDetail[];
 }
 
-/** What is amiss in the form in which it is shown. */
+/** What is wrong in the form in which it is shown. */
 export function readinessOf(status: Readiness['status'], reasons: readonly Reason[]): Readiness {
   return {
     status,
@@ -57,7 +57,7 @@ export function readinessOf(status: Readiness['status'], reasons: readonly Reaso
   };
 }
 
-/** `degraded` where something is amiss. */
+/** `degraded` where something is wrong. */
 export function degradedBy(reasons: readonly Reason[]): Readiness {
   return readinessOf(reasons.length === 0 ? 'ok' : 'degraded', reasons);
 }

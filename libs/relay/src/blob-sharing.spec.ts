@@ -60,6 +60,14 @@ it('what was known stays while it cannot be asked who is alive', async () => {
   expect(gateway.unseen).toBe(1);
 });
 
+it('nothing is said where there are more marks than can be looked at', async () => {
+  const store = storeIn('a');
+  for (let n = 0; n < 1_000; n += 1) await store.mark(`killed-${n}`);
+  const gateway = peer('gateway', 'a', () => Promise.resolve(['worker']));
+  await gateway.look();
+  expect(gateway.unseen).toBe(0);
+});
+
 it('marks of processes that are long gone are removed, and only those', async () => {
   const store = storeIn('a');
   await store.mark('killed');

@@ -1,8 +1,8 @@
 import { type Logger, logWords, withDeadline } from '#platform';
-import type { BlobStore } from './blob-store.js';
+import { type BlobStore, MAX_MARKS } from './blob-store.js';
 
-/** A mark that was not renewed for so long is of a process that is gone. */
-const FORGOTTEN_AFTER_MS = 3_600_000;
+/** A mark that was not renewed for so long is of a process that is gone; it is renewed every minute. */
+const FORGOTTEN_AFTER_MS = 600_000;
 /** So many of those are removed at a time. */
 const MAX_REMOVED = 100;
 /** A process that ends waits so long for its mark to go. */
@@ -43,6 +43,8 @@ export class BlobSharing {
     const before = await this.others();
     const marks = await this.blobs.marks();
     await this.removeForgotten(marks);
+    // Those of many that were killed: there may be more than were shown.
+    if (marks.length >= MAX_MARKS) return;
     const seen = new Set(marks.map(({ id }) => id));
     const unseen = before?.filter((other) => !seen.has(other)) ?? [];
     // One that ended meanwhile took its mark away.
@@ -80,7 +82,7 @@ export class BlobSharing {
     }
   }
 
-  /** By the store's clock, which own mark has just shown. */
+  /** By the store's clock, which this process's own mark has just shown. */
   private async removeForgotten(marks: readonly { id: string; storedAt: number }[]): Promise<void> {
     const now = marks.find(({ id }) => id === this.peers.name)?.storedAt;
     if (now === undefined) return;

@@ -3,7 +3,7 @@ import { accountKeys, type AccountKeys, type Reason, type ReasonCode, type Redis
 /** A contact list that fails for so long is not only having a bad moment. */
 const LIST_FAILS_FOR_MS = 60_000;
 
-/** Something that is amiss with one account, for those who may know of it. */
+/** Something that is wrong with one account, for those who may know of it. */
 export interface AccountReason {
   account: string;
   code: ReasonCode;
@@ -12,7 +12,7 @@ export interface AccountReason {
   reason: string;
 }
 
-/** What is amiss, for so many accounts. */
+/** What is wrong, for so many accounts. */
 const WORDS = {
   upstream_down: (accounts) => `upstream does not answer for ${accounts}`,
   upstream_refused: (accounts) => `upstream does not accept the key of ${accounts}`,
@@ -23,7 +23,7 @@ const WORDS = {
 type AccountCode = keyof typeof WORDS;
 
 /**
- * What is amiss with an account, by its hashes: `upstream` holds `unavailableSince` while upstream is down, and
+ * What is wrong with an account, by its hashes: `upstream` holds `unavailableSince` while upstream is down, and
  * `contact-list` says why the list cannot be read, and since when.
  * @param now by Redis' clock
  */

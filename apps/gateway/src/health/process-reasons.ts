@@ -18,7 +18,7 @@ const WITHOUT_ROLE: Readonly<Record<WorkerRole, string>> = {
 /** A deployment may take so long to get to the last process. */
 const DEPLOYMENT_MS = 10 * 60_000;
 
-/** What is amiss with the workers that are alive. @param workers as they note themselves */
+/** What is wrong with the workers that are alive. @param workers as they note themselves */
 export function workerReasons(workers: readonly string[]): Reason[] {
   if (workers.length === 0) {
     const words = `no worker was seen in the last ${SEEN_WITHIN_MS / 1000} seconds`;

@@ -14,7 +14,7 @@ export class ReadyView implements Readiness {
   @ApiProperty({ enum: ['ok', 'degraded', 'unavailable'] }) status!: Readiness['status'];
   @ApiProperty({
     type: [String],
-    description: 'What is amiss and what to do, in words. No account is named.',
+    description: 'What is wrong and what to do, in words. No account is named.',
     example: [
       'no worker was seen in the last 15 seconds; start a worker with the same REDIS_URL and REDIS_KEY_PREFIX',
     ],
@@ -37,7 +37,7 @@ export class FullReadyView extends ReadyView {
   @ApiProperty({
     type: [AccountReasonView],
     description:
-      'What is amiss with which account: at most 100. Only an admin of the account `default` sees others than its own.',
+      'What is wrong with which account: at most 100. Only an admin of the account `default` sees others than its own.',
   })
   accounts!: AccountReasonView[];
 }

@@ -23,7 +23,7 @@ const PROBE_WITHIN_MS = 1_000;
 const KEPT_MS = 1_000;
 const PROBE_LIVES_MS = 60_000;
 
-/** Readiness, and what is amiss of each account. */
+/** Readiness, and what is wrong of each account. */
 export interface FullReadiness extends Readiness {
   accounts: AccountReason[];
 }
@@ -54,7 +54,7 @@ export class RedisReadiness {
     return { status, reasons, details };
   }
 
-  /** With what is amiss of each account: for those who may know. */
+  /** With what is wrong of each account: for those who may know. */
   async checkAll(): Promise<FullReadiness> {
     if (this.shutdown.aborted) {
       return unavailable({ code: 'stopping', count: 1, words: 'the gateway is stopping' });

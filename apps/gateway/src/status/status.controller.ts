@@ -26,7 +26,7 @@ import { pollerOf } from './poller-status.js';
 import { StatusView } from './status.view.js';
 import { timeOf } from './time-of.js';
 
-/** What is amiss is shown for so many accounts. */
+/** What is wrong is shown for so many accounts. */
 const MAX_ACCOUNTS = 100;
 
 @ApiTags('Status')
