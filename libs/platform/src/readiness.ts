@@ -39,7 +39,7 @@ export interface ReasonDetail {
   remedy: string;
 }
 
-/** Whether sends can be stored, and what else is amiss. */
+/** Whether sends can be stored, and what else is wrong. */
 export interface Readiness {
   status: 'ok' | 'degraded' | 'unavailable';
   /** What is wrong and what to do, in words. */

@@ -3,7 +3,7 @@ import { RedisEventLog } from '#events';
 import { instanceOf, memberOf, newInstance } from '#platform';
 import { type BlobStore, RedisUpstreamHealth } from '#relay';
 import { startTestRedis, type TestRedis } from '../../../../test/support/redis-server.js';
-import { json, problemIn, startTestGateway, type TestGateway } from '../fixtures/gateway.js';
+import { json, OTHER_KEY, problemIn, startTestGateway, type TestGateway } from '../fixtures/gateway.js';
 import { BLOB_STORE } from '../tokens.js';
 
 let redis: TestRedis;
@@ -144,6 +144,9 @@ describe('Health', () => {
       ...{ status: 'degraded', reasons: open.reasons, details: open.details },
       accounts: ['company-a', 'company-b'].map((account) => ({ account, ...told })),
     });
+    // Another account's admin is told nothing of them, not even how many there are.
+    const other = await (await gateway.fetch('/v1/status', { key: OTHER_KEY })).json();
+    expect(other).toMatchObject({ readiness: { status: 'ok', reasons: [], details: [], accounts: [] } });
   });
 
   it('says nothing of where Redis is, or what a path is named, to those without a key', async () => {

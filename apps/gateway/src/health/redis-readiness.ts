@@ -23,6 +23,13 @@ const PROBE_WITHIN_MS = 1_000;
 const KEPT_MS = 1_000;
 const PROBE_LIVES_MS = 60_000;
 
+/** What was found, of the installation and of each account. */
+interface Findings {
+  isReady: boolean;
+  reasons: Reason[];
+  accounts: Awaited<ReturnType<typeof accountReasons>>;
+}
+
 /** Readiness, and what is wrong of each account. */
 export interface FullReadiness extends Readiness {
   accounts: AccountReason[];
@@ -35,7 +42,7 @@ export interface FullReadiness extends Readiness {
  */
 @Injectable()
 export class RedisReadiness {
-  private last: { at: number; readiness: Promise<FullReadiness> } | undefined;
+  private last: { at: number; findings: Promise<Findings> } | undefined;
   private loggedFault = '';
 
   constructor(
@@ -50,27 +57,37 @@ export class RedisReadiness {
 
   /** For everybody: no account is named. */
   async check(): Promise<Readiness> {
-    const { status, reasons, details } = await this.checkAll();
+    const { status, reasons, details } = await this.checkFor(() => true);
     return { status, reasons, details };
   }
 
-  /** With what is wrong of each account: for those who may know. */
-  async checkAll(): Promise<FullReadiness> {
+  /**
+   * For those who have a key: of the accounts that they may know of, each is named, and of others nothing is said.
+   * @param maySee whether they may know of an account
+   */
+  async checkFor(maySee: (account: string) => boolean): Promise<FullReadiness> {
+    const { isReady, reasons, accounts } = await this.find();
+    const seen = accounts.filter(({ account }) => maySee(account));
+    const all = [...reasons, ...countedReasons(seen)];
+    return { ...(isReady ? degradedBy(all) : readinessOf('unavailable', all)), accounts: seen };
+  }
+
+  private async find(): Promise<Findings> {
     if (this.shutdown.aborted) {
       return unavailable({ code: 'stopping', count: 1, words: 'the gateway is stopping' });
     }
     const now = performance.now();
     if (this.last === undefined || now - this.last.at > KEPT_MS) {
-      this.last = { at: now, readiness: this.probe() };
+      this.last = { at: now, findings: this.probe() };
     }
-    return await this.last.readiness;
+    return await this.last.findings;
   }
 
-  private async probe(): Promise<FullReadiness> {
+  private async probe(): Promise<Findings> {
     try {
-      const readiness = await withDeadline(this.writeAndLook(), PROBE_WITHIN_MS, 'the write probe');
+      const findings = await withDeadline(this.writeAndLook(), PROBE_WITHIN_MS, 'the write probe');
       this.loggedFault = '';
-      return readiness;
+      return findings;
     } catch (error) {
       const message = error instanceof Error ? error.message : String(error);
       this.logOnce(message);
@@ -85,7 +102,7 @@ export class RedisReadiness {
     this.loggedFault = reason;
   }
 
-  private async writeAndLook(): Promise<FullReadiness> {
+  private async writeAndLook(): Promise<Findings> {
     const prefix = this.environment.REDIS_KEY_PREFIX;
     const accounts = await this.accounts.list();
     // Where each account's sends are stored: on a Cluster that is one master of several.
@@ -102,12 +119,11 @@ export class RedisReadiness {
     const reasons = [
       ...workerReasons(workers),
       ...versionReasons([...gateways, ...workers], now),
-      ...countedReasons(ofAccounts),
       ...persistence,
       ...this.blobReasons(),
       ...this.clockReasons(),
     ];
-    return { ...degradedBy(reasons), accounts: ofAccounts };
+    return { isReady: true, reasons, accounts: ofAccounts };
   }
 
   /** What processes note of themselves, those that are alive. */
@@ -141,6 +157,6 @@ export class RedisReadiness {
   }
 }
 
-function unavailable(reason: Reason): FullReadiness {
-  return { ...readinessOf('unavailable', [reason]), accounts: [] };
+function unavailable(reason: Reason): Findings {
+  return { isReady: false, reasons: [reason], accounts: [] };
 }

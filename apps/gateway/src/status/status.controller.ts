@@ -78,8 +78,7 @@ export class StatusController {
   }
 
   private async readinessFor(caller: Principal): Promise<FullReadiness> {
-    const readiness = await this.readiness.checkAll();
-    const seen = readiness.accounts.filter(({ account }) => maySee(caller, account));
-    return { ...readiness, accounts: seen.slice(0, MAX_ACCOUNTS) };
+    const readiness = await this.readiness.checkFor((account) => maySee(caller, account));
+    return { ...readiness, accounts: readiness.accounts.slice(0, MAX_ACCOUNTS) };
   }
 }

@@ -80,7 +80,7 @@ export class StatusView {
 
   @ApiProperty({
     type: FullReadyView,
-    description: 'Of the whole installation, as `/health/ready` shows it.',
+    description: 'As `/health/ready` shows it, but of the accounts only those that the key may know of.',
   })
   readiness!: FullReadyView;
 
