@@ -53,6 +53,7 @@ const ENVIRONMENT = {
 const CALLERS = 16;
 const MOST_KILL_PAUSE_MS = 3_000;
 const PAGE = 10_000;
+const OPEN: ReadonlySet<string> = new Set(['queued', 'relaying', 'scheduled']);
 const RECIPIENTS = '+1415555';
 const DISTURB_EVERY_MS = 200;
 /** Longer than a POST may take and be believed to go on. */
@@ -185,8 +186,12 @@ export class RelayTrial<Layout extends RedisLayout> implements AsyncDisposable {
     return done;
   }
 
-  /** Waits until every send has come to an end, or until the time is over. */
-  async settle(withinMs: number): Promise<ShownSend[]> {
+  /**
+   * Waits until every send has come to an end, or until the time is over.
+   * @param ends whether one that was accepted has: its message may be deleted before anybody saw it
+   */
+  async settle(withinMs: number, ends: { accepted: boolean } = { accepted: false }): Promise<ShownSend[]> {
+    const isOpen = (status: string): boolean => OPEN.has(status) || (status === 'accepted' && !ends.accepted);
     const ended = new Map<string, ShownSend>();
     const gone = new Set<string>();
     let open: ShownSend[] = [];
@@ -198,7 +203,7 @@ export class RelayTrial<Layout extends RedisLayout> implements AsyncDisposable {
         const views = await Promise.all(waiting.slice(i, i + CALLERS).map(({ id }) => this.look(id)));
         for (const [k, view] of views.entries()) {
           if (view === undefined) gone.add(waiting[i + k]?.id ?? '');
-          else if (['queued', 'relaying', 'scheduled', 'accepted'].includes(view.status)) open.push(view);
+          else if (isOpen(view.status)) open.push(view);
           else ended.set(view.id, view);
         }
       }

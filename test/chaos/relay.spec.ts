@@ -6,6 +6,8 @@ import { startTestRedis } from '../support/redis-server.js';
 import { AppendOnlyWatch, RelayTrial, type RelayVerdict } from './relay-trial.js';
 
 const SETTLED_WITHIN_MS = 180_000;
+/** A look is complete once each contact of a number could be read, and here one request in ten fails. */
+const SETTLED_AMONG_OTHERS_MS = 360_000;
 const KILLS = 20;
 const DISTURBANCES = 120;
 const LOST_MS = 2_000;
@@ -73,14 +75,14 @@ describe('the relay while contacts come and go', () => {
     trial = running;
     const began = performance.now();
     const [disturbances] = await Promise.all([running.disturb(DISTURBANCES), running.send()]);
-    const shown = await running.settle(SETTLED_WITHIN_MS);
+    const shown = await running.settle(SETTLED_AMONG_OTHERS_MS, { accepted: true });
     const verdict = await running.judge(shown);
     const seconds = Math.round((performance.now() - began) / 1_000);
     print('Contacts deleted, workers suspended', { seconds, ...disturbances, ...verdict.counts });
     expect(verdict.faults.slice(0, 20)).toEqual([]);
     expect(disturbances.suspended).toBe(4);
     expect(Math.min(disturbances.deleted, disturbances.held)).toBeGreaterThan(20);
-  }, 360_000);
+  }, 540_000);
 });
 
 describe('the relay when Redis dies', () => {
