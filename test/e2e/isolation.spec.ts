@@ -196,9 +196,10 @@ function queriesFor({ parameters = [] }: ApiOperation, theirs: Things): string[]
 
 /** All that Redis keeps for an account, byte by byte; but for the probes of readiness, which go by themselves. */
 async function kept(account: string): Promise<Map<string, string>> {
-  const names = (await redis.keys(`tidings:{${account}}:*`)).filter(
-    (name) => !name.endsWith(':health:probe'),
-  );
+  const names = (await redis.keys(`tidings:{${account}}:*`))
+    .filter((name) => !name.endsWith(':health:probe'))
+    // Redis answers them in another order while its table grows.
+    .sort();
   const entries = names.map(async (name): Promise<[string, string]> => {
     const dump = (await redis.callBuffer('DUMP', name)) as Buffer | null;
     return [name, dump?.toString('base64') ?? ''];
