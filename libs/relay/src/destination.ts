@@ -24,9 +24,8 @@ export function destinationOf(
   if (address === undefined) return 'here';
   const here = services.get(address);
   if (here === undefined) return 'unproven';
-  const accepted = acceptedFor(record);
-  // Builds before this one wrote none.
-  if (accepted === undefined || accepted === address) return 'here';
+  const accepted = acceptedFor(record, address);
+  if (accepted === address) return 'here';
   const there = services.get(accepted);
   if (there !== undefined) return there === here ? 'here' : 'elsewhere';
   const { order, state } = record;
@@ -34,9 +33,12 @@ export function destinationOf(
   return leftMs > 0 ? leftMs : 'here';
 }
 
-/** The stamp of the address that it was accepted for, or last told to go out to. */
-function acceptedFor({ order, state }: SendRecord): string | undefined {
-  return state.resentTo ?? order.upstream;
+/**
+ * The stamp of the address that a send was accepted for, or last told to go out to.
+ * @param unknown where an earlier build wrote none
+ */
+export function acceptedFor<T>({ order, state }: SendRecord, unknown: T): string | T {
+  return state.resentTo ?? order.upstream ?? unknown;
 }
 
 /** Why it is held. @param wasPosted whether its POST may have been taken by the former service */

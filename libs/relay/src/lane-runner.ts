@@ -1,15 +1,15 @@
 import { type Logger, TimeLimit } from '#platform';
-import { BudgetExhaustedError, UpstreamError } from '#upstream';
+import { BudgetExhaustedError, UpstreamError, UpstreamReplyError, UpstreamStatusError } from '#upstream';
 import type { BlobStore } from './blob-store.js';
-import { misplacedReason } from './destination.js';
-import { nextStep } from './lane-step.js';
+import { acceptedFor, misplacedReason } from './destination.js';
+import { type LaneStep, nextStep } from './lane-step.js';
 import type { Lookup, RelayJobs, Sender } from './ports.js';
 import type { RelaySettings } from './relay-settings.js';
 import type { LaneHead, RelayStore } from './relay-store.js';
 import { SendPost } from './send-post.js';
 import { endingOf } from './send-end.js';
 import { isAwaiting, settled } from './send-record.js';
-import { HELD_MS, SendSearch } from './send-search.js';
+import { SendSearch } from './send-search.js';
 
 /** A lane hands its worker's place on after so many sends, so that a long lane does not keep others waiting. */
 const MOST_SENDS = 50;
@@ -17,6 +17,8 @@ const MOST_SENDS = 50;
 const LONGEST_HINT_MS = 60_000;
 /** A contact list that proves where an account's address leads is asked for so often at most. In milliseconds. */
 const PROVE_EVERY_MS = 5_000;
+/** These say something of the key, or of the moment, and nothing of the address. */
+const ABOUT_THE_ACCOUNT: ReadonlySet<number> = new Set([401, 403, 408, 425, 429]);
 
 /** Relays the sends of one recipient, one at a time, in the order of their acceptance. */
 export class LaneRunner {
@@ -24,8 +26,8 @@ export class LaneRunner {
   private readonly post: SendPost;
   /** Since when the life of Redis lasts that was last told of, by account. */
   private readonly livesTold = new Map<string, number>();
-  /** Until when no list is read again to prove an address, by account. */
-  private readonly proofs = new Map<string, TimeLimit>();
+  /** What came of the last list that was to prove an address and could not be read, and until when that counts. */
+  private readonly proofs = new Map<string, { result: 'no list' | 'failed'; until: TimeLimit }>();
   private stopping = false;
 
   constructor(
@@ -85,9 +87,24 @@ export class LaneRunner {
 
   /** How long the lane has nothing to do after this step, in milliseconds. */
   private async step(account: string, head: LaneHead): Promise<number> {
-    const { record, now } = head;
     const address = await this.sender.addressOf(account);
     const step = nextStep(head, this.settings.maxAgeMs, address);
+    if (step.kind !== 'prove') return this.take(account, head, step, address);
+    const proof = await this.prove(account);
+    if (proof === 'read') return 0;
+    // Where nobody can be asked just now, a POST tells no less, and none is lost by it.
+    const isMeant = acceptedFor(head.record, address) === address;
+    if (proof === 'no list' || !isMeant) return PROVE_EVERY_MS;
+    return this.take(account, head, nextStep(head, this.settings.maxAgeMs, undefined), address);
+  }
+
+  private async take(
+    account: string,
+    head: LaneHead,
+    step: LaneStep,
+    address: string | undefined,
+  ): Promise<number> {
+    const { record, now } = head;
     switch (step.kind) {
       case 'wait':
         return step.ms;
@@ -100,7 +117,7 @@ export class LaneRunner {
       case 'post':
         return this.post.post(account, head, address);
       case 'prove':
-        return this.prove(account);
+        return PROVE_EVERY_MS;
       case 'misplaced':
         await this.store.transit(account, record, {
           happening: 'given_up',
@@ -130,17 +147,26 @@ export class LaneRunner {
     }
   }
 
-  /** Has the contact list read, which shows that the address leads to a service, and to which. */
-  private async prove(account: string): Promise<number> {
+  /** Has the contact list read, which shows whether the address leads to a service, and to which. */
+  private async prove(account: string): Promise<'read' | 'no list' | 'failed'> {
     const last = this.proofs.get(account);
-    if (last !== undefined && !last.isOver()) return PROVE_EVERY_MS;
-    this.proofs.set(account, new TimeLimit(PROVE_EVERY_MS));
+    if (last !== undefined && !last.until.isOver()) return last.result;
+    let result: 'no list' | 'failed' = 'failed';
     try {
       await this.lookup.readList(account);
-      return 0;
+      return 'read';
     } catch (error) {
-      if (error instanceof UpstreamError || error instanceof BudgetExhaustedError) return HELD_MS;
-      throw error;
+      if (!(error instanceof UpstreamError || error instanceof BudgetExhaustedError)) throw error;
+      if (isNoList(error)) result = 'no list';
     }
+    this.proofs.set(account, { result, until: new TimeLimit(PROVE_EVERY_MS) });
+    return result;
   }
+}
+
+/** Whether somebody answered who has no contact list, as where an address lacks its path. */
+function isNoList(error: Error): boolean {
+  if (error instanceof UpstreamReplyError) return true;
+  if (!(error instanceof UpstreamStatusError)) return false;
+  return error.status >= 300 && error.status < 500 && !ABOUT_THE_ACCOUNT.has(error.status);
 }

@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { StoredSendIntake } from '#relay';
 import { upstreamStamp } from '#upstream';
+import { settled } from '../../../libs/relay/src/send-record.js';
 import { createSimulator, type Simulator } from '../../../apps/simulator/src/create-simulator.js';
 import { A, type House } from '../feed/house.js';
 import { NO_HINTS, NUMBER, WithLane } from './with-lane.js';
@@ -75,6 +76,31 @@ describe('where no contact list was read from the address yet', () => {
     account.to(house.address.baseUrl);
     await account.run();
     expect(await account.status('snd_1')).toBe('accepted');
+  });
+
+  it('those that were accepted for it are tried where nobody answers, as ever', async () => {
+    const { house } = here;
+    const account = new Moving(house);
+    account.to('http://127.0.0.1:9/v1');
+    const id = await account.accept();
+    await account.run();
+    expect((await account.intake.find(A, id))?.attempts).toMatchObject([{ outcome: 'not_taken' }]);
+  });
+
+  it('one that may have been posted is looked for there before, also where nobody answers', async () => {
+    const { house } = here;
+    const account = new Moving(house);
+    account.to('http://127.0.0.1:9/v1');
+    await house.sends.insert(A, { ...ORDER, id: 'snd_1', createdAt: Date.now() });
+    const record = await house.sends.find(A, 'snd_1');
+    if (record === undefined) throw new Error('it was not stored');
+    const failed = { happening: 'fenced', state: settled(record.state) } as const;
+    const fenced = await house.sends.transit(A, record, failed);
+    if (fenced === undefined) throw new Error('it was not fenced');
+    await house.sends.transit(A, fenced, { happening: 'refused', state: settled(fenced.state) });
+    await account.intake.resolve(A, 'snd_1', 'resend');
+    await account.run();
+    expect(await account.intake.find(A, 'snd_1')).toMatchObject({ status: 'relaying', attempts: [] });
   });
 
   it('one that was accepted for it a moment ago waits for those that do not know it yet', async () => {
