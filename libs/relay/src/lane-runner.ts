@@ -1,5 +1,11 @@
 import { type Logger, TimeLimit } from '#platform';
-import { BudgetExhaustedError, UpstreamError, UpstreamReplyError, UpstreamStatusError } from '#upstream';
+import {
+  BudgetExhaustedError,
+  UpstreamError,
+  UpstreamReplyError,
+  UpstreamStatusError,
+  UpstreamUnreachableError,
+} from '#upstream';
 import type { BlobStore } from './blob-store.js';
 import { acceptedFor, misplacedReason } from './destination.js';
 import { type LaneStep, nextStep } from './lane-step.js';
@@ -20,6 +26,9 @@ const PROVE_EVERY_MS = 5_000;
 /** These say something of the key, or of the moment, and nothing of the address. */
 const ABOUT_THE_ACCOUNT: ReadonlySet<number> = new Set([401, 403, 408, 425, 429]);
 
+/** Why no list proves an address: somebody is there who has none, or it cannot be read just now. */
+type Unproven = 'no list' | 'failed';
+
 /** Relays the sends of one recipient, one at a time, in the order of their acceptance. */
 export class LaneRunner {
   private readonly search: SendSearch;
@@ -27,7 +36,7 @@ export class LaneRunner {
   /** Since when the life of Redis lasts that was last told of, by account. */
   private readonly livesTold = new Map<string, number>();
   /** What came of the last list that was to prove an address and could not be read, and until when that counts. */
-  private readonly proofs = new Map<string, { result: 'no list' | 'failed'; until: TimeLimit }>();
+  private readonly proofs = new Map<string, { result: Unproven; until: TimeLimit }>();
   private stopping = false;
 
   constructor(
@@ -92,9 +101,9 @@ export class LaneRunner {
     if (step.kind !== 'prove') return this.take(account, head, step, address);
     const proof = await this.prove(account);
     if (proof === 'read') return 0;
-    // Where nobody can be asked just now, a POST tells no less, and none is lost by it.
+    // Where nobody is there, a POST reaches nobody, and where a list merely fails, what is meant for this address may go.
     const isMeant = acceptedFor(head.record, address) === address;
-    if (proof === 'no list' || !isMeant) return PROVE_EVERY_MS;
+    if (proof !== 'away' && !(proof === 'failed' && isMeant)) return PROVE_EVERY_MS;
     return this.take(account, head, nextStep(head, this.settings.maxAgeMs, undefined), address);
   }
 
@@ -148,15 +157,17 @@ export class LaneRunner {
   }
 
   /** Has the contact list read, which shows whether the address leads to a service, and to which. */
-  private async prove(account: string): Promise<'read' | 'no list' | 'failed'> {
+  private async prove(account: string): Promise<'read' | 'away' | Unproven> {
     const last = this.proofs.get(account);
     if (last !== undefined && !last.until.isOver()) return last.result;
-    let result: 'no list' | 'failed' = 'failed';
+    let result: Unproven = 'failed';
     try {
       await this.lookup.readList(account);
       return 'read';
     } catch (error) {
       if (!(error instanceof UpstreamError || error instanceof BudgetExhaustedError)) throw error;
+      // Not remembered: a moment later somebody may be there.
+      if (error instanceof UpstreamUnreachableError) return 'away';
       if (isNoList(error)) result = 'no list';
     }
     this.proofs.set(account, { result, until: new TimeLimit(PROVE_EVERY_MS) });
