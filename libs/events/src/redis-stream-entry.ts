@@ -1,3 +1,4 @@
+import { hashOf } from '#platform';
 import type { EventType } from './event-type.js';
 import type { LoggedEvent } from './event.js';
 
@@ -7,8 +8,7 @@ export type StreamEntry = [position: string, fields: string[] | null];
 /** The event that a stream entry records, or undefined for an entry that was deleted meanwhile. */
 export function readStreamEntry(account: string, [position, fields]: StreamEntry): LoggedEvent | undefined {
   if (fields === null) return undefined;
-  const value = new Map<string, string>();
-  for (let i = 0; i + 1 < fields.length; i += 2) value.set(fields[i] ?? '', fields[i + 1] ?? '');
+  const value = hashOf(fields);
   const contactId = value.get('c');
   return {
     position,

@@ -1,4 +1,4 @@
-import { type AccountKeys, type RedisClient, RedisScript, redisTime } from '#platform';
+import { type AccountKeys, hashOf, type RedisClient, RedisScript, redisTime } from '#platform';
 import { type DelayHistogram, countOf, mergeHistograms, percentiles } from './delay/delay-histogram.js';
 import { slotsOfWindow } from './delay/delay-window.js';
 import { factsKey, slotKey } from './delay/redis-poll-report.js';
@@ -86,9 +86,7 @@ function detectionDelayOf(slots: readonly ReadonlyMap<string, number>[]): Detect
 
 /** A reply of HGETALL whose values are numbers. */
 function pairs(reply: readonly string[]): ReadonlyMap<string, number> {
-  const map = new Map<string, number>();
-  for (let i = 0; i + 1 < reply.length; i += 2) map.set(reply[i] ?? '', Number(reply[i + 1]));
-  return map;
+  return new Map([...hashOf(reply)].map(([field, value]) => [field, Number(value)]));
 }
 
 /** The fields that are named by a bucket. */

@@ -224,7 +224,7 @@ export class RedisFeedStore implements FeedStore {
     const reply = await readRates.run(this.redis, [keys('polls', 'rates'), this.dueKey(account)], []);
     const [rates, contacts] = reply as [string[], number];
     const counts: [bucket: number, count: number][] = [];
-    for (let i = 0; i + 1 < rates.length; i += 2) counts.push([Number(rates[i]), Number(rates[i + 1])]);
+    for (const [bucket, count] of hashOf(rates)) counts.push([Number(bucket), Number(count)]);
     return { rates: new Map(counts.filter(([, count]) => count > 0)), contacts };
   }
 

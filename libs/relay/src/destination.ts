@@ -25,7 +25,7 @@ export function destinationOf(
   const here = services.get(address);
   if (here === undefined) return 'unproven';
   const accepted = acceptedFor(record, address);
-  if (accepted === address) return 'here';
+  if (accepted === undefined || accepted === address) return 'here';
   const there = services.get(accepted);
   if (there !== undefined) return there === here ? 'here' : 'elsewhere';
   const { order, state } = record;
@@ -37,7 +37,7 @@ export function destinationOf(
  * The stamp of the address that a send was accepted for, or last told to go out to.
  * @param unknown where an earlier build wrote none
  */
-export function acceptedFor<T>({ order, state }: SendRecord, unknown: T): string | T {
+export function acceptedFor({ order, state }: SendRecord, unknown: string | undefined): string | undefined {
   return state.resentTo ?? order.upstream ?? unknown;
 }
 

@@ -97,8 +97,11 @@ export class LaneRunner {
   /** How long the lane has nothing to do after this step, in milliseconds. */
   private async step(account: string, head: LaneHead): Promise<number> {
     const address = await this.sender.addressOf(account);
-    const step = nextStep(head, this.settings.maxAgeMs, address);
-    if (step.kind !== 'prove') return this.take(account, head, step, address);
+    return this.take(account, head, nextStep(head, this.settings.maxAgeMs, address), address);
+  }
+
+  /** Sees first where the address leads; where that cannot be seen, what may be done all the same. */
+  private async proveFirst(account: string, head: LaneHead, address: string | undefined): Promise<number> {
     const proof = await this.prove(account);
     if (proof === 'read') return 0;
     // Where nobody is there, a POST reaches nobody, and where a list merely fails, what is meant for this address may go.
@@ -126,7 +129,7 @@ export class LaneRunner {
       case 'post':
         return this.post.post(account, head, address);
       case 'prove':
-        return PROVE_EVERY_MS;
+        return this.proveFirst(account, head, address);
       case 'misplaced':
         await this.store.transit(account, record, {
           happening: 'given_up',

@@ -4,8 +4,9 @@ import { eventToJson, type LoggedEvent } from '#events';
 import { type RedisClient, RedisScript } from '#platform';
 import { deliveryId } from '#webhooks';
 
-const script = (name: string): RedisScript =>
-  new RedisScript(readFileSync(join(import.meta.dirname, `${name}.lua`), 'utf8'));
+const read = (name: string): string => readFileSync(join(import.meta.dirname, `${name}.lua`), 'utf8');
+/** Each of its scripts began with the same helpers. */
+const script = (name: string): RedisScript => new RedisScript(`${read('common')}\n${read(name)}`);
 const [CREATE, CLAIM, SETTLE, END_PENDING] = ['create', 'claim', 'settle', 'end-pending'].map(script) as [
   RedisScript,
   RedisScript,
