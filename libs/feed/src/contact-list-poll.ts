@@ -14,6 +14,7 @@ import { type ChangedContact, ContactListReading } from './contact-list-reading.
 import { ContactListLesson, NO_CONTACT_VOLATILITY } from './contact-volatility.js';
 import type { ContactUpdate, FeedStore, KnownContacts, ListedContact } from './feed-store.js';
 import type { FeedSource, ReadPurpose } from './ports.js';
+import { afterList, mayBeUnreadable, type UnreadableElements } from './unreadable-elements.js';
 import type { VolatileFieldStore } from './volatile-fields.js';
 
 /** A contact of the first list: messages stamped so long before the account was added are still told. */
@@ -37,8 +38,9 @@ interface ListVerdict {
   isReplaced: boolean;
   /** Some contacts are to be scheduled again; the commit sees whom. */
   someUnscheduled: boolean;
-  /** One of those that cannot be read may be one that is missing. */
+  /** No deletion is believed: too many are missing. */
   doubted: boolean;
+  unreadable: UnreadableElements;
   /** Messages of contacts that are new in this list are told if they are stamped later; on upstream's clock. */
   tellAfter: number;
 }
@@ -117,7 +119,8 @@ export class ContactListPoll {
     const verdict: ListVerdict = {
       ...{ known, lesson, missing, isReplaced: tooMany || isAnother },
       someUnscheduled: list.reader.present > known.scheduled,
-      doubted: tooMany || list.skipped > known.skipped,
+      doubted: tooMany,
+      unreadable: afterList(known.unreadable, list.skipped, known.now),
       tellAfter: await this.tellAfter(account, known, listedAt, tooMany || isAnother),
     };
     const suspicion = tooMany ? suspicionOf(known, missing.length) : undefined;
@@ -133,6 +136,7 @@ export class ContactListPoll {
       // Only a good list is one that later contacts are measured by.
       listedAt: tooMany ? (known.listedAt ?? listedAt) : listedAt,
       skipped: missing.length === 0 ? list.skipped : known.skipped,
+      unreadable: verdict.unreadable,
       upstream,
       service: serviceOf(known, upstream, isAnother),
       updates: this.updates(account, list, verdict),
@@ -206,7 +210,7 @@ export class ContactListPoll {
 
   private async absent(
     account: string,
-    { known, doubted }: ListVerdict,
+    { known, doubted, unreadable }: ListVerdict,
     id: string,
     before: ListedContact,
   ): Promise<ContactUpdate | undefined> {
@@ -214,7 +218,8 @@ export class ContactListPoll {
     if (before.missingSince === undefined) {
       return { ...update, listed: { ...before, missingSince: known.now } };
     }
-    if (doubted || known.now - before.missingSince < this.absenceMs) return undefined;
+    if (doubted || mayBeUnreadable(unreadable, before.missingSince)) return undefined;
+    if (known.now - before.missingSince < this.absenceMs) return undefined;
     const record = await this.store.contactRecord(account, id);
     const last: unknown = JSON.parse(record?.raw ?? '{}');
     return {

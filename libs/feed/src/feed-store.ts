@@ -6,6 +6,7 @@ import type { KnownMessage } from './known-message.js';
 import type { ListedContacts } from './listed-contacts.js';
 import type { PollMemory } from './poll-memory.js';
 import type { ContactRates } from './poll-plans.js';
+import type { UnreadableElements } from './unreadable-elements.js';
 
 /** What is known of one contact in the list. */
 export interface ListedContact {
@@ -35,8 +36,10 @@ export interface KnownContacts {
   revisionFloor: number;
   /** Redis' life, which ends with a restart or a failover; a commit in another one is refused. */
   life: string;
-  /** How many elements could not be read in the last list that missed nobody. */
+  /** How many elements could not be read in the last list that missed nobody; older builds decide by it. */
   skipped: number;
+  /** Absent before the first list. */
+  unreadable?: UnreadableElements;
   /** How many contacts are scheduled to be polled. */
   scheduled: number;
   /** The stamp of the address that the last list came from; absent before the first. */
@@ -82,8 +85,9 @@ export interface ListCommit {
   startedAt: number;
   /** On upstream's clock. */
   listedAt: number;
-  /** {@link KnownContacts.skipped} from now on. */
+  /** {@link KnownContacts.skipped} and {@link KnownContacts.unreadable} from now on. */
   skipped: number;
+  unreadable: UnreadableElements;
   /** The stamp of the address that it came from, and that of the first address of the same service. */
   upstream: string;
   service: string;

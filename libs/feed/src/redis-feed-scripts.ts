@@ -73,11 +73,11 @@ end
 /**
  * KEYS: list, upstreams. Answers time, floor of revisions, life of Redis, version, listedAt, suspectSince, believedAt, suspectAt, the
  * number of contacts at the last list, how many elements could not be read in the last one that missed nobody, whose list
- * it was, and which service each address is of.
+ * it was, what is remembered of unreadable elements, and which service each address is of.
  */
 export const readList = new RedisScript(`${NOW}${FLOOR}
 local list = redis.call('HMGET', KEYS[1], 'version', 'listedAt', 'suspectSince', 'believedAt', 'suspectAt', 'count', 'skipped',
-  'upstream')
+  'upstream', 'unreadableListed')
 local reply = {due_at(0), revision_floor(KEYS[1]), life(), unpack(list)}
 reply[#reply + 1] = redis.call('HGETALL', KEYS[2])
 return reply
@@ -171,8 +171,7 @@ return 1
  * A part of a contact list with its fence. KEYS: log ×3, contacts, list, due, numbers, their others, suspects, deep, rates,
  * upstreams, contact…. ARGV: version, listed at or '' (more parts follow), suspect since or '', number of contacts, life,
  * skipped, when the reading began, the stamp of the address that was read, the one of the first address of the same
- * service, (id, listed, raw or '',
- * tellAfter or '', revision or '', present ('yes', ''), number of numbers, numbers…)…, then the events.
+ * service, what is remembered of unreadable elements, (id, listed, raw or '', tellAfter or '', revision or '', present ('yes', ''), number of numbers, numbers…)…, then the events.
  */
 export const commitContacts =
   new RedisScript(`${APPEND_EVENTS}${NOW}${TEXTS}${RATES}${REDIS_LIFE}${NOTE_NUMBER}
@@ -185,7 +184,7 @@ if redis.call('HEXISTS', KEYS[12], ARGV[8]) == 0 then
   if redis.call('HLEN', KEYS[12]) >= ${MAX_ADDRESSES} then redis.call('DEL', KEYS[12]) end
   redis.call('HSET', KEYS[12], ARGV[8], ARGV[9])
 end
-local at = 10
+local at = 11
 for i = 1, tonumber(ARGV[4]) do
   local id, raw, tell_after, revision, present = ARGV[at], ARGV[at + 2], ARGV[at + 3], ARGV[at + 4], ARGV[at + 5]
   local contact = KEYS[12 + i]
@@ -212,7 +211,7 @@ end
 -- A list that says nothing new puts nobody else's reading in doubt.
 if tonumber(ARGV[4]) > 0 or #ARGV > at + 1 then redis.call('HSET', list, 'version', ARGV[1] + 1) end
 if ARGV[2] ~= '' then
-  redis.call('HSET', list, 'listedAt', ARGV[2], 'skipped', ARGV[6], 'readAt', ARGV[7], 'upstream', ARGV[8])
+  redis.call('HSET', list, 'listedAt', ARGV[2], 'skipped', ARGV[6], 'readAt', ARGV[7], 'upstream', ARGV[8], 'unreadableListed', ARGV[10])
   redis.call('HDEL', list, 'listFault', 'listFaultSince')
   if ARGV[3] ~= '' then redis.call('HSET', list, 'suspectSince', ARGV[3], 'suspectAt', now)
   else redis.call('HDEL', list, 'suspectSince') end

@@ -24,6 +24,7 @@ import { NOTHING_REMEMBERED, type PollMemory } from './poll-memory.js';
 import type { ContactRates } from './poll-plans.js';
 import { readFeedOverview } from './redis-feed-overview.js';
 import { recipientKeys, recipientOf } from './redis-recipients.js';
+import { readUnreadable, writeUnreadable } from './unreadable-elements.js';
 import {
   believeDeletions,
   commitContacts,
@@ -59,7 +60,7 @@ export class RedisFeedStore implements FeedStore {
     const services = (reply as unknown[]).at(-1) as unknown[];
     const [now, revisionFloor, life, version, listedAt, suspectSince, believedAt, suspectAt, ...last] =
       reply as (string | null)[];
-    const [count, skipped, upstream] = last;
+    const [count, skipped, upstream, unreadable] = last;
     const contacts = await this.listedContacts(keys('contacts'));
     const lost = Number(count ?? 0) > 0 && contacts.size === 0;
     return {
@@ -73,6 +74,7 @@ export class RedisFeedStore implements FeedStore {
       ...(believedAt == null ? {} : { believedAt: Number(believedAt) }),
       ...(suspectAt == null ? {} : { suspectAt: Number(suspectAt) }),
       skipped: Number(skipped ?? 0),
+      ...(listedAt == null || lost ? {} : { unreadable: readUnreadable(unreadable, Number(skipped ?? 0)) }),
       scheduled: await this.redis.zcard(this.dueKey(account)),
       ...(upstream == null ? {} : { upstream }),
       services: hashOf(services),
@@ -118,7 +120,7 @@ export class RedisFeedStore implements FeedStore {
     account: string,
     { version, life, startedAt, listedAt, upstream, service, ...commit }: ListCommit,
   ): Promise<boolean> {
-    const { skipped, updates, suspectSince, events } = commit;
+    const { skipped, unreadable, updates, suspectSince, events } = commit;
     const keys = this.keys(account);
     const shared = [
       ...logKeys(keys),
@@ -147,6 +149,7 @@ export class RedisFeedStore implements FeedStore {
           Math.round(startedAt),
           upstream,
           service,
+          writeUnreadable(unreadable),
           ...part.flatMap(contactArguments),
           ...eventArguments(account, [...part.flatMap(({ event }) => event ?? []), ...(last ? events : [])]),
         ],

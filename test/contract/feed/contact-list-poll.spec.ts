@@ -145,6 +145,22 @@ describe('a contact that is missing from the list', () => {
     await readWithUnreadable(1);
     expect(await house.types()).toEqual(['contact.deleted']);
   });
+
+  it('is told as deleted where the element that cannot be read was there before, or came later', async () => {
+    const [unreadable, early, late] = ['1', '2', '3'].map((n) => house.contact(`+1555123456${n}`));
+    await readWithUnreadable(0);
+    house.control('contacts/delete', { contactId: early });
+    await readWithUnreadable(0);
+    house.control('contacts/delete', { contactId: unreadable });
+    await readWithUnreadable(1);
+    house.control('contacts/delete', { contactId: late });
+    for (let reads = 0; reads < 2; reads += 1) await readWithUnreadable(1);
+    const told = await house.told();
+    expect(told.map(({ type, contactId }) => [type, contactId])).toEqual([
+      ['contact.deleted', early],
+      ['contact.deleted', late],
+    ]);
+  });
 });
 
 describe('what is due', () => {

@@ -81,7 +81,7 @@ describe('the status of an account', () => {
         life,
         startedAt: listedAt,
         listedAt,
-        skipped: 0,
+        ...{ skipped: 0, unreadable: { count: 0, at: 0, base: 0, rises: [] } },
         upstream: 'test',
         service: 'test',
         updates: ['a', 'b'].map(contact) as never,
