@@ -79,6 +79,8 @@ interface LedgerPage {
 export interface TrialSize {
   sends: number;
   recipients: number;
+  /** How long each caller waits between its sends, in milliseconds. */
+  everyMs?: number;
 }
 
 /** How often upstream's contacts changed under the sends, and a worker stood still. */
@@ -137,10 +139,12 @@ export class RelayTrial<Layout extends RedisLayout> implements AsyncDisposable {
 
   /** Sends all texts, several callers at once; each recipient has one caller, who waits for every answer. */
   async send(): Promise<void> {
-    const { sends, recipients } = this.size;
+    const { sends, recipients, everyMs = 0 } = this.size;
     const callers = Array.from({ length: CALLERS }, async (_, caller) => {
       for (let i = 0; i < sends; i += 1) {
-        if ((i % recipients) % CALLERS === caller) await this.sendOne(i);
+        if ((i % recipients) % CALLERS !== caller) continue;
+        await this.sendOne(i);
+        await pause(everyMs);
       }
     });
     await Promise.all(callers);
@@ -160,7 +164,8 @@ export class RelayTrial<Layout extends RedisLayout> implements AsyncDisposable {
 
   /**
    * Deletes contacts, which the next send to them makes anew; has others hold their numbers, in a field; and suspends a
-   * worker for longer than its requests may take; one of these after the other, so many times.
+   * worker for longer than its requests may take; one of these after the other, so many times. So many deletions look like
+   * an outage of upstream until somebody says that they are none.
    */
   async disturb(times: number): Promise<Disturbances> {
     const done: Disturbances = { deleted: 0, held: 0, suspended: 0 };
@@ -183,6 +188,7 @@ export class RelayTrial<Layout extends RedisLayout> implements AsyncDisposable {
         done.held += 1;
       }
     }
+    await this.confirmDeletions();
     return done;
   }
 
@@ -299,6 +305,13 @@ export class RelayTrial<Layout extends RedisLayout> implements AsyncDisposable {
     if (!response.ok) return [];
     const { contacts } = (await response.json()) as { contacts: { id: string; phoneNumber: string }[] };
     return contacts.filter(({ phoneNumber }) => phoneNumber.startsWith(RECIPIENTS));
+  }
+
+  private async confirmDeletions(): Promise<void> {
+    await eventually('deletions are confirmed', async () => {
+      const reply = await this.product.call('POST', '/v1/accounts/default/confirm-deletions');
+      return reply.ok;
+    });
   }
 
   private async suspendSecond(): Promise<void> {

@@ -109,7 +109,9 @@ export class SendSearch {
       });
       return 0;
     }
-    const looks = (state.looks ?? 0) + 1;
+    // A failure among successes, or the other way round, says little of the next look: the waits begin anew.
+    const isAsBefore = (outcome === 'failed') === (state.lookedAt === undefined);
+    const looks = isAsBefore ? (state.looks ?? 0) + 1 : 0;
     const growingMs = LOOK_WAITS_MS[Math.min(looks, LOOK_WAITS_MS.length - 1)] ?? 0;
     // The look that ends the time comes when it is over; how long a trouble lasts is not known so.
     const waitMs =
