@@ -12,6 +12,8 @@ const REMEDIES = {
   upstream_is_tidings:
     'set the upstream address to that of the messaging service: UPSTREAM_BASE_URL, or PATCH /v1/accounts/{id}',
   contact_list_unreadable: 'see that the upstream address ends with the path of the API, such as /v1',
+  contacts_vanished:
+    'see that upstream shows all contacts; if they are deleted: POST /v1/accounts/{id}/confirm-deletions',
   blob_store_unusable: 'see that BLOB_STORE is there, has room, and can be written',
   versions_mixed: 'start every gateway and worker anew from the same build',
   blob_store_not_shared:

@@ -114,6 +114,18 @@ describe('Health', () => {
     await untilReady('ok');
   });
 
+  it('is degraded while so many contacts are missing that no deletion is believed', async () => {
+    await gateway.redis.zadd('tidings:workers', Date.now() + 60_000, 'worker-1');
+    const list = 'tidings:{default}:contact-list';
+    await gateway.redis.hset(list, 'suspectSince', 1_000);
+    expect((await untilReady('degraded')).details).toMatchObject([
+      { code: 'contacts_vanished', count: 1, remedy: expect.stringContaining('confirm-deletions') as unknown },
+    ]);
+    await gateway.redis.hset(list, 'believedAt', 2_000);
+    await untilReady('ok');
+    await gateway.redis.hdel(list, 'suspectSince', 'believedAt');
+  });
+
   it('is degraded while Redis would lose with a restart what was taken', async () => {
     await gateway.redis.zadd('tidings:workers', Date.now() + 60_000, 'worker-1');
     await untilReady('ok');
