@@ -9,7 +9,7 @@ const S3 = ['@aws-sdk/*', '@smithy/*'];
 const NEST = ['@nestjs/*', 'rxjs'];
 
 const APPS = ['gateway', 'worker', 'simulator', 'launcher'];
-const FOUNDATIONS = ['events', 'upstream', 'accounts'];
+const FOUNDATIONS = ['events', 'upstream', 'accounts', 'blobs'];
 const CAPABILITIES = ['relay', 'feed', 'webhooks'];
 
 /**
@@ -23,12 +23,12 @@ const mayImport = (target, libs) => [
     from: './libs',
     except: libs.map((lib) => `./${lib}`),
     message:
-      'Dependencies point one way: apps -> relay, feed, webhooks -> events, upstream, accounts -> platform.',
+      'Dependencies point one way: apps -> relay, feed, webhooks -> events, upstream, accounts, blobs -> platform.',
   },
   { target: `./${target}`, from: './test', message: 'Only tests import from test/.' },
 ];
 
-// apps -> {relay, feed, webhooks} -> {events, upstream, accounts} -> platform; libs of one rank never meet.
+// apps -> {relay, feed, webhooks} -> {events, upstream, accounts, blobs} -> platform; libs of one rank never meet.
 const DIRECTION = [
   ...CAPABILITIES.flatMap((lib) => mayImport(`libs/${lib}`, [lib, ...FOUNDATIONS, 'platform'])),
   ...FOUNDATIONS.flatMap((lib) => mayImport(`libs/${lib}`, [lib, 'platform'])),

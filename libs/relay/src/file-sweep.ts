@@ -1,5 +1,5 @@
 import type { Clock, Logger } from '#platform';
-import type { BlobStore, FoundBlob } from './blob-store.js';
+import type { BlobStore, FoundBlob } from '#blobs';
 import { fileStays } from './file-rule.js';
 import { sendOf } from './file-owner.js';
 import type { RelayStore } from './relay-store.js';

@@ -1,5 +1,5 @@
 import type { Clock, Logger, RedisClient } from '#platform';
-import type { BlobStore } from './blob-store.js';
+import type { BlobStore } from '#blobs';
 import { fileStays } from './file-rule.js';
 import { RedisRelayStore } from './redis-relay-store.js';
 import type { Transition } from './relay-store.js';

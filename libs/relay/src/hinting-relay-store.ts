@@ -1,5 +1,5 @@
 import type { Clock, Logger, RedisClient } from '#platform';
-import type { BlobStore } from './blob-store.js';
+import type { BlobStore } from '#blobs';
 import { FiledRelayStore } from './filed-relay-store.js';
 import { RECONCILE_MS, RELAY_ROUND, type RelayHints } from './relay-hints.js';
 import type { Stored, Transition } from './relay-store.js';

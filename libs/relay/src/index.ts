@@ -1,15 +1,4 @@
-export {
-  BlobMissingError,
-  type BlobStore,
-  BlobStoreUnavailableError,
-  BlobTooLargeError,
-  type FoundBlob,
-  type StoredBlob,
-} from './blob-store.js';
-export { type BlobPeers, BlobSharing } from './blob-sharing.js';
-export { BlobStoreWatch } from './blob-store-watch.js';
 export { BullmqRelayJobs } from './bullmq-relay-jobs.js';
-export { FileBlobStore } from './file-blob-store.js';
 export { FiledRelayStore } from './filed-relay-store.js';
 export { FileSweep } from './file-sweep.js';
 export { HintingRelayStore } from './hinting-relay-store.js';
@@ -17,7 +6,6 @@ export { HintingUpstreamHealth } from './hinting-upstream-health.js';
 export { LaneRunner } from './lane-runner.js';
 export { MessageBinder, type Sightings } from './message-binder.js';
 export { type Lookup, type RelayJobs, type Sender } from './ports.js';
-export { openBlobStore } from './open-blob-store.js';
 export { RedisIdempotencyKeys } from './redis-idempotency-keys.js';
 export { RedisRelayStore } from './redis-relay-store.js';
 export { RedisRelaySurvey, type RelaySurvey } from './redis-relay-survey.js';

@@ -6,7 +6,7 @@ import {
   UpstreamStatusError,
   UpstreamUnreachableError,
 } from '#upstream';
-import type { BlobStore } from './blob-store.js';
+import type { BlobStore } from '#blobs';
 import { acceptedFor, misplacedReason } from './destination.js';
 import { type LaneStep, nextStep } from './lane-step.js';
 import type { Lookup, RelayJobs, Sender } from './ports.js';

@@ -1,4 +1,4 @@
-import type { BlobStore } from './blob-store.js';
+import type { BlobStore } from '#blobs';
 import type { Lookup, RelayJobs } from './ports.js';
 import type { RelaySettings } from './relay-settings.js';
 import type { RelayStore } from './relay-store.js';

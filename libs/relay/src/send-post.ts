@@ -8,7 +8,7 @@ import {
   UpstreamUnavailableError,
 } from '#upstream';
 import { type AttemptResult, outcomeOf, retryWaitMs } from './attempt-outcome.js';
-import { BlobMissingError, type BlobStore, BlobStoreUnavailableError } from './blob-store.js';
+import { BlobMissingError, type BlobStore, BlobStoreUnavailableError } from '#blobs';
 import type { Lookup, Sender } from './ports.js';
 import type { RelaySettings } from './relay-settings.js';
 import type { LaneHead, RelayStore, Transition } from './relay-store.js';
