@@ -1,6 +1,6 @@
 import { BudgetExhaustedError, type ProbeTurn, type UpstreamHealth } from '#upstream';
-import type { RelayJobs } from './ports.js';
-import type { RelayStore } from './relay-store.js';
+import type { RelayJobs } from '../ports.js';
+import type { RelayStore } from '../send/relay-store.js';
 
 /** So many lanes are woken at once when an outage is over; what is left finds out by itself, later. */
 const MOST_LANES = 1_000;

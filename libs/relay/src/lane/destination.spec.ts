@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { type Destination, destinationOf } from './destination.js';
-import type { SendOrder, SendRecord, SendState } from './send-record.js';
+import type { SendOrder, SendRecord, SendState } from '../send/send-record.js';
 
 const NOW = 1_000_000;
 /** Two addresses of one service, and one of another. */

@@ -1,10 +1,10 @@
 import type { BlobStore } from '#blobs';
-import type { Lookup, RelayJobs } from './ports.js';
-import type { RelaySettings } from './relay-settings.js';
-import type { RelayStore } from './relay-store.js';
+import type { Lookup, RelayJobs } from '../ports.js';
+import type { RelaySettings } from '../send/relay-settings.js';
+import type { RelayStore } from '../send/relay-store.js';
 import { SendConfirm } from './send-confirm.js';
-import { endingOf, endOf } from './send-end.js';
-import type { SendRecord } from './send-record.js';
+import { endingOf, endOf } from '../send/send-end.js';
+import type { SendRecord } from '../send/send-record.js';
 
 /** How much one round takes up; the next one takes the rest. */
 const MOST_A_ROUND = 500;

@@ -1,9 +1,9 @@
 import { BudgetExhaustedError, UpstreamError } from '#upstream';
-import type { Lookup, LookOptions } from './ports.js';
-import { confirmMsOf, type RelaySettings } from './relay-settings.js';
-import type { RelayStore } from './relay-store.js';
+import type { Lookup, LookOptions } from '../ports.js';
+import { confirmMsOf, type RelaySettings } from '../send/relay-settings.js';
+import type { RelayStore } from '../send/relay-store.js';
 import { LIST_AGE_MS } from './send-search.js';
-import { isOverdue, type SendRecord, type SendState, settled } from './send-record.js';
+import { isOverdue, type SendRecord, type SendState, settled } from '../send/send-record.js';
 
 /** Between two times that a sighting is asked for; before that as much as the send is old. */
 const LONGEST_WAIT_MS = 30_000;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { type LaneStep, nextStep } from './lane-step.js';
-import type { LaneHead } from './relay-store.js';
-import type { SendOrder, SendState } from './send-record.js';
+import type { LaneHead } from '../send/relay-store.js';
+import type { SendOrder, SendState } from '../send/send-record.js';
 
 const NOW = 1_000_000;
 const MAX_AGE = 10_000;

@@ -9,12 +9,12 @@ import {
 import type { BlobStore } from '#blobs';
 import { acceptedFor, misplacedReason } from './destination.js';
 import { type LaneStep, nextStep } from './lane-step.js';
-import type { Lookup, RelayJobs, Sender } from './ports.js';
-import type { RelaySettings } from './relay-settings.js';
-import type { LaneHead, RelayStore } from './relay-store.js';
+import type { Lookup, RelayJobs, Sender } from '../ports.js';
+import type { RelaySettings } from '../send/relay-settings.js';
+import type { LaneHead, RelayStore } from '../send/relay-store.js';
 import { SendPost } from './send-post.js';
-import { endingOf } from './send-end.js';
-import { isAwaiting, settled } from './send-record.js';
+import { endingOf } from '../send/send-end.js';
+import { isAwaiting, settled } from '../send/send-record.js';
 import { SendSearch } from './send-search.js';
 
 /** A lane hands its worker's place on after so many sends, so that a long lane does not keep others waiting. */

@@ -1,10 +1,10 @@
 import type { Clock, Logger, RedisClient } from '#platform';
 import type { BlobStore } from '#blobs';
 import { FiledRelayStore } from './filed-relay-store.js';
-import { RECONCILE_MS, RELAY_ROUND, type RelayHints } from './relay-hints.js';
-import type { Stored, Transition } from './relay-store.js';
-import type { IdempotencyKey } from './send-intake.js';
-import type { SendOrder, SendRecord } from './send-record.js';
+import { RECONCILE_MS, RELAY_ROUND, type RelayHints } from '../jobs/relay-hints.js';
+import type { Stored, Transition } from '../send/relay-store.js';
+import type { IdempotencyKey } from '../send/send-intake.js';
+import type { SendOrder, SendRecord } from '../send/send-record.js';
 
 /** The store of sends that tells the agendas what sends have due. */
 export class HintingRelayStore extends FiledRelayStore {

@@ -1,9 +1,9 @@
 import { accountKeys, type RedisClient, RedisScript } from '#platform';
 import { laneKeys, sendIndex } from './redis-send-index.js';
 import { readSendRecords } from './redis-send-records.js';
-import type { SendFilter, SendList, SendPage, SendsOverview } from './send-list.js';
-import { toSend } from './send-record.js';
-import { SEND_STATUSES, type SendStatus } from './send.js';
+import type { SendFilter, SendList, SendPage, SendsOverview } from '../send/send-list.js';
+import { toSend } from '../send/send-record.js';
+import { SEND_STATUSES, type SendStatus } from '../send/send.js';
 
 /** So many sends are looked at for one page at most; where few of them match, the page is short. */
 const MOST_EXAMINED = 2_000;

@@ -1,5 +1,5 @@
 import type { AccountKeys, RedisClient } from '#platform';
-import type { SendOrder, SendRecord, SendState } from './send-record.js';
+import type { SendOrder, SendRecord, SendState } from '../send/send-record.js';
 
 /** The records of these sends, in their order; those that are gone are left out. */
 export async function readSendRecords(

@@ -1,6 +1,6 @@
 import type { AccountKeys, RedisClient } from '#platform';
-import type { BoundSend } from './relay-store.js';
-import type { BoundMessage } from './send-record.js';
+import type { BoundSend } from '../send/relay-store.js';
+import type { BoundMessage } from '../send/send-record.js';
 
 /** Follows the send's id in the claim of a second message of one send. */
 const DUPLICATE = 'duplicate';

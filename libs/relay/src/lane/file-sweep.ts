@@ -1,8 +1,8 @@
 import type { Clock, Logger } from '#platform';
 import type { BlobStore, FoundBlob } from '#blobs';
-import { fileStays } from './file-rule.js';
-import { sendOf } from './file-owner.js';
-import type { RelayStore } from './relay-store.js';
+import { fileStays } from '../send/file-rule.js';
+import { sendOf } from '../send/file-owner.js';
+import type { RelayStore } from '../send/relay-store.js';
 
 /** So many files of an account are looked at in one round. */
 const MOST_A_ROUND = 1_000;

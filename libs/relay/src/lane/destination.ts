@@ -1,5 +1,5 @@
-import type { LaneHead } from './relay-store.js';
-import type { SendRecord } from './send-record.js';
+import type { LaneHead } from '../send/relay-store.js';
+import type { SendRecord } from '../send/send-record.js';
 
 /** Gateways and workers learn a new address one after the other, within so long. In milliseconds. */
 const MOVING_MS = 60_000;

@@ -9,12 +9,12 @@ import {
 } from '#upstream';
 import { type AttemptResult, outcomeOf, retryWaitMs } from './attempt-outcome.js';
 import { BlobMissingError, type BlobStore, BlobStoreUnavailableError } from '#blobs';
-import type { Lookup, Sender } from './ports.js';
-import type { RelaySettings } from './relay-settings.js';
-import type { LaneHead, RelayStore, Transition } from './relay-store.js';
-import { isAwaiting, type SendProgress, type SendRecord, settled, withAttempt } from './send-record.js';
+import type { Lookup, Sender } from '../ports.js';
+import type { RelaySettings } from '../send/relay-settings.js';
+import type { LaneHead, RelayStore, Transition } from '../send/relay-store.js';
+import { isAwaiting, type SendProgress, type SendRecord, settled, withAttempt } from '../send/send-record.js';
 import { HELD_MS, type SendSearch } from './send-search.js';
-import type { AttemptOutcome, SendAttempt } from './send.js';
+import type { AttemptOutcome, SendAttempt } from '../send/send.js';
 
 /**
  * From reading the send to its fence, and from its fence to its POST, there is at most this; else it is all begun anew,

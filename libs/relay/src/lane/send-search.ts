@@ -1,8 +1,8 @@
 import { BudgetExhaustedError, UpstreamError, UpstreamUnavailableError } from '#upstream';
-import type { Lookup, LookOptions } from './ports.js';
-import { confirmMsOf, type RelaySettings } from './relay-settings.js';
-import type { LaneHead, RelayStore, Transition } from './relay-store.js';
-import { type SendRecord, type SendState, settled } from './send-record.js';
+import type { Lookup, LookOptions } from '../ports.js';
+import { confirmMsOf, type RelaySettings } from '../send/relay-settings.js';
+import type { LaneHead, RelayStore, Transition } from '../send/relay-store.js';
+import { type SendRecord, type SendState, settled } from '../send/send-record.js';
 
 /** Waits between looks at a recipient's messages, in milliseconds; the last one from then on. */
 const LOOK_WAITS_MS = [500, 1_000, 2_000, 4_000, 8_000, 15_000] as const;

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import type { UpstreamMessage } from '#upstream';
 import { matchMessages } from './message-match.js';
-import type { SendOrder, SendRecord, SendState } from './send-record.js';
+import type { SendOrder, SendRecord, SendState } from '../send/send-record.js';
 
 const BEGUN = Date.UTC(2026, 0, 1);
 

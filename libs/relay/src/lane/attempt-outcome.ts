@@ -6,7 +6,7 @@ import {
   UpstreamTimeoutError,
   UpstreamUnreachableError,
 } from '#upstream';
-import type { AttemptOutcome } from './send.js';
+import type { AttemptOutcome } from '../send/send.js';
 
 /** What an attempt came to, and what upstream asked for. */
 export interface AttemptResult {

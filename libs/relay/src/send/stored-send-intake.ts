@@ -1,7 +1,7 @@
 import { newId } from '#platform';
 import { sendOf } from './file-owner.js';
 import type { IdempotencyKeys, Taken } from './idempotency-keys.js';
-import type { RelayJobs } from './ports.js';
+import type { RelayJobs } from '../ports.js';
 import { SCHEDULE_SLEEP_MS } from './relay-settings.js';
 import type { RelayStore, Transition } from './relay-store.js';
 import {

@@ -1,9 +1,9 @@
 import type { Clock, Logger, RedisClient } from '#platform';
 import type { BlobStore } from '#blobs';
-import { fileStays } from './file-rule.js';
+import { fileStays } from '../send/file-rule.js';
 import { RedisRelayStore } from './redis-relay-store.js';
-import type { Transition } from './relay-store.js';
-import type { SendRecord } from './send-record.js';
+import type { Transition } from '../send/relay-store.js';
+import type { SendRecord } from '../send/send-record.js';
 
 /** The store of sends that removes a send's file with the step after which it is not needed any more. */
 export class FiledRelayStore extends RedisRelayStore {

@@ -1,5 +1,5 @@
 import type { AgendaHints } from '#platform';
-import type { RelayJobs } from './ports.js';
+import type { RelayJobs } from '../ports.js';
 
 /** The rounds of the relaying role, and that of the schedule. */
 export const RELAY_ROUND = {

@@ -1,6 +1,6 @@
-import type { LaneHead } from './relay-store.js';
+import type { LaneHead } from '../send/relay-store.js';
 import { destinationOf } from './destination.js';
-import { endOf } from './send-end.js';
+import { endOf } from '../send/send-end.js';
 
 /** What is to be done with the send at the head of a lane. */
 export type LaneStep =

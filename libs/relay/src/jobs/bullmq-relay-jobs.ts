@@ -1,5 +1,5 @@
 import type { BullmqHintQueue, Logger, QueuePayloads } from '#platform';
-import type { RelayJobs } from './ports.js';
+import type { RelayJobs } from '../ports.js';
 
 /** {@link RelayJobs} as hints of a BullMQ queue. */
 export class BullmqRelayJobs implements RelayJobs {

@@ -2,7 +2,7 @@ import { type AccountKeys, type RedisClient, RedisScript } from '#platform';
 import { claimField } from './redis-send-claims.js';
 import { lastingIndexes, sendIndex } from './redis-send-index.js';
 import { readSendRecords } from './redis-send-records.js';
-import { boundMessages, isUndecided, type SendOrder, type SendRecord } from './send-record.js';
+import { boundMessages, isUndecided, type SendOrder, type SendRecord } from '../send/send-record.js';
 
 const MOST_TRIMMED = 500;
 

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { accountKeys, type AccountKeys, type RedisClient, RedisScript } from '#platform';
-import type { IdempotencyKeys, Taken } from './idempotency-keys.js';
-import type { IdempotencyKey } from './send-intake.js';
+import type { IdempotencyKeys, Taken } from '../send/idempotency-keys.js';
+import type { IdempotencyKey } from '../send/send-intake.js';
 
 /** How long a key has its send. */
 export const IDEMPOTENCY_MS = 24 * 3_600_000;

@@ -1,6 +1,6 @@
 import type { UpstreamMessage } from '#upstream';
 import { levelText } from './level-text.js';
-import { boundMessages, isOverdue, type SendRecord } from './send-record.js';
+import { boundMessages, isOverdue, type SendRecord } from '../send/send-record.js';
 
 /** A message and the send that it is. */
 export interface Match {

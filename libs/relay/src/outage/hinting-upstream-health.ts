@@ -1,7 +1,7 @@
 import type { AgendaHints, RedisClient } from '#platform';
 import type { Outage, OutageKind } from '#upstream';
 import { RedisUpstreamHealth } from './redis-upstream-health.js';
-import { RELAY_ROUND } from './relay-hints.js';
+import { RELAY_ROUND } from '../jobs/relay-hints.js';
 
 /** Notes outages, and tells the agendas of all roles that probe them of their beginning and end. */
 export class HintingUpstreamHealth extends RedisUpstreamHealth {

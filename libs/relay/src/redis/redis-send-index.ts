@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { AccountKeys } from '#platform';
-import type { SendOrder } from './send-record.js';
-import type { SendStatus } from './send.js';
+import type { SendOrder } from '../send/send-record.js';
+import type { SendStatus } from '../send/send.js';
 
 /**
  * Sorted sets that list sends by the order of their acceptance: a send's place is the account's next number, and its

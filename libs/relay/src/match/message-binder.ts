@@ -1,9 +1,9 @@
 import type { Logger } from '#platform';
 import type { UpstreamMessage } from '#upstream';
 import { type Match, matchMessages } from './message-match.js';
-import type { BoundSend, RelayStore, Transition } from './relay-store.js';
-import { passage } from './send-life.js';
-import { type SendRecord, settled } from './send-record.js';
+import type { BoundSend, RelayStore, Transition } from '../send/relay-store.js';
+import { passage } from '../send/send-life.js';
+import { type SendRecord, settled } from '../send/send-record.js';
 
 /** A poll's news about outbound messages of one contact. */
 export interface Sightings {

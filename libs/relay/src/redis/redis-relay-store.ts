@@ -21,9 +21,9 @@ import { claimField, claimOf, readClaims } from './redis-send-claims.js';
 import { laneKeys, lastingIndexes, sendIndex } from './redis-send-index.js';
 import { parseSendRecord, readSendRecords } from './redis-send-records.js';
 import { trimFinishedSends, undecidedInExcess } from './redis-send-retention.js';
-import type { BoundSend, EndingSend, LaneHead, RelayStore, Stored, Transition } from './relay-store.js';
-import type { IdempotencyKey } from './send-intake.js';
-import { copiesAfter, ImpossiblePassageError, passage, placeOf } from './send-life.js';
+import type { BoundSend, EndingSend, LaneHead, RelayStore, Stored, Transition } from '../send/relay-store.js';
+import type { IdempotencyKey } from '../send/send-intake.js';
+import { copiesAfter, ImpossiblePassageError, passage, placeOf } from '../send/send-life.js';
 import {
   isAwaiting,
   isUndecided,
@@ -32,7 +32,7 @@ import {
   type SendState,
   settled,
   toSend,
-} from './send-record.js';
+} from '../send/send-record.js';
 
 const FORGOTTEN =
   'There were more sends than SEND_RETENTION_MAX, and its end was not known by then. It is not kept any longer.';
