@@ -1,4 +1,4 @@
-import { MOST_REFILLED } from './delivery-store.js';
+import { MOST_REFILLED } from '../delivery/delivery-store.js';
 
 /**
  * How much may be pending at an endpoint. What comes above the bound is not made a delivery: a stretch of the log, the

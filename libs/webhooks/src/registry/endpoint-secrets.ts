@@ -1,9 +1,9 @@
 import type { SecretBox } from '#accounts';
 import type { Clock } from '#platform';
-import type { EndpointStore } from './endpoint-store.js';
-import { newSigningSecret } from './signature.js';
-import type { StoredEndpoint, StoredSecret } from './stored-endpoint.js';
-import { WebhookConflictError } from './webhook-conflict.js';
+import type { EndpointStore } from '../endpoint/endpoint-store.js';
+import { newSigningSecret } from '../endpoint/signature.js';
+import type { StoredEndpoint, StoredSecret } from '../endpoint/stored-endpoint.js';
+import { WebhookConflictError } from '../endpoint/webhook-conflict.js';
 
 /** Each of them signs every attempt; nobody needs more at a time. */
 const MOST_SECRETS = 5;

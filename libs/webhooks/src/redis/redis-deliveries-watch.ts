@@ -1,5 +1,5 @@
 import { accountKeys, type RedisClient } from '#platform';
-import type { DeliveriesOverview, DeliveriesWatch } from './deliveries-overview.js';
+import type { DeliveriesOverview, DeliveriesWatch } from '../delivery/deliveries-overview.js';
 import { deliveryScript } from './redis-delivery-common.js';
 
 /**

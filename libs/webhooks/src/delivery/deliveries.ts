@@ -2,9 +2,9 @@ import type { Logger } from '#platform';
 import type { DeliveryJobs } from './delivery-jobs.js';
 import type { DeliveryPage, DeliveryQuery, DeliveryStore } from './delivery-store.js';
 import type { Delivery } from './delivery.js';
-import type { EndpointStore } from './endpoint-store.js';
+import type { EndpointStore } from '../endpoint/endpoint-store.js';
 import { hintQuietly } from './hint-quietly.js';
-import { disabledConflict, WebhookConflictError } from './webhook-conflict.js';
+import { disabledConflict, WebhookConflictError } from '../endpoint/webhook-conflict.js';
 
 /** What subscribers can see of their deliveries, and do about one. */
 export class Deliveries {

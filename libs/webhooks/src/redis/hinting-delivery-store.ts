@@ -1,9 +1,9 @@
 import type { AgendaHints, RedisClient } from '#platform';
-import { DELIVERY_ROUND } from './delivery-hints.js';
-import type { ClaimedDelivery, Settled, Settlement } from './delivery-store.js';
-import type { Attempt } from './delivery.js';
+import { DELIVERY_ROUND } from '../delivery/delivery-hints.js';
+import type { ClaimedDelivery, Settled, Settlement } from '../delivery/delivery-store.js';
+import type { Attempt } from '../delivery/delivery.js';
 import { RedisDeliveryStore } from './redis-delivery-store.js';
-import type { Strain } from './retry-policy.js';
+import type { Strain } from '../delivery/retry-policy.js';
 
 /** The record of deliveries that tells the agenda when one is attempted again. */
 export class HintingDeliveryStore extends RedisDeliveryStore {

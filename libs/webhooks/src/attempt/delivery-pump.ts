@@ -1,12 +1,12 @@
 import { DeadlineError, type Logger, pause, withDeadline } from '#platform';
 import { AttemptPlaces } from './attempt-places.js';
-import type { Backlog } from './backlog.js';
+import type { Backlog } from '../dispatch/backlog.js';
 import type { AttemptResult, Courier } from './courier.js';
-import type { DeliveryJobs } from './delivery-jobs.js';
-import type { ClaimedDelivery, DeliveryStore, Settled } from './delivery-store.js';
-import type { EndpointStore } from './endpoint-store.js';
+import type { DeliveryJobs } from '../delivery/delivery-jobs.js';
+import type { ClaimedDelivery, DeliveryStore, Settled } from '../delivery/delivery-store.js';
+import type { EndpointStore } from '../endpoint/endpoint-store.js';
 import { describeDecision, settlementOf } from './settlement.js';
-import { type DeliveryTarget, readTarget } from './stored-endpoint.js';
+import { type DeliveryTarget, readTarget } from '../endpoint/stored-endpoint.js';
 
 export interface PumpSettings {
   /** Requests in flight to one endpoint, over all processes, unless it says otherwise. */

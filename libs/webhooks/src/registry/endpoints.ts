@@ -1,11 +1,11 @@
 import type { SecretBox } from '#accounts';
 import { type Clock, newId } from '#platform';
-import type { DeliveryStore } from './delivery-store.js';
-import type { DestinationCheck } from './destination-check.js';
-import type { EndpointStore } from './endpoint-store.js';
-import type { Endpoint, EndpointChanges, EndpointRegistry, NewEndpoint } from './endpoint.js';
-import { newSigningSecret } from './signature.js';
-import { openHeaders, publicPart, sealHeaders, type StoredEndpoint } from './stored-endpoint.js';
+import type { DeliveryStore } from '../delivery/delivery-store.js';
+import type { DestinationCheck } from '../destination/destination-check.js';
+import type { EndpointStore } from '../endpoint/endpoint-store.js';
+import type { Endpoint, EndpointChanges, EndpointRegistry, NewEndpoint } from '../endpoint/endpoint.js';
+import { newSigningSecret } from '../endpoint/signature.js';
+import { openHeaders, publicPart, sealHeaders, type StoredEndpoint } from '../endpoint/stored-endpoint.js';
 
 /** {@link EndpointRegistry}: checks destinations, makes and seals secrets. */
 export class Endpoints implements EndpointRegistry {

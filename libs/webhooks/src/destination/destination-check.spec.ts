@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { parseNetworks } from '#platform';
 import { DestinationCheck } from './destination-check.js';
 import { DestinationGuard } from './destination-guard.js';
-import { DestinationRefusedError } from './endpoint.js';
+import { DestinationRefusedError } from '../endpoint/endpoint.js';
 
 const unknown = (): Promise<string[]> => Promise.reject(new Error('ENOTFOUND'));
 const resolvesTo =

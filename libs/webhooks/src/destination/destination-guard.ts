@@ -1,6 +1,6 @@
 import ipaddr from 'ipaddr.js';
 import type { Network } from '#platform';
-import { DestinationRefusedError } from './endpoint.js';
+import { DestinationRefusedError } from '../endpoint/endpoint.js';
 
 export type Address = ReturnType<typeof ipaddr.process>;
 

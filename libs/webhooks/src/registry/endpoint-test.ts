@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { EventLog } from '#events';
-import { deliveryId } from './delivery.js';
-import type { EndpointStore } from './endpoint-store.js';
-import { disabledConflict } from './webhook-conflict.js';
+import { deliveryId } from '../delivery/delivery.js';
+import type { EndpointStore } from '../endpoint/endpoint-store.js';
+import { disabledConflict } from '../endpoint/webhook-conflict.js';
 
 /** An event that was recorded for one endpoint alone, and what carries it there. */
 export interface TestStarted {

@@ -4,7 +4,7 @@ import { createServer as createTlsServer } from 'node:https';
 import { type AddressInfo, createServer as createTcpServer } from 'node:net';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { parseNetworks } from '#platform';
-import type { DeliveryReply } from './delivery-client.js';
+import type { DeliveryReply } from '../attempt/delivery-client.js';
 import { DestinationGuard } from './destination-guard.js';
 import { CERTIFICATE, KEY } from './fixtures/certificate.js';
 import { HttpDeliveryClient } from './http-delivery-client.js';

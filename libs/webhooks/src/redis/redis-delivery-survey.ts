@@ -1,5 +1,5 @@
 import { accountKeys, type RedisClient, RedisScript } from '#platform';
-import type { DeliveryRetention } from './delivery-store.js';
+import type { DeliveryRetention } from '../delivery/delivery-store.js';
 
 /**
  * KEYS: endpoints by when they must be looked at, finished deliveries, endpoints by when older builds must look at them. ARGV: how long those are kept in ms, how many.

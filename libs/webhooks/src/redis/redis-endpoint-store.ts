@@ -5,9 +5,9 @@ import {
   filterBytes,
   MOST_ENDPOINTS_OF_ACCOUNT,
   MOST_FILTER_BYTES_OF_ACCOUNT,
-} from './endpoint-store.js';
-import { publicPart, readEndpoint, type StoredEndpoint, writeEndpoint } from './stored-endpoint.js';
-import { WebhookConflictError } from './webhook-conflict.js';
+} from '../endpoint/endpoint-store.js';
+import { publicPart, readEndpoint, type StoredEndpoint, writeEndpoint } from '../endpoint/stored-endpoint.js';
+import { WebhookConflictError } from '../endpoint/webhook-conflict.js';
 
 /**
  * What scripts keep of filters: a hash of the bytes of each endpoint's, and a count of the changes in `revision`. What an

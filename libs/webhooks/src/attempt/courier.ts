@@ -1,11 +1,11 @@
 import type { SecretBox } from '#accounts';
 import type { Clock } from '#platform';
 import type { DeliveryClient, DeliveryReply } from './delivery-client.js';
-import type { ClaimedDelivery } from './delivery-store.js';
-import type { Attempt } from './delivery.js';
-import { type Decision, decide, type RetryPolicy, type Strain, strainOf } from './retry-policy.js';
-import { sign } from './signature.js';
-import { openHeaders, secretsAt, type DeliveryTarget } from './stored-endpoint.js';
+import type { ClaimedDelivery } from '../delivery/delivery-store.js';
+import type { Attempt } from '../delivery/delivery.js';
+import { type Decision, decide, type RetryPolicy, type Strain, strainOf } from '../delivery/retry-policy.js';
+import { sign } from '../endpoint/signature.js';
+import { openHeaders, secretsAt, type DeliveryTarget } from '../endpoint/stored-endpoint.js';
 
 /** An attempt that was made, and what follows from it. */
 export interface AttemptResult {

@@ -1,12 +1,12 @@
 import { type EventLog, type EventTypePattern, type LoggedEvent, matchesEventType } from '#events';
 import type { Logger } from '#platform';
-import type { DeliveryJobs } from './delivery-jobs.js';
-import type { DeliveryStore, ReplayScope } from './delivery-store.js';
-import { wants } from './endpoint-index.js';
-import type { EndpointStore } from './endpoint-store.js';
-import { hintQuietly } from './hint-quietly.js';
+import type { DeliveryJobs } from '../delivery/delivery-jobs.js';
+import type { DeliveryStore, ReplayScope } from '../delivery/delivery-store.js';
+import { wants } from '../endpoint/endpoint-index.js';
+import type { EndpointStore } from '../endpoint/endpoint-store.js';
+import { hintQuietly } from '../delivery/hint-quietly.js';
 import { eventsIn, type Window } from './log-window.js';
-import { disabledConflict } from './webhook-conflict.js';
+import { disabledConflict } from '../endpoint/webhook-conflict.js';
 
 /** Events of the log that one replay looks at: what a caller can be kept waiting for. */
 const MOST_EVENTS = 50_000;

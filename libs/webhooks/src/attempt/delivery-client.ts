@@ -1,4 +1,4 @@
-import type { AttemptOutcome } from './retry-policy.js';
+import type { AttemptOutcome } from '../delivery/retry-policy.js';
 
 /** One HTTP POST. */
 export interface DeliveryRequest {

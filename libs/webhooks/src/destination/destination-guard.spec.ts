@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { parseNetworks } from '#platform';
 import { DestinationGuard, hostOf } from './destination-guard.js';
-import { DestinationRefusedError } from './endpoint.js';
+import { DestinationRefusedError } from '../endpoint/endpoint.js';
 
 const strict = new DestinationGuard([]);
 const check = (guard: DestinationGuard, text: string) => (): void => {

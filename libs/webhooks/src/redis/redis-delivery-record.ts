@@ -1,5 +1,5 @@
 import type { EventType } from '#events';
-import type { Attempt, Delivery, DeliveryStatus } from './delivery.js';
+import type { Attempt, Delivery, DeliveryStatus } from '../delivery/delivery.js';
 
 /** The delivery of a hash's fields, or undefined of no fields. */
 export function readDelivery(id: string, stored: Readonly<Record<string, string>>): Delivery | undefined {

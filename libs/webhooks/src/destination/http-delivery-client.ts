@@ -1,7 +1,7 @@
 import type { LookupAddress } from 'node:dns';
 import { isIP, type LookupFunction } from 'node:net';
 import { buildConnector, Pool } from 'undici';
-import type { DeliveryClient, DeliveryReply, DeliveryRequest } from './delivery-client.js';
+import type { DeliveryClient, DeliveryReply, DeliveryRequest } from '../attempt/delivery-client.js';
 import { type DestinationGuard, hostOf, refused } from './destination-guard.js';
 import { describeFailure } from './http-failure.js';
 import { readExcerpt } from './http-excerpt.js';

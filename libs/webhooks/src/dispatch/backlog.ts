@@ -1,7 +1,7 @@
 import { type EventLog, isBefore } from '#events';
-import { type Behind, type DeliveryStore, MOST_REFILLED } from './delivery-store.js';
-import { wants } from './endpoint-index.js';
-import type { EndpointStore } from './endpoint-store.js';
+import { type Behind, type DeliveryStore, MOST_REFILLED } from '../delivery/delivery-store.js';
+import { wants } from '../endpoint/endpoint-index.js';
+import type { EndpointStore } from '../endpoint/endpoint-store.js';
 import { placeAfter, placeBefore, readKept } from './log-window.js';
 
 /** Pages of the log that one call goes through: whoever asks for more asks again. */

@@ -1,5 +1,5 @@
-import type { Settlement } from './delivery-store.js';
-import type { Decision } from './retry-policy.js';
+import type { Settlement } from '../delivery/delivery-store.js';
+import type { Decision } from '../delivery/retry-policy.js';
 
 /** What a decision makes of the delivery's state. */
 export function settlementOf(decision: Decision): Settlement {

@@ -1,9 +1,9 @@
 import type { LoggedEvent, ReaderLease } from '#events';
 import type { Logger } from '#platform';
-import type { DeliveryJobs } from './delivery-jobs.js';
-import type { DeliveryStore } from './delivery-store.js';
-import { EndpointIndexes } from './endpoint-indexes.js';
-import type { EndpointStore } from './endpoint-store.js';
+import type { DeliveryJobs } from '../delivery/delivery-jobs.js';
+import type { DeliveryStore } from '../delivery/delivery-store.js';
+import { EndpointIndexes } from '../endpoint/endpoint-indexes.js';
+import type { EndpointStore } from '../endpoint/endpoint-store.js';
 
 /** Makes a delivery of every event for every endpoint that asked for it. */
 export class Dispatcher {

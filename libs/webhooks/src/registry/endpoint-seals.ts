@@ -1,7 +1,7 @@
 import { SealTally, type SecretBox } from '#accounts';
 import type { Clock } from '#platform';
-import type { EndpointStore } from './endpoint-store.js';
-import { headersContext, type StoredEndpoint } from './stored-endpoint.js';
+import type { EndpointStore } from '../endpoint/endpoint-store.js';
+import { headersContext, type StoredEndpoint } from '../endpoint/stored-endpoint.js';
 
 /** What sealing an account's endpoints anew came to. */
 export interface ResealedEndpoints {

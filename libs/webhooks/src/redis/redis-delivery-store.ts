@@ -8,7 +8,7 @@ import {
   type StreamEntry,
 } from '#events';
 import { accountKeys, type RedisClient, type RedisScript } from '#platform';
-import { type Attempt, type Delivery, deliveryId, type NewDelivery } from './delivery.js';
+import { type Attempt, type Delivery, deliveryId, type NewDelivery } from '../delivery/delivery.js';
 import type {
   Behind,
   Claimed,
@@ -23,10 +23,10 @@ import type {
   Retried,
   Settled,
   Settlement,
-} from './delivery-store.js';
-import { chunksOf } from './delivery-chunks.js';
+} from '../delivery/delivery-store.js';
+import { chunksOf } from '../delivery/delivery-chunks.js';
 import { BEHIND, CREATE, REFILL, REPLAY, RETRY } from './redis-delivery-creation.js';
-import type { Strain } from './retry-policy.js';
+import type { Strain } from '../delivery/retry-policy.js';
 import { readDelivery } from './redis-delivery-record.js';
 import { CLAIM, END_PENDING, LIST, OVERDUE, RELEASE, SETTLE, TRIM } from './redis-delivery-scripts.js';
 
