@@ -33,7 +33,13 @@ const DIRECTION = [
   ...CAPABILITIES.flatMap((lib) => mayImport(`libs/${lib}`, [lib, ...FOUNDATIONS, 'platform'])),
   ...FOUNDATIONS.flatMap((lib) => mayImport(`libs/${lib}`, [lib, 'platform'])),
   ...mayImport('libs/platform', ['platform']),
+  ...mayImport('libs/embedded-redis', ['embedded-redis', 'platform']),
   ...mayImport('apps/simulator', []),
+  {
+    target: ['./apps/gateway', './apps/worker'],
+    from: './libs/embedded-redis',
+    message: 'Only the launcher and tests start a Redis.',
+  },
   { target: './libs', from: './apps', message: 'A lib never knows its apps.' },
   ...['./apps', './libs'].map((from) => ({
     target: './test/property/oracle.ts',

@@ -67,10 +67,4 @@ export { RedisScript } from './redis-script.js';
 export { redisTime } from './redis-time.js';
 export { parseRetryAfter } from './retry-after.js';
 export { buildVersion, productVersion } from './version.js';
-export {
-  type EmbeddedRedis,
-  type EmbeddedRedisOptions,
-  startEmbeddedRedis,
-} from './embedded-redis/embedded-redis.js';
-export { findRedisServer, type RedisServerSearch } from './embedded-redis/find-redis-server.js';
 export { missingRoles, saysRole, type WorkerRole } from './worker-roles.js';

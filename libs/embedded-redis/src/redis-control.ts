@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { Redis } from 'ioredis';
-import { pause, withDeadline } from '../deadline.js';
+import { pause, withDeadline } from '#platform';
 import { addressOf, type Credentials } from './settings.js';
 
 const ANSWER_WITHIN_MS = 2_000;

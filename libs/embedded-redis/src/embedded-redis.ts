@@ -1,8 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { chmod, mkdir, realpath } from 'node:fs/promises';
 import { join } from 'node:path';
-import { DeadlineError, pause, withDeadline } from '../deadline.js';
-import { ConfigurationError } from '../environment/configuration-error.js';
+import { ConfigurationError, DeadlineError, pause, withDeadline } from '#platform';
 import { findRedisServer } from './find-redis-server.js';
 import { freePort } from './free-port.js';
 import { askToShutDown, hasEnded, healthOf, identityOf } from './redis-control.js';
