@@ -1,7 +1,7 @@
 import { Transform } from 'class-transformer';
 import { ValidateBy } from 'class-validator';
-import { parseNetworks } from '../network.js';
-import { parseRedisAddress } from '../redis-address.js';
+import { parseNetworks } from './network.js';
+import { parseRedisAddress } from './redis-address.js';
 import { parseBlobLocation } from './blob-location.js';
 
 /** What a variable's text could not be read as; the words follow "must be". */

@@ -1,7 +1,7 @@
-import type { Clock } from './clock.js';
-import { withDeadline } from './deadline.js';
-import { logWords } from './logged-error.js';
-import type { Logger } from './logger.js';
+import type { Clock } from '../time/clock.js';
+import { withDeadline } from '../time/deadline.js';
+import { logWords } from '../log/logged-error.js';
+import type { Logger } from '../log/logger.js';
 import type { RedisClient } from './redis-connection.js';
 import { redisTime } from './redis-time.js';
 

@@ -1,6 +1,6 @@
 import { hostname } from 'node:os';
-import { newId } from './ids.js';
-import { withRoles, type WorkerRole } from './worker-roles.js';
+import { newId } from '../ids.js';
+import { withRoles, type WorkerRole } from '../environment/worker-roles.js';
 
 /** A gateway or a worker that runs, as the others know it. */
 export interface Instance {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Queue } from 'bullmq';
-import type { Clock } from './clock.js';
+import type { Clock } from '../time/clock.js';
 
 /** Later hints that fall due within the same stretch of so many milliseconds are one job, at the end of the stretch. */
 const STRETCH_MS = 250;

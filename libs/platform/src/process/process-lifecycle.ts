@@ -1,5 +1,5 @@
-import { ConfigurationError } from './environment/configuration-error.js';
-import { loggedError } from './logged-error.js';
+import { ConfigurationError } from '../environment/configuration-error.js';
+import { loggedError } from '../log/logged-error.js';
 import { ignoreBrokenOutput } from './process-output.js';
 
 /** Everything a process has opened, and how to end it. */

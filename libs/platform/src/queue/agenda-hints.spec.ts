@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, it, jest } from '@jest/globals';
 import { AgendaHints } from './agenda-hints.js';
 import type { AgendaTask } from './agenda.js';
-import { createLogger } from './logger.js';
+import { createLogger } from '../log/logger.js';
 
 let away: boolean;
 let told: AgendaTask[];

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { instanceOf, memberOf, mixedSince, newInstance } from './instance.js';
-import { missingRoles } from './worker-roles.js';
+import { missingRoles } from '../environment/worker-roles.js';
 
 describe('a process as the others know it', () => {
   it('is read as it was noted, with the roles that earlier builds find, too', () => {

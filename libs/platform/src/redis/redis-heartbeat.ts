@@ -1,4 +1,4 @@
-import type { Logger } from './logger.js';
+import type { Logger } from '../log/logger.js';
 import type { RedisClient } from './redis-connection.js';
 import { RedisScript } from './redis-script.js';
 import { redisTime } from './redis-time.js';

@@ -1,5 +1,5 @@
 import type { Agenda, AgendaTask } from './agenda.js';
-import type { Logger } from './logger.js';
+import type { Logger } from '../log/logger.js';
 
 type Hinted = AgendaTask & { time: number | { atMs: number } };
 

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { Agenda, AgendaTask, AgendaTime, DatedTask, DueTasks, TakenTask } from './agenda.js';
-import { accountKeys } from './keys.js';
-import type { RedisClient } from './redis-connection.js';
-import { RedisScript } from './redis-script.js';
+import { accountKeys } from '../redis/keys.js';
+import type { RedisClient } from '../redis/redis-connection.js';
+import { RedisScript } from '../redis/redis-script.js';
 
 /**
  * KEYS: due (sorted set: task → when it is due, or when its lease ends), taken (hash: task → claim), asked (hash: task →

@@ -1,8 +1,8 @@
 import type { Agenda } from './agenda.js';
 import { AgendaHints } from './agenda-hints.js';
-import type { Logger } from './logger.js';
+import type { Logger } from '../log/logger.js';
 import { RedisAgenda } from './redis-agenda.js';
-import type { RedisClient } from './redis-connection.js';
+import type { RedisClient } from '../redis/redis-connection.js';
 
 /** The agendas: one a role of the worker, and one for the times of scheduled sends. */
 export type AgendaName = 'poll' | 'relay' | 'dispatch' | 'schedule';

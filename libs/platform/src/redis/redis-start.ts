@@ -1,6 +1,6 @@
-import { ConfigurationError } from './environment/configuration-error.js';
-import type { Logger } from './logger.js';
-import type { RedisAddress } from './redis-address.js';
+import { ConfigurationError } from '../environment/configuration-error.js';
+import type { Logger } from '../log/logger.js';
+import type { RedisAddress } from '../environment/redis-address.js';
 import { openRedis, type RedisClient, type RedisManners } from './redis-connection.js';
 import { checkRedisRequirements } from './redis-requirements.js';
 

@@ -1,5 +1,5 @@
 import { Cluster } from 'ioredis';
-import { ConfigurationError } from './environment/configuration-error.js';
+import { ConfigurationError } from '../environment/configuration-error.js';
 import type { RedisClient } from './redis-connection.js';
 
 const OLDEST_VERSION = [7, 0] as const;

@@ -1,6 +1,6 @@
 import { Cluster, Redis, type RedisOptions } from 'ioredis';
-import { withDeadline } from './deadline.js';
-import type { RedisAddress } from './redis-address.js';
+import { withDeadline } from '../time/deadline.js';
+import type { RedisAddress } from '../environment/redis-address.js';
 
 /** The reply mapping stays at the library's default, which its types want left out rather than undefined. */
 type ConnectionOptions = Omit<RedisOptions, 'replyMapping'>;

@@ -1,6 +1,6 @@
 import { EventEmitter } from 'node:events';
 import { describe, expect, it } from '@jest/globals';
-import { ConfigurationError } from './environment/configuration-error.js';
+import { ConfigurationError } from '../environment/configuration-error.js';
 import { listenFault, runProcess, type StartContext } from './process-lifecycle.js';
 
 /** A process that only notes what it is told to do. */
