@@ -4,7 +4,7 @@ import { parseMessage, type UpstreamMessage } from '#upstream';
 import { diff } from '../../libs/feed/src/diff/diff.js';
 import { packKnownMessage, unpackKnownMessage } from '../../libs/feed/src/snapshot/known-message-codec.js';
 import type { KnownMessage } from '../../libs/feed/src/snapshot/known-message.js';
-import { parseReplyList } from '../../libs/upstream/src/reply-list.js';
+import { parseReplyList } from '../../libs/upstream/src/reply/reply-list.js';
 import { atLeast, heading, information, median, short, timed } from './figures.js';
 import { idOf, messagesOf, type WireMessage } from './messages.js';
 

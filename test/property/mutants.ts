@@ -264,7 +264,7 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'a reply without a list is an empty list',
     patches: [
       {
-        file: 'libs/upstream/src/reply-list.ts',
+        file: 'libs/upstream/src/reply/reply-list.ts',
         from: 'throw new UpstreamReplyError(`the reply holds no list of ${name}`);',
         to: 'return { list: [], beside: {} };',
       },

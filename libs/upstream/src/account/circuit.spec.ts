@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { AWAY_AFTER, Circuit } from './circuit.js';
-import { UpstreamStatusError, UpstreamTimeoutError } from './upstream-error.js';
+import { UpstreamStatusError, UpstreamTimeoutError } from '../upstream-error.js';
 
 const refused = (): Promise<never> => Promise.reject(new UpstreamStatusError(500, 'busy', undefined));
 

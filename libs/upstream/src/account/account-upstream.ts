@@ -1,20 +1,20 @@
 import { type Logger, logWords, pause, type TimeLimit } from '#platform';
-import { type Admission, admission } from './admission.js';
-import type { ContactList, ContactReader } from './contact-list.js';
+import { type Admission, admission } from '../budget/admission.js';
+import type { ContactList, ContactReader } from '../reply/contact-list.js';
 import { Circuit, isAway } from './circuit.js';
-import { type AdaptiveBudget, BudgetExhaustedError, MAX_PAUSE_MS } from './request-budget.js';
-import type { RequestTurn } from './request-turn.js';
+import { type AdaptiveBudget, BudgetExhaustedError, MAX_PAUSE_MS } from '../budget/request-budget.js';
+import type { RequestTurn } from '../budget/request-turn.js';
 import {
   UpstreamError,
   UpstreamIsGatewayError,
   UpstreamStatusError,
   UpstreamTooLateError,
   UpstreamUnavailableError,
-} from './upstream-error.js';
+} from '../upstream-error.js';
 import type { OutageKind, UpstreamHealth } from './upstream-health.js';
-import { upstreamStamp } from './upstream-stamp.js';
-import { WaitingLines } from './waiting-lines.js';
-import type { MessagePage, Upstream, UpstreamAddress, UpstreamQuery, UpstreamSend } from './upstream.js';
+import { upstreamStamp } from '../upstream-stamp.js';
+import { WaitingLines } from '../budget/waiting-lines.js';
+import type { MessagePage, Upstream, UpstreamAddress, UpstreamQuery, UpstreamSend } from '../upstream.js';
 
 /** Where an account's upstream is, and what it may cost. */
 export interface UpstreamAccount extends UpstreamAddress {

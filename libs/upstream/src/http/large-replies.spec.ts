@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { LargeReplies } from './large-replies.js';
-import { UpstreamReplyDeferredError } from './upstream-error.js';
+import { UpstreamReplyDeferredError } from '../upstream-error.js';
 
 const PATIENT_MS = 60_000;
 

@@ -3,18 +3,23 @@ import { Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import axios, { type AxiosInstance, type AxiosRequestConfig, type AxiosResponse } from 'axios';
 import FormData from 'form-data';
-import type { Admission } from './admission.js';
+import type { Admission } from '../budget/admission.js';
 import { admitting, whenAdmitted } from './http-admitting-agent.js';
-import { type ContactList, ContactListReader, type ContactReader, MAX_LIST_BYTES } from './contact-list.js';
+import {
+  type ContactList,
+  ContactListReader,
+  type ContactReader,
+  MAX_LIST_BYTES,
+} from '../reply/contact-list.js';
 import { GATEWAY_MARK } from './gateway-mark.js';
 import { assertNotGateway, dateOf, failureOf, isSuccess, statusErrorOf } from './http-failure.js';
 import { FreshConnection } from './http-fresh-connection.js';
 import { HttpReading } from './http-reading.js';
-import { isRecord, parseMessage } from './message.js';
-import { ReplyListReader } from './reply-list.js';
-import { UpstreamReplyError, UpstreamTooLateError } from './upstream-error.js';
-import type { MessagePage, Upstream, UpstreamAddress, UpstreamQuery, UpstreamSend } from './upstream.js';
-import { upstreamStamp } from './upstream-stamp.js';
+import { isRecord, parseMessage } from '../reply/message.js';
+import { ReplyListReader } from '../reply/reply-list.js';
+import { UpstreamReplyError, UpstreamTooLateError } from '../upstream-error.js';
+import type { MessagePage, Upstream, UpstreamAddress, UpstreamQuery, UpstreamSend } from '../upstream.js';
+import { upstreamStamp } from '../upstream-stamp.js';
 
 /** A larger reply is not read: a page of it is asked for in smaller parts. */
 const LARGEST_REPLY_BYTES = 16 * 1024 * 1024;

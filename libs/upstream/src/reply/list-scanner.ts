@@ -1,5 +1,5 @@
 import { findList } from './reply-list.js';
-import { UpstreamReplyError, UpstreamReplyTooLargeError } from './upstream-error.js';
+import { UpstreamReplyError, UpstreamReplyTooLargeError } from '../upstream-error.js';
 
 /** An element nested deeper than this is unreadable: what works on values of JSON recursively must not run out of stack. */
 export const MAX_DEPTH = 64;

@@ -1,4 +1,4 @@
-import { UpstreamReplyDeferredError } from './upstream-error.js';
+import { UpstreamReplyDeferredError } from '../upstream-error.js';
 
 /** Somebody who waits for a place. */
 interface Waiting {

@@ -1,6 +1,6 @@
 import { ListScanner, type ScannedElement } from './list-scanner.js';
 import { isRecord } from './message.js';
-import { UpstreamReplyError } from './upstream-error.js';
+import { UpstreamReplyError } from '../upstream-error.js';
 
 /** What could be read of a list, and how many of its elements could not. */
 export interface ParsedList<T> {

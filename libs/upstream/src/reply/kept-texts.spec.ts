@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { KeptTexts } from './kept-texts.js';
-import { UpstreamReplyError } from './upstream-error.js';
+import { UpstreamReplyError } from '../upstream-error.js';
 
 const MEGABYTE = 1024 * 1024;
 

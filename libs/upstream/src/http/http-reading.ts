@@ -5,8 +5,8 @@ import { ExchangeDeadline } from './exchange-deadline.js';
 import { whenAdmitted } from './http-admitting-agent.js';
 import { assertNotGateway, failureOf, isSuccess, statusErrorOf } from './http-failure.js';
 import { LargeReplies } from './large-replies.js';
-import { UpstreamReplyTooLargeError } from './upstream-error.js';
-import type { UpstreamAddress } from './upstream.js';
+import { UpstreamReplyTooLargeError } from '../upstream-error.js';
+import type { UpstreamAddress } from '../upstream.js';
 
 /** So much of a reply is taken before it counts as a large one, in bytes. */
 const LARGE_BYTES = 1024 * 1024;

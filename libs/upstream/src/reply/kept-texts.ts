@@ -1,7 +1,7 @@
 import { type FileHandle, mkdtemp, open, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { UpstreamReplyError } from './upstream-error.js';
+import { UpstreamReplyError } from '../upstream-error.js';
 
 /** So much is kept in memory; what comes after it goes to a file. In bytes. */
 const MEMORY_BYTES = 4 * 1024 * 1024;

@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
-import type { Admission } from './admission.js';
+import type { Admission } from '../budget/admission.js';
 
 /** The admission of the request that is being begun. */
 const current = new AsyncLocalStorage<Admission | undefined>();

@@ -2,7 +2,7 @@ import { Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import type { Duplex } from 'node:stream';
 import type { TimeLimit } from '#platform';
-import type { Admission } from './admission.js';
+import type { Admission } from '../budget/admission.js';
 
 /**
  * An agent for one request over a connection of its own, which tells whether that connection came about.

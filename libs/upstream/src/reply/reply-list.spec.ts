@@ -14,7 +14,7 @@ import {
 } from 'fast-check';
 import { parseContact } from './contact.js';
 import { findList, parseReply, parseReplyList, ReplyListReader } from './reply-list.js';
-import { UpstreamReplyError, UpstreamReplyTooLargeError } from './upstream-error.js';
+import { UpstreamReplyError, UpstreamReplyTooLargeError } from '../upstream-error.js';
 
 const read = (text: string): { items: { id: string }[]; skipped: number } =>
   parseReplyList(text, 'contacts', parseContact);

@@ -1,7 +1,7 @@
 import { type AxiosResponse, isAxiosError } from 'axios';
 import { parseRetryAfter, systemClock } from '#platform';
 import { GATEWAY_MARK } from './gateway-mark.js';
-import { isRecord } from './message.js';
+import { isRecord } from '../reply/message.js';
 import {
   UpstreamConnectionLostError,
   UpstreamError,
@@ -10,7 +10,7 @@ import {
   UpstreamStatusError,
   UpstreamTimeoutError,
   UpstreamUnreachableError,
-} from './upstream-error.js';
+} from '../upstream-error.js';
 
 const LONGEST_WORDS = 500;
 

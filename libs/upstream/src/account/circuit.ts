@@ -12,7 +12,7 @@ import {
   UpstreamTimeoutError,
   UpstreamUnavailableError,
   UpstreamUnreachableError,
-} from './upstream-error.js';
+} from '../upstream-error.js';
 
 /**
  * So many requests in a row that found upstream away open the circuit. A row of 5xx opens it only if no more requests than

@@ -3,8 +3,8 @@ import { beforeEach, describe, expect, it } from '@jest/globals';
 import { createLogger } from '#platform';
 import { AccountUpstream } from './account-upstream.js';
 import { AWAY_AFTER } from './circuit.js';
-import type { ContactReader } from './contact-list.js';
-import { type AdaptiveBudget, BudgetExhaustedError } from './request-budget.js';
+import type { ContactReader } from '../reply/contact-list.js';
+import { type AdaptiveBudget, BudgetExhaustedError } from '../budget/request-budget.js';
 import {
   UpstreamConnectionLostError,
   UpstreamIsGatewayError,
@@ -13,9 +13,9 @@ import {
   UpstreamTimeoutError,
   UpstreamUnavailableError,
   UpstreamUnreachableError,
-} from './upstream-error.js';
+} from '../upstream-error.js';
 import type { Outage, UpstreamHealth } from './upstream-health.js';
-import type { Upstream } from './upstream.js';
+import type { Upstream } from '../upstream.js';
 
 /** What each request comes to; the next of the list. */
 let ends: (Error | 'fine')[] = [];

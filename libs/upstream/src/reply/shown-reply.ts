@@ -1,6 +1,6 @@
 import { isRecord, parseId } from './message.js';
 import { findList, parseReply, withExactIds } from './reply-list.js';
-import { UpstreamReplyError } from './upstream-error.js';
+import { UpstreamReplyError } from '../upstream-error.js';
 
 /**
  * A reply's text as an object that holds its list under `name`, with ids as text; all else stays as upstream wrote it,
