@@ -1,6 +1,6 @@
 import { accountContext, type AccountStore, type StoredAccount } from './account-store.js';
-import { SealTally } from './seal-tally.js';
-import type { SecretBox } from './secret-box.js';
+import { SealTally } from '../secret/seal-tally.js';
+import type { SecretBox } from '../secret/secret-box.js';
 
 /** The seals of what is stored of accounts. */
 export class AccountSeals {

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { Cluster, type Redis } from 'ioredis';
 import { accountKeys, type RedisClient, RedisScript } from '#platform';
-import { ACCOUNT_ID, DEFAULT_ACCOUNT } from './account.js';
+import { ACCOUNT_ID, DEFAULT_ACCOUNT } from '../account/account.js';
 
 /** Keys that are looked at, and keys that are removed, in one step. */
 const MOST_SCANNED = 1_000;

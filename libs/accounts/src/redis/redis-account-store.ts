@@ -1,11 +1,11 @@
 import { type RedisClient, RedisScript, redisTime } from '#platform';
-import { AccountConflictError } from './account-conflict.js';
+import { AccountConflictError } from '../account/account-conflict.js';
 import {
   type AccountStore,
   MOST_ACCOUNTS,
   type RemovedAccount,
   type StoredAccount,
-} from './account-store.js';
+} from '../account/account-store.js';
 import { registryKeys, type RegistryKeys } from './redis-account-keys.js';
 
 /** KEYS: accounts, removed, version. ARGV: id, account. */

@@ -1,13 +1,18 @@
 import type { Clock, CommonEnvironment, Logger, RedisClient } from '#platform';
-import { type AccountDirectory, type AccountStamp, DEFAULT_ACCOUNT, FixedAccounts } from './account.js';
-import { AccountRegistry } from './account-registry.js';
-import { Accounts } from './accounts.js';
-import { type ApiKeys, ENVIRONMENT_KEY, FixedApiKeys, SCOPES } from './api-key.js';
-import { ApiKeyRegistry } from './api-key-registry.js';
+import {
+  type AccountDirectory,
+  type AccountStamp,
+  DEFAULT_ACCOUNT,
+  FixedAccounts,
+} from '../account/account.js';
+import { AccountRegistry } from '../account/account-registry.js';
+import { Accounts } from '../account/accounts.js';
+import { type ApiKeys, ENVIRONMENT_KEY, FixedApiKeys, SCOPES } from '../api-key/api-key.js';
+import { ApiKeyRegistry } from '../api-key/api-key-registry.js';
 import { RedisAccountStore } from './redis-account-store.js';
 import { RedisApiKeyStore } from './redis-api-key-store.js';
-import { SecretBox } from './secret-box.js';
-import { StoredApiKeys } from './stored-api-keys.js';
+import { SecretBox } from '../secret/secret-box.js';
+import { StoredApiKeys } from '../api-key/stored-api-keys.js';
 
 /** The accounts that every process knows: the environment's, and those in Redis. */
 export function openAccounts(

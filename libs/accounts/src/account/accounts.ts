@@ -1,6 +1,6 @@
 import type { Account, AccountDirectory, AccountStamp } from './account.js';
 import { accountContext, type AccountStore, type StoredAccount } from './account-store.js';
-import type { SecretBox } from './secret-box.js';
+import type { SecretBox } from '../secret/secret-box.js';
 
 /**
  * The accounts of the environment and the stored ones. Nothing is kept from one call to the next: an account that is

@@ -6,7 +6,7 @@ import {
   RedisScript,
 } from '#platform';
 import { registryKeys } from './redis-account-keys.js';
-import { SecretBox } from './secret-box.js';
+import { SecretBox } from '../secret/secret-box.js';
 
 /**
  * Notes the key that seals, unless a noted one is missing from the ring: then those are answered and nothing is noted,

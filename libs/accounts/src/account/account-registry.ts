@@ -3,7 +3,7 @@ import type { Account, AccountDirectory } from './account.js';
 import { AccountConflictError } from './account-conflict.js';
 import { KeyNeededError } from './key-needed.js';
 import { accountContext, type AccountStore, type StoredAccount } from './account-store.js';
-import type { SecretBox } from './secret-box.js';
+import type { SecretBox } from '../secret/secret-box.js';
 
 /** An account as it is shown: everything but upstream's key. */
 export interface AccountDescription {

@@ -1,7 +1,12 @@
 import { type RedisClient, RedisScript } from '#platform';
-import { AccountConflictError } from './account-conflict.js';
+import { AccountConflictError } from '../account/account-conflict.js';
 import { registryKeys, type RegistryKeys } from './redis-account-keys.js';
-import { type ApiKeyStore, MOST_KEYS, MOST_KEYS_OF_ACCOUNT, type StoredApiKey } from './stored-api-key.js';
+import {
+  type ApiKeyStore,
+  MOST_KEYS,
+  MOST_KEYS_OF_ACCOUNT,
+  type StoredApiKey,
+} from '../api-key/stored-api-key.js';
 
 /** KEYS: accounts, keys, the account's keys. ARGV: key's id, key, account, whether the account is a fixed one. */
 const add = new RedisScript(`

@@ -1,6 +1,6 @@
 import type { Clock } from '#platform';
-import { type AccountDirectory, DEFAULT_ACCOUNT } from './account.js';
-import { AccountConflictError } from './account-conflict.js';
+import { type AccountDirectory, DEFAULT_ACCOUNT } from '../account/account.js';
+import { AccountConflictError } from '../account/account-conflict.js';
 import { ENVIRONMENT_KEY, type Scope, SCOPES } from './api-key.js';
 import {
   type ApiKey,

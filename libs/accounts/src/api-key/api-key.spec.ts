@@ -1,6 +1,6 @@
 import { inspect } from 'node:util';
 import { describe, expect, it } from '@jest/globals';
-import { FixedAccounts } from './account.js';
+import { FixedAccounts } from '../account/account.js';
 import { FixedApiKeys } from './api-key.js';
 
 describe('an API key', () => {

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { FixedAccounts } from './account.js';
 import { accountContext, type StoredAccount } from './account-store.js';
 import { Accounts } from './accounts.js';
-import { SealBrokenError, SecretBox } from './secret-box.js';
+import { SealBrokenError, SecretBox } from '../secret/secret-box.js';
 
 const BOX = new SecretBox(Buffer.alloc(32, 1));
 const FIXED = { id: 'default', baseUrl: 'http://u/v1', apiKey: 'k', requestsPerSecond: 1, polling: true };
