@@ -41,6 +41,11 @@ const DIRECTION = [
     message: 'Only the launcher and tests start a Redis.',
   },
   { target: './libs', from: './apps', message: 'A lib never knows its apps.' },
+  {
+    target: './apps/gateway/src/!(docs|fixtures)/**/!(*.spec).ts',
+    from: './apps/gateway/src/docs',
+    message: 'The document is made of what the gateway answers, and nothing answers by the document.',
+  },
   ...['./apps', './libs'].map((from) => ({
     target: './test/property/oracle.ts',
     from,

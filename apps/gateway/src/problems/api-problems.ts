@@ -1,6 +1,6 @@
 import { applyDecorators } from '@nestjs/common';
 import { ApiProperty, ApiPropertyOptional, ApiResponse, getSchemaPath } from '@nestjs/swagger';
-import { PROBLEM_CODES, PROBLEM_TYPE, PROBLEMS, type ProblemCode } from '../problems/problem-catalog.js';
+import { PROBLEM_CODES, PROBLEM_TYPE, PROBLEMS, type ProblemCode } from './problem-catalog.js';
 
 class FieldFaultDto {
   @ApiProperty({ example: 'phoneNumber' }) field!: string;
