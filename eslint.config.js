@@ -9,7 +9,7 @@ const S3 = ['@aws-sdk/*', '@smithy/*'];
 const NEST = ['@nestjs/*', 'rxjs'];
 
 const APPS = ['gateway', 'worker', 'simulator', 'launcher'];
-const FOUNDATIONS = ['events', 'upstream', 'accounts'];
+const FOUNDATIONS = ['events', 'upstream', 'accounts', 'blobs'];
 const CAPABILITIES = ['relay', 'feed', 'webhooks'];
 
 /**
@@ -23,18 +23,29 @@ const mayImport = (target, libs) => [
     from: './libs',
     except: libs.map((lib) => `./${lib}`),
     message:
-      'Dependencies point one way: apps -> relay, feed, webhooks -> events, upstream, accounts -> platform.',
+      'Dependencies point one way: apps -> relay, feed, webhooks -> events, upstream, accounts, blobs -> platform.',
   },
   { target: `./${target}`, from: './test', message: 'Only tests import from test/.' },
 ];
 
-// apps -> {relay, feed, webhooks} -> {events, upstream, accounts} -> platform; libs of one rank never meet.
+// apps -> {relay, feed, webhooks} -> {events, upstream, accounts, blobs} -> platform; libs of one rank never meet.
 const DIRECTION = [
   ...CAPABILITIES.flatMap((lib) => mayImport(`libs/${lib}`, [lib, ...FOUNDATIONS, 'platform'])),
   ...FOUNDATIONS.flatMap((lib) => mayImport(`libs/${lib}`, [lib, 'platform'])),
   ...mayImport('libs/platform', ['platform']),
+  ...mayImport('libs/embedded-redis', ['embedded-redis', 'platform']),
   ...mayImport('apps/simulator', []),
+  {
+    target: ['./apps/gateway', './apps/worker'],
+    from: './libs/embedded-redis',
+    message: 'Only the launcher and tests start a Redis.',
+  },
   { target: './libs', from: './apps', message: 'A lib never knows its apps.' },
+  {
+    target: './apps/gateway/src/!(docs|fixtures)/**/!(*.spec).ts',
+    from: './apps/gateway/src/docs',
+    message: 'The document is made of what the gateway answers, and nothing answers by the document.',
+  },
   ...['./apps', './libs'].map((from) => ({
     target: './test/property/oracle.ts',
     from,
@@ -64,9 +75,7 @@ export default defineConfig(
     linterOptions: { reportUnusedDisableDirectives: 'error' },
     plugins: { 'import-x': importX },
     settings: {
-      'import-x/resolver-next': [
-        createTypeScriptImportResolver({ conditionNames: ['source', 'import', 'node', 'default'] }),
-      ],
+      'import-x/resolver-next': [createTypeScriptImportResolver()],
     },
     rules: {
       'import-x/no-cycle': ['error', { ignoreExternal: true }],

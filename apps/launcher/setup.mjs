@@ -125,8 +125,8 @@ async function buildAll(extra) {
 }
 
 async function provideRedis() {
-  /** @type {typeof import('../../libs/platform/src/embedded-redis/find-redis-server.js')} */
-  const { findRedisServer } = await import(built('libs/platform/src/embedded-redis/find-redis-server.js'));
+  /** @type {typeof import('../../libs/embedded-redis/src/find-redis-server.js')} */
+  const { findRedisServer } = await import(built('libs/embedded-redis/src/find-redis-server.js'));
   let search = await findRedisServer();
   if (!search.found && search.missing) {
     await installRedis(say);

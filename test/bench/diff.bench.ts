@@ -1,10 +1,10 @@
 // Messages diffed per second by the pure function, hashing included, beside JSON.parse of the same pages in the same run.
 // Some imports are by path: they are not part of what the libs offer to others.
 import { parseMessage, type UpstreamMessage } from '#upstream';
-import { diff } from '../../libs/feed/src/diff.js';
-import { packKnownMessage, unpackKnownMessage } from '../../libs/feed/src/known-message-codec.js';
-import type { KnownMessage } from '../../libs/feed/src/known-message.js';
-import { parseReplyList } from '../../libs/upstream/src/reply-list.js';
+import { diff } from '../../libs/feed/src/diff/diff.js';
+import { packKnownMessage, unpackKnownMessage } from '../../libs/feed/src/snapshot/known-message-codec.js';
+import type { KnownMessage } from '../../libs/feed/src/snapshot/known-message.js';
+import { parseReplyList } from '../../libs/upstream/src/reply/reply-list.js';
 import { atLeast, heading, information, median, short, timed } from './figures.js';
 import { idOf, messagesOf, type WireMessage } from './messages.js';
 

@@ -3,7 +3,7 @@
 import { ABSENCE_MS, ContactListPoll, type FeedSource, RedisFeedStore } from '#feed';
 import { accountKeys, type RedisClient } from '#platform';
 import { parseMessage } from '#upstream';
-import { parseContact } from '../../libs/upstream/src/contact.js';
+import { parseContact } from '../../libs/upstream/src/reply/contact.js';
 import { contactListOf } from '../support/contact-list.js';
 import { withTestRedis } from '../support/redis-server.js';
 import { connected, usedMemory } from '../support/used-memory.js';

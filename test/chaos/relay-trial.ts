@@ -56,6 +56,7 @@ const PAGE = 10_000;
 const OPEN: ReadonlySet<string> = new Set(['queued', 'relaying', 'scheduled']);
 const RECIPIENTS = '+1415555';
 const DISTURB_EVERY_MS = 200;
+const OPERATE_EVERY_MS = 1_000;
 /** Longer than a POST may take and be believed to go on. */
 const SUSPENDED_MS = 8_000;
 
@@ -79,6 +80,8 @@ interface LedgerPage {
 export interface TrialSize {
   sends: number;
   recipients: number;
+  /** How long each caller waits between its sends, in milliseconds. */
+  everyMs?: number;
 }
 
 /** How often upstream's contacts changed under the sends, and a worker stood still. */
@@ -137,10 +140,12 @@ export class RelayTrial<Layout extends RedisLayout> implements AsyncDisposable {
 
   /** Sends all texts, several callers at once; each recipient has one caller, who waits for every answer. */
   async send(): Promise<void> {
-    const { sends, recipients } = this.size;
+    const { sends, recipients, everyMs = 0 } = this.size;
     const callers = Array.from({ length: CALLERS }, async (_, caller) => {
       for (let i = 0; i < sends; i += 1) {
-        if ((i % recipients) % CALLERS === caller) await this.sendOne(i);
+        if ((i % recipients) % CALLERS !== caller) continue;
+        await this.sendOne(i);
+        await pause(everyMs);
       }
     });
     await Promise.all(callers);
@@ -184,6 +189,17 @@ export class RelayTrial<Layout extends RedisLayout> implements AsyncDisposable {
       }
     }
     return done;
+  }
+
+  /** Confirms deletions, as an operator does, whenever readiness says that so many look like an outage of upstream. */
+  async operate(stop: AbortSignal): Promise<void> {
+    while (!stop.aborted) {
+      const ready = await this.product.call('GET', '/health/ready');
+      const { details } = (await ready.json()) as { details: { code: string }[] };
+      if (details.some(({ code }) => code === 'contacts_vanished'))
+        await this.product.call('POST', '/v1/accounts/default/confirm-deletions');
+      await pause(OPERATE_EVERY_MS);
+    }
   }
 
   /**

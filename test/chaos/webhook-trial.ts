@@ -3,11 +3,13 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
-import { RedisEventLog } from '#events';
+import { type Cursor, type NewEvent, RedisEventLog } from '#events';
 import { closeRedis, openRedis, parseRedisAddress, type RedisClient } from '#platform';
 import { eventually } from '../support/eventually.js';
 import { type ProductProcess, startProcess } from '../support/process.js';
 import { Product } from '../support/product.js';
+import type { RedisLayout } from '../support/redis-process.js';
+import { startTestRedis, type TestRedis } from '../support/redis-server.js';
 
 const ACCOUNT = 'default';
 const ENVIRONMENT = { LOG_LEVEL: 'warn', CONTACTS_INTERVAL_MS: '60000' };
@@ -15,9 +17,10 @@ const LEAST_KILL_PAUSE_MS = 1_000;
 const MOST_KILL_PAUSE_MS = 4_000;
 /** Appended in one step. */
 const CHUNK = 100;
+const PAGE = 1_000;
 
-/** How a subscriber behaves; one that is healthy may have asked for order. */
-export type Manners = 'healthy' | 'ordered' | 'hangs' | 'failsHalf';
+/** How a subscriber behaves; one that is healthy may have asked for order, and one that is dead may be revived. */
+export type Manners = 'healthy' | 'ordered' | 'hangs' | 'failsHalf' | 'dead';
 
 interface Told {
   id: string;
@@ -36,6 +39,7 @@ export class Subscriber {
   /** Events that came neither next after the last of their contact, nor as that one again. */
   disordered = 0;
   id = '';
+  private revived = false;
   private readonly lastOf = new Map<string, number>();
   private key = Buffer.alloc(0);
 
@@ -61,6 +65,11 @@ export class Subscriber {
 
   get url(): string {
     return `http://127.0.0.1:${(this.server.address() as AddressInfo).port}/hook`;
+  }
+
+  /** From now on a dead one is healthy. */
+  revive(): void {
+    this.revived = true;
   }
 
   known(id: string, secret: string): void {
@@ -93,6 +102,10 @@ export class Subscriber {
       const signature = `v1,${createHmac('sha256', this.key).update(signed).digest('base64')}`;
       if (request.headers['webhook-signature'] !== signature || event.id !== id) this.forged++;
       if (this.manners === 'hangs') return;
+      if (this.manners === 'dead' && !this.revived) {
+        response.writeHead(500).end();
+        return;
+      }
       if (this.manners === 'failsHalf' && Math.random() < 0.5) {
         response.writeHead(500).end();
         return;
@@ -108,23 +121,34 @@ export class Subscriber {
 }
 
 /** The product with two workers, its subscribers, and events that are put into its log. */
-export class WebhookTrial implements AsyncDisposable {
+export class WebhookTrial<Layout extends RedisLayout = TestRedis> implements AsyncDisposable {
   readonly subscribers: Subscriber[] = [];
   /** Told of every event that is answered 2xx, by its number. */
   onEvent: (number: number, subscriber: Subscriber) => void = () => undefined;
   private readonly log: RedisEventLog;
   private second: ProductProcess | undefined;
   private numbers = 0;
+  /** Of the events in the log; known only once it was read, where it is not known whether some were appended. */
+  private recorded: number | undefined = 0;
 
   private constructor(
-    readonly product: Product,
+    readonly product: Product<Layout>,
     private readonly redis: RedisClient,
   ) {
     this.log = new RedisEventLog(redis, 'tidings');
   }
 
   static async start(manners: readonly Manners[]): Promise<WebhookTrial> {
-    const product = await Product.start(ENVIRONMENT);
+    return WebhookTrial.startOn(await startTestRedis(), manners);
+  }
+
+  /** On this Redis, which ends with it. */
+  static async startOn<Layout extends RedisLayout>(
+    layout: Layout,
+    manners: readonly Manners[],
+    settings: Readonly<Record<string, string>> = {},
+  ): Promise<WebhookTrial<Layout>> {
+    const product = await Product.startOn(layout, { ...ENVIRONMENT, ...settings });
     const redis = openRedis(parseRedisAddress(product.redis.url), 'failFast', () => undefined);
     const trial = new WebhookTrial(product, redis);
     try {
@@ -158,7 +182,15 @@ export class WebhookTrial implements AsyncDisposable {
           },
         };
       });
-      await this.log.append(ACCOUNT, events);
+      await this.record(events);
+    }
+  }
+
+  /** Records so many events, a chunk of them at each time of a rhythm, whether or not they can be stored then. */
+  async appendSlowly(count: number, everyMs: number): Promise<void> {
+    for (let left = count; left > 0; left -= CHUNK) {
+      await this.append(Math.min(left, CHUNK)).catch(() => undefined);
+      await pause(everyMs);
     }
   }
 
@@ -169,10 +201,16 @@ export class WebhookTrial implements AsyncDisposable {
 
   /** Whether each healthy subscriber has every event. */
   get complete(): boolean {
-    return this.healthy.every(({ taken }) => taken.size >= this.numbers);
+    return this.healthy.every(({ taken }) => taken.size >= this.events);
+  }
+
+  /** How many events the log has. */
+  get events(): number {
+    return this.recorded ?? Infinity;
   }
 
   async settle(withinMs: number): Promise<void> {
+    this.recorded ??= await this.count();
     await eventually('each healthy subscriber has every event', () => this.complete, withinMs);
   }
 
@@ -214,6 +252,26 @@ export class WebhookTrial implements AsyncDisposable {
       ordered: manners === 'ordered',
     });
     subscriber.known(id, secret);
+  }
+
+  private async record(events: readonly NewEvent[]): Promise<void> {
+    try {
+      await this.log.append(ACCOUNT, events);
+    } catch (error) {
+      this.recorded = undefined;
+      throw error;
+    }
+    if (this.recorded !== undefined) this.recorded += events.length;
+  }
+
+  private async count(): Promise<number> {
+    let count = 0;
+    for (let after: Cursor | undefined; ;) {
+      const { events, next } = await this.log.read(ACCOUNT, after, PAGE);
+      count += events.filter(({ type }) => type === 'message.received').length;
+      if (events.length === 0) return count;
+      after = next;
+    }
   }
 
   private async startWorker(): Promise<ProductProcess> {

@@ -22,13 +22,13 @@ const one = (name: string, file: string, from: string, to: string): Mutant => ({
 export const MUTANTS: readonly Mutant[] = [
   one(
     'a first read takes what was stamped in its last minute as there before',
-    'first-read.ts',
+    'diff/first-read.ts',
     'message.timestamp > first.tellAfter',
     'message.timestamp > first.tellAfter + 60_000',
   ),
   one(
     'only what is newer than the newest known timestamp is new (strict >)',
-    'diff.ts',
+    'diff/diff.ts',
     'if (change === undefined) continue;',
     `if (change === undefined) continue;
     const newest = Math.max(...[...input.known.values()].map(({ timestamp = 0 }) => timestamp));
@@ -36,19 +36,19 @@ export const MUTANTS: readonly Mutant[] = [
   ),
   one(
     'a first read tells everything',
-    'diff.ts',
+    'diff/diff.ts',
     'const told = input.firstRead === undefined ||',
     'const told = true ||',
   ),
   one(
     'a first read tells nothing',
-    'diff.ts',
+    'diff/diff.ts',
     'const told = input.firstRead === undefined ||',
     'const told = input.firstRead === undefined || false &&',
   ),
   one(
     'a page that is shorter than was asked for is the last one',
-    'deep-read.ts',
+    'poll/deep-read.ts',
     'unreadable = 0;\n      if (read.repeats) {',
     `unreadable = 0;
       if (read.ids.length < PAGE_LIMIT) {
@@ -61,7 +61,7 @@ export const MUTANTS: readonly Mutant[] = [
   ),
   one(
     'only the first page is read',
-    'deep-read.ts',
+    'poll/deep-read.ts',
     'if (page === 1) this.firstIds = read.ids;',
     `this.firstIds = read.ids;
       this.stable = true;
@@ -69,37 +69,37 @@ export const MUTANTS: readonly Mutant[] = [
   ),
   one(
     'a page on which something is new is the last that is read',
-    'head-walk.ts',
+    'walk/head-walk.ts',
     'return endsNew || (ids.length === 0 && count > 0);',
     'return endsNew && ids.length === 0 && count > 0;',
   ),
   one(
     'of two forms within one walk the first is kept',
-    'page-reader.ts',
+    'walk/page-reader.ts',
     'this.seen.set(message.id, message);',
     'if (!this.seen.has(message.id)) this.seen.set(message.id, message);',
   ),
   one(
     'the tail of an oldest-first list does not step on',
-    'head-walk.ts',
+    'walk/head-walk.ts',
     'last !== undefined && last.count >= last.limit;',
     'last !== undefined && last.count > last.limit;',
   ),
   one(
     'pages that shifted while they were read are not read again',
-    'head-walk.ts',
+    'walk/head-walk.ts',
     'if (pages > 1) await this.lookAgain(pages - 1, top.limit);',
     '',
   ),
   one(
     'sweeps are forgotten',
-    'contact-poll.ts',
+    'poll/contact-poll.ts',
     'return memory.completeAt + this.settings.sweepMs <= now;',
     'return false;',
   ),
   one(
     'unsettled messages are not looked up',
-    'contact-poll.ts',
+    'poll/contact-poll.ts',
     "return lookDueAt !== undefined && lookDueAt <= state.now ? 'look' : undefined;",
     "return lookDueAt === 0 ? 'look' : undefined;",
   ),
@@ -107,12 +107,12 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'what was seen is marked before its events are stored',
     patches: [
       {
-        file: `${FEED}redis-feed-store.ts`,
+        file: `${FEED}redis/redis-feed-store.ts`,
         from: "import { eventArguments, logKeys } from '#events';",
         to: "import { eventArguments, logKeys, RedisEventLog } from '#events';",
       },
       {
-        file: `${FEED}redis-feed-store.ts`,
+        file: `${FEED}redis/redis-feed-store.ts`,
         from: `        ...eventArguments(account, events),
       ],
     );
@@ -129,12 +129,12 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'events are stored before what was seen is marked',
     patches: [
       {
-        file: `${FEED}redis-feed-store.ts`,
+        file: `${FEED}redis/redis-feed-store.ts`,
         from: "import { eventArguments, logKeys } from '#events';",
         to: "import { eventArguments, logKeys, RedisEventLog } from '#events';",
       },
       {
-        file: `${FEED}redis-feed-store.ts`,
+        file: `${FEED}redis/redis-feed-store.ts`,
         from: 'const done = await commitPoll.run(',
         to: 'await new RedisEventLog(this.redis, this.prefix).append(account, events);\n    const done = await commitPoll.run(',
       },
@@ -144,13 +144,13 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'a poll has no fence',
     patches: [
       {
-        file: `${FEED}redis-feed-scripts.ts`,
+        file: `${FEED}redis/redis-feed-scripts.ts`,
         from: "if redis.call('HGET', contact, 'v') ~= ARGV[2] then return 0 end",
         to: '',
       },
       // Without it the script would fail at what only the first of two finds.
       {
-        file: `${FEED}redis-feed-scripts.ts`,
+        file: `${FEED}redis/redis-feed-scripts.ts`,
         from: "'LT', redis.call('HGET', contact, 'hastenedTo'), ARGV[1]",
         to: "'LT', redis.call('HGET', contact, 'hastenedTo') or '0', ARGV[1]",
       },
@@ -158,38 +158,38 @@ export const MUTANTS: readonly Mutant[] = [
   },
   one(
     'a list has no fence',
-    'redis-feed-scripts.ts',
+    'redis/redis-feed-scripts.ts',
     "if (redis.call('HGET', list, 'version') or '0') ~= ARGV[1] then return 0 end",
     '',
   ),
-  one('that delivery was told is not kept', 'diff.ts', 'known[told] = true;', 'known[told] = false;'),
+  one('that delivery was told is not kept', 'diff/diff.ts', 'known[told] = true;', 'known[told] = false;'),
   one(
     'the revision of a message is not raised',
-    'diff.ts',
+    'diff/diff.ts',
     'Math.max(this.known.revision, revisionFloor) + 1;',
     'Math.max(this.known.revision, revisionFloor);',
   ),
   one(
     'a flag that goes back is delivered again',
-    'diff.ts',
+    'diff/diff.ts',
     'if (message[flag] && !before[told]) {',
     'if (message[flag]) {',
   ),
   one(
     'absence from one read is deletion',
-    'absence.ts',
+    'diff/absence.ts',
     'if (before.missingSince === undefined) {',
     'if (before.missingSince === undefined && input.apartMs < 0) {',
   ),
   one(
     'two reads of one minute are enough for a deletion',
-    'absence.ts',
+    'diff/absence.ts',
     'input.now - before.missingSince < input.apartMs',
     'input.now - before.missingSince < 0',
   ),
   one(
     'absence from a read that was not complete is deletion',
-    'poll-conclusion.ts',
+    'poll/poll-conclusion.ts',
     `reading.everything?.stable === true
         ? this.absences(start, reading, reading.everything, known)
         : undefined;`,
@@ -207,31 +207,31 @@ export const MUTANTS: readonly Mutant[] = [
   ),
   one(
     'absence from a read while which pages shifted is deletion',
-    'deep-read.ts',
+    'poll/deep-read.ts',
     'this.stable = read.count === 0 && count === this.reader.servedCount;',
     'this.stable = true;',
   ),
   one(
     'a page that repeats others is the end of what is there',
-    'deep-read.ts',
+    'poll/deep-read.ts',
     'this.stable = read.count === 0 && count === this.reader.servedCount;',
     'this.stable = count === this.reader.servedCount;',
   ),
   one(
     'however much is missing is believed',
-    'absence.ts',
+    'diff/absence.ts',
     'return missing > FEW && missing > of * BELIEVED_PART;',
     'return missing > FEW * 1e9 && missing > of * BELIEVED_PART;',
   ),
   one(
     'a message that returns is told as new',
-    'diff.ts',
+    'diff/diff.ts',
     'before === undefined || form === undefined\n        ? arrival(',
     'before === undefined || before.deleted || form === undefined\n        ? arrival(',
   ),
   one(
     'that a message returned is not told',
-    'diff.ts',
+    'diff/diff.ts',
     'if (before.deleted) updates.deleted = { from: true, to: false };',
     '',
   ),
@@ -239,7 +239,7 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'a page that failed is an empty one',
     patches: [
       {
-        file: `${FEED}contact-poll.ts`,
+        file: `${FEED}poll/contact-poll.ts`,
         from: 'read: (page, limit) => this.source.listMessages(account, contactId, page, limit, purpose),',
         to: `read: (page, limit) =>
           this.source
@@ -249,7 +249,7 @@ export const MUTANTS: readonly Mutant[] = [
             ),`,
       },
       {
-        file: `${FEED}committed-pages.ts`,
+        file: `${FEED}poll/committed-pages.ts`,
         from: '(page, limit) => source.listMessages(account, contactId, page, limit, purpose),',
         to: `(page, limit) =>
         source
@@ -264,7 +264,7 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'a reply without a list is an empty list',
     patches: [
       {
-        file: 'libs/upstream/src/reply-list.ts',
+        file: 'libs/upstream/src/reply/reply-list.ts',
         from: 'throw new UpstreamReplyError(`the reply holds no list of ${name}`);',
         to: 'return { list: [], beside: {} };',
       },
@@ -272,7 +272,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   one(
     'a contact that is missing from one list is deleted',
-    'contact-list-poll.ts',
+    'contacts/contact-list-poll.ts',
     'if (before.missingSince === undefined) {',
     'if (before.missingSince === undefined && this.absenceMs < 0) {',
   ),

@@ -4,7 +4,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
-import { findRedisServer } from '#platform';
+import { findRedisServer } from '#embedded-redis';
 import { eventually } from './eventually.js';
 
 /** Any layout of Redis processes that the product may be run on. */

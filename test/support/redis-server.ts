@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type EmbeddedRedis, startEmbeddedRedis } from '#platform';
+import { type EmbeddedRedis, startEmbeddedRedis } from '#embedded-redis';
 
 /** A Redis for one test file, with nothing in it: it may be killed and restarted, and leaves nothing behind. */
 export interface TestRedis extends AsyncDisposable {

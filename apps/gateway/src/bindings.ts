@@ -19,9 +19,8 @@ import {
   type RedisClient,
   type RedisClock,
 } from '#platform';
+import type { BlobStore, BlobStoreWatch } from '#blobs';
 import {
-  type BlobStore,
-  type BlobStoreWatch,
   BullmqRelayJobs,
   HintingRelayStore,
   HintingUpstreamHealth,

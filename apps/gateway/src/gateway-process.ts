@@ -22,7 +22,7 @@ import {
   type StartContext,
   warnOfUnknownVariables,
 } from '#platform';
-import { type BlobPeers, BlobSharing, BlobStoreWatch, openBlobStore } from '#relay';
+import { type BlobPeers, BlobSharing, BlobStoreWatch, openBlobStore } from '#blobs';
 import { bindings } from './bindings.js';
 import { createGateway } from './create-gateway.js';
 

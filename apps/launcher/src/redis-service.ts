@@ -1,4 +1,4 @@
-import { type EmbeddedRedis, startEmbeddedRedis } from '#platform';
+import { type EmbeddedRedis, startEmbeddedRedis } from '#embedded-redis';
 import type { Narrator } from './narrator.js';
 import type { Run, Service } from './service.js';
 

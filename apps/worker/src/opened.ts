@@ -1,5 +1,5 @@
 import type { Instance, Logger, RedisClient, RedisClock, WorkerEnvironment } from '#platform';
-import type { BlobStore, BlobStoreWatch } from '#relay';
+import type { BlobStore, BlobStoreWatch } from '#blobs';
 
 /** What the process has opened before its modules are put together. */
 export interface Opened {

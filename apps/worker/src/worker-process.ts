@@ -27,7 +27,7 @@ import {
   withDeadline,
   WorkerEnvironment,
 } from '#platform';
-import { type BlobPeers, BlobSharing, BlobStoreWatch, openBlobStore } from '#relay';
+import { type BlobPeers, BlobSharing, BlobStoreWatch, openBlobStore } from '#blobs';
 import { WorkerModule } from './worker.module.js';
 
 /** Starts a worker as the environment says. */

@@ -1,3 +1,13 @@
+/**
+ * Who uses the gateway.
+ *
+ * | | |
+ * |---|---|
+ * | `account/` | accounts: made, changed, removed |
+ * | `api-key/` | API keys: issued, recognised, revoked, and what they allow |
+ * | `secret/`  | secrets at rest |
+ * | `redis/`   | accounts, API keys and the ids of encryption keys in Redis |
+ */
 export {
   type Account,
   ACCOUNT_ID,
@@ -6,19 +16,19 @@ export {
   type AccountStamp,
   DEFAULT_ACCOUNT,
   FixedAccounts,
-} from './account.js';
-export { AccountConflictError } from './account-conflict.js';
-export { KeyNeededError } from './key-needed.js';
-export { type AccountChanges, type AccountDescription, AccountRegistry } from './account-registry.js';
-export { AccountSeals } from './account-seals.js';
+} from './account/account.js';
+export { AccountConflictError } from './account/account-conflict.js';
+export { KeyNeededError } from './account/key-needed.js';
+export { type AccountChanges, type AccountDescription, AccountRegistry } from './account/account-registry.js';
+export { AccountSeals } from './account/account-seals.js';
 export {
   accountContext,
   type AccountStore,
   MOST_ACCOUNTS,
   type RemovedAccount,
   type StoredAccount,
-} from './account-store.js';
-export { Accounts } from './accounts.js';
+} from './account/account-store.js';
+export { Accounts } from './account/accounts.js';
 export {
   type ApiKeys,
   ENVIRONMENT_KEY,
@@ -26,20 +36,20 @@ export {
   type Principal,
   type Scope,
   SCOPES,
-} from './api-key.js';
-export { ApiKeyRegistry, type NewApiKey } from './api-key-registry.js';
-export { RedisAccountErasure } from './redis-account-erasure.js';
-export { RedisAccountStore } from './redis-account-store.js';
-export { RedisApiKeyStore } from './redis-api-key-store.js';
+} from './api-key/api-key.js';
+export { ApiKeyRegistry, type NewApiKey } from './api-key/api-key-registry.js';
+export { RedisAccountErasure } from './redis/redis-account-erasure.js';
+export { RedisAccountStore } from './redis/redis-account-store.js';
+export { RedisApiKeyStore } from './redis/redis-api-key-store.js';
 export {
   environmentAccounts,
   openAccountRegistry,
   openAccounts,
   openApiKeyRegistry,
   openApiKeys,
-} from './redis-accounts.js';
-export { noteEncryptionKey, RedisEncryptionKeys } from './redis-encryption-keys.js';
-export { type BrokenSeal, SealTally } from './seal-tally.js';
-export { SealBrokenError, SecretBox } from './secret-box.js';
-export { type ApiKey, type ApiKeyStore, type StoredApiKey } from './stored-api-key.js';
-export { StoredApiKeys } from './stored-api-keys.js';
+} from './redis/redis-accounts.js';
+export { noteEncryptionKey, RedisEncryptionKeys } from './redis/redis-encryption-keys.js';
+export { type BrokenSeal, SealTally } from './secret/seal-tally.js';
+export { SealBrokenError, SecretBox } from './secret/secret-box.js';
+export { type ApiKey, type ApiKeyStore, type StoredApiKey } from './api-key/stored-api-key.js';
+export { StoredApiKeys } from './api-key/stored-api-keys.js';

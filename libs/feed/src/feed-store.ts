@@ -1,12 +1,12 @@
 import type { NewEvent } from '#events';
-import type { ContactExtension } from './contact-extension.js';
+import type { ContactExtension } from './snapshot/contact-extension.js';
 import type { PollReport } from './delay/poll-report.js';
-import type { FeedOverview } from './feed-overview.js';
-import type { KnownMessage } from './known-message.js';
-import type { ListedContacts } from './listed-contacts.js';
-import type { PollMemory } from './poll-memory.js';
-import type { ContactRates } from './poll-plans.js';
-import type { UnreadableElements } from './unreadable-elements.js';
+import type { FeedOverview } from './schedule/feed-overview.js';
+import type { KnownMessage } from './snapshot/known-message.js';
+import type { ListedContacts } from './snapshot/listed-contacts.js';
+import type { PollMemory } from './snapshot/poll-memory.js';
+import type { ContactRates } from './schedule/poll-plans.js';
+import type { UnreadableElements } from './snapshot/unreadable-elements.js';
 
 /** What is known of one contact in the list. */
 export interface ListedContact {

@@ -1,5 +1,5 @@
 import type { ContactList, ContactReader, MessagePage, UpstreamMessage } from '#upstream';
-import type { PollKind } from './poll-queue.js';
+import type { PollKind } from './poll/poll-queue.js';
 
 /**
  * The reads of one claimed poll. Whoever reads hands it on from request to request as it is: the first one uses up the

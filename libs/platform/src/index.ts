@@ -1,3 +1,15 @@
+/**
+ * What every process of the product needs, and nothing that knows of messages.
+ *
+ * | | |
+ * |---|---|
+ * | `environment/` | the variables of the environment, read once and checked |
+ * | `log/`         | one logger, and what of an error may be logged |
+ * | `process/`     | a process from its start to its end: readiness, version, instance |
+ * | `queue/`       | names of queues and their payloads, and the agendas that say what is due |
+ * | `redis/`       | the connection to Redis, its requirements, scripts, keys and clock |
+ * | `time/`        | clocks, deadlines and waits |
+ */
 export {
   type Agenda,
   type AgendaTask,
@@ -6,17 +18,17 @@ export {
   type DueTasks,
   SURVEY_EVERY_MS,
   type TakenTask,
-} from './agenda.js';
-export { AgendaHints } from './agenda-hints.js';
-export { BullmqHintQueue, type Hint } from './bullmq-hint-queue.js';
-export { type Clock, systemClock } from './clock.js';
-export { DeadlineError, pause, withDeadline } from './deadline.js';
+} from './queue/agenda.js';
+export { AgendaHints } from './queue/agenda-hints.js';
+export { BullmqHintQueue, type Hint } from './queue/bullmq-hint-queue.js';
+export { type Clock, systemClock } from './time/clock.js';
+export { DeadlineError, pause, withDeadline } from './time/deadline.js';
 export { type BlobLocation } from './environment/blob-location.js';
 export { ConfigurationError } from './environment/configuration-error.js';
 export { CommonEnvironment, GatewayEnvironment, WorkerEnvironment } from './environment/environment.js';
 export { readEnvironment } from './environment/read-environment.js';
 export { warnOfUnknownVariables } from './environment/unknown-variables.js';
-export { hashOf } from './hash-reply.js';
+export { hashOf } from './redis/hash-reply.js';
 export { type IdPrefix, newId } from './ids.js';
 export {
   type Instance,
@@ -26,11 +38,11 @@ export {
   mixedSince,
   namesOf,
   newInstance,
-} from './instance.js';
-export { accountKeys, type AccountKeys } from './keys.js';
-export { type DiscreetError, loggedError, logWords } from './logged-error.js';
-export { createLogger, type Logger } from './logger.js';
-export { type Network, parseNetworks } from './network.js';
+} from './process/instance.js';
+export { accountKeys, type AccountKeys } from './redis/keys.js';
+export { type DiscreetError, loggedError, logWords } from './log/logged-error.js';
+export { createLogger, type Logger } from './log/logger.js';
+export { type Network, parseNetworks } from './environment/network.js';
 export {
   listenFault,
   type ListenAddress,
@@ -40,10 +52,15 @@ export {
   type RunningProcess,
   type StartContext,
   STOP_WITHIN_MS,
-} from './process-lifecycle.js';
-export { type QueueName, type QueuePayloads, queuePrefix } from './queues.js';
-export { parseRedisAddress, type RedisAddress } from './redis-address.js';
-export { closeRedis, openRedis, REDIS_COMMAND_TIMEOUT_MS, type RedisClient } from './redis-connection.js';
+} from './process/process-lifecycle.js';
+export { type QueueName, type QueuePayloads, queuePrefix } from './queue/queues.js';
+export { parseRedisAddress, type RedisAddress } from './environment/redis-address.js';
+export {
+  closeRedis,
+  openRedis,
+  REDIS_COMMAND_TIMEOUT_MS,
+  type RedisClient,
+} from './redis/redis-connection.js';
 export {
   degradedBy,
   type Readiness,
@@ -52,25 +69,19 @@ export {
   REASON_CODES,
   type ReasonCode,
   type ReasonDetail,
-} from './readiness.js';
-export { RedisAgenda } from './redis-agenda.js';
-export { type AgendaName, type Agendas, openAgendas } from './redis-agendas.js';
-export { checkRedisRequirements } from './redis-requirements.js';
-export { oncePerFault, openFitRedis } from './redis-start.js';
-export { FrameworkLogger } from './framework-logger.js';
-export { RedisClock } from './redis-clock.js';
-export { aliveIn, RedisHeartbeat, SEEN_WITHIN_MS } from './redis-heartbeat.js';
-export { REDIS_LIFE } from './redis-life.js';
-export { isRedisFull } from './redis-memory.js';
-export { TimeLimit } from './time-limit.js';
-export { RedisScript } from './redis-script.js';
-export { redisTime } from './redis-time.js';
-export { parseRetryAfter } from './retry-after.js';
-export { buildVersion, productVersion } from './version.js';
-export {
-  type EmbeddedRedis,
-  type EmbeddedRedisOptions,
-  startEmbeddedRedis,
-} from './embedded-redis/embedded-redis.js';
-export { findRedisServer, type RedisServerSearch } from './embedded-redis/find-redis-server.js';
-export { missingRoles, saysRole, type WorkerRole } from './worker-roles.js';
+} from './process/readiness.js';
+export { RedisAgenda } from './queue/redis-agenda.js';
+export { type AgendaName, type Agendas, openAgendas } from './queue/redis-agendas.js';
+export { checkRedisRequirements } from './redis/redis-requirements.js';
+export { oncePerFault, openFitRedis } from './redis/redis-start.js';
+export { FrameworkLogger } from './log/framework-logger.js';
+export { RedisClock } from './redis/redis-clock.js';
+export { aliveIn, RedisHeartbeat, SEEN_WITHIN_MS } from './redis/redis-heartbeat.js';
+export { REDIS_LIFE } from './redis/redis-life.js';
+export { isRedisFull } from './redis/redis-memory.js';
+export { TimeLimit } from './time/time-limit.js';
+export { RedisScript } from './redis/redis-script.js';
+export { redisTime } from './redis/redis-time.js';
+export { parseRetryAfter } from './time/retry-after.js';
+export { buildVersion, productVersion } from './process/version.js';
+export { missingRoles, saysRole, type WorkerRole } from './environment/worker-roles.js';

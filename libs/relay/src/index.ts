@@ -1,33 +1,34 @@
-export {
-  BlobMissingError,
-  type BlobStore,
-  BlobStoreUnavailableError,
-  BlobTooLargeError,
-  type FoundBlob,
-  type StoredBlob,
-} from './blob-store.js';
-export { type BlobPeers, BlobSharing } from './blob-sharing.js';
-export { BlobStoreWatch } from './blob-store-watch.js';
-export { BullmqRelayJobs } from './bullmq-relay-jobs.js';
-export { FileBlobStore } from './file-blob-store.js';
-export { FiledRelayStore } from './filed-relay-store.js';
-export { FileSweep } from './file-sweep.js';
-export { HintingRelayStore } from './hinting-relay-store.js';
-export { HintingUpstreamHealth } from './hinting-upstream-health.js';
-export { LaneRunner } from './lane-runner.js';
-export { MessageBinder, type Sightings } from './message-binder.js';
+/**
+ * A send, from its acceptance to its end.
+ *
+ * | | |
+ * |---|---|
+ * | `ports.ts` | what the lib needs of others: upstream, look-ups, jobs |
+ * | `send/`    | what a send is, its life, record, intake and idempotency key, and the port of its store |
+ * | `lane/`    | one recipient's sends in order: attempts, searches after ambiguous ends, confirmations, rounds |
+ * | `match/`   | which message became which send |
+ * | `jobs/`    | hints that lanes, rounds and schedules have work |
+ * | `outage/`  | the outages of upstream: noted, probed, and what waits for their end woken |
+ * | `redis/`   | sends, their lists, keys and retention in Redis |
+ */
+export { BullmqRelayJobs } from './jobs/bullmq-relay-jobs.js';
+export { FiledRelayStore } from './redis/filed-relay-store.js';
+export { FileSweep } from './lane/file-sweep.js';
+export { HintingRelayStore } from './redis/hinting-relay-store.js';
+export { HintingUpstreamHealth } from './outage/hinting-upstream-health.js';
+export { LaneRunner } from './lane/lane-runner.js';
+export { MessageBinder, type Sightings } from './match/message-binder.js';
 export { type Lookup, type RelayJobs, type Sender } from './ports.js';
-export { openBlobStore } from './open-blob-store.js';
-export { RedisIdempotencyKeys } from './redis-idempotency-keys.js';
-export { RedisRelayStore } from './redis-relay-store.js';
-export { RedisRelaySurvey, type RelaySurvey } from './redis-relay-survey.js';
-export { RedisSendList } from './redis-send-list.js';
-export { RedisUpstreamHealth } from './redis-upstream-health.js';
-export { RECONCILE_MS, ReconciledRelayJobs, RELAY_ROUND, type RelayHints } from './relay-hints.js';
-export { RelayRounds } from './relay-rounds.js';
-export { type RelaySettings, SCHEDULE_SLEEP_MS } from './relay-settings.js';
-export { type SendFilter, type SendList, type SendPage, type SendsOverview } from './send-list.js';
-export { type RelayStore } from './relay-store.js';
+export { RedisIdempotencyKeys } from './redis/redis-idempotency-keys.js';
+export { RedisRelayStore } from './redis/redis-relay-store.js';
+export { RedisRelaySurvey, type RelaySurvey } from './redis/redis-relay-survey.js';
+export { RedisSendList } from './redis/redis-send-list.js';
+export { RedisUpstreamHealth } from './outage/redis-upstream-health.js';
+export { RECONCILE_MS, ReconciledRelayJobs, RELAY_ROUND, type RelayHints } from './jobs/relay-hints.js';
+export { RelayRounds } from './lane/relay-rounds.js';
+export { type RelaySettings, SCHEDULE_SLEEP_MS } from './send/relay-settings.js';
+export { type SendFilter, type SendList, type SendPage, type SendsOverview } from './send/send-list.js';
+export { type RelayStore } from './send/relay-store.js';
 export {
   type NewSend,
   type Send,
@@ -35,7 +36,7 @@ export {
   type SendAttempt,
   type SendStatus,
   type StoredFile,
-} from './send.js';
+} from './send/send.js';
 export {
   type Acceptance,
   IdempotencyInProgressError,
@@ -47,6 +48,6 @@ export {
   type SendIntake,
   SendNotCancellableError,
   SendNotResolvableError,
-} from './send-intake.js';
-export { StoredSendIntake } from './stored-send-intake.js';
-export { UpstreamProbe } from './upstream-probe.js';
+} from './send/send-intake.js';
+export { StoredSendIntake } from './send/stored-send-intake.js';
+export { UpstreamProbe } from './outage/upstream-probe.js';

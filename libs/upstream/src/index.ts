@@ -1,21 +1,32 @@
+/**
+ * The vendor's API.
+ *
+ * | | |
+ * |---|---|
+ * | `upstream.ts` | what upstream can do, with the classes of its errors beside it |
+ * | `http/`       | requests over HTTP: when they may leave, how long they may take, how much of a reply is read |
+ * | `reply/`      | what upstream answers, parsed tolerantly, and shown as it came |
+ * | `budget/`     | how many requests an account may make, and in which order |
+ * | `account/`    | the upstream of one account: its address, budget and outages |
+ */
 export {
   AccountUpstream,
   type FindUpstreamAccount,
   type RequestFor,
   type UpstreamAccount,
-} from './account-upstream.js';
-export { type Admission } from './admission.js';
-export { AWAY_AFTER } from './circuit.js';
-export { phoneNumbersOf, type UpstreamContact } from './contact.js';
-export { type ContactList, type ContactReader, type WantedContact } from './contact-list.js';
-export { GATEWAY_MARK } from './gateway-mark.js';
-export { HttpUpstream } from './http-upstream.js';
-export { type Direction, isRecord, parseMessage, type UpstreamMessage } from './message.js';
-export { RedisRequestBudget } from './redis-request-budget.js';
-export { TAKE_TOKEN } from './redis-token-bucket.js';
-export { type ParsedList } from './reply-list.js';
-export { type RequestTurn } from './request-turn.js';
-export { contactsShown, showAsIs, showList, toJson } from './shown-reply.js';
+} from './account/account-upstream.js';
+export { type Admission } from './budget/admission.js';
+export { AWAY_AFTER } from './account/circuit.js';
+export { phoneNumbersOf, type UpstreamContact } from './reply/contact.js';
+export { type ContactList, type ContactReader, type WantedContact } from './reply/contact-list.js';
+export { GATEWAY_MARK } from './http/gateway-mark.js';
+export { HttpUpstream } from './http/http-upstream.js';
+export { type Direction, isRecord, parseMessage, type UpstreamMessage } from './reply/message.js';
+export { RedisRequestBudget } from './budget/redis-request-budget.js';
+export { TAKE_TOKEN } from './budget/redis-token-bucket.js';
+export { type ParsedList } from './reply/reply-list.js';
+export { type RequestTurn } from './budget/request-turn.js';
+export { contactsShown, showAsIs, showList, toJson } from './reply/shown-reply.js';
 export {
   type AdaptiveBudget,
   BudgetExhaustedError,
@@ -25,7 +36,7 @@ export {
   type RequestClass,
   TOKEN_LIFE_MS,
   type TokenReply,
-} from './request-budget.js';
+} from './budget/request-budget.js';
 export {
   UpstreamConnectionLostError,
   UpstreamError,
@@ -54,4 +65,4 @@ export {
   type OutageKind,
   type ProbeTurn,
   type UpstreamHealth,
-} from './upstream-health.js';
+} from './account/upstream-health.js';

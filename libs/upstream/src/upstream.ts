@@ -1,9 +1,9 @@
 import type { TimeLimit } from '#platform';
 import type { Readable } from 'node:stream';
-import type { Admission } from './admission.js';
-import type { ContactList, ContactReader } from './contact-list.js';
-import type { UpstreamMessage } from './message.js';
-import type { ParsedList } from './reply-list.js';
+import type { Admission } from './budget/admission.js';
+import type { ContactList, ContactReader } from './reply/contact-list.js';
+import type { UpstreamMessage } from './reply/message.js';
+import type { ParsedList } from './reply/reply-list.js';
 
 /** Where an account's upstream is. */
 export interface UpstreamAddress {

@@ -1,12 +1,29 @@
-export { Backlog } from './backlog.js';
-export { BullmqDeliveryJobs } from './bullmq-delivery-jobs.js';
-export { Courier } from './courier.js';
-export { Deliveries } from './deliveries.js';
-export type { DeliveriesOverview, DeliveriesWatch } from './deliveries-overview.js';
-export type { DeliveryClient, DeliveryReply, DeliveryRequest } from './delivery-client.js';
-export { DELIVERY_ROUND, ReconciledDeliveryJobs, RECONCILE_DELIVERIES_MS } from './delivery-hints.js';
-export type { DeliveryJobs } from './delivery-jobs.js';
-export { DeliveryPump, type PumpSettings } from './delivery-pump.js';
+/**
+ * Events, to those who subscribed to them.
+ *
+ * | | |
+ * |---|---|
+ * | `endpoint/`    | what an endpoint is, what it asked for, how it is signed, and the port of its store |
+ * | `registry/`    | endpoints made, changed, tested, and their secrets rotated |
+ * | `delivery/`    | what a delivery is, when it is retried, what wakes it, and the port of its store |
+ * | `dispatch/`    | from the log to deliveries: now, out of a backlog, and again as a replay |
+ * | `attempt/`     | from a delivery to its settlement: how many at once, and what follows from the reply |
+ * | `destination/` | one HTTP request to a stranger: addresses that are refused, names resolved, the reply read |
+ * | `redis/`       | endpoints and deliveries in Redis |
+ */
+export { Backlog } from './dispatch/backlog.js';
+export { BullmqDeliveryJobs } from './delivery/bullmq-delivery-jobs.js';
+export { Courier } from './attempt/courier.js';
+export { Deliveries } from './delivery/deliveries.js';
+export type { DeliveriesOverview, DeliveriesWatch } from './delivery/deliveries-overview.js';
+export type { DeliveryClient, DeliveryReply, DeliveryRequest } from './attempt/delivery-client.js';
+export {
+  DELIVERY_ROUND,
+  ReconciledDeliveryJobs,
+  RECONCILE_DELIVERIES_MS,
+} from './delivery/delivery-hints.js';
+export type { DeliveryJobs } from './delivery/delivery-jobs.js';
+export { DeliveryPump, type PumpSettings } from './attempt/delivery-pump.js';
 export type {
   DeliveryPage,
   DeliveryQuery,
@@ -15,32 +32,32 @@ export type {
   Gap,
   ReplayScope,
   Retried,
-} from './delivery-store.js';
-export { type Attempt, type Delivery, deliveryId, type DeliveryStatus } from './delivery.js';
-export { DestinationCheck } from './destination-check.js';
-export { DestinationGuard } from './destination-guard.js';
-export { Dispatcher } from './dispatcher.js';
+} from './delivery/delivery-store.js';
+export { type Attempt, type Delivery, deliveryId, type DeliveryStatus } from './delivery/delivery.js';
+export { DestinationCheck } from './destination/destination-check.js';
+export { DestinationGuard } from './destination/destination-guard.js';
+export { Dispatcher } from './dispatch/dispatcher.js';
 export {
   DestinationRefusedError,
   type Endpoint,
   type EndpointChanges,
   type EndpointRegistry,
   type NewEndpoint,
-} from './endpoint.js';
-export { EndpointSeals, type ResealedEndpoints } from './endpoint-seals.js';
-export { EndpointSecrets, type Rotation } from './endpoint-secrets.js';
-export { type EndpointStore, filterBytes, MOST_FILTER_BYTES } from './endpoint-store.js';
-export { EndpointIndex, wants, type Wish } from './endpoint-index.js';
-export { EndpointTest, type TestStarted } from './endpoint-test.js';
-export { Endpoints } from './endpoints.js';
-export { headersFault, MOST_HEADERS } from './header-rules.js';
-export { HintingDeliveryStore } from './hinting-delivery-store.js';
-export { HttpDeliveryClient } from './http-delivery-client.js';
-export { RedisDeliveriesWatch } from './redis-deliveries-watch.js';
-export { RedisDeliveryStore } from './redis-delivery-store.js';
-export { type DeliverySurvey, RedisDeliverySurvey } from './redis-delivery-survey.js';
-export { RedisEndpointStore } from './redis-endpoint-store.js';
-export { Replays, type ReplayRequest, ReplayTooLargeError } from './replays.js';
-export { type Resolver, systemResolver } from './resolver.js';
-export type { RetryPolicy } from './retry-policy.js';
-export { WebhookConflictError } from './webhook-conflict.js';
+} from './endpoint/endpoint.js';
+export { EndpointSeals, type ResealedEndpoints } from './registry/endpoint-seals.js';
+export { EndpointSecrets, type Rotation } from './registry/endpoint-secrets.js';
+export { type EndpointStore, filterBytes, MOST_FILTER_BYTES } from './endpoint/endpoint-store.js';
+export { EndpointIndex, wants, type Wish } from './endpoint/endpoint-index.js';
+export { EndpointTest, type TestStarted } from './registry/endpoint-test.js';
+export { Endpoints } from './registry/endpoints.js';
+export { headersFault, MOST_HEADERS } from './endpoint/header-rules.js';
+export { HintingDeliveryStore } from './redis/hinting-delivery-store.js';
+export { HttpDeliveryClient } from './destination/http-delivery-client.js';
+export { RedisDeliveriesWatch } from './redis/redis-deliveries-watch.js';
+export { RedisDeliveryStore } from './redis/redis-delivery-store.js';
+export { type DeliverySurvey, RedisDeliverySurvey } from './redis/redis-delivery-survey.js';
+export { RedisEndpointStore } from './redis/redis-endpoint-store.js';
+export { Replays, type ReplayRequest, ReplayTooLargeError } from './dispatch/replays.js';
+export { type Resolver, systemResolver } from './destination/resolver.js';
+export type { RetryPolicy } from './delivery/retry-policy.js';
+export { WebhookConflictError } from './endpoint/webhook-conflict.js';

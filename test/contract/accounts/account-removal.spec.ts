@@ -15,7 +15,7 @@ import {
   parseRedisAddress,
   type RedisClient,
 } from '#platform';
-import { type BlobStore, BlobStoreUnavailableError, openBlobStore } from '#relay';
+import { type BlobStore, BlobStoreUnavailableError, openBlobStore } from '#blobs';
 import { AccountRemoval } from '../../../apps/worker/src/removal/account-removal.js';
 import { eventually } from '../../support/eventually.js';
 import { startTestCluster } from '../../support/redis-cluster.js';

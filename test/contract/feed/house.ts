@@ -23,13 +23,8 @@ import {
   type RedisClient,
   systemClock,
 } from '#platform';
-import {
-  FileBlobStore,
-  FiledRelayStore,
-  MessageBinder,
-  RedisIdempotencyKeys,
-  type RedisRelayStore,
-} from '#relay';
+import { FileBlobStore } from '#blobs';
+import { FiledRelayStore, MessageBinder, RedisIdempotencyKeys, type RedisRelayStore } from '#relay';
 import { HttpUpstream, type UpstreamAddress } from '#upstream';
 import { createSimulator, type Simulator } from '../../../apps/simulator/src/create-simulator.js';
 import type { Settings } from '../../../apps/simulator/src/settings.js';

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { accountKeys, type AccountKeys } from '#platform';
 import { RedisMemory } from '../../support/redis-memory.js';
 import { eventually } from '../../support/eventually.js';
-import { packId } from '../../../libs/feed/src/id-codec.js';
+import { packId } from '../../../libs/feed/src/snapshot/id-codec.js';
 import { A } from './house.js';
 import { received, WithHouse } from './with-house.js';
 

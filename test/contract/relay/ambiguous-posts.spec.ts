@@ -71,21 +71,23 @@ describe('a send whose POST ended without a clear answer', () => {
   });
 
   it.each([
-    ['when the time that is left is over, if it can be looked for', undefined, 3_000],
-    ['after the growing wait, if it cannot', { kind: 'status', status: 404 }, 15_000],
-  ])('is looked for again %s', async (_, trouble, mostMs) => {
+    ['when the time that is left is over, if it can be looked for', undefined, 'good', 3_000],
+    ['after the growing wait, if it cannot again', { kind: 'status', status: 404 }, 'failed', 15_000],
+    ['soon, if it cannot for once', { kind: 'status', status: 404 }, 'good', 500],
+  ])('is looked for again %s', async (_, trouble, before, mostMs) => {
     strike({ kind: 'resetBefore' });
     const id = await accept();
     await runner().run(A, NUMBER);
     const record = await relay.house.sends.find(A, id);
     if (record === undefined) throw new Error('no send');
+    const { lookedAt, ...state } = { ...record.state, lookedAt: await relay.house.sends.now(A) };
     await relay.house.sends.transit(A, record, {
       happening: 'looked',
       state: {
-        ...record.state,
+        ...state,
         looks: 7,
         lookLeftMs: 3_000,
-        lookedAt: await relay.house.sends.now(A),
+        ...(before === 'failed' ? {} : { lookedAt }),
         notBefore: 0,
       },
       laneDueInMs: 0,

@@ -15,8 +15,8 @@ import {
   BlobStoreWatch,
   BlobTooLargeError,
   FileBlobStore,
-} from '#relay';
-import { S3BlobStore } from '../../../libs/relay/src/s3-blob-store.js';
+} from '#blobs';
+import { S3BlobStore } from '../../../libs/blobs/src/s3-blob-store.js';
 import { startTestS3, type TestS3 } from '../../support/s3-server.js';
 import { eventually } from '../../support/eventually.js';
 

@@ -6,16 +6,9 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { afterAll, beforeAll, beforeEach, afterEach, describe, expect, it } from '@jest/globals';
 import { createLogger, newId, openRedis, parseRedisAddress, type RedisClient, systemClock } from '#platform';
-import {
-  BlobStoreUnavailableError,
-  FileBlobStore,
-  FiledRelayStore,
-  FileSweep,
-  type SendStatus,
-  RedisIdempotencyKeys,
-  StoredSendIntake,
-} from '#relay';
-import type { Happening } from '../../../libs/relay/src/send-life.js';
+import { BlobStoreUnavailableError, FileBlobStore } from '#blobs';
+import { FiledRelayStore, FileSweep, type SendStatus, RedisIdempotencyKeys, StoredSendIntake } from '#relay';
+import type { Happening } from '../../../libs/relay/src/send/send-life.js';
 import { NO_HINTS } from './with-lane.js';
 import { ANYWHERE } from '../feed/house.js';
 import { startTestRedis, type TestRedis } from '../../support/redis-server.js';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { StoredSendIntake } from '#relay';
 import { upstreamStamp } from '#upstream';
-import { settled } from '../../../libs/relay/src/send-record.js';
+import { settled } from '../../../libs/relay/src/send/send-record.js';
 import { createSimulator, type Simulator } from '../../../apps/simulator/src/create-simulator.js';
 import { A, type House } from '../feed/house.js';
 import { NO_HINTS, NUMBER, WithLane } from './with-lane.js';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { BlobStoreUnavailableError } from '#relay';
+import { BlobStoreUnavailableError } from '#blobs';
 import { eventually } from '../../support/eventually.js';
 import { A } from '../feed/house.js';
 import { NUMBER, WithLane } from './with-lane.js';

@@ -13,9 +13,9 @@ import {
   SendNotCancellableError,
   StoredSendIntake,
 } from '#relay';
-import type { Transition } from '../../../libs/relay/src/relay-store.js';
-import { type Happening, ImpossiblePassageError } from '../../../libs/relay/src/send-life.js';
-import { settled, type SendOrder, type SendRecord } from '../../../libs/relay/src/send-record.js';
+import type { Transition } from '../../../libs/relay/src/send/relay-store.js';
+import { type Happening, ImpossiblePassageError } from '../../../libs/relay/src/send/send-life.js';
+import { settled, type SendOrder, type SendRecord } from '../../../libs/relay/src/send/send-record.js';
 import { ANYWHERE } from '../feed/house.js';
 import { startTestRedis, type TestRedis } from '../../support/redis-server.js';
 import { RedisMemory } from '../../support/redis-memory.js';

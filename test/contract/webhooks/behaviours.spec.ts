@@ -6,7 +6,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { Attempt, Delivery } from '#webhooks';
 import { deliveryId } from '#webhooks';
-import { CERTIFICATE, KEY } from '../../../libs/webhooks/src/fixtures/certificate.js';
+import { CERTIFICATE, KEY } from '../../../libs/webhooks/src/destination/fixtures/certificate.js';
 import { eventually } from '../../support/eventually.js';
 import { liveBytes } from '../../support/live-memory.js';
 import { startTestRedis, type TestRedis } from '../../support/redis-server.js';

@@ -14,7 +14,7 @@ import { Audited } from '../audit/audited.js';
 import { Caller } from '../auth/caller.js';
 import { isOperator, maySee } from '../auth/operator.js';
 import { RequireScope } from '../auth/require-scope.js';
-import { ApiProblems } from '../docs/api-problems.js';
+import { ApiProblems } from '../problems/api-problems.js';
 import { givenIn, InputPipe } from '../input/input.pipe.js';
 import { notFound, Problem } from '../problems/problem.js';
 import { ACCOUNT_REGISTRY, ENVIRONMENT, FEED } from '../tokens.js';

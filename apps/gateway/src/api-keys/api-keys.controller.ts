@@ -11,7 +11,7 @@ import { Audited } from '../audit/audited.js';
 import { Caller } from '../auth/caller.js';
 import { isOperator, maySee } from '../auth/operator.js';
 import { RequireScope } from '../auth/require-scope.js';
-import { ApiProblems } from '../docs/api-problems.js';
+import { ApiProblems } from '../problems/api-problems.js';
 import { InputPipe } from '../input/input.pipe.js';
 import { parseInstant } from '../input/rules.js';
 import { notFound, Problem } from '../problems/problem.js';

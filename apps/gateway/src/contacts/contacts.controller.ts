@@ -4,7 +4,7 @@ import type { FastifyReply } from 'fastify';
 import type { Principal } from '#accounts';
 import { Caller } from '../auth/caller.js';
 import { RequireScope } from '../auth/require-scope.js';
-import { ApiProblems } from '../docs/api-problems.js';
+import { ApiProblems } from '../problems/api-problems.js';
 import { InputPipe } from '../input/input.pipe.js';
 import { AGE, CONTACT, CONTACT_LIST, MESSAGE_LIST, NoQuery, PageQuery } from './contacts.dto.js';
 import { readListQuery, readPageQuery } from './upstream-query.js';

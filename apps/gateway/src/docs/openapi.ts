@@ -2,7 +2,7 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { DocumentBuilder, getSchemaPath, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
 import { SendDto, SendFormDto } from '../messages/send.dto.js';
 import { EventView } from '../events/events.dto.js';
-import { ProblemDto } from './api-problems.js';
+import { ProblemDto } from '../problems/api-problems.js';
 import { ANY_EVENT, eventSchemas } from './event-docs.js';
 import { describeReplyHeaders } from './reply-headers.js';
 import { describeWebhooks } from './webhook-docs.js';

@@ -6,7 +6,7 @@ import { type EventLog, type EventPage, eventToJson, formatCursor } from '#event
 import { Caller } from '../auth/caller.js';
 import { assertStillAllowed, isStillAllowed } from '../auth/still-allowed.js';
 import { RequireScope } from '../auth/require-scope.js';
-import { ApiProblems } from '../docs/api-problems.js';
+import { ApiProblems } from '../problems/api-problems.js';
 import { hangUpOf } from '../http/hang-up.js';
 import { InputPipe } from '../input/input.pipe.js';
 import { notFound } from '../problems/problem.js';

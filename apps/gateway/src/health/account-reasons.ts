@@ -18,13 +18,15 @@ const WORDS = {
   upstream_refused: (accounts) => `upstream does not accept the key of ${accounts}`,
   upstream_is_tidings: (accounts) => `upstream of ${accounts} is a Tidings gateway itself; sends are held`,
   contact_list_unreadable: (accounts) => `the contact list of ${accounts} cannot be read`,
+  contacts_vanished: (accounts) =>
+    `the contact list of ${accounts} lacks so many contacts that no deletion is believed`,
 } as const satisfies Partial<Record<ReasonCode, (accounts: string) => string>>;
 
 type AccountCode = keyof typeof WORDS;
 
 /**
  * What is wrong with an account, by its hashes: `upstream` holds `unavailableSince` while upstream is down, and
- * `contact-list` says why the list cannot be read, and since when.
+ * `contact-list` says why the list cannot be read, and since when, and since when too many contacts are missing from it.
  * @param now by Redis' clock
  */
 export async function accountReasons(
@@ -34,17 +36,19 @@ export async function accountReasons(
   now: number,
 ): Promise<(AccountReason & { code: AccountCode })[]> {
   const keys: AccountKeys = accountKeys(prefix, account);
-  const [[since, kind, reason], [fault, faultSince]] = await Promise.all([
+  const [[since, kind, reason], [fault, faultSince, suspectSince, believedAt]] = await Promise.all([
     redis.hmget(keys('upstream'), 'unavailableSince', 'kind', 'reason'),
-    redis.hmget(keys('contact-list'), 'listFault', 'listFaultSince'),
+    redis.hmget(keys('contact-list'), 'listFault', 'listFaultSince', 'suspectSince', 'believedAt'),
   ]);
   if (since != null) {
     return [{ account, code: codeOf(kind), since: readable(since), reason: reason ?? '' }];
   }
-  if (fault == null || faultSince == null) return [];
   // One reading that fails says little.
-  if (now - Number(faultSince) < LIST_FAILS_FOR_MS) return [];
-  return [{ account, code: 'contact_list_unreadable', since: readable(faultSince), reason: fault }];
+  if (fault != null && faultSince != null && now - Number(faultSince) >= LIST_FAILS_FOR_MS)
+    return [{ account, code: 'contact_list_unreadable', since: readable(faultSince), reason: fault }];
+  if (suspectSince == null || Number(believedAt ?? 0) >= Number(suspectSince)) return [];
+  const words = 'upstream shows far fewer contacts than before';
+  return [{ account, code: 'contacts_vanished', since: readable(suspectSince), reason: words }];
 }
 
 /** The same, with nothing but how many accounts each is about. */

@@ -3,7 +3,7 @@ import type { Readiness } from '#platform';
 import { ApiOkResponse, ApiOperation, ApiProperty, ApiResponse, ApiSecurity, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import { Public } from '../auth/require-scope.js';
-import { ApiPublicProblems } from '../docs/api-problems.js';
+import { ApiPublicProblems } from '../problems/api-problems.js';
 import { RedisReadiness } from './redis-readiness.js';
 import { ReadyView } from './ready.view.js';
 

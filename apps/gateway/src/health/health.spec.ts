@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { RedisEventLog } from '#events';
 import { instanceOf, memberOf, newInstance } from '#platform';
-import { type BlobStore, RedisUpstreamHealth } from '#relay';
+import type { BlobStore } from '#blobs';
+import { RedisUpstreamHealth } from '#relay';
 import { startTestRedis, type TestRedis } from '../../../../test/support/redis-server.js';
 import { json, OTHER_KEY, problemIn, startTestGateway, type TestGateway } from '../fixtures/gateway.js';
 import { BLOB_STORE } from '../tokens.js';
@@ -112,6 +113,22 @@ describe('Health', () => {
     ]);
     await gateway.redis.hdel(list, 'listFault', 'listFaultSince');
     await untilReady('ok');
+  });
+
+  it('is degraded while so many contacts are missing that no deletion is believed', async () => {
+    await gateway.redis.zadd('tidings:workers', Date.now() + 60_000, 'worker-1');
+    const list = 'tidings:{default}:contact-list';
+    await gateway.redis.hset(list, 'suspectSince', 1_000);
+    expect((await untilReady('degraded')).details).toMatchObject([
+      {
+        code: 'contacts_vanished',
+        count: 1,
+        remedy: expect.stringContaining('confirm-deletions') as unknown,
+      },
+    ]);
+    await gateway.redis.hset(list, 'believedAt', 2_000);
+    await untilReady('ok');
+    await gateway.redis.hdel(list, 'suspectSince', 'believedAt');
   });
 
   it('is degraded while Redis would lose with a restart what was taken', async () => {

@@ -14,7 +14,7 @@ import {
   type RedisClock,
   withDeadline,
 } from '#platform';
-import type { BlobStoreWatch } from '#relay';
+import type { BlobStoreWatch } from '#blobs';
 import { ACCOUNTS, BLOB_WATCH, CLOCK, ENVIRONMENT, LOGGER, REDIS, SHUTDOWN } from '../tokens.js';
 import { type AccountReason, accountReasons, countedReasons } from './account-reasons.js';
 import { versionReasons, workerReasons } from './process-reasons.js';

@@ -4,7 +4,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Principal } from '#accounts';
 import { Caller } from '../auth/caller.js';
 import { RequireScope } from '../auth/require-scope.js';
-import { ApiProblems } from '../docs/api-problems.js';
+import { ApiProblems } from '../problems/api-problems.js';
 import { MessageQueuedDto } from './send.dto.js';
 import { SendAcceptance } from './send-acceptance.js';
 

@@ -1,6 +1,7 @@
 import type { Multipart, MultipartFile, MultipartValue } from '@fastify/multipart';
 import type { FastifyRequest } from 'fastify';
-import type { BlobStore, StoredFile } from '#relay';
+import type { BlobStore } from '#blobs';
+import type { StoredFile } from '#relay';
 import { LIMITS } from '../http/limits.js';
 import { type FieldFault, invalid, Problem } from '../problems/problem.js';
 

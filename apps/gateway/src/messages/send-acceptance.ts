@@ -2,9 +2,9 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import type { ApiKeys } from '#accounts';
 import type { GatewayEnvironment, Logger, Clock } from '#platform';
+import type { BlobStore } from '#blobs';
 import {
   type Acceptance,
-  type BlobStore,
   IdempotencyInProgressError,
   IdempotencyKeyReusedError,
   type SendIntake,

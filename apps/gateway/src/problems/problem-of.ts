@@ -1,9 +1,8 @@
 import { HttpException } from '@nestjs/common';
 import { AccountConflictError, KeyNeededError } from '#accounts';
 import { CursorExpiredError } from '#events';
+import { BlobStoreUnavailableError, BlobTooLargeError } from '#blobs';
 import {
-  BlobStoreUnavailableError,
-  BlobTooLargeError,
   IdempotencyInProgressError,
   IdempotencyKeyReusedError,
   SendNotCancellableError,

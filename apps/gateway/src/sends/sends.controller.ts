@@ -4,7 +4,7 @@ import type { Principal } from '#accounts';
 import { type Send, type SendIntake, type SendList, SendNotResolvableError } from '#relay';
 import { Caller } from '../auth/caller.js';
 import { RequireScope } from '../auth/require-scope.js';
-import { ApiProblems } from '../docs/api-problems.js';
+import { ApiProblems } from '../problems/api-problems.js';
 import { InputPipe } from '../input/input.pipe.js';
 import { notFound } from '../problems/problem.js';
 import { SEND_INTAKE, SEND_LIST } from '../tokens.js';

@@ -9,7 +9,7 @@ import type { DeliveriesWatch } from '#webhooks';
 import { Caller } from '../auth/caller.js';
 import { RequireScope } from '../auth/require-scope.js';
 import { maySee } from '../auth/operator.js';
-import { ApiProblems } from '../docs/api-problems.js';
+import { ApiProblems } from '../problems/api-problems.js';
 import { type FullReadiness, RedisReadiness } from '../health/redis-readiness.js';
 import {
   ACCOUNTS,

@@ -4,7 +4,7 @@ import type { Principal } from '#accounts';
 import type { Deliveries } from '#webhooks';
 import { Caller } from '../auth/caller.js';
 import { RequireScope } from '../auth/require-scope.js';
-import { ApiProblems } from '../docs/api-problems.js';
+import { ApiProblems } from '../problems/api-problems.js';
 import { notFound } from '../problems/problem.js';
 import { DELIVERIES } from '../tokens.js';
 import { DeliveryView, deliveryViewOf } from './deliveries.dto.js';

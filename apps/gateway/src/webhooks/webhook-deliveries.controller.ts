@@ -4,7 +4,7 @@ import type { Principal } from '#accounts';
 import type { Deliveries, Replays } from '#webhooks';
 import { Caller } from '../auth/caller.js';
 import { RequireScope } from '../auth/require-scope.js';
-import { ApiProblems } from '../docs/api-problems.js';
+import { ApiProblems } from '../problems/api-problems.js';
 import { InputPipe } from '../input/input.pipe.js';
 import { notFound } from '../problems/problem.js';
 import { DELIVERIES, REPLAYS } from '../tokens.js';

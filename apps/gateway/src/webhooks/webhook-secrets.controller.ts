@@ -5,7 +5,7 @@ import type { EndpointSecrets } from '#webhooks';
 import { Audited } from '../audit/audited.js';
 import { Caller } from '../auth/caller.js';
 import { RequireScope } from '../auth/require-scope.js';
-import { ApiProblems } from '../docs/api-problems.js';
+import { ApiProblems } from '../problems/api-problems.js';
 import { InputPipe } from '../input/input.pipe.js';
 import { notFound } from '../problems/problem.js';
 import { ENDPOINT_SECRETS } from '../tokens.js';

@@ -4,7 +4,7 @@ import type { Principal } from '#accounts';
 import type { EndpointTest, TestStarted } from '#webhooks';
 import { Caller } from '../auth/caller.js';
 import { RequireScope } from '../auth/require-scope.js';
-import { ApiProblems } from '../docs/api-problems.js';
+import { ApiProblems } from '../problems/api-problems.js';
 import { notFound } from '../problems/problem.js';
 import { ENDPOINT_TEST } from '../tokens.js';
 

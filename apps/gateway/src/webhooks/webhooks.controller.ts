@@ -12,7 +12,7 @@ import type { Endpoint, EndpointRegistry } from '#webhooks';
 import { Audited } from '../audit/audited.js';
 import { Caller } from '../auth/caller.js';
 import { RequireScope } from '../auth/require-scope.js';
-import { ApiProblems } from '../docs/api-problems.js';
+import { ApiProblems } from '../problems/api-problems.js';
 import { givenIn, InputPipe } from '../input/input.pipe.js';
 import { notFound } from '../problems/problem.js';
 import { ENDPOINT_REGISTRY } from '../tokens.js';

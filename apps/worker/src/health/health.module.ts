@@ -20,7 +20,7 @@ import {
   type RedisClock,
   type WorkerEnvironment,
 } from '#platform';
-import type { BlobStoreWatch } from '#relay';
+import type { BlobStoreWatch } from '#blobs';
 import { BLOB_WATCH, CLOCK, ENVIRONMENT, INSTANCE, LOGGER, REDIS } from '../tokens.js';
 import { Heartbeat } from './heartbeat.js';
 

@@ -13,8 +13,8 @@ import {
   type WorkerEnvironment,
   isRedisFull,
 } from '#platform';
+import type { BlobStore } from '#blobs';
 import {
-  type BlobStore,
   BullmqRelayJobs,
   FileSweep,
   LaneRunner,

@@ -1,6 +1,6 @@
 import type { AccountStore, RedisAccountErasure, RemovedAccount } from '#accounts';
 import { type Logger, pause } from '#platform';
-import type { BlobStore } from '#relay';
+import type { BlobStore } from '#blobs';
 
 const LOOK_EVERY_MS = 2_000;
 /** Between two passes of which the first found nothing: for what is written late. */

@@ -7,7 +7,7 @@ import {
 } from '@nestjs/common';
 import { RedisAccountErasure, RedisAccountStore } from '#accounts';
 import type { Logger, RedisClient, WorkerEnvironment } from '#platform';
-import type { BlobStore } from '#relay';
+import type { BlobStore } from '#blobs';
 import { ACCOUNT_REMOVAL, BLOB_STORE, ENVIRONMENT, LOGGER, REDIS } from '../tokens.js';
 import { AccountRemoval } from './account-removal.js';
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { parseMessage, type UpstreamMessage } from '#upstream';
-import { diff } from '../diff.js';
-import type { FirstRead } from '../first-read.js';
-import type { KnownMessage } from '../known-message.js';
+import { diff } from '../diff/diff.js';
+import type { FirstRead } from '../diff/first-read.js';
+import type { KnownMessage } from '../snapshot/known-message.js';
 import { type Arrival, arrivalsIn } from './poll-report.js';
 
 const STAMP = Date.parse('2026-11-20T10:00:00.000Z');

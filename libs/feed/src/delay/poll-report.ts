@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { NewEvent } from '#events';
 import type { UpstreamMessage } from '#upstream';
-import { messageSubject } from '../diff.js';
+import { messageSubject } from '../diff/diff.js';
 
 /** A message whose arrival is emitted as an event, and what its detection delay can be worked out from. */
 export interface Arrival {

@@ -1,6 +1,6 @@
-import type { Network } from '../network.js';
-import type { RedisAddress } from '../redis-address.js';
-import { WORKER_ROLES, type WorkerRole } from '../worker-roles.js';
+import type { Network } from './network.js';
+import type { RedisAddress } from './redis-address.js';
+import { WORKER_ROLES, type WorkerRole } from './worker-roles.js';
 import type { BlobLocation } from './blob-location.js';
 import {
   Base64Bytes,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { createLogger } from '../logger.js';
+import { createLogger } from '../log/logger.js';
 import { unknownVariables, warnOfUnknownVariables } from './unknown-variables.js';
 
 describe('a variable that looks like one of ours and is none', () => {

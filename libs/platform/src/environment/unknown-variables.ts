@@ -1,5 +1,5 @@
 import { getMetadataStorage } from 'class-validator';
-import type { Logger } from '../logger.js';
+import type { Logger } from '../log/logger.js';
 import { GatewayEnvironment, WorkerEnvironment } from './environment.js';
 
 /** A variable that is set, has no effect, and may be meant for another one. */

@@ -1,7 +1,7 @@
 import { Transform } from 'class-transformer';
 import { ValidateBy } from 'class-validator';
-import { parseNetworks } from '../network.js';
-import { parseRedisAddress } from '../redis-address.js';
+import { parseNetworks } from './network.js';
+import { parseRedisAddress } from './redis-address.js';
 import { parseBlobLocation } from './blob-location.js';
 import { describeVariable } from './variable-description.js';
 

@@ -1,0 +1,114 @@
+import type { Clock } from '#platform';
+import type { Account, AccountDirectory } from './account.js';
+import { AccountConflictError } from './account-conflict.js';
+import { KeyNeededError } from './key-needed.js';
+import { accountContext, type AccountStore, type StoredAccount } from './account-store.js';
+import type { SecretBox } from '../secret/secret-box.js';
+
+/** An account as it is shown: everything but upstream's key. */
+export interface AccountDescription {
+  id: string;
+  baseUrl: string;
+  requestsPerSecond: number;
+  polling: boolean;
+  /** Where it is described: by variables, or through the API. */
+  source: 'environment' | 'api';
+  /** ISO 8601; null for the environment's, whose beginning nobody noted. */
+  createdAt: string | null;
+  /** ISO 8601; null for the environment's. */
+  updatedAt: string | null;
+}
+
+/** What of an account may be changed. */
+export type AccountChanges = Partial<Omit<Account, 'id'>>;
+
+/** For those who manage the accounts. The environment's are shown and cannot be changed here. */
+export class AccountRegistry {
+  constructor(
+    private readonly fixed: AccountDirectory,
+    private readonly store: AccountStore,
+    private readonly box: SecretBox,
+    private readonly clock: Clock,
+  ) {}
+
+  /** All of them, the environment's first, the others by age. */
+  async list(): Promise<AccountDescription[]> {
+    const stored = await this.store.list();
+    return [
+      ...(await this.fixed.list()).map(describeFixed),
+      ...stored
+        .map(describeStored)
+        .sort((a, b) => (a.createdAt ?? '').localeCompare(b.createdAt ?? '') || a.id.localeCompare(b.id)),
+    ];
+  }
+
+  async find(id: string): Promise<AccountDescription | undefined> {
+    const fixed = await this.fixed.find(id);
+    if (fixed !== undefined) return describeFixed(fixed);
+    const stored = await this.store.find(id);
+    return stored === undefined ? undefined : describeStored(stored);
+  }
+
+  /** @throws {AccountConflictError} for an id that is taken or still being removed, and for one account too many */
+  async create({ apiKey, ...account }: Account): Promise<AccountDescription> {
+    if ((await this.fixed.find(account.id)) !== undefined) throw fixedConflict(account.id);
+    const now = this.now();
+    const stored: StoredAccount = {
+      ...account,
+      sealedApiKey: this.box.seal(apiKey, accountContext(account.id)),
+      createdAt: now,
+      updatedAt: now,
+    };
+    await this.store.add(stored);
+    return describeStored(stored);
+  }
+
+  /**
+   * @throws {AccountConflictError} for an account of the environment
+   * @throws {KeyNeededError} if another server would get the stored key
+   */
+  async change(id: string, { apiKey, ...changes }: AccountChanges): Promise<AccountDescription | undefined> {
+    if ((await this.fixed.find(id)) !== undefined) throw fixedConflict(id);
+    const sealed = apiKey === undefined ? {} : { sealedApiKey: this.box.seal(apiKey, accountContext(id)) };
+    const changed = await this.store.change(id, (before) => {
+      const after = { ...before, ...changes, ...sealed, updatedAt: this.now() };
+      if (apiKey === undefined && originOf(after) !== originOf(before)) throw new KeyNeededError();
+      return after;
+    });
+    return changed === undefined ? undefined : describeStored(changed);
+  }
+
+  /**
+   * Ends an account, its keys with it. Answers whether there was one.
+   * @throws {AccountConflictError} for an account of the environment
+   */
+  async remove(id: string): Promise<boolean> {
+    if ((await this.fixed.find(id)) !== undefined) throw fixedConflict(id);
+    return await this.store.remove(id);
+  }
+
+  private now(): string {
+    return new Date(this.clock.now()).toISOString();
+  }
+}
+
+function originOf({ baseUrl }: Pick<StoredAccount, 'baseUrl'>): string {
+  return new URL(baseUrl).origin;
+}
+
+function fixedConflict(id: string): AccountConflictError {
+  return new AccountConflictError(
+    `The account ${id} is the environment's: set UPSTREAM_BASE_URL, UPSTREAM_API_KEY and ` +
+      'UPSTREAM_REQUESTS_PER_SECOND, and start the processes again.',
+  );
+}
+
+function describeFixed({ id, baseUrl, requestsPerSecond, polling }: Account): AccountDescription {
+  const source = 'environment';
+  return { id, baseUrl, requestsPerSecond, polling, source, createdAt: null, updatedAt: null };
+}
+
+function describeStored(stored: StoredAccount): AccountDescription {
+  const { id, baseUrl, requestsPerSecond, polling, createdAt, updatedAt } = stored;
+  return { id, baseUrl, requestsPerSecond, polling, source: 'api', createdAt, updatedAt };
+}

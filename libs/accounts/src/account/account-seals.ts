@@ -1,0 +1,39 @@
+import { accountContext, type AccountStore, type StoredAccount } from './account-store.js';
+import { SealTally } from '../secret/seal-tally.js';
+import type { SecretBox } from '../secret/secret-box.js';
+
+/** The seals of what is stored of accounts. */
+export class AccountSeals {
+  constructor(
+    private readonly store: Pick<AccountStore, 'list' | 'change'>,
+    private readonly box: SecretBox,
+  ) {}
+
+  /**
+   * Seals every account's upstream key with the key of today: one account after another, each only on what is stored
+   * just then, so that it may break off anywhere and run beside those who change accounts.
+   */
+  async reseal(): Promise<SealTally> {
+    const all = new SealTally();
+    for (const read of await this.store.list()) {
+      let tally = new SealTally();
+      const after = this.resealed(read, tally);
+      if (after.sealedApiKey !== read.sealedApiKey) {
+        const stored = await this.store.change(read.id, (before) => {
+          tally = new SealTally();
+          return this.resealed(before, tally);
+        });
+        // It was removed meanwhile.
+        if (stored === undefined) continue;
+      }
+      all.add(tally);
+    }
+    return all;
+  }
+
+  private resealed(account: StoredAccount, tally: SealTally): StoredAccount {
+    const { id, sealedApiKey } = account;
+    const context = accountContext(id);
+    return { ...account, sealedApiKey: tally.reseal(this.box, sealedApiKey, context, `account ${id}`) };
+  }
+}

@@ -1,0 +1,57 @@
+import { describe, expect, it } from '@jest/globals';
+import { FixedAccounts } from './account.js';
+import { accountContext, type StoredAccount } from './account-store.js';
+import { Accounts } from './accounts.js';
+import { SealBrokenError, SecretBox } from '../secret/secret-box.js';
+
+const BOX = new SecretBox(Buffer.alloc(32, 1));
+const FIXED = { id: 'default', baseUrl: 'http://u/v1', apiKey: 'k', requestsPerSecond: 1, polling: true };
+
+function stored(id: string, sealedApiKey = BOX.seal(`key-of-${id}`, accountContext(id))): StoredAccount {
+  const at = '2026-11-21T00:00:00.000Z';
+  const rest = { requestsPerSecond: 2, polling: false, createdAt: at, updatedAt: at };
+  return { id, baseUrl: `http://${id}/v1`, sealedApiKey, ...rest };
+}
+
+function directory(kept: StoredAccount[]): { accounts: Accounts; told: string[] } {
+  const told: string[] = [];
+  const store = {
+    list: () => Promise.resolve(kept),
+    stamp: () => Promise.resolve(''),
+    find: (id: string) => Promise.resolve(kept.find((one) => one.id === id)),
+  };
+  const accounts = new Accounts(new FixedAccounts([FIXED]), store, BOX, (id) => told.push(id));
+  return { accounts, told };
+}
+
+describe('the directory of accounts', () => {
+  it('has the environment’s account and the stored ones, with their keys opened', async () => {
+    const { accounts } = directory([stored('a'), stored('b')]);
+    const a = {
+      ...{ id: 'a', baseUrl: 'http://a/v1', apiKey: 'key-of-a', requestsPerSecond: 2, polling: false },
+      addedAt: Date.parse('2026-11-21T00:00:00.000Z'),
+    };
+    expect((await accounts.list()).map(({ id }) => id)).toEqual(['default', 'a', 'b']);
+    expect(await accounts.find('a')).toEqual(a);
+    expect(await accounts.find('default')).toEqual(FIXED);
+    expect(await accounts.find('constructor')).toBeUndefined();
+  });
+
+  it('sees what the store has at each call, and an account that is removed no more', async () => {
+    const kept = [stored('a')];
+    const { accounts } = directory(kept);
+    expect(await accounts.find('a')).toBeDefined();
+    kept.pop();
+    expect(await accounts.find('a')).toBeUndefined();
+    expect((await accounts.list()).map(({ id }) => id)).toEqual(['default']);
+  });
+
+  it('leaves out an account whose key cannot be opened, and says so: the others go on', async () => {
+    // Copied from another account, it opens no more than one that is damaged.
+    const stolen = stored('thief', stored('a').sealedApiKey);
+    const { accounts, told } = directory([stolen, stored('a'), stored('odd', 'nonsense')]);
+    expect((await accounts.list()).map(({ id }) => id)).toEqual(['default', 'a']);
+    expect(told).toEqual(['thief', 'odd']);
+    await expect(accounts.find('thief')).rejects.toBeInstanceOf(SealBrokenError);
+  });
+});

@@ -1,0 +1,36 @@
+import { inspect } from 'node:util';
+import { describe, expect, it } from '@jest/globals';
+import { FixedAccounts } from '../account/account.js';
+import { FixedApiKeys } from './api-key.js';
+
+describe('an API key', () => {
+  it('belongs to one account with its scopes; any other text to nobody', async () => {
+    const keys = new FixedApiKeys([
+      { id: 'one', key: 'first', account: 'default', scopes: ['admin', 'events:read'] },
+      { id: 'two', key: 'second', account: 'other', scopes: [] },
+    ]);
+    const principal = await keys.authenticate('first');
+    expect(principal).toMatchObject({ keyId: 'one', account: 'default' });
+    expect([...(principal?.scopes ?? [])]).toEqual(['admin', 'events:read']);
+    expect((await keys.authenticate('second'))?.scopes.size).toBe(0);
+    for (const key of ['', 'First', 'first ', 'constructor'])
+      expect(await keys.authenticate(key)).toBeUndefined();
+  });
+
+  it('is kept only as its hash', () => {
+    const keys = new FixedApiKeys([{ id: 'one', key: 'first', account: 'a', scopes: [] }]);
+    const inside = inspect(keys, { depth: null, showHidden: true });
+    expect(inside).toContain('account');
+    expect(inside).not.toContain('first');
+  });
+});
+
+describe('the accounts', () => {
+  it('are found by id, and there are no others', async () => {
+    const account = { id: 'a', baseUrl: 'http://u/v1', apiKey: 'k', requestsPerSecond: 1, polling: true };
+    const accounts = new FixedAccounts([account]);
+    expect(await accounts.list()).toEqual([account]);
+    expect(await accounts.find('a')).toEqual(account);
+    expect(await accounts.find('constructor')).toBeUndefined();
+  });
+});

@@ -1,0 +1,99 @@
+import {
+  type CommonEnvironment,
+  ConfigurationError,
+  type Logger,
+  type RedisClient,
+  RedisScript,
+} from '#platform';
+import { registryKeys } from './redis-account-keys.js';
+import { SecretBox } from '../secret/secret-box.js';
+
+/**
+ * Notes the key that seals, unless a noted one is missing from the ring: then those are answered and nothing is noted,
+ * so that a process with a wrong key stops nobody but itself. KEYS: encryption keys. ARGV: the key that seals, the ring.
+ */
+const note = new RedisScript(`
+local ring, missing = {}, {}
+for i = 2, #ARGV do ring[ARGV[i]] = true end
+for _, id in ipairs(redis.call('SMEMBERS', KEYS[1])) do
+  if not ring[id] then missing[#missing + 1] = id end
+end
+if #missing == 0 and redis.call('SISMEMBER', KEYS[1], ARGV[1]) == 0 then redis.call('SADD', KEYS[1], ARGV[1]) end
+return missing
+`);
+
+/** The ids of the encryption keys that something in Redis may be sealed with. */
+export class RedisEncryptionKeys {
+  private readonly key: string;
+
+  constructor(
+    private readonly redis: RedisClient,
+    prefix: string,
+  ) {
+    this.key = registryKeys(prefix).encryptionKeys;
+  }
+
+  /** Notes that the ring's key seals from now on, or else answers the noted ids that the ring lacks. */
+  async note({ keyId, keyIds }: SecretBox): Promise<string[]> {
+    return (await note.run(this.redis, [this.key], [keyId, ...keyIds])) as string[];
+  }
+
+  /** Notes an id whatever else is noted. */
+  async add(id: string): Promise<void> {
+    await this.redis.sadd(this.key, id);
+  }
+
+  list(): Promise<string[]> {
+    return this.redis.smembers(this.key);
+  }
+
+  /** Nothing is sealed with these any more. */
+  async forget(ids: readonly string[]): Promise<void> {
+    if (ids.length > 0) await this.redis.srem(this.key, ...ids);
+  }
+}
+
+/**
+ * Notes the key that this process seals with, now if Redis is there, else as soon as it is.
+ *
+ * @param unfit is told later on of what would have been thrown
+ * @throws {ConfigurationError} where something may be sealed with a key that the environment does not have
+ */
+export async function noteEncryptionKey(
+  environment: Pick<CommonEnvironment, 'ENCRYPTION_KEY' | 'ENCRYPTION_KEYS_PREVIOUS' | 'REDIS_KEY_PREFIX'>,
+  redis: RedisClient,
+  logger: Logger,
+  unfit: (error: ConfigurationError) => void,
+): Promise<void> {
+  const keys = new RedisEncryptionKeys(redis, environment.REDIS_KEY_PREFIX);
+  const box = new SecretBox(environment.ENCRYPTION_KEY, environment.ENCRYPTION_KEYS_PREVIOUS);
+  const attempt = async (): Promise<boolean> => {
+    try {
+      const missing = await keys.note(box);
+      if (missing.length > 0) throw unknownKeys(missing);
+      return true;
+    } catch (error) {
+      if (error instanceof ConfigurationError) throw error;
+      logger.warn(
+        { err: error },
+        'the encryption key could not be noted; tried again at the next connection',
+      );
+      return false;
+    }
+  };
+  if (redis.status === 'ready' && (await attempt())) return;
+  const again = (): void => {
+    attempt().then((done) => {
+      if (done) redis.off('ready', again);
+    }, unfit);
+  };
+  redis.on('ready', again);
+}
+
+function unknownKeys(ids: readonly string[]): ConfigurationError {
+  const which = ids.length === 1 ? 'a key of the id' : 'keys of the ids';
+  return new ConfigurationError([
+    `ENCRYPTION_KEY: stored secrets may be encrypted with ${which} ${ids.join(', ')}, which is neither this one nor in ` +
+      'ENCRYPTION_KEYS_PREVIOUS; give it there, or encrypt them anew with both keys set: npm run rotate-secrets',
+  ]);
+}

@@ -1,0 +1,13 @@
+/** Files of sends, from their upload until they are relayed: in a directory that all processes share, or in S3. */
+export {
+  BlobMissingError,
+  type BlobStore,
+  BlobStoreUnavailableError,
+  BlobTooLargeError,
+  type FoundBlob,
+  type StoredBlob,
+} from './blob-store.js';
+export { type BlobPeers, BlobSharing } from './blob-sharing.js';
+export { BlobStoreWatch } from './blob-store-watch.js';
+export { FileBlobStore } from './file-blob-store.js';
+export { openBlobStore } from './open-blob-store.js';

@@ -1,0 +1,156 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, readdir, readFile, realpath, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { Redis } from 'ioredis';
+import { ConfigurationError, pause } from '#platform';
+import { type EmbeddedRedis, startEmbeddedRedis } from './embedded-redis.js';
+import { findRedisServer } from './find-redis-server.js';
+import { freePort } from './free-port.js';
+import { addressOf, settingsOf } from './settings.js';
+
+let directory: string;
+let running: EmbeddedRedis[];
+
+beforeEach(async () => {
+  directory = await realpath(await mkdtemp(join(tmpdir(), 'tidings-embedded-')));
+  running = [];
+});
+
+afterEach(async () => {
+  await Promise.all(running.map((redis) => redis.stop()));
+  await rm(directory, { recursive: true, force: true });
+});
+
+async function start(): Promise<EmbeddedRedis> {
+  const redis = await startEmbeddedRedis({ dataDirectory: directory });
+  running.push(redis);
+  return redis;
+}
+
+async function using<T>(url: string, ask: (client: Redis) => Promise<T>): Promise<T> {
+  const client = new Redis(url, {
+    maxRetriesPerRequest: 0,
+    retryStrategy: () => null,
+    disconnectTimeout: 50,
+  });
+  client.on('error', () => undefined);
+  try {
+    return await ask(client);
+  } finally {
+    client.disconnect();
+  }
+}
+
+/** Asks again and again until the answer is yes. */
+async function until(ask: () => Promise<boolean>): Promise<void> {
+  const deadline = performance.now() + 10_000;
+  while (!(await ask())) {
+    if (performance.now() > deadline) throw new Error('it never came true');
+    await pause(20);
+  }
+}
+
+describe('an embedded Redis', () => {
+  it('keeps every acknowledged write and evicts nothing', async () => {
+    const redis = await start();
+    const settings = await using(redis.url, async (client) =>
+      Promise.all(
+        ['appendonly', 'appendfsync', 'maxmemory-policy', 'save', 'bind'].map((name) =>
+          client.config('GET', name),
+        ),
+      ),
+    );
+    expect(settings.flat()).toEqual([
+      ...['appendonly', 'yes', 'appendfsync', 'always', 'maxmemory-policy', 'noeviction'],
+      ...['save', '', 'bind', '127.0.0.1'],
+    ]);
+  });
+
+  it('answers nobody without the password, which no command line shows', async () => {
+    const redis = await start();
+    await expect(using(`redis://127.0.0.1:${redis.port}`, (client) => client.ping())).rejects.toThrow();
+    const password = new URL(redis.url).password;
+    const commandLine = await readFile(`/proc/${redis.pid}/cmdline`, 'utf8').catch(() => '');
+    expect(commandLine).not.toContain(password);
+    expect((await stat(directory)).mode & 0o777).toBe(0o700);
+    expect((await stat(join(directory, 'server.json'))).mode & 0o777).toBe(0o600);
+  });
+
+  it('keeps its data from one start to the next', async () => {
+    const first = await start();
+    await using(first.url, (client) => client.set('k', 'v'));
+    await first.stop();
+    const second = await start();
+    expect(await using(second.url, (client) => client.get('k'))).toBe('v');
+  });
+
+  it('comes back at the same address with its data after a kill', async () => {
+    const redis = await start();
+    const { url, pid } = redis;
+    await using(url, (client) => client.set('k', 'v'));
+    redis.kill('SIGKILL');
+    expect(await redis.exited).toMatchObject({ signal: 'SIGKILL' });
+    await redis.restart();
+    expect(redis.url).toBe(url);
+    expect(redis.pid).not.toBe(pid);
+    expect(await using(url, (client) => client.get('k'))).toBe('v');
+  });
+
+  it('ends a server that a killed owner left on the same data, before it starts its own', async () => {
+    const search = await findRedisServer();
+    if (!search.found) throw new Error(search.reason);
+    const port = await freePort();
+    const credentials = { port, password: 'left-behind' };
+    const orphan = spawn(search.path, ['-'], { stdio: ['pipe', 'ignore', 'ignore'] });
+    orphan.stdin.end(settingsOf(credentials, directory));
+    await until(() =>
+      using(addressOf(credentials), (client) => client.set('k', 'v')).then(
+        () => true,
+        () => false,
+      ),
+    );
+    await writeFile(join(directory, 'server.json'), JSON.stringify(credentials));
+    const gone = once(orphan, 'exit');
+    const redis = await start();
+    expect(await gone).toEqual([0, null]);
+    expect(await using(redis.url, (client) => client.get('k'))).toBe('v');
+  });
+
+  it('leaves a Redis alone that runs on other data, whatever an old record says', async () => {
+    const other = await mkdtemp(join(tmpdir(), 'tidings-embedded-'));
+    const neighbour = await startEmbeddedRedis({ dataDirectory: other });
+    try {
+      await writeFile(join(directory, 'server.json'), await readFile(join(other, 'server.json')));
+      await start();
+      expect(await using(neighbour.url, (client) => client.ping())).toBe('PONG');
+    } finally {
+      await neighbour.stop();
+      await rm(other, { recursive: true });
+    }
+  });
+
+  it('says in words of Redis why it does not start on a damaged file, and what to do', async () => {
+    const redis = await start();
+    await using(redis.url, async (client) => {
+      for (let index = 0; index < 50; index++) await client.set(`key:${index}`, 'v'.repeat(50));
+    });
+    await redis.stop();
+    const folder = join(directory, 'appendonlydir');
+    const log = (await readdir(folder)).find((name) => name.endsWith('.incr.aof')) ?? '';
+    const text = await readFile(join(folder, log), 'latin1');
+    await writeFile(join(folder, log), text.slice(0, 500) + 'damaged' + text.slice(520), 'latin1');
+    const failure: unknown = await start().catch((error: unknown) => error);
+    expect(failure).toBeInstanceOf(ConfigurationError);
+    expect(String(failure)).toMatch(/Bad file format reading the append only file/);
+    expect(String(failure)).toContain(`redis-check-aof --fix ${folder}/appendonly.aof.manifest`);
+  });
+
+  it('says which program is missing', async () => {
+    await expect(
+      startEmbeddedRedis({ dataDirectory: directory, binary: join(directory, 'redis-server') }),
+    ).rejects.toThrow(/ENOENT/);
+  });
+});

@@ -1,0 +1,202 @@
+import { randomBytes } from 'node:crypto';
+import { chmod, mkdir, realpath } from 'node:fs/promises';
+import { join } from 'node:path';
+import { ConfigurationError, DeadlineError, pause, withDeadline } from '#platform';
+import { findRedisServer } from './find-redis-server.js';
+import { freePort } from './free-port.js';
+import { askToShutDown, hasEnded, healthOf, identityOf } from './redis-control.js';
+import { type RedisExit, type ServerProcess, startServerProcess } from './server-process.js';
+import { ServerRecord } from './server-record.js';
+import { addressOf, type Credentials, settingsOf } from './settings.js';
+
+const ANSWER_WITHIN_MS = 15_000;
+const LOADED_WITHIN_MS = 30 * 60_000;
+const SHUT_DOWN_WITHIN_MS = 15_000;
+const LOOK_AGAIN_MS = 20;
+const PORT_ATTEMPTS = 10;
+
+export interface EmbeddedRedisOptions {
+  /** Where the append-only file lives; made if missing. One owner at a time. */
+  dataDirectory: string;
+  /** The server program; looked for on the PATH if left out. */
+  binary?: string;
+  /** Is given every line that the server writes. */
+  log?: (line: string) => void;
+}
+
+/** A private Redis on 127.0.0.1, run as a child of this process. */
+export interface EmbeddedRedis {
+  /** `redis://:password@127.0.0.1:port`; the same after a restart. */
+  readonly url: string;
+  readonly port: number;
+  /** Of the present run. */
+  readonly pid: number;
+  /** How the present run ends. */
+  readonly exited: Promise<RedisExit>;
+  /** Ends it in good order; resolves when it has ended. */
+  stop(): Promise<void>;
+  /** Sends a signal, as a test of what happens then. */
+  kill(signal: NodeJS.Signals): void;
+  /** Runs it again at the same address on the same data, ending the present run first if there is one. */
+  restart(): Promise<void>;
+}
+
+/**
+ * Starts a private Redis and waits until it answers, however long it takes to load its data.
+ * A server that a killed owner left on the same data is ended first.
+ *
+ * @throws {ConfigurationError} where there is no fit server program, or the server gives up: with its own words.
+ */
+export async function startEmbeddedRedis(options: EmbeddedRedisOptions): Promise<EmbeddedRedis> {
+  const program = options.binary ?? (await requireProgram());
+  await mkdir(options.dataDirectory, { recursive: true, mode: 0o700 });
+  await chmod(options.dataDirectory, 0o700);
+  const directory = await realpath(options.dataDirectory);
+  const record = new ServerRecord(directory);
+  await endFormerServer(record, directory);
+
+  const log = options.log ?? (() => undefined);
+  const run = (credentials: Credentials): Promise<ServerProcess> =>
+    runServer(program, credentials, directory, log);
+  let credentials = await newCredentials(record);
+  let server: ServerProcess | undefined;
+  for (let attempt = 1; server === undefined; attempt++) {
+    try {
+      server = await run(credentials);
+    } catch (error) {
+      if (!(error instanceof PortTakenError) || attempt === PORT_ATTEMPTS) throw error;
+      credentials = await newCredentials(record);
+    }
+  }
+  return new Handle(server, credentials, run, record);
+}
+
+class Handle implements EmbeddedRedis {
+  readonly url: string;
+  readonly port: number;
+  private stopping: Promise<void> | undefined;
+
+  constructor(
+    private server: ServerProcess,
+    private readonly credentials: Credentials,
+    private readonly run: (credentials: Credentials) => Promise<ServerProcess>,
+    private readonly record: ServerRecord,
+  ) {
+    this.url = addressOf(credentials);
+    this.port = credentials.port;
+  }
+
+  get pid(): number {
+    return this.server.pid;
+  }
+
+  get exited(): Promise<RedisExit> {
+    return this.server.exited;
+  }
+
+  async stop(): Promise<void> {
+    this.stopping ??= this.end();
+    await this.stopping;
+  }
+
+  kill(signal: NodeJS.Signals): void {
+    this.server.kill(signal);
+  }
+
+  async restart(): Promise<void> {
+    await this.stop();
+    await this.record.write(this.credentials);
+    this.server = await this.run(this.credentials);
+    this.stopping = undefined;
+  }
+
+  private async end(): Promise<void> {
+    await askToShutDown(this.credentials);
+    try {
+      await withDeadline(this.server.exited, SHUT_DOWN_WITHIN_MS, 'Redis: shutting down');
+    } catch (error) {
+      if (!(error instanceof DeadlineError)) throw error;
+      // Nothing is lost: whatever it acknowledged is on disk.
+      this.server.kill('SIGKILL');
+      await this.server.exited;
+    }
+    await this.record.remove();
+  }
+}
+
+/** Somebody took the port between its choice and the server's start. */
+class PortTakenError extends Error {}
+
+async function requireProgram(): Promise<string> {
+  const search = await findRedisServer();
+  if (search.found) return search.path;
+  throw new ConfigurationError([`Redis: ${search.reason}; install Redis 7.0 or newer, or set REDIS_URL`]);
+}
+
+async function newCredentials(record: ServerRecord): Promise<Credentials> {
+  const credentials = { port: await freePort(), password: randomBytes(24).toString('hex') };
+  await record.write(credentials);
+  return credentials;
+}
+
+/** Ends the server that the record speaks of, if it is alive and really runs on this directory. */
+async function endFormerServer(record: ServerRecord, directory: string): Promise<void> {
+  const credentials = record.read();
+  if (credentials === undefined) return;
+  const former = await identityOf(credentials);
+  if (former?.directory !== directory) return;
+  await askToShutDown(credentials);
+  if (await hasEnded(former.pid, SHUT_DOWN_WITHIN_MS)) return;
+  throw new ConfigurationError([
+    `Redis: process ${former.pid} still uses ${directory} and does not shut down; end it with: kill ${former.pid}`,
+  ]);
+}
+
+async function runServer(
+  program: string,
+  credentials: Credentials,
+  directory: string,
+  log: (line: string) => void,
+): Promise<ServerProcess> {
+  const server = await startServerProcess(program, settingsOf(credentials, directory), log);
+  let exit: RedisExit | undefined;
+  void server.exited.then((how) => {
+    exit = how;
+  });
+  const began = performance.now();
+  for (let health = await healthOf(credentials); health !== 'ready'; health = await healthOf(credentials)) {
+    if (exit !== undefined) throw reasonOf(exit, directory);
+    const patience = health === 'loading' ? LOADED_WITHIN_MS : ANSWER_WITHIN_MS;
+    if (performance.now() - began > patience) {
+      server.kill('SIGKILL');
+      await server.exited;
+      throw new DeadlineError('Redis: answering a first PING', patience);
+    }
+    await pause(LOOK_AGAIN_MS);
+  }
+  return server;
+}
+
+/** What every start says, as loudly as what went wrong. */
+const CHATTER =
+  /^(Reading config|oO0Oo|Redis version|Valkey version|Configuration loaded|Server initialized|WARNING|$)/;
+
+/** Turns the last words of a server that did not start into an error that says what to do. */
+function reasonOf({ code, signal, lastWords }: RedisExit, directory: string): Error {
+  const words = lastWords
+    .filter((line) => !/^\d+:\w .*? [*.-] /.test(line))
+    .map(withoutPrefix)
+    .filter((line) => !CHATTER.test(line))
+    .join(' ');
+  if (/address already in use/i.test(words)) return new PortTakenError(words);
+  const ended = signal === null ? `exit status ${String(code)}` : signal;
+  const remedy = /append only file|AOF|manifest/i.test(words)
+    ? `; to keep what can be read, copy ${directory} to a safe place, then run: redis-check-aof --fix ${join(directory, 'appendonlydir', 'appendonly.aof.manifest')}`
+    : '';
+  return new ConfigurationError([`Redis did not start on ${directory} (${ended}): ${words}${remedy}`]);
+}
+
+/** `1234:M 01 Jan 2025 10:00:00.000 # words` without what stands before the words. */
+function withoutPrefix(line: string): string {
+  return line.replace(/^\d+:\w .*? # /, '').trim();
+}

@@ -1,0 +1,288 @@
+import { describe, expect, it } from '@jest/globals';
+import { parseMessage, type UpstreamMessage } from '#upstream';
+import { diff, type DiffInput, type DiffResult } from './diff.js';
+import { fingerprintOf } from '../form/fingerprint.js';
+import type { KnownMessage } from '../snapshot/known-message.js';
+import { packKnownMessage, unpackKnownMessage } from '../snapshot/known-message-codec.js';
+
+function shown(id: string, fields: Record<string, unknown> = {}): UpstreamMessage {
+  const message = parseMessage({
+    id,
+    from: '+15550000000',
+    to: '+15551234567',
+    direction: 'outbound',
+    message: 'Hi',
+    timestamp: '2026-01-01T00:00:00.000Z',
+    attachments: [],
+    service: 'iMessage',
+    status: { read: false, delivered: false },
+    ...fields,
+  });
+  if (message === undefined) throw new Error('unreadable');
+  return message;
+}
+const flags = (delivered: boolean, read: boolean): Record<string, unknown> => ({
+  status: { delivered, read },
+});
+const inbound = { direction: 'inbound' };
+
+/** One contact's memory over several reads, packed in between as it is stored. */
+class Memory {
+  readonly known = new Map<string, KnownMessage>();
+
+  see(observed: UpstreamMessage[], more: Partial<DiffInput> = {}): DiffResult['events'] {
+    const result = diff({ contactId: 'c', observed, known: this.known, sends: new Map(), ...more });
+    for (const [id, message] of result.known)
+      this.known.set(id, unpackKnownMessage(packKnownMessage(message)));
+    return result.events;
+  }
+}
+
+const types = (events: DiffResult['events']): string[] => events.map(({ type }) => type);
+const changes = (events: DiffResult['events']): unknown[] => events.map(({ data }) => data['changes']);
+
+describe('a message that is new', () => {
+  it.each([
+    ['outbound', 'message.sent'],
+    ['inbound', 'message.received'],
+    ['sideways', 'message.created'],
+  ])('and %s is told as %s, whole', (direction, type) => {
+    const message = shown('m', { direction, extra: { kept: 1 } });
+    const [event, ...more] = new Memory().see([message]);
+    expect(more).toEqual([]);
+    expect(event).toEqual({
+      type,
+      contactId: 'c',
+      subject: 'message:["c","m"]',
+      revision: 1,
+      data: { contactId: 'c', message: message.raw },
+    });
+  });
+
+  it('and outbound with its flags already set is told as sent, then delivered, then read', () => {
+    const events = new Memory().see([shown('m', flags(true, true))]);
+    expect(types(events)).toEqual(['message.sent', 'message.delivered', 'message.read']);
+    expect(changes(events)).toEqual([
+      undefined,
+      { 'status.delivered': { from: false, to: true } },
+      { 'status.read': { from: false, to: true } },
+    ]);
+    expect(events.map(({ revision }) => revision)).toEqual([1, 2, 3]);
+    expect(types(new Memory().see([shown('m', flags(false, true))]))).toEqual([
+      'message.sent',
+      'message.read',
+    ]);
+  });
+
+  it('and inbound with its flags set is told as received only, and those flags never', () => {
+    const memory = new Memory();
+    expect(types(memory.see([shown('m', { ...inbound, ...flags(true, true) })]))).toEqual([
+      'message.received',
+    ]);
+    expect(memory.see([shown('m', { ...inbound, ...flags(true, true) })])).toEqual([]);
+    expect(types(memory.see([shown('m', { ...inbound, ...flags(true, false) })]))).toEqual([
+      'message.updated',
+    ]);
+    expect(types(memory.see([shown('m', { ...inbound, ...flags(true, true) })]))).toEqual([
+      'message.updated',
+    ]);
+  });
+
+  it('and one of our sends names it, in all its events', () => {
+    const memory = new Memory();
+    const sends = new Map([['m', { sendId: 'snd_1' }]]);
+    const events = [
+      ...memory.see([shown('m')], { sends }),
+      ...memory.see([shown('m', flags(true, false))], { sends }),
+    ];
+    expect(events.map(({ data }) => data['sendId'])).toEqual(['snd_1', 'snd_1']);
+  });
+
+  it('and there twice has a subject of its own, whatever the ids look like', () => {
+    const subjectOf = (contactId: string, id: string): string | undefined =>
+      new Memory().see([shown(id)], { contactId })[0]?.subject;
+    expect(subjectOf('a:b', 'c')).not.toBe(subjectOf('a', 'b:c'));
+    expect(subjectOf('a","b', 'c')).not.toBe(subjectOf('a', 'b","c'));
+  });
+});
+
+describe('the first read of a contact', () => {
+  const firstRead = { tellAfter: Date.UTC(2026, 0, 1), undated: 'silent' } as const;
+  const at = (ms: number): Record<string, unknown> => ({
+    timestamp: new Date(firstRead.tellAfter + ms).toISOString(),
+  });
+
+  it('tells what is stamped later than its line, and takes the rest as there before', () => {
+    const events = new Memory().see([shown('old', at(-1)), shown('line', at(0)), shown('new', at(1))], {
+      firstRead,
+    });
+    expect(events.map(({ subject }) => subject)).toEqual(['message:["c","new"]']);
+  });
+
+  it.each([
+    ['silent', []],
+    ['emit', ['message.sent']],
+  ] as const)('of messages without a timestamp is %s', (undated, told) => {
+    const events = new Memory().see([shown('m', { timestamp: null })], {
+      firstRead: { ...firstRead, undated },
+    });
+    expect(types(events)).toEqual(told);
+  });
+
+  it('always tells a message that belongs to a send', () => {
+    const events = new Memory().see([shown('m', at(-99_999_999))], {
+      firstRead,
+      sends: new Map([['m', { sendId: 'snd_1' }]]),
+    });
+    expect(types(events)).toEqual(['message.sent']);
+  });
+
+  it('never tells flags that were set in it, but those that are set after it', () => {
+    const memory = new Memory();
+    expect(memory.see([shown('m', { ...at(-1), ...flags(true, false) })], { firstRead })).toEqual([]);
+    expect(memory.see([shown('m', { ...at(-1), ...flags(true, false) })])).toEqual([]);
+    const events = memory.see([shown('m', { ...at(-1), ...flags(true, true) })]);
+    expect(types(events)).toEqual(['message.read']);
+    expect(events[0]?.revision).toBe(1);
+  });
+});
+
+describe('a message that is known', () => {
+  it('and as it was is no event, in whatever order its keys come', () => {
+    const memory = new Memory();
+    memory.see([shown('m', { nested: { a: 1, b: [{ c: 1, d: 2 }] } })]);
+    const { raw } = shown('m', { nested: { b: [{ d: 2, c: 1 }], a: 1 } });
+    const turned = parseMessage(Object.fromEntries(Object.entries(raw).reverse()));
+    expect(memory.see(turned === undefined ? [] : [turned])).toEqual([]);
+  });
+
+  it('gets delivered and read once each; back, and forward again, is an update', () => {
+    const memory = new Memory();
+    memory.see([shown('m')]);
+    const steps: [boolean, boolean][] = [
+      [true, false],
+      [false, false],
+      [true, false],
+      [true, true],
+      [false, false],
+      [true, true],
+    ];
+    const events = steps.map(([delivered, read]) => memory.see([shown('m', flags(delivered, read))]));
+    expect(events.map(types)).toEqual([
+      ['message.delivered'],
+      ['message.updated'],
+      ['message.updated'],
+      ['message.read'],
+      ['message.updated'],
+      ['message.updated'],
+    ]);
+    expect(events.flat().map(({ revision }) => revision)).toEqual([2, 3, 4, 5, 6, 7]);
+    expect(changes(events[4] ?? [])).toEqual([
+      { 'status.delivered': { from: true, to: false }, 'status.read': { from: true, to: false } },
+    ]);
+  });
+
+  it('with both flags at once is delivered, then read', () => {
+    const memory = new Memory();
+    memory.see([shown('m')]);
+    expect(types(memory.see([shown('m', flags(true, true))]))).toEqual(['message.delivered', 'message.read']);
+  });
+
+  it('may be read without ever being delivered', () => {
+    const memory = new Memory();
+    memory.see([shown('m')]);
+    expect(types(memory.see([shown('m', flags(false, true))]))).toEqual(['message.read']);
+    expect(types(memory.see([shown('m', flags(true, true))]))).toEqual(['message.delivered']);
+  });
+
+  it('and edited names the fields, with what they are now', () => {
+    const memory = new Memory();
+    memory.see([shown('m')]);
+    const edited = { message: 'Ho', service: 'SMS', attachments: [{ url: 'x' }], mood: 'new' };
+    const events = memory.see([shown('m', edited)]);
+    expect(types(events)).toEqual(['message.updated']);
+    expect(changes(events)).toEqual([
+      {
+        message: { to: 'Ho' },
+        service: { to: 'SMS' },
+        attachments: { to: [{ url: 'x' }] },
+        other: { to: { status: {}, mood: 'new' } },
+      },
+    ]);
+    expect(memory.see([shown('m', edited)])).toEqual([]);
+  });
+
+  it('with a new flag and a new text is told of both: the flag first', () => {
+    const memory = new Memory();
+    memory.see([shown('m')]);
+    const events = memory.see([shown('m', { message: 'Ho', ...flags(true, false) })]);
+    expect(types(events)).toEqual(['message.delivered', 'message.updated']);
+    expect(changes(events)).toEqual([
+      { 'status.delivered': { from: false, to: true } },
+      { message: { to: 'Ho' } },
+    ]);
+  });
+
+  it('with a field gone says that it is null now; with another timestamp, that', () => {
+    const memory = new Memory();
+    memory.see([shown('m')]);
+    const { service, ...raw } = shown('m').raw as Record<string, unknown>;
+    expect(service).toBeDefined();
+    const gone = parseMessage(raw);
+    expect(changes(memory.see(gone === undefined ? [] : [gone]))).toEqual([{ service: { to: null } }]);
+    const moved = memory.see([shown('m', { timestamp: '2026-01-01T00:00:01.000Z' })]);
+    expect(Object.keys(changes(moved)[0] ?? {}).sort()).toEqual(['service', 'timestamp']);
+  });
+
+  it('and changed is told even where the few bits of its fields do not show where', () => {
+    const before: KnownMessage = {
+      direction: 'outbound',
+      delivered: false,
+      read: false,
+      toldDelivered: false,
+      toldRead: false,
+      deleted: false,
+      revision: 1,
+      fingerprint: { ...fingerprintOf(shown('m')), low: 0x01234567 },
+    };
+    const result = diff({
+      contactId: 'c',
+      observed: [shown('m')],
+      known: new Map([['m', before]]),
+      sends: new Map(),
+    });
+    expect(types(result.events)).toEqual(['message.updated']);
+    expect(result.known.get('m')).toMatchObject({ revision: 2, fingerprint: fingerprintOf(shown('m')) });
+  });
+});
+
+describe('the events of one read', () => {
+  it('are new messages first, oldest first, then changes', () => {
+    const memory = new Memory();
+    memory.see([shown('a'), shown('b')]);
+    const events = memory.see([
+      shown('a', { message: 'Ho' }),
+      shown('c'),
+      shown('b', flags(true, false)),
+      shown('d', inbound),
+    ]);
+    expect(events.map(({ type, subject }) => `${type} ${subject.slice(-3, -2)}`)).toEqual([
+      'message.sent c',
+      'message.received d',
+      'message.updated a',
+      'message.delivered b',
+    ]);
+  });
+
+  it('remember only what is new or changed', () => {
+    const known = new Map<string, KnownMessage>();
+    const first = diff({ contactId: 'c', observed: [shown('a'), shown('b')], known, sends: new Map() });
+    const second = diff({
+      contactId: 'c',
+      observed: [shown('a'), shown('b', flags(true, false)), shown('c')],
+      known: first.known,
+      sends: new Map(),
+    });
+    expect([...second.known.keys()].sort()).toEqual(['b', 'c']);
+  });
+});

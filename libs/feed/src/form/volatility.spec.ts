@@ -1,0 +1,296 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { parseMessage, type UpstreamMessage } from '#upstream';
+import { diff, type DiffResult } from '../diff/diff.js';
+import { fingerprintOf, plainFingerprintOf } from './fingerprint.js';
+import type { KnownMessage } from '../snapshot/known-message.js';
+import { packKnownMessage, unpackKnownMessage } from '../snapshot/known-message-codec.js';
+import { packVolatility, unpackVolatility, type Volatility } from './volatility.js';
+
+type Fields = Record<string, unknown>;
+
+function shown(id: string, fields: Fields): UpstreamMessage {
+  const message = parseMessage({
+    id,
+    direction: 'inbound',
+    message: 'Hi',
+    attachments: [],
+    status: {},
+    ...fields,
+  });
+  if (message === undefined) throw new Error('unreadable');
+  return message;
+}
+const picture = (path: string | number): Fields => ({
+  attachments: [{ url: `https://a.example/${path}/f.jpg` }],
+});
+
+/** One contact, read again and again; all that is remembered is packed in between, as it is stored. */
+class Contact {
+  readonly known = new Map<string, KnownMessage>();
+  private volatility: Volatility = new Map();
+  /** Fields that were said to be muted, and to be heard again. */
+  readonly said: string[] = [];
+  writes = 0;
+
+  /** The events of one read, each as `id:field,field`. */
+  read(messages: readonly UpstreamMessage[]): string[] {
+    const { events, known, volatile } = diff({
+      contactId: 'c',
+      observed: messages,
+      known: this.known,
+      sends: new Map(),
+      volatility: this.volatility,
+      ...(this.known.size === 0 ? { firstRead: 'silent' as const } : {}),
+    });
+    for (const [id, message] of known) this.known.set(id, unpackKnownMessage(packKnownMessage(message)));
+    this.writes += known.size;
+    this.volatility = unpackVolatility(packVolatility(volatile.volatility));
+    expect(this.volatility).toEqual(volatile.volatility);
+    for (const field of volatile.newlyMuted) this.said.push(`muted ${field}`);
+    for (const field of volatile.newlyHeard) this.said.push(`heard ${field}`);
+    return events.map(nameOf);
+  }
+
+  /** The events of each of some reads. */
+  reads(count: number, messages: (n: number) => readonly UpstreamMessage[]): string[][] {
+    return Array.from({ length: count }, (_, n) => this.read(messages(n)));
+  }
+}
+
+function nameOf({ data }: DiffResult['events'][number]): string {
+  const message = data['message'] as { id: string };
+  return `${message.id}:${Object.keys(data['changes'] ?? {}).join()}`;
+}
+const ids = (count: number): string[] => Array.from({ length: count }, (_, i) => `m${i}`);
+const countOf = (events: readonly string[][], id: string): number =>
+  events.flat().filter((event) => event.startsWith(`${id}:`)).length;
+
+describe('a field that differs at every read', () => {
+  const volatile = fc.constantFrom<(id: string, n: number) => Fields>(
+    (id, n) => picture(`${id}-${n}`),
+    (_, n) => ({ views: n }),
+    (id, n) => ({ service: `${id}-${n}`, ...picture('still') }),
+    (id, n) => ({ ...picture(`${id}-${n}`), views: n }),
+  );
+
+  it('gives at most two events a message, is muted once, and costs one write more a message', () => {
+    fc.assert(
+      fc.property(
+        volatile,
+        // Of fewer messages, a field that nobody documented is given more reads.
+        fc.integer({ min: 4, max: 8 }),
+        fc.integer({ min: 5, max: 10 }),
+        (fields, count, reads) => {
+          const contact = new Contact();
+          const events = contact.reads(reads, (n) => ids(count).map((id) => shown(id, fields(id, n))));
+          for (const id of ids(count)) expect(countOf(events, id)).toBeLessThanOrEqual(2);
+          expect(new Set(contact.said).size).toBe(contact.said.length);
+          // New, twice told, and once without what is not kept any more.
+          expect(contact.writes).toBeLessThanOrEqual(4 * count);
+          const settled = contact.reads(reads, () => ids(count).map((id) => shown(id, fields(id, reads))));
+          for (const id of ids(count)) expect(countOf(settled, id)).toBe(0);
+        },
+      ),
+    );
+  });
+
+  it('does so at the head while the pages behind it are read in between, and new messages come', () => {
+    const reads = fc.array(fc.integer({ min: 0, max: 2 }), { minLength: 10, maxLength: 25 });
+    fc.assert(
+      fc.property(reads, (deepPages) => {
+        const contact = new Contact();
+        const counts = new Map<string, number>();
+        const read = (first: number, n: number): void => {
+          const events = contact.read(ids(10).map((_, i) => shown(`m${first + i}`, picture(n))));
+          for (const event of events) {
+            if (first >= 100) counts.set(event, (counts.get(event) ?? 0) + 1);
+          }
+        };
+        deepPages.forEach((deep, n) => {
+          read(100 + Math.floor(n / 3), n);
+          for (let page = 0; page < deep; page += 1) read(10 * page, n);
+        });
+        expect(Math.max(0, ...counts.values())).toBeLessThanOrEqual(2);
+        expect(contact.said).toEqual(['muted attachments']);
+      }),
+      { numRuns: 50 },
+    );
+  });
+
+  it('hides no change of another field, and no new message', () => {
+    const contact = new Contact();
+    const message = (id: string, n: number, fields: Fields = {}): UpstreamMessage =>
+      shown(id, { ...picture(n), ...fields });
+    contact.reads(8, (n) => ids(10).map((id) => message(id, n)));
+    expect(contact.said).toEqual(['muted attachments']);
+    const edited = contact.read(
+      ids(11).map((id) => message(id, 9, id === 'm3' ? { message: 'edited' } : {})),
+    );
+    expect(edited).toEqual(['m10:', 'm3:message']);
+    expect(
+      contact.read(ids(11).map((id) => message(id, 10, id === 'm3' ? { message: 'edited' } : {}))),
+    ).toEqual([]);
+  });
+
+  it('is heard again once it stood still, without an event for each message, and then tells at once', () => {
+    const contact = new Contact();
+    contact.reads(8, (n) => ids(10).map((id) => shown(id, picture(n))));
+    expect(contact.reads(6, () => ids(10).map((id) => shown(id, picture('still')))).flat()).toEqual([]);
+    expect(contact.said).toEqual(['muted attachments', 'heard attachments']);
+    // One that was not read since then, too.
+    const other = ids(10).map((id) => shown(id, picture(id === 'm4' ? 'other' : 'still')));
+    expect(contact.read(other)).toEqual(['m4:attachments']);
+    expect(contact.read(other)).toEqual([]);
+  });
+
+  it('that nearly always differs gives a few events a message', () => {
+    const stills = fc.array(fc.integer({ min: 0, max: 9 }), { minLength: 50, maxLength: 50 });
+    fc.assert(
+      fc.property(stills, (draws) => {
+        const contact = new Contact();
+        let n = 0;
+        const events = draws.map((draw) => {
+          if (draw > 0) n += 1;
+          return contact.read(ids(6).map((id) => shown(id, picture(n))));
+        });
+        return countOf(events, 'm0') <= 12;
+      }),
+    );
+  });
+});
+
+describe('what people do', () => {
+  /** Which messages are edited before each read; no message at more than two reads in a row. */
+  const edits = fc
+    .array(fc.uniqueArray(fc.integer({ min: 0, max: 4 }), { maxLength: 2 }), { minLength: 5, maxLength: 30 })
+    .map((reads) => {
+      const rows = new Map<number, number>();
+      return reads.map((edited) =>
+        ids(5).flatMap((_, i) => {
+          const row = edited.includes(i) ? (rows.get(i) ?? 0) + 1 : 0;
+          rows.set(i, row > 2 ? 0 : row);
+          return row === 1 || row === 2 ? [i] : [];
+        }),
+      );
+    });
+
+  it('is told at the read that shows it, every time, of few messages and of many', () => {
+    fc.assert(
+      fc.property(edits, fc.integer({ min: 3, max: 5 }), (reads, count) => {
+        const contact = new Contact();
+        const texts = ids(count).map(() => 0);
+        const page = (): UpstreamMessage[] =>
+          ids(count).map((id, i) => shown(id, { message: `${texts[i] ?? 0}` }));
+        contact.read(page());
+        for (const edited of reads) {
+          const here = edited.filter((i) => i < count);
+          for (const i of here) texts[i] = (texts[i] ?? 0) + 1;
+          expect(contact.read(page()).sort()).toEqual(here.map((i) => `m${i}:message`));
+        }
+        expect(contact.said).toEqual([]);
+      }),
+    );
+  });
+
+  it('to one single message however often and fast is never lost: its last form is told once it stands still', () => {
+    const edited = fc.array(fc.boolean(), { maxLength: 30 });
+    fc.assert(
+      fc.property(edited, fc.integer({ min: 1, max: 3 }), (reads, count) => {
+        const contact = new Contact();
+        let [text, told] = [0, 0];
+        const read = (): void => {
+          const events = contact.read(ids(count).map((id) => shown(id, { message: `${text}` })));
+          if (events.length > 0) told = text;
+        };
+        read();
+        for (const isEdited of reads) {
+          if (isEdited) text += 1;
+          read();
+        }
+        for (let n = 0; n < 5; n += 1) read();
+        expect(told).toBe(text);
+      }),
+    );
+  });
+
+  it('to all messages at once, twice, is told twice', () => {
+    const contact = new Contact();
+    const events = contact.reads(9, (n) =>
+      ids(20).map((id) => shown(id, picture(n < 3 ? 0 : n < 4 ? 1 : 2))),
+    );
+    expect(events.map(({ length }) => length)).toEqual([0, 0, 0, 20, 20, 0, 0, 0, 0]);
+  });
+});
+
+describe('what older builds stored', () => {
+  const signed = (n: number, more: Fields = {}): UpstreamMessage =>
+    shown('m', { attachments: [{ url: `https://a.example/f.jpg?Expires=${n}&Signature=${n}` }], ...more });
+
+  /** As a build before signatures were left out stored it. */
+  function storedBefore(message: UpstreamMessage): Contact {
+    const contact = new Contact();
+    contact.read([message]);
+    const known = contact.known.get('m');
+    if (known === undefined) throw new Error('unknown');
+    contact.known.set('m', { ...known, fingerprint: plainFingerprintOf(message) });
+    return contact;
+  }
+
+  it('is the same form still, and told once where the signature is another one', () => {
+    const contact = storedBefore(signed(1));
+    expect(contact.read([signed(1)])).toEqual([]);
+    expect(contact.read([signed(2)])).toEqual(['m:attachments']);
+    expect(contact.read([signed(3)])).toEqual([]);
+    expect(storedBefore(signed(1)).read([signed(1, { message: 'edited' })])).toEqual(['m:message']);
+  });
+
+  it('has the same fingerprint still, to the bit', () => {
+    const raw = {
+      id: 'm',
+      from: '+15550000000',
+      to: '+15551234567',
+      direction: 'inbound',
+      message: 'See https://a.example/?sig=1',
+      timestamp: '2026-01-01T00:00:00.000Z',
+      attachments: [{ id: 'f', url: 'https://files.example/f.jpg?w=200', size: 7 }],
+      service: 'SMS',
+      status: { read: false, delivered: true },
+      views: 3,
+    };
+    const others = [17641, 33780, 30322, 37948, 22746];
+    const unsigned = { high: -1474385928, low: -714927025, fields: [...others, 8404, 42639, 24634, 50188] };
+    expect(fingerprintOf({ raw })).toEqual(unsigned);
+    const url = 'https://files.example/f.jpg?w=200&X-Amz-Date=20260101T000000Z&X-Amz-Signature=ab12';
+    const signedRaw = { ...raw, attachments: [{ id: 'f', url, size: 7 }] };
+    expect(plainFingerprintOf({ raw: signedRaw })).toEqual({
+      high: -1478927685,
+      low: 1343406900,
+      fields: [...others, 10494, 42639, 24634, 50188],
+    });
+    expect(fingerprintOf({ raw: signedRaw })).toEqual({ ...unsigned, signed: true });
+  });
+});
+
+describe('what is remembered of volatile fields', () => {
+  it('takes nothing where nothing was learned, and some bytes a field where it was', () => {
+    expect(packVolatility(new Map()).length).toBe(0);
+    const contact = new Contact();
+    contact.reads(8, (n) => ids(10).map((id) => shown(id, picture(n))));
+    const samples = Array.from({ length: 4 }, () => ({ mark: 0xff_ff, value: 0xff_ff }));
+    const streak = { length: 4, still: 4, muted: true, many: true, missed: 3, samples };
+    expect(packVolatility(new Map([[8, streak]])).length).toBe(20);
+  });
+
+  it('of any other form reads as nothing', () => {
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 60 }), (bytes) => {
+        const read = unpackVolatility(Buffer.from(bytes));
+        if (read.size > 0) expect([...packVolatility(read)].length).toBeLessThanOrEqual(bytes.length);
+      }),
+    );
+    expect(unpackVolatility(Buffer.from([2, 1, 1, 0]))).toEqual(new Map());
+    expect(unpackVolatility(Buffer.from([1, 1, 0x10]))).toEqual(new Map());
+    expect(unpackVolatility(undefined)).toEqual(new Map());
+  });
+});

@@ -1,0 +1,288 @@
+import type { Logger } from '#platform';
+import { isTooMany } from '../diff/absence.js';
+import { DeepRead } from './deep-read.js';
+import type { FeedSettings } from './feed-settings.js';
+import type { ContactState, FeedStore } from '../feed-store.js';
+import { type HeadPlan, type HeadReading, readHead } from '../walk/head-walk.js';
+import { isUnsettled, type KnownMessage } from '../snapshot/known-message.js';
+import { DamagedSnapshotError } from '../packed-bytes.js';
+import { PAGE_LIMIT } from '../walk/page-reader.js';
+import { isHeadEnough } from '../walk/page-order.js';
+import { tailOf } from '../walk/page-tail.js';
+import { PollConclusion, type PollStart } from './poll-conclusion.js';
+import { headMark, NOTHING_REMEMBERED, splitMarks } from '../snapshot/poll-memory.js';
+import type { FeedSource, LastForms, ReadPurpose, SendBinder } from '../ports.js';
+import type { Reading } from '../walk/reading.js';
+import type { VolatileFieldStore } from '../form/volatile-fields.js';
+
+/** Another reading of the same contact was committed meanwhile, this many times in a row. */
+const MAX_RACES = 3;
+
+const DAMAGED = 'what was known of its messages is damaged';
+
+/** Reads one contact's messages and commits what changed, together with its events. */
+export class ContactPoll {
+  private readonly conclusion: PollConclusion;
+
+  constructor(
+    private readonly store: FeedStore,
+    private readonly source: FeedSource,
+    binder: SendBinder,
+    lastForms: LastForms,
+    private readonly settings: FeedSettings,
+    logger: Logger,
+    volatile?: VolatileFieldStore,
+  ) {
+    this.conclusion = new PollConclusion(store, binder, lastForms, settings, logger, volatile);
+  }
+
+  /**
+   * Reads the head of a contact, and what is due below it.
+   * @returns whether the contact is known and was read and committed, by this poll or by one that was faster
+   * @throws {UpstreamError} if a page could not be read; what was read before it is committed
+   */
+  async poll(account: string, contactId: string, purpose: ReadPurpose = 'poll'): Promise<boolean> {
+    if (!(await this.pollHead(account, contactId, purpose))) return false;
+    await this.readDeep(account, contactId, purpose);
+    return true;
+  }
+
+  /**
+   * Reads the head of a contact: where new messages appear.
+   * @returns whether the contact is known and was read and committed, by this poll or by one that was faster
+   * @throws {UpstreamError} if a page could not be read; nothing was committed then
+   */
+  async pollHead(account: string, contactId: string, purpose: ReadPurpose = 'poll'): Promise<boolean> {
+    return (await this.headOf(account, contactId, purpose)) !== undefined;
+  }
+
+  /**
+   * Reads what is new of a contact: its head, and everything where its head is not known to show what is new.
+   * @returns whether that was read and committed
+   * @throws {UpstreamError} if a page could not be read; what was read before it is committed
+   */
+  async pollNews(account: string, contactId: string, purpose: ReadPurpose): Promise<boolean> {
+    const read = await this.headOf(account, contactId, purpose);
+    if (read === undefined || read === 'enough') return read !== undefined;
+    const signal = typeof purpose === 'object' ? purpose.signal : undefined;
+    return this.readDeep(account, contactId, purpose, signal);
+  }
+
+  /** Undefined where the contact is not known. */
+  private async headOf(
+    account: string,
+    contactId: string,
+    purpose: ReadPurpose,
+  ): Promise<'enough' | 'in part' | undefined> {
+    let isEnough = true;
+    for (let race = 0; race < MAX_RACES; race += 1) {
+      const state = await this.store.contactState(account, contactId);
+      if (state === undefined) return undefined;
+      const start = { account, contactId, state, ...budgetOf(purpose) };
+      const { isCommitted, reading } = await this.readAnew(start, purpose);
+      isEnough = isHeadEnough(reading.order) || (!reading.needsEverything && state.tellAfter === undefined);
+      if (isCommitted) break;
+    }
+    return isEnough ? 'enough' : 'in part';
+  }
+
+  /**
+   * Reads what is due below the head of a contact: everything, or as far as messages stand whose flags may still change.
+   * @param signal ends it after the page that is under way
+   * @returns whether it came to its end, or nothing was due
+   * @throws {UpstreamError} if a page could not be read; what was read before it is committed
+   */
+  async readDeep(
+    account: string,
+    contactId: string,
+    purpose: ReadPurpose,
+    signal?: AbortSignal,
+  ): Promise<boolean> {
+    const state = await this.store.contactState(account, contactId);
+    if (state === undefined || lossOf(state) !== undefined) return true;
+    const goal = this.goalOf(state);
+    if (goal === undefined) return true;
+    const { settleMs, pageRetriesMs = [] } = this.settings;
+    const task = { account, contactId, purpose, goal, ...(signal === undefined ? {} : { signal }) };
+    const read = new DeepRead(
+      this.store,
+      this.source,
+      this.conclusion,
+      { settleMs, pageRetriesMs },
+      task,
+      state,
+    );
+    try {
+      return await read.run();
+    } catch (error) {
+      if (!(error instanceof DamagedSnapshotError)) throw error;
+      await this.readAndCommit({ account, contactId, state, resync: DAMAGED }, purpose);
+      return false;
+    }
+  }
+
+  private goalOf(state: ContactState): 'everything' | 'look' | undefined {
+    if (this.isEverythingDue(state)) return 'everything';
+    const { lookDueAt } = state.memory;
+    return lookDueAt !== undefined && lookDueAt <= state.now ? 'look' : undefined;
+  }
+
+  private isEverythingDue({ memory, now, tellAfter }: ContactState): boolean {
+    if (tellAfter !== undefined || memory.completeAt === undefined) return true;
+    if (memory.completeDueAt !== undefined && memory.completeDueAt <= now) return true;
+    return memory.completeAt + this.settings.sweepMs <= now;
+  }
+
+  /** What is known of messages and cannot be read is lost: it would fail the next poll, too. */
+  private async readAnew(start: PollStart, purpose: ReadPurpose): Promise<HeadCommit> {
+    const resync = lossOf(start.state);
+    try {
+      return await this.readAndCommit({ ...start, ...(resync === undefined ? {} : { resync }) }, purpose);
+    } catch (error) {
+      if (!(error instanceof DamagedSnapshotError)) throw error;
+      return this.readAndCommit({ ...start, resync: DAMAGED }, purpose);
+    }
+  }
+
+  private async readAndCommit(start: PollStart, purpose: ReadPurpose): Promise<HeadCommit> {
+    const { account, contactId, state, resync } = start;
+    const head = await readHead(
+      {
+        read: (page, limit) => this.source.listMessages(account, contactId, page, limit, purpose),
+        known: async (ids) =>
+          resync === undefined
+            ? new Set((await this.store.knownMessages(account, contactId, ids)).keys())
+            : new Set(),
+      },
+      planOf(start),
+    );
+    if (resync === undefined && head.metNothingKnown && (await this.isReplaced(start, head))) {
+      const replaced = { ...start, resync: 'upstream shows other messages than before' };
+      const reading = readingOf(head, start, true);
+      return { reading, isCommitted: await this.conclusion.commit(replaced, reading, new Map(), 'head') };
+    }
+    const known = await this.knownOf(start, head);
+    const looked = this.isLooked(start, head, known);
+    const reading = { ...readingOf(head, start, isDisturbed(state, head, known.served)), looked };
+    const isCommitted = await this.conclusion.commit(start, reading, known.all ?? known.served, 'head');
+    return { reading, isCommitted };
+  }
+
+  private async knownOf(
+    { account, contactId, state, resync }: PollStart,
+    { served }: HeadReading,
+  ): Promise<KnownOfHead> {
+    if (resync !== undefined) return { served: new Map() };
+    const ids = served.map(({ id }) => id);
+    const { lookDueAt } = state.memory;
+    if (lookDueAt === undefined || lookDueAt > state.now)
+      return { served: await this.store.knownMessages(account, contactId, ids) };
+    const all = await this.store.allKnownMessages(account, contactId);
+    return {
+      all,
+      served: new Map(
+        ids.flatMap((id) => (all.has(id) ? [[id, all.get(id)] as [string, KnownMessage]] : [])),
+      ),
+    };
+  }
+
+  /** Whether the head showed all messages whose flags may still change, when these were to be looked up. */
+  private isLooked({ state }: PollStart, { served }: HeadReading, { all }: KnownOfHead): boolean {
+    if (all === undefined) return false;
+    const shown = new Set(served.map(({ id }) => id));
+    return [...all].every(
+      ([id, known]) => shown.has(id) || !isUnsettled(known, state.now, this.settings.settleMs),
+    );
+  }
+
+  /** Whether upstream shows messages, and of many known ones none. */
+  private async isReplaced({ account, contactId }: PollStart, { served }: HeadReading): Promise<boolean> {
+    if (served.length === 0) return false;
+    const known = await this.store.allKnownMessages(account, contactId);
+    const present = [...known.values()].filter(({ deleted }) => !deleted).length;
+    return isTooMany(present, present) && served.every(({ id }) => !known.has(id));
+  }
+}
+
+/** A reading of the head, and whether it was committed: not if another reading of the contact was meanwhile. */
+interface HeadCommit {
+  reading: Reading;
+  isCommitted: boolean;
+}
+
+/** What the account's polls may cost, as whoever claimed this one learned it with the token. */
+function budgetOf(purpose: ReadPurpose): Pick<PollStart, 'requestsPerSecond'> {
+  return typeof purpose === 'object' ? { requestsPerSecond: purpose.availableForPolls } : {};
+}
+
+interface KnownOfHead {
+  /** What is known of the messages that were read. */
+  served: ReadonlyMap<string, KnownMessage>;
+  /** Everything that is known of the contact, where it was needed. */
+  all?: ReadonlyMap<string, KnownMessage>;
+}
+
+function planOf({ state, resync }: PollStart): HeadPlan {
+  const { memory, extension, now, failures, stored, longestPage } = state;
+  const { order, length, pageSize, limit } = resync === undefined ? memory : NOTHING_REMEMBERED;
+  const { headLimit, headLimitUntil = 0 } = extension;
+  return {
+    ...{ order, length, pageSize, longestPage, failures },
+    // While everything was never read, only a page that shows the newest first can stand for the head.
+    ...(memory.completeAt === undefined && order === 'oldestFirst' ? { order: 'unknown' } : {}),
+    known: resync === undefined ? stored : 0,
+    isFirst: state.tellAfter !== undefined || resync !== undefined,
+    ...(limit === undefined ? {} : { limit }),
+    ...(headLimit === undefined || headLimit >= PAGE_LIMIT
+      ? {}
+      : headLimitUntil > now
+        ? { headLimit }
+        : { lastHeadLimit: headLimit }),
+  };
+}
+
+function readingOf(head: HeadReading, { state }: PollStart, disturbed: boolean): Reading {
+  const { served, order, length, pageSize, longestPage, limit, headLimit, skipped, unreadable, date } = head;
+  return {
+    ...{ served, order, head: head.head, length, pageSize, longestPage, skipped, unreadable },
+    ...(limit === undefined ? {} : { limit }),
+    ...(headLimit === undefined ? {} : { headLimit }),
+    ...(date === undefined ? {} : { date }),
+    ...{ learns: true, looked: false },
+    needsEverything: disturbed || (!head.reachesKnown && state.tellAfter === undefined),
+  };
+}
+
+/** Whether what stood at the head does not stand there any more as it did. */
+function isDisturbed(
+  { memory, tellAfter }: ContactState,
+  { shown, order, showsEnd }: HeadReading,
+  known: ReadonlyMap<string, KnownMessage>,
+): boolean {
+  // It is being read whole anyway.
+  if (tellAfter !== undefined) return false;
+  const { head: before, length } = memory;
+  const now = headMark(shown.filter((id) => known.has(id)));
+  const marks = new Set(splitMarks(now));
+  const isMissing = splitMarks(before).some((mark) => !marks.has(mark));
+  // An order that was not known before and is now is no other one.
+  if (order !== memory.order) return memory.order !== 'unknown' && (!showsEnd || isMissing);
+  // Where the oldest come first, what was at the end must stand there still, and nothing of what stood before it.
+  if (order === 'oldestFirst') {
+    const { page, limit } = tailOf(length, memory.pageSize);
+    const wasRead = before !== '' || (page - 1) * limit >= length;
+    return wasRead && now !== before;
+  }
+  if (order === 'unsorted' || (order === 'unknown' && showsEnd)) return isMissing;
+  // A page with room on it shows the end: all that stood there must still be there.
+  if (showsEnd) return !now.startsWith(before);
+  return !before.startsWith(now) && !now.startsWith(before);
+}
+
+/** Why what is remembered of a contact cannot be built on, or undefined. */
+function lossOf({ lost, memory, stored, epoch }: ContactState): string | undefined {
+  if (lost) return 'what was known of the contact was lost';
+  if (memory.count > 0 && stored === 0) return 'what was known of its messages was lost';
+  if (memory.epoch !== undefined && memory.epoch !== epoch) return 'the event log was lost';
+  return undefined;
+}

@@ -1,0 +1,53 @@
+import { type AgendaHints, type RedisClient, SURVEY_EVERY_MS } from '#platform';
+import type { ContactUpdate, ListCommit, PollCommit } from '../feed-store.js';
+import { POLL_ROUND } from '../poll/poll-hints.js';
+import { RedisFeedStore } from './redis-feed-store.js';
+
+/** The feed's store that tells the agenda of everything that makes a contact, or the contact list, due sooner. */
+export class HintingFeedStore extends RedisFeedStore {
+  constructor(
+    redis: RedisClient,
+    prefix: string,
+    private readonly hints: Pick<AgendaHints, 'tell'>,
+  ) {
+    super(redis, prefix);
+  }
+
+  override async commitContacts(account: string, commit: ListCommit): Promise<boolean> {
+    let count = 0;
+    async function* counted(): AsyncGenerator<ContactUpdate> {
+      for await (const update of commit.updates) {
+        count += 1;
+        yield update;
+      }
+    }
+    try {
+      return await super.commitContacts(account, { ...commit, updates: counted() });
+    } finally {
+      // Also where only a first part of it was committed.
+      if (count > 0) this.hints.tell(account, POLL_ROUND.due, 0);
+    }
+  }
+
+  override async commitPoll(account: string, contactId: string, commit: PollCommit): Promise<boolean> {
+    const done = await super.commitPoll(account, contactId, commit);
+    const { dueInMs, deep } = commit;
+    if (done && dueInMs !== undefined) this.tellDue(account, dueInMs);
+    if (done && typeof deep === 'object') this.tellDue(account, deep.inMs);
+    return done;
+  }
+
+  override async hasten(account: string, contactId: string, ms: number): Promise<void> {
+    await super.hasten(account, contactId, ms);
+    this.tellDue(account, ms);
+  }
+
+  private tellDue(account: string, inMs: number): void {
+    if (inMs < SURVEY_EVERY_MS) this.hints.tell(account, POLL_ROUND.due, inMs);
+  }
+
+  override async wishForList(account: string): Promise<void> {
+    await super.wishForList(account);
+    this.hints.tell(account, POLL_ROUND.contacts, 0);
+  }
+}

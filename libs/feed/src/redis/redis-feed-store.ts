@@ -1,0 +1,380 @@
+import { eventArguments, logKeys } from '#events';
+import { accountKeys, type AccountKeys, hashOf, type RedisClient } from '#platform';
+import { packExtension, unpackExtension } from '../snapshot/contact-extension.js';
+import { reportArguments, reportKeys } from '../delay/redis-poll-report.js';
+import { packContactText, unpackContactText } from '../snapshot/contact-text-codec.js';
+import type {
+  ContactState,
+  ContactUpdate,
+  FeedStore,
+  KnownContacts,
+  ListCommit,
+  PollCommit,
+  Recipient,
+} from '../feed-store.js';
+import type { FeedOverview } from '../schedule/feed-overview.js';
+import { packKnownMessage, unpackKnownMessage } from '../snapshot/known-message-codec.js';
+import type { KnownMessage } from '../snapshot/known-message.js';
+import { packListedContact, unpackListedContact } from '../snapshot/listed-contact-codec.js';
+import { ListedContacts } from '../snapshot/listed-contacts.js';
+import { packId, unpackId } from '../snapshot/id-codec.js';
+import { DamagedSnapshotError } from '../packed-bytes.js';
+import { packPollMemory, unpackPollMemory } from '../snapshot/poll-memory-codec.js';
+import { NOTHING_REMEMBERED, type PollMemory } from '../snapshot/poll-memory.js';
+import type { ContactRates } from '../schedule/poll-plans.js';
+import { readFeedOverview } from './redis-feed-overview.js';
+import { recipientKeys, recipientOf } from './redis-recipients.js';
+import { readUnreadable, writeUnreadable } from '../snapshot/unreadable-elements.js';
+import {
+  believeDeletions,
+  commitContacts,
+  commitPoll,
+  hasten,
+  noteListFault,
+  readContact,
+  readContactRecord,
+  readList,
+  readRates,
+  takeListWish,
+} from './redis-feed-scripts.js';
+
+/** How many contacts one script changes: a script holds up everybody else. */
+const CONTACTS_A_COMMIT = 200;
+/** Contacts of so much text are as many as one script changes, too. */
+const CHARACTERS_A_COMMIT = 1_000_000;
+/** So many known messages are asked for at a time, where all of them are. */
+const KNOWN_A_SCAN = 1_000;
+/** And how many are read at once. */
+const CONTACTS_A_SCAN = 500;
+
+/** {@link FeedStore} on Redis. */
+export class RedisFeedStore implements FeedStore {
+  constructor(
+    private readonly redis: RedisClient,
+    private readonly prefix: string,
+  ) {}
+
+  async knownContacts(account: string): Promise<KnownContacts> {
+    const keys = this.keys(account);
+    const reply = await readList.run(this.redis, [keys('contact-list'), keys('upstreams')], []);
+    const services = (reply as unknown[]).at(-1) as unknown[];
+    const [now, revisionFloor, life, version, listedAt, suspectSince, believedAt, suspectAt, ...last] =
+      reply as (string | null)[];
+    const [count, skipped, upstream, unreadable] = last;
+    const contacts = await this.listedContacts(keys('contacts'));
+    const lost = Number(count ?? 0) > 0 && contacts.size === 0;
+    return {
+      version: Number(version ?? 0),
+      now: Number(now),
+      revisionFloor: Number(revisionFloor),
+      life: String(life),
+      // Without what it said, the last list is none to compare with: the next is taken as the first.
+      ...(listedAt == null || lost ? {} : { listedAt: Number(listedAt) }),
+      ...(suspectSince == null ? {} : { suspectSince: Number(suspectSince) }),
+      ...(believedAt == null ? {} : { believedAt: Number(believedAt) }),
+      ...(suspectAt == null ? {} : { suspectAt: Number(suspectAt) }),
+      skipped: Number(skipped ?? 0),
+      ...(listedAt == null || lost ? {} : { unreadable: readUnreadable(unreadable, Number(skipped ?? 0)) }),
+      scheduled: await this.redis.zcard(this.dueKey(account)),
+      ...(upstream == null ? {} : { upstream }),
+      services: hashOf(services),
+      contacts,
+    };
+  }
+
+  private async listedContacts(key: string): Promise<ListedContacts> {
+    const contacts = new ListedContacts();
+    for await (const [id, packed] of this.fieldsOf(key, CONTACTS_A_SCAN))
+      contacts.set(id.toString(), unpackListedContact(packed));
+    return contacts;
+  }
+
+  /**
+   * The fields of a hash, some at a time: all of a long one at once would take many times the memory of what is made of
+   * it. What is committed in between changes the version, so that nothing can be committed against what this shows.
+   */
+  private async *fieldsOf(key: string, atATime: number): AsyncGenerator<[field: Buffer, value: Buffer]> {
+    let cursor = '0';
+    do {
+      const [next, fields] = await this.redis.hscanBuffer(key, cursor, 'COUNT', atATime);
+      for (let i = 0; i + 1 < fields.length; i += 2) {
+        const [field, value] = [fields[i], fields[i + 1]];
+        if (field !== undefined && value !== undefined) yield [field, value];
+      }
+      cursor = next.toString();
+    } while (cursor !== '0');
+  }
+
+  async contactRecord(
+    account: string,
+    contactId: string,
+  ): Promise<{ raw: string; revision: number } | undefined> {
+    const contact = this.keys(account)('c', contactId);
+    const [text, revision] = (await readContactRecord.run(this.redis, [contact], [])) as string[];
+    return text === undefined
+      ? undefined
+      : { raw: unpackContactText(contactId, text), revision: Number(revision) };
+  }
+
+  async commitContacts(
+    account: string,
+    { version, life, startedAt, listedAt, upstream, service, ...commit }: ListCommit,
+  ): Promise<boolean> {
+    const { skipped, unreadable, updates, suspectSince, events } = commit;
+    const keys = this.keys(account);
+    const shared = [
+      ...logKeys(keys),
+      keys('contacts'),
+      keys('contact-list'),
+      this.dueKey(account),
+      ...recipientKeys(keys),
+      keys('suspects'),
+      this.deepKey(account),
+      keys('polls', 'rates'),
+      keys('upstreams'),
+    ];
+    let expected = version;
+    for await (const { part, last } of inParts(updates)) {
+      const done = await commitContacts.run(
+        this.redis,
+        [...shared, ...part.map(({ id }) => keys('c', id))],
+        [
+          expected,
+          // Only with its last part the list is read: a crash before it must not turn the rest into later contacts.
+          last ? Math.round(listedAt) : '',
+          suspectSince ?? '',
+          part.length,
+          life,
+          skipped,
+          Math.round(startedAt),
+          upstream,
+          service,
+          writeUnreadable(unreadable),
+          ...part.flatMap(contactArguments),
+          ...eventArguments(account, [...part.flatMap(({ event }) => event ?? []), ...(last ? events : [])]),
+        ],
+      );
+      if (done !== 1) return false;
+      expected += 1;
+    }
+    return true;
+  }
+
+  async noteListFault(account: string, reason: string): Promise<void> {
+    await noteListFault.run(this.redis, [this.keys(account)('contact-list')], [reason]);
+  }
+
+  async contactState(account: string, contactId: string): Promise<ContactState | undefined> {
+    const keys = this.keys(account);
+    const [log, , counters] = logKeys(keys);
+    const reply = (await readContact.runForBuffers(
+      this.redis,
+      [
+        keys('c', contactId),
+        this.messagesKey(account, contactId),
+        keys('contact-list'),
+        keys('contacts'),
+        log,
+        counters,
+      ],
+      [contactId],
+    )) as (Buffer | number)[];
+    const [, , packed] = reply;
+    if (!(packed instanceof Uint8Array)) return undefined;
+    const memory = memoryOf(packed);
+    const extension = reply.at(-1);
+    const [now, version, , tellAfter, hastened, believedAt, stored, epoch, lost, ...list] = reply.map(String);
+    const [listSuspectSince, suspectAt, shownAt, contacts, revisionFloor, life, failures, longestPage] = list;
+    return {
+      version: Number(version),
+      now: Number(now),
+      memory: memory ?? NOTHING_REMEMBERED,
+      extension: extension instanceof Uint8Array ? unpackExtension(Buffer.from(extension)) : {},
+      failures: Number(failures),
+      longestPage: Number(longestPage),
+      ...(tellAfter === '' ? {} : { tellAfter: Number(tellAfter) }),
+      hastened: Number(hastened),
+      stored: Number(stored),
+      ...(epoch === '' ? {} : { epoch: String(epoch) }),
+      ...(believedAt === '' ? {} : { believedAt: Number(believedAt) }),
+      ...(listSuspectSince === '' ? {} : { listSuspectSince: Number(listSuspectSince) }),
+      ...(suspectAt === '' ? {} : { suspectAt: Number(suspectAt) }),
+      ...(shownAt === '' ? {} : { shownAt: Number(shownAt) }),
+      contacts: Number(contacts),
+      lost: lost === '1' || memory === undefined,
+      revisionFloor: Number(revisionFloor),
+      life: String(life),
+    };
+  }
+
+  async knownMessages(
+    account: string,
+    contactId: string,
+    ids: readonly string[],
+  ): Promise<Map<string, KnownMessage>> {
+    if (ids.length === 0) return new Map();
+    const packed = await this.redis.hmgetBuffer(this.messagesKey(account, contactId), ...ids.map(packId));
+    return new Map(
+      ids.flatMap((id, i): [string, KnownMessage][] => {
+        const bytes = packed[i];
+        return bytes == null ? [] : [[id, unpackKnownMessage(bytes)]];
+      }),
+    );
+  }
+
+  async contactRates(account: string): Promise<ContactRates> {
+    const keys = this.keys(account);
+    const reply = await readRates.run(this.redis, [keys('polls', 'rates'), this.dueKey(account)], []);
+    const [rates, contacts] = reply as [string[], number];
+    const counts: [bucket: number, count: number][] = [];
+    for (const [bucket, count] of hashOf(rates)) counts.push([Number(bucket), Number(count)]);
+    return { rates: new Map(counts.filter(([, count]) => count > 0)), contacts };
+  }
+
+  async allKnownMessages(account: string, contactId: string): Promise<Map<string, KnownMessage>> {
+    const known = new Map<string, KnownMessage>();
+    for await (const [id, packed] of this.fieldsOf(this.messagesKey(account, contactId), KNOWN_A_SCAN))
+      known.set(unpackId(id), unpackKnownMessage(packed));
+    return known;
+  }
+
+  async commitPoll(account: string, contactId: string, commit: PollCommit): Promise<boolean> {
+    const keys = this.keys(account);
+    const { version, life, hastened, afresh, suspectAt, shownAt, unreadable } = commit;
+    const { known, events, memory, extension, bucket, dueInMs, baseline, deep, numbers, suspicion, report } =
+      commit;
+    const [numbersKey, othersKey] = recipientKeys(keys);
+    const done = await commitPoll.run(
+      this.redis,
+      [
+        ...logKeys(keys),
+        keys('c', contactId),
+        this.messagesKey(account, contactId),
+        this.dueKey(account),
+        keys('contact-list'),
+        numbersKey,
+        keys('suspects'),
+        this.deepKey(account),
+        keys('polls', 'rates'),
+        ...reportKeys(keys, report.startedAt),
+        othersKey,
+      ],
+      [
+        contactId,
+        version,
+        memory === undefined ? '' : packPollMemory(memory),
+        bucket ?? '',
+        dueInMs === undefined ? '' : Math.round(dueInMs),
+        hastened,
+        afresh ? 'yes' : '',
+        suspectAt ?? '',
+        shownAt ?? '',
+        unreadable,
+        known.size,
+        life,
+        suspicion ?? '',
+        extension === undefined ? 'unchanged' : packExtension(extension),
+        typeof baseline === 'object' ? Math.round(baseline.tellAfter) : baseline,
+        typeof deep === 'object' ? (deep.anew ? 'anew' : 'new') : deep,
+        typeof deep === 'object' ? Math.round(deep.inMs) : '',
+        commit.longestPage ?? '',
+        ...[...known].flatMap(([id, message]) => [packId(id), packKnownMessage(message)]),
+        numbers.length,
+        ...numbers,
+        ...reportArguments(report),
+        ...eventArguments(account, events),
+      ],
+    );
+    return done === 1;
+  }
+
+  async hasten(account: string, contactId: string, ms: number): Promise<void> {
+    const contact = this.keys(account)('c', contactId);
+    await hasten.run(this.redis, [this.dueKey(account), contact], [contactId, ms]);
+  }
+
+  async wishForList(account: string): Promise<void> {
+    await this.redis.hset(this.keys(account)('contact-list'), 'wished', 1);
+  }
+
+  async takeListWish(account: string): Promise<boolean> {
+    return Number(await takeListWish.run(this.redis, [this.keys(account)('contact-list')], [])) === 1;
+  }
+
+  async recipientOf(account: string, phoneNumber: string): Promise<Recipient> {
+    return recipientOf(this.redis, this.keys(account), phoneNumber);
+  }
+
+  async overview(account: string): Promise<FeedOverview> {
+    return readFeedOverview(this.redis, this.keys(account));
+  }
+
+  async believeDeletions(account: string): Promise<void> {
+    await believeDeletions.run(this.redis, [this.keys(account)('contact-list')], []);
+  }
+
+  private messagesKey(account: string, contactId: string): string {
+    return this.keys(account)('m', contactId);
+  }
+
+  private dueKey(account: string): string {
+    return this.keys(account)('polls', 'due');
+  }
+
+  private deepKey(account: string): string {
+    return this.keys(account)('polls', 'deep');
+  }
+
+  private keys(account: string): AccountKeys {
+    return accountKeys(this.prefix, account);
+  }
+}
+
+/** What one script commits. The last part, and no other, may be empty. */
+async function* inParts(
+  updates: ListCommit['updates'],
+): AsyncGenerator<{ part: ContactUpdate[]; last: boolean }> {
+  let part: ContactUpdate[] = [];
+  let characters = 0;
+  for await (const update of updates) {
+    if (part.length === CONTACTS_A_COMMIT || characters > CHARACTERS_A_COMMIT) {
+      yield { part, last: false };
+      part = [];
+      characters = 0;
+    }
+    part.push(update);
+    characters += update.raw?.length ?? 0;
+  }
+  yield { part, last: true };
+}
+
+function contactArguments({
+  id,
+  listed,
+  raw,
+  tellAfter,
+  event,
+  numbers,
+}: ContactUpdate): (string | number | Buffer)[] {
+  return [
+    id,
+    packListedContact(listed),
+    raw === undefined ? '' : packContactText(id, raw),
+    tellAfter === undefined ? '' : Math.round(tellAfter),
+    event?.revision ?? '',
+    listed.deleted ? '' : 'yes',
+    numbers.length,
+    ...numbers,
+  ];
+}
+
+/** Undefined where it cannot be read: then it is lost. */
+function memoryOf(packed: Buffer): PollMemory | undefined {
+  if (packed.length === 0) return NOTHING_REMEMBERED;
+  try {
+    return unpackPollMemory(packed);
+  } catch (error) {
+    if (error instanceof DamagedSnapshotError) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,78 @@
+import { accountKeys, type RedisClient, RedisScript } from '#platform';
+import {
+  type ContactVolatility,
+  readContactVolatility,
+  writeContactVolatility,
+} from '../form/contact-volatility.js';
+import { FINGERPRINT_FIELDS } from '../form/fingerprint.js';
+import type { VolatileField, VolatileFieldStore } from '../form/volatile-fields.js';
+
+/** Of the hash: what was learned of contacts' fields, how many contacts there were, and a count for each field of messages. */
+const LEARNED = 'learned';
+const CONTACTS = 'contacts';
+const OF_MESSAGES = 'm:';
+
+const MAX_SHOWN = 20;
+
+/** KEYS: the hash. ARGV: (field, 1 or -1)…; none is counted below nothing. */
+const count = new RedisScript(`
+for i = 1, #ARGV, 2 do
+  if redis.call('HINCRBY', KEYS[1], ARGV[i], ARGV[i + 1]) <= 0 then redis.call('HDEL', KEYS[1], ARGV[i]) end
+end
+return 1
+`);
+
+/** {@link VolatileFieldStore} in one small hash an account. */
+export class RedisVolatileFields implements VolatileFieldStore {
+  constructor(
+    private readonly redis: RedisClient,
+    private readonly prefix: string,
+  ) {}
+
+  async contactVolatility(account: string): Promise<ContactVolatility> {
+    return readContactVolatility(await this.redis.hget(this.key(account), LEARNED));
+  }
+
+  async keepContactVolatility(
+    account: string,
+    volatility: ContactVolatility,
+    contacts: number,
+  ): Promise<void> {
+    const key = this.key(account);
+    if (volatility.fields.size === 0 && volatility.settled.length === 0) {
+      await this.redis.hdel(key, LEARNED, CONTACTS);
+    } else {
+      await this.redis.hset(key, LEARNED, writeContactVolatility(volatility), CONTACTS, contacts);
+    }
+  }
+
+  async countMessageFields(
+    account: string,
+    { muted, heard }: { muted: readonly string[]; heard: readonly string[] },
+  ): Promise<void> {
+    if (muted.length + heard.length === 0) return;
+    const changes = [
+      ...muted.flatMap((field) => [`${OF_MESSAGES}${field}`, 1]),
+      ...heard.flatMap((field) => [`${OF_MESSAGES}${field}`, -1]),
+    ];
+    await count.run(this.redis, [this.key(account)], changes);
+  }
+
+  async volatileFields(account: string): Promise<VolatileField[]> {
+    const stored = await this.redis.hgetall(this.key(account));
+    const contacts = Number(stored[CONTACTS] ?? 0);
+    const ofContacts = [...readContactVolatility(stored[LEARNED]).fields]
+      .filter(([, { muted }]) => muted)
+      .map(([field]): VolatileField => ({ of: 'contact', field, contacts }));
+    const ofMessages = FINGERPRINT_FIELDS.map((field): VolatileField => ({
+      of: 'message',
+      field,
+      contacts: Number(stored[`${OF_MESSAGES}${field}`] ?? 0),
+    })).filter(({ contacts: number }) => number > 0);
+    return [...ofContacts, ...ofMessages].sort((a, b) => b.contacts - a.contacts).slice(0, MAX_SHOWN);
+  }
+
+  private key(account: string): string {
+    return accountKeys(this.prefix, account)('volatile');
+  }
+}

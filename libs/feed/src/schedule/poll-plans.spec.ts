@@ -1,0 +1,46 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { PollPlans } from './poll-plans.js';
+import { planIntervals } from './intervals.js';
+import { bucketOf } from './rate-histogram.js';
+
+const BOUNDS = { minMs: 2_000, maxMs: 300_000 };
+
+/** Plans of accounts whose contacts all change so often; how often that was asked for. */
+function plansOf(contacts: number, perSecond = 0.01): { plans: PollPlans; asked: () => number } {
+  let asked = 0;
+  const ratesOf = (): Promise<{ rates: Map<number, number>; contacts: number }> => {
+    asked += 1;
+    return Promise.resolve({ rates: new Map([[bucketOf(perSecond), contacts]]), contacts });
+  };
+  return { plans: new PollPlans(ratesOf, BOUNDS), asked: () => asked };
+}
+
+describe('the plan of an account', () => {
+  it('is the shortest interval for all where the budget allows that, without a look at who changes how often', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.integer({ min: 1, max: 1_000 }),
+        fc.double({ min: 1e-6, max: 10, noNaN: true }),
+        fc.double({ min: 1, max: 3, noNaN: true }),
+        async (contacts, perSecond, spare) => {
+          const budget = ((contacts * 1_000) / BOUNDS.minMs) * spare;
+          const { plans, asked } = plansOf(contacts, perSecond);
+          const plan = await plans.planOf('a', budget, contacts);
+          expect(asked()).toBe(0);
+          const solved = planIntervals(new Map([[bucketOf(perSecond), contacts]]), budget, BOUNDS);
+          expect(plan.intervalMs(perSecond)).toBe(solved.intervalMs(perSecond));
+          expect(plan.budgetAllowsMaxMs).toBe(solved.budgetAllowsMaxMs);
+        },
+      ),
+    );
+  });
+
+  it('is worked out from the rates where it does not, and kept for a while', async () => {
+    const { plans, asked } = plansOf(100);
+    const plan = await plans.planOf('a', 10, 100);
+    expect(plan.intervalMs(0.01)).toBeGreaterThan(BOUNDS.minMs);
+    expect(await plans.planOf('a', 10, 100)).toBe(plan);
+    expect(asked()).toBe(1);
+  });
+});

@@ -1,0 +1,107 @@
+import type { Direction } from '#upstream';
+import { FINGERPRINT_FIELDS, fingerprintOf } from '../form/fingerprint.js';
+import type { KnownMessage } from './known-message.js';
+import { DamagedSnapshotError, PackedReader, PackedWriter } from '../packed-bytes.js';
+
+/**
+ * The packed form: flags (1 byte), what follows (2), revision (1 and more), minute of the timestamp (4, if there is one),
+ * second since which it is missing (4, if it is), the whole fingerprint (8), and 2 bytes for each field that does not
+ * have its usual value.
+ * It stays below the 64 bytes up to which Redis keeps a small hash in its compact encoding.
+ */
+const DELIVERED = 1;
+const READ = 2;
+const TOLD_DELIVERED = 4;
+const TOLD_READ = 8;
+const DELETED = 16;
+const DIRECTION_SHIFT = 5;
+/** Set in no form so far: what has it is of a later version. */
+const LATER_VERSION = 128;
+
+/** Of what follows: the lowest bits are the fields', in their order. */
+const HAS_TIMESTAMP = 1 << FINGERPRINT_FIELDS.length;
+const HAS_MISSING_SINCE = HAS_TIMESTAMP << 1;
+const ALL_THAT_FOLLOWS = (HAS_MISSING_SINCE << 1) - 1;
+
+const MINUTE_MS = 60_000;
+const SECOND_MS = 1_000;
+const DIRECTIONS: readonly Direction[] = ['other', 'inbound', 'outbound'];
+
+/** The bits of fields as most messages of a direction have them: no attachments, no fields that nobody documented. */
+const USUAL: Readonly<Record<Direction, readonly number[]>> = {
+  other: usualFields({}),
+  inbound: usualFields({ direction: 'inbound' }),
+  outbound: usualFields({ direction: 'outbound' }),
+};
+
+function usualFields(fields: Record<string, unknown>): readonly number[] {
+  return fingerprintOf({ raw: { ...fields, attachments: [], status: {} } }).fields;
+}
+
+export function packKnownMessage(known: KnownMessage): Buffer {
+  const { direction, fingerprint } = known;
+  const minute = packTime(known.timestamp, MINUTE_MS);
+  // Up to the next second: a deletion may be told a little later, never sooner.
+  const missing = packTime((known.missingSince ?? 1 - SECOND_MS) + SECOND_MS - 1, SECOND_MS);
+  const unusual = fingerprint.fields.map((bits, i) => bits !== USUAL[direction][i]);
+  const packed = new PackedWriter()
+    .byte(
+      (known.delivered ? DELIVERED : 0) |
+        (known.read ? READ : 0) |
+        (known.toldDelivered ? TOLD_DELIVERED : 0) |
+        (known.toldRead ? TOLD_READ : 0) |
+        (known.deleted ? DELETED : 0) |
+        (DIRECTIONS.indexOf(direction) << DIRECTION_SHIFT),
+    )
+    .bits16(
+      unusual.reduce((bits, is, i) => bits | (is ? 1 << i : 0), 0) |
+        (minute > 0 ? HAS_TIMESTAMP : 0) |
+        (missing > 0 ? HAS_MISSING_SINCE : 0),
+    )
+    .number(known.revision);
+  if (minute > 0) packed.bits32(minute);
+  if (missing > 0) packed.bits32(missing);
+  packed.bits32(fingerprint.high).bits32(fingerprint.low);
+  fingerprint.fields.forEach((bits, i) => {
+    if (unusual[i] === true) packed.bits16(bits);
+  });
+  return packed.done();
+}
+
+/** @throws {DamagedSnapshotError} */
+export function unpackKnownMessage(packed: Buffer): KnownMessage {
+  const reader = new PackedReader(packed);
+  const flags = reader.byte();
+  const direction = DIRECTIONS[(flags & ~LATER_VERSION) >> DIRECTION_SHIFT];
+  const follows = reader.bits16();
+  if (flags >= LATER_VERSION || direction === undefined || follows > ALL_THAT_FOLLOWS)
+    throw new DamagedSnapshotError();
+  const known: KnownMessage = {
+    direction,
+    delivered: (flags & DELIVERED) !== 0,
+    read: (flags & READ) !== 0,
+    toldDelivered: (flags & TOLD_DELIVERED) !== 0,
+    toldRead: (flags & TOLD_READ) !== 0,
+    deleted: (flags & DELETED) !== 0,
+    revision: reader.number(),
+    ...((follows & HAS_TIMESTAMP) === 0 ? {} : { timestamp: reader.bits32() * MINUTE_MS }),
+    ...((follows & HAS_MISSING_SINCE) === 0 ? {} : { missingSince: reader.bits32() * SECOND_MS }),
+    fingerprint: {
+      high: reader.bits32() | 0,
+      low: reader.bits32() | 0,
+      // Most messages share them.
+      fields:
+        (follows & (HAS_TIMESTAMP - 1)) === 0
+          ? USUAL[direction]
+          : USUAL[direction].map((usual, i) => (((follows >> i) & 1) === 0 ? usual : reader.bits16())),
+    },
+  };
+  reader.end();
+  return known;
+}
+
+/** Whole units since 1970. Zero stands for none; what does not fit, long before or after any message, too. */
+function packTime(time: number | undefined, unitMs: number): number {
+  const units = Math.floor((time ?? 0) / unitMs);
+  return units > 0 && units <= 0xff_ff_ff_ff ? units : 0;
+}

@@ -1,0 +1,39 @@
+import type { ListedContact } from '../feed-store.js';
+import { DamagedSnapshotError, PackedReader, PackedWriter } from '../packed-bytes.js';
+
+const DELETED = 1;
+const HAS_MISSING_SINCE = 2;
+const ALL_FLAGS = DELETED | HAS_MISSING_SINCE;
+const FINGERPRINT_BYTES = 8;
+
+/** The packed form: flags (1 byte), the fingerprint (8), then the time since which it is missing, if it is. */
+export function packListedContact({ fingerprint, deleted, missingSince }: ListedContact): Buffer {
+  const packed = new PackedWriter()
+    .byte((deleted ? DELETED : 0) | (missingSince === undefined ? 0 : HAS_MISSING_SINCE))
+    .bits32(parseInt(fingerprint.slice(0, 8), 16))
+    .bits32(parseInt(fingerprint.slice(8), 16));
+  if (missingSince !== undefined) packed.number(Math.floor(missingSince));
+  return packed.done();
+}
+
+/** What cannot be read is that of a contact whose fields are all news. */
+export function unpackListedContact(packed: Buffer): ListedContact {
+  try {
+    return read(new PackedReader(packed));
+  } catch (error) {
+    if (error instanceof DamagedSnapshotError) return { fingerprint: '', deleted: false };
+    throw error;
+  }
+}
+
+function read(packed: PackedReader): ListedContact {
+  const flags = packed.byte();
+  if (flags > ALL_FLAGS) throw new DamagedSnapshotError();
+  const listed: ListedContact = {
+    fingerprint: packed.hex(FINGERPRINT_BYTES),
+    deleted: (flags & DELETED) !== 0,
+  };
+  if ((flags & HAS_MISSING_SINCE) !== 0) listed.missingSince = packed.number();
+  packed.end();
+  return listed;
+}

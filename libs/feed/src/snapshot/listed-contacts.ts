@@ -1,0 +1,68 @@
+import type { ListedContact } from '../feed-store.js';
+
+const FIRST_ROOM = 64;
+const FINGERPRINT_BYTES = 8;
+/** Flags, then the fingerprint. */
+const ENTRY_BYTES = 1 + FINGERPRINT_BYTES;
+const DELETED = 1;
+/** The fingerprint could not be read. */
+const UNKNOWN = 2;
+
+/** What is known of the contacts of a list, by id. An account may have a million: each takes a few bytes beside its id. */
+export class ListedContacts implements Iterable<[id: string, contact: ListedContact]> {
+  private readonly ordinals = new Map<string, number>();
+  private readonly missing = new Map<number, number>();
+  private entries = Buffer.alloc(FIRST_ROOM * ENTRY_BYTES);
+
+  static of(contacts: Iterable<readonly [id: string, contact: ListedContact]>): ListedContacts {
+    const listed = new ListedContacts();
+    for (const [id, contact] of contacts) listed.set(id, contact);
+    return listed;
+  }
+
+  get size(): number {
+    return this.ordinals.size;
+  }
+
+  /** Counts the contacts from 0; undefined for one that is not known. */
+  ordinalOf(id: string): number | undefined {
+    return this.ordinals.get(id);
+  }
+
+  get(id: string): ListedContact | undefined {
+    const ordinal = this.ordinals.get(id);
+    return ordinal === undefined ? undefined : this.at(ordinal);
+  }
+
+  set(id: string, { fingerprint, deleted, missingSince }: ListedContact): void {
+    const ordinal = this.ordinals.get(id) ?? this.ordinals.size;
+    this.ordinals.set(id, ordinal);
+    const start = ordinal * ENTRY_BYTES;
+    if (start === this.entries.length)
+      this.entries = Buffer.concat([this.entries, Buffer.alloc(this.entries.length)]);
+    const written = this.entries.write(fingerprint, start + 1, FINGERPRINT_BYTES, 'hex');
+    this.entries[start] = (deleted ? DELETED : 0) | (written < FINGERPRINT_BYTES ? UNKNOWN : 0);
+    if (missingSince === undefined) this.missing.delete(ordinal);
+    else this.missing.set(ordinal, missingSince);
+  }
+
+  keys(): Iterable<string> {
+    return this.ordinals.keys();
+  }
+
+  *[Symbol.iterator](): Iterator<[id: string, contact: ListedContact]> {
+    for (const [id, ordinal] of this.ordinals) yield [id, this.at(ordinal)];
+  }
+
+  private at(ordinal: number): ListedContact {
+    const start = ordinal * ENTRY_BYTES;
+    const flags = this.entries[start] ?? 0;
+    const missingSince = this.missing.get(ordinal);
+    return {
+      fingerprint:
+        (flags & UNKNOWN) === 0 ? this.entries.toString('hex', start + 1, start + ENTRY_BYTES) : '',
+      deleted: (flags & DELETED) !== 0,
+      ...(missingSince === undefined ? {} : { missingSince }),
+    };
+  }
+}

@@ -1,0 +1,85 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { PAGE_ORDERS } from '../walk/page-order.js';
+import { DamagedSnapshotError } from '../packed-bytes.js';
+import { packPollMemory, unpackPollMemory } from './poll-memory-codec.js';
+import { headMark, NOTHING_REMEMBERED, type PollMemory } from './poll-memory.js';
+
+const count = fc.nat({ max: Number.MAX_SAFE_INTEGER });
+const marks = fc.array(fc.string(), { maxLength: 30 }).map(headMark);
+const required = {
+  order: fc.constantFrom(...PAGE_ORDERS),
+  pageSize: count,
+  length: count,
+  count,
+  head: marks,
+};
+const optional = {
+  completeAt: count,
+  completeDueAt: count,
+  lookDueAt: count,
+  suspectSince: count,
+  limit: count,
+  skipped: count,
+  revisionFloor: count,
+  unreadable: marks,
+  epoch: fc.string({ unit: 'grapheme' }),
+  activity: fc.record({ weight: fc.double({ min: 1e-9, max: 1e9, noNaN: true }), at: count }),
+};
+const memory: fc.Arbitrary<PollMemory> = fc.record(
+  { ...required, ...optional },
+  { requiredKeys: ['order', 'pageSize', 'length', 'count', 'head'] },
+);
+
+describe('what is remembered of how a contact is read', () => {
+  it('reads back as it was', () => {
+    fc.assert(
+      fc.property(memory, (remembered) => {
+        expect(unpackPollMemory(packPollMemory(remembered))).toEqual(remembered);
+      }),
+    );
+    expect(unpackPollMemory(packPollMemory(NOTHING_REMEMBERED))).toEqual(NOTHING_REMEMBERED);
+  });
+
+  it('is damaged where anything of it is missing, or something is left over', () => {
+    fc.assert(
+      fc.property(
+        memory,
+        fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }),
+        (remembered, part) => {
+          const packed = packPollMemory(remembered);
+          const cut = packed.subarray(0, Math.floor(packed.length * part));
+          expect(() => unpackPollMemory(cut)).toThrow(DamagedSnapshotError);
+          expect(() => unpackPollMemory(Buffer.concat([packed, Buffer.of(0)]))).toThrow(DamagedSnapshotError);
+        },
+      ),
+    );
+  });
+
+  it.each([
+    ['another format', 0, 2],
+    ['the JSON of long ago', 0, 0x7b],
+    ['an order that nobody knows', 1, PAGE_ORDERS.length],
+    ['fields that nobody knows', 2, 0x7f],
+  ])('is damaged where it shows %s', (_, at, byte) => {
+    const packed = packPollMemory({ ...NOTHING_REMEMBERED, completeAt: 1, lookDueAt: 2 });
+    packed[at] = byte;
+    expect(() => unpackPollMemory(packed)).toThrow(DamagedSnapshotError);
+  });
+
+  it('takes 80 bytes for a contact with a full page', () => {
+    const head = headMark(Array.from({ length: 20 }, (_, n) => `id ${n}`));
+    const completeAt = Date.UTC(2026, 0);
+    const activity = { weight: 0, at: completeAt };
+    const usual: PollMemory = {
+      order: 'newestFirst',
+      pageSize: 20,
+      length: 0,
+      count: 20,
+      head,
+      completeAt,
+      activity,
+    };
+    expect(packPollMemory(usual).length).toBeLessThanOrEqual(80);
+  });
+});

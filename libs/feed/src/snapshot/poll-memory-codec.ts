@@ -1,0 +1,73 @@
+import { packId, unpackId } from './id-codec.js';
+import { PAGE_ORDERS, type PageOrder } from '../walk/page-order.js';
+import { DamagedSnapshotError, PackedReader, PackedWriter } from '../packed-bytes.js';
+import type { PollMemory } from './poll-memory.js';
+
+/** Another one is written by another version, and cannot be read by this one. */
+const FORMAT = 1;
+
+/** The whole numbers that need not be there. Their places are what is stored of their names: new ones go to the end. */
+const OPTIONAL_NUMBERS = [
+  'completeAt',
+  'completeDueAt',
+  'lookDueAt',
+  'suspectSince',
+  'limit',
+  'skipped',
+  'revisionFloor',
+] as const;
+const HAS_ACTIVITY = 1;
+const HAS_EPOCH = 2;
+const HAS_UNREADABLE = 4;
+const FIRST_OPTIONAL = 8;
+
+/** Format, order, what follows, then the numbers, short where they are small; the epoch and the head as bytes. */
+export function packPollMemory(memory: PollMemory): Buffer {
+  const { epoch, unreadable } = memory;
+  // That nothing changed so far is the same as if it were not said.
+  const activity = memory.activity?.weight === 0 ? undefined : memory.activity;
+  const given = OPTIONAL_NUMBERS.map((name, i) => ({ bit: FIRST_OPTIONAL << i, value: memory[name] }));
+  const packed = new PackedWriter()
+    .byte(FORMAT)
+    .byte(PAGE_ORDERS.indexOf(memory.order))
+    .number(
+      (activity === undefined ? 0 : HAS_ACTIVITY) |
+        (epoch === undefined ? 0 : HAS_EPOCH) |
+        (unreadable === undefined ? 0 : HAS_UNREADABLE) |
+        given.reduce((bits, { bit, value }) => bits | (value === undefined ? 0 : bit), 0),
+    )
+    .number(memory.pageSize)
+    .number(memory.length)
+    .number(memory.count)
+    .block(Buffer.from(memory.head, 'base64'));
+  if (activity !== undefined) packed.float(activity.weight).number(Math.round(activity.at));
+  if (epoch !== undefined) packed.block(packId(epoch));
+  if (unreadable !== undefined) packed.block(Buffer.from(unreadable, 'base64'));
+  for (const { value } of given) if (value !== undefined) packed.number(Math.round(value));
+  return packed.done();
+}
+
+/** @throws {DamagedSnapshotError} */
+export function unpackPollMemory(bytes: Buffer): PollMemory {
+  const packed = new PackedReader(bytes);
+  if (packed.byte() !== FORMAT) throw new DamagedSnapshotError();
+  const order: PageOrder | undefined = PAGE_ORDERS[packed.byte()];
+  const follows = packed.number();
+  if (order === undefined || follows >= FIRST_OPTIONAL << OPTIONAL_NUMBERS.length)
+    throw new DamagedSnapshotError();
+  const memory: PollMemory = {
+    order,
+    pageSize: packed.number(),
+    length: packed.number(),
+    count: packed.number(),
+    head: packed.block().toString('base64'),
+  };
+  if ((follows & HAS_ACTIVITY) !== 0) memory.activity = { weight: packed.float(), at: packed.number() };
+  if ((follows & HAS_EPOCH) !== 0) memory.epoch = unpackId(packed.block());
+  if ((follows & HAS_UNREADABLE) !== 0) memory.unreadable = packed.block().toString('base64');
+  OPTIONAL_NUMBERS.forEach((name, i) => {
+    if ((follows & (FIRST_OPTIONAL << i)) !== 0) memory[name] = packed.number();
+  });
+  packed.end();
+  return memory;
+}

@@ -1,0 +1,35 @@
+import { describe, expect, it } from '@jest/globals';
+import { instanceOf, memberOf, mixedSince, newInstance } from './instance.js';
+import { missingRoles } from '../environment/worker-roles.js';
+
+describe('a process as the others know it', () => {
+  it('is read as it was noted, with the roles that earlier builds find, too', () => {
+    const instance = newInstance('1.2.0+abc', 17);
+    expect(instance.name).toMatch(/^[\w.-]+$/);
+    expect(instanceOf(memberOf(instance))).toEqual(instance);
+    const worker = memberOf(instance, ['relay', 'poll']);
+    expect(instanceOf(worker)).toEqual(instance);
+    expect(missingRoles([worker])).toEqual(['dispatch']);
+    expect(worker.split(' roles=')[1]).toBe('relay,poll');
+  });
+
+  it('of an earlier build has no version', () => {
+    expect(instanceOf('machine-req_1 roles=relay')).toEqual({
+      ...{ name: 'machine-req_1', version: undefined, since: 0 },
+    });
+  });
+});
+
+describe('the versions of those that run are mixed', () => {
+  const of = (version: string | undefined, since: number) => ({ name: 'x', version, since });
+
+  it.each([
+    ['never where there is one', [of('1', 5), of('1', 9)], undefined],
+    ['never where nothing runs', [], undefined],
+    ['since the first of the later one', [of('1', 5), of('2', 100), of('2', 200)], 100],
+    ['since that of the latest of three', [of('1', 5), of('3', 300), of('2', 200)], 300],
+    ['with an earlier build, which does not say its own', [of(undefined, 0), of('2', 200)], 200],
+  ])('%s', (_, instances, since) => {
+    expect(mixedSince(instances)).toBe(since);
+  });
+});

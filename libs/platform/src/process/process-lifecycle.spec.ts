@@ -1,0 +1,121 @@
+import { EventEmitter } from 'node:events';
+import { describe, expect, it } from '@jest/globals';
+import { ConfigurationError } from '../environment/configuration-error.js';
+import { listenFault, runProcess, type StartContext } from './process-lifecycle.js';
+
+/** A process that only notes what it is told to do. */
+class FakeProcess extends EventEmitter {
+  readonly exits: number[] = [];
+  readonly sent: unknown[] = [];
+  written = '';
+  readonly stderr = {
+    write: (text: string): void => {
+      this.written += text;
+    },
+  };
+
+  exit(code: number): void {
+    this.exits.push(code);
+  }
+
+  send(message: unknown): void {
+    this.sent.push(message);
+  }
+}
+
+/** Everything that is due without a timer has happened then. */
+const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+const running = (stop = (): Promise<void> => Promise.resolve()) => ({ port: 3000, stop });
+
+describe('A process', () => {
+  it('tells its parent the port once it answers', async () => {
+    const handle = new FakeProcess();
+    await runProcess(() => Promise.resolve(running()), handle);
+    expect(handle.sent).toEqual([{ type: 'ready', port: 3000 }]);
+    expect(handle.exits).toEqual([]);
+  });
+
+  it('prints each configuration fault on a line of its own and ends with 78, at start and later', async () => {
+    const fault = new ConfigurationError(['A is required', 'B is required']);
+    const atStart = new FakeProcess();
+    await runProcess(() => Promise.reject(fault), atStart);
+    const later = new FakeProcess();
+    await runProcess(({ fail }) => {
+      fail(fault);
+      return Promise.resolve(running());
+    }, later);
+    for (const { written, exits } of [atStart, later]) {
+      expect([written, exits]).toEqual(['A is required\nB is required\n', [78]]);
+    }
+  });
+
+  it.each(['SIGTERM', 'SIGINT', 'disconnect'])('stops once and ends with 0 at %s', async (event) => {
+    const handle = new FakeProcess();
+    let stops = 0;
+    const stop = (): Promise<void> => {
+      stops++;
+      return Promise.resolve();
+    };
+    await runProcess(() => Promise.resolve(running(stop)), handle);
+    handle.emit(event);
+    handle.emit('SIGTERM');
+    await settled();
+    expect([stops, handle.exits]).toEqual([1, [0]]);
+  });
+
+  it('that is told to end while it starts stops as soon as it has started', async () => {
+    const handle = new FakeProcess();
+    let stops = 0;
+    await runProcess(({ signal }: StartContext) => {
+      handle.emit('SIGTERM');
+      expect(signal.aborted).toBe(true);
+      return Promise.resolve(
+        running(() => {
+          stops++;
+          return Promise.resolve();
+        }),
+      );
+    }, handle);
+    expect([stops, handle.exits, handle.sent]).toEqual([1, [0], []]);
+  });
+
+  it.each(['uncaughtException', 'unhandledRejection'])('logs an %s and ends with 1', async (event) => {
+    const handle = new FakeProcess();
+    const logged: object[] = [];
+    await runProcess(({ useLog }) => {
+      useLog({ info: () => undefined, fatal: (details) => logged.push(details) });
+      return Promise.resolve(running());
+    }, handle);
+    handle.emit(event, new Error('nobody caught me'));
+    expect(handle.exits).toEqual([1]);
+    expect(JSON.stringify(logged)).toContain('nobody caught me');
+  });
+
+  it('whose stop fails ends with 1', async () => {
+    const handle = new FakeProcess();
+    await runProcess(() => Promise.resolve(running(() => Promise.reject(new Error('stuck')))), handle);
+    handle.emit('SIGTERM');
+    await settled();
+    expect([handle.exits, handle.written]).toEqual([[1], expect.stringContaining('stuck')]);
+  });
+});
+
+describe('A listen that failed', () => {
+  const address = { host: '::1', port: 3000, hostVariable: 'HOST', portVariable: 'PORT' };
+  const fault = (code: string): unknown => listenFault(Object.assign(new Error(code), { code }), address);
+
+  it('names the address that is taken, and the variable to change', () => {
+    expect(fault('EADDRINUSE')).toEqual(
+      new ConfigurationError([
+        'PORT: the address [::1]:3000 is already in use by another process; choose another port, for example PORT=3010',
+      ]),
+    );
+  });
+
+  it('tells what to change where the port or the address is not to be had', () => {
+    expect(fault('EACCES')).toBeInstanceOf(ConfigurationError);
+    expect(fault('EADDRNOTAVAIL')).toMatchObject({ faults: [expect.stringMatching(/^HOST: ::1 is not/)] });
+    expect(fault('EMFILE')).not.toBeInstanceOf(ConfigurationError);
+  });
+});

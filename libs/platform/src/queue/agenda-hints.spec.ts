@@ -1,0 +1,44 @@
+import { afterEach, beforeEach, expect, it, jest } from '@jest/globals';
+import { AgendaHints } from './agenda-hints.js';
+import type { AgendaTask } from './agenda.js';
+import { createLogger } from '../log/logger.js';
+
+let away: boolean;
+let told: AgendaTask[];
+let hints: AgendaHints;
+
+beforeEach(() => {
+  jest.useFakeTimers();
+  away = false;
+  told = [];
+  const agenda = {
+    at: (tasks: readonly AgendaTask[]): Promise<void> => {
+      if (away) return Promise.reject(new Error('Redis is away'));
+      told.push(...tasks);
+      return Promise.resolve();
+    },
+  };
+  hints = new AgendaHints(agenda, createLogger('test', 'silent'));
+});
+
+afterEach(() => {
+  jest.useRealTimers();
+});
+
+it('a hint that could not be told is told once Redis is back, with those that came meanwhile', async () => {
+  away = true;
+  hints.tell('a', 'due', 500);
+  await jest.advanceTimersByTimeAsync(1_200);
+  hints.tell('b', 'due', 0);
+  hints.tell('a', 'due', 100);
+  expect(told).toEqual([]);
+  away = false;
+  await jest.advanceTimersByTimeAsync(1_000);
+  expect(told).toEqual([
+    { account: 'a', round: 'due', time: 100 },
+    { account: 'b', round: 'due', time: 0 },
+  ]);
+  hints.tell('c', 'due', 0);
+  await jest.advanceTimersByTimeAsync(0);
+  expect(told.at(-1)).toMatchObject({ account: 'c' });
+});

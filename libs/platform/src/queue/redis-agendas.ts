@@ -1,0 +1,25 @@
+import type { Agenda } from './agenda.js';
+import { AgendaHints } from './agenda-hints.js';
+import type { Logger } from '../log/logger.js';
+import { RedisAgenda } from './redis-agenda.js';
+import type { RedisClient } from '../redis/redis-connection.js';
+
+/** The agendas: one a role of the worker, and one for the times of scheduled sends. */
+export type AgendaName = 'poll' | 'relay' | 'dispatch' | 'schedule';
+
+export interface OpenedAgenda {
+  agenda: Agenda;
+  /** For those who make something due. */
+  hints: AgendaHints;
+}
+
+export type Agendas = Readonly<Record<AgendaName, OpenedAgenda>>;
+
+/** The agendas that all processes share. */
+export function openAgendas(redis: RedisClient, prefix: string, logger: Logger): Agendas {
+  const open = (name: AgendaName): OpenedAgenda => {
+    const agenda = new RedisAgenda(redis, prefix, name);
+    return { agenda, hints: new AgendaHints(agenda, logger) };
+  };
+  return { poll: open('poll'), relay: open('relay'), dispatch: open('dispatch'), schedule: open('schedule') };
+}

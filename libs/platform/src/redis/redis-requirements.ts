@@ -1,0 +1,37 @@
+import { Cluster } from 'ioredis';
+import { ConfigurationError } from '../environment/configuration-error.js';
+import type { RedisClient } from './redis-connection.js';
+
+const OLDEST_VERSION = [7, 0] as const;
+
+/**
+ * Checks that Redis is new enough and never evicts: evicted keys would be lost sends.
+ * @throws {ConfigurationError} naming what to change.
+ */
+export async function checkRedisRequirements(client: RedisClient): Promise<void> {
+  const nodes = client instanceof Cluster ? client.nodes('master') : [client];
+  const faults = await Promise.all(
+    nodes.map(async (node) => faultsOf(await node.info('server'), await node.info('memory'))),
+  );
+  const all = [...new Set(faults.flat())];
+  if (all.length > 0) throw new ConfigurationError(all);
+}
+
+/** The faults of one Redis, from its `INFO server` and `INFO memory`. */
+export function faultsOf(server: string, memory: string): string[] {
+  const faults: string[] = [];
+  const version = /^redis_version:(\d+)\.(\d+)(\S*)/m.exec(server);
+  const [major, minor] = [Number(version?.[1] ?? 0), Number(version?.[2] ?? 0)];
+  if (major < OLDEST_VERSION[0] || (major === OLDEST_VERSION[0] && minor < OLDEST_VERSION[1])) {
+    faults.push(
+      `REDIS_URL points at Redis ${version === null ? 'of an unknown version' : version[0].slice('redis_version:'.length)}, but ${OLDEST_VERSION.join('.')} or newer is needed; for example install the package redis-server of Debian 12`,
+    );
+  }
+  const policy = /^maxmemory_policy:(\S+)/m.exec(memory)?.[1] ?? 'unknown';
+  if (policy !== 'noeviction') {
+    faults.push(
+      `REDIS_URL points at a Redis with maxmemory-policy ${policy}, which may drop stored sends; set it with: redis-cli CONFIG SET maxmemory-policy noeviction`,
+    );
+  }
+  return faults;
+}

@@ -1,0 +1,20 @@
+import type { BullmqHintQueue, Logger, QueuePayloads } from '#platform';
+import type { RelayJobs } from '../ports.js';
+
+/** {@link RelayJobs} as hints of a BullMQ queue. */
+export class BullmqRelayJobs implements RelayJobs {
+  constructor(
+    private readonly hints: BullmqHintQueue<QueuePayloads['relay']>,
+    private readonly logger: Logger,
+  ) {}
+
+  async wake(account: string, lanes: readonly string[], delayMs = 0): Promise<void> {
+    try {
+      const hints = lanes.map((lane) => ({ about: `${account}\n${lane}`, payload: { account, lane } }));
+      await this.hints.add(hints, delayMs);
+    } catch (error) {
+      // The store knows which lanes are due; the reconciler wakes them.
+      this.logger.warn({ account, err: error }, 'lanes could not be woken; the next round will');
+    }
+  }
+}

@@ -1,0 +1,45 @@
+import type { Clock, Logger, RedisClient } from '#platform';
+import type { BlobStore } from '#blobs';
+import { fileStays } from '../send/file-rule.js';
+import { RedisRelayStore } from './redis-relay-store.js';
+import type { Transition } from '../send/relay-store.js';
+import type { SendRecord } from '../send/send-record.js';
+
+/** The store of sends that removes a send's file with the step after which it is not needed any more. */
+export class FiledRelayStore extends RedisRelayStore {
+  constructor(
+    redis: RedisClient,
+    prefix: string,
+    clock: Clock,
+    private readonly blobs: BlobStore,
+    private readonly logger: Logger,
+  ) {
+    super(redis, prefix, clock);
+  }
+
+  override async transit(
+    account: string,
+    record: SendRecord,
+    transition: Transition,
+  ): Promise<SendRecord | undefined> {
+    const next = await super.transit(account, record, transition);
+    if (next !== undefined && fileStays(record.state.status) && !fileStays(next.state.status)) {
+      await this.removeFile(account, next);
+    }
+    return next;
+  }
+
+  /** A file that cannot be removed just now is left to the sweep: the step itself is done. */
+  private async removeFile(account: string, { order }: SendRecord): Promise<void> {
+    if (order.file === undefined) return;
+    try {
+      await this.blobs.remove(order.file.blobId);
+    } catch (error) {
+      const { id: sendId, file } = order;
+      this.logger.warn(
+        { account, sendId, blobId: file.blobId, err: error },
+        'the file of a send is left to the sweep',
+      );
+    }
+  }
+}

@@ -1,0 +1,43 @@
+import type { Clock, Logger, RedisClient } from '#platform';
+import type { BlobStore } from '#blobs';
+import { FiledRelayStore } from './filed-relay-store.js';
+import { RECONCILE_MS, RELAY_ROUND, type RelayHints } from '../jobs/relay-hints.js';
+import type { Stored, Transition } from '../send/relay-store.js';
+import type { IdempotencyKey } from '../send/send-intake.js';
+import type { SendOrder, SendRecord } from '../send/send-record.js';
+
+/** The store of sends that tells the agendas what sends have due. */
+export class HintingRelayStore extends FiledRelayStore {
+  constructor(
+    redis: RedisClient,
+    prefix: string,
+    clock: Clock,
+    blobs: BlobStore,
+    logger: Logger,
+    private readonly hints: RelayHints,
+  ) {
+    super(redis, prefix, clock, blobs, logger);
+  }
+
+  /** Told first: a process that dies right after the send was stored leaves it to the next round, not to a survey. */
+  override insert(account: string, order: SendOrder, idempotency?: IdempotencyKey): Promise<Stored> {
+    if (order.sendAt === undefined) this.hints.relay.tell(account, RELAY_ROUND.reconcile, RECONCILE_MS);
+    else this.hints.schedule.tell(account, RELAY_ROUND.promote, { atMs: order.sendAt });
+    if (order.expiresAt !== undefined)
+      this.hints.relay.tell(account, RELAY_ROUND.expire, { atMs: order.expiresAt });
+    return super.insert(account, order, idempotency);
+  }
+
+  override async transit(
+    account: string,
+    record: SendRecord,
+    transition: Transition,
+  ): Promise<SendRecord | undefined> {
+    const next = await super.transit(account, record, transition);
+    const { confirmInMs } = transition;
+    if (next !== undefined && typeof confirmInMs === 'number') {
+      this.hints.relay.tell(account, RELAY_ROUND.confirm, confirmInMs);
+    }
+    return next;
+  }
+}

@@ -1,0 +1,320 @@
+import { randomBytes } from 'node:crypto';
+import { eventArguments, logKeys } from '#events';
+import { accountKeys, type AccountKeys, type Clock, hashOf, type RedisClient, redisTime } from '#platform';
+import { IDEMPOTENCY_MS, idempotencyName, takenBy } from './redis-idempotency-keys.js';
+import {
+  awaitingSends,
+  clearLane,
+  dueMembers,
+  dueSends,
+  endingSends,
+  forgetExpiries,
+  insertSend,
+  laneHead,
+  nextDue,
+  postponeLane,
+  promoteSends,
+  releaseLanes,
+  transitSend,
+} from './redis-relay-scripts.js';
+import { claimField, claimOf, readClaims } from './redis-send-claims.js';
+import { laneKeys, lastingIndexes, sendIndex } from './redis-send-index.js';
+import { parseSendRecord, readSendRecords } from './redis-send-records.js';
+import { trimFinishedSends, undecidedInExcess } from './redis-send-retention.js';
+import type { BoundSend, EndingSend, LaneHead, RelayStore, Stored, Transition } from '../send/relay-store.js';
+import type { IdempotencyKey } from '../send/send-intake.js';
+import { copiesAfter, ImpossiblePassageError, passage, placeOf } from '../send/send-life.js';
+import {
+  isAwaiting,
+  isUndecided,
+  type SendOrder,
+  type SendRecord,
+  type SendState,
+  settled,
+  toSend,
+} from '../send/send-record.js';
+
+const FORGOTTEN =
+  'There were more sends than SEND_RETENTION_MAX, and its end was not known by then. It is not kept any longer.';
+
+type DueSend = [member: string, id: string, order: string, state: string, revision: string];
+
+/** {@link RelayStore} on Redis: a hash a send, a list a lane, and sorted sets for what is due. */
+export class RedisRelayStore implements RelayStore {
+  constructor(
+    private readonly redis: RedisClient,
+    private readonly prefix: string,
+    private readonly clock: Clock,
+  ) {}
+
+  async insert(account: string, order: SendOrder, idempotency?: IdempotencyKey): Promise<Stored> {
+    const keys = this.keys(account);
+    const state: SendState = {
+      status: order.sendAt === undefined ? 'queued' : 'scheduled',
+      revision: 0,
+      updatedAt: order.createdAt,
+      attempts: [],
+      refusals: 0,
+    };
+    const reply = await insertSend.run(
+      this.redis,
+      [
+        keys('send', order.id),
+        keys('lane', order.phoneNumber),
+        ...laneKeys(keys),
+        keys('scheduled'),
+        idempotencyName(keys, idempotency?.key ?? ''),
+        sendIndex.places(keys),
+        keys('sends', 'expiring'),
+        sendIndex.status(keys, state.status),
+        ...lastingIndexes(keys, order),
+      ],
+      [
+        order.id,
+        JSON.stringify(order),
+        JSON.stringify(state),
+        order.phoneNumber,
+        order.sendAt ?? '',
+        idempotency?.fingerprint ?? '',
+        IDEMPOTENCY_MS,
+        idempotency?.owner ?? '',
+        order.expiresAt ?? '',
+      ],
+    );
+    return reply === 'new' ? { kind: 'new' } : takenBy(String(reply));
+  }
+
+  async find(account: string, id: string): Promise<SendRecord | undefined> {
+    const [record] = await this.records(account, [id]);
+    return record;
+  }
+
+  async transit(
+    account: string,
+    record: SendRecord,
+    transition: Transition,
+  ): Promise<SendRecord | undefined> {
+    const keys = this.keys(account);
+    const { order, state: before } = record;
+    const { happening, state, laneDueInMs, confirmInMs, claim, life } = transition;
+    const step = passage(before.status, happening);
+    if (step === undefined) throw new ImpossiblePassageError(before.status, happening);
+    const revision = before.revision + 1;
+    const name = randomBytes(8).toString('hex');
+    const after: SendState = {
+      ...state,
+      ...{ status: step.to, copies: copiesAfter(happening, before.copies ?? 0) },
+      ...{ revision, updatedAt: this.clock.now(), step: name },
+    };
+    const next: SendRecord = { order, state: after };
+    const confirm = after.status === 'accepted' ? confirmInMs : null;
+    const done = await transitSend.run(
+      this.redis,
+      [
+        ...logKeys(keys),
+        keys('send', order.id),
+        keys('lane', order.phoneNumber),
+        ...laneKeys(keys),
+        keys('awaiting', order.phoneNumber),
+        keys('confirms'),
+        keys('scheduled'),
+        keys('finished'),
+        keys('claims'),
+        sendIndex.status(keys, before.status),
+        sendIndex.status(keys, after.status),
+        keys('sends', 'expiring'),
+        keys('sends', 'undecided'),
+      ],
+      [
+        order.id,
+        before.revision,
+        JSON.stringify(after),
+        order.phoneNumber,
+        placeOf(before.status),
+        placeOf(after.status),
+        laneDueInMs === undefined ? '' : Math.ceil(laneDueInMs),
+        isAwaiting(after) ? 'yes' : 'no',
+        confirm === undefined ? '' : confirm === null ? 'never' : Math.ceil(confirm),
+        claim === undefined ? '' : claimField(claim),
+        claimOf({ sendId: order.id, ...(claim?.duplicate === true ? { duplicate: true } : {}) }),
+        name,
+        life ?? '',
+        before.step ?? '',
+        order.expiresAt === undefined ? '' : after.status === 'queued' ? order.expiresAt : 'never',
+        isUndecided(after) ? 'undecided' : '',
+        ...eventArguments(
+          account,
+          step.event === undefined
+            ? []
+            : [{ type: step.event, subject: `send:${order.id}`, revision, data: { send: toSend(next) } }],
+        ),
+      ],
+    );
+    return done === 1 ? next : undefined;
+  }
+
+  async clear(account: string, { order }: SendRecord): Promise<void> {
+    const keys = this.keys(account);
+    await clearLane.run(
+      this.redis,
+      [keys('lane', order.phoneNumber), ...laneKeys(keys)],
+      [order.id, order.phoneNumber],
+    );
+  }
+
+  async head(account: string, lane: string): Promise<LaneHead | undefined> {
+    const keys = this.keys(account);
+    const reply = await laneHead.run(
+      this.redis,
+      [keys('lane', lane), ...laneKeys(keys), keys('relay', 'life'), keys('upstreams')],
+      [keys('send', ''), lane],
+    );
+    const [now, order, state, revision, otherLifeSince = '', newLifeSince = '', ...services] =
+      reply as string[];
+    if (now === undefined || order === undefined || state === undefined) return undefined;
+    return {
+      record: parseSendRecord(order, state, revision),
+      now: Number(now),
+      services: hashOf(services),
+      ...(otherLifeSince === '' ? {} : { otherLifeSince: Number(otherLifeSince) }),
+      ...(newLifeSince === '' ? {} : { newLifeSince: Number(newLifeSince) }),
+    };
+  }
+
+  async postpone(account: string, { order }: SendRecord, ms: number): Promise<boolean> {
+    const keys = this.keys(account);
+    const reply = await postponeLane.run(
+      this.redis,
+      [keys('lanes', 'due'), keys('lane', order.phoneNumber)],
+      [order.phoneNumber, Math.ceil(ms), order.id],
+    );
+    return reply === 1;
+  }
+
+  async release(account: string, count: number): Promise<string[]> {
+    return (await releaseLanes.run(this.redis, [this.keys(account)('lanes', 'due')], [count])) as string[];
+  }
+
+  async dueLanes(account: string, count: number): Promise<string[]> {
+    return (await dueMembers.run(this.redis, [this.keys(account)('lanes', 'due')], [count])) as string[];
+  }
+
+  async dueConfirms(account: string, count: number): Promise<SendRecord[]> {
+    const due = await this.dueSends(account, this.keys(account)('confirms'), count);
+    return due.flatMap(({ record }) => record ?? []);
+  }
+
+  async ending(account: string, maxAgeMs: number, count: number): Promise<EndingSend[]> {
+    const keys = this.keys(account);
+    const reply = await endingSends.run(
+      this.redis,
+      [keys('sends', 'expiring'), keys('lanes', 'since')],
+      [maxAgeMs, count, keys('send', '')],
+    );
+    const [now, sends] = reply as [string, [id: string, order: string, state: string, revision: string][]];
+    const ending: EndingSend[] = [];
+    const others: string[] = [];
+    for (const [id, order, state, revision] of sends) {
+      const record = order === '' ? undefined : parseSendRecord(order, state, revision);
+      if (record?.state.status === 'queued') ending.push({ record, now: Number(now) });
+      else if (record?.state.status !== 'scheduled') others.push(id, revision);
+    }
+    if (others.length > 0)
+      await forgetExpiries.run(this.redis, [keys('sends', 'expiring')], [keys('send', ''), ...others]);
+    return ending;
+  }
+
+  async promote(account: string, count: number): Promise<string[]> {
+    const keys = this.keys(account);
+    const due = await this.dueSends(account, keys('scheduled'), count);
+    if (due.length === 0) return [];
+    const steps: (string | number)[] = [];
+    const strays: [member: string, id: string, revision: string][] = [];
+    for (const { member, id, record } of due) {
+      const step = record === undefined ? undefined : passage(record.state.status, 'promoted');
+      if (record === undefined || step === undefined) {
+        strays.push([member, id, String(record?.state.revision ?? '')]);
+        continue;
+      }
+      const { order, state } = record;
+      const revision = state.revision + 1;
+      const after = { ...state, status: step.to, revision, updatedAt: this.clock.now() };
+      steps.push(id, state.revision, order.phoneNumber, JSON.stringify(after));
+    }
+    const reply = await promoteSends.run(
+      this.redis,
+      [
+        keys('scheduled'),
+        ...laneKeys(keys),
+        sendIndex.status(keys, 'scheduled'),
+        sendIndex.status(keys, 'queued'),
+      ],
+      [keys('send', ''), keys('lane', ''), JSON.stringify(strays), ...steps],
+    );
+    return reply as string[];
+  }
+
+  async nextScheduled(account: string): Promise<number | undefined> {
+    const reply = await nextDue.run(this.redis, [this.keys(account)('scheduled')], []);
+    return reply === '' ? undefined : Number(reply);
+  }
+
+  async awaiting(account: string, phoneNumber: string, count: number): Promise<SendRecord[]> {
+    const keys = this.keys(account);
+    const ids = await awaitingSends.run(
+      this.redis,
+      [keys('awaiting', phoneNumber), keys('lane', phoneNumber)],
+      [count, keys('send', '')],
+    );
+    return this.records(account, ids as string[]);
+  }
+
+  async claims(
+    account: string,
+    contactId: string,
+    messageIds: readonly string[],
+  ): Promise<Map<string, BoundSend>> {
+    return readClaims(this.redis, this.keys(account), contactId, messageIds);
+  }
+
+  async trim(
+    account: string,
+    { maxAgeMs, maxCount }: { maxAgeMs: number; maxCount: number },
+  ): Promise<SendOrder[]> {
+    const keys = this.keys(account);
+    const oldest = (await this.now(account)) - maxAgeMs;
+    const removed = await trimFinishedSends(this.redis, keys, oldest, maxCount);
+    if (removed.length > 0) return removed;
+    for (const record of await undecidedInExcess(this.redis, keys, maxCount))
+      await this.transit(account, record, {
+        happening: record.state.status === 'accepted' ? 'forgotten_unseen' : 'forgotten',
+        state: { ...settled(record.state), forgotten: true, reason: FORGOTTEN },
+      });
+    return trimFinishedSends(this.redis, keys, oldest, maxCount);
+  }
+
+  async now(account: string): Promise<number> {
+    return redisTime(this.redis, this.keys(account)('lanes', 'due'));
+  }
+
+  /** What is due of a set, with the records of the sends that are there. */
+  private async dueSends(
+    account: string,
+    key: string,
+    count: number,
+  ): Promise<{ member: string; id: string; record: SendRecord | undefined }[]> {
+    const reply = await dueSends.run(this.redis, [key], [count, this.keys(account)('send', '')]);
+    return (reply as DueSend[]).map(([member, id, order, state, revision]) => ({
+      ...{ member, id },
+      record: order === '' ? undefined : parseSendRecord(order, state, revision),
+    }));
+  }
+
+  private async records(account: string, ids: readonly string[]): Promise<SendRecord[]> {
+    return readSendRecords(this.redis, this.keys(account), ids);
+  }
+
+  private keys(account: string): AccountKeys {
+    return accountKeys(this.prefix, account);
+  }
+}

@@ -1,0 +1,26 @@
+import type { AccountKeys, RedisClient } from '#platform';
+import type { SendOrder, SendRecord, SendState } from '../send/send-record.js';
+
+/** The records of these sends, in their order; those that are gone are left out. */
+export async function readSendRecords(
+  redis: RedisClient,
+  keys: AccountKeys,
+  ids: readonly string[],
+): Promise<SendRecord[]> {
+  const found = await Promise.all(
+    ids.map(async (id) => redis.hmget(keys('send', id), 'order', 'state', 'revision')),
+  );
+  return found.flatMap(([order, state, revision]) =>
+    order == null || state == null ? [] : [parseSendRecord(order, state, revision)],
+  );
+}
+
+/** The texts are our own: the relay's store alone writes them. */
+export function parseSendRecord(
+  order: string,
+  state: string,
+  revision: string | null | undefined,
+): SendRecord {
+  const parsed = JSON.parse(state) as SendState;
+  return { order: JSON.parse(order) as SendOrder, state: { ...parsed, revision: Number(revision) } };
+}

@@ -1,0 +1,148 @@
+import { newId } from '#platform';
+import { sendOf } from './file-owner.js';
+import type { IdempotencyKeys, Taken } from './idempotency-keys.js';
+import type { RelayJobs } from '../ports.js';
+import { SCHEDULE_SLEEP_MS } from './relay-settings.js';
+import type { RelayStore, Transition } from './relay-store.js';
+import {
+  type Acceptance,
+  IdempotencyInProgressError,
+  type IdempotencyKey,
+  IdempotencyKeyReusedError,
+  RESERVATION_MS,
+  type ResolveOutcome,
+  type SendIntake,
+  SendNotCancellableError,
+  SendNotResolvableError,
+} from './send-intake.js';
+import { passage } from './send-life.js';
+import { type SendOrder, type SendRecord, settled, toSend } from './send-record.js';
+import type { NewSend, Send } from './send.js';
+
+const MOST_RACES = 10;
+/** Who watches the schedule is told of sends that are due sooner: as often as it is looked at, and what clocks differ. */
+const SOON_MS = SCHEDULE_SLEEP_MS + 1_000;
+
+/** {@link SendIntake} that stores first and answers then. */
+export class StoredSendIntake implements SendIntake {
+  constructor(
+    private readonly store: RelayStore,
+    private readonly idempotencyKeys: IdempotencyKeys,
+    private readonly jobs: RelayJobs,
+    /** The stamp of the address that the account's requests go to; undefined where there is none any more. */
+    private readonly addressOf: (account: string) => Promise<string | undefined>,
+  ) {}
+
+  async accept(
+    account: string,
+    request: NewSend,
+    idempotency?: IdempotencyKey,
+    requestId?: string,
+  ): Promise<Acceptance> {
+    // By the clock by which it is relayed, and looked for: gateways' own may be off.
+    const now = await this.store.now(account);
+    const { sendAt, ...rest } = request;
+    const upstream = await this.addressOf(account);
+    const order: SendOrder = {
+      ...rest,
+      // A time that has come is no reason to wait.
+      ...(sendAt === undefined || sendAt <= now ? {} : { sendAt }),
+      id: (rest.file === undefined ? undefined : sendOf(rest.file.blobId)) ?? newId('snd'),
+      createdAt: now,
+      ...(upstream === undefined ? {} : { upstream }),
+      ...(requestId === undefined ? {} : { requestId }),
+    };
+    const stored = await this.store.insert(account, order, idempotency);
+    if (stored.kind !== 'new') return replayOf(stored);
+    if (order.sendAt === undefined || order.sendAt < now + SOON_MS)
+      await this.jobs.wake(account, [order.phoneNumber]);
+    return { id: order.id, replayed: false };
+  }
+
+  async reserve(account: string, key: string, owner: string): Promise<void> {
+    const reserved = await this.idempotencyKeys.reserve(account, key, owner, RESERVATION_MS);
+    if (!reserved) throw new IdempotencyInProgressError();
+  }
+
+  async release(account: string, key: string, owner: string): Promise<void> {
+    await this.idempotencyKeys.letGo(account, key, owner);
+  }
+
+  async recall(account: string, idempotency: IdempotencyKey): Promise<Acceptance | undefined> {
+    const earlier = await this.idempotencyKeys.recall(account, idempotency);
+    return earlier === undefined ? undefined : replayOf(earlier);
+  }
+
+  async find(account: string, id: string): Promise<Send | undefined> {
+    const record = await this.store.find(account, id);
+    return record === undefined ? undefined : toSend(record);
+  }
+
+  async cancel(account: string, id: string): Promise<Send | undefined> {
+    const record = await this.change(account, id, ({ state }) => {
+      if (passage(state.status, 'cancelled') === undefined) throw new SendNotCancellableError(state.status);
+      return { happening: 'cancelled', state: settled(state) };
+    });
+    return record === undefined ? undefined : toSend(record);
+  }
+
+  async resolve(account: string, id: string, outcome: ResolveOutcome): Promise<Send | undefined> {
+    const now = await this.store.now(account);
+    const address = await this.addressOf(account);
+    const record = await this.change(account, id, (current) => resolution(current, outcome, now, address));
+    if (record === undefined) return undefined;
+    if (outcome === 'resend') await this.jobs.wake(account, [record.order.phoneNumber]);
+    return toSend(record);
+  }
+
+  /** Takes the step that is decided by the send as it stands, and decides anew if it changed meanwhile. */
+  private async change(
+    account: string,
+    id: string,
+    decide: (record: SendRecord) => Transition,
+  ): Promise<SendRecord | undefined> {
+    for (let race = 0; race < MOST_RACES; race += 1) {
+      const record = await this.store.find(account, id);
+      if (record === undefined) return undefined;
+      const changed = await this.store.transit(account, record, decide(record));
+      if (changed !== undefined) return changed;
+    }
+    throw new Error(`${id} keeps changing while it is to be changed`);
+  }
+}
+
+/** @throws {IdempotencyKeyReusedError | IdempotencyInProgressError} */
+function replayOf(earlier: Taken): Acceptance {
+  switch (earlier.kind) {
+    case 'replay':
+      return { id: earlier.id, replayed: true };
+    case 'reused':
+      throw new IdempotencyKeyReusedError();
+    case 'busy':
+      throw new IdempotencyInProgressError();
+  }
+}
+
+function resolution(
+  { order, state }: SendRecord,
+  outcome: ResolveOutcome,
+  now: number,
+  address: string | undefined,
+): Transition {
+  const happening = `resolved_${outcome}` as const;
+  if (passage(state.status, happening) === undefined) {
+    const wanted = outcome === 'resend' ? 'an unknown or failed send' : 'an unknown send';
+    throw new SendNotResolvableError(`The send is ${state.status}; only ${wanted} can be resolved so.`);
+  }
+  const rest = settled(state);
+  if (outcome === 'sent') return { happening, state: rest };
+  if (outcome === 'failed') return { happening, state: { ...rest, reason: 'It was resolved as failed.' } };
+  if (order.expiresAt !== undefined && order.expiresAt <= now) {
+    throw new SendNotResolvableError('The expiresAt of the send has passed; it cannot go out again.');
+  }
+  if (state.messageId !== undefined) {
+    throw new SendNotResolvableError('The send was found among the messages of its recipient; it is there.');
+  }
+  const resentTo = address === undefined ? {} : { resentTo: address };
+  return { happening, state: { ...rest, refusals: 0, resentAt: now, ...resentTo, lookFirst: true } };
+}

@@ -1,0 +1,344 @@
+import { Readable } from 'node:stream';
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import { createLogger } from '#platform';
+import { AccountUpstream } from './account-upstream.js';
+import { AWAY_AFTER } from './circuit.js';
+import type { ContactReader } from '../reply/contact-list.js';
+import { type AdaptiveBudget, BudgetExhaustedError } from '../budget/request-budget.js';
+import {
+  UpstreamConnectionLostError,
+  UpstreamIsGatewayError,
+  UpstreamReplyError,
+  UpstreamStatusError,
+  UpstreamTimeoutError,
+  UpstreamUnavailableError,
+  UpstreamUnreachableError,
+} from '../upstream-error.js';
+import type { Outage, UpstreamHealth } from './upstream-health.js';
+import type { Upstream } from '../upstream.js';
+
+/** What each request comes to; the next of the list. */
+let ends: (Error | 'fine')[] = [];
+let requests = 0;
+let asked: string[] = [];
+let outages: Map<string, Outage>;
+let begun: Outage[];
+let forbidden = 0;
+let putOff: string[];
+let limits: string[];
+let broken = false;
+
+const reader = (): ContactReader => ({ see: () => false });
+const end = (): Promise<{ items: never[]; skipped: number }> => {
+  requests += 1;
+  const next = ends.shift() ?? 'fine';
+  return next === 'fine' ? Promise.resolve({ items: [], skipped: 0 }) : Promise.reject(next);
+};
+const upstream: Upstream = {
+  send: async () => {
+    await end();
+  },
+  listContacts: async (_, newReader) => {
+    await end();
+    return {
+      upstream: 'test',
+      reader: newReader(),
+      skipped: 0,
+      wanted: () => Readable.from([]),
+      close: () => Promise.resolve(),
+    };
+  },
+  listMessages: end,
+  showContacts: async () => JSON.stringify((await end()).items),
+  showMessages: async () => JSON.stringify((await end()).items),
+};
+const written = <T>(value: T): Promise<T> =>
+  broken ? Promise.reject(new Error('Redis is away')) : Promise.resolve(value);
+/** What Redis keeps, for this file: the rules of the real one are proved with it, in test/contract. */
+const health: UpstreamHealth = {
+  outage: (account) => Promise.resolve(outages.get(account)),
+  down: (account, kind, reason) => {
+    if (broken || outages.has(account)) return written(false);
+    const outage = { since: begun.length, kind, reason };
+    outages.set(account, outage);
+    begun.push(outage);
+    return written(true);
+  },
+  well: (account) => written(outages.delete(account)),
+  forbidden: () => written((forbidden += 1)),
+  notForbidden: () => {
+    forbidden = 0;
+    return written(undefined);
+  },
+  takeTurn: () => Promise.resolve('nothing'),
+  probeFailed: (_, kind, reason) => {
+    putOff.push(`${kind}: ${reason}`);
+    return written(undefined);
+  },
+};
+const budget: AdaptiveBudget = {
+  ask: (account, rate, kind) => {
+    asked.push(`${account} ${rate} ${kind}`);
+    return Promise.resolve({ waitMs: 0, askedAt: performance.now() });
+  },
+  acquire: (account, rate, kind) => {
+    asked.push(`${account} ${rate} ${kind}`);
+    return Promise.resolve(performance.now());
+  },
+  giveBack: () => Promise.resolve(),
+  tooMany: (account, rate) => written(void limits.push(`${account} ${rate} too many`)),
+  fine: (account, rate) => written(void limits.push(`${account} ${rate} fine`)),
+};
+const MORE = { kind: 'more' } as const;
+const silent = createLogger('test', 'silent');
+const address = { baseUrl: 'http://u/v1', apiKey: 'k', requestsPerSecond: 10 };
+const find = (): Promise<typeof address> => Promise.resolve(address);
+const make = (within = budget): AccountUpstream =>
+  new AccountUpstream(upstream, find, within, health, silent);
+const send = { phoneNumber: '+15551234567', type: 'text', message: 'x' };
+const status = (code: number): UpstreamStatusError => new UpstreamStatusError(code, '', undefined);
+const lost = new UpstreamTimeoutError(10);
+
+/** Makes these requests, whatever comes of them. */
+async function post(by: AccountUpstream, ...wanted: (Error | 'fine')[]): Promise<void> {
+  ends = [...wanted];
+  for (let i = 0; i < wanted.length; i += 1) await by.post('a', send).catch(() => undefined);
+}
+
+beforeEach(() => {
+  ends = [];
+  requests = 0;
+  asked = [];
+  outages = new Map();
+  begun = [];
+  forbidden = 0;
+  putOff = [];
+  limits = [];
+  broken = false;
+});
+
+describe('an account whose upstream is away', () => {
+  it.each([
+    new UpstreamUnreachableError('ECONNREFUSED'),
+    new UpstreamTimeoutError(10),
+    new UpstreamConnectionLostError('ECONNRESET'),
+    status(503),
+  ])('is held after several requests in a row ended so, not before: %s', async (error) => {
+    const one = make();
+    await post(one, ...Array<Error>(AWAY_AFTER - 1).fill(error));
+    expect(begun).toEqual([]);
+    await post(one, error);
+    expect(begun).toEqual([{ since: 0, kind: 'away', reason: error.message }]);
+    expect(await one.isHeld('a')).toBe(true);
+  });
+
+  it.each(['fine', status(404), status(429), new UpstreamReplyError('not JSON')] as const)(
+    'is not held where an answer came in between: %s',
+    async (answer) => {
+      const one = make();
+      for (let i = 0; i < 3; i += 1) await post(one, lost, lost, lost, lost, answer);
+      expect(begun).toEqual([]);
+    },
+  );
+
+  /** Reads pages of a contact, each with the end that is given for it. */
+  async function pages(
+    one: AccountUpstream,
+    ...reads: [page: number, limit: number, end: Error | 'fine'][]
+  ): Promise<void> {
+    for (const [page, limit, answer] of reads) {
+      ends = [answer];
+      await one.listMessages('a', 'c', page, limit, MORE).catch(() => undefined);
+    }
+  }
+
+  it.each([
+    [2, 20],
+    [1, 10],
+    [1, 100],
+  ])('is not held for a page that always fails deeper down: page %d, limit %d', async (page, limit) => {
+    const one = make();
+    for (let i = 0; i < 3 * AWAY_AFTER; i += 1) await pages(one, [page, limit, status(500)]);
+    expect(begun).toEqual([]);
+    await pages(one, [1, 20, 'fine']);
+    expect(requests).toBe(3 * AWAY_AFTER + 1);
+  });
+
+  it('is held for 5xx of first pages, whatever deeper pages answer in between', async () => {
+    const one = make();
+    for (let i = 0; i < AWAY_AFTER; i += 1) {
+      expect(begun).toEqual([]);
+      await pages(one, [3, 20, status(503)], [1, 20, status(503)]);
+    }
+    expect(begun).toMatchObject([{ kind: 'away', reason: 'upstream answered 503' }]);
+  });
+
+  it('is held for deeper pages that get no answer at all', async () => {
+    const one = make();
+    for (let i = 0; i < AWAY_AFTER; i += 1) await pages(one, [3, 20, lost]);
+    expect(begun).toMatchObject([{ kind: 'away' }]);
+  });
+
+  it('makes no request, asks for no budget, and says why', async () => {
+    outages.set('a', { since: 1, kind: 'away', reason: 'no route' });
+    const one = make();
+    const calls = [
+      one.admit('a', 'send'),
+      one.listContacts('a', MORE, reader),
+      one.listMessages('a', 'c', 1, 20, 'read'),
+    ];
+    for (const call of calls) await expect(call).rejects.toThrow(UpstreamUnavailableError);
+    await expect(one.admit('a', 'send')).rejects.toThrow('no route');
+    expect([requests, asked]).toEqual([0, []]);
+    await one.listContacts('b', MORE, reader);
+    expect(requests).toBe(1);
+  });
+
+  it('is held anew, and told of anew, when it goes away again after the others saw it back', async () => {
+    const one = make();
+    await post(one, ...Array<Error>(AWAY_AFTER).fill(lost));
+    outages.clear();
+    await one.admit('a', 'send');
+    await post(one, 'fine', ...Array<Error>(AWAY_AFTER - 1).fill(lost));
+    expect(begun).toHaveLength(1);
+    await post(one, lost);
+    expect(begun).toHaveLength(2);
+  });
+
+  it('is not asked by a process that could not tell the others, until it is admitted again', async () => {
+    broken = true;
+    const one = make();
+    await post(one, ...Array<Error>(AWAY_AFTER).fill(lost));
+    const made = requests;
+    await expect(one.post('a', send)).rejects.toThrow(UpstreamUnavailableError);
+    expect(requests).toBe(made);
+    await one.admit('a', 'send');
+    await one.post('a', send).catch(() => undefined);
+    expect(requests).toBe(made + 1);
+  });
+
+  it('never hides how a request ended, even if it cannot be noted', async () => {
+    broken = true;
+    const one = make();
+    await one.post('a', send);
+    for (const error of [status(401), status(403), status(503)]) {
+      ends = [error];
+      await expect(one.post('a', send)).rejects.toBe(error);
+    }
+  });
+});
+
+describe('an account that is not let in', () => {
+  it('is held by the first 401, whatever was asked', async () => {
+    ends = [status(401)];
+    await expect(make().listContacts('a', MORE, reader)).rejects.toThrow('401');
+    expect(begun).toMatchObject([{ kind: 'refused', reason: 'upstream answered 401' }]);
+  });
+
+  it('is held by the third 403 in a row that a POST got', async () => {
+    const one = make();
+    await post(one, status(403), status(403), 'fine', status(403), status(403), status(400));
+    expect(begun).toEqual([]);
+    await post(one, status(403), status(403), status(403));
+    expect(begun).toMatchObject([{ kind: 'refused', reason: 'upstream answered 403' }]);
+  });
+
+  it('is not held for what it may not read', async () => {
+    const one = make();
+    ends = [status(403), status(403), status(403), status(403)];
+    for (let i = 0; i < 4; i += 1) await one.listMessages('a', 'c', 1, 20, MORE).catch(() => undefined);
+    expect(begun).toEqual([]);
+  });
+});
+
+describe('an account whose upstream is a Tidings gateway itself', () => {
+  it.each(['a send', 'a list', "a caller's read"])(
+    'is held by the first answer of it, to %s',
+    async (asked) => {
+      const one = make();
+      const circle = new UpstreamIsGatewayError(false);
+      ends = [circle];
+      const request = {
+        'a send': () => one.post('a', send),
+        'a list': () => one.listContacts('a', MORE, reader),
+        "a caller's read": () => one.showContacts('a', []),
+      }[asked];
+      await expect(request?.()).rejects.toBe(circle);
+      expect(begun).toMatchObject([{ kind: 'loop', reason: circle.message }]);
+    },
+  );
+});
+
+describe('a probe', () => {
+  const during = (kind: Outage['kind']): void => void outages.set('a', { since: 1, kind, reason: 'x' });
+
+  it('reads the contact list within the budget, and ends the outage', async () => {
+    during('away');
+    await make().probe('a');
+    expect([requests, asked, outages.size]).toEqual([1, ['a 10 send'], 0]);
+  });
+
+  it('asks nothing when there is no outage any more', async () => {
+    await make().probe('a');
+    expect(requests).toBe(0);
+  });
+
+  it.each([
+    ['away', lost, 'away'],
+    ['refused', lost, 'refused'],
+    ['away', status(502), 'away'],
+    ['away', status(401), 'refused'],
+    ['refused', status(401), 'refused'],
+    ['refused', status(403), 'refused'],
+    ['away', new UpstreamIsGatewayError(false), 'loop'],
+    ['loop', new UpstreamIsGatewayError(true), 'loop'],
+  ] as const)('of an outage "%s" that fails with "%s" is put off', async (kind, error, next) => {
+    during(kind);
+    ends = [error];
+    await make().probe('a');
+    expect(putOff).toEqual([`${next}: ${error.message}`]);
+    expect(outages.size).toBe(1);
+  });
+
+  it.each([
+    ['away', status(403)],
+    ['away', status(404)],
+    ['refused', status(429)],
+    ['refused', new UpstreamReplyError('not JSON')],
+  ] as const)(
+    'of an outage "%s" that is answered with "%s" ends it: upstream is there',
+    async (kind, answer) => {
+      during(kind);
+      ends = [answer];
+      await make().probe('a');
+      expect(outages.size).toBe(0);
+    },
+  );
+});
+
+describe('the budget', () => {
+  it('is asked for each read in its class, and before a send by the one who sends', async () => {
+    const one = make();
+    await one.listContacts('a', 'read', reader);
+    await one.listMessages('a', 'c', 1, 20, MORE);
+    await one.admit('a', 'send');
+    await one.post('a', send);
+    expect(asked).toEqual(['a 10 read', 'a 10 more', 'a 10 send']);
+  });
+
+  it('is told of each 429 and of each good answer', async () => {
+    const one = make();
+    await post(one, status(429), 'fine', status(500));
+    ends = [status(429)];
+    await one.listContacts('a', MORE, reader).catch(() => undefined);
+    expect(limits).toEqual(['a 10 too many', 'a 10 fine', 'a 10 too many']);
+  });
+
+  it('that is used up keeps a request from leaving, and says nothing about health', async () => {
+    const full = new BudgetExhaustedError(5);
+    const one = make({ ...budget, acquire: () => Promise.reject(full) });
+    for (let i = 0; i < AWAY_AFTER; i += 1)
+      await expect(one.listContacts('a', 'read', reader)).rejects.toBe(full);
+    expect([requests, begun]).toEqual([0, []]);
+  });
+});

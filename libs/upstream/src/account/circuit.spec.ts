@@ -1,0 +1,64 @@
+import { describe, expect, it } from '@jest/globals';
+import { AWAY_AFTER, Circuit } from './circuit.js';
+import { UpstreamStatusError, UpstreamTimeoutError } from '../upstream-error.js';
+
+const refused = (): Promise<never> => Promise.reject(new UpstreamStatusError(500, 'busy', undefined));
+
+async function refuse(circuit: Circuit, times: number): Promise<void> {
+  for (let i = 0; i < times; i += 1) await expect(circuit.run(refused)).rejects.toThrow(UpstreamStatusError);
+}
+
+/** So many requests that wait until they are let go. */
+function waiting(circuit: Circuit, count: number): { answer: () => Promise<unknown> } {
+  let letGo: () => void = () => undefined;
+  const gate = new Promise<void>((resolve) => {
+    letGo = resolve;
+  });
+  const requests = Array.from({ length: count }, () => circuit.run(() => gate));
+  return {
+    answer: () => {
+      letGo();
+      return Promise.all(requests);
+    },
+  };
+}
+
+describe('a circuit', () => {
+  it('opens after a row of failures', async () => {
+    const circuit = new Circuit();
+    await refuse(circuit, AWAY_AFTER - 1);
+    expect(circuit.isOpen()).toBe(false);
+    await refuse(circuit, 1);
+    expect(circuit.isOpen()).toBe(true);
+  });
+
+  it('does not open for some that are refused at once while more wait for slow answers', async () => {
+    const circuit = new Circuit();
+    const slow = waiting(circuit, 3 * AWAY_AFTER);
+    await refuse(circuit, 2 * AWAY_AFTER);
+    expect(circuit.isOpen()).toBe(false);
+    await slow.answer();
+    await refuse(circuit, AWAY_AFTER - 1);
+    expect(circuit.isOpen()).toBe(false);
+  });
+
+  it('opens once as many have failed as wait', async () => {
+    const circuit = new Circuit();
+    const slow = waiting(circuit, 3 * AWAY_AFTER);
+    await refuse(circuit, 3 * AWAY_AFTER);
+    expect(circuit.isOpen()).toBe(true);
+    await slow.answer();
+  });
+
+  it('opens after a row that got no answer at all, however many wait', async () => {
+    const circuit = new Circuit();
+    const slow = waiting(circuit, 3 * AWAY_AFTER);
+    const silent = (): Promise<never> => Promise.reject(new UpstreamTimeoutError(1_000));
+    for (let i = 1; i <= AWAY_AFTER; i += 1) {
+      expect(circuit.isOpen()).toBe(false);
+      await expect(circuit.run(silent)).rejects.toThrow(UpstreamTimeoutError);
+    }
+    expect(circuit.isOpen()).toBe(true);
+    await slow.answer();
+  });
+});

@@ -1,0 +1,42 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import type { Agent as HttpAgent } from 'node:http';
+import { Agent as HttpsAgent } from 'node:https';
+import type { Admission } from '../budget/admission.js';
+
+/** The admission of the request that is being begun. */
+const current = new AsyncLocalStorage<Admission | undefined>();
+
+/** Begins a request through an {@link admitting} agent. */
+export function whenAdmitted<T>(admission: Admission | undefined, begin: () => Promise<T>): Promise<T> {
+  return current.run(admission, begin);
+}
+
+/**
+ * Makes an agent hand over a new connection only once it stands and the admission of the request that it was made for was
+ * awaited: to connect, and to agree on keys, takes a while, in which a token grows old.
+ */
+export function admitting<Agent extends HttpAgent>(agent: Agent): Agent {
+  const open = agent.createConnection.bind(agent);
+  const ready = agent instanceof HttpsAgent ? 'secureConnect' : 'connect';
+  agent.createConnection = (options, handOver): undefined => {
+    const admission = current.getStore() ?? ((): Promise<void> => Promise.resolve());
+    const socket = open(options);
+    if (socket == null) throw new Error('an agent made no connection');
+    const failed = (error: Error): void => handOver?.(error, socket);
+    socket.once('error', failed);
+    socket.once(ready, () => {
+      const begin = (): void => {
+        socket.off('error', failed);
+        handOver?.(socket.destroyed ? new Error('the connection was closed') : null, socket);
+      };
+      const refuse = (error: unknown): void => {
+        socket.off('error', failed);
+        socket.destroy();
+        handOver?.(error instanceof Error ? error : new Error(String(error)), socket);
+      };
+      admission().then(begin, refuse);
+    });
+    return undefined;
+  };
+  return agent;
+}

@@ -1,0 +1,201 @@
+import type { TimeLimit } from '#platform';
+import { Agent as HttpAgent } from 'node:http';
+import { Agent as HttpsAgent } from 'node:https';
+import axios, { type AxiosInstance, type AxiosRequestConfig, type AxiosResponse } from 'axios';
+import FormData from 'form-data';
+import type { Admission } from '../budget/admission.js';
+import { admitting, whenAdmitted } from './http-admitting-agent.js';
+import {
+  type ContactList,
+  ContactListReader,
+  type ContactReader,
+  MAX_LIST_BYTES,
+} from '../reply/contact-list.js';
+import { GATEWAY_MARK } from './gateway-mark.js';
+import { assertNotGateway, dateOf, failureOf, isSuccess, statusErrorOf } from './http-failure.js';
+import { FreshConnection } from './http-fresh-connection.js';
+import { HttpReading } from './http-reading.js';
+import { isRecord, parseMessage } from '../reply/message.js';
+import { ReplyListReader } from '../reply/reply-list.js';
+import { UpstreamReplyError, UpstreamTooLateError } from '../upstream-error.js';
+import type { MessagePage, Upstream, UpstreamAddress, UpstreamQuery, UpstreamSend } from '../upstream.js';
+import { upstreamStamp } from '../upstream-stamp.js';
+
+/** A larger reply is not read: a page of it is asked for in smaller parts. */
+const LARGEST_REPLY_BYTES = 16 * 1024 * 1024;
+/** Nor is a page of more elements, which takes more time and memory than its bytes. */
+const MAX_PAGE_ELEMENTS = 10_000;
+
+/** {@link Upstream} over HTTP: the one place that knows the vendor's interface. */
+export class HttpUpstream implements Upstream {
+  private readonly http: AxiosInstance;
+  private readonly reading: HttpReading;
+  private readonly agents = {
+    httpAgent: admitting(new HttpAgent({ keepAlive: true })),
+    httpsAgent: admitting(new HttpsAgent({ keepAlive: true })),
+  };
+
+  /** @param timeoutMs deadline of a whole exchange, body included */
+  constructor(private readonly timeoutMs: number) {
+    this.http = axios.create({
+      // An address from the environment must be the one that is dialled.
+      proxy: false,
+      maxRedirects: 0,
+      maxContentLength: LARGEST_REPLY_BYTES,
+      maxBodyLength: Infinity,
+      responseType: 'text',
+      transformResponse: (body: unknown) => body,
+      validateStatus: () => true,
+    });
+    this.reading = new HttpReading(this.http, timeoutMs);
+  }
+
+  async send(address: UpstreamAddress, send: UpstreamSend, limit?: TimeLimit): Promise<void> {
+    const form = toForm(send);
+    const connection = new FreshConnection(address.baseUrl.startsWith('https:'), limit, address.admission);
+    try {
+      const response = await this.exchange(
+        {
+          method: 'POST',
+          url: `${address.baseUrl}/messages/send`,
+          headers: { ...form.getHeaders(), ...headersOf(address) },
+          data: form,
+          httpAgent: connection.agent,
+          httpsAgent: connection.agent,
+        },
+        address.admission,
+        () => connection.established,
+      );
+      assertQueued(response.data);
+    } catch (error) {
+      throw connection.tooLate ? new UpstreamTooLateError() : error;
+    } finally {
+      connection.close();
+      send.file?.content.destroy();
+    }
+  }
+
+  async listContacts<R extends ContactReader>(
+    address: UpstreamAddress,
+    newReader: () => R,
+  ): Promise<ContactList<R>> {
+    const reader = new ContactListReader(newReader);
+    try {
+      const request = getRequest(address, '/contacts');
+      const bound = { maxBytes: MAX_LIST_BYTES, isHeld: false };
+      const headers = await this.reading.read(address, { ...request, ...this.agents }, reader, bound);
+      return { ...reader.end(), ...dateOf(headers), upstream: upstreamStamp(address.baseUrl) };
+    } catch (error) {
+      await reader.close();
+      throw error;
+    }
+  }
+
+  async listMessages(
+    address: UpstreamAddress,
+    contactId: string,
+    page: number,
+    limit: number,
+  ): Promise<MessagePage> {
+    const query = [
+      ['page', String(page)],
+      ['limit', String(limit)],
+    ] as const;
+    const reader = new ReplyListReader('messages', parseMessage, MAX_PAGE_ELEMENTS);
+    const request = getRequest(address, messagesPath(contactId), query);
+    const bound = { maxBytes: LARGEST_REPLY_BYTES, isHeld: true };
+    const headers = await this.reading.read(address, { ...request, ...this.agents }, reader, bound);
+    return { ...reader.end(), ...dateOf(headers) };
+  }
+
+  async showContacts(address: UpstreamAddress, query: UpstreamQuery): Promise<string> {
+    return (await this.get(address, '/contacts', query)).data;
+  }
+
+  async showMessages(address: UpstreamAddress, contactId: string, query: UpstreamQuery): Promise<string> {
+    return (await this.get(address, messagesPath(contactId), query)).data;
+  }
+
+  /** Closes the connections that are kept for reads. */
+  close(): void {
+    this.agents.httpAgent.destroy();
+    this.agents.httpsAgent.destroy();
+  }
+
+  private get(
+    address: UpstreamAddress,
+    path: string,
+    query: UpstreamQuery = [],
+  ): Promise<AxiosResponse<string>> {
+    return this.exchange({ ...getRequest(address, path, query), ...this.agents }, address.admission);
+  }
+
+  private async exchange(
+    request: AxiosRequestConfig,
+    admission: Admission | undefined,
+    wasConnected?: () => boolean,
+  ): Promise<AxiosResponse<string>> {
+    await admission?.();
+    const deadline = AbortSignal.timeout(this.timeoutMs);
+    let response: AxiosResponse<string>;
+    try {
+      response = await whenAdmitted(admission, () =>
+        this.http.request<string>({ ...request, signal: deadline }),
+      );
+    } catch (error) {
+      throw failureOf(error, {
+        timeoutMs: this.timeoutMs,
+        timedOut: deadline.aborted,
+        connected: wasConnected?.(),
+        maxBytes: LARGEST_REPLY_BYTES,
+      });
+    }
+    assertNotGateway(response);
+    if (isSuccess(response)) return response;
+    throw statusErrorOf(response, response.data);
+  }
+}
+
+function headersOf({ apiKey }: UpstreamAddress): Record<string, string> {
+  return { 'X-API-Key': apiKey, Accept: 'application/json', [GATEWAY_MARK.name]: GATEWAY_MARK.value };
+}
+
+function getRequest(address: UpstreamAddress, path: string, query: UpstreamQuery = []): AxiosRequestConfig {
+  const params = new URLSearchParams();
+  for (const [name, value] of query) params.append(name, value);
+  return { method: 'GET', url: address.baseUrl + path, params, headers: headersOf(address) };
+}
+
+function messagesPath(contactId: string): string {
+  return `/contacts/${encodeURIComponent(contactId)}/messages`;
+}
+
+function toForm({ phoneNumber, type, message, fileUrl, extraFields = {}, file }: UpstreamSend): FormData {
+  const form = new FormData();
+  form.append('phoneNumber', phoneNumber);
+  form.append('type', type);
+  if (message !== undefined) form.append('message', message);
+  if (fileUrl !== undefined) form.append('fileUrl', fileUrl);
+  for (const [name, value] of Object.entries(extraFields)) form.append(name, value);
+  if (file !== undefined) {
+    form.append('file', file.content, {
+      filename: file.name,
+      contentType: file.contentType,
+      knownLength: file.size,
+    });
+  }
+  return form;
+}
+
+/** A 200 that does not say `queued` may be anything, such as a proxy's page. */
+function assertQueued(text: string): void {
+  let body: unknown;
+  try {
+    body = JSON.parse(text);
+  } catch (error) {
+    throw new UpstreamReplyError('the reply to a send is not JSON', { cause: error });
+  }
+  if (!isRecord(body) || body.status !== 'queued') {
+    throw new UpstreamReplyError('the reply to a send does not say that it is queued');
+  }
+}

@@ -1,0 +1,60 @@
+import { describe, expect, it } from '@jest/globals';
+import { LargeReplies } from './large-replies.js';
+import { UpstreamReplyDeferredError } from '../upstream-error.js';
+
+const PATIENT_MS = 60_000;
+
+/** Who of these is in by now. */
+function entering(
+  replies: LargeReplies,
+  owners: string[],
+): { inside: string[]; leave: (n: number) => Promise<void> } {
+  const inside: string[] = [];
+  const leaves: (() => void)[] = [];
+  owners.forEach((owner, n) => {
+    void replies.enter(owner, PATIENT_MS).then((leave) => {
+      inside.push(`${owner}${n}`);
+      leaves[n] = leave;
+    });
+  });
+  const leave = async (n: number): Promise<void> => {
+    leaves[n]?.();
+    await new Promise(setImmediate);
+  };
+  return { inside, leave };
+}
+
+describe('large replies', () => {
+  it('are so many at once, and the next ones in the order in which they came', async () => {
+    const { inside, leave } = entering(new LargeReplies(4), ['a', 'b', 'c', 'd', 'e', 'f']);
+    await new Promise(setImmediate);
+    expect(inside).toEqual(['a0', 'b1', 'c2', 'd3']);
+    await leave(1);
+    expect(inside.slice(4)).toEqual(['e4']);
+    // A place is given back once.
+    await leave(1);
+    expect(inside.slice(4)).toEqual(['e4']);
+    await leave(0);
+    expect(inside.slice(4)).toEqual(['e4', 'f5']);
+    for (const n of [2, 3, 4, 5]) await leave(n);
+  });
+
+  it('of one upstream are half as many, and keep nobody else’s out', async () => {
+    const { inside, leave } = entering(new LargeReplies(4), ['a', 'a', 'a', 'a', 'b', 'c']);
+    await new Promise(setImmediate);
+    expect(inside).toEqual(['a0', 'a1', 'b4', 'c5']);
+    await leave(4);
+    expect(inside).toHaveLength(4);
+    await leave(0);
+    expect(inside.slice(4)).toEqual(['a2']);
+    for (const n of [1, 2, 3, 5]) await leave(n);
+  });
+
+  it('wait no longer than they may', async () => {
+    const replies = new LargeReplies(1);
+    const leave = await replies.enter('a', PATIENT_MS);
+    await expect(replies.enter('b', 1)).rejects.toThrow(UpstreamReplyDeferredError);
+    leave();
+    (await replies.enter('b', 1))();
+  });
+});

@@ -1,0 +1,61 @@
+import { isRecord, parseId } from './message.js';
+import { findList, parseReply, withExactIds } from './reply-list.js';
+import { UpstreamReplyError } from '../upstream-error.js';
+
+/**
+ * A reply's text as an object that holds its list under `name`, with ids as text; all else stays as upstream wrote it,
+ * to the letter where nothing has to be changed.
+ * @throws {UpstreamReplyError} if it holds no such list
+ */
+export function showList(text: string, name: string): string {
+  const exact = withExactIds(text);
+  const body = parseReply(exact);
+  const { list, beside } = findList(body, name);
+  if (list.some(hasOtherId)) return toJson({ ...beside, [name]: list.map(withTextId) });
+  if (list === body) return `{${JSON.stringify(name)}:${exact}}`;
+  if (isRecord(body) && body[name] === list) return exact;
+  return toJson({ ...beside, [name]: list });
+}
+
+/**
+ * A reply's text as it is.
+ * @throws {UpstreamReplyError} if it is not JSON
+ */
+export function showAsIs(text: string): string {
+  parseReply(text);
+  return text;
+}
+
+/**
+ * The contacts of a reply by their ids, which are text.
+ * @throws {UpstreamReplyError} if it holds no contact list
+ */
+export function contactsShown(text: string): ReadonlyMap<string, unknown> {
+  const { list } = findList(parseReply(text), 'contacts');
+  const shown = new Map<string, unknown>();
+  for (const contact of list.map(withTextId)) {
+    if (isRecord(contact) && typeof contact.id === 'string' && !shown.has(contact.id))
+      shown.set(contact.id, contact);
+  }
+  return shown;
+}
+
+/**
+ * Something of a reply as JSON text again.
+ * @throws {UpstreamReplyError} if it is nested so deeply that it can be read, but not written
+ */
+export function toJson(value: unknown): string {
+  try {
+    return JSON.stringify(value);
+  } catch (cause) {
+    throw new UpstreamReplyError('the reply is nested too deeply', { cause });
+  }
+}
+
+function hasOtherId(element: unknown): boolean {
+  return isRecord(element) && typeof element.id === 'number';
+}
+
+function withTextId(element: unknown): unknown {
+  return isRecord(element) && hasOtherId(element) ? { ...element, id: parseId(element.id) } : element;
+}

@@ -1,0 +1,91 @@
+import type { SecretBox } from '#accounts';
+import type { Clock } from '#platform';
+import type { DeliveryClient, DeliveryReply } from './delivery-client.js';
+import type { ClaimedDelivery } from '../delivery/delivery-store.js';
+import type { Attempt } from '../delivery/delivery.js';
+import { type Decision, decide, type RetryPolicy, type Strain, strainOf } from '../delivery/retry-policy.js';
+import { sign } from '../endpoint/signature.js';
+import { openHeaders, secretsAt, type DeliveryTarget } from '../endpoint/stored-endpoint.js';
+
+/** An attempt that was made, and what follows from it. */
+export interface AttemptResult {
+  attempt: Attempt;
+  decision: Decision;
+  strain: Strain;
+}
+
+/** Makes one attempt: signs, posts, decides. */
+export class Courier {
+  private readonly userAgent: string;
+
+  constructor(
+    private readonly client: DeliveryClient,
+    private readonly box: SecretBox,
+    private readonly policy: RetryPolicy,
+    private readonly clock: Clock,
+    /** Of the product, as receivers see it in `user-agent`. */
+    version: string,
+  ) {
+    this.userAgent = `Tidings/${version}`;
+  }
+
+  /** Rejects only when the signal aborts it: then the attempt is as if it had not been made. */
+  async attempt(
+    endpoint: DeliveryTarget,
+    delivery: ClaimedDelivery,
+    signal: AbortSignal,
+  ): Promise<AttemptResult> {
+    const at = this.clock.now();
+    const began = performance.now();
+    const { excerpt, ...outcome } = await this.post(endpoint, delivery, at, signal);
+    const attempt: Attempt = {
+      at: new Date(at).toISOString(),
+      durationMs: Math.round(performance.now() - began),
+      statusCode: outcome.statusCode,
+      reply: excerpt,
+      error: outcome.error,
+    };
+    const now = this.clock.now();
+    return {
+      attempt,
+      decision: decide(this.policy, delivery.attempts + 1, outcome, now),
+      strain: strainOf(outcome, now),
+    };
+  }
+
+  private async post(
+    endpoint: DeliveryTarget,
+    delivery: ClaimedDelivery,
+    at: number,
+    signal: AbortSignal,
+  ): Promise<DeliveryReply> {
+    const timestamp = Math.floor(at / 1000);
+    let signature: string;
+    let own: Record<string, string>;
+    try {
+      const secrets = secretsAt(endpoint, at).map((sealed) => this.box.open(sealed, endpoint.id));
+      if (secrets.length === 0) throw new Error('the endpoint has no valid secret');
+      signature = sign(secrets, delivery.eventId, timestamp, delivery.body);
+      own = openHeaders(endpoint, this.box);
+    } catch (error) {
+      // Unsigned, or without a header that may let it in, it is not sent. It is tried again, since the right key may come back.
+      return { statusCode: null, retryAfter: null, error: String(error), excerpt: '' };
+    }
+    const headers = {
+      ...withoutOurs(own),
+      'content-type': 'application/json',
+      'user-agent': this.userAgent,
+      'webhook-id': delivery.eventId,
+      'webhook-timestamp': String(timestamp),
+      'webhook-signature': signature,
+    };
+    return await this.client.post({ url: endpoint.url, headers, body: delivery.body }, signal);
+  }
+}
+
+/** What the endpoint may never say: what verifies, describes and addresses the request is the courier's. */
+const OURS = /^(?:webhook-.*|content-.*|host|user-agent|connection|transfer-encoding)$/i;
+
+function withoutOurs(headers: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => !OURS.test(name)));
+}

@@ -1,0 +1,54 @@
+import { describe, expect, it } from '@jest/globals';
+import { parseNetworks } from '#platform';
+import { DestinationCheck } from './destination-check.js';
+import { DestinationGuard } from './destination-guard.js';
+import { DestinationRefusedError } from '../endpoint/endpoint.js';
+
+const unknown = (): Promise<string[]> => Promise.reject(new Error('ENOTFOUND'));
+const resolvesTo =
+  (...addresses: string[]) =>
+  (): Promise<string[]> =>
+    Promise.resolve(addresses);
+const checker = (networks: string, resolve: () => Promise<string[]>): DestinationCheck =>
+  new DestinationCheck(new DestinationGuard(parseNetworks(networks)), resolve);
+
+describe('at the creation of an endpoint', () => {
+  it('a name with public addresses is accepted for https, in its normal form', async () => {
+    const check = checker('', resolvesTo('93.184.215.14', '2606:4700::1'));
+    expect(await check.check('HTTPS://Example.COM:443/a/../hook')).toBe('https://example.com/hook');
+  });
+
+  it('a name that resolves to a forbidden address, among others or alone, is refused', async () => {
+    await expect(checker('', resolvesTo('10.0.0.1')).check('https://intranet.example/')).rejects.toThrow(
+      DestinationRefusedError,
+    );
+    await expect(
+      checker('', resolvesTo('93.184.215.14', '::1')).check('https://mixed.example/'),
+    ).rejects.toThrow(/::1 is not public/);
+  });
+
+  it('a name that does not resolve is accepted for https, and refused for http', async () => {
+    await expect(checker('', unknown).check('https://later.example/')).resolves.toBe(
+      'https://later.example/',
+    );
+    await expect(checker('10.0.0.0/8', unknown).check('http://later.example/')).rejects.toThrow(
+      DestinationRefusedError,
+    );
+  });
+
+  it('http to a name needs all its addresses inside the allowed networks', async () => {
+    const text = 'http://hook.internal/';
+    await expect(checker('10.0.0.0/8', resolvesTo('10.0.0.1', '10.9.9.9')).check(text)).resolves.toBe(text);
+    await expect(checker('10.0.0.0/8', resolvesTo('10.0.0.1', '8.8.8.8')).check(text)).rejects.toThrow(
+      DestinationRefusedError,
+    );
+    await expect(checker('', resolvesTo('8.8.8.8')).check(text)).rejects.toThrow(DestinationRefusedError);
+  });
+
+  it('localhost is this machine, whether or not it resolves', async () => {
+    for (const name of ['localhost', 'LOCALHOST.', 'a.localhost', 'localhost.localdomain']) {
+      await expect(checker('', unknown).check(`https://${name}/`)).rejects.toThrow(DestinationRefusedError);
+      await expect(checker('127.0.0.0/8', unknown).check(`http://${name}/`)).resolves.toContain('localhost');
+    }
+  });
+});

@@ -1,0 +1,224 @@
+import { once } from 'node:events';
+import { createServer, type RequestListener, type Server } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
+import { type AddressInfo, createServer as createTcpServer } from 'node:net';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { parseNetworks } from '#platform';
+import type { DeliveryReply } from '../attempt/delivery-client.js';
+import { DestinationGuard } from './destination-guard.js';
+import { CERTIFICATE, KEY } from './fixtures/certificate.js';
+import { HttpDeliveryClient } from './http-delivery-client.js';
+import type { Resolver } from './resolver.js';
+
+const TIMEOUT_MS = 400;
+const LOOPBACK = '127.0.0.0/8';
+
+/** What a test opened, closed after it in reverse order. */
+const open: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const close of open.splice(0).reverse()) await close();
+});
+
+async function listen(server: Server): Promise<number> {
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  open.push(() => {
+    server.closeAllConnections();
+    return new Promise((resolve) => server.close(resolve));
+  });
+  return (server.address() as AddressInfo).port;
+}
+
+/** A receiver that counts its connections and requests. */
+async function receiver(
+  answer: RequestListener,
+): Promise<{ port: number; seen: { connections: number; paths: string[] } }> {
+  const seen = { connections: 0, paths: [] as string[] };
+  const server = createServer((request, response) => {
+    seen.paths.push(request.url ?? '');
+    request.resume();
+    answer(request, response);
+  });
+  server.on('connection', () => seen.connections++);
+  return { port: await listen(server), seen };
+}
+
+function clientFor(
+  networks = LOOPBACK,
+  resolve: Resolver = () => Promise.resolve(['127.0.0.1']),
+): HttpDeliveryClient {
+  const client = new HttpDeliveryClient(new DestinationGuard(parseNetworks(networks)), resolve, TIMEOUT_MS);
+  open.push(() => client.close());
+  return client;
+}
+
+const post = (client: HttpDeliveryClient, url: string): Promise<DeliveryReply> =>
+  client.post(
+    { url, headers: { 'content-type': 'application/json' }, body: '{}' },
+    new AbortController().signal,
+  );
+
+describe('an exchange with a receiver', () => {
+  it('tells the status, Retry-After and the reply', async () => {
+    const { port } = await receiver((_, response) => {
+      response.writeHead(503, { 'retry-after': '7' }).end('busy \u{1F40C}');
+    });
+    expect(await post(clientFor(), `http://127.0.0.1:${port}/hook?x=1`)).toEqual({
+      statusCode: 503,
+      retryAfter: '7',
+      excerpt: 'busy \u{1F40C}',
+      error: null,
+    });
+  });
+
+  it('leaves its connection to those that follow', async () => {
+    const { port, seen } = await receiver((_, response) => response.end('ok'));
+    const client = clientFor();
+    for (let i = 0; i < 10; i++) await post(client, `http://127.0.0.1:${port}/`);
+    // A second one may be made where the first is not yet free at that instant.
+    expect(seen.connections).toBeLessThanOrEqual(2);
+    expect(seen.paths).toHaveLength(10);
+  });
+
+  it('follows no redirect', async () => {
+    const elsewhere = await receiver((_, response) => response.end());
+    const { port } = await receiver((_, response) => {
+      response.writeHead(307, { location: `http://127.0.0.1:${elsewhere.port}/` }).end();
+    });
+    expect((await post(clientFor(), `http://127.0.0.1:${port}/`)).statusCode).toBe(307);
+    expect(elsewhere.seen.connections).toBe(0);
+  });
+
+  it('cuts an endless body at 1 KB, and its connection', async () => {
+    let closed: Promise<unknown> = Promise.resolve();
+    const { port } = await receiver((request, response) => {
+      closed = new Promise((resolve) => request.socket.once('close', resolve));
+      response.writeHead(200);
+      const more = (): void => {
+        while (!response.destroyed && response.write('x'.repeat(10_000)));
+      };
+      response.on('drain', more);
+      more();
+    });
+    const reply = await post(clientFor(), `http://127.0.0.1:${port}/`);
+    expect(reply).toMatchObject({ statusCode: 200, error: null, excerpt: 'x'.repeat(1_024) });
+    await closed;
+  });
+
+  it('ends in time with a receiver that hangs before its headers', async () => {
+    const { port } = await receiver(() => undefined);
+    const reply = await post(clientFor(), `http://127.0.0.1:${port}/`);
+    expect(reply).toMatchObject({ statusCode: null, error: `no reply within ${TIMEOUT_MS} ms` });
+  });
+
+  it('ends in time with a receiver that drips its body', async () => {
+    const { port } = await receiver((_, response) => {
+      response.writeHead(200);
+      const drip = setInterval(() => response.write('x'), 20);
+      response.on('close', () => {
+        clearInterval(drip);
+      });
+    });
+    const reply = await post(clientFor(), `http://127.0.0.1:${port}/`);
+    expect(reply.statusCode).toBe(200);
+    expect(reply.error).toMatch(/no end of the reply/);
+    expect(reply.excerpt).toMatch(/^x+$/);
+  });
+
+  it('ends in time with a receiver that accepts the connection and no TLS', async () => {
+    const server = createTcpServer((socket) => socket.resume());
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    open.push(() => new Promise((resolve) => server.close(resolve)));
+    const { port } = server.address() as AddressInfo;
+    expect((await post(clientFor(), `https://127.0.0.1:${port}/`)).error).not.toBeNull();
+  });
+
+  it('tells of a reset, a refused connection and a name that does not resolve', async () => {
+    const { port } = await receiver((request) => request.socket.resetAndDestroy());
+    expect((await post(clientFor(), `http://127.0.0.1:${port}/`)).error).toMatch(
+      /ECONNRESET|other side closed/,
+    );
+    expect((await post(clientFor(), 'http://127.0.0.1:1/')).error).toMatch(/ECONNREFUSED/);
+    const nowhere = clientFor(LOOPBACK, () => Promise.reject(new Error('ENOTFOUND nowhere.example')));
+    expect((await post(nowhere, 'https://nowhere.example/')).error).toMatch(/ENOTFOUND/);
+  });
+
+  it('verifies certificates', async () => {
+    let requests = 0;
+    const server = createTlsServer({ key: KEY, cert: CERTIFICATE }, (_, response) => {
+      requests++;
+      response.end();
+    });
+    const port = await listen(server);
+    const reply = await post(clientFor(), `https://127.0.0.1:${port}/`);
+    expect(reply.statusCode).toBeNull();
+    expect(reply.error).toMatch(/self-signed|CERT/i);
+    expect(requests).toBe(0);
+  });
+
+  it('rejects when it is told to stop', async () => {
+    const stop = new AbortController();
+    const { port } = await receiver(() => {
+      stop.abort();
+    });
+    const request = { url: `http://127.0.0.1:${port}/`, headers: {}, body: '{}' };
+    await expect(clientFor().post(request, stop.signal)).rejects.toThrow();
+    await expect(clientFor().post(request, stop.signal)).rejects.toThrow();
+  });
+});
+
+describe('the connection to a receiver', () => {
+  it('is refused to an address outside the allowed networks, which sees nothing of it', async () => {
+    const { port, seen } = await receiver((_, response) => response.end());
+    for (const url of [
+      `http://127.0.0.1:${port}/`,
+      `https://127.0.0.1:${port}/`,
+      `http://2130706433:${port}/`,
+    ]) {
+      expect((await post(clientFor('10.0.0.0/8'), url)).error).toMatch(/refused/);
+    }
+    expect(seen.connections).toBe(0);
+  });
+
+  it('is refused to a name that was public when it was checked and is private now', async () => {
+    const { port, seen } = await receiver((_, response) => response.end());
+    const answers = [['93.184.215.14'], ['127.0.0.1'], ['93.184.215.14', '127.0.0.1']];
+    const resolve = (): Promise<string[]> => Promise.resolve(answers.shift() ?? []);
+    const url = `https://rebinding.example:${port}/`;
+    new DestinationGuard([]).check(new URL(url), await resolve());
+    const client = clientFor('', resolve);
+    expect((await post(client, url)).error).toMatch(/127\.0\.0\.1 is not public/);
+    expect((await post(client, url)).error).toMatch(/127\.0\.0\.1 is not public/);
+    expect(seen.connections).toBe(0);
+  });
+
+  it('is made to the address that was checked, not to one that the name has a moment later', async () => {
+    const { port, seen } = await receiver((_, response) => response.end());
+    let asked = 0;
+    const resolve = (): Promise<string[]> => Promise.resolve(asked++ === 0 ? ['127.0.0.1'] : ['10.0.0.1']);
+    expect((await post(clientFor(LOOPBACK, resolve), `http://pinned.example:${port}/`)).statusCode).toBe(200);
+    expect([asked, seen.connections]).toEqual([1, 1]);
+  });
+
+  it('is refused for http to a name with an address outside the allowed networks', async () => {
+    const { port, seen } = await receiver((_, response) => response.end());
+    const client = clientFor(LOOPBACK, () => Promise.resolve(['127.0.0.1', '8.8.8.8']));
+    expect((await post(client, `http://mixed.example:${port}/`)).error).toMatch(/use https/);
+    expect(seen.connections).toBe(0);
+  });
+
+  it('does not go through a proxy of the environment', async () => {
+    const proxy = await receiver((_, response) => response.end());
+    const { port, seen } = await receiver((_, response) => response.end());
+    const before = process.env['http_proxy'];
+    process.env['http_proxy'] = `http://127.0.0.1:${proxy.port}`;
+    try {
+      await post(clientFor(), `http://127.0.0.1:${port}/`);
+    } finally {
+      if (before === undefined) delete process.env['http_proxy'];
+      else process.env['http_proxy'] = before;
+    }
+    expect([proxy.seen.connections, seen.connections]).toEqual([0, 1]);
+  });
+});

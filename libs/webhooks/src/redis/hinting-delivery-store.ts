@@ -1,0 +1,31 @@
+import type { AgendaHints, RedisClient } from '#platform';
+import { DELIVERY_ROUND } from '../delivery/delivery-hints.js';
+import type { ClaimedDelivery, Settled, Settlement } from '../delivery/delivery-store.js';
+import type { Attempt } from '../delivery/delivery.js';
+import { RedisDeliveryStore } from './redis-delivery-store.js';
+import type { Strain } from '../delivery/retry-policy.js';
+
+/** The record of deliveries that tells the agenda when one is attempted again. */
+export class HintingDeliveryStore extends RedisDeliveryStore {
+  constructor(
+    redis: RedisClient,
+    prefix: string,
+    private readonly hints: Pick<AgendaHints, 'tell'>,
+  ) {
+    super(redis, prefix);
+  }
+
+  override async settle(
+    account: string,
+    claimed: ClaimedDelivery,
+    attempt: Attempt,
+    settlement: Settlement,
+    strain?: Strain,
+  ): Promise<Settled> {
+    const settled = await super.settle(account, claimed, attempt, settlement, strain);
+    if (settlement.status === 'pending') {
+      this.hints.tell(account, DELIVERY_ROUND.reconcile, settlement.waitMs);
+    }
+    return settled;
+  }
+}

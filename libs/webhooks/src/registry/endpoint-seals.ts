@@ -1,0 +1,68 @@
+import { SealTally, type SecretBox } from '#accounts';
+import type { Clock } from '#platform';
+import type { EndpointStore } from '../endpoint/endpoint-store.js';
+import { headersContext, type StoredEndpoint } from '../endpoint/stored-endpoint.js';
+
+/** What sealing an account's endpoints anew came to. */
+export interface ResealedEndpoints {
+  secrets: SealTally;
+  headers: SealTally;
+}
+
+/** The seals of what is stored of endpoints. */
+export class EndpointSeals {
+  constructor(
+    private readonly store: Pick<EndpointStore, 'list' | 'rewrite'>,
+    private readonly box: SecretBox,
+    private readonly clock: Clock,
+  ) {}
+
+  /**
+   * Seals the signing secrets and headers of an account's endpoints with the key of today: one endpoint after another,
+   * each only on what is stored just then, so that it may break off anywhere and run beside those who change endpoints.
+   */
+  async reseal(account: string): Promise<ResealedEndpoints> {
+    const all = empty();
+    for (const read of await this.store.list(account)) {
+      let tally = empty();
+      const after = this.resealed(account, read, tally);
+      if (!same(after, read)) {
+        const stored = await this.store.rewrite(account, read.id, (before) => {
+          tally = empty();
+          return this.resealed(account, before, tally);
+        });
+        // It was removed meanwhile.
+        if (stored === undefined) continue;
+      }
+      all.secrets.add(tally.secrets);
+      all.headers.add(tally.headers);
+    }
+    return all;
+  }
+
+  private resealed(account: string, endpoint: StoredEndpoint, tally: ResealedEndpoints): StoredEndpoint {
+    const { id, secrets, sealedHeaders } = endpoint;
+    const subject = `webhook ${id} of the account ${account}`;
+    const now = this.clock.now();
+    return {
+      ...endpoint,
+      // One that signs no more is sealed anew as well, for clocks may differ; only nobody misses it if it does not open.
+      secrets: secrets.map(({ sealed, expiresAt }) => {
+        const counted = expiresAt === null || expiresAt > now ? tally.secrets : new SealTally();
+        return { sealed: counted.reseal(this.box, sealed, id, subject), expiresAt };
+      }),
+      sealedHeaders:
+        sealedHeaders && tally.headers.reseal(this.box, sealedHeaders, headersContext(id), subject),
+    };
+  }
+}
+
+function empty(): ResealedEndpoints {
+  return { secrets: new SealTally(), headers: new SealTally() };
+}
+
+function same(a: StoredEndpoint, b: StoredEndpoint): boolean {
+  return (
+    a.sealedHeaders === b.sealedHeaders && a.secrets.every(({ sealed }, i) => sealed === b.secrets[i]?.sealed)
+  );
+}

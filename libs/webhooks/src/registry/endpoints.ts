@@ -1,0 +1,90 @@
+import type { SecretBox } from '#accounts';
+import { type Clock, newId } from '#platform';
+import type { DeliveryStore } from '../delivery/delivery-store.js';
+import type { DestinationCheck } from '../destination/destination-check.js';
+import type { EndpointStore } from '../endpoint/endpoint-store.js';
+import type { Endpoint, EndpointChanges, EndpointRegistry, NewEndpoint } from '../endpoint/endpoint.js';
+import { newSigningSecret } from '../endpoint/signature.js';
+import { openHeaders, publicPart, sealHeaders, type StoredEndpoint } from '../endpoint/stored-endpoint.js';
+
+/** {@link EndpointRegistry}: checks destinations, makes and seals secrets. */
+export class Endpoints implements EndpointRegistry {
+  constructor(
+    private readonly store: EndpointStore,
+    private readonly deliveries: Pick<DeliveryStore, 'endPending'>,
+    private readonly destinations: DestinationCheck,
+    private readonly box: SecretBox,
+    private readonly clock: Clock,
+  ) {}
+
+  async create(account: string, request: NewEndpoint): Promise<{ endpoint: Endpoint; secret: string }> {
+    const url = await this.destinations.check(request.url);
+    const id = newId('whk');
+    const secret = newSigningSecret();
+    const now = new Date(this.clock.now()).toISOString();
+    const stored: StoredEndpoint = {
+      id,
+      url,
+      eventTypes: emptyIsNull(request.eventTypes),
+      contactIds: emptyIsNull(request.contactIds),
+      description: request.description ?? null,
+      sealedHeaders: sealHeaders(request.headers ?? {}, id, this.box),
+      maxConcurrency: request.maxConcurrency ?? null,
+      rateLimitPerSecond: request.rateLimitPerSecond ?? null,
+      ordered: request.ordered ?? false,
+      enabled: request.enabled ?? true,
+      disabledReason: null,
+      createdAt: now,
+      updatedAt: now,
+      secrets: [{ sealed: this.box.seal(secret, id), expiresAt: null }],
+      revision: 1,
+    };
+    await this.store.add(account, stored);
+    return { endpoint: this.view(stored), secret };
+  }
+
+  async list(account: string): Promise<Endpoint[]> {
+    const stored = await this.store.list(account);
+    return stored
+      .map((endpoint) => this.view(endpoint))
+      .sort((a, b) => a.createdAt.localeCompare(b.createdAt) || a.id.localeCompare(b.id));
+  }
+
+  async find(account: string, id: string): Promise<Endpoint | undefined> {
+    const stored = await this.store.find(account, id);
+    return stored === undefined ? undefined : this.view(stored);
+  }
+
+  async change(account: string, id: string, changes: EndpointChanges): Promise<Endpoint | undefined> {
+    const { url, headers, ...plain } = changes;
+    const checked = url === undefined ? {} : { url: await this.destinations.check(url) };
+    const sealed = headers === undefined ? {} : { sealedHeaders: sealHeaders(headers ?? {}, id, this.box) };
+    const changed = await this.store.change(account, id, (before) => ({
+      ...before,
+      ...plain,
+      ...checked,
+      ...sealed,
+      // Why the gateway disabled it counts no more once its owner has said what it shall be.
+      disabledReason: plain.enabled === undefined ? before.disabledReason : null,
+    }));
+    if (changed === undefined) return undefined;
+    if (!changed.enabled) await this.deliveries.endPending(account, id);
+    return this.view(changed);
+  }
+
+  async remove(account: string, id: string): Promise<boolean> {
+    const removed = await this.store.remove(account, id);
+    if (removed) await this.deliveries.endPending(account, id);
+    return removed;
+  }
+
+  private view(stored: StoredEndpoint): Endpoint {
+    const { id, url, eventTypes, contactIds, description, ...rest } = publicPart(stored);
+    const headers = openHeaders(stored, this.box);
+    return { id, url, eventTypes, contactIds, description, headers, ...rest };
+  }
+}
+
+function emptyIsNull(list: readonly string[] | undefined): readonly string[] | null {
+  return list === undefined || list.length === 0 ? null : list;
+}

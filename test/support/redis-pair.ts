@@ -1,0 +1,116 @@
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { eventually } from './eventually.js';
+import {
+  dataSettings,
+  freePorts,
+  type RedisLayout,
+  type RedisProcess,
+  startRedisProcess,
+} from './redis-process.js';
+
+/** A master and its replica behind one address, which leads to whichever is the master. */
+export interface TestPair extends RedisLayout {
+  /** The master of this moment. */
+  master(): RedisProcess;
+  /** Makes the replica the master, once it has all that the master acknowledged, and the master its replica. */
+  switchOver(): Promise<void>;
+}
+
+/** Starts both on free ports of this machine, and waits until the replica follows. */
+export async function startTestPair(): Promise<TestPair> {
+  const directory = await mkdtemp(join(tmpdir(), 'tidings-pair-'));
+  const password = randomBytes(12).toString('hex');
+  const processes: RedisProcess[] = [];
+  const door = new Door();
+  const dispose = async (): Promise<void> => {
+    await door.close();
+    await Promise.all(processes.map((process) => process.end()));
+    await rm(directory, { recursive: true, force: true });
+  };
+  try {
+    const [first = 0, second = 0] = await freePorts(2);
+    for (const port of [first, second]) {
+      const settings = [
+        ...dataSettings(password),
+        ...(port === first ? [] : [`replicaof 127.0.0.1 ${first}`]),
+      ];
+      processes.push(
+        await startRedisProcess({ directory: join(directory, String(port)), port, settings, password }),
+      );
+    }
+    const [one, other] = processes as [RedisProcess, RedisProcess];
+    let [master, replica] = [one, other];
+    const follows = (): Promise<unknown> =>
+      eventually('the replica follows', async () =>
+        /master_link_status:up/.test(String(await replica.ask('INFO', 'replication'))),
+      );
+    await follows();
+    const port = await door.open(master.port);
+    const switchOver = async (): Promise<void> => {
+      await master.ask('FAILOVER', 'TO', '127.0.0.1', replica.port, 'TIMEOUT', 10_000);
+      await eventually('the replica is the master', async () =>
+        /role:master/.test(String(await replica.ask('INFO', 'replication'))),
+      );
+      [master, replica] = [replica, master];
+      door.leadTo(master.port);
+      await follows();
+    };
+    const url = `redis://:${password}@127.0.0.1:${port}`;
+    return { url, master: () => master, switchOver, dispose, [Symbol.asyncDispose]: dispose };
+  } catch (error) {
+    await dispose();
+    throw error;
+  }
+}
+
+/** An address whose connections lead to a port; they are cut when it comes to lead to another one. */
+class Door {
+  private readonly sockets = new Set<Socket>();
+  private readonly server = createServer((socket) => {
+    this.join(socket);
+  });
+  private port = 0;
+
+  async open(port: number): Promise<number> {
+    this.port = port;
+    this.server.listen(0, '127.0.0.1');
+    await once(this.server, 'listening');
+    return (this.server.address() as AddressInfo).port;
+  }
+
+  leadTo(port: number): void {
+    this.port = port;
+    this.cut();
+  }
+
+  async close(): Promise<void> {
+    this.cut();
+    if (this.server.listening) await new Promise((closed) => this.server.close(closed));
+  }
+
+  private join(socket: Socket): void {
+    const further = connect(this.port, '127.0.0.1');
+    for (const [from, to] of [
+      [socket, further],
+      [further, socket],
+    ] as const) {
+      this.sockets.add(from);
+      from.setNoDelay(true);
+      from.on('error', () => to.destroy());
+      from.on('close', () => {
+        this.sockets.delete(from);
+        to.destroy();
+      });
+      from.pipe(to);
+    }
+  }
+
+  private cut(): void {
+    for (const socket of this.sockets) socket.destroy();
+  }
+}
