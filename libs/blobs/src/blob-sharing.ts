@@ -2,13 +2,13 @@ import { type Logger, logWords, withDeadline } from '#platform';
 import { type BlobStore, MAX_MARKS } from './blob-store.js';
 
 /** A mark that was not renewed for so long is of a process that is gone; it is renewed every minute. */
-const FORGOTTEN_AFTER_MS = 600_000;
+const MARK_TTL_MS = 600_000;
 /** So many of those are removed at a time. */
 const MAX_REMOVED = 100;
 /** A process that ends waits so long for its mark to go. */
-const LEAVE_WITHIN_MS = 2_000;
+const LEAVE_TIMEOUT_MS = 2_000;
 /** So long the list of the others may take. */
-const ASK_WITHIN_MS = 2_000;
+const PEERS_TIMEOUT_MS = 2_000;
 
 /** Those whose uploads this process relays, or who relay its uploads. */
 export interface BlobPeers {
@@ -42,7 +42,7 @@ export class BlobSharing {
     await this.blobs.mark(name);
     const before = await this.others();
     const marks = await this.blobs.marks();
-    await this.removeForgotten(marks);
+    await this.removeExpired(marks);
     // Those of many that were killed: there may be more than were shown.
     if (marks.length >= MAX_MARKS) return;
     const seen = new Set(marks.map(({ id }) => id));
@@ -56,7 +56,7 @@ export class BlobSharing {
   /** The process ends, and its mark with it, if that is quickly done. */
   async leave(): Promise<void> {
     try {
-      await withDeadline(this.blobs.unmark(this.peers.name), LEAVE_WITHIN_MS, 'removing a mark');
+      await withDeadline(this.blobs.unmark(this.peers.name), LEAVE_TIMEOUT_MS, 'removing a mark');
     } catch (error) {
       this.logger.debug({ reason: logWords(error) }, 'a mark stays in the blob store until it is forgotten');
     }
@@ -75,7 +75,7 @@ export class BlobSharing {
   /** Undefined where that cannot be known now. */
   private async others(): Promise<readonly string[] | undefined> {
     try {
-      return await withDeadline(this.peers.others(), ASK_WITHIN_MS, 'asking who is alive');
+      return await withDeadline(this.peers.others(), PEERS_TIMEOUT_MS, 'asking who is alive');
     } catch (error) {
       this.logger.debug({ reason: logWords(error) }, 'whether the blob store is shared cannot be known now');
       return undefined;
@@ -83,10 +83,10 @@ export class BlobSharing {
   }
 
   /** By the store's clock, which this process's own mark has just shown. */
-  private async removeForgotten(marks: readonly { id: string; storedAt: number }[]): Promise<void> {
+  private async removeExpired(marks: readonly { id: string; storedAt: number }[]): Promise<void> {
     const now = marks.find(({ id }) => id === this.peers.name)?.storedAt;
     if (now === undefined) return;
-    const old = marks.filter(({ storedAt }) => now - storedAt > FORGOTTEN_AFTER_MS);
+    const old = marks.filter(({ storedAt }) => now - storedAt > MARK_TTL_MS);
     for (const { id } of old.slice(0, MAX_REMOVED)) await this.blobs.unmark(id);
   }
 }

@@ -2,7 +2,7 @@ import type { Logger } from '#platform';
 import type { BlobSharing } from './blob-sharing.js';
 import type { BlobStore } from './blob-store.js';
 
-const LOOK_EVERY_MS = 60_000;
+const CHECK_INTERVAL_MS = 60_000;
 
 /** Knows whether the blob store can be used, and is shared: tried at the start, and again every minute. */
 export class BlobStoreWatch {
@@ -13,7 +13,7 @@ export class BlobStoreWatch {
   constructor(
     private readonly blobs: Pick<BlobStore, 'check'>,
     private readonly logger: Logger,
-    private readonly everyMs = LOOK_EVERY_MS,
+    private readonly everyMs = CHECK_INTERVAL_MS,
     private readonly sharing?: Pick<BlobSharing, 'look' | 'leave' | 'unseen'>,
   ) {}
 

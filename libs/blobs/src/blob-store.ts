@@ -88,18 +88,18 @@ export interface BlobStore {
 }
 
 /** Where marks are: no account's name begins with a dot. */
-export const MARKS = '.marks/';
+export const MARK_PREFIX = '.marks/';
 export const MAX_MARKS = 1_000;
 
 /** Where the mark of this name is. */
-export function markOf(name: string): string {
+export function markId(name: string): string {
   // It becomes a file: nothing in it may lead elsewhere.
   if (!/^[\w-][\w.-]*$/.test(name)) throw new Error(`${name} cannot be the name of a mark`);
-  return MARKS + name;
+  return MARK_PREFIX + name;
 }
 
 /** The first part of all ids of an account's blobs. */
-export function blobsOf(account: string): string {
+export function blobPrefix(account: string): string {
   // It becomes a directory: nothing in it may lead elsewhere.
   if (!/^[\w-][\w.-]*$/.test(account)) throw new Error(`${account} cannot be the name of a directory`);
   return `${account}/`;

@@ -4,12 +4,12 @@ import type { Readable } from 'node:stream';
 import { newId } from '#platform';
 import {
   BlobMissingError,
-  blobsOf,
+  blobPrefix,
   type BlobStore,
   BlobStoreUnavailableError,
   type FoundBlob,
-  markOf,
-  MARKS,
+  markId,
+  MARK_PREFIX,
   MAX_MARKS,
   type StoredBlob,
 } from './blob-store.js';
@@ -24,7 +24,7 @@ export class FileBlobStore implements BlobStore {
 
   async put(account: string, content: Readable, limit: number): Promise<StoredBlob> {
     const measured = new MeasuredContent(content, limit);
-    const id = `${blobsOf(account)}${newId('blb')}`;
+    const id = `${blobPrefix(account)}${newId('blb')}`;
     const partial = `${this.path(id)}.part`;
     const file = await this.create(partial).catch((error: unknown) => {
       throw unavailable(error);
@@ -39,7 +39,7 @@ export class FileBlobStore implements BlobStore {
       await file.close();
       await rm(partial, { force: true });
       // Taken away while it was written: its account was removed.
-      throw isMissing(error) ? unavailable(error) : error;
+      throw isNotFound(error) ? unavailable(error) : error;
     }
     return { id, ...measured.measure() };
   }
@@ -49,7 +49,7 @@ export class FileBlobStore implements BlobStore {
       const file = await open(this.path(id), 'r');
       return file.createReadStream();
     } catch (error) {
-      if (isMissing(error)) throw new BlobMissingError(id);
+      if (isNotFound(error)) throw new BlobMissingError(id);
       throw unavailable(error);
     }
   }
@@ -63,11 +63,11 @@ export class FileBlobStore implements BlobStore {
   }
 
   list(account: string, after: string, count: number): Promise<FoundBlob[]> {
-    return this.listUnder(blobsOf(account), after, count);
+    return this.listUnder(blobPrefix(account), after, count);
   }
 
   async mark(name: string): Promise<void> {
-    const path = this.path(markOf(name));
+    const path = this.path(markId(name));
     try {
       await mkdir(dirname(path), { recursive: true, mode: 0o700 });
       await writeFile(path, 'A mark.', { mode: 0o600 });
@@ -77,12 +77,12 @@ export class FileBlobStore implements BlobStore {
   }
 
   async marks(): Promise<FoundBlob[]> {
-    const marks = await this.listUnder(MARKS, '', MAX_MARKS);
-    return marks.map(({ id, storedAt }) => ({ id: id.slice(MARKS.length), storedAt }));
+    const marks = await this.listUnder(MARK_PREFIX, '', MAX_MARKS);
+    return marks.map(({ id, storedAt }) => ({ id: id.slice(MARK_PREFIX.length), storedAt }));
   }
 
   async unmark(name: string): Promise<void> {
-    await this.remove(markOf(name));
+    await this.remove(markId(name));
   }
 
   async check(): Promise<void> {
@@ -114,7 +114,7 @@ export class FileBlobStore implements BlobStore {
     try {
       return await readdir(directory);
     } catch (error) {
-      if (isMissing(error)) return [];
+      if (isNotFound(error)) return [];
       throw unavailable(error);
     }
   }
@@ -124,7 +124,7 @@ export class FileBlobStore implements BlobStore {
     try {
       return { id, storedAt: (await stat(this.path(id))).mtimeMs };
     } catch (error) {
-      if (isMissing(error)) return undefined;
+      if (isNotFound(error)) return undefined;
       throw unavailable(error);
     }
   }
@@ -145,7 +145,7 @@ async function syncDirectory(path: string): Promise<void> {
 }
 
 /** By shape, not by class: where code runs in a context of its own, Node's errors are of another realm's class. */
-function isMissing(error: unknown): boolean {
+function isNotFound(error: unknown): boolean {
   return typeof error === 'object' && error !== null && 'code' in error && error.code === 'ENOENT';
 }
 

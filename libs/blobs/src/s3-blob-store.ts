@@ -10,11 +10,11 @@ import {
 import { newId } from '#platform';
 import {
   BlobMissingError,
-  blobsOf,
+  blobPrefix,
   type BlobStore,
   type FoundBlob,
-  markOf,
-  MARKS,
+  markId,
+  MARK_PREFIX,
   MAX_MARKS,
   type StoredBlob,
 } from './blob-store.js';
@@ -23,14 +23,14 @@ import { withinDeadline } from './s3-call.js';
 import { S3Upload } from './s3-upload.js';
 
 /** A connection must stand by then, in milliseconds. */
-const CONNECT_MS = 3_000;
+const CONNECT_TIMEOUT_MS = 3_000;
 /** A content on which nothing moves for so long is given up. */
-const SILENCE_MS = 60_000;
+const IDLE_TIMEOUT_MS = 60_000;
 /** Long enough for five megabytes over a slow line. */
-const CALL_MS = 20_000;
+const CALL_TIMEOUT_MS = 20_000;
 
 /** Which bucket, and what all keys in it begin with. */
-export interface S3Place {
+export interface S3Location {
   bucket: string;
   prefix: string;
   /** The bucket's name stands in the path, not in the host's name: as S3 servers other than Amazon's want it. */
@@ -46,21 +46,21 @@ export class S3BlobStore implements BlobStore {
 
   /** @param callMs one call must have its answer by then, in milliseconds; an upload is several */
   constructor(
-    private readonly place: S3Place,
-    private readonly callMs = CALL_MS,
+    private readonly place: S3Location,
+    private readonly callMs = CALL_TIMEOUT_MS,
   ) {
     this.client = new S3Client({
       forcePathStyle: place.pathStyle,
       // Other servers do not know the newer checksums; TLS and the signature guard the content.
       requestChecksumCalculation: 'WHEN_REQUIRED',
       responseChecksumValidation: 'WHEN_REQUIRED',
-      requestHandler: { connectionTimeout: CONNECT_MS, socketTimeout: SILENCE_MS },
+      requestHandler: { connectionTimeout: CONNECT_TIMEOUT_MS, socketTimeout: IDLE_TIMEOUT_MS },
     });
   }
 
   async put(account: string, content: Readable, limit: number): Promise<StoredBlob> {
     const measured = new MeasuredContent(content, limit);
-    const id = `${blobsOf(account)}${newId('blb')}`;
+    const id = `${blobPrefix(account)}${newId('blb')}`;
     const upload = new S3Upload(this.client, { Bucket: this.place.bucket, Key: this.key(id) }, this.callMs);
     try {
       for await (const chunk of measured) await upload.write(chunk);
@@ -95,23 +95,23 @@ export class S3BlobStore implements BlobStore {
   }
 
   list(account: string, after: string, count: number): Promise<FoundBlob[]> {
-    return this.listUnder(blobsOf(account), after, count);
+    return this.listUnder(blobPrefix(account), after, count);
   }
 
   async mark(name: string): Promise<void> {
-    const mark = { Bucket: this.place.bucket, Key: this.key(markOf(name)), Body: 'A mark.' };
+    const mark = { Bucket: this.place.bucket, Key: this.key(markId(name)), Body: 'A mark.' };
     await withinDeadline(this.callMs, (abortSignal) =>
       this.client.send(new PutObjectCommand(mark), { abortSignal }),
     );
   }
 
   async marks(): Promise<FoundBlob[]> {
-    const marks = await this.listUnder(MARKS, '', MAX_MARKS);
-    return marks.map(({ id, storedAt }) => ({ id: id.slice(MARKS.length), storedAt }));
+    const marks = await this.listUnder(MARK_PREFIX, '', MAX_MARKS);
+    return marks.map(({ id, storedAt }) => ({ id: id.slice(MARK_PREFIX.length), storedAt }));
   }
 
   async unmark(name: string): Promise<void> {
-    await this.remove(markOf(name));
+    await this.remove(markId(name));
   }
 
   async check(): Promise<void> {

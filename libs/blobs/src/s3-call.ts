@@ -14,7 +14,7 @@ export async function withinDeadline<T>(ms: number, call: (signal: AbortSignal) 
     return await call(deadline.signal);
   } catch (error) {
     if (error instanceof BlobMissingError) throw error;
-    const words = deadline.signal.aborted ? `no answer within ${ms} ms` : wordsOf(error);
+    const words = deadline.signal.aborted ? `no answer within ${ms} ms` : describeError(error);
     throw new BlobStoreUnavailableError(words, { cause: error });
   } finally {
     clearTimeout(timer);
@@ -22,7 +22,7 @@ export async function withinDeadline<T>(ms: number, call: (signal: AbortSignal) 
 }
 
 /** The SDK's errors often have a name that says more than their message, such as NoSuchBucket. */
-function wordsOf(error: unknown): string {
+function describeError(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const words = error.message === '' ? 'no reason given' : error.message;
   return error.name === 'Error' ? words : `${error.name}: ${words}`;

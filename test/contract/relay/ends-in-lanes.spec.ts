@@ -6,11 +6,11 @@ import { A } from '../feed/house.js';
 import { NUMBER, WithLane } from './with-lane.js';
 
 const relay = new WithLane();
-const { rounds, runner, accept, find, relayUntil, strike, sendEvents, texts } = relay;
+const { rounds, runner, accept, find, relayUntil, failPosts, sendEvents, texts } = relay;
 
 /** A send whose POST was lost, so that it is looked for at the head of the lane. */
 async function waitingHead(): Promise<string> {
-  strike({ kind: 'resetBefore' });
+  failPosts({ kind: 'resetBefore' });
   const id = await accept({ message: 'head' });
   await runner().run(A, NUMBER);
   expect((await find(id)).status).toBe('relaying');
@@ -18,9 +18,9 @@ async function waitingHead(): Promise<string> {
 }
 
 async function endsInMs(maxAgeMs: number): Promise<number | undefined> {
-  const { house } = relay;
+  const { harness } = relay;
   const retention = { maxAgeMs: 60_000, maxCount: 1_000 };
-  return (await new RedisRelaySurvey(house.redis, house.prefix, retention, maxAgeMs).look(A)).endInMs;
+  return (await new RedisRelaySurvey(harness.redis, harness.prefix, retention, maxAgeMs).look(A)).endInMs;
 }
 
 describe('a queued send behind another one that waits', () => {
@@ -70,7 +70,7 @@ describe('a queued send behind another one that waits', () => {
 describe('a send that expires', () => {
   it('is not ended while it is being relayed, and is again once it is queued again', async () => {
     const id = await accept({ expiresAt: Date.now() + 2_000 });
-    strike({ kind: 'status', status: 429 }, 'always');
+    failPosts({ kind: 'status', status: 429 }, 'always');
     const lane = runner({ retryScheduleSeconds: [30] });
     await lane.run(A, NUMBER);
     expect((await find(id)).attempts).toHaveLength(1);
@@ -78,13 +78,13 @@ describe('a send that expires', () => {
       await rounds().expire(A);
       return (await find(id)).status === 'expired';
     });
-    const expiring = accountKeys(relay.house.prefix, A)('sends', 'expiring');
-    expect(await relay.house.redis.zcard(expiring)).toBe(0);
+    const expiring = accountKeys(relay.harness.prefix, A)('sends', 'expiring');
+    expect(await relay.harness.redis.zcard(expiring)).toBe(0);
   });
 
   it('after its POST may have been taken is unknown, for it is looked for to the end', async () => {
     const id = await accept({ expiresAt: Date.now() + 2_000 });
-    strike({ kind: 'resetBefore' });
+    failPosts({ kind: 'resetBefore' });
     // It is looked for longer than that.
     const lane = runner({ confirmMs: 3_000 });
     await eventually('looked for', async () => {

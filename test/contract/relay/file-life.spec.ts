@@ -8,7 +8,7 @@ import { afterAll, beforeAll, beforeEach, afterEach, describe, expect, it } from
 import { createLogger, newId, openRedis, parseRedisAddress, type RedisClient, systemClock } from '#platform';
 import { BlobStoreUnavailableError, FileBlobStore } from '#blobs';
 import { FiledRelayStore, FileSweep, type SendStatus, RedisIdempotencyKeys, StoredSendIntake } from '#relay';
-import type { Happening } from '../../../libs/relay/src/send/send-life.js';
+import type { TransitionName } from '../../../libs/relay/src/send/send-life.js';
 import { NO_HINTS } from './with-lane.js';
 import { ANYWHERE } from '../feed/house.js';
 import { startTestRedis, type TestRedis } from '../../support/redis-server.js';
@@ -52,22 +52,22 @@ async function upload(): Promise<string> {
 }
 
 /** A send with a file, to which these things happened. */
-async function sendWith(...happenings: Happening[]): Promise<{ id: string; blobId: string }> {
+async function sendWith(...transitions: TransitionName[]): Promise<{ id: string; blobId: string }> {
   const blobId = await upload();
   const { id } = await intake.accept(A, {
     phoneNumber: '+14155550101',
     type: 'text',
     file: { blobId, name: 'a', contentType: 'image/png', size: 1, sha256: 'x' },
   });
-  for (const happening of happenings) await happens(id, happening);
+  for (const transition of transitions) await happens(id, transition);
   return { id, blobId };
 }
 
-async function happens(id: string, happening: Happening): Promise<void> {
+async function happens(id: string, transition: TransitionName): Promise<void> {
   const record = await store.find(A, id);
   if (record === undefined) throw new Error('no such send');
   const { attempts, refusals } = record.state;
-  const done = await store.transit(A, record, { happening, state: { attempts, refusals } });
+  const done = await store.apply(A, record, { transition, state: { attempts, refusals } });
   if (done === undefined) throw new Error('it had changed');
 }
 
@@ -83,18 +83,18 @@ async function makeOld(...names: string[]): Promise<void> {
 const sweep = (): FileSweep =>
   new FileSweep(store, blobs, systemClock, logger, () => randomBytes(16).toString('hex'));
 
-const STAYING: [SendStatus, Happening[]][] = [
+const STAYING: [SendStatus, TransitionName[]][] = [
   ['queued', []],
   ['relaying', ['fenced']],
-  ['unknown', ['fenced', 'ambiguous', 'given_up']],
+  ['unknown', ['fenced', 'ambiguous', 'marked_unknown']],
   ['failed', ['fenced', 'refused']],
   ['queued', ['fenced', 'refused', 'resolved_resend']],
 ];
-const GOING: [SendStatus, Happening[]][] = [
-  ['accepted', ['fenced', 'taken']],
+const GOING: [SendStatus, TransitionName[]][] = [
+  ['accepted', ['fenced', 'accepted']],
   ['sent', ['fenced', 'found']],
-  ['sent', ['fenced', 'ambiguous', 'given_up', 'found']],
-  ['sent', ['fenced', 'ambiguous', 'given_up', 'resolved_sent']],
+  ['sent', ['fenced', 'ambiguous', 'marked_unknown', 'found']],
+  ['sent', ['fenced', 'ambiguous', 'marked_unknown', 'resolved_sent']],
   ['cancelled', ['cancelled']],
   ['expired', ['expired']],
 ];
@@ -130,7 +130,7 @@ describe('The file of a send', () => {
   it('that cannot be removed just now holds nothing up, and is swept later', async () => {
     const remove = blobs.remove.bind(blobs);
     blobs.remove = () => Promise.reject(new BlobStoreUnavailableError('it is away'));
-    const { id, blobId } = await sendWith('fenced', 'taken');
+    const { id, blobId } = await sendWith('fenced', 'accepted');
     expect(await statusOf(id)).toBe('accepted');
     blobs.remove = remove;
     await makeOld(nameOf(blobId));

@@ -25,7 +25,7 @@ describe('a POST that Redis forgets while it is under way', () => {
     ['is not noticed yet', () => Promise.resolve()],
     ['is looked for by others', () => runner().run(A, NUMBER)],
   ])('is not made again when whoever made it hears that it was taken, where the loss %s', async (_, then) => {
-    relay.house.control('settings', { sendVisibleDelayMs: 60_000 });
+    relay.harness.control('settings', { sendVisibleDelayMs: 60_000 });
     const id = await accept();
     const post = forgetting(await memory(), then);
     await runner({ post }).run(A, NUMBER);
@@ -36,7 +36,7 @@ describe('a POST that Redis forgets while it is under way', () => {
   });
 
   it('is not made again when whoever made it hears nothing: it ends as one that nobody knows of', async () => {
-    relay.house.control('settings', { sendVisibleDelayMs: 60_000 });
+    relay.harness.control('settings', { sendVisibleDelayMs: 60_000 });
     const id = await accept();
     const post = forgetting(await memory(), () =>
       Promise.reject(new UpstreamTimeoutError(UPSTREAM_TIMEOUT_MS)),
@@ -67,28 +67,28 @@ it('a POST that Redis forgot is found although the gateway’s clock is far ahea
 });
 
 it('a wait that was for one send does not hold the next one when the first has left the lane meanwhile', async () => {
-  relay.house.control('faults', {
+  relay.harness.control('faults', {
     match: { method: 'POST' },
     fault: { kind: 'status', status: 429, retryAfter: 600 },
     times: 1,
   });
   const id = await accept();
   const next = await accept({ message: 'next' });
-  const store = Object.create(relay.house.sends) as RelayStore;
+  const store = Object.create(relay.harness.sends) as RelayStore;
   store.postpone = async (...call) => {
     if ((await find(id)).status === 'queued') await relay.intake.cancel(A, id);
-    return relay.house.sends.postpone(...call);
+    return relay.harness.sends.postpone(...call);
   };
   await runner({ store }).run(A, NUMBER);
   await eventually('the next one is relayed by those who look at what is due', async () => {
-    for (const lane of await relay.house.sends.dueLanes(A, 10)) await runner().run(A, lane);
+    for (const lane of await relay.harness.sends.dueLanes(A, 10)) await runner().run(A, lane);
     return (await find(next)).status === 'accepted';
   });
 });
 
 it('a send that may have been taken once is not told to be expired when the second POST comes too late', async () => {
-  relay.house.control('settings', { sendVisibleDelayMs: 60_000 });
-  relay.house.control('faults', { match: { method: 'POST' }, fault: 'timeoutAfter' });
+  relay.harness.control('settings', { sendVisibleDelayMs: 60_000 });
+  relay.harness.control('faults', { match: { method: 'POST' }, fault: 'timeoutAfter' });
   const id = await accept();
   await relayUntil(id, 'relaying');
   const late = runner({ onUnknown: 'resend', maxAgeMs: 0 });

@@ -4,7 +4,7 @@ import { A } from '../feed/house.js';
 import { NUMBER, WithLane } from './with-lane.js';
 
 const relay = new WithLane();
-const { runner, rounds, accept, find, relayUntil, strike, texts, posts, sendEvents, upload } = relay;
+const { runner, rounds, accept, find, relayUntil, failPosts, texts, posts, sendEvents, upload } = relay;
 
 it('says of a lane whether there was anything in it', async () => {
   expect(await runner().run(A, NUMBER)).toBe(false);
@@ -20,17 +20,17 @@ describe('a send', () => {
     expect(await relayUntil(id, 'accepted')).toMatchObject({
       attempts: [{ outcome: 'accepted', httpStatus: 200 }],
     });
-    await relay.house.sweepUntil('sent', async () => (await find(id)).status === 'sent');
+    await relay.harness.sweepUntil('sent', async () => (await find(id)).status === 'sent');
     const { messageId, contactId } = await find(id);
-    expect(relay.house.simulator.ledger.read({ kinds: ['send.accepted'] }).entries).toMatchObject([
+    expect(relay.harness.simulator.ledger.read({ kinds: ['send.accepted'] }).entries).toMatchObject([
       { messageIds: [messageId], contactId },
     ]);
-    relay.house.control('messages/flags', { id: messageId, delivered: true });
-    await relay.house.sweepUntil('delivered', async () => (await find(id)).status === 'delivered');
-    relay.house.control('messages/flags', { id: messageId, read: true });
-    await relay.house.sweepUntil('read', async () => (await find(id)).status === 'read');
+    relay.harness.control('messages/flags', { id: messageId, delivered: true });
+    await relay.harness.sweepUntil('delivered', async () => (await find(id)).status === 'delivered');
+    relay.harness.control('messages/flags', { id: messageId, read: true });
+    await relay.harness.sweepUntil('read', async () => (await find(id)).status === 'read');
     expect(await sendEvents()).toEqual(['send.accepted', 'send.sent']);
-    const told = (await relay.house.told()).filter(({ type }) => type.startsWith('message.'));
+    const told = (await relay.harness.told()).filter(({ type }) => type.startsWith('message.'));
     expect(told.map(({ type, data }) => [type, data['sendId']])).toEqual([
       ['message.sent', id],
       ['message.delivered', id],
@@ -40,19 +40,19 @@ describe('a send', () => {
   });
 
   it('costs one request beyond the polls that happen anyway: its POST', async () => {
-    const [contactId, other] = [relay.house.contact(NUMBER), relay.house.contact('+15559990000')];
-    await relay.house.sweep();
+    const [contactId, other] = [relay.harness.contact(NUMBER), relay.harness.contact('+15559990000')];
+    await relay.harness.sweep();
     const costOf = async (work: () => Promise<unknown>): Promise<number> => {
-      const before = relay.house.requests(/^/);
+      const before = relay.harness.requests(/^/);
       await work();
-      return relay.house.requests(/^/) - before;
+      return relay.harness.requests(/^/) - before;
     };
     const id = await accept();
     expect(await costOf(() => relayUntil(id, 'accepted'))).toBe(1);
     // The poll that binds it reads no more than one that finds the same message of another hand.
-    relay.house.messages(other, { direction: 'outbound', text: 'Hi' });
-    const ordinary = await costOf(() => relay.house.polls.poll(A, other));
-    expect(await costOf(() => relay.house.polls.poll(A, contactId))).toBe(ordinary);
+    relay.harness.messages(other, { direction: 'outbound', text: 'Hi' });
+    const ordinary = await costOf(() => relay.harness.polls.poll(A, other));
+    expect(await costOf(() => relay.harness.polls.poll(A, contactId))).toBe(ordinary);
     expect((await find(id)).status).toBe('sent');
     expect(posts()).toBe(1);
   });
@@ -68,11 +68,11 @@ describe('a send', () => {
   it('that is alike another is another: two texts, bound in order', async () => {
     const [one, two] = [await accept(), await accept()];
     await relayUntil(two, 'accepted');
-    await relay.house.sweepUntil(
+    await relay.harness.sweepUntil(
       'both sent',
       async () => (await find(one)).status === 'sent' && (await find(two)).status === 'sent',
     );
-    const entries = relay.house.simulator.ledger.read({ kinds: ['send.accepted'] }).entries;
+    const entries = relay.harness.simulator.ledger.read({ kinds: ['send.accepted'] }).entries;
     expect(entries).toMatchObject([
       { messageIds: [(await find(one)).messageId] },
       { messageIds: [(await find(two)).messageId] },
@@ -80,37 +80,41 @@ describe('a send', () => {
   });
 
   it('takes no old identical text for itself', async () => {
-    const contactId = relay.house.contact(NUMBER);
-    relay.house.messages(contactId, { direction: 'outbound', text: 'Hi', timestamp: Date.now() - 3_600_000 });
-    relay.house.control('settings', { sendLostProbability: 1 });
+    const contactId = relay.harness.contact(NUMBER);
+    relay.harness.messages(contactId, {
+      direction: 'outbound',
+      text: 'Hi',
+      timestamp: Date.now() - 3_600_000,
+    });
+    relay.harness.control('settings', { sendLostProbability: 1 });
     const id = await accept();
     await relayUntil(id, 'accepted');
-    await relay.house.sweep();
+    await relay.harness.sweep();
     expect(await find(id)).toMatchObject({ status: 'accepted', messageId: null });
   });
 
   it.each([600_000, -600_000])('is bound though upstream’s clock is %d ms off', async (clockSkewMs) => {
-    relay.house.control('settings', { clockSkewMs });
+    relay.harness.control('settings', { clockSkewMs });
     const id = await accept();
     await relayUntil(id, 'accepted');
-    await relay.house.sweepUntil('sent', async () => (await find(id)).status === 'sent');
+    await relay.harness.sweepUntil('sent', async () => (await find(id)).status === 'sent');
   });
 
   it('with a file alone is bound though the message shows up before its attachment', async () => {
-    relay.house.control('settings', { attachmentDelayMs: 1_500 });
+    relay.harness.control('settings', { attachmentDelayMs: 1_500 });
     const id = await accept({ file: await upload() });
     await relayUntil(id, 'accepted');
-    await relay.house.sweepUntil('sent', async () => (await find(id)).status === 'sent');
-    expect(await relay.house.types()).toContain('message.updated');
+    await relay.harness.sweepUntil('sent', async () => (await find(id)).status === 'sent');
+    expect(await relay.harness.types()).toContain('message.updated');
   });
 
   it('is bound though its text and file are shown as two, with quotes rewritten', async () => {
-    relay.house.control('settings', { splitTextAndFile: true, rewriteQuotes: true });
+    relay.harness.control('settings', { splitTextAndFile: true, rewriteQuotes: true });
     const id = await accept({ message: `"Don't" -- Cafe\u0301...`, file: await upload() });
     await relayUntil(id, 'accepted');
-    await relay.house.sweepUntil('sent', async () => (await find(id)).status === 'sent');
+    await relay.harness.sweepUntil('sent', async () => (await find(id)).status === 'sent');
     const { contactId, messageId } = await find(id);
-    await expect(relay.house.sends.claims(A, contactId ?? '', [messageId ?? ''])).resolves.toEqual(
+    await expect(relay.harness.sends.claims(A, contactId ?? '', [messageId ?? ''])).resolves.toEqual(
       new Map([[messageId, { sendId: id }]]),
     );
   });
@@ -119,17 +123,17 @@ describe('a send', () => {
     const file = await upload();
     const id = await accept({ file });
     await relayUntil(id, 'accepted');
-    const [entry] = relay.house.simulator.ledger.read({ kinds: ['send.accepted'] }).entries;
+    const [entry] = relay.harness.simulator.ledger.read({ kinds: ['send.accepted'] }).entries;
     expect(entry).toMatchObject({
       parts: expect.arrayContaining([expect.objectContaining({ sha256: file.sha256 })]),
     });
-    await expect(relay.house.blobs.open(file.blobId)).rejects.toThrow();
-    await relay.house.sweepUntil('sent', async () => (await find(id)).status === 'sent');
+    await expect(relay.harness.blobs.open(file.blobId)).rejects.toThrow();
+    await relay.harness.sweepUntil('sent', async () => (await find(id)).status === 'sent');
   });
 
   it('whose file is gone fails, says so, and was never posted', async () => {
     const file = await upload();
-    await relay.house.blobs.remove(file.blobId);
+    await relay.harness.blobs.remove(file.blobId);
     const id = await accept({ message: 'Hi', file });
     const next = await accept();
     expect((await relayUntil(id, 'failed')).reason).toContain(file.blobId);
@@ -178,13 +182,13 @@ describe('a send', () => {
 
 describe('retention of sends', () => {
   it('takes their files along', async () => {
-    strike({ kind: 'status', status: 400 });
+    failPosts({ kind: 'status', status: 400 });
     const file = await upload();
     const id = await accept({ message: 'Hi', file });
     await relayUntil(id, 'failed');
     await rounds().trim(A, { maxAgeMs: -10_000, maxCount: 0 });
     expect(await relay.intake.find(A, id)).toBeUndefined();
-    await expect(relay.house.blobs.open(file.blobId)).rejects.toThrow();
+    await expect(relay.harness.blobs.open(file.blobId)).rejects.toThrow();
   });
 });
 
@@ -198,7 +202,7 @@ describe('faults of every kind at once', () => {
       { kind: 'statusAfter', status: 500 },
       { kind: 'status', status: 429 },
     ];
-    relay.house.control(
+    relay.harness.control(
       'faults',
       kinds.map((fault) => ({ match: { method: 'POST' }, fault, probability: 0.15 })),
     );

@@ -34,7 +34,7 @@ describe('a send', () => {
     const before = await memory();
     await relayUntil(id, 'accepted');
     await before.loseAllSince(relay.redis);
-    await relay.house.sweep();
+    await relay.harness.sweep();
     expect(await find(id)).toMatchObject({ status: 'sent' });
     await runner().run(A, NUMBER);
     expect(texts()).toEqual(['Hi']);
@@ -53,15 +53,15 @@ describe('a send', () => {
   it('that was about to be posted when Redis began another life is looked for first', async () => {
     const id = await accept();
     const before = await memory();
-    const stale = await relay.house.sends.head(A, NUMBER);
+    const stale = await relay.harness.sends.head(A, NUMBER);
     await relayUntil(id, 'accepted');
     await before.loseAllSince(relay.redis);
     // Whoever read it in the life before must not go on as if nothing had happened.
     const { record } = stale ?? {};
     if (record === undefined) throw new Error('the lane is empty');
     const posting = { ...record.state, phase: 'posting' } as const;
-    const fence = { happening: 'fenced', state: posting, life: 'same' } as const;
-    expect(await relay.house.sends.transit(A, record, fence)).toBeUndefined();
+    const fence = { transition: 'fenced', state: posting, redisRun: 'mustMatch' } as const;
+    expect(await relay.harness.sends.apply(A, record, fence)).toBeUndefined();
   });
 
   it('that waited while Redis began another life has that told of: one warning a process and life, not one a send', async () => {

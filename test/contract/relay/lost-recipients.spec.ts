@@ -4,20 +4,20 @@ import { A } from '../feed/house.js';
 import { NUMBER, WithLane } from './with-lane.js';
 
 const relay = new WithLane();
-const { runner, rounds, accept, find, relayUntil, strike, texts, posts, sendEvents, memory } = relay;
+const { runner, rounds, accept, find, relayUntil, failPosts, texts, posts, sendEvents, memory } = relay;
 
 /** The recipient as a contact that was read, then deleted upstream, and still known here. */
 async function deletedContact(): Promise<void> {
-  const contactId = relay.house.contact(NUMBER);
-  relay.house.messages(contactId, { count: 3 });
-  await relay.house.sweep();
-  relay.house.control('contacts/delete', { contactId });
+  const contactId = relay.harness.contact(NUMBER);
+  relay.harness.messages(contactId, { count: 3 });
+  await relay.harness.sweep();
+  relay.harness.control('contacts/delete', { contactId });
 }
 
 describe('a send whose recipient’s contact was deleted upstream', () => {
   it('is unknown when the time is over, and the lane goes on', async () => {
     await deletedContact();
-    strike({ kind: 'resetBefore' });
+    failPosts({ kind: 'resetBefore' });
     const id = await accept();
     const next = await accept({ message: 'next' });
     await relayUntil(id, 'unknown');
@@ -28,7 +28,7 @@ describe('a send whose recipient’s contact was deleted upstream', () => {
 
   it('is found at the contact that upstream makes anew', async () => {
     await deletedContact();
-    strike({ kind: 'resetAfter' });
+    failPosts({ kind: 'resetAfter' });
     const id = await accept();
     await relayUntil(id, 'sent');
     expect(texts()).toEqual(['Hi']);
@@ -44,18 +44,18 @@ describe('a send whose recipient’s contact was deleted upstream', () => {
   });
 
   it('is not taken for gone by a list that misses too many to be believed', async () => {
-    relay.house.control('contacts', { count: 15 });
+    relay.harness.control('contacts', { count: 15 });
     await deletedContact();
-    strike({ kind: 'resetBefore' });
+    failPosts({ kind: 'resetBefore' });
     const id = await accept();
-    const { contacts } = await relay.house.store.knownContacts(A);
-    relay.house.control('contacts/delete', { contactIds: [...contacts.keys()].slice(0, 15) });
+    const { contacts } = await relay.harness.store.knownContacts(A);
+    relay.harness.control('contacts/delete', { contactIds: [...contacts.keys()].slice(0, 15) });
     const lane = runner();
-    const before = relay.house.requests(/messages/);
+    const before = relay.harness.requests(/messages/);
     // The last of them comes long after the time that a send is looked for.
-    await eventually('looked', async () => {
+    await eventually('search_continued', async () => {
       await lane.run(A, NUMBER);
-      return relay.house.requests(/messages/) >= before + 4;
+      return relay.harness.requests(/messages/) >= before + 4;
     });
     expect((await find(id)).status).toBe('relaying');
   });
@@ -63,11 +63,11 @@ describe('a send whose recipient’s contact was deleted upstream', () => {
 
 describe('a send that can be looked for at no time', () => {
   it('is unknown once it could have been relayed no more, says why, and the lane goes on', async () => {
-    const contactId = relay.house.contact(NUMBER);
-    await relay.house.sweep();
-    strike({ kind: 'resetBefore' });
+    const contactId = relay.harness.contact(NUMBER);
+    await relay.harness.sweep();
+    failPosts({ kind: 'resetBefore' });
     const id = await accept();
-    relay.house.control('faults', {
+    relay.harness.control('faults', {
       match: { method: 'GET', contactId },
       fault: { kind: 'status', status: 500 },
       times: 'always',
@@ -80,11 +80,11 @@ describe('a send that can be looked for at no time', () => {
   });
 
   it('is told as unconfirmed by then if upstream took it', async () => {
-    const contactId = relay.house.contact(NUMBER);
-    await relay.house.sweep();
+    const contactId = relay.harness.contact(NUMBER);
+    await relay.harness.sweep();
     const id = await accept();
     await relayUntil(id, 'accepted');
-    relay.house.control('faults', {
+    relay.harness.control('faults', {
       match: { method: 'GET', contactId },
       fault: { kind: 'status', status: 500 },
       times: 'always',
@@ -99,24 +99,24 @@ describe('a send that can be looked for at no time', () => {
 
 describe('a number that several contacts hold', () => {
   it('is looked for at all of them, whichever was seen last', async () => {
-    const mine = relay.house.contact(NUMBER);
-    relay.house.messages(mine, { count: 2 });
-    await relay.house.sweep();
-    relay.house.contact('+15550001111', { referredBy: NUMBER });
-    await relay.house.sweep();
-    strike({ kind: 'resetAfter' });
+    const mine = relay.harness.contact(NUMBER);
+    relay.harness.messages(mine, { count: 2 });
+    await relay.harness.sweep();
+    relay.harness.contact('+15550001111', { referredBy: NUMBER });
+    await relay.harness.sweep();
+    failPosts({ kind: 'resetAfter' });
     const id = await accept();
     await relayUntil(id, 'sent');
     expect(texts()).toEqual(['Hi']);
   });
 
   it('is looked for also at one that appeared since, before it is given up', async () => {
-    const mine = relay.house.contact(NUMBER);
-    await relay.house.sweep();
+    const mine = relay.harness.contact(NUMBER);
+    await relay.harness.sweep();
     // Upstream moves what it has of the number to another contact, and keeps the old one, empty.
-    relay.house.control('contacts/renumber-id', { contactId: mine, newId: 'another' });
-    relay.house.contact('+15550001111', { id: mine, formerly: NUMBER });
-    strike({ kind: 'resetAfter' });
+    relay.harness.control('contacts/renumber-id', { contactId: mine, newId: 'another' });
+    relay.harness.contact('+15550001111', { id: mine, formerly: NUMBER });
+    failPosts({ kind: 'resetAfter' });
     const id = await accept();
     await relayUntil(id, 'sent');
     expect(posts()).toBe(1);

@@ -13,9 +13,9 @@ import {
   SendNotCancellableError,
   StoredSendIntake,
 } from '#relay';
-import type { Transition } from '../../../libs/relay/src/send/relay-store.js';
-import { type Happening, ImpossiblePassageError } from '../../../libs/relay/src/send/send-life.js';
-import { settled, type SendOrder, type SendRecord } from '../../../libs/relay/src/send/send-record.js';
+import type { StateChange } from '../../../libs/relay/src/send/relay-store.js';
+import { type TransitionName, InvalidTransitionError } from '../../../libs/relay/src/send/send-life.js';
+import { lastingFields, type SendOrder, type SendRecord } from '../../../libs/relay/src/send/send-record.js';
 import { ANYWHERE } from '../feed/house.js';
 import { startTestRedis, type TestRedis } from '../../support/redis-server.js';
 import { RedisMemory } from '../../support/redis-memory.js';
@@ -88,16 +88,16 @@ async function found(id: string): Promise<SendRecord> {
 }
 const step = (
   record: SendRecord,
-  happening: Happening,
-  more: Partial<Transition> = {},
+  transition: TransitionName,
+  more: Partial<StateChange> = {},
 ): Promise<SendRecord | undefined> =>
-  store.transit(A, record, { happening, state: settled(record.state), ...more });
+  store.apply(A, record, { transition, state: lastingFields(record.state), ...more });
 /** Step after step, each of which must be taken. */
-async function live(record: SendRecord, ...happenings: Happening[]): Promise<SendRecord> {
+async function live(record: SendRecord, ...transitions: TransitionName[]): Promise<SendRecord> {
   let current = record;
-  for (const happening of happenings) {
-    const next = await step(current, happening);
-    if (next === undefined) throw new Error(`${happening} was not taken`);
+  for (const transition of transitions) {
+    const next = await step(current, transition);
+    if (next === undefined) throw new Error(`${transition} was not taken`);
     current = next;
   }
   return current;
@@ -133,7 +133,7 @@ describe('accepting a send', () => {
     const relayed: string[] = [];
     for (let head = await store.head(A, NUMBER); head !== undefined; head = await store.head(A, NUMBER)) {
       relayed.push(head.record.order.id);
-      await live(head.record, 'fenced', 'taken');
+      await live(head.record, 'fenced', 'accepted');
     }
     expect(relayed).toEqual(ids);
     expect(await store.dueLanes(A, 10)).toEqual(['+15550009999']);
@@ -221,7 +221,7 @@ describe('accepting a send', () => {
     async (under) => {
       const wanted = order();
       expect(await store.insert(A, wanted, under)).toEqual({ kind: 'new' });
-      const taken = await live(await found(wanted.id), 'fenced', 'taken');
+      const taken = await live(await found(wanted.id), 'fenced', 'accepted');
       expect(await store.insert(A, wanted, under)).toEqual({ kind: 'new' });
       expect(await store.find(A, wanted.id)).toEqual(taken);
       expect(await store.head(A, NUMBER)).toBeUndefined();
@@ -243,21 +243,21 @@ describe('accepting a send', () => {
 describe('a step of a send', () => {
   it('is made from the state that was read, or not at all', async () => {
     const record = await live(await insert(), 'fenced');
-    const [one, two] = await Promise.all([step(record, 'taken'), step(record, 'taken')]);
+    const [one, two] = await Promise.all([step(record, 'accepted'), step(record, 'accepted')]);
     expect([one, two].filter((each) => each !== undefined)).toHaveLength(1);
     expect(await eventTypes()).toEqual(['send.accepted']);
-    expect(await step(record, 'taken')).toBeUndefined();
+    expect(await step(record, 'accepted')).toBeUndefined();
   });
 
   it('that cannot happen to a send of its status is an error, and changes nothing', async () => {
     const record = await insert();
-    await expect(step(record, 'taken')).rejects.toThrow(ImpossiblePassageError);
+    await expect(step(record, 'accepted')).rejects.toThrow(InvalidTransitionError);
     expect(await found(record.order.id)).toEqual(record);
     expect(await eventTypes()).toEqual([]);
   });
 
   it('is one step with its event: the event shows the send as it then stands', async () => {
-    const record = await live(await insert(), 'fenced', 'taken');
+    const record = await live(await insert(), 'fenced', 'accepted');
     const { events } = await log.read(A, undefined, 10);
     expect(JSON.parse(events[0]?.data ?? '{}')).toMatchObject({
       send: {
@@ -269,7 +269,7 @@ describe('a step of a send', () => {
   });
 
   it('counts its revision up, and each has an event of its own', async () => {
-    let record = await live(await insert(), 'fenced', 'taken');
+    let record = await live(await insert(), 'fenced', 'accepted');
     for (let i = 3; i <= 5; i += 1) {
       record = await live(record, 'unconfirmed');
       expect(record.state.revision).toBe(i);
@@ -291,9 +291,9 @@ describe('a step of a send', () => {
         };
       },
     });
-    const done = await new RedisRelayStore(spy, prefix, systemClock).transit(A, record, {
-      happening: 'taken',
-      state: settled(record.state),
+    const done = await new RedisRelayStore(spy, prefix, systemClock).apply(A, record, {
+      transition: 'accepted',
+      state: lastingFields(record.state),
     });
     const call = redis.call.bind(redis) as (...args: unknown[]) => Promise<unknown>;
     expect(await call(...(calls.at(-1) ?? []))).toBe(1);
@@ -318,7 +318,7 @@ describe('a step of a send', () => {
     const [one, two] = [await insert(), await insert()];
     const held = await step(one, 'fenced', { laneDueInMs: 60_000 });
     expect(await store.dueLanes(A, 10)).toEqual([]);
-    if (held !== undefined) await live(held, 'taken');
+    if (held !== undefined) await live(held, 'accepted');
     expect(await store.dueLanes(A, 10)).toEqual([NUMBER]);
     expect((await store.head(A, NUMBER))?.record.order.id).toBe(two.order.id);
   });
@@ -389,7 +389,7 @@ describe('retention', () => {
     for (let i = 0; i < 5; i += 1) {
       const record = await insert();
       const messageId = `m${i}`;
-      const state = { ...settled(record.state), contactId: 'c1', messageId };
+      const state = { ...lastingFields(record.state), contactId: 'c1', messageId };
       await step(await live(record, 'fenced'), 'found', { state, claim: { contactId: 'c1', messageId } });
       done.push(record.order.id);
       const at = performance.now();
@@ -405,8 +405,8 @@ describe('retention', () => {
 
   it('keeps what nobody knows the end of until nothing else is left, and then tells of its end', async () => {
     const accepted = await live(await insert(), 'fenced');
-    await step(accepted, 'taken', { confirmInMs: 0 });
-    const unknown = await live(await insert(), 'fenced', 'given_up');
+    await step(accepted, 'accepted', { confirmInMs: 0 });
+    const unknown = await live(await insert(), 'fenced', 'marked_unknown');
     const done: string[] = [];
     for (let i = 0; i < 3; i += 1) {
       done.push((await live(await insert(), 'fenced', 'refused')).order.id);
@@ -432,7 +432,7 @@ describe('retention', () => {
   });
 
   it('sets apart what an earlier build took for finished', async () => {
-    const { id } = (await live(await insert(), 'fenced', 'given_up')).order;
+    const { id } = (await live(await insert(), 'fenced', 'marked_unknown')).order;
     await redis.zrem(`${prefix}:{${A}}:sends:undecided`, id);
     await redis.zadd(`${prefix}:{${A}}:finished`, 1, id);
     expect(await store.trim(A, { maxAgeMs: 60_000, maxCount: 100 })).toEqual([]);
@@ -442,7 +442,7 @@ describe('retention', () => {
 
   it('removes what a send that was never seen waited for', async () => {
     const record = await live(await insert(), 'fenced');
-    await step(record, 'taken', { confirmInMs: 0 });
+    await step(record, 'accepted', { confirmInMs: 0 });
     expect(await store.awaiting(A, NUMBER, 100)).toHaveLength(1);
     expect(await store.dueConfirms(A, 100)).toHaveLength(1);
     expect(await store.trim(A, { maxAgeMs: 60_000, maxCount: 0 })).toHaveLength(1);
@@ -550,7 +550,7 @@ describe('the list of sends', () => {
         }),
       );
     }
-    for (const record of records.slice(0, 6)) await live(record, 'fenced', 'taken');
+    for (const record of records.slice(0, 6)) await live(record, 'fenced', 'accepted');
     const ids = (holds: (i: number) => boolean): string[] =>
       records.flatMap(({ order: { id } }, i) => (holds(i) ? [id] : [])).reverse();
     expect(await all({})).toEqual(ids(() => true));
@@ -593,14 +593,14 @@ describe('the overview of sends', () => {
     };
     const counted = async (): Promise<Record<string, number>> =>
       Object.fromEntries(Object.entries((await list.overview(A)).counts).filter(([, count]) => count > 0));
-    const paths: Happening[][] = [
+    const paths: TransitionName[][] = [
       [],
       ['fenced'],
       ['fenced', 'not_taken'],
-      ['fenced', 'taken'],
-      ['fenced', 'taken', 'found', 'shown_delivered', 'shown_read'],
-      ['fenced', 'ambiguous', 'given_up'],
-      ['fenced', 'ambiguous', 'given_up', 'resolved_resend'],
+      ['fenced', 'accepted'],
+      ['fenced', 'accepted', 'found', 'message_delivered', 'message_read'],
+      ['fenced', 'ambiguous', 'marked_unknown'],
+      ['fenced', 'ambiguous', 'marked_unknown', 'resolved_resend'],
       ['fenced', 'refused'],
       ['cancelled'],
       ['expired'],
@@ -624,7 +624,7 @@ describe('the overview of sends', () => {
     expect((await list.overview(A)).lanes).toEqual({ count: 0, due: 0, deepest: 0 });
     expect((await list.overview(A)).oldestQueuedMs).toBe(0);
     // Those whose end is not known go last.
-    for (let bites = 0; bites < 2; bites += 1) await store.trim(A, { maxAgeMs: -10_000, maxCount: 0 });
+    for (let batches = 0; batches < 2; batches += 1) await store.trim(A, { maxAgeMs: -10_000, maxCount: 0 });
     expect(await counted()).toEqual({});
     expect(
       (await keys()).filter((name) => /:(sends|lanes?|awaiting|scheduled|claims|send):/.test(`${name}:`)),
@@ -639,16 +639,19 @@ describe('A step that was decided before Redis lost its last seconds', () => {
     const queued = await store.find(A, wanted.id);
     if (queued === undefined) throw new Error('no such send');
     const memory = await RedisMemory.of(redis, prefix);
-    const before = await store.transit(A, queued, { happening: 'fenced', state: settled(queued.state) });
+    const before = await store.apply(A, queued, { transition: 'fenced', state: lastingFields(queued.state) });
     if (before === undefined) throw new Error('it was not fenced');
     await memory.loseAllSince(server);
-    const cancelled = await store.transit(A, queued, {
-      happening: 'cancelled',
-      state: settled(queued.state),
+    const cancelled = await store.apply(A, queued, {
+      transition: 'cancelled',
+      state: lastingFields(queued.state),
     });
     expect(cancelled?.state.revision).toBe(before.state.revision);
-    const late = { happening: 'ambiguous', state: { ...settled(before.state), phase: 'looking' } } as const;
-    expect(await store.transit(A, before, late)).toBeUndefined();
+    const late = {
+      transition: 'ambiguous',
+      state: { ...lastingFields(before.state), phase: 'looking' },
+    } as const;
+    expect(await store.apply(A, before, late)).toBeUndefined();
     expect((await store.find(A, wanted.id))?.state.status).toBe('cancelled');
   });
 });

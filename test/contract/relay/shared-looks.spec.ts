@@ -9,16 +9,16 @@ const SENDS = 15;
 
 /** Sends to one recipient that upstream took, and whose messages it does not show. */
 async function accepted(): Promise<string[]> {
-  relay.house.control('settings', { sendVisibleDelayMs: 60_000 });
-  relay.house.contact(NUMBER);
-  await relay.house.sweep();
+  relay.harness.control('settings', { sendVisibleDelayMs: 60_000 });
+  relay.harness.contact(NUMBER);
+  await relay.harness.sweep();
   const ids: string[] = [];
   for (let n = 0; n < SENDS; n += 1) ids.push(await accept({ message: `n${String(n)}` }));
   for (const id of ids) await relayUntil(id, 'accepted');
   return ids;
 }
 
-const looks = (): number => relay.house.requests(/messages/);
+const looks = (): number => relay.harness.requests(/messages/);
 
 describe('sends to one recipient that upstream took', () => {
   it('are looked for together, and told of each', async () => {
@@ -35,7 +35,7 @@ describe('sends to one recipient that upstream took', () => {
 
   it('are looked for less and less often while looks fail, and found once they do not', async () => {
     const ids = await accepted();
-    relay.house.control('faults', {
+    relay.harness.control('faults', {
       match: { method: 'GET', path: '/messages' },
       fault: { kind: 'status', status: 500 },
       times: 'always',
@@ -56,7 +56,7 @@ describe('sends to one recipient that upstream took', () => {
   it('are looked for after new sends, not before them', async () => {
     await accepted();
     const purposes: string[] = [];
-    const { source } = relay.house;
+    const { source } = relay.harness;
     const listMessages = source.listMessages.bind(source);
     source.listMessages = (account, id, page, limit, purpose) => {
       purposes.push(typeof purpose === 'string' ? purpose : purpose.kind);
@@ -68,7 +68,7 @@ describe('sends to one recipient that upstream took', () => {
       return purposes.length > 0;
     });
     expect(new Set(purposes)).toEqual(new Set(['confirmation']));
-    relay.strike({ kind: 'resetBefore' });
+    relay.failPosts({ kind: 'resetBefore' });
     purposes.length = 0;
     await accept({ message: 'lost' });
     const lane = runner();

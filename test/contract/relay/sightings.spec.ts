@@ -9,30 +9,30 @@ const { runner, rounds, accept, find, memory, relayUntil, posts } = relay;
 
 /** Another hand writes to the recipient. */
 const write = (text: string): object =>
-  relay.house.control('messages', { direction: 'outbound', phoneNumber: NUMBER, text });
-const isTold = async (type: string): Promise<boolean> => (await relay.house.types()).includes(type);
+  relay.harness.control('messages', { direction: 'outbound', phoneNumber: NUMBER, text });
+const isTold = async (type: string): Promise<boolean> => (await relay.harness.types()).includes(type);
 /** Asks for sightings until Redis' clock has gone on by so much. */
 async function confirmFor(ms: number): Promise<void> {
-  const end = (await relay.house.sends.now(A)) + ms;
+  const end = (await relay.harness.sends.now(A)) + ms;
   await eventually('the time is over', async () => {
     await rounds().confirm(A);
-    return (await relay.house.sends.now(A)) > end;
+    return (await relay.harness.sends.now(A)) > end;
   });
 }
 
 describe('the time that a sighting has', () => {
   it('does not run while upstream cannot be looked at', async () => {
-    relay.house.control('settings', { sendVisibleDelayMs: 3_500 });
+    relay.harness.control('settings', { sendVisibleDelayMs: 3_500 });
     const id = await accept();
     await relayUntil(id, 'accepted');
-    relay.house.control('faults', {
+    relay.harness.control('faults', {
       match: { method: 'GET' },
       fault: { kind: 'status', status: 500 },
       times: 'always',
     });
     await confirmFor(3_000);
     expect(await isTold('send.unconfirmed')).toBe(false);
-    relay.house.control('faults/clear');
+    relay.harness.control('faults/clear');
     await eventually('sent', async () => {
       await rounds().confirm(A);
       return (await find(id)).status === 'sent';
@@ -42,29 +42,29 @@ describe('the time that a sighting has', () => {
   });
 
   it('ends with a look that succeeds, after as much of it as there is', async () => {
-    relay.house.control('settings', { sendLostProbability: 1 });
+    relay.harness.control('settings', { sendLostProbability: 1 });
     const id = await accept();
     await relayUntil(id, 'accepted');
-    relay.house.control('faults', {
+    relay.harness.control('faults', {
       match: { method: 'GET' },
       fault: { kind: 'status', status: 500 },
       times: 'always',
     });
     await confirmFor(2_000);
-    relay.house.control('faults/clear');
-    const back = await relay.house.sends.now(A);
+    relay.harness.control('faults/clear');
+    const back = await relay.harness.sends.now(A);
     await eventually('told', async () => {
       await rounds().confirm(A);
       return isTold('send.unconfirmed');
     });
-    expect((await relay.house.sends.now(A)) - back).toBeGreaterThanOrEqual(relay.settings.confirmMs);
+    expect((await relay.harness.sends.now(A)) - back).toBeGreaterThanOrEqual(relay.settings.confirmMs);
     expect((await find(id)).status).toBe('accepted');
   });
 });
 
 describe('several messages that a send may be', () => {
   it('leave it unknown at once, if nobody knows that upstream took it; it is not posted again', async () => {
-    relay.house.control('faults', { match: { method: 'POST' }, fault: 'timeoutAfter' });
+    relay.harness.control('faults', { match: { method: 'POST' }, fault: 'timeoutAfter' });
     const id = await accept();
     await runner().run(A, NUMBER);
     write('Hi');
@@ -90,12 +90,12 @@ describe('several messages that a send may be', () => {
     const id = await accept();
     await relayUntil(id, 'accepted');
     write('Hi');
-    await relay.house.sweepUntil('sent', async () => (await find(id)).status === 'sent');
-    await relay.house.sweepUntil('both are told', async () => {
-      const types = await relay.house.types();
+    await relay.harness.sweepUntil('sent', async () => (await find(id)).status === 'sent');
+    await relay.harness.sweepUntil('both are told', async () => {
+      const types = await relay.harness.types();
       return types.filter((type) => type === 'message.sent').length === 2;
     });
-    const told = (await relay.house.told()).filter(({ type }) => type === 'message.sent');
+    const told = (await relay.harness.told()).filter(({ type }) => type === 'message.sent');
     expect(told.filter(({ data }) => data['sendId'] === id)).toHaveLength(1);
     expect(posts()).toBe(1);
   });
@@ -103,17 +103,17 @@ describe('several messages that a send may be', () => {
 
 describe('a message that is deleted', () => {
   it('is told with the send that it is, also when its last form is not kept any more', async () => {
-    const { house } = relay;
+    const { harness } = relay;
     const id = await accept();
     await relayUntil(id, 'accepted');
-    await house.sweepUntil('sent', async () => (await find(id)).status === 'sent');
+    await harness.sweepUntil('sent', async () => (await find(id)).status === 'sent');
     const { messageId, contactId } = await find(id);
-    await house.redis.del(`${house.prefix}:{${A}}:events:index`);
-    house.control('messages/delete', { ids: [messageId] });
-    const poller = house.poller(house.source, 'silent', { sweepMs: 0, absenceMs: 0 });
+    await harness.redis.del(`${harness.prefix}:{${A}}:events:index`);
+    harness.control('messages/delete', { ids: [messageId] });
+    const poller = harness.poller(harness.source, 'silent', { sweepMs: 0, absenceMs: 0 });
     const deleted = await eventually('it is told', async () => {
       await poller.poll(A, contactId ?? '');
-      const gone = (await house.told()).filter(({ type }) => type === 'message.deleted');
+      const gone = (await harness.told()).filter(({ type }) => type === 'message.deleted');
       return gone.length > 0 && gone;
     });
     expect(deleted.map(({ data }) => data)).toEqual([
@@ -127,17 +127,17 @@ describe('a message that is deleted', () => {
 
 describe('two polls that see the message at once', () => {
   it('both know whose it is, whichever of them binds it: only one of them will tell', async () => {
-    relay.house.control('settings', { sendVisibleDelayMs: 60_000 });
+    relay.harness.control('settings', { sendVisibleDelayMs: 60_000 });
     const id = await accept();
     await relayUntil(id, 'accepted');
     const sightings: Sightings = { account: A, contactId: 'c', fresh: [messageNow('m')], changed: [] };
-    const first = new MessageBinder(relay.house.sends, relay.house.logger);
-    const overtaken = Object.create(relay.house.sends) as RelayStore;
+    const first = new MessageBinder(relay.harness.sends, relay.harness.logger);
+    const overtaken = Object.create(relay.harness.sends) as RelayStore;
     overtaken.awaiting = async (...query) => {
       await first.bind(sightings);
-      return relay.house.sends.awaiting(...query);
+      return relay.harness.sends.awaiting(...query);
     };
-    const bound = await new MessageBinder(overtaken, relay.house.logger).bind(sightings);
+    const bound = await new MessageBinder(overtaken, relay.harness.logger).bind(sightings);
     expect(bound.get('m')).toEqual({ sendId: id });
     expect(await find(id)).toMatchObject({ status: 'sent', messageId: 'm' });
   });

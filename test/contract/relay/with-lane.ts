@@ -35,7 +35,7 @@ const SETTINGS: RelaySettings = {
 export const NO_HINTS: RelayJobs = { wake: () => Promise.resolve() };
 
 /** How a runner or a round differs from that of the file. */
-export interface Otherwise extends Partial<RelaySettings> {
+export interface Overrides extends Partial<RelaySettings> {
   post?: Sender['post'];
   addressOf?: Sender['addressOf'];
   store?: RelayStore;
@@ -43,11 +43,11 @@ export interface Otherwise extends Partial<RelaySettings> {
   logger?: Logger;
 }
 
-/** A house for each test of a file, with the relay's side of it: who sends, who relays, and what became of it. */
+/** A harness for each test of a file, with the relay's side of it: who sends, who relays, and what became of it. */
 export class WithLane {
   readonly settings: RelaySettings;
   private server: TestRedis | undefined;
-  private opened: { house: House; intake: StoredSendIntake } | undefined;
+  private opened: { harness: House; intake: StoredSendIntake } | undefined;
 
   constructor(settings: Partial<RelaySettings> = {}) {
     this.settings = { ...SETTINGS, ...settings };
@@ -58,14 +58,14 @@ export class WithLane {
       await this.server?.dispose();
     });
     beforeEach(async () => {
-      const house = await House.open(this.redis.url);
+      const harness = await House.open(this.redis.url);
       this.opened = {
-        house,
-        intake: new StoredSendIntake(house.sends, house.idempotencyKeys, NO_HINTS, ANYWHERE),
+        harness,
+        intake: new StoredSendIntake(harness.sends, harness.idempotencyKeys, NO_HINTS, ANYWHERE),
       };
     });
     afterEach(async () => {
-      await this.opened?.house.close();
+      await this.opened?.harness.close();
     });
   }
 
@@ -74,9 +74,9 @@ export class WithLane {
     return this.server;
   }
 
-  get house(): House {
-    if (this.opened === undefined) throw new Error('There is a house only within a test.');
-    return this.opened.house;
+  get harness(): House {
+    if (this.opened === undefined) throw new Error('There is a harness only within a test.');
+    return this.opened.harness;
   }
 
   get intake(): StoredSendIntake {
@@ -86,24 +86,24 @@ export class WithLane {
 
   /** Posts as it is done, without a budget. */
   readonly post: Sender['post'] = (_, send, limit) =>
-    this.house.upstream.send(this.house.address, send, limit);
+    this.harness.upstream.send(this.harness.address, send, limit);
 
   /** Who relays, as in a process of its own. */
   readonly runner = ({
     post = this.post,
     addressOf = ANYWHERE,
-    store = this.house.sends,
+    store = this.harness.sends,
     jobs = NO_HINTS,
-    logger = this.house.logger,
+    logger = this.harness.logger,
     ...settings
-  }: Otherwise = {}): LaneRunner => {
+  }: Overrides = {}): LaneRunner => {
     const sender = {
       addressOf,
       admit: () => Promise.resolve(() => Promise.resolve()),
       isHeld: () => Promise.resolve(false),
       post,
     };
-    const { lookup, blobs } = this.house;
+    const { lookup, blobs } = this.harness;
     return new LaneRunner(store, sender, lookup, blobs, jobs, this.with(settings), logger, () => 0);
   };
 
@@ -111,7 +111,7 @@ export class WithLane {
     jobs = NO_HINTS,
     ...settings
   }: Partial<RelaySettings> & { jobs?: RelayJobs } = {}): RelayRounds => {
-    const { sends, lookup, blobs } = this.house;
+    const { sends, lookup, blobs } = this.harness;
     return new RelayRounds(sends, lookup, blobs, jobs, this.with(settings));
   };
 
@@ -137,26 +137,26 @@ export class WithLane {
   };
 
   /** Has upstream fail at POSTs. */
-  readonly strike = (fault: unknown, times: number | 'always' = 1): object =>
-    this.house.control('faults', { match: { method: 'POST' }, fault, times });
+  readonly failPosts = (fault: unknown, times: number | 'always' = 1): object =>
+    this.harness.control('faults', { match: { method: 'POST' }, fault, times });
 
   /** All that Redis knows now, to be lost later. */
-  readonly memory = (): Promise<RedisMemory> => RedisMemory.of(this.house.redis, this.house.prefix);
+  readonly memory = (): Promise<RedisMemory> => RedisMemory.of(this.harness.redis, this.harness.prefix);
 
   /** The texts that upstream took, in order. */
   readonly texts = (): (string | null)[] =>
-    this.house.simulator.ledger
+    this.harness.simulator.ledger
       .read({ kinds: ['send.accepted'] })
       .entries.map((entry) => (entry.kind === 'send.accepted' ? entry.message : null));
 
   /** How many POSTs reached upstream. */
-  readonly posts = (): number => this.house.requests(/^POST /);
+  readonly posts = (): number => this.harness.requests(/^POST /);
 
   readonly sendEvents = async (): Promise<string[]> =>
-    (await this.house.types()).filter((type) => type.startsWith('send.'));
+    (await this.harness.types()).filter((type) => type.startsWith('send.'));
 
   readonly upload = async (content = 'picture'): Promise<StoredFile> => {
-    const blob = await this.house.blobs.put(A, Readable.from([Buffer.from(content)]), 1_000_000);
+    const blob = await this.harness.blobs.put(A, Readable.from([Buffer.from(content)]), 1_000_000);
     return { blobId: blob.id, name: 'a.png', contentType: 'image/png', size: blob.size, sha256: blob.sha256 };
   };
 

@@ -121,7 +121,7 @@ describe('the head of a lane', () => {
   });
 
   it('queued before Redis may have lost something: is looked for before it is posted, and may expire all the same', () => {
-    const head = { otherLifeSince: NOW - 1 };
+    const head = { redisRestartedAt: NOW - 1 };
     expect(stepOf({}, {}, head)).toEqual({ kind: 'doubt' });
     expect(stepOf({ notBefore: NOW + 5 }, {}, head)).toEqual({ kind: 'wait', ms: 5 });
     expect(stepOf({}, { expiresAt: NOW }, head)).toEqual({ kind: 'expire', reason: END });

@@ -1,6 +1,6 @@
 import type { LaneHead } from '../send/relay-store.js';
 import { destinationOf } from './destination.js';
-import { endOf } from '../send/send-end.js';
+import { expiryOf } from '../send/send-end.js';
 
 /** What is to be done with the send at the head of a lane. */
 export type LaneStep =
@@ -24,19 +24,19 @@ export type LaneStep =
  * @param address the stamp of that; undefined where nothing is known of it
  */
 export function nextStep(head: LaneHead, maxAgeMs: number, address: string | undefined): LaneStep {
-  const { record, now, otherLifeSince } = head;
+  const { record, now, redisRestartedAt } = head;
   const { state } = record;
   const destination = destinationOf(head, address);
   switch (state.status) {
     case 'queued': {
       const wait = (state.notBefore ?? 0) - now;
-      const end = endOf(record, maxAgeMs);
+      const end = expiryOf(record, maxAgeMs);
       if (now >= end.at) return { kind: 'expire', reason: end.reason };
       if (wait > 0) return { kind: 'wait', ms: Math.min(wait, end.at - now) };
       if (destination === 'elsewhere') return { kind: 'misplaced' };
       if (destination === 'unproven') return { kind: 'prove' };
       if (destination !== 'here') return { kind: 'wait', ms: Math.min(destination, end.at - now) };
-      return { kind: otherLifeSince === undefined && state.lookFirst !== true ? 'post' : 'doubt' };
+      return { kind: redisRestartedAt === undefined && state.lookFirst !== true ? 'post' : 'doubt' };
     }
     case 'relaying': {
       const wait = (state.notBefore ?? 0) - now;

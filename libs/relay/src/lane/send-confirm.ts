@@ -1,18 +1,18 @@
 import { BudgetExhaustedError, UpstreamError } from '#upstream';
 import type { Lookup, LookOptions } from '../ports.js';
-import { confirmMsOf, type RelaySettings } from '../send/relay-settings.js';
+import { confirmationPeriodMs, type RelaySettings } from '../send/relay-settings.js';
 import type { RelayStore } from '../send/relay-store.js';
-import { LIST_AGE_MS } from './send-search.js';
-import { isOverdue, type SendRecord, type SendState, settled } from '../send/send-record.js';
+import { MAX_LIST_AGE_MS } from './send-search.js';
+import { isOverdue, type SendRecord, type SendState, lastingFields } from '../send/send-record.js';
 
 /** Between two times that a sighting is asked for; before that as much as the send is old. */
-const LONGEST_WAIT_MS = 30_000;
+const MAX_WAIT_MS = 30_000;
 /** Each look that fails doubles the wait for the next one, up to this, in milliseconds. */
-const LONGEST_WAIT_AFTER_FAILURES_MS = 600_000;
+const MAX_WAIT_AFTER_FAILURES_MS = 600_000;
 /** The look that ends the time is made after this at the soonest. */
-const SOONEST_MS = 500;
+const MIN_WAIT_MS = 500;
 /** For such a part of the time the polls that happen anyway are trusted to bring the message, sooner if asked. */
-const PATIENT_PART = 1 / 4;
+const POLL_ONLY_SHARE = 1 / 4;
 /** So many sends to one recipient share a look. */
 const MAX_SHARED = 200;
 
@@ -36,7 +36,7 @@ export class SendConfirm {
     const now = await this.store.now(account);
     const begun = await this.begin(account, due, now);
     if (begun.length === 0) return;
-    if (begun.every((record) => this.isYoung(record, now))) return this.hasten(account, phoneNumber);
+    if (begun.every((record) => this.isYoung(record, now))) return this.expedite(account, phoneNumber);
     const others = await this.othersOf(account, phoneNumber, due);
     const waiting = [...begun, ...others].filter((record) => !this.isYoung(record, now));
     const listSince = Math.max(...waiting.map((record) => this.listSince(record, now)));
@@ -50,10 +50,10 @@ export class SendConfirm {
     const begun: SendRecord[] = [];
     for (const record of due) {
       if (record.state.status !== 'accepted') continue;
-      const next = await this.store.transit(account, record, {
-        happening: 'awaited',
+      const next = await this.store.apply(account, record, {
+        transition: 'confirmation_rescheduled',
         state: record.state,
-        confirmInMs: Math.min(ageOf(record, now), LONGEST_WAIT_MS),
+        confirmInMs: Math.min(ageOf(record, now), MAX_WAIT_MS),
       });
       if (next !== undefined) begun.push(next);
     }
@@ -73,13 +73,13 @@ export class SendConfirm {
   }
 
   private isYoung(record: SendRecord, now: number): boolean {
-    return ageOf(record, now) < confirmMsOf(record.order, this.settings) * PATIENT_PART;
+    return ageOf(record, now) < confirmationPeriodMs(record.order, this.settings) * POLL_ONLY_SHARE;
   }
 
   /** Since when the list should have been read for a look that would end the time of this one. */
   private listSince(record: SendRecord, now: number): number {
     const { leftMs, passedMs } = this.timeOf(record, now);
-    return passedMs >= leftMs ? Math.max(begunAtOf(record), now - LIST_AGE_MS) : -Infinity;
+    return passedMs >= leftMs ? Math.max(begunAtOf(record), now - MAX_LIST_AGE_MS) : -Infinity;
   }
 
   /** How much time it had left at the last look, and how much passed since, in milliseconds. */
@@ -87,7 +87,7 @@ export class SendConfirm {
     const { order, state } = record;
     const lookedAt = state.lookLeftMs === undefined ? begunAtOf(record) : state.lookedAt;
     return {
-      leftMs: state.lookLeftMs ?? confirmMsOf(order, this.settings),
+      leftMs: state.lookLeftMs ?? confirmationPeriodMs(order, this.settings),
       // What passes from a look that failed to the next good one does not count.
       passedMs: Math.max(now - (lookedAt ?? now), 0),
     };
@@ -99,25 +99,33 @@ export class SendConfirm {
     const left = look === 'complete' ? leftMs - passedMs : leftMs;
     const age = ageOf(record, now);
     if ((look === 'complete' && left <= 0) || age >= this.settings.maxAgeMs) {
-      const over = { ...settled(record.state), lookLeftMs: 0 };
-      await this.store.transit(account, record, { happening: 'unconfirmed', state: over, confirmInMs: null });
+      const over = { ...lastingFields(record.state), lookLeftMs: 0 };
+      await this.store.apply(account, record, { transition: 'unconfirmed', state: over, confirmInMs: null });
       return;
     }
-    const waitMs = Math.min(age, LONGEST_WAIT_MS);
+    const waitMs = Math.min(age, MAX_WAIT_MS);
     const next: SendState = { ...record.state, lookLeftMs: left, lookedAt: now };
     if (look !== 'failed') {
       delete next.looks;
-      const confirmInMs = Math.min(waitMs, Math.max(left, SOONEST_MS));
-      await this.store.transit(account, record, { happening: 'awaited', state: next, confirmInMs });
+      const confirmInMs = Math.min(waitMs, Math.max(left, MIN_WAIT_MS));
+      await this.store.apply(account, record, {
+        transition: 'confirmation_rescheduled',
+        state: next,
+        confirmInMs,
+      });
       return;
     }
     delete next.lookedAt;
     next.looks = (record.state.looks ?? 0) + 1;
-    const confirmInMs = Math.min(waitMs * 2 ** Math.min(next.looks, 10), LONGEST_WAIT_AFTER_FAILURES_MS);
-    await this.store.transit(account, record, { happening: 'awaited', state: next, confirmInMs });
+    const confirmInMs = Math.min(waitMs * 2 ** Math.min(next.looks, 10), MAX_WAIT_AFTER_FAILURES_MS);
+    await this.store.apply(account, record, {
+      transition: 'confirmation_rescheduled',
+      state: next,
+      confirmInMs,
+    });
   }
 
-  private async hasten(account: string, phoneNumber: string): Promise<void> {
+  private async expedite(account: string, phoneNumber: string): Promise<void> {
     try {
       await this.lookup.expect(account, phoneNumber);
     } catch (error) {

@@ -11,16 +11,22 @@ import { type AttemptResult, outcomeOf, retryWaitMs } from './attempt-outcome.js
 import { BlobMissingError, type BlobStore, BlobStoreUnavailableError } from '#blobs';
 import type { Lookup, Sender } from '../ports.js';
 import type { RelaySettings } from '../send/relay-settings.js';
-import type { LaneHead, RelayStore, Transition } from '../send/relay-store.js';
-import { isAwaiting, type SendProgress, type SendRecord, settled, withAttempt } from '../send/send-record.js';
-import { HELD_MS, type SendSearch } from './send-search.js';
+import type { LaneHead, RelayStore, StateChange } from '../send/relay-store.js';
+import {
+  isAwaitingMessage,
+  type SendProgress,
+  type SendRecord,
+  lastingFields,
+  withAttempt,
+} from '../send/send-record.js';
+import { HELD_WAIT_MS, type SendSearch } from './send-search.js';
 import type { AttemptOutcome, SendAttempt } from '../send/send.js';
 
 /**
  * From reading the send to its fence, and from its fence to its POST, there is at most this; else it is all begun anew,
  * for others may have looked meanwhile.
  */
-const FENCE_MS = 2_000;
+const MAX_FENCE_AGE_MS = 2_000;
 /** So much longer than the POST's deadline a posting process is believed to be alive. */
 const LEASE_MARGIN_MS = 5_000;
 /** How soon a sighting that did not come is asked for. */
@@ -52,21 +58,21 @@ export class SendPost {
    * @param address the stamp of the only address that it may go to
    */
   async post(account: string, head: LaneHead, address: string | undefined): Promise<number> {
-    const untilFence = new TimeLimit(FENCE_MS);
+    const untilFence = new TimeLimit(MAX_FENCE_AGE_MS);
     let admission: Admission;
     try {
       admission = await this.sender.admit(account);
     } catch (error) {
       if (error instanceof BudgetExhaustedError) return error.retryAfterMs;
-      if (error instanceof UpstreamUnavailableError) return HELD_MS;
+      if (error instanceof UpstreamUnavailableError) return HELD_WAIT_MS;
       throw error;
     }
     if (untilFence.isOver()) return 0;
     const fencedAt = performance.now();
-    const untilPost = new TimeLimit(FENCE_MS);
+    const untilPost = new TimeLimit(MAX_FENCE_AGE_MS);
     const record = await this.fence(account, head);
     if (record === undefined) return 0;
-    const request = await this.toRequest(record);
+    const request = await this.requestOf(record);
     if (request instanceof Error) {
       const outcome = request instanceof BlobMissingError ? 'refused' : 'not_taken';
       const result: AttemptResult = { outcome, error: request.message, fault: logWords(request) };
@@ -75,11 +81,11 @@ export class SendPost {
     }
     if (untilPost.isOver()) {
       request.file?.content.destroy();
-      return this.takeBack(account, record, 0);
+      return this.undoFence(account, record, 0);
     }
     const result = await this.attempt(account, request, untilPost, admission, address);
-    if ('notMade' in result) return this.takeBack(account, record, result.waitMs);
-    const isHeld = mayBeHeld(result) && (await this.sender.isHeld(account));
+    if ('notSent' in result) return this.undoFence(account, record, result.waitMs);
+    const isHeld = mayHoldAccount(result) && (await this.sender.isHeld(account));
     this.report(account, record, result, fencedAt, isHeld ? 'held' : DECISIONS[result.outcome]);
     return isHeld ? this.hold(account, record, result) : this.finish(account, record, result);
   }
@@ -113,14 +119,14 @@ export class SendPost {
    * The POST was surely not made: everything is as it was before it, also where others look for it already, for it is
    * this very POST that they look for.
    */
-  private async takeBack(account: string, record: SendRecord, waitMs: number): Promise<number> {
+  private async undoFence(account: string, record: SendRecord, waitMs: number): Promise<number> {
     let current: SendRecord | undefined = record;
     while (current !== undefined) {
-      const state = settled(current.state);
-      if ((await this.store.transit(account, current, { happening: 'put_back', state })) !== undefined)
+      const state = lastingFields(current.state);
+      if ((await this.store.apply(account, current, { transition: 'requeued', state })) !== undefined)
         return waitMs;
       const moved = await this.store.find(account, record.order.id);
-      current = moved !== undefined && isLookedFor(moved, record) ? moved : undefined;
+      current = moved !== undefined && isSearchedFor(moved, record) ? moved : undefined;
     }
     return 0;
   }
@@ -130,10 +136,10 @@ export class SendPost {
     const attempt = attemptOf(record, { ...result, outcome: 'not_taken' });
     const attempts = withAttempt(record.state.attempts, attempt);
     await this.commit(account, record, {
-      happening: 'not_taken',
-      state: { ...settled(record.state), attempts },
+      transition: 'not_taken',
+      state: { ...lastingFields(record.state), attempts },
     });
-    return HELD_MS;
+    return HELD_WAIT_MS;
   }
 
   /** Marks the send as being posted, for as long as the POST can take. */
@@ -141,21 +147,23 @@ export class SendPost {
     const { begunAt, firstBegunAt } = record.state;
     const leaseMs = this.settings.postTimeoutMs + LEASE_MARGIN_MS;
     const state: SendProgress = {
-      ...settled(record.state),
-      ...(begunAt !== undefined && isAwaiting(record.state) ? { firstBegunAt: firstBegunAt ?? begunAt } : {}),
+      ...lastingFields(record.state),
+      ...(begunAt !== undefined && isAwaitingMessage(record.state)
+        ? { firstBegunAt: firstBegunAt ?? begunAt }
+        : {}),
       phase: 'posting',
       begunAt: now,
       notBefore: now + leaseMs,
     };
-    return this.store.transit(account, record, {
-      happening: 'fenced',
+    return this.store.apply(account, record, {
+      transition: 'fenced',
       state,
       laneDueInMs: leaseMs,
-      life: 'same',
+      redisRun: 'mustMatch',
     });
   }
 
-  private async toRequest({
+  private async requestOf({
     order,
   }: SendRecord): Promise<UpstreamSend | BlobMissingError | BlobStoreUnavailableError> {
     const { phoneNumber, type, message, fileUrl, extraFields, file } = order;
@@ -182,14 +190,14 @@ export class SendPost {
     limit: TimeLimit,
     admission: Admission,
     address: string | undefined,
-  ): Promise<AttemptResult | { notMade: true; waitMs: number }> {
+  ): Promise<AttemptResult | { notSent: true; waitMs: number }> {
     try {
       await this.sender.post(account, request, limit, admission, address);
       return { outcome: 'accepted', httpStatus: 200 };
     } catch (error) {
-      if (error instanceof UpstreamTooLateError) return { notMade: true, waitMs: 0 };
-      if (error instanceof BudgetExhaustedError) return { notMade: true, waitMs: error.retryAfterMs };
-      if (error instanceof UpstreamUnavailableError) return { notMade: true, waitMs: HELD_MS };
+      if (error instanceof UpstreamTooLateError) return { notSent: true, waitMs: 0 };
+      if (error instanceof BudgetExhaustedError) return { notSent: true, waitMs: error.retryAfterMs };
+      if (error instanceof UpstreamUnavailableError) return { notSent: true, waitMs: HELD_WAIT_MS };
       return { ...outcomeOf(error, this.settings.safeStatuses), fault: logWords(error) };
     }
   }
@@ -197,13 +205,13 @@ export class SendPost {
   private async finish(account: string, record: SendRecord, result: AttemptResult): Promise<number> {
     const { outcome, error, retryAfterMs } = result;
     const attempts = withAttempt(record.state.attempts, attemptOf(record, result));
-    const state: SendProgress = { ...settled(record.state), attempts };
+    const state: SendProgress = { ...lastingFields(record.state), attempts };
     switch (outcome) {
       case 'accepted':
         return this.accept(account, record, state);
       case 'refused':
         await this.commit(account, record, {
-          happening: 'refused',
+          transition: 'refused',
           state: { ...state, ...(error === undefined ? {} : { reason: error }) },
         });
         return 0;
@@ -212,7 +220,7 @@ export class SendPost {
         const waitMs = retryWaitMs(retryScheduleSeconds, state.refusals, retryAfterMs, this.random());
         const notBefore = (await this.store.now(account)) + waitMs;
         await this.commit(account, record, {
-          happening: 'not_taken',
+          transition: 'not_taken',
           state: { ...state, refusals: state.refusals + 1, notBefore },
         });
         return waitMs;
@@ -229,7 +237,7 @@ export class SendPost {
   private async accept(account: string, record: SendRecord, state: SendProgress): Promise<number> {
     const { phoneNumber } = record.order;
     await this.commit(account, record, {
-      happening: 'taken',
+      transition: 'accepted',
       state,
       confirmInMs: FIRST_CONFIRM_MS,
     });
@@ -247,20 +255,20 @@ export class SendPost {
    * stands, and the attempt is only noted; but where others merely look for what became of this very POST, its answer
    * says it, and where Redis forgot a POST that may have been taken, that is written anew: it must not be made again.
    */
-  private async commit(account: string, record: SendRecord, transition: Transition): Promise<void> {
+  private async commit(account: string, record: SendRecord, change: StateChange): Promise<void> {
     let current = record;
-    while ((await this.store.transit(account, current, transition)) === undefined) {
+    while ((await this.store.apply(account, current, change)) === undefined) {
       const moved = await this.store.find(account, record.order.id);
       if (moved === undefined) return;
-      if (isForgotten(moved, record) && ['taken', 'ambiguous'].includes(transition.happening)) {
-        const fence = { happening: 'remembered', state: record.state, life: 'this' } as const;
-        current = (await this.store.transit(account, moved, fence)) ?? record;
+      if (isFenceLost(moved, record) && ['accepted', 'ambiguous'].includes(change.transition)) {
+        const fence = { transition: 'fence_restored', state: record.state, redisRun: 'update' } as const;
+        current = (await this.store.apply(account, moved, fence)) ?? record;
         continue;
       }
-      if (!isLookedFor(moved, record) || transition.happening === 'ambiguous') {
-        await this.store.transit(account, moved, {
-          happening: 'noted',
-          state: { ...moved.state, attempts: transition.state.attempts },
+      if (!isSearchedFor(moved, record) || change.transition === 'ambiguous') {
+        await this.store.apply(account, moved, {
+          transition: 'attempt_recorded',
+          state: { ...moved.state, attempts: change.state.attempts },
         });
         return;
       }
@@ -270,12 +278,12 @@ export class SendPost {
 }
 
 /** Whether others merely look for what became of this very POST. */
-function isLookedFor({ state }: SendRecord, posted: SendRecord): boolean {
+function isSearchedFor({ state }: SendRecord, posted: SendRecord): boolean {
   return state.phase === 'looking' && state.begunAt === posted.state.begunAt;
 }
 
 /** Whether Redis lost the fence of this POST: the send waits, or is looked for, as if it had not been posted. */
-function isForgotten({ state }: SendRecord, posted: SendRecord): boolean {
+function isFenceLost({ state }: SendRecord, posted: SendRecord): boolean {
   const isWaiting = state.status === 'queued' || state.phase === 'looking';
   return isWaiting && (state.begunAt ?? 0) < (posted.state.begunAt ?? 0);
 }
@@ -290,7 +298,7 @@ function attemptOf({ state, order }: SendRecord, { outcome, httpStatus, error }:
 }
 
 /** Whether this end may come of what holds the account: nobody was there, or the account was not let in. */
-function mayBeHeld({ outcome, httpStatus }: AttemptResult): boolean {
+function mayHoldAccount({ outcome, httpStatus }: AttemptResult): boolean {
   if (httpStatus === 401 || httpStatus === 403) return true;
   return outcome === 'not_taken' && httpStatus === undefined;
 }

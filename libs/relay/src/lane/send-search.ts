@@ -1,17 +1,17 @@
 import { BudgetExhaustedError, UpstreamError, UpstreamUnavailableError } from '#upstream';
 import type { Lookup, LookOptions } from '../ports.js';
-import { confirmMsOf, type RelaySettings } from '../send/relay-settings.js';
-import type { LaneHead, RelayStore, Transition } from '../send/relay-store.js';
-import { type SendRecord, type SendState, settled } from '../send/send-record.js';
+import { confirmationPeriodMs, type RelaySettings } from '../send/relay-settings.js';
+import type { LaneHead, RelayStore, StateChange } from '../send/relay-store.js';
+import { type SendRecord, type SendState, lastingFields } from '../send/send-record.js';
 
 /** Waits between looks at a recipient's messages, in milliseconds; the last one from then on. */
-const LOOK_WAITS_MS = [500, 1_000, 2_000, 4_000, 8_000, 15_000] as const;
+const SEARCH_BACKOFF_MS = [500, 1_000, 2_000, 4_000, 8_000, 15_000] as const;
 
 /** A lane whose account is held looks again after so long at the latest; when the outage is over it is woken. */
-export const HELD_MS = 15_000;
+export const HELD_WAIT_MS = 15_000;
 
 /** A look that decides sees all contacts of the number that a list of so long ago, in milliseconds, did not miss. */
-export const LIST_AGE_MS = 60_000;
+export const MAX_LIST_AGE_MS = 60_000;
 
 /** What came of one look; `held`: nobody looked, for upstream is not asked now. */
 type Look = { outcome: 'complete' | 'in part' | 'held' } | { outcome: 'failed'; reason: string };
@@ -26,16 +26,16 @@ export class SendSearch {
 
   /** The step with which the search begins. @param reason why nobody knows what became of the POST */
   begin(
-    happening: 'ambiguous' | 'abandoned',
+    transition: 'ambiguous' | 'abandoned',
     record: SendRecord,
     now: number,
     reason: string | undefined,
-  ): Transition {
+  ): StateChange {
     return this.lookFor(
-      happening,
+      transition,
       record,
       now,
-      confirmMsOf(record.order, this.settings),
+      confirmationPeriodMs(record.order, this.settings),
       reason === undefined ? {} : { reason },
     );
   }
@@ -45,26 +45,26 @@ export class SendSearch {
    * time has gone by since, one complete look is enough, as it is for one that is told to go out again; a send that is
    * not found is then posted.
    */
-  doubt({ record, now, otherLifeSince }: LaneHead): Transition {
+  doubt({ record, now, redisRestartedAt }: LaneHead): StateChange {
     const leftMs =
-      otherLifeSince === undefined
+      redisRestartedAt === undefined
         ? 0
-        : Math.max(confirmMsOf(record.order, this.settings) - (now - otherLifeSince), 0);
-    return this.lookFor('doubted', record, now, leftMs, { thenPost: true });
+        : Math.max(confirmationPeriodMs(record.order, this.settings) - (now - redisRestartedAt), 0);
+    return this.lookFor('recheck_started', record, now, leftMs, { thenPost: true });
   }
 
   private lookFor(
-    happening: 'ambiguous' | 'abandoned' | 'doubted',
+    transition: 'ambiguous' | 'abandoned' | 'recheck_started',
     { state }: SendRecord,
     now: number,
     lookLeftMs: number,
     more: Pick<SendState, 'reason' | 'thenPost'>,
-  ): Transition {
-    const waitMs = LOOK_WAITS_MS[0];
+  ): StateChange {
+    const waitMs = SEARCH_BACKOFF_MS[0];
     return {
-      happening,
+      transition,
       state: {
-        ...settled(state),
+        ...lastingFields(state),
         phase: 'looking',
         lookLeftMs,
         lookedAt: now,
@@ -74,7 +74,7 @@ export class SendSearch {
         ...more,
       },
       laneDueInMs: waitMs,
-      life: 'this',
+      redisRun: 'update',
     };
   }
 
@@ -93,29 +93,29 @@ export class SendSearch {
     const look = await this.lookUp(
       account,
       record.order.phoneNumber,
-      decides ? { listSince: Math.max(since, now - LIST_AGE_MS) } : {},
+      decides ? { listSince: Math.max(since, now - MAX_LIST_AGE_MS) } : {},
     );
     const { outcome } = look;
     const lookLeftMs = outcome === 'complete' ? leftMs - seenMs : leftMs;
     const isOver = now - since >= this.settings.maxAgeMs;
     if (outcome === 'complete' && lookLeftMs <= 0) {
-      await this.store.transit(account, record, this.end(record));
+      await this.store.apply(account, record, this.end(record));
       return 0;
     }
     if (isOver) {
-      await this.store.transit(account, record, {
-        happening: 'given_up',
-        state: { ...settled(state), reason: neverSeen(look) },
+      await this.store.apply(account, record, {
+        transition: 'marked_unknown',
+        state: { ...lastingFields(state), reason: searchTimeoutReason(look) },
       });
       return 0;
     }
     // A failure among successes, or the other way round, says little of the next look: the waits begin anew.
     const isAsBefore = (outcome === 'failed') === (state.lookedAt === undefined);
     const looks = isAsBefore ? (state.looks ?? 0) + 1 : 0;
-    const growingMs = LOOK_WAITS_MS[Math.min(looks, LOOK_WAITS_MS.length - 1)] ?? 0;
+    const growingMs = SEARCH_BACKOFF_MS[Math.min(looks, SEARCH_BACKOFF_MS.length - 1)] ?? 0;
     // The look that ends the time comes when it is over; how long a trouble lasts is not known so.
     const waitMs =
-      outcome === 'complete' ? Math.min(growingMs, Math.max(lookLeftMs, LOOK_WAITS_MS[0])) : growingMs;
+      outcome === 'complete' ? Math.min(growingMs, Math.max(lookLeftMs, SEARCH_BACKOFF_MS[0])) : growingMs;
     const next: SendState = {
       ...state,
       lookSince: since,
@@ -126,9 +126,9 @@ export class SendSearch {
     };
     if (outcome === 'failed' || outcome === 'held') delete next.lookedAt;
     const held = outcome === 'held' ? { looks: state.looks ?? 0, notBefore: now } : {};
-    const laneDueInMs = outcome === 'held' ? HELD_MS : waitMs;
-    const waiting = await this.store.transit(account, record, {
-      happening: 'looked',
+    const laneDueInMs = outcome === 'held' ? HELD_WAIT_MS : waitMs;
+    const waiting = await this.store.apply(account, record, {
+      transition: 'search_continued',
       state: { ...next, ...held },
       laneDueInMs,
     });
@@ -148,21 +148,21 @@ export class SendSearch {
     }
   }
 
-  private end({ state }: SendRecord): Transition {
+  private end({ state }: SendRecord): StateChange {
     const { reason, thenPost } = state;
-    if (thenPost === true) return { happening: 'cleared', state: settled(state) };
+    if (thenPost === true) return { transition: 'recheck_passed', state: lastingFields(state) };
     // A second text may be what the operator prefers; a third never is.
     if (this.settings.onUnknown === 'resend' && (state.copies ?? 0) < 2)
-      return { happening: 'repeated', state: settled(state) };
+      return { transition: 'resent_automatically', state: lastingFields(state) };
     return {
-      happening: 'given_up',
-      state: { ...settled(state), ...(reason === undefined ? {} : { reason }) },
+      transition: 'marked_unknown',
+      state: { ...lastingFields(state), ...(reason === undefined ? {} : { reason }) },
     };
   }
 }
 
 /** Why a send that may have been taken is not looked for any more. */
-function neverSeen(look: Look): string {
+function searchTimeoutReason(look: Look): string {
   const last = look.outcome === 'failed' ? ` The last look failed: ${look.reason}.` : '';
   return `Its recipient's messages could not be read within SEND_MAX_AGE_SECONDS.${last}`;
 }

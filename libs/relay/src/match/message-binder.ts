@@ -1,9 +1,9 @@
 import type { Logger } from '#platform';
 import type { UpstreamMessage } from '#upstream';
 import { type Match, matchMessages } from './message-match.js';
-import type { BoundSend, RelayStore, Transition } from '../send/relay-store.js';
-import { passage } from '../send/send-life.js';
-import { type SendRecord, settled } from '../send/send-record.js';
+import type { BoundSend, RelayStore, StateChange } from '../send/relay-store.js';
+import { edgeOf } from '../send/send-life.js';
+import { type SendRecord, lastingFields } from '../send/send-record.js';
 
 /** A poll's news about outbound messages of one contact. */
 export interface Sightings {
@@ -21,12 +21,12 @@ export interface Sightings {
  * More sends to one recipient than this never wait for their sighting at once in sane use. The oldest give way: those
  * that upstream never shows stay for good, and must not be in the way of later ones.
  */
-const MOST_WAITING = 1_000;
+const MAX_AWAITING = 1_000;
 
 /** So many times a send may change under our hands before the poll is given up, to be made again. */
-const MOST_RACES = 10;
+const MAX_CONFLICTS = 10;
 
-const CANNOT_BE_TOLD =
+const AMBIGUOUS_MATCH =
   'Upstream shows several messages that it may be, and it is not known whether it is one of them.';
 
 /** Binds messages to the sends that they are, and carries their flags over to the sends. */
@@ -51,7 +51,7 @@ export class MessageBinder {
     }
     for (const message of all) {
       const ours = bound.get(message.id);
-      if (ours !== undefined && ours.duplicate !== true) await this.carryFlags(account, ours.sendId, message);
+      if (ours !== undefined && ours.duplicate !== true) await this.copyFlags(account, ours.sendId, message);
     }
     return bound;
   }
@@ -71,14 +71,14 @@ export class MessageBinder {
     messages: readonly UpstreamMessage[],
     bound: Map<string, BoundSend>,
   ): Promise<void> {
-    for (let race = 0; race < MOST_RACES;) {
-      const waiting = await this.store.awaiting(account, recipient, MOST_WAITING);
+    for (let race = 0; race < MAX_CONFLICTS;) {
+      const waiting = await this.store.awaiting(account, recipient, MAX_AWAITING);
       // After that: what another poll bound by then does not wait any more, and its message must be told as its own.
       const unbound = await this.unbound(account, contactId, messages, bound);
       if (waiting.length === 0) return;
       const ahead = upstreamNow === undefined ? 0 : upstreamNow - (await this.store.now(account));
       const { matches, undecided } = matchMessages(unbound, waiting, ahead);
-      if (matches.length === 0 && (await this.leaveOpen(account, undecided))) return;
+      if (matches.length === 0 && (await this.endUndecidedSearches(account, undecided))) return;
       // Once more when all are bound: one of them may have a second message here.
       if (matches.length === 0 || (await this.claimAll(account, contactId, matches, bound))) race += 1;
     }
@@ -110,7 +110,7 @@ export class MessageBinder {
     bound: Map<string, BoundSend>,
   ): Promise<boolean> {
     for (const { message, record } of matches) {
-      const done = await this.store.transit(account, record, findingOf(record, contactId, message.id));
+      const done = await this.store.apply(account, record, matchChange(record, contactId, message.id));
       if (done === undefined) return true;
       const duplicate = record.state.messageId !== undefined;
       bound.set(message.id, { sendId: record.order.id, ...(duplicate ? { duplicate } : {}) });
@@ -126,25 +126,25 @@ export class MessageBinder {
    * Ends the search for sends that are one of several messages, nobody can say which: those messages are not new a second
    * time, and what may be there is not to be posted again. False if one changed meanwhile.
    */
-  private async leaveOpen(account: string, undecided: readonly SendRecord[]): Promise<boolean> {
+  private async endUndecidedSearches(account: string, undecided: readonly SendRecord[]): Promise<boolean> {
     for (const record of undecided) {
       if (record.state.status !== 'relaying') continue;
-      const state = { ...settled(record.state), reason: CANNOT_BE_TOLD };
-      if ((await this.store.transit(account, record, { happening: 'given_up', state })) === undefined)
+      const state = { ...lastingFields(record.state), reason: AMBIGUOUS_MATCH };
+      if ((await this.store.apply(account, record, { transition: 'marked_unknown', state })) === undefined)
         return false;
       this.logger.warn({ account, sendId: record.order.id }, 'it may be one of several alike messages');
     }
     return true;
   }
 
-  private async carryFlags(account: string, sendId: string, message: UpstreamMessage): Promise<void> {
-    const happening = message.read ? 'shown_read' : message.delivered ? 'shown_delivered' : undefined;
-    if (happening === undefined) return;
-    for (let race = 0; race < MOST_RACES; race += 1) {
+  private async copyFlags(account: string, sendId: string, message: UpstreamMessage): Promise<void> {
+    const transition = message.read ? 'message_read' : message.delivered ? 'message_delivered' : undefined;
+    if (transition === undefined) return;
+    for (let race = 0; race < MAX_CONFLICTS; race += 1) {
       const record = await this.store.find(account, sendId);
       // Flags only ever carry a send forward.
-      if (record === undefined || passage(record.state.status, happening) === undefined) return;
-      const shown = await this.store.transit(account, record, { happening, state: record.state });
+      if (record === undefined || edgeOf(record.state.status, transition) === undefined) return;
+      const shown = await this.store.apply(account, record, { transition, state: record.state });
       if (shown !== undefined) return;
     }
     throw new Error(`${sendId} keeps changing while its flags are carried over`);
@@ -152,14 +152,14 @@ export class MessageBinder {
 }
 
 /** The step of a send of which a message was found; the first one is its message, a further one a duplicate. */
-function findingOf({ state }: SendRecord, contactId: string, messageId: string): Transition {
-  const rest = settled(state);
+function matchChange({ state }: SendRecord, contactId: string, messageId: string): StateChange {
+  const rest = lastingFields(state);
   if (state.messageId === undefined) {
-    return { happening: 'found', state: { ...rest, contactId, messageId }, claim: { contactId, messageId } };
+    return { transition: 'found', state: { ...rest, contactId, messageId }, claim: { contactId, messageId } };
   }
   const duplicates = [...(state.duplicates ?? []), { contactId, messageId }];
   return {
-    happening: 'found_again',
+    transition: 'duplicate_found',
     state: { ...rest, ...(state.reason === undefined ? {} : { reason: state.reason }), duplicates },
     claim: { contactId, messageId, duplicate: true },
   };

@@ -1,5 +1,5 @@
 import type { UpstreamMessage } from '#upstream';
-import { levelText } from './level-text.js';
+import { normalizeText } from './normalize-text.js';
 import { boundMessages, isOverdue, type SendRecord } from '../send/send-record.js';
 
 /** A message and the send that it is. */
@@ -47,11 +47,9 @@ export function matchMessages(
   waiting: readonly SendRecord[],
   upstreamAheadMs: number,
 ): Matching {
-  const places = waiting
-    .flatMap((record) => placesOf(record, upstreamAheadMs))
-    .sort((a, b) => a.from - b.from);
-  const wanted = new Set(places.map(({ text }) => text));
-  const left = new Map(messages.map((message) => [message, levelText(message.body)]));
+  const slots = waiting.flatMap((record) => slotsOf(record, upstreamAheadMs)).sort((a, b) => a.from - b.from);
+  const wanted = new Set(slots.map(({ text }) => text));
+  const left = new Map(messages.map((message) => [message, normalizeText(message.body)]));
   const found: Match[] = [];
   const undecided = new Set<SendRecord>();
   for (const fits of [isWhole, isPart]) {
@@ -60,19 +58,19 @@ export function matchMessages(
         const candidates = [...left].flatMap(([message, level]) =>
           level === text && fits(message, text, attachments) ? [message] : [],
         );
-        const open = places.filter(
-          (place) => place.text === text && place.attachments === attachments && !place.taken,
+        const open = slots.filter(
+          (slot) => slot.text === text && slot.attachments === attachments && !slot.taken,
         );
         const paired = pair(candidates, open);
-        for (const { message, place } of paired.matches) {
+        for (const { message, slot } of paired.matches) {
           left.delete(message);
-          place.taken = true;
-          found.push({ message, record: place.record });
+          slot.taken = true;
+          found.push({ message, record: slot.record });
         }
-        for (const { message, place } of paired.guesses) {
+        for (const { message, slot } of paired.guesses) {
           left.delete(message);
-          place.taken = true;
-          undecided.add(place.record);
+          slot.taken = true;
+          undecided.add(slot.record);
         }
       }
     }
@@ -84,7 +82,7 @@ export function matchMessages(
 }
 
 /** Room for one message of a send; one that was posted twice has two. */
-interface Place {
+interface Slot {
   record: SendRecord;
   text: string;
   attachments: number;
@@ -98,15 +96,15 @@ interface Place {
 
 interface Pairing {
   message: UpstreamMessage;
-  place: Place;
+  slot: Slot;
 }
 
-function placesOf(record: SendRecord, aheadMs: number): Place[] {
+function slotsOf(record: SendRecord, aheadMs: number): Slot[] {
   const { order, state } = record;
   const bound = boundMessages(state).length;
-  const place = {
+  const slot = {
     record,
-    text: levelText(order.message ?? ''),
+    text: normalizeText(order.message ?? ''),
     attachments: Number(order.file !== undefined) + Number(order.fileUrl !== undefined),
     from: (state.firstBegunAt ?? state.begunAt ?? order.createdAt) + aheadMs,
     // When one was posted that Redis forgot is not known.
@@ -114,7 +112,7 @@ function placesOf(record: SendRecord, aheadMs: number): Place[] {
     rank: bound > 0 ? 2 : isOverdue(state) ? 1 : 0,
   };
   const count = Math.max((state.copies ?? 0) - bound, 1);
-  return Array.from({ length: count }, () => ({ ...place, taken: false }));
+  return Array.from({ length: count }, () => ({ ...slot, taken: false }));
 }
 
 function isWhole(message: UpstreamMessage, _: string, attachments: number): boolean {
@@ -126,64 +124,64 @@ function isPart(message: UpstreamMessage, text: string, attachments: number): bo
   return message.attachments < attachments && (text !== '' || message.attachments > 0);
 }
 
-/** Messages and places that differ in nothing but their time; both oldest first. */
+/** Messages and slots that differ in nothing but their time; both oldest first. */
 function pair(
   candidates: readonly UpstreamMessage[],
-  open: readonly Place[],
+  open: readonly Slot[],
 ): { matches: Pairing[]; guesses: Pairing[] } {
-  const most = inOrder(candidates, open).length;
-  const places = likelierPlaces(open, (less) => inOrder(candidates, less).length === most);
+  const most = pairInOrder(candidates, open).length;
+  const slots = likelierSlots(open, (less) => pairInOrder(candidates, less).length === most);
   let messages = [...candidates];
-  for (const isUnlikely of [isEarly, isUntimely]) {
-    const less = messages.filter((message) => !places.every((place) => isUnlikely(message, place)));
-    if (inOrder(less, places).length === most) messages = less;
+  for (const isUnlikely of [isEarly, isUnlikelyTime]) {
+    const less = messages.filter((message) => !slots.every((slot) => isUnlikely(message, slot)));
+    if (pairInOrder(less, slots).length === most) messages = less;
   }
-  const pairs = inOrder(messages, places);
+  const pairs = pairInOrder(messages, slots);
   const others = messages.filter((message) => !pairs.some((one) => one.message === message));
-  const isGuess = ({ place }: Pairing): boolean =>
-    isDoubtful(place.record) && others.some((message) => isInTime(message, place));
+  const isGuess = ({ slot }: Pairing): boolean =>
+    mayNotBeTaken(slot.record) && others.some((message) => isInTime(message, slot));
   return { matches: pairs.filter((one) => !isGuess(one)), guesses: pairs.filter(isGuess) };
 }
 
-/** As many pairs as can be: each message takes the first place that is left, which is the one that asks least of it. */
-function inOrder(messages: readonly UpstreamMessage[], places: readonly Place[]): Pairing[] {
+/** As many pairs as can be: each message takes the first slot that is left, which is the one that asks least of it. */
+function pairInOrder(messages: readonly UpstreamMessage[], slots: readonly Slot[]): Pairing[] {
   const pairs: Pairing[] = [];
   for (const message of messages) {
-    const place = places[pairs.length];
-    if (place !== undefined && isInTime(message, place)) pairs.push({ message, place });
+    const slot = slots[pairs.length];
+    if (slot !== undefined && isInTime(message, slot)) pairs.push({ message, slot });
   }
   return pairs;
 }
 
 /** Without the less likely ones, the first begun first, as long as that is enough. */
-function likelierPlaces(open: readonly Place[], isEnough: (places: Place[]) => boolean): Place[] {
-  let places = [...open];
+function likelierSlots(open: readonly Slot[], isEnough: (slots: Slot[]) => boolean): Slot[] {
+  let slots = [...open];
   for (const rank of [2, 1]) {
-    for (const one of open.filter((place) => place.rank === rank)) {
-      const less = places.filter((place) => place !== one);
-      if (isEnough(less)) places = less;
+    for (const one of open.filter((slot) => slot.rank === rank)) {
+      const less = slots.filter((slot) => slot !== one);
+      if (isEnough(less)) slots = less;
     }
   }
-  return places;
+  return slots;
 }
 
-function isInTime({ timestamp }: UpstreamMessage, { from }: Place): boolean {
+function isInTime({ timestamp }: UpstreamMessage, { from }: Slot): boolean {
   return timestamp === undefined || timestamp >= from - CLOCK_SLACK_MS;
 }
 
-function isEarly({ timestamp }: UpstreamMessage, { from }: Place): boolean {
+function isEarly({ timestamp }: UpstreamMessage, { from }: Slot): boolean {
   return timestamp !== undefined && timestamp < from - LIKELY_BEFORE_MS;
 }
 
-function isUntimely(message: UpstreamMessage, place: Place): boolean {
-  return isEarly(message, place) || (message.timestamp ?? 0) > place.likelyUntil;
+function isUnlikelyTime(message: UpstreamMessage, slot: Slot): boolean {
+  return isEarly(message, slot) || (message.timestamp ?? 0) > slot.likelyUntil;
 }
 
 /**
  * Whether nobody knows that upstream took it. One that is being posted is not doubtful yet, and of one that waits to be
  * posted again the safe answer is that it is there.
  */
-function isDoubtful({ state }: SendRecord): boolean {
+function mayNotBeTaken({ state }: SendRecord): boolean {
   const isLooked = state.status === 'relaying' && state.phase === 'looking';
   return isLooked || ['unknown', 'failed', 'cancelled', 'expired'].includes(state.status);
 }

@@ -3,7 +3,7 @@ import type { RelayJobs } from '../ports.js';
 import type { RelayStore } from '../send/relay-store.js';
 
 /** So many lanes are woken at once when an outage is over; what is left finds out by itself, later. */
-const MOST_LANES = 1_000;
+const MAX_LANES = 1_000;
 
 /** Finds out when an outage is over, so that what waits for it goes on at once. */
 export class UpstreamProbe {
@@ -46,7 +46,7 @@ export class UpstreamProbe {
   private async release(account: string): Promise<void> {
     if (this.lanes === undefined) return;
     const { store, jobs } = this.lanes;
-    const lanes = await store.release(account, MOST_LANES);
+    const lanes = await store.release(account, MAX_LANES);
     await jobs.wake(account, lanes);
   }
 }

@@ -1,8 +1,8 @@
 import type { Clock, Logger, RedisClient } from '#platform';
 import type { BlobStore } from '#blobs';
-import { fileStays } from '../send/file-rule.js';
+import { needsFile } from '../send/file-rule.js';
 import { RedisRelayStore } from './redis-relay-store.js';
-import type { Transition } from '../send/relay-store.js';
+import type { StateChange } from '../send/relay-store.js';
 import type { SendRecord } from '../send/send-record.js';
 
 /** The store of sends that removes a send's file with the step after which it is not needed any more. */
@@ -17,13 +17,13 @@ export class FiledRelayStore extends RedisRelayStore {
     super(redis, prefix, clock);
   }
 
-  override async transit(
+  override async apply(
     account: string,
     record: SendRecord,
-    transition: Transition,
+    change: StateChange,
   ): Promise<SendRecord | undefined> {
-    const next = await super.transit(account, record, transition);
-    if (next !== undefined && fileStays(record.state.status) && !fileStays(next.state.status)) {
+    const next = await super.apply(account, record, change);
+    if (next !== undefined && needsFile(record.state.status) && !needsFile(next.state.status)) {
       await this.removeFile(account, next);
     }
     return next;

@@ -2,7 +2,7 @@ import type { Clock, Logger, RedisClient } from '#platform';
 import type { BlobStore } from '#blobs';
 import { FiledRelayStore } from './filed-relay-store.js';
 import { RECONCILE_MS, RELAY_ROUND, type RelayHints } from '../jobs/relay-hints.js';
-import type { Stored, Transition } from '../send/relay-store.js';
+import type { Stored, StateChange } from '../send/relay-store.js';
 import type { IdempotencyKey } from '../send/send-intake.js';
 import type { SendOrder, SendRecord } from '../send/send-record.js';
 
@@ -28,13 +28,13 @@ export class HintingRelayStore extends FiledRelayStore {
     return super.insert(account, order, idempotency);
   }
 
-  override async transit(
+  override async apply(
     account: string,
     record: SendRecord,
-    transition: Transition,
+    change: StateChange,
   ): Promise<SendRecord | undefined> {
-    const next = await super.transit(account, record, transition);
-    const { confirmInMs } = transition;
+    const next = await super.apply(account, record, change);
+    const { confirmInMs } = change;
     if (next !== undefined && typeof confirmInMs === 'number') {
       this.hints.relay.tell(account, RELAY_ROUND.confirm, confirmInMs);
     }

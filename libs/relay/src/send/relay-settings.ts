@@ -21,6 +21,6 @@ export interface RelaySettings {
 }
 
 /** How long this send is looked for or expected, in milliseconds. */
-export function confirmMsOf({ file, fileUrl }: SendOrder, settings: RelaySettings): number {
+export function confirmationPeriodMs({ file, fileUrl }: SendOrder, settings: RelaySettings): number {
   return file === undefined && fileUrl === undefined ? settings.confirmMs : settings.confirmMediaMs;
 }

@@ -1,12 +1,12 @@
 import type { Taken } from './idempotency-keys.js';
 import type { IdempotencyKey } from './send-intake.js';
-import type { Happening } from './send-life.js';
+import type { TransitionName } from './send-life.js';
 import type { BoundMessage, SendOrder, SendProgress, SendRecord } from './send-record.js';
 
 /** A step of a send's life, with everything that changes in the same step. */
-export interface Transition {
+export interface StateChange {
   /** What happened: by {@link passage} it says the status after it, its event, and where the send is kept. */
-  happening: Happening;
+  transition: TransitionName;
   /** What else is known of it then. */
   state: SendProgress;
   /** When the lane is looked at again, from now, in milliseconds; a lane that is left goes on at once. */
@@ -19,7 +19,7 @@ export interface Transition {
    * Redis' life, which ends with a restart, a failover or a restored backup. `same`: the transition is refused in
    * another one than the send was stored or last looked for in; `this`: it is looked for in this one.
    */
-  life?: 'same' | 'this';
+  redisRun?: 'mustMatch' | 'update';
 }
 
 /** What became of a send that was to be stored. */
@@ -41,18 +41,18 @@ export interface LaneHead {
    * Since when Redis lives another life than the one in which the send was stored or last looked for: what became of it
    * in the last seconds before may be lost. Absent in the same life.
    */
-  otherLifeSince?: number;
+  redisRestartedAt?: number;
   /**
    * The addresses that the account's contact lists came from, by stamp, each with that of the first address of the same
    * service.
    */
   services: ReadonlyMap<string, string>;
   /** Since when Redis lives another life than before, if it was this very look that noticed it. */
-  newLifeSince?: number;
+  noticedRestartAt?: number;
 }
 
 /** A queued send whose end may have come, and Redis' clock, in milliseconds since 1970. */
-export type EndingSend = Pick<LaneHead, 'record' | 'now'>;
+export type ExpirableSend = Pick<LaneHead, 'record' | 'now'>;
 
 /** Where sends are kept. Every change is one step, together with its event. */
 export interface RelayStore {
@@ -65,7 +65,7 @@ export interface RelayStore {
    * The record after the transition, or undefined if the send changed since it was read.
    * @throws {ImpossiblePassageError} for what cannot happen to a send of that status
    */
-  transit(account: string, record: SendRecord, transition: Transition): Promise<SendRecord | undefined>;
+  apply(account: string, record: SendRecord, change: StateChange): Promise<SendRecord | undefined>;
 
   /** The send whose turn it is, or undefined for an empty lane. */
   head(account: string, lane: string): Promise<LaneHead | undefined>;
@@ -89,7 +89,7 @@ export interface RelayStore {
    * Queued sends whose `expiresAt` has come, and those that are in their lanes for longer than `maxAgeMs`, at most `count`
    * of each, wherever they stand in their lanes.
    */
-  ending(account: string, maxAgeMs: number, count: number): Promise<EndingSend[]>;
+  ending(account: string, maxAgeMs: number, count: number): Promise<ExpirableSend[]>;
 
   /**
    * Moves scheduled sends whose time has come into their lanes, at most `count`, all in one step: their recipients. Those

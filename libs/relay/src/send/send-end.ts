@@ -1,13 +1,13 @@
-import type { Transition } from './relay-store.js';
-import { isAwaiting, type SendRecord, settled } from './send-record.js';
+import type { StateChange } from './relay-store.js';
+import { isAwaitingMessage, type SendRecord, lastingFields } from './send-record.js';
 
 /** When a queued send is relayed no more, in milliseconds since 1970, and why. */
-export interface SendEnd {
+export interface Expiry {
   at: number;
   reason: string;
 }
 
-export function endOf({ order, state }: SendRecord, maxAgeMs: number): SendEnd {
+export function expiryOf({ order, state }: SendRecord, maxAgeMs: number): Expiry {
   const { expiresAt = Infinity, sendAt, createdAt } = order;
   const agedAt = (state.resentAt ?? sendAt ?? createdAt) + maxAgeMs;
   return expiresAt <= agedAt
@@ -16,9 +16,9 @@ export function endOf({ order, state }: SendRecord, maxAgeMs: number): SendEnd {
 }
 
 /** The step with which it ends. An earlier POST may have been taken: then that it was not relayed is not known. */
-export function endingOf(record: SendRecord, reason: string): Transition {
+export function expiryChange(record: SendRecord, reason: string): StateChange {
   return {
-    happening: isAwaiting(record.state) ? 'given_up' : 'expired',
-    state: { ...settled(record.state), reason },
+    transition: isAwaitingMessage(record.state) ? 'marked_unknown' : 'expired',
+    state: { ...lastingFields(record.state), reason },
   };
 }

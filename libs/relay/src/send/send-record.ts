@@ -79,15 +79,15 @@ export interface SendRecord {
 }
 
 /** The most attempts that are kept; the first ones give way. */
-const MOST_ATTEMPTS = 50;
+const MAX_ATTEMPTS = 50;
 
 /** The attempts with one more. */
 export function withAttempt(attempts: readonly SendAttempt[], attempt: SendAttempt): SendAttempt[] {
-  return [...attempts, attempt].slice(-MOST_ATTEMPTS);
+  return [...attempts, attempt].slice(-MAX_ATTEMPTS);
 }
 
 /** What of a state is kept for good, without what only matters on the way. */
-export function settled(state: SendState): SendProgress {
+export function lastingFields(state: SendState): SendProgress {
   const { attempts, refusals, begunAt, firstBegunAt, resentAt, resentTo } = state;
   const { contactId, messageId, duplicates } = state;
   return {
@@ -104,7 +104,7 @@ export function settled(state: SendState): SendProgress {
 }
 
 /** Whether a message that was not seen yet may be this send. */
-export function isAwaiting(state: SendState): boolean {
+export function isAwaitingMessage(state: SendState): boolean {
   return state.status === 'relaying' || (state.copies ?? 0) > boundMessages(state).length;
 }
 

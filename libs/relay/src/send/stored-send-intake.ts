@@ -1,9 +1,9 @@
 import { newId } from '#platform';
-import { sendOf } from './file-owner.js';
+import { sendIdOf } from './file-owner.js';
 import type { IdempotencyKeys, Taken } from './idempotency-keys.js';
 import type { RelayJobs } from '../ports.js';
 import { SCHEDULE_SLEEP_MS } from './relay-settings.js';
-import type { RelayStore, Transition } from './relay-store.js';
+import type { RelayStore, StateChange } from './relay-store.js';
 import {
   type Acceptance,
   IdempotencyInProgressError,
@@ -15,11 +15,11 @@ import {
   SendNotCancellableError,
   SendNotResolvableError,
 } from './send-intake.js';
-import { passage } from './send-life.js';
-import { type SendOrder, type SendRecord, settled, toSend } from './send-record.js';
+import { edgeOf } from './send-life.js';
+import { type SendOrder, type SendRecord, lastingFields, toSend } from './send-record.js';
 import type { NewSend, Send } from './send.js';
 
-const MOST_RACES = 10;
+const MAX_CONFLICTS = 10;
 /** Who watches the schedule is told of sends that are due sooner: as often as it is looked at, and what clocks differ. */
 const SOON_MS = SCHEDULE_SLEEP_MS + 1_000;
 
@@ -47,7 +47,7 @@ export class StoredSendIntake implements SendIntake {
       ...rest,
       // A time that has come is no reason to wait.
       ...(sendAt === undefined || sendAt <= now ? {} : { sendAt }),
-      id: (rest.file === undefined ? undefined : sendOf(rest.file.blobId)) ?? newId('snd'),
+      id: (rest.file === undefined ? undefined : sendIdOf(rest.file.blobId)) ?? newId('snd'),
       createdAt: now,
       ...(upstream === undefined ? {} : { upstream }),
       ...(requestId === undefined ? {} : { requestId }),
@@ -80,8 +80,8 @@ export class StoredSendIntake implements SendIntake {
 
   async cancel(account: string, id: string): Promise<Send | undefined> {
     const record = await this.change(account, id, ({ state }) => {
-      if (passage(state.status, 'cancelled') === undefined) throw new SendNotCancellableError(state.status);
-      return { happening: 'cancelled', state: settled(state) };
+      if (edgeOf(state.status, 'cancelled') === undefined) throw new SendNotCancellableError(state.status);
+      return { transition: 'cancelled', state: lastingFields(state) };
     });
     return record === undefined ? undefined : toSend(record);
   }
@@ -99,12 +99,12 @@ export class StoredSendIntake implements SendIntake {
   private async change(
     account: string,
     id: string,
-    decide: (record: SendRecord) => Transition,
+    decide: (record: SendRecord) => StateChange,
   ): Promise<SendRecord | undefined> {
-    for (let race = 0; race < MOST_RACES; race += 1) {
+    for (let race = 0; race < MAX_CONFLICTS; race += 1) {
       const record = await this.store.find(account, id);
       if (record === undefined) return undefined;
-      const changed = await this.store.transit(account, record, decide(record));
+      const changed = await this.store.apply(account, record, decide(record));
       if (changed !== undefined) return changed;
     }
     throw new Error(`${id} keeps changing while it is to be changed`);
@@ -128,15 +128,15 @@ function resolution(
   outcome: ResolveOutcome,
   now: number,
   address: string | undefined,
-): Transition {
-  const happening = `resolved_${outcome}` as const;
-  if (passage(state.status, happening) === undefined) {
+): StateChange {
+  const transition = `resolved_${outcome}` as const;
+  if (edgeOf(state.status, transition) === undefined) {
     const wanted = outcome === 'resend' ? 'an unknown or failed send' : 'an unknown send';
     throw new SendNotResolvableError(`The send is ${state.status}; only ${wanted} can be resolved so.`);
   }
-  const rest = settled(state);
-  if (outcome === 'sent') return { happening, state: rest };
-  if (outcome === 'failed') return { happening, state: { ...rest, reason: 'It was resolved as failed.' } };
+  const rest = lastingFields(state);
+  if (outcome === 'sent') return { transition, state: rest };
+  if (outcome === 'failed') return { transition, state: { ...rest, reason: 'It was resolved as failed.' } };
   if (order.expiresAt !== undefined && order.expiresAt <= now) {
     throw new SendNotResolvableError('The expiresAt of the send has passed; it cannot go out again.');
   }
@@ -144,5 +144,5 @@ function resolution(
     throw new SendNotResolvableError('The send was found among the messages of its recipient; it is there.');
   }
   const resentTo = address === undefined ? {} : { resentTo: address };
-  return { happening, state: { ...rest, refusals: 0, resentAt: now, ...resentTo, lookFirst: true } };
+  return { transition, state: { ...rest, refusals: 0, resentAt: now, ...resentTo, lookFirst: true } };
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { levelText } from './level-text.js';
+import { normalizeText } from './normalize-text.js';
 
 describe('a levelled text', () => {
   it.each([
@@ -16,7 +16,7 @@ describe('a levelled text', () => {
     ['what stands for an attachment', '\uFFFCa', 'a'],
     ['all of it at once', '\uFFFC \u201CCafe\u0301\u201D\r\n\u2014\u00a0\u2026 ', '"Caf\u00e9"\n-- ...'],
   ])('does not depend on %s', (_, one, other) => {
-    expect(levelText(one)).toBe(levelText(other));
+    expect(normalizeText(one)).toBe(normalizeText(other));
   });
 
   it.each([
@@ -34,6 +34,6 @@ describe('a levelled text', () => {
     ['a\nb', 'a b'],
     ['\u{1F44D}\u{1F44D}', '\u{1F44D}'],
   ])('keeps %p and %p apart', (one, other) => {
-    expect(levelText(one)).not.toBe(levelText(other));
+    expect(normalizeText(one)).not.toBe(normalizeText(other));
   });
 });

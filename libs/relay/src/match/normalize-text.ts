@@ -1,4 +1,4 @@
-const LEVELLED: readonly [RegExp, string][] = [
+const REPLACEMENTS: readonly [RegExp, string][] = [
   [/\r\n?/g, '\n'],
   [/[\u2018\u2019\u201A\u201B]/g, "'"],
   [/[\u201C\u201D\u201E\u201F]/g, '"'],
@@ -14,8 +14,8 @@ const LEVELLED: readonly [RegExp, string][] = [
  * hard blanks, outer blanks. Everything else stays, emoji with their joiners, selectors and skin tones above all: two
  * different texts must not become equal.
  */
-export function levelText(text: string): string {
-  return LEVELLED.reduce(
+export function normalizeText(text: string): string {
+  return REPLACEMENTS.reduce(
     (level, [pattern, plain]) => level.replace(pattern, plain),
     text.normalize('NFC'),
   ).trim();
