@@ -23,24 +23,24 @@ import { HELD_WAIT_MS, type SendSearch } from './send-search.js';
 import type { AttemptOutcome, SendAttempt } from '../send/send.js';
 
 /**
- * From reading the send to its fence, and from its fence to its POST, there is at most this; else it is all begun anew,
- * for others may have looked meanwhile.
+ * Maximum time from reading the send to its fence, and from the fence to the POST, in milliseconds. After this time the
+ * step starts again, because other workers may have searched for the send meanwhile.
  */
 const MAX_FENCE_AGE_MS = 2_000;
-/** So much longer than the POST's deadline a posting process is believed to be alive. */
+/** Time by which the lease of a POST exceeds the POST's timeout, in milliseconds. */
 const LEASE_MARGIN_MS = 5_000;
-/** How soon a sighting that did not come is asked for. */
+/** Time from the POST to the first check for its message, in milliseconds. */
 const FIRST_CONFIRM_MS = 1_000;
 
-/** What follows from an attempt, for its line in the log. */
+/** The relay's next action after an attempt, for the log. */
 const DECISIONS: Readonly<Record<AttemptOutcome, string>> = {
-  accepted: 'its message is expected',
-  refused: 'failed',
-  not_taken: 'tried again',
-  ambiguous: 'looked for',
+  accepted: 'wait for the message',
+  refused: 'fail',
+  not_taken: 'retry',
+  ambiguous: 'search',
 };
 
-/** Hands one send to upstream: the fence, the POST, and what became of it. */
+/** Posts one send to upstream: writes the fence, makes the POST, and records the outcome. */
 export class SendPost {
   constructor(
     private readonly store: RelayStore,
@@ -54,8 +54,8 @@ export class SendPost {
   ) {}
 
   /**
-   * How long the lane waits after it, in milliseconds; 0 to go on at once.
-   * @param address the stamp of the only address that it may go to
+   * Posts the send at the head of a lane. Returns the wait before the lane's next step, in milliseconds; 0 for none.
+   * @param address stamp of the only address that the send may be posted to
    */
   async post(account: string, head: LaneHead, address: string | undefined): Promise<number> {
     const untilFence = new TimeLimit(MAX_FENCE_AGE_MS);
@@ -76,7 +76,7 @@ export class SendPost {
     if (request instanceof Error) {
       const outcome = request instanceof BlobMissingError ? 'refused' : 'not_taken';
       const result: AttemptResult = { outcome, error: request.message, fault: logWords(request) };
-      this.report(account, record, result, fencedAt, DECISIONS[outcome]);
+      this.logAttempt(account, record, result, fencedAt, DECISIONS[outcome]);
       return this.finish(account, record, result);
     }
     if (untilPost.isOver()) {
@@ -86,12 +86,12 @@ export class SendPost {
     const result = await this.attempt(account, request, untilPost, admission, address);
     if ('notSent' in result) return this.undoFence(account, record, result.waitMs);
     const isHeld = mayHoldAccount(result) && (await this.sender.isHeld(account));
-    this.report(account, record, result, fencedAt, isHeld ? 'held' : DECISIONS[result.outcome]);
+    this.logAttempt(account, record, result, fencedAt, isHeld ? 'hold' : DECISIONS[result.outcome]);
     return isHeld ? this.hold(account, record, result) : this.finish(account, record, result);
   }
 
-  /** One line an attempt: whose it is, how it ended, and what follows; never what was sent, nor upstream's own words. */
-  private report(
+  /** Logs one line for an attempt. The line never contains the sent text or upstream's own words. */
+  private logAttempt(
     account: string,
     { order, state }: SendRecord,
     { outcome, httpStatus, fault, retryAfterMs }: AttemptResult,
@@ -116,8 +116,8 @@ export class SendPost {
   }
 
   /**
-   * The POST was surely not made: everything is as it was before it, also where others look for it already, for it is
-   * this very POST that they look for.
+   * Undoes the fence of a POST that was certainly not made. If another worker already searches for this POST, the
+   * search ends.
    */
   private async undoFence(account: string, record: SendRecord, waitMs: number): Promise<number> {
     let current: SendRecord | undefined = record;
@@ -131,18 +131,20 @@ export class SendPost {
     return 0;
   }
 
-  /** The attempt showed that all the account's sends must wait: it costs this one no step of its schedule. */
+  /**
+   * Records an attempt that showed an outage. The send waits with the account, and its retry schedule does not advance.
+   */
   private async hold(account: string, record: SendRecord, result: AttemptResult): Promise<number> {
     const attempt = attemptOf(record, { ...result, outcome: 'not_taken' });
     const attempts = withAttempt(record.state.attempts, attempt);
-    await this.commit(account, record, {
+    await this.recordOutcome(account, record, {
       transition: 'not_taken',
       state: { ...lastingFields(record.state), attempts },
     });
     return HELD_WAIT_MS;
   }
 
-  /** Marks the send as being posted, for as long as the POST can take. */
+  /** Writes the fence: marks the send as being posted until the lease expires. */
   private fence(account: string, { record, now }: LaneHead): Promise<SendRecord | undefined> {
     const { begunAt, firstBegunAt } = record.state;
     const leaseMs = this.settings.postTimeoutMs + LEASE_MARGIN_MS;
@@ -208,9 +210,9 @@ export class SendPost {
     const state: SendProgress = { ...lastingFields(record.state), attempts };
     switch (outcome) {
       case 'accepted':
-        return this.accept(account, record, state);
+        return this.recordAcceptance(account, record, state);
       case 'refused':
-        await this.commit(account, record, {
+        await this.recordOutcome(account, record, {
           transition: 'refused',
           state: { ...state, ...(error === undefined ? {} : { reason: error }) },
         });
@@ -219,7 +221,7 @@ export class SendPost {
         const { retryScheduleSeconds } = this.settings;
         const waitMs = retryWaitMs(retryScheduleSeconds, state.refusals, retryAfterMs, this.random());
         const notBefore = (await this.store.now(account)) + waitMs;
-        await this.commit(account, record, {
+        await this.recordOutcome(account, record, {
           transition: 'not_taken',
           state: { ...state, refusals: state.refusals + 1, notBefore },
         });
@@ -227,16 +229,16 @@ export class SendPost {
       }
       case 'ambiguous': {
         const now = await this.store.now(account);
-        const tried = { ...record, state: { ...record.state, ...state } };
-        await this.commit(account, record, this.search.begin('ambiguous', tried, now, error));
+        const attempted = { ...record, state: { ...record.state, ...state } };
+        await this.recordOutcome(account, record, this.search.begin('ambiguous', attempted, now, error));
         return 0;
       }
     }
   }
 
-  private async accept(account: string, record: SendRecord, state: SendProgress): Promise<number> {
+  private async recordAcceptance(account: string, record: SendRecord, state: SendProgress): Promise<number> {
     const { phoneNumber } = record.order;
-    await this.commit(account, record, {
+    await this.recordOutcome(account, record, {
       transition: 'accepted',
       state,
       confirmInMs: FIRST_CONFIRM_MS,
@@ -244,18 +246,20 @@ export class SendPost {
     try {
       await this.lookup.expect(account, phoneNumber);
     } catch (error) {
-      // Upstream took the send; that its list cannot be read just now only makes the sighting later.
+      // Upstream accepted the send. Without the contact list, the message is only noticed later.
       if (!(error instanceof UpstreamError) && !(error instanceof BudgetExhaustedError)) throw error;
     }
     return 0;
   }
 
   /**
-   * Writes how an attempt ended. If the send moved meanwhile (its message was seen before the answer came), that end
-   * stands, and the attempt is only noted; but where others merely look for what became of this very POST, its answer
-   * says it, and where Redis forgot a POST that may have been taken, that is written anew: it must not be made again.
+   * Writes the outcome of an attempt. If the send changed meanwhile, three cases exist:
+   * - Another worker only searches for this POST: the outcome is written, because it is more certain than the search.
+   * - Redis lost the fence of a POST that may have been accepted: the fence is restored first, so that the POST is not
+   *   repeated.
+   * - The send moved on, for example because its message was seen: only the attempt is recorded.
    */
-  private async commit(account: string, record: SendRecord, change: StateChange): Promise<void> {
+  private async recordOutcome(account: string, record: SendRecord, change: StateChange): Promise<void> {
     let current = record;
     while ((await this.store.apply(account, current, change)) === undefined) {
       const moved = await this.store.find(account, record.order.id);
@@ -277,12 +281,14 @@ export class SendPost {
   }
 }
 
-/** Whether others merely look for what became of this very POST. */
+/** True if another worker only searches for the outcome of this POST. */
 function isSearchedFor({ state }: SendRecord, posted: SendRecord): boolean {
   return state.phase === 'looking' && state.begunAt === posted.state.begunAt;
 }
 
-/** Whether Redis lost the fence of this POST: the send waits, or is looked for, as if it had not been posted. */
+/**
+ * True if Redis lost the fence of this POST, so that the send is queued or searched for as if it had not been posted.
+ */
 function isFenceLost({ state }: SendRecord, posted: SendRecord): boolean {
   const isWaiting = state.status === 'queued' || state.phase === 'looking';
   return isWaiting && (state.begunAt ?? 0) < (posted.state.begunAt ?? 0);
@@ -297,7 +303,7 @@ function attemptOf({ state, order }: SendRecord, { outcome, httpStatus, error }:
   };
 }
 
-/** Whether this end may come of what holds the account: nobody was there, or the account was not let in. */
+/** True if an outage may have caused this outcome: upstream was unreachable, or refused the account. */
 function mayHoldAccount({ outcome, httpStatus }: AttemptResult): boolean {
   if (httpStatus === 401 || httpStatus === 403) return true;
   return outcome === 'not_taken' && httpStatus === undefined;

@@ -4,19 +4,21 @@ import { confirmationPeriodMs, type RelaySettings } from '../send/relay-settings
 import type { LaneHead, RelayStore, StateChange } from '../send/relay-store.js';
 import { type SendRecord, type SendState, lastingFields } from '../send/send-record.js';
 
-/** Waits between looks at a recipient's messages, in milliseconds; the last one from then on. */
+/** Waits between two search steps, in milliseconds; the last entry repeats. */
 const SEARCH_BACKOFF_MS = [500, 1_000, 2_000, 4_000, 8_000, 15_000] as const;
 
-/** A lane whose account is held looks again after so long at the latest; when the outage is over it is woken. */
+/** Maximum wait of a lane whose account is held, in milliseconds. The end of the outage wakes the lane earlier. */
 export const HELD_WAIT_MS = 15_000;
 
-/** A look that decides sees all contacts of the number that a list of so long ago, in milliseconds, did not miss. */
+/**
+ * Maximum age of the contact list for a final search step, in milliseconds: the list shows every contact of the number.
+ */
 export const MAX_LIST_AGE_MS = 60_000;
 
-/** What came of one look; `held`: nobody looked, for upstream is not asked now. */
-type Look = { outcome: 'complete' | 'in part' | 'held' } | { outcome: 'failed'; reason: string };
+/** The result of one search step. `held`: no request was made, because the account's requests are held. */
+type StepResult = { outcome: 'complete' | 'partial' | 'held' } | { outcome: 'failed'; reason: string };
 
-/** Looks for a send that upstream may or may not have taken, among the messages of its recipient. */
+/** Searches the recipient's messages for a send that upstream may or may not have accepted. */
 export class SendSearch {
   constructor(
     private readonly store: RelayStore,
@@ -24,14 +26,17 @@ export class SendSearch {
     private readonly settings: RelaySettings,
   ) {}
 
-  /** The step with which the search begins. @param reason why nobody knows what became of the POST */
+  /**
+   * Returns the change that starts the search.
+   * @param reason why the outcome of the POST is unknown
+   */
   begin(
     transition: 'ambiguous' | 'abandoned',
     record: SendRecord,
     now: number,
     reason: string | undefined,
   ): StateChange {
-    return this.lookFor(
+    return this.startSearch(
       transition,
       record,
       now,
@@ -41,19 +46,19 @@ export class SendSearch {
   }
 
   /**
-   * The step with which a send is looked for that may have been posted before Redis lost its last seconds. When enough
-   * time has gone by since, one complete look is enough, as it is for one that is told to go out again; a send that is
-   * not found is then posted.
+   * Returns the change that starts a recheck: a search for a POST that Redis may have lost, or before a resend. If the
+   * confirmation period has passed since the Redis restart, one complete search step is enough. The send is posted if
+   * no message is found.
    */
-  doubt({ record, now, redisRestartedAt }: LaneHead): StateChange {
+  recheck({ record, now, redisRestartedAt }: LaneHead): StateChange {
     const leftMs =
       redisRestartedAt === undefined
         ? 0
         : Math.max(confirmationPeriodMs(record.order, this.settings) - (now - redisRestartedAt), 0);
-    return this.lookFor('recheck_started', record, now, leftMs, { thenPost: true });
+    return this.startSearch('recheck_started', record, now, leftMs, { thenPost: true });
   }
 
-  private lookFor(
+  private startSearch(
     transition: 'ambiguous' | 'abandoned' | 'recheck_started',
     { state }: SendRecord,
     now: number,
@@ -79,43 +84,45 @@ export class SendSearch {
   }
 
   /**
-   * Looks once; a send that is found is bound on the way, and leaves its lane. How long to wait before the next look,
-   * in milliseconds. The time that is left counts down only while looks succeed, and it ends with a complete one; but
-   * whatever fails, a send is not looked for any longer than it may be relayed.
+   * Runs one search step. A send that is found is bound to its message, and leaves its lane. Returns the wait before
+   * the next step, in milliseconds.
+   *
+   * The time left counts down only while steps succeed, and ends with a complete step. The maximum age of a send ends
+   * the search in any case.
    */
-  async look(account: string, { record, now }: LaneHead): Promise<number> {
+  async runStep(account: string, { record, now }: LaneHead): Promise<number> {
     const { state } = record;
     const since = state.lookSince ?? now;
-    // What passes from a look that failed to the next good one does not count.
-    const seenMs = Math.max(now - (state.lookedAt ?? now), 0);
+    // The time between a failed step and the next successful one does not count.
+    const passedMs = Math.max(now - (state.lookedAt ?? now), 0);
     const leftMs = state.lookLeftMs ?? 0;
-    const decides = seenMs >= leftMs;
-    const look = await this.lookUp(
+    const isFinalStep = passedMs >= leftMs;
+    const step = await this.lookUp(
       account,
       record.order.phoneNumber,
-      decides ? { listSince: Math.max(since, now - MAX_LIST_AGE_MS) } : {},
+      isFinalStep ? { listSince: Math.max(since, now - MAX_LIST_AGE_MS) } : {},
     );
-    const { outcome } = look;
-    const lookLeftMs = outcome === 'complete' ? leftMs - seenMs : leftMs;
-    const isOver = now - since >= this.settings.maxAgeMs;
+    const { outcome } = step;
+    const lookLeftMs = outcome === 'complete' ? leftMs - passedMs : leftMs;
+    const isTimedOut = now - since >= this.settings.maxAgeMs;
     if (outcome === 'complete' && lookLeftMs <= 0) {
-      await this.store.apply(account, record, this.end(record));
+      await this.store.apply(account, record, this.endOfSearch(record));
       return 0;
     }
-    if (isOver) {
+    if (isTimedOut) {
       await this.store.apply(account, record, {
         transition: 'marked_unknown',
-        state: { ...lastingFields(state), reason: searchTimeoutReason(look) },
+        state: { ...lastingFields(state), reason: searchTimeoutReason(step) },
       });
       return 0;
     }
-    // A failure among successes, or the other way round, says little of the next look: the waits begin anew.
-    const isAsBefore = (outcome === 'failed') === (state.lookedAt === undefined);
-    const looks = isAsBefore ? (state.looks ?? 0) + 1 : 0;
-    const growingMs = SEARCH_BACKOFF_MS[Math.min(looks, SEARCH_BACKOFF_MS.length - 1)] ?? 0;
-    // The look that ends the time comes when it is over; how long a trouble lasts is not known so.
+    // The backoff starts again when failures follow successes, or successes follow failures.
+    const isSameResult = (outcome === 'failed') === (state.lookedAt === undefined);
+    const looks = isSameResult ? (state.looks ?? 0) + 1 : 0;
+    const backoffMs = SEARCH_BACKOFF_MS[Math.min(looks, SEARCH_BACKOFF_MS.length - 1)] ?? 0;
+    // The final step starts when the time left is over. The length of an outage cannot be predicted that way.
     const waitMs =
-      outcome === 'complete' ? Math.min(growingMs, Math.max(lookLeftMs, SEARCH_BACKOFF_MS[0])) : growingMs;
+      outcome === 'complete' ? Math.min(backoffMs, Math.max(lookLeftMs, SEARCH_BACKOFF_MS[0])) : backoffMs;
     const next: SendState = {
       ...state,
       lookSince: since,
@@ -132,14 +139,14 @@ export class SendSearch {
       state: { ...next, ...held },
       laneDueInMs,
     });
-    // Bound by the look itself: the lane goes on at once.
+    // The step itself bound the send, so the lane continues at once.
     return waiting === undefined ? 0 : laneDueInMs;
   }
 
-  private async lookUp(account: string, phoneNumber: string, options: LookOptions): Promise<Look> {
+  private async lookUp(account: string, phoneNumber: string, options: LookOptions): Promise<StepResult> {
     try {
       const isComplete = await this.lookup.lookUp(account, phoneNumber, options);
-      return { outcome: isComplete ? 'complete' : 'in part' };
+      return { outcome: isComplete ? 'complete' : 'partial' };
     } catch (error) {
       if (error instanceof UpstreamUnavailableError) return { outcome: 'held' };
       if (error instanceof UpstreamError || error instanceof BudgetExhaustedError)
@@ -148,10 +155,10 @@ export class SendSearch {
     }
   }
 
-  private end({ state }: SendRecord): StateChange {
+  private endOfSearch({ state }: SendRecord): StateChange {
     const { reason, thenPost } = state;
     if (thenPost === true) return { transition: 'recheck_passed', state: lastingFields(state) };
-    // A second text may be what the operator prefers; a third never is.
+    // An operator may prefer a second text. A third POST is never made automatically.
     if (this.settings.onUnknown === 'resend' && (state.copies ?? 0) < 2)
       return { transition: 'resent_automatically', state: lastingFields(state) };
     return {
@@ -161,8 +168,8 @@ export class SendSearch {
   }
 }
 
-/** Why a send that may have been taken is not looked for any more. */
-function searchTimeoutReason(look: Look): string {
-  const last = look.outcome === 'failed' ? ` The last look failed: ${look.reason}.` : '';
-  return `Its recipient's messages could not be read within SEND_MAX_AGE_SECONDS.${last}`;
+/** Returns the reason of a send whose search exceeded the maximum age. */
+function searchTimeoutReason(step: StepResult): string {
+  const last = step.outcome === 'failed' ? ` The last search failed: ${step.reason}.` : '';
+  return `The recipient's messages could not be read within SEND_MAX_AGE_SECONDS.${last}`;
 }

@@ -1,6 +1,6 @@
 import type { SendStatus } from './send.js';
 
-/** Whether a send of this status may still need its file: to be relayed, or to be sent again when it is told to. */
+/** True if a send of this status may still need its file: for its POST, or for a resend. */
 const NEEDS_FILE: Readonly<Record<SendStatus, boolean>> = {
   scheduled: true,
   queued: true,

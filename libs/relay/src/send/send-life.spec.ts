@@ -2,11 +2,11 @@ import { describe, expect, it } from '@jest/globals';
 import { copiesAfter, type TransitionName, TRANSITION_NAMES, edgeOf, locationOf } from './send-life.js';
 import { SEND_STATUSES, type SendStatus } from './send.js';
 
-/** Each status in one letter, in the order of the columns below. */
+/** Each status as one letter, in the column order of `TABLE`. */
 const LETTERS = 'SQRATDEUFCX';
 const letterOf = (status: SendStatus): string => LETTERS.charAt(SEND_STATUSES.indexOf(status));
 
-/** What each happening makes of each status: the column's letter after it, `.` where it is refused. */
+/** The status after each transition, as a letter in the column of the status before. `.` means invalid. */
 const TABLE: Record<TransitionName, string> = {
   //                SQRATDEUFCX
   promoted: /*   */ 'Q..........',
@@ -39,7 +39,7 @@ const TABLE: Record<TransitionName, string> = {
   attempt_recorded: /*      */ LETTERS,
 };
 
-/** The events of the passages that tell something: happening, statuses before, event. */
+/** The edges that emit an event: transition, statuses before, event. */
 const EVENTS: Partial<Record<TransitionName, [SendStatus[], string]>> = {
   accepted: [['relaying'], 'send.accepted'],
   refused: [['relaying'], 'send.failed'],
@@ -58,13 +58,13 @@ const PAIRS = TRANSITION_NAMES.flatMap((transition) =>
   SEND_STATUSES.map((status): [SendStatus, TransitionName] => [status, transition]),
 );
 
-describe('the life of a send', () => {
-  it('is decided for every status and every happening', () => {
+describe('the state machine of a send', () => {
+  it('covers every combination of status and transition', () => {
     expect(Object.keys(TABLE).sort()).toEqual([...TRANSITION_NAMES].sort());
     expect(PAIRS).toHaveLength(SEND_STATUSES.length * TRANSITION_NAMES.length);
   });
 
-  it.each(PAIRS)('%s, %s: goes where the table says, and tells what it says', (status, transition) => {
+  it.each(PAIRS)('takes a %s send through %s to the status of the table, with the event of the table', (status, transition) => {
     const step = edgeOf(status, transition);
     const expected = TABLE[transition].charAt(SEND_STATUSES.indexOf(status));
     expect(step === undefined ? '.' : letterOf(step.to)).toBe(expected);
@@ -72,23 +72,23 @@ describe('the life of a send', () => {
     expect(step?.event).toBe(told?.[0].includes(status) === true ? told[1] : undefined);
   });
 
-  it('tells of every change that a caller waits for: none becomes final, accepted, sent or unknown in silence', () => {
+  it('emits an event with every change to accepted, sent, unknown or a final status', () => {
     for (const [status, transition] of PAIRS) {
       const step = edgeOf(status, transition);
       if (step === undefined || step.to === status || locationOf(step.to) !== 'archive') continue;
-      // The flags are told by the message's own events.
+      // The events of the message report its flags.
       if (step.to === 'delivered' || step.to === 'read') continue;
       expect([status, transition, step.event]).toEqual([status, transition, `send.${step.to}`]);
     }
   });
 
-  it('is posted only from the lane, and out of relaying it never goes back to the lane unless that is safe or asked for', () => {
+  it('allows a POST only from queued, and a return from relaying to queued only if safe or requested', () => {
     const back = TRANSITION_NAMES.filter((transition) => edgeOf('relaying', transition)?.to === 'queued');
     expect(back).toEqual(['requeued', 'not_taken', 'recheck_passed', 'resent_automatically']);
     expect(SEND_STATUSES.filter((status) => edgeOf(status, 'fenced') !== undefined)).toEqual(['queued']);
   });
 
-  it('counts the POSTs that upstream may have taken: one more with each fence, also one that Redis forgot, one less where it surely did not', () => {
+  it('adds one copy for each fence, also for a restored fence, and removes one if upstream did not accept the POST', () => {
     const changes = TRANSITION_NAMES.map((transition): [TransitionName, number] => [
       transition,
       copiesAfter(transition, 5) - 5,

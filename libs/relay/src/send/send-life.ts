@@ -1,7 +1,7 @@
 import type { EventTypeOf } from '#events';
 import { SEND_STATUSES, type SendStatus } from './send.js';
 
-/** Where a happening leads, and the event that tells of it. */
+/** An edge of the state machine: the status after a transition, and the event that the transition emits. */
 export interface Edge {
   to: SendStatus;
   event?: EventTypeOf<'send'>;
@@ -10,88 +10,90 @@ export interface Edge {
 type Edges = Readonly<Partial<Record<SendStatus, Edge>>>;
 
 /**
- * The whole life of a send: what can happen to it, in which states, and where it leads. A state that a happening does
- * not name refuses it. `failed`, `cancelled` and `expired` are final, but for `failed` that is told to go out again.
+ * The state machine of a send: every transition, the statuses that allow it, and the status that follows.
+ *
+ * A transition is invalid for a status that it does not list. `failed`, `cancelled` and `expired` are final. One
+ * exception: a `failed` send can be resent.
  */
 const EDGES = {
-  /** Its `sendAt` has come. */
+  /** The send's `sendAt` has come. */
   promoted: edges(['scheduled'], 'queued'),
-  /** The POST is about to begin. */
+  /** The worker is about to start the POST. */
   fenced: edges(['queued'], 'relaying'),
-  /** The POST did not begin after all. */
+  /** The worker did not start the POST after all. */
   requeued: edges(['relaying'], 'queued'),
-  /** Upstream answered `queued`. */
+  /** Upstream accepted the POST: its answer was `queued`. */
   accepted: edges(['relaying'], 'accepted', 'send.accepted'),
-  /** Upstream does not want it, or it cannot be posted at all. */
+  /** Upstream refused the send for good, or the send cannot be posted (its file is missing). */
   refused: edges(['relaying'], 'failed', 'send.failed'),
-  /** Upstream surely did not take it; it is tried again. */
+  /** Upstream certainly did not accept the POST. The send will be retried. */
   not_taken: edges(['relaying'], 'queued'),
-  /** Nobody knows whether upstream took it; it is looked for from now on. */
+  /** The POST had no clear answer: upstream may have accepted it. The search for its message starts. */
   ambiguous: edges(['relaying'], 'relaying'),
-  /** Redis forgot that it is being posted; whoever posts it did not. */
+  /** Redis lost the fence of a POST that is under way. The process that posts writes the fence again. */
   fence_restored: edges(['queued', 'relaying'], 'relaying'),
-  /** The process that was posting is gone; it is looked for from now on. */
+  /** The process that posted the send ended. The search for its message starts. */
   abandoned: edges(['relaying'], 'relaying'),
-  /** It may have been posted without anybody here knowing; it is looked for before it is posted. */
+  /** An earlier POST may have gone out although Redis has no record of it. The search starts before the next POST. */
   recheck_started: edges(['queued'], 'relaying'),
-  /** It was looked for, not found, and is looked for again. */
+  /** A search step did not find the message. The search continues. */
   search_continued: edges(['relaying'], 'relaying'),
-  /** One that was doubted is not there: it is posted. */
+  /** The recheck did not find an earlier POST. The send can be posted. */
   recheck_passed: edges(['relaying'], 'queued'),
-  /** It was not found in time, or its time was over before it could be posted once more. */
+  /** The message was not found in time, or an ambiguous send became too old for another POST. */
   marked_unknown: edges(['queued', 'relaying'], 'unknown', 'send.unknown'),
-  /** It was not found in time, and a second text is what the operator prefers. */
+  /** The message was not found in time, and `SEND_ON_UNKNOWN=resend` asks for another POST. */
   resent_automatically: edges(['relaying'], 'queued'),
-  /** A message of the contact is it. What is final stays so. */
+  /** A message of the contact is this send. A final status stays. */
   found: {
     ...edges(['queued', 'relaying', 'accepted', 'unknown'], 'sent', 'send.sent'),
     ...selfEdges('sent', 'failed', 'cancelled', 'expired'),
   },
-  /** A further message of the contact is it too: it was posted more than once, as was asked for. */
+  /** A second message of the contact is this send too: a requested resend posted the send twice. */
   duplicate_found: selfEdges('sent', 'delivered', 'read', 'failed', 'cancelled', 'expired'),
-  /** The message's flags. */
+  /** The flags of the send's message changed. */
   message_delivered: edges(['sent'], 'delivered'),
   message_read: edges(['sent', 'delivered'], 'read'),
-  /** The message of an accepted one is asked for again. */
+  /** The next check for the message of an accepted send has a new time. */
   confirmation_rescheduled: selfEdges('accepted'),
-  /** That message did not show up in time. */
+  /** The message of an accepted send was not seen in time. */
   unconfirmed: edges(['accepted'], 'accepted', 'send.unconfirmed'),
-  /** The caller took it back. */
+  /** The caller cancelled the send. */
   cancelled: edges(['scheduled', 'queued'], 'cancelled', 'send.cancelled'),
-  /** It could not be relayed in time. */
+  /** The send was too old, or past its `expiresAt`, before it was posted. */
   expired: edges(['queued'], 'expired', 'send.expired'),
-  /** The operator's word on what nobody knows; what is to go out again is looked for once more before. */
+  /** An operator resolved the send. A resend starts with a recheck. */
   resolved_resend: edges(['unknown', 'failed'], 'queued'),
   resolved_sent: edges(['unknown'], 'sent', 'send.sent'),
   resolved_failed: edges(['unknown'], 'failed', 'send.failed'),
-  /** There are too many sends, and it is the first to go of those that nobody knows the end of. */
+  /** Retention drops an `unknown` send, because more than `SEND_RETENTION_MAX` sends are stored. */
   dropped_unknown: edges(['unknown'], 'unknown', 'send.unknown'),
-  /** The same of one that upstream took. */
+  /** Retention drops an `accepted` send for the same reason. */
   dropped_accepted: edges(['accepted'], 'accepted', 'send.unconfirmed'),
-  /** An attempt came to its end when the send had moved on already; it is written down. */
+  /** An attempt ended after the send had already changed. Only the attempt is recorded. */
   attempt_recorded: selfEdges(...SEND_STATUSES),
 } as const satisfies Record<string, Edges>;
 
-/** Something that can happen to a send. */
+/** The name of a transition of a send. */
 export type TransitionName = keyof typeof EDGES;
 
 export const TRANSITION_NAMES = Object.keys(EDGES) as TransitionName[];
 
-/** Where a happening leads a send of this status, or undefined if it cannot happen to it. Pure. */
+/** Returns the edge that a transition takes from this status, or undefined if the transition is invalid. Pure. */
 export function edgeOf(status: SendStatus, transition: TransitionName): Edge | undefined {
   const passages: Edges = EDGES[transition];
   return passages[status];
 }
 
-/** What happened cannot happen to a send that stands so: whoever says so is mistaken. */
+/** The transition is invalid for the status of the send. This is a programming error of the caller. */
 export class InvalidTransitionError extends Error {
   constructor(status: SendStatus, transition: TransitionName) {
-    super(`a send that is ${status} cannot be ${transition}`);
+    super(`invalid transition of a send: ${transition} from the status ${status}`);
     this.name = 'ImpossiblePassageError';
   }
 }
 
-/** What a happening changes in the number of POSTs that upstream took or may have taken. */
+/** How a transition changes the number of POSTs that upstream accepted or may have accepted. */
 const COPIES_DELTA: Readonly<Partial<Record<TransitionName, number>>> = {
   fenced: 1,
   fence_restored: 1,
@@ -100,12 +102,15 @@ const COPIES_DELTA: Readonly<Partial<Record<TransitionName, number>>> = {
   not_taken: -1,
 };
 
-/** How many POSTs upstream took or may have taken after the happening, of how many before. */
+/**
+ * Returns the number of POSTs that upstream accepted or may have accepted after a transition.
+ * @param copies that number before the transition
+ */
 export function copiesAfter(transition: TransitionName, copies: number): number {
   return copies + (COPIES_DELTA[transition] ?? 0);
 }
 
-/** Where a send is kept: until its time comes, in its recipient's lane, or among those that may rest for good. */
+/** Where a send is stored: in the schedule until its `sendAt`, in its recipient's lane, or in the archive. */
 export type Location = 'schedule' | 'lane' | 'archive';
 
 const LOCATIONS: Readonly<Record<SendStatus, Location>> = {

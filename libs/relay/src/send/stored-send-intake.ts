@@ -20,16 +20,19 @@ import { type SendOrder, type SendRecord, lastingFields, toSend } from './send-r
 import type { NewSend, Send } from './send.js';
 
 const MAX_CONFLICTS = 10;
-/** Who watches the schedule is told of sends that are due sooner: as often as it is looked at, and what clocks differ. */
-const SOON_MS = SCHEDULE_SLEEP_MS + 1_000;
+/**
+ * A send that is due within this time, in milliseconds, is announced at once. The time covers one sleep of the schedule
+ * and the difference between clocks.
+ */
+const ANNOUNCE_WITHIN_MS = SCHEDULE_SLEEP_MS + 1_000;
 
-/** {@link SendIntake} that stores first and answers then. */
+/** {@link SendIntake} that answers only after the send is stored. */
 export class StoredSendIntake implements SendIntake {
   constructor(
     private readonly store: RelayStore,
     private readonly idempotencyKeys: IdempotencyKeys,
     private readonly jobs: RelayJobs,
-    /** The stamp of the address that the account's requests go to; undefined where there is none any more. */
+    /** Returns the stamp of the account's upstream address, or undefined if the account has none. */
     private readonly addressOf: (account: string) => Promise<string | undefined>,
   ) {}
 
@@ -39,13 +42,12 @@ export class StoredSendIntake implements SendIntake {
     idempotency?: IdempotencyKey,
     requestId?: string,
   ): Promise<Acceptance> {
-    // By the clock by which it is relayed, and looked for: gateways' own may be off.
+    // Redis' clock also times the POST and the search. The clocks of gateways may differ.
     const now = await this.store.now(account);
     const { sendAt, ...rest } = request;
     const upstream = await this.addressOf(account);
     const order: SendOrder = {
       ...rest,
-      // A time that has come is no reason to wait.
       ...(sendAt === undefined || sendAt <= now ? {} : { sendAt }),
       id: (rest.file === undefined ? undefined : sendIdOf(rest.file.blobId)) ?? newId('snd'),
       createdAt: now,
@@ -54,7 +56,7 @@ export class StoredSendIntake implements SendIntake {
     };
     const stored = await this.store.insert(account, order, idempotency);
     if (stored.kind !== 'new') return replayOf(stored);
-    if (order.sendAt === undefined || order.sendAt < now + SOON_MS)
+    if (order.sendAt === undefined || order.sendAt < now + ANNOUNCE_WITHIN_MS)
       await this.jobs.wake(account, [order.phoneNumber]);
     return { id: order.id, replayed: false };
   }
@@ -95,19 +97,19 @@ export class StoredSendIntake implements SendIntake {
     return toSend(record);
   }
 
-  /** Takes the step that is decided by the send as it stands, and decides anew if it changed meanwhile. */
+  /** Applies the change that `decide` derives from the stored send. Retries if the send changed meanwhile. */
   private async change(
     account: string,
     id: string,
     decide: (record: SendRecord) => StateChange,
   ): Promise<SendRecord | undefined> {
-    for (let race = 0; race < MAX_CONFLICTS; race += 1) {
+    for (let conflict = 0; conflict < MAX_CONFLICTS; conflict += 1) {
       const record = await this.store.find(account, id);
       if (record === undefined) return undefined;
       const changed = await this.store.apply(account, record, decide(record));
       if (changed !== undefined) return changed;
     }
-    throw new Error(`${id} keeps changing while it is to be changed`);
+    throw new Error(`${id} changed ${MAX_CONFLICTS} times during one update`);
   }
 }
 
@@ -131,17 +133,17 @@ function resolution(
 ): StateChange {
   const transition = `resolved_${outcome}` as const;
   if (edgeOf(state.status, transition) === undefined) {
-    const wanted = outcome === 'resend' ? 'an unknown or failed send' : 'an unknown send';
-    throw new SendNotResolvableError(`The send is ${state.status}; only ${wanted} can be resolved so.`);
+    const allowed = outcome === 'resend' ? 'an unknown or failed send' : 'an unknown send';
+    throw new SendNotResolvableError(`The send is ${state.status}; only ${allowed} can be resolved as ${outcome}.`);
   }
   const rest = lastingFields(state);
   if (outcome === 'sent') return { transition, state: rest };
-  if (outcome === 'failed') return { transition, state: { ...rest, reason: 'It was resolved as failed.' } };
+  if (outcome === 'failed') return { transition, state: { ...rest, reason: 'The send was resolved as failed.' } };
   if (order.expiresAt !== undefined && order.expiresAt <= now) {
-    throw new SendNotResolvableError('The expiresAt of the send has passed; it cannot go out again.');
+    throw new SendNotResolvableError('The expiresAt of the send has passed, so the send cannot be resent.');
   }
   if (state.messageId !== undefined) {
-    throw new SendNotResolvableError('The send was found among the messages of its recipient; it is there.');
+    throw new SendNotResolvableError('The send was found among the messages of its recipient, so it needs no resend.');
   }
   const resentTo = address === undefined ? {} : { resentTo: address };
   return { transition, state: { ...rest, refusals: 0, resentAt: now, ...resentTo, lookFirst: true } };
