@@ -16,8 +16,8 @@ import {
 import { MeasuredContent } from './measured-content.js';
 
 /**
- * {@link BlobStore} as files of one directory, which gateway and workers share; a directory an account.
- * A content is written under a temporary name, flushed to the disk, and renamed: a file with its final name is whole.
+ * {@link BlobStore} in a directory that gateways and workers share, with a subdirectory per account. A content is
+ * written under a temporary name, flushed to the disk, and renamed: a file with its final name is complete.
  */
 export class FileBlobStore implements BlobStore {
   constructor(private readonly directory: string) {}
@@ -38,7 +38,7 @@ export class FileBlobStore implements BlobStore {
     } catch (error) {
       await file.close();
       await rm(partial, { force: true });
-      // Taken away while it was written: its account was removed.
+      // The file was removed during the upload, because its account was removed.
       throw isNotFound(error) ? unavailable(error) : error;
     }
     return { id, ...measured.measure() };
@@ -119,7 +119,7 @@ export class FileBlobStore implements BlobStore {
     }
   }
 
-  /** Undefined if it was removed meanwhile. */
+  /** Returns undefined if the blob was removed meanwhile. */
   private async found(id: string): Promise<FoundBlob | undefined> {
     try {
       return { id, storedAt: (await stat(this.path(id))).mtimeMs };
@@ -134,7 +134,7 @@ export class FileBlobStore implements BlobStore {
   }
 }
 
-/** A rename, or a new directory, is only safe from a power loss once its directory is flushed too. */
+/** Flushes a directory. Without the flush, a rename or a new directory is lost in a power failure. */
 async function syncDirectory(path: string): Promise<void> {
   const directory = await open(path, 'r');
   try {
@@ -144,13 +144,16 @@ async function syncDirectory(path: string): Promise<void> {
   }
 }
 
-/** By shape, not by class: where code runs in a context of its own, Node's errors are of another realm's class. */
+/**
+ * True for a "not found" error of the file system. The check avoids `instanceof`: in a separate context (as in Jest),
+ * Node's errors have another realm's class.
+ */
 function isNotFound(error: unknown): boolean {
   return typeof error === 'object' && error !== null && 'code' in error && error.code === 'ENOENT';
 }
 
 function unavailable(cause: unknown): BlobStoreUnavailableError {
-  const words =
+  const reason =
     typeof cause === 'object' && cause !== null && 'message' in cause ? String(cause.message) : 'unknown';
-  return new BlobStoreUnavailableError(words, { cause });
+  return new BlobStoreUnavailableError(reason, { cause });
 }

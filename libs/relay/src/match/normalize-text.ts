@@ -5,18 +5,18 @@ const REPLACEMENTS: readonly [RegExp, string][] = [
   [/--|[\u2013\u2014]/g, '-'],
   [/\u2026/g, '...'],
   [/[\u00A0\u202F]/g, ' '],
-  // Stands for an attachment in the text of an iMessage.
+  // The placeholder of an attachment in the text of an iMessage.
   [/\uFFFC/g, ''],
 ];
 
 /**
- * A text without what transports are known to rewrite: composed forms, line ends, typographic quotes, dashes and dots,
- * hard blanks, outer blanks. Everything else stays, emoji with their joiners, selectors and skin tones above all: two
+ * Normalizes the characters that transports are known to rewrite: composed forms, line ends, typographic quotes, dashes
+ * and ellipses, non-breaking spaces, outer blanks. Everything else stays, including every part of an emoji: two
  * different texts must not become equal.
  */
 export function normalizeText(text: string): string {
   return REPLACEMENTS.reduce(
-    (level, [pattern, plain]) => level.replace(pattern, plain),
+    (normalized, [pattern, plain]) => normalized.replace(pattern, plain),
     text.normalize('NFC'),
   ).trim();
 }

@@ -5,7 +5,7 @@ import { RedisRelayStore } from './redis-relay-store.js';
 import type { StateChange } from '../send/relay-store.js';
 import type { SendRecord } from '../send/send-record.js';
 
-/** The store of sends that removes a send's file with the step after which it is not needed any more. */
+/** Send store that removes a send's file with the change after which the file is not needed any more. */
 export class FiledRelayStore extends RedisRelayStore {
   constructor(
     redis: RedisClient,
@@ -29,7 +29,7 @@ export class FiledRelayStore extends RedisRelayStore {
     return next;
   }
 
-  /** A file that cannot be removed just now is left to the sweep: the step itself is done. */
+  /** Removes the file. After a failure the sweep removes it later, because the change itself is done. */
   private async removeFile(account: string, { order }: SendRecord): Promise<void> {
     if (order.file === undefined) return;
     try {
@@ -38,7 +38,7 @@ export class FiledRelayStore extends RedisRelayStore {
       const { id: sendId, file } = order;
       this.logger.warn(
         { account, sendId, blobId: file.blobId, err: error },
-        'the file of a send is left to the sweep',
+        'the file of a send could not be removed; the sweep will remove it',
       );
     }
   }

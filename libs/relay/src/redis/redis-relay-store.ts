@@ -42,7 +42,7 @@ import {
 } from '../send/send-record.js';
 
 const DROPPED_REASON =
-  'There were more sends than SEND_RETENTION_MAX, and its end was not known by then. It is not kept any longer.';
+  'There are more sends than SEND_RETENTION_MAX, and the end of this send is not known. The gateway stops keeping it.';
 
 /** The words of the script for the locations of a send. */
 const LOCATION_ARGUMENTS = { schedule: 'schedule', lane: 'lane', archive: 'shelf' } as const;
@@ -52,7 +52,7 @@ const RUN_ARGUMENTS = { mustMatch: 'same', update: 'this' } as const;
 
 type DueSend = [member: string, id: string, order: string, state: string, revision: string];
 
-/** {@link RelayStore} on Redis: a hash a send, a list a lane, and sorted sets for what is due. */
+/** {@link RelayStore} on Redis. Each send is a hash, each lane a list, and what is due stands in sorted sets. */
 export class RedisRelayStore implements RelayStore {
   constructor(
     private readonly redis: RedisClient,
@@ -238,11 +238,11 @@ export class RedisRelayStore implements RelayStore {
     const due = await this.dueSends(account, keys('scheduled'), count);
     if (due.length === 0) return [];
     const steps: (string | number)[] = [];
-    const strays: [member: string, id: string, revision: string][] = [];
+    const invalid: [member: string, id: string, revision: string][] = [];
     for (const { member, id, record } of due) {
       const step = record === undefined ? undefined : edgeOf(record.state.status, 'promoted');
       if (record === undefined || step === undefined) {
-        strays.push([member, id, String(record?.state.revision ?? '')]);
+        invalid.push([member, id, String(record?.state.revision ?? '')]);
         continue;
       }
       const { order, state } = record;
@@ -258,7 +258,7 @@ export class RedisRelayStore implements RelayStore {
         sendIndex.status(keys, 'scheduled'),
         sendIndex.status(keys, 'queued'),
       ],
-      [keys('send', ''), keys('lane', ''), JSON.stringify(strays), ...steps],
+      [keys('send', ''), keys('lane', ''), JSON.stringify(invalid), ...steps],
     );
     return reply as string[];
   }
@@ -306,7 +306,7 @@ export class RedisRelayStore implements RelayStore {
     return redisTime(this.redis, this.keys(account)('lanes', 'due'));
   }
 
-  /** What is due of a set, with the records of the sends that are there. */
+  /** Returns the due members of a set, with the records of the sends that still exist. */
   private async dueSends(
     account: string,
     key: string,
