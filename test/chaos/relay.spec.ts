@@ -46,7 +46,7 @@ function expectBound({ counts }: RelayVerdict): void {
 function expectLookedFirst(running: RelayTrial<RedisLayout>): void {
   const logs = running.workerLogs();
   expect(logs.join('\n')).toContain('it may have been posted already; looking before it is');
-  const told = logs.map((log) => log.match(/Redis lives another life/g)?.length ?? 0);
+  const told = logs.map((log) => log.match(/Redis restarted or failed over/g)?.length ?? 0);
   expect(Math.max(...told)).toBe(1);
 }
 

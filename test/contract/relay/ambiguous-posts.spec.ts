@@ -7,7 +7,7 @@ import { NUMBER, WithLane } from './with-lane.js';
 const relay = new WithLane();
 const { runner, accept, find, relayUntil, failPosts, texts, posts, sendEvents } = relay;
 
-describe('a send whose POST ended without a clear answer', () => {
+describe('a send whose POST had no clear answer', () => {
   it.each([
     { kind: 'statusAfter', status: 500 },
     { kind: 'timeoutAfter' },
@@ -19,7 +19,7 @@ describe('a send whose POST ended without a clear answer', () => {
     { kind: 'truncatedJson', cut: 'connection' },
     { kind: 'status', status: 302, location: 'http://127.0.0.1:1/', processed: true },
     { kind: 'slow', delayMs: 2 * UPSTREAM_TIMEOUT_MS },
-  ])('but was taken is found, and not posted again: %j', async (fault) => {
+  ])('is found, and not posted again, if upstream accepted the POST: %j', async (fault) => {
     failPosts(fault);
     const id = await accept();
     const next = await accept({ message: 'next' });
@@ -38,7 +38,7 @@ describe('a send whose POST ended without a clear answer', () => {
     { kind: 'status', status: 503 },
     { kind: 'html' },
   ])(
-    'and was not taken is unknown when the time is over, never posted again, and the lane goes on: %j',
+    'becomes unknown in time, without a second POST, if upstream did not accept the POST; the lane continues: %j',
     async (fault) => {
       failPosts(fault);
       const id = await accept();
@@ -52,34 +52,34 @@ describe('a send whose POST ended without a clear answer', () => {
     },
   );
 
-  it('is not given up for the time in which looks failed: it does not count', async () => {
+  it('is still searched for after failed searches, because failed searches do not count', async () => {
     failPosts({ kind: 'resetBefore' });
     const id = await accept();
     relay.harness.control('faults', { match: { method: 'GET' }, fault: 'status', times: 'always' });
-    // Two looks fail within 1.5 s, and the third, the first good one, comes 2 s later.
+    // Two searches fail within 1.5 s. The third search, the first successful one, follows 2 s later.
     const lane = runner({ confirmMs: 2_800 });
-    const looked = (times: number): Promise<boolean> =>
-      eventually(`looked ${times} times`, async () => {
+    const untilReads = (times: number): Promise<boolean> =>
+      eventually(`upstream was read ${times} times`, async () => {
         await lane.run(A, NUMBER);
         return relay.harness.requests(/^GET /) >= times;
       });
-    await looked(2);
+    await untilReads(2);
     relay.harness.control('faults/clear');
-    await looked(3);
+    await untilReads(3);
     expect((await find(id)).status).toBe('relaying');
     expect(posts()).toBe(1);
   });
 
   it.each([
-    ['when the time that is left is over, if it can be looked for', undefined, 'good', 3_000],
-    ['after the growing wait, if it cannot again', { kind: 'status', status: 404 }, 'failed', 15_000],
-    ['soon, if it cannot for once', { kind: 'status', status: 404 }, 'good', 500],
-  ])('is looked for again %s', async (_, trouble, before, mostMs) => {
+    ['when its time left is over, if searches succeed', undefined, 'good', 3_000],
+    ['after the longest backoff, if another search fails', { kind: 'status', status: 404 }, 'failed', 15_000],
+    ['soon, if a search fails for the first time', { kind: 'status', status: 404 }, 'good', 500],
+  ])('is searched for again %s', async (_, trouble, before, maxMs) => {
     failPosts({ kind: 'resetBefore' });
     const id = await accept();
     await runner().run(A, NUMBER);
     const record = await relay.harness.sends.find(A, id);
-    if (record === undefined) throw new Error('no send');
+    if (record === undefined) throw new Error('the send was not found');
     const { lookedAt, ...state } = { ...record.state, lookedAt: await relay.harness.sends.now(A) };
     await relay.harness.sends.apply(A, record, {
       transition: 'search_continued',
@@ -103,11 +103,11 @@ describe('a send whose POST ended without a clear answer', () => {
     };
     await runner({ jobs }).run(A, NUMBER);
     expect(waits).toHaveLength(1);
-    expect(waits[0]).toBeLessThanOrEqual(mostMs);
-    expect(waits[0]).toBeGreaterThan(mostMs / 2);
+    expect(waits[0]).toBeLessThanOrEqual(maxMs);
+    expect(waits[0]).toBeGreaterThan(maxMs / 2);
   });
 
-  it('and is found after it was given up is sent after all', async () => {
+  it('becomes sent if its message is found after the search ended', async () => {
     relay.harness.control('settings', { sendVisibleDelayMs: 1_500 });
     failPosts({ kind: 'resetAfter' });
     const id = await accept();
@@ -117,7 +117,7 @@ describe('a send whose POST ended without a clear answer', () => {
     expect(texts()).toEqual(['Hi']);
   });
 
-  it('is posted again when that was asked for', async () => {
+  it('is posted again if SEND_ON_UNKNOWN is resend', async () => {
     failPosts({ kind: 'resetBefore' });
     const id = await accept();
     const send = await relayUntil(id, 'accepted', runner({ onUnknown: 'resend', confirmMs: 1 }));
@@ -127,11 +127,11 @@ describe('a send whose POST ended without a clear answer', () => {
     expect((await sendEvents()).filter((type) => type === 'send.unknown')).toEqual([]);
   });
 
-  it('is looked for, and not posted again, when its process died in the middle', async () => {
+  it('is searched for, and not posted again, if its process died after the POST', async () => {
     const id = await accept();
     const head = await relay.harness.sends.head(A, NUMBER);
-    if (head === undefined) throw new Error('no head');
-    // What a process leaves that dies after its POST: the state as it was before, its lease running out.
+    if (head === undefined) throw new Error('the lane is empty');
+    // The state that a process leaves if it dies after its POST, with the lease about to expire.
     const begun = await relay.harness.sends.apply(A, head.record, {
       transition: 'fenced',
       state: { ...head.record.state, phase: 'posting', begunAt: head.now, notBefore: head.now + 200 },
@@ -148,10 +148,10 @@ describe('a send whose POST ended without a clear answer', () => {
     expect(posts()).toBe(1);
   });
 
-  it('is unknown, and not posted again, when its process died before the POST', async () => {
+  it('becomes unknown, and is not posted again, if its process died before the POST', async () => {
     const id = await accept();
     const head = await relay.harness.sends.head(A, NUMBER);
-    if (head === undefined) throw new Error('no head');
+    if (head === undefined) throw new Error('the lane is empty');
     await relay.harness.sends.apply(A, head.record, {
       transition: 'fenced',
       state: { ...head.record.state, phase: 'posting', begunAt: head.now, notBefore: head.now + 1 },
@@ -160,7 +160,7 @@ describe('a send whose POST ended without a clear answer', () => {
     expect(posts()).toBe(0);
   });
 
-  it('is lastingFields by its own late answer, though others look for it already', async () => {
+  it('takes the status of its own late answer, even if another process already searches for it', async () => {
     relay.harness.control('settings', { sendLostProbability: 1 });
     const id = await accept();
     let answer: () => void = () => undefined;
@@ -174,10 +174,10 @@ describe('a send whose POST ended without a clear answer', () => {
       },
     });
     const run = slow.run(A, NUMBER);
-    await eventually('posting', () => posting);
+    await eventually('the POST has started', () => posting);
     const record = await relay.harness.sends.find(A, id);
-    if (record === undefined) throw new Error('no send');
-    // As another process does once the lease is over.
+    if (record === undefined) throw new Error('the send was not found');
+    // Another process does this when the lease expires.
     await relay.harness.sends.apply(A, record, {
       transition: 'abandoned',
       state: { ...record.state, phase: 'looking', lookLeftMs: 60_000, looks: 0, notBefore: 0 },

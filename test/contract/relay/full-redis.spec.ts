@@ -6,14 +6,14 @@ import { NUMBER, WithLane } from './with-lane.js';
 const relay = new WithLane();
 const { accept, relayUntil, rounds, failPosts } = relay;
 
-/** Redis may hold half of what it holds. */
+/** Limits Redis' memory to half of what it uses now. */
 async function fill(): Promise<void> {
   const used = Number(/^used_memory:(\d+)/m.exec(await relay.harness.redis.info('memory'))?.[1]);
   await relay.harness.redis.config('SET', 'maxmemory', String(Math.round(used / 2)));
 }
 
 describe('a full Redis', () => {
-  it('takes no send, is seen to be full, and still lets go of finished sends and of events', async () => {
+  it('refuses new sends, is reported as full, and still removes finished sends and events', async () => {
     expect(await isRedisFull(relay.harness.redis)).toBe(false);
     failPosts({ kind: 'status', status: 400 }, 'always');
     for (let n = 0; n < 3; n += 1) await relayUntil(await accept(), 'failed');

@@ -6,7 +6,7 @@ import { NUMBER, WithLane } from './with-lane.js';
 const relay = new WithLane();
 const { runner, rounds, accept, find, relayUntil, failPosts, texts, posts, sendEvents, upload } = relay;
 
-it('says of a lane whether there was anything in it', async () => {
+it('a run returns whether its lane held any send', async () => {
   expect(await runner().run(A, NUMBER)).toBe(false);
   await accept({ sendAt: Date.now() + 60_000 });
   expect(await runner().run(A, NUMBER)).toBe(false);
@@ -15,7 +15,7 @@ it('says of a lane whether there was anything in it', async () => {
 });
 
 describe('a send', () => {
-  it('is relayed once, accepted, and then sent, delivered and read as its message shows', async () => {
+  it('is posted once and accepted, and then follows the flags of its message', async () => {
     const id = await accept();
     expect(await relayUntil(id, 'accepted')).toMatchObject({
       attempts: [{ outcome: 'accepted', httpStatus: 200 }],
@@ -30,8 +30,8 @@ describe('a send', () => {
     relay.harness.control('messages/flags', { id: messageId, read: true });
     await relay.harness.sweepUntil('read', async () => (await find(id)).status === 'read');
     expect(await sendEvents()).toEqual(['send.accepted', 'send.sent']);
-    const told = (await relay.harness.told()).filter(({ type }) => type.startsWith('message.'));
-    expect(told.map(({ type, data }) => [type, data['sendId']])).toEqual([
+    const reported = (await relay.harness.told()).filter(({ type }) => type.startsWith('message.'));
+    expect(reported.map(({ type, data }) => [type, data['sendId']])).toEqual([
       ['message.sent', id],
       ['message.delivered', id],
       ['message.read', id],
@@ -39,7 +39,7 @@ describe('a send', () => {
     expect(texts()).toEqual(['Hi']);
   });
 
-  it('costs one request beyond the polls that happen anyway: its POST', async () => {
+  it('costs one request besides the regular polls: its POST', async () => {
     const [contactId, other] = [relay.harness.contact(NUMBER), relay.harness.contact('+15559990000')];
     await relay.harness.sweep();
     const costOf = async (work: () => Promise<unknown>): Promise<number> => {
@@ -49,7 +49,7 @@ describe('a send', () => {
     };
     const id = await accept();
     expect(await costOf(() => relayUntil(id, 'accepted'))).toBe(1);
-    // The poll that binds it reads no more than one that finds the same message of another hand.
+    // The poll that binds the send reads no more than a poll that finds the same message of another person.
     relay.harness.messages(other, { direction: 'outbound', text: 'Hi' });
     const ordinary = await costOf(() => relay.harness.polls.poll(A, other));
     expect(await costOf(() => relay.harness.polls.poll(A, contactId))).toBe(ordinary);
@@ -57,7 +57,7 @@ describe('a send', () => {
     expect(posts()).toBe(1);
   });
 
-  it('that comes in a row is relayed in its turn', async () => {
+  it('is relayed in order of acceptance within its lane', async () => {
     const ids: string[] = [];
     for (let i = 0; i < 5; i += 1) ids.push(await accept({ message: `n${i}` }));
     await Promise.all([runner().run(A, NUMBER), runner().run(A, NUMBER), runner().run(A, NUMBER)]);
@@ -65,11 +65,11 @@ describe('a send', () => {
     expect(texts()).toEqual(['n0', 'n1', 'n2', 'n3', 'n4']);
   });
 
-  it('that is alike another is another: two texts, bound in order', async () => {
+  it('with the same text as another send is a separate text, bound in order', async () => {
     const [one, two] = [await accept(), await accept()];
     await relayUntil(two, 'accepted');
     await relay.harness.sweepUntil(
-      'both sent',
+      'both sends are sent',
       async () => (await find(one)).status === 'sent' && (await find(two)).status === 'sent',
     );
     const entries = relay.harness.simulator.ledger.read({ kinds: ['send.accepted'] }).entries;
@@ -79,7 +79,7 @@ describe('a send', () => {
     ]);
   });
 
-  it('takes no old identical text for itself', async () => {
+  it('does not match an old identical message', async () => {
     const contactId = relay.harness.contact(NUMBER);
     relay.harness.messages(contactId, {
       direction: 'outbound',
@@ -93,14 +93,14 @@ describe('a send', () => {
     expect(await find(id)).toMatchObject({ status: 'accepted', messageId: null });
   });
 
-  it.each([600_000, -600_000])('is bound though upstream’s clock is %d ms off', async (clockSkewMs) => {
+  it.each([600_000, -600_000])('is bound even if the clock of upstream is %d ms off', async (clockSkewMs) => {
     relay.harness.control('settings', { clockSkewMs });
     const id = await accept();
     await relayUntil(id, 'accepted');
     await relay.harness.sweepUntil('sent', async () => (await find(id)).status === 'sent');
   });
 
-  it('with a file alone is bound though the message shows up before its attachment', async () => {
+  it('with only a file is bound even if the message appears before its attachment', async () => {
     relay.harness.control('settings', { attachmentDelayMs: 1_500 });
     const id = await accept({ file: await upload() });
     await relayUntil(id, 'accepted');
@@ -108,7 +108,7 @@ describe('a send', () => {
     expect(await relay.harness.types()).toContain('message.updated');
   });
 
-  it('is bound though its text and file are shown as two, with quotes rewritten', async () => {
+  it('is bound even if upstream shows text and file separately and rewrites quotes', async () => {
     relay.harness.control('settings', { splitTextAndFile: true, rewriteQuotes: true });
     const id = await accept({ message: `"Don't" -- Cafe\u0301...`, file: await upload() });
     await relayUntil(id, 'accepted');
@@ -119,7 +119,7 @@ describe('a send', () => {
     );
   });
 
-  it('hands its file over and keeps it no longer', async () => {
+  it('posts its file, and the file is then removed', async () => {
     const file = await upload();
     const id = await accept({ file });
     await relayUntil(id, 'accepted');
@@ -131,7 +131,7 @@ describe('a send', () => {
     await relay.harness.sweepUntil('sent', async () => (await find(id)).status === 'sent');
   });
 
-  it('whose file is gone fails, says so, and was never posted', async () => {
+  it('whose file is missing fails with that reason, without a POST', async () => {
     const file = await upload();
     await relay.harness.blobs.remove(file.blobId);
     const id = await accept({ message: 'Hi', file });
@@ -142,11 +142,11 @@ describe('a send', () => {
     expect(await sendEvents()).toEqual(['send.failed', 'send.accepted']);
   });
 
-  it('that is not relayed in time expires, and the lane goes on', async () => {
+  it('that is not relayed in time expires, and the lane continues', async () => {
     const expiresAt = Date.now() + 1;
     const id = await accept({ message: 'late', expiresAt });
     const next = await accept();
-    await eventually('its time is over', () => Date.now() > expiresAt + 1);
+    await eventually('the expiresAt has passed', () => Date.now() > expiresAt + 1);
     expect((await relayUntil(id, 'expired')).reason).toContain('expiresAt');
     await relayUntil(next, 'accepted');
     expect(texts()).toEqual(['Hi']);
@@ -156,12 +156,12 @@ describe('a send', () => {
     );
   });
 
-  it('for later is moved to its lane in its time, not before', async () => {
+  it('with a sendAt is moved to its lane at that time, not before', async () => {
     const sendAt = Date.now() + 300;
     const id = await accept({ sendAt });
     const woken: string[] = [];
     const waking = rounds({ jobs: { wake: (_, lanes) => Promise.resolve(void woken.push(...lanes)) } });
-    await eventually('promoted', async () => {
+    await eventually('the send is queued', async () => {
       await waking.promote(A);
       return (await find(id)).status === 'queued';
     });
@@ -172,7 +172,7 @@ describe('a send', () => {
     expect(texts()).toEqual(['Hi']);
   });
 
-  it('whose hint was lost is found by the reconciler', async () => {
+  it('whose hint was lost is woken by the reconcile round', async () => {
     await accept();
     const woken: string[] = [];
     await rounds({ jobs: { wake: (_, lanes) => Promise.resolve(void woken.push(...lanes)) } }).reconcile(A);
@@ -181,7 +181,7 @@ describe('a send', () => {
 });
 
 describe('retention of sends', () => {
-  it('takes their files along', async () => {
+  it('removes their files too', async () => {
     failPosts({ kind: 'status', status: 400 });
     const file = await upload();
     const id = await accept({ message: 'Hi', file });
@@ -192,8 +192,8 @@ describe('retention of sends', () => {
   });
 });
 
-describe('faults of every kind at once', () => {
-  it('text nobody twice, and end every send', async () => {
+describe('many kinds of faults at once', () => {
+  it('cause no duplicate text, and every send gets a result', async () => {
     const kinds = [
       'timeoutAfter',
       'resetBefore',
@@ -213,7 +213,7 @@ describe('faults of every kind at once', () => {
         ids.push(await accept({ phoneNumber, type: 'text', message: `${phoneNumber} ${n}` }));
     }
     const lanes = [runner({ confirmMs: 400 }), runner({ confirmMs: 400 })];
-    await eventually('all ended', async () => {
+    await eventually('every send has a result', async () => {
       await Promise.all(lanes.flatMap((lane) => numbers.map((number) => lane.run(A, number))));
       const states = await Promise.all(ids.map(async (id) => (await find(id)).status));
       return states.every((status) => ['accepted', 'sent', 'unknown'].includes(status));

@@ -6,13 +6,13 @@ import { NUMBER, WithLane } from './with-lane.js';
 const relay = new WithLane();
 const { rounds, accept, find, relayUntil, sendEvents } = relay;
 
-describe('a sighting that does not come', () => {
-  it('is asked for again, and told of once when the time is over; a later one still binds', async () => {
+describe('an accepted send whose message does not appear', () => {
+  it('is checked again, and reported once at the end of its period; a later message still binds', async () => {
     relay.harness.control('settings', { sendVisibleDelayMs: 2_500 });
     const id = await accept();
     await relayUntil(id, 'accepted');
     const confirming = rounds({ confirmMs: 1_200 });
-    await eventually('told', async () => {
+    await eventually('the event was emitted', async () => {
       await confirming.confirm(A);
       return (await sendEvents()).includes('send.unconfirmed');
     });
@@ -22,10 +22,10 @@ describe('a sighting that does not come', () => {
     expect(await sendEvents()).toEqual(['send.accepted', 'send.unconfirmed', 'send.sent']);
   });
 
-  it('hastens the poll of the contact, whose first send may be what made it one', async () => {
+  it('expedites the poll of its contact, even if the send created the contact', async () => {
     const id = await accept();
     await relayUntil(id, 'accepted');
-    // The recipient is not known yet: the list is wished for, once however many ask.
+    // The recipient is not a known contact yet, so one early read of the contact list is requested.
     expect([await relay.harness.store.takeListWish(A), await relay.harness.store.takeListWish(A)]).toEqual([
       true,
       false,
@@ -33,7 +33,9 @@ describe('a sighting that does not come', () => {
     await relay.harness.list.poll(A);
     const [contactId] = (await relay.harness.store.knownContacts(A)).contacts.keys();
     expect(await relay.harness.recipient(NUMBER)).toBe(contactId);
-    await eventually('due', async () => (await relay.harness.takeDue()).includes(contactId ?? ''));
+    await eventually('the contact is due', async () =>
+      (await relay.harness.takeDue()).includes(contactId ?? ''),
+    );
     await relay.harness.polls.poll(A, contactId ?? '');
     expect((await find(id)).status).toBe('sent');
   });

@@ -9,8 +9,8 @@ import { NO_HINTS, NUMBER, WithLane } from './with-lane.js';
 const here = new WithLane({ maxAgeMs: 600_000 });
 const ORDER = { phoneNumber: NUMBER, type: 'text', message: 'Hi' };
 
-/** An account whose address may come to be another one. */
-class Moving {
+/** An account whose upstream address can change. */
+class MovableAccount {
   private baseUrl: string;
   readonly intake: StoredSendIntake;
 
@@ -47,7 +47,7 @@ class Moving {
   }
 }
 
-async function withOther(
+async function withOtherService(
   run: (other: { simulator: Simulator; baseUrl: string }) => Promise<void>,
 ): Promise<void> {
   const simulator = await createSimulator({ seed: 2, settings: { sendVisibleDelayMs: 0 } });
@@ -63,10 +63,10 @@ function posts(simulator: Simulator): number {
   return entries.filter((entry) => entry.kind === 'request' && entry.method === 'POST').length;
 }
 
-describe('where no contact list was read from the address yet', () => {
-  it('sends wait, and go out once one was read', async () => {
+describe('before a contact list was read from the address', () => {
+  it('sends wait, and are posted after the first list', async () => {
     const { harness } = here;
-    const account = new Moving(harness);
+    const account = new MovableAccount(harness);
     account.to(`${harness.address.baseUrl}/wrong`);
     const upstream = await account.addressOf();
     const createdAt = Date.now() - 61_000;
@@ -79,34 +79,34 @@ describe('where no contact list was read from the address yet', () => {
     expect(await account.status('snd_1')).toBe('accepted');
   });
 
-  it('those that were accepted for it are tried where nobody answers, as ever', async () => {
+  it('a send for an unreachable address is attempted as usual', async () => {
     const { harness } = here;
-    const account = new Moving(harness);
+    const account = new MovableAccount(harness);
     account.to('http://127.0.0.1:9/v1');
     const id = await account.accept();
     await account.run();
     expect((await account.intake.find(A, id))?.attempts).toMatchObject([{ outcome: 'not_taken' }]);
   });
 
-  it('one that may have been posted is looked for there before, also where nobody answers', async () => {
+  it('a send that may have been posted is searched for first, even at an unreachable address', async () => {
     const { harness } = here;
-    const account = new Moving(harness);
+    const account = new MovableAccount(harness);
     account.to('http://127.0.0.1:9/v1');
     await harness.sends.insert(A, { ...ORDER, id: 'snd_1', createdAt: Date.now() });
     const record = await harness.sends.find(A, 'snd_1');
-    if (record === undefined) throw new Error('it was not stored');
+    if (record === undefined) throw new Error('the send was not stored');
     const failed = { transition: 'fenced', state: lastingFields(record.state) } as const;
     const fenced = await harness.sends.apply(A, record, failed);
-    if (fenced === undefined) throw new Error('it was not fenced');
+    if (fenced === undefined) throw new Error('the send was not fenced');
     await harness.sends.apply(A, fenced, { transition: 'refused', state: lastingFields(fenced.state) });
     await account.intake.resolve(A, 'snd_1', 'resend');
     await account.run();
     expect(await account.intake.find(A, 'snd_1')).toMatchObject({ status: 'relaying', attempts: [] });
   });
 
-  it('one that was accepted for it a moment ago waits for those that do not know it yet', async () => {
+  it('a send accepted a moment ago waits until every process knows the address', async () => {
     const { harness } = here;
-    const account = new Moving(harness);
+    const account = new MovableAccount(harness);
     await harness.list.poll(A);
     account.to(`${harness.address.baseUrl}/next`);
     const id = await account.accept();
@@ -117,15 +117,15 @@ describe('where no contact list was read from the address yet', () => {
 });
 
 describe('an address that leads to another service', () => {
-  it('gets none of the sends that were accepted for the former one; resolved as resend, they go there', async () => {
+  it('receives no send that was accepted for the former service, unless the send is resolved as resend', async () => {
     const { harness } = here;
-    await withOther(async (other) => {
-      const account = new Moving(harness);
+    await withOtherService(async (other) => {
+      const account = new MovableAccount(harness);
       harness.contact('+15550001111');
       await harness.list.poll(A);
-      const held = await account.accept('for the former one');
+      const held = await account.accept('for the former service');
       account.to(other.baseUrl);
-      const fresh = await account.accept('for the present one');
+      const fresh = await account.accept('for the present service');
       await account.run();
       expect(await account.status(held)).toBe('unknown');
       expect((await account.intake.find(A, held))?.reason).toContain('leads to another service');
@@ -136,10 +136,10 @@ describe('an address that leads to another service', () => {
     });
   });
 
-  it('has its contacts for a new baseline, and none of them is told as created', async () => {
+  it('starts with a new baseline of contacts, without contact.created events', async () => {
     const { harness } = here;
-    await withOther(async (other) => {
-      const account = new Moving(harness);
+    await withOtherService(async (other) => {
+      const account = new MovableAccount(harness);
       harness.contact('+15550001111');
       await harness.list.poll(A);
       account.to(other.baseUrl);
@@ -150,9 +150,9 @@ describe('an address that leads to another service', () => {
   });
 });
 
-it('another address of the same service gets the sends that were accepted for the former one', async () => {
+it('another address of the same service receives the sends that were accepted for the former address', async () => {
   const { harness } = here;
-  const account = new Moving(harness);
+  const account = new MovableAccount(harness);
   harness.contact('+15550001111');
   await harness.list.poll(A);
   const id = await account.accept();
