@@ -630,7 +630,7 @@ describe('the overview of sends', () => {
     expect((await list.overview(A)).lanes).toEqual({ count: 0, due: 0, deepest: 0 });
     expect((await list.overview(A)).oldestQueuedMs).toBe(0);
     // Accepted and unknown sends are removed last.
-    for (let batches = 0; batches < 2; batch += 1) await store.trim(A, { maxAgeMs: -10_000, maxCount: 0 });
+    for (let batches = 0; batches < 2; batches += 1) await store.trim(A, { maxAgeMs: -10_000, maxCount: 0 });
     expect(await counted()).toEqual({});
     expect(
       (await keys()).filter((name) => /:(sends|lanes?|awaiting|scheduled|claims|send):/.test(`${name}:`)),
