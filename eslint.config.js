@@ -75,9 +75,7 @@ export default defineConfig(
     linterOptions: { reportUnusedDisableDirectives: 'error' },
     plugins: { 'import-x': importX },
     settings: {
-      'import-x/resolver-next': [
-        createTypeScriptImportResolver({ conditionNames: ['source', 'import', 'node', 'default'] }),
-      ],
+      'import-x/resolver-next': [createTypeScriptImportResolver()],
     },
     rules: {
       'import-x/no-cycle': ['error', { ignoreExternal: true }],

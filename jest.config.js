@@ -1,7 +1,16 @@
+import { readFileSync } from 'node:fs';
+
+/** @type {{ compilerOptions: { paths: Record<string, [string]> } }} */
+const { compilerOptions } = JSON.parse(readFileSync(new URL('tsconfig.json', import.meta.url), 'utf8'));
+// The libs by the names that tsconfig.json declares.
+const LIBS = Object.entries(compilerOptions.paths).map(([name, [file]]) => [
+  `^${name.replace('*', '([\\w-]+)')}$`,
+  file.replace('./', '<rootDir>/').replace('*', '$1'),
+]);
+
 /** @type {import('jest').Config} */
 export default {
   testEnvironment: 'node',
-  testEnvironmentOptions: { customExportConditions: ['source', 'node', 'node-addons'] },
   roots: ['<rootDir>/apps', '<rootDir>/libs', '<rootDir>/test'],
   testMatch: ['**/*.spec.ts'],
   // Minutes long: `npm run test:long` runs them.
@@ -18,7 +27,7 @@ export default {
         : '<rootDir>/test/property/mutating-transformer.mjs',
   },
   // Sources name each other by the extension of the build; here they are read before it.
-  moduleNameMapper: { '^(\\.{1,2}/.*(?<!\\.json))\\.js$': '$1' },
+  moduleNameMapper: { '^(\\.{1,2}/.*(?<!\\.json))\\.js$': '$1', ...Object.fromEntries(LIBS) },
   setupFiles: ['reflect-metadata'],
   // For what hangs. What must be prompt is asserted where it is tested: a slow machine is no fault.
   testTimeout: 120_000,

@@ -56,6 +56,7 @@ const PAGE = 10_000;
 const OPEN: ReadonlySet<string> = new Set(['queued', 'relaying', 'scheduled']);
 const RECIPIENTS = '+1415555';
 const DISTURB_EVERY_MS = 200;
+const OPERATE_EVERY_MS = 1_000;
 /** Longer than a POST may take and be believed to go on. */
 const SUSPENDED_MS = 8_000;
 
@@ -164,8 +165,7 @@ export class RelayTrial<Layout extends RedisLayout> implements AsyncDisposable {
 
   /**
    * Deletes contacts, which the next send to them makes anew; has others hold their numbers, in a field; and suspends a
-   * worker for longer than its requests may take; one of these after the other, so many times. So many deletions look like
-   * an outage of upstream until somebody says that they are none.
+   * worker for longer than its requests may take; one of these after the other, so many times.
    */
   async disturb(times: number): Promise<Disturbances> {
     const done: Disturbances = { deleted: 0, held: 0, suspended: 0 };
@@ -188,8 +188,18 @@ export class RelayTrial<Layout extends RedisLayout> implements AsyncDisposable {
         done.held += 1;
       }
     }
-    await this.confirmDeletions();
     return done;
+  }
+
+  /** Confirms deletions, as an operator does, whenever readiness says that so many look like an outage of upstream. */
+  async operate(stop: AbortSignal): Promise<void> {
+    while (!stop.aborted) {
+      const ready = await this.product.call('GET', '/health/ready');
+      const { details } = (await ready.json()) as { details: { code: string }[] };
+      if (details.some(({ code }) => code === 'contacts_vanished'))
+        await this.product.call('POST', '/v1/accounts/default/confirm-deletions');
+      await pause(OPERATE_EVERY_MS);
+    }
   }
 
   /**
@@ -305,13 +315,6 @@ export class RelayTrial<Layout extends RedisLayout> implements AsyncDisposable {
     if (!response.ok) return [];
     const { contacts } = (await response.json()) as { contacts: { id: string; phoneNumber: string }[] };
     return contacts.filter(({ phoneNumber }) => phoneNumber.startsWith(RECIPIENTS));
-  }
-
-  private async confirmDeletions(): Promise<void> {
-    await eventually('deletions are confirmed', async () => {
-      const reply = await this.product.call('POST', '/v1/accounts/default/confirm-deletions');
-      return reply.ok;
-    });
   }
 
   private async suspendSecond(): Promise<void> {

@@ -76,8 +76,12 @@ describe('the relay while contacts come and go', () => {
     const running = await RelayTrial.start(await startTestRedis(), PART);
     trial = running;
     const began = performance.now();
+    const stop = new AbortController();
+    const operating = running.operate(stop.signal);
     const [disturbances] = await Promise.all([running.disturb(DISTURBANCES), running.send()]);
     const shown = await running.settle(SETTLED_AMONG_OTHERS_MS, { accepted: true });
+    stop.abort();
+    await operating;
     const verdict = await running.judge(shown);
     const seconds = Math.round((performance.now() - began) / 1_000);
     print('Contacts deleted, workers suspended', { seconds, ...disturbances, ...verdict.counts });

@@ -86,7 +86,7 @@ describe('a delivery', () => {
     expect((await claim(id)).deliveries).toMatchObject([{ eventId: events[2]?.id }]);
     const lost = deliveryId(events[0]?.id ?? '', id);
     expect(await on.street.deliveries.find(ACCOUNT, lost)).toMatchObject({
-      status: 'failed',
+      status: 'missed',
       reason: 'The event was no longer kept when its turn came.',
     });
     expect(await on.street.deliveries.retry(ACCOUNT, lost)).toBe('lost');

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { eventToJson, type LoggedEvent } from '#events';
-import { deliveryId, type ReplayScope } from '#webhooks';
+import { deliveryId, type DeliveryStatus, type ReplayScope } from '#webhooks';
 import { ACCOUNT } from './street.js';
 import { WithStreet } from './with-street.js';
 
@@ -22,7 +22,7 @@ async function settleAll(endpointId: string, status: 'succeeded' | 'failed'): Pr
     await on.street.deliveries.settle(ACCOUNT, delivery, ATTEMPT, settlement);
   }
 }
-async function listed(endpointId: string, status?: 'pending' | 'succeeded' | 'failed'): Promise<string[]> {
+async function listed(endpointId: string, status?: DeliveryStatus): Promise<string[]> {
   const query = { limit: 1_000, ...(status === undefined ? {} : { status }) };
   const { deliveries } = await on.street.deliveries.list(ACCOUNT, endpointId, query);
   return deliveries.map(({ eventId }) => eventId);
@@ -69,6 +69,30 @@ describe('the list of an endpoint’s deliveries', () => {
     }
     expect(pages.map(({ length }) => length)).toEqual([3, 3, 1]);
     expect(pages.flat()).toEqual(newestFirst([...first, ...second, ...third]));
+  });
+
+  it('lists failed and missed deliveries apart, page by page', async () => {
+    const id = await subscribe();
+    const failed = await dispatched(2);
+    await settleAll(id, 'failed');
+    const missed = await dispatched(2);
+    await on.street.endpointStore.disable(ACCOUNT, id, 'x');
+    await on.street.deliveries.endPending(ACCOUNT, id);
+    await enable(id);
+    const more = await dispatched(1);
+    await settleAll(id, 'failed');
+    expect(await listed(id, 'failed')).toEqual(newestFirst([...failed, ...more]));
+    expect(await listed(id, 'missed')).toEqual(newestFirst(missed));
+    expect(await listed(id)).toHaveLength(5);
+    const pages: string[][] = [];
+    for (let before: number | undefined, next = true; next;) {
+      const query = { status: 'missed', limit: 1, ...(before === undefined ? {} : { before }) } as const;
+      const page = await on.street.deliveries.list(ACCOUNT, id, query);
+      pages.push(page.deliveries.map(({ eventId }) => eventId));
+      before = page.next;
+      next = before !== undefined;
+    }
+    expect(pages.flat()).toEqual(newestFirst(missed));
   });
 
   it('loses what retention removes, and goes with its endpoint', async () => {
@@ -184,7 +208,8 @@ describe('what an endpoint missed', () => {
     const pending = await dispatched(3);
     await on.street.endpointStore.disable(ACCOUNT, id, 'x');
     await on.street.deliveries.endPending(ACCOUNT, id);
-    expect(await listed(id, 'failed')).toHaveLength(5);
+    expect(await listed(id, 'failed')).toHaveLength(2);
+    expect(await listed(id, 'missed')).toHaveLength(3);
     const { events } = await on.street.log.read(ACCOUNT, undefined, 100);
     expect(await replay(id, 'missed', events)).toBe(0);
     await enable(id);

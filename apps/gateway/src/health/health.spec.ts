@@ -92,7 +92,10 @@ describe('Health', () => {
     await note('worker-3', 'next', minutesAgo(11));
     // That of the gateway itself is as new as the test.
     expect((await untilReady('degraded')).details).toMatchObject([{ code: 'versions_mixed', count: 2 }]);
-    const members = await gateway.redis.zrange('tidings:gateways', '0', '-1');
+    const members = await eventually('the gateway is noted', async () => {
+      const noted = await gateway.redis.zrange('tidings:gateways', '0', '-1');
+      return noted.length > 0 && noted;
+    });
     expect(members.map((member) => instanceOf(member).version)).toEqual(['test']);
   });
 

@@ -13,12 +13,16 @@ import { formatPlace, parsePlace } from '../input/place.js';
 import { Instant, ListOf, Optional, parseInstant, rule, WholeNumberText } from '../input/rules.js';
 import { invalid } from '../problems/problem.js';
 
-const STATUSES = ['pending', 'succeeded', 'failed'] as const satisfies readonly DeliveryStatus[];
+const STATUSES = ['pending', 'succeeded', 'failed', 'missed'] as const satisfies readonly DeliveryStatus[];
 const SCOPES = ['failed', 'missed', 'pending', 'all'] as const satisfies readonly ReplayScope[];
 const PLACES = 'deliveries';
 
 export class DeliveriesQuery {
-  @ApiPropertyOptional({ enum: STATUSES })
+  @ApiPropertyOptional({
+    enum: STATUSES,
+    description:
+      'A page of `failed` or `missed` may hold fewer than `limit` deliveries and still have a `next`.',
+  })
   @Optional()
   @rule('status', `must be one of ${STATUSES.join(', ')}`, (value) =>
     STATUSES.some((status) => status === value),
@@ -67,7 +71,13 @@ export class DeliveryView implements Omit<Delivery, 'endpointId'> {
   @ApiProperty() eventId!: string;
   @ApiProperty({ enum: EVENT_TYPES }) eventType!: EventType;
   @ApiProperty({ type: 'string', nullable: true }) contactId!: string | null;
-  @ApiProperty({ enum: STATUSES }) status!: DeliveryStatus;
+  @ApiProperty({
+    enum: STATUSES,
+    description:
+      '`missed`: the webhook was disabled, or the event was no longer kept. `POST /v1/webhooks/{id}/replay` with ' +
+      '`only: missed` delivers what is still kept.',
+  })
+  status!: DeliveryStatus;
   @ApiProperty({ type: 'string', nullable: true, description: 'Why it failed for good.' })
   reason!: string | null;
   @ApiProperty({ type: [AttemptView], description: 'The newest hundred, oldest first.' })

@@ -1,9 +1,9 @@
-import type { DeliveryStatus } from './delivery.js';
+import type { StoredDeliveryStatus } from './delivery.js';
 
 /** How an account's deliveries stand. */
 export interface DeliveriesOverview {
-  /** Of the endpoints that exist, as far as they are kept. */
-  counts: Record<DeliveryStatus, number>;
+  /** The deliveries of the endpoints that exist, by status; `failed` includes missed deliveries. */
+  counts: Record<StoredDeliveryStatus, number>;
   endpoints: {
     count: number;
     disabled: number;

@@ -1,7 +1,11 @@
 import { createHash } from 'node:crypto';
 import type { EventType } from '#events';
 
-export type DeliveryStatus = 'pending' | 'succeeded' | 'failed';
+/** `missed`: it ended because its webhook was disabled, or because the log no longer kept its event. */
+export type DeliveryStatus = 'pending' | 'succeeded' | 'failed' | 'missed';
+
+/** How it is stored: a missed delivery is a failed one with a flag. */
+export type StoredDeliveryStatus = Exclude<DeliveryStatus, 'missed'>;
 
 /** One HTTP request of a delivery. */
 export interface Attempt {

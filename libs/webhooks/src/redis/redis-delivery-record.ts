@@ -1,5 +1,5 @@
 import type { EventType } from '#events';
-import type { Attempt, Delivery, DeliveryStatus } from '../delivery/delivery.js';
+import type { Attempt, Delivery, DeliveryStatus, StoredDeliveryStatus } from '../delivery/delivery.js';
 
 /** The delivery of a hash's fields, or undefined of no fields. */
 export function readDelivery(id: string, stored: Readonly<Record<string, string>>): Delivery | undefined {
@@ -19,13 +19,18 @@ export function readDelivery(id: string, stored: Readonly<Record<string, string>
     eventId: stored['event'] ?? '',
     eventType: stored['type'] as EventType,
     contactId: emptyIsNull(stored['contact']),
-    status: stored['status'] as DeliveryStatus,
+    status: statusOf(stored),
     reason: emptyIsNull(stored['reason']),
     attempts,
     createdAt: date('createdAt') ?? '',
     nextAttemptAt: date('nextAttemptAt'),
     finishedAt: date('finishedAt'),
   };
+}
+
+function statusOf(stored: Readonly<Record<string, string>>): DeliveryStatus {
+  const status = stored['status'] as StoredDeliveryStatus;
+  return status === 'failed' && stored['missed'] === '1' ? 'missed' : status;
 }
 
 function emptyIsNull(text: string | undefined): string | null {

@@ -141,16 +141,26 @@ return ended
 `);
 
 /**
- * ARGV: base, endpoint, status or '' for all, number before which to begin or '', most.
- * Answers the number before which the next page begins or '', and the ids, the newest first.
+ * ARGV: base, endpoint, stored status or '' for all, whether missed deliveries are wanted ('yes', 'no', '' for both), number
+ * before which to begin or '', maximum number of ids, maximum number of deliveries to look at.
+ * Replies with the number before which the next page begins or '', and the ids, the newest first.
  */
 export const LIST = script(`
-local status, before, limit = ARGV[3], ARGV[4], tonumber(ARGV[5])
+local status, missed, before, limit = ARGV[3], ARGV[4], ARGV[5], tonumber(ARGV[6])
 local set = listed(ARGV[2], status ~= '' and status or nil)
+local most = missed == '' and limit or tonumber(ARGV[7])
 local entries = redis.call('ZRANGE', set, before == '' and '+inf' or '(' .. before, '-inf', 'BYSCORE', 'REV',
-  'LIMIT', 0, limit + 1, 'WITHSCORES')
-local reply = {#entries > 2 * limit and entries[2 * limit] or ''}
-for i = 1, math.min(#entries, 2 * limit), 2 do reply[#reply + 1] = entries[i] end
+  'LIMIT', 0, most + 1, 'WITHSCORES')
+local reply, last = {''}, math.min(#entries, 2 * most)
+for i = 1, last, 2 do
+  if missed == '' or (redis.call('HGET', delivery(entries[i]), 'missed') == '1') == (missed == 'yes') then
+    reply[#reply + 1] = entries[i]
+  end
+  if #reply > limit or i + 1 == last then
+    if i + 2 <= #entries then reply[1] = entries[i + 1] end
+    break
+  end
+end
 return reply
 `);
 

@@ -34,6 +34,8 @@ import { CLAIM, END_PENDING, LIST, OVERDUE, RELEASE, SETTLE, TRIM } from './redi
 const MOST_ENDED = 500;
 const MOST_TRIMMED = 1_000;
 const MOST_LISTED = 500;
+/** Deliveries that one page of a list looks at; a page may hold fewer, and still have a next one. */
+const MAX_SCANNED = 1_000;
 /** Attempts of one delivery. */
 const MOST_ATTEMPTS = 100;
 
@@ -64,7 +66,16 @@ export class RedisDeliveryStore implements DeliveryStore {
     endpointId: string,
     { status, limit, before }: DeliveryQuery,
   ): Promise<DeliveryPage> {
-    const reply = await this.run(LIST, account, [endpointId, status ?? '', before ?? '', limit]);
+    const stored = status === 'missed' ? 'failed' : (status ?? '');
+    const missed = stored === 'failed' ? (status === 'missed' ? 'yes' : 'no') : '';
+    const reply = await this.run(LIST, account, [
+      endpointId,
+      stored,
+      missed,
+      before ?? '',
+      limit,
+      MAX_SCANNED,
+    ]);
     const [next, ...ids] = reply as [string, ...string[]];
     // What is trimmed meanwhile is not there any more.
     const found = await Promise.all(ids.map((id) => this.find(account, id)));

@@ -1,0 +1,40 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { describe, expect, it } from '@jest/globals';
+
+const REPOSITORY = resolve(import.meta.dirname, '../..');
+const LIBS = readdirSync(join(REPOSITORY, 'libs')).sort();
+
+interface Compiler {
+  compilerOptions: { paths: Record<string, string[]> };
+}
+interface Package {
+  imports: Record<string, string>;
+}
+interface Build {
+  projects: Record<string, { type: string; sourceRoot: string; entryFile: string }>;
+}
+
+describe('the names of libs', () => {
+  it('lead Node to what is built of the sources that they lead the compiler to', () => {
+    const { paths } = (read('tsconfig.json') as Compiler).compilerOptions;
+    const built = Object.entries(paths).map(([name, [source = '']]) => [
+      name,
+      source.replace(/^\.\//, './dist/').replace(/\.ts$/, '.js'),
+    ]);
+    expect((read('package.json') as Package).imports).toEqual(Object.fromEntries(built));
+  });
+
+  it('are those of the folders that are built', () => {
+    const projects = Object.entries((read('nest-cli.json') as Build).projects);
+    const libs = projects.filter(([, { type }]) => type === 'library');
+    expect(libs.map(([name]) => name).sort()).toEqual(LIBS);
+    expect(libs.map(([, { sourceRoot, entryFile }]) => `${sourceRoot}/${entryFile}.ts`).sort()).toEqual(
+      LIBS.map((lib) => `libs/${lib}/src/index.ts`),
+    );
+  });
+});
+
+function read(file: string): unknown {
+  return JSON.parse(readFileSync(join(REPOSITORY, file), 'utf8'));
+}
