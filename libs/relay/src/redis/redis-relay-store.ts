@@ -26,7 +26,7 @@ import type {
   ExpirableSend,
   LaneHead,
   RelayStore,
-  Stored,
+  InsertResult,
   StateChange,
 } from '../send/relay-store.js';
 import type { IdempotencyKey } from '../send/send-intake.js';
@@ -44,15 +44,17 @@ import {
 const DROPPED_REASON =
   'There are more sends than SEND_RETENTION_MAX, and the end of this send is not known. The gateway stops keeping it.';
 
-/** The words of the script for the locations of a send. */
+/** Maps the location of a send to the argument of the Lua script. */
 const LOCATION_ARGUMENTS = { schedule: 'schedule', lane: 'lane', archive: 'shelf' } as const;
 
-/** The words of the script for what a change does with the send's Redis run. */
+/** Maps `redisRun` of a change to the argument of the Lua script. */
 const RUN_ARGUMENTS = { mustMatch: 'same', update: 'this' } as const;
 
 type DueSend = [member: string, id: string, order: string, state: string, revision: string];
 
-/** {@link RelayStore} on Redis. Each send is a hash, each lane a list, and what is due stands in sorted sets. */
+/**
+ * {@link RelayStore} on Redis. Each send is a hash, and each lane is a list. Sorted sets hold the times of due work.
+ */
 export class RedisRelayStore implements RelayStore {
   constructor(
     private readonly redis: RedisClient,
@@ -60,7 +62,7 @@ export class RedisRelayStore implements RelayStore {
     private readonly clock: Clock,
   ) {}
 
-  async insert(account: string, order: SendOrder, idempotency?: IdempotencyKey): Promise<Stored> {
+  async insert(account: string, order: SendOrder, idempotency?: IdempotencyKey): Promise<InsertResult> {
     const keys = this.keys(account);
     const state: SendState = {
       status: order.sendAt === undefined ? 'queued' : 'scheduled',
