@@ -37,14 +37,14 @@ export const MUTANTS: readonly Mutant[] = [
   one(
     'a first read tells everything',
     'diff/diff.ts',
-    'const told = input.firstRead === undefined ||',
-    'const told = true ||',
+    'const isEmitted =\n    input.firstRead === undefined ||',
+    'const isEmitted =\n    true ||',
   ),
   one(
     'a first read tells nothing',
     'diff/diff.ts',
-    'const told = input.firstRead === undefined ||',
-    'const told = input.firstRead === undefined || false &&',
+    'const isEmitted =\n    input.firstRead === undefined ||',
+    'const isEmitted =\n    input.firstRead === undefined || false &&',
   ),
   one(
     'a page that is shorter than was asked for is the last one',
@@ -88,7 +88,7 @@ export const MUTANTS: readonly Mutant[] = [
   one(
     'pages that shifted while they were read are not read again',
     'walk/head-walk.ts',
-    'if (pages > 1) await this.lookAgain(pages - 1, top.limit);',
+    'if (pages > 1) await this.repeatFirstPages(pages - 1, top.limit);',
     '',
   ),
   one(
@@ -162,7 +162,12 @@ export const MUTANTS: readonly Mutant[] = [
     "if (redis.call('HGET', list, 'version') or '0') ~= ARGV[1] then return 0 end",
     '',
   ),
-  one('that delivery was told is not kept', 'diff/diff.ts', 'known[told] = true;', 'known[told] = false;'),
+  one(
+    'that delivery was told is not kept',
+    'diff/diff.ts',
+    'known[emittedFlag] = true;',
+    'known[emittedFlag] = false;',
+  ),
   one(
     'the revision of a message is not raised',
     'diff/diff.ts',
@@ -172,34 +177,34 @@ export const MUTANTS: readonly Mutant[] = [
   one(
     'a flag that goes back is delivered again',
     'diff/diff.ts',
-    'if (message[flag] && !before[told]) {',
+    'if (message[flag] && !before[emittedFlag]) {',
     'if (message[flag]) {',
   ),
   one(
     'absence from one read is deletion',
     'diff/absence.ts',
     'if (before.missingSince === undefined) {',
-    'if (before.missingSince === undefined && input.apartMs < 0) {',
+    'if (before.missingSince === undefined && input.minApartMs < 0) {',
   ),
   one(
     'two reads of one minute are enough for a deletion',
     'diff/absence.ts',
-    'input.now - before.missingSince < input.apartMs',
+    'input.now - before.missingSince < input.minApartMs',
     'input.now - before.missingSince < 0',
   ),
   one(
     'absence from a read that was not complete is deletion',
     'poll/poll-conclusion.ts',
-    `reading.everything?.stable === true
-        ? this.absences(start, reading, reading.everything, known)
+    `reading.fullRead?.isStable === true
+        ? this.absences(start, reading, reading.fullRead, known)
         : undefined;`,
     `this.absences(
         start,
         reading,
         {
           seen: new Set(reading.served.map(({ id }) => id)),
-          stable: true,
-          ...reading.everything,
+          isStable: true,
+          ...reading.fullRead,
           knownBefore: new Set((await this.store.allKnownMessages(account, contactId)).keys()),
         },
         await this.store.allKnownMessages(account, contactId),
@@ -220,8 +225,8 @@ export const MUTANTS: readonly Mutant[] = [
   one(
     'however much is missing is believed',
     'diff/absence.ts',
-    'return missing > FEW && missing > of * BELIEVED_PART;',
-    'return missing > FEW * 1e9 && missing > of * BELIEVED_PART;',
+    'return missing > MAX_FEW_MISSING && missing > of * MAX_MISSING_SHARE;',
+    'return missing > MAX_FEW_MISSING * 1e9 && missing > of * MAX_MISSING_SHARE;',
   ),
   one(
     'a message that returns is told as new',
