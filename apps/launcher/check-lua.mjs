@@ -6,10 +6,12 @@ import { join, relative, resolve, sep } from 'node:path';
 import { LIBS, LuaSourceError, nameOf, readLuaSource } from '../../libs/platform/src/redis/lua-source.mjs';
 
 const ROOT = resolve(LIBS, '..');
-const FOUNDATIONS = ['events', 'upstream', 'accounts'];
+const FOUNDATIONS = ['events', 'upstream', 'accounts', 'blobs'];
 const CAPABILITIES = ['relay', 'feed', 'webhooks'];
 /** A key or an argument by number; a header names each of them. */
 const BY_NUMBER = /\b(KEYS|ARGV)\[\d+\]/;
+/** A command of Redis as Lua calls it; TypeScript calls commands by lower case. */
+const LUA_CALL = /\bredis\.p?call\('[A-Z]/;
 
 /** @typedef {import('../../libs/platform/src/redis/lua-source.mjs').LuaSource} LuaSource */
 
@@ -42,6 +44,7 @@ export function checkLua(say = console.log) {
       findings.push(`${nameOf(file)}: no script includes this file`);
     findings.push(...numbersIn(file));
   }
+  findings.push(...luaInStrings());
   for (const [script, { includes }] of sources) findings.push(...forbiddenIn(script, includes));
   findings.push(...luacheck(sources, say));
   if (findings.length === 0) say(`${scripts.length} Lua scripts and ${included.size} includes are valid.`);
@@ -58,6 +61,15 @@ function numbersIn(file) {
         ? []
         : [`${nameOf(file)}:${index + 1}: ${found} has no name; declare it in the header`];
     });
+}
+
+/** Returns the modules that contain Lua as a string. */
+function luaInStrings() {
+  return readdirSync(LIBS, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && /(?<!\.spec)\.ts$/.test(entry.name))
+    .map((entry) => join(entry.parentPath, entry.name))
+    .filter((file) => LUA_CALL.test(readFileSync(file, 'utf8')))
+    .map((file) => `${nameOf(file)}: Lua stands in a string; move it into a file (LuaScript)`);
 }
 
 /**

@@ -109,7 +109,8 @@ function linesOf(path, includer) {
   try {
     return readLuaText(path).trimEnd().split('\n');
   } catch (error) {
-    if (!(error instanceof Error && 'code' in error && error.code === 'ENOENT')) throw error;
+    const isMissing = typeof error === 'object' && error !== null && 'code' in error && error.code === 'ENOENT';
+    if (!isMissing) throw error;
     throw fault(
       includer ?? path,
       includer === undefined ? 'not found' : `includes ${nameOf(path)}, which does not exist`,

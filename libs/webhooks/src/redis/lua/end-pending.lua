@@ -30,7 +30,7 @@ local function end_all(set)
 end
 if record then
   end_all(due(endpoint))
-  give_up_behind(endpoint)
+  miss_behind(endpoint)
   note(endpoint, math.huge)
 else
   -- A delivery that is under way keeps its lane from advancing. It ends first.

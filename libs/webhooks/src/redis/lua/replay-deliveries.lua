@@ -20,7 +20,7 @@ for i = entries_from + events * 4, #ARGV, 3 do
         made = made + 1
       end
     elseif status == 'pending' then
-      if scope == 'pending' and hurry(endpoint, id) then
+      if scope == 'pending' and expedite(endpoint, id) then
         redis.call('ZADD', AGENDA, 'LT', whole(NOW), endpoint)
         made = made + 1
       end

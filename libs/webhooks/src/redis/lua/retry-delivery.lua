@@ -11,7 +11,7 @@ local status, endpoint, position, event =
 if not status then return 'unknown' end
 if endpoint_of(endpoint).state ~= 'enabled' then return endpoint_of(endpoint).state end
 if status == 'pending' then
-  if hurry(endpoint, id) then redis.call('ZADD', AGENDA, 'LT', whole(NOW), endpoint) end
+  if expedite(endpoint, id) then redis.call('ZADD', AGENDA, 'LT', whole(NOW), endpoint) end
   return 'retried'
 end
 if not logged_event(base .. 'events', position, event) then return 'lost' end

@@ -19,8 +19,8 @@
 -- @field failing_ms    For how many ms the endpoint has done nothing but fail.
 --- @include "includes/deliveries.lua"
 
-local default, began, wait = tonumber(default_slots), NOW - tonumber(duration), tonumber(wait_ms)
-local alone, kept = tonumber(hold_ms), tonumber(max_attempts)
+local default, began = tonumber(default_slots), NOW - tonumber(duration)
+local wait, hold_for, kept = tonumber(wait_ms), tonumber(hold_ms), tonumber(max_attempts)
 if redis.call('HGET', delivery(id), 'claim') ~= claim then return {0, 0, 0} end
 
 local number = redis.call('HINCRBY', delivery(id), 'attempts', 1)
@@ -40,12 +40,12 @@ if record then
     local recovers = is_recovering(endpoint)
     speed_up(endpoint, max)
     redis.call('HSETNX', backlog(endpoint), 'works', 1)
-    if recovers then bring_forward(endpoint) end
+    if recovers then expedite_failed(endpoint) end
   else
     redis.call('HSETNX', pace(endpoint), 'failingSince', whole(NOW))
     failing = NOW - tonumber(redis.call('HGET', pace(endpoint), 'failingSince'))
     if slows_down == '1' then slow_down(endpoint, slots, began) end
-    if alone > 0 then hold(endpoint, alone) end
+    if hold_for > 0 then hold(endpoint, hold_for) end
   end
 end
 note(endpoint, default)

@@ -48,7 +48,7 @@ local function can_refill(endpoint)
 end
 
 -- Marks the events that are behind at a disabled endpoint as missed, like the deliveries that were pending there.
-local function give_up_behind(endpoint)
+local function miss_behind(endpoint)
   local from, to = behind(endpoint)
   if from then redis.call('LSET', gaps(endpoint), -1, from .. ' ' .. to) end
 end

@@ -4,7 +4,7 @@
 --- @include "pace.lua"
 --- @include "older-builds.lua"
 --- @include "backlog.lua"
---- @include "hurry.lua"
+--- @include "expedite.lua"
 
 -- Schedules on the agenda when the endpoint needs attention again, even if the processes that work on it end: when
 -- the first lease ends; or, with a slot free, when the first delivery is due and the endpoint's pace allows it; or

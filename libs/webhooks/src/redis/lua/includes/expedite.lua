@@ -8,10 +8,10 @@
 --- @include "lanes.lua"
 --- @include "pace.lua"
 
-local FORWARD_A_SUCCESS, FORWARD_A_DELIVERY, AWAY_MS = 10, 3, 5000
+local EXPEDITED_A_SUCCESS, EXPEDITED_A_DELIVERY, AWAY_MS = 10, 3, 5000
 
 -- Makes a pending delivery that waits for a later time due now, or when its turn comes. Returns true if it waited.
-local function hurry(endpoint, id)
+local function expedite(endpoint, id)
   if redis.call('ZSCORE', inflight(endpoint), id) then return false end
   local at = tonumber(redis.call('HGET', delivery(id), 'nextAttemptAt') or NOW)
   if at <= NOW then return false end
@@ -25,17 +25,17 @@ local function is_recovering(endpoint)
   return recovering or (failing and NOW - tonumber(failing) >= AWAY_MS)
 end
 
-local function bring_forward(endpoint)
+local function expedite_failed(endpoint)
   local moved = 0
   local later = '(' .. whole(NOW)
-  local waiting = redis.call('ZRANGE', due(endpoint), later, '+inf', 'BYSCORE', 'LIMIT', 0, 10 * FORWARD_A_SUCCESS)
+  local waiting = redis.call('ZRANGE', due(endpoint), later, '+inf', 'BYSCORE', 'LIMIT', 0, 10 * EXPEDITED_A_SUCCESS)
   for _, id in ipairs(waiting) do
     local attempts, earlier, hurried = unpack(redis.call('HMGET', delivery(id), 'attempts', 'earlier', 'hurried'))
     local has_failed = tonumber(attempts or 0) > tonumber(earlier or 0)
-    if has_failed and tonumber(hurried or 0) < FORWARD_A_DELIVERY and hurry(endpoint, id) then
+    if has_failed and tonumber(hurried or 0) < EXPEDITED_A_DELIVERY and expedite(endpoint, id) then
       redis.call('HINCRBY', delivery(id), 'hurried', 1)
       moved = moved + 1
-      if moved == FORWARD_A_SUCCESS then
+      if moved == EXPEDITED_A_SUCCESS then
         redis.call('HSET', pace(endpoint), 'recovering', 1)
         return
       end
