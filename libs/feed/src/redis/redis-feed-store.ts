@@ -167,21 +167,21 @@ export class RedisFeedStore implements FeedStore {
     const { skipped, unreadable, updates, suspectSince, events } = commit;
     const keys = this.keys(account);
     const shared = {
-      ...logKeys(keys),
       contacts: keys('contacts'),
       list: keys('contact-list'),
       due: this.dueKey(account),
-      ...recipientKeys(keys),
       suspects: keys('suspects'),
       deep: this.deepKey(account),
       rates: keys('polls', 'rates'),
       upstreams: keys('upstreams'),
+      ...logKeys(keys),
+      ...recipientKeys(keys),
     };
     let expected = version;
     for await (const { part, last } of inParts(updates)) {
       const done = await commitContacts.run(
         this.redis,
-        { ...shared, records: part.map(({ id }) => keys('c', id)) },
+        { records: part.map(({ id }) => keys('c', id)), ...shared },
         {
           version: expected,
           // Only the last part marks the list as read: after a crash, the remaining contacts must not count as new ones.
@@ -310,15 +310,15 @@ export class RedisFeedStore implements FeedStore {
     const done = await commitPoll.run(
       this.redis,
       {
-        ...logKeys(keys),
         contact: keys('c', contactId),
         messages: this.messagesKey(account, contactId),
         due: this.dueKey(account),
         list: keys('contact-list'),
-        ...recipientKeys(keys),
         suspects: keys('suspects'),
         deep: this.deepKey(account),
         rates: keys('polls', 'rates'),
+        ...logKeys(keys),
+        ...recipientKeys(keys),
         ...reportKeys(keys, report.startedAt),
       },
       {

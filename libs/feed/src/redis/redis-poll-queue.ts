@@ -69,10 +69,15 @@ export class RedisPollQueue implements PollQueue {
     const keys = this.keys(account);
     const { dueIn, nextDue } = (await endClaim.run(
       this.redis,
-      { ...this.queueKeys(account), contact: keys('c', contactId) },
+      { contact: keys('c', contactId), ...this.queueKeys(account) },
       {
-        ...{ kind, id: contactId, lease, outcome: how, later: LATER_MS },
-        ...{ firstBackoff: FAILED_BACKOFF_MS.first, maxBackoff: FAILED_BACKOFF_MS.max },
+        kind,
+        id: contactId,
+        lease,
+        outcome: how,
+        firstBackoff: FAILED_BACKOFF_MS.first,
+        maxBackoff: FAILED_BACKOFF_MS.max,
+        later: LATER_MS,
       },
     )) as { dueIn: number; nextDue: string[] };
     return { ...nextDueOf(nextDue), ...(dueIn < 0 ? {} : { dueAgainInMs: dueIn }) };
@@ -81,8 +86,10 @@ export class RedisPollQueue implements PollQueue {
   private queueKeys(account: string): { due: string; deep: string; leases: string; leased: string } {
     const keys = this.keys(account);
     return {
-      ...{ due: keys('polls', 'due'), deep: keys('polls', 'deep') },
-      ...{ leases: keys('polls', 'leases'), leased: keys('polls', 'leased') },
+      due: keys('polls', 'due'),
+      deep: keys('polls', 'deep'),
+      leases: keys('polls', 'leases'),
+      leased: keys('polls', 'leased'),
     };
   }
 

@@ -12,7 +12,7 @@ export async function recipientOf(
 ): Promise<Recipient> {
   const { readAt, suspectSince, believedAt, rest } = (await readRecipient.runForBuffers(
     redis,
-    { ...recipientKeys(keys), contacts: keys('contacts'), list: keys('contact-list') },
+    { contacts: keys('contacts'), list: keys('contact-list'), ...recipientKeys(keys) },
     { phoneNumber },
   )) as Record<'readAt' | 'suspectSince' | 'believedAt', Buffer> & { rest: Buffer[] };
   const contacts: Recipient['contacts'][number][] = [];

@@ -43,7 +43,7 @@ export class RedisAgenda implements Agenda {
   async takeDue(count: number, leaseMs: number): Promise<DueTasks> {
     const reply = await take.run(
       this.redis,
-      { ...this.keys, claims: this.claims },
+      { claims: this.claims, ...this.keys },
       { maxCount: count, lease: leaseMs },
     );
     const { nextInMs, tasks: taken } = reply as { nextInMs: number; tasks: string[] };
@@ -69,7 +69,9 @@ export class RedisAgenda implements Agenda {
   ): Promise<void> {
     const written = time === undefined ? '' : writtenTime(task, time);
     await conclude.run(this.redis, this.keys, {
-      ...{ task: memberOf(task), claim: task.claim, time: written },
+      task: memberOf(task),
+      claim: task.claim,
+      time: written,
       others: others.flatMap(dated),
     });
   }

@@ -109,7 +109,8 @@ function linesOf(path, includer) {
   try {
     return readLuaText(path).trimEnd().split('\n');
   } catch (error) {
-    const isMissing = typeof error === 'object' && error !== null && 'code' in error && error.code === 'ENOENT';
+    const isMissing =
+      typeof error === 'object' && error !== null && 'code' in error && error.code === 'ENOENT';
     if (!isMissing) throw error;
     throw fault(
       includer ?? path,

@@ -37,7 +37,7 @@ export class RedisUpstreamHealth implements UpstreamHealth {
       1 ===
       (await begin.run(
         this.redis,
-        { ...logKeys(keys), upstream: keys('upstream') },
+        { upstream: keys('upstream'), ...logKeys(keys) },
         { since, kind, reason, events: told('upstream.unavailable', account, { since, reason, kind }) },
       ))
     );
@@ -49,7 +49,7 @@ export class RedisUpstreamHealth implements UpstreamHealth {
       1 ===
       (await end.run(
         this.redis,
-        { ...logKeys(keys), upstream: keys('upstream') },
+        { upstream: keys('upstream'), ...logKeys(keys) },
         { since: outage.since, events: told('upstream.recovered', account, outage) },
       ))
     );

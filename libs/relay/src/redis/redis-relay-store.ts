@@ -68,12 +68,12 @@ export class RedisRelayStore implements RelayStore {
       {
         send: keys('send', order.id),
         lane: keys('lane', order.phoneNumber),
-        ...laneKeys(keys),
         scheduled: keys('scheduled'),
         idempotency: idempotencyName(keys, idempotency?.key ?? ''),
         places: sendIndex.places(keys),
         expiring: keys('sends', 'expiring'),
         sets: [sendIndex.status(keys, state.status), ...lastingIndexes(keys, order)],
+        ...laneKeys(keys),
       },
       {
         id: order.id,
@@ -113,10 +113,8 @@ export class RedisRelayStore implements RelayStore {
     const done = await transitSend.run(
       this.redis,
       {
-        ...logKeys(keys),
         send: keys('send', order.id),
         lane: keys('lane', order.phoneNumber),
-        ...laneKeys(keys),
         awaiting: keys('awaiting', order.phoneNumber),
         confirms: keys('confirms'),
         scheduled: keys('scheduled'),
@@ -126,6 +124,8 @@ export class RedisRelayStore implements RelayStore {
         statusAfter: sendIndex.status(keys, after.status),
         expiring: keys('sends', 'expiring'),
         undecided: keys('sends', 'undecided'),
+        ...logKeys(keys),
+        ...laneKeys(keys),
       },
       {
         id: order.id,
@@ -170,9 +170,9 @@ export class RedisRelayStore implements RelayStore {
       this.redis,
       {
         lane: keys('lane', lane),
-        ...laneKeys(keys),
         knownRun: keys('relay', 'life'),
         upstreams: keys('upstreams'),
+        ...laneKeys(keys),
       },
       { sendPrefix: keys('send', ''), recipient: lane },
     );
@@ -269,9 +269,9 @@ export class RedisRelayStore implements RelayStore {
       this.redis,
       {
         scheduled: keys('scheduled'),
-        ...laneKeys(keys),
         statusBefore: sendIndex.status(keys, 'scheduled'),
         statusAfter: sendIndex.status(keys, 'queued'),
+        ...laneKeys(keys),
       },
       {
         sendPrefix: keys('send', ''),

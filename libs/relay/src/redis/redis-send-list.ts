@@ -44,8 +44,8 @@ export class RedisSendList implements SendList {
   async overview(account: string): Promise<SendsOverview> {
     const keys = accountKeys(this.prefix, account);
     const reply = await readOverview.run(this.redis, {
-      ...laneKeys(keys),
       statuses: SEND_STATUSES.map((status) => sendIndex.status(keys, status)),
+      ...laneKeys(keys),
     });
     const { now, since, deepest, count, due, sizes } = reply as {
       now: string;

@@ -114,7 +114,9 @@ export class RedisDeliveryStore implements DeliveryStore {
     deliveries: readonly NewDelivery[],
   ): Promise<boolean> {
     const args = {
-      ...{ endpoint: endpointId, expected: from, nextPosition: next },
+      endpoint: endpointId,
+      expected: from,
+      nextPosition: next,
       ...creationArguments(deliveries),
     };
     return (await this.run(REFILL, account, args)) === 1;
@@ -135,7 +137,11 @@ export class RedisDeliveryStore implements DeliveryStore {
   async claim(account: string, endpointId: string, { slots, room, leaseMs }: ClaimTerms): Promise<Claimed> {
     const claim = randomBytes(8).toString('hex');
     const reply = (await this.run(CLAIM, account, {
-      ...{ endpoint: endpointId, defaultSlots: slots, maxCount: room, leaseMs, claim },
+      endpoint: endpointId,
+      defaultSlots: slots,
+      maxCount: room,
+      leaseMs,
+      claim,
     })) as ClaimReply | null;
     if (reply === null) return { kind: 'ended' };
     const { stored, more, waitMs, canRefill, missed, deliveries: fields } = reply;
