@@ -1,5 +1,5 @@
-// Compiles the changed sources of every project in nest-cli.json into dist/. Type errors are checked by tsc,
-// not here.
+// Compiles the changed sources of every project in nest-cli.json into dist/, and copies .mjs and .lua files. Type errors
+// are checked by tsc, not here.
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, rmdirSync } from 'node:fs';
 import { copyFile, mkdir, rename, rm, writeFile } from 'node:fs/promises';
@@ -74,7 +74,7 @@ async function compile(root, files) {
     files.map(async (file) => {
       const [out = '', map = ''] = outputsOf(file);
       await mkdir(dirname(join(root, out)), { recursive: true });
-      if (file.endsWith('.mjs')) {
+      if (!file.endsWith('.ts')) {
         await copyFile(join(root, file), join(root, out));
         return;
       }
@@ -144,7 +144,7 @@ function sourcesOf(root, folders) {
   return folders
     .flatMap((folder) => filesUnder(root, folder))
     .filter(
-      (file) => /\.(ts|mjs)$/.test(file) && !/\.(spec|d)\.ts$/.test(file) && !file.includes('/fixtures/'),
+      (file) => /\.(ts|mjs|lua)$/.test(file) && !/\.(spec|d)\.ts$/.test(file) && !file.includes('/fixtures/'),
     );
 }
 

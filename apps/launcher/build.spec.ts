@@ -57,6 +57,18 @@ describe('the build', () => {
     expect(await build(root)).toMatchObject({ compiled: 2 });
   });
 
+  it('copies Lua scripts beside the modules that run them', async () => {
+    const [source, copy] = ['libs/one/src/lua/part/answer.lua', 'dist/libs/one/src/lua/part/answer.lua'];
+    await write(source, 'return 1\n');
+    await build(root);
+    await write(source, 'return 2\n');
+    expect(await build(root)).toMatchObject({ compiled: 1 });
+    expect(await readFile(join(root, copy), 'utf8')).toBe('return 2\n');
+    await rm(join(root, source));
+    expect(await build(root)).toMatchObject({ compiled: 0, removed: 1 });
+    expect(await exists(copy)).toBe(false);
+  });
+
   it('removes the output of deleted sources', async () => {
     await build(root);
     await rm(join(root, 'libs/one/src/part'), { recursive: true });

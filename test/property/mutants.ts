@@ -113,12 +113,14 @@ export const MUTANTS: readonly Mutant[] = [
       },
       {
         file: `${FEED}redis/redis-feed-store.ts`,
-        from: `        ...eventArguments(account, events),
-      ],
+        from: `          ...eventArguments(account, events),
+        ],
+      },
     );
     return done === 1;`,
-        to: `        ...eventArguments(account, []),
-      ],
+        to: `          ...eventArguments(account, []),
+        ],
+      },
     );
     if (done === 1) await new RedisEventLog(this.redis, this.prefix).append(account, events);
     return done === 1;`,
@@ -144,22 +146,22 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'the commit of a poll has no fence',
     patches: [
       {
-        file: `${FEED}redis/redis-feed-scripts.ts`,
-        from: "if redis.call('HGET', contact, 'v') ~= ARGV[2] then return 0 end",
+        file: `${FEED}redis/lua/commit-poll.lua`,
+        from: "if redis.call('HGET', contact, 'v') ~= version then return 0 end",
         to: '',
       },
       // Without this patch, the script of the second poll would fail instead of writing.
       {
-        file: `${FEED}redis/redis-feed-scripts.ts`,
-        from: "'LT', redis.call('HGET', contact, 'hastenedTo'), ARGV[1]",
-        to: "'LT', redis.call('HGET', contact, 'hastenedTo') or '0', ARGV[1]",
+        file: `${FEED}redis/lua/commit-poll.lua`,
+        from: "'LT', redis.call('HGET', contact, 'hastenedTo'), contact_id",
+        to: "'LT', redis.call('HGET', contact, 'hastenedTo') or '0', contact_id",
       },
     ],
   },
   patched(
     'the commit of a contact list has no fence',
-    'redis/redis-feed-scripts.ts',
-    "if (redis.call('HGET', list, 'version') or '0') ~= ARGV[1] then return 0 end",
+    'redis/lua/commit-contacts.lua',
+    "if (redis.call('HGET', list, 'version') or '0') ~= version then return 0 end",
     '',
   ),
   patched(

@@ -23,7 +23,6 @@ export { GATEWAY_MARK } from './http/gateway-mark.js';
 export { HttpUpstream } from './http/http-upstream.js';
 export { type Direction, isRecord, parseMessage, type UpstreamMessage } from './reply/message.js';
 export { RedisRequestBudget } from './budget/redis-request-budget.js';
-export { TAKE_TOKEN } from './budget/redis-token-bucket.js';
 export { type ParsedList } from './reply/reply-list.js';
 export { type RequestTurn } from './budget/request-turn.js';
 export { contactsShown, showAsIs, showList, toJson } from './reply/shown-reply.js';

@@ -1,6 +1,6 @@
 import type { Logger } from '../log/logger.js';
 import type { RedisClient } from './redis-connection.js';
-import { RedisScript } from './redis-script.js';
+import { LuaScript } from './redis-lua-script.js';
 import { redisTime } from './redis-time.js';
 
 const BEAT_EVERY_MS = 5_000;
@@ -9,14 +9,7 @@ export const SEEN_WITHIN_MS = 3 * BEAT_EVERY_MS;
 /** A process that was not heard of for so long is forgotten. */
 const FORGOTTEN_AFTER_MS = 3_600_000;
 
-/** KEYS: those that are alive. ARGV: member, forgotten after. By Redis' clock. */
-const beat = new RedisScript(`
-local time = redis.call('TIME')
-local now = time[1] * 1000 + math.floor(time[2] / 1000)
-redis.call('ZADD', KEYS[1], string.format('%d', now), ARGV[1])
-redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', string.format('%d', now - ARGV[2]))
-return now
-`);
+const beat = LuaScript.from(import.meta.url, 'lua/heartbeat.lua');
 
 /** The members of those that are alive. */
 export async function aliveIn(redis: RedisClient, key: string): Promise<string[]> {
@@ -68,7 +61,7 @@ export class RedisHeartbeat {
 
   protected async beat(): Promise<void> {
     if (this.redis.status !== 'ready') return;
-    await beat.run(this.redis, [this.key], [this.member, FORGOTTEN_AFTER_MS]);
+    await beat.run(this.redis, { alive: this.key }, { member: this.member, forgetAfter: FORGOTTEN_AFTER_MS });
     this.beatenAt = performance.now();
   }
 }

@@ -46,4 +46,4 @@ export class RedisScript {
   }
 }
 
-type RedisArgument = string | number | Buffer;
+export type RedisArgument = string | number | Buffer;

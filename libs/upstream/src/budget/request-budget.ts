@@ -11,7 +11,7 @@ export type RequestClass = 'send' | 'read' | 'poll' | 'more' | 'deep';
 
 /**
  * A token is good for so long after it was asked for, in milliseconds: a request that is not written by then asks again.
- * See `redis-token-bucket.ts` for the arithmetic that depends on it.
+ * See `token-bucket.lua` for the arithmetic that depends on it.
  */
 export const TOKEN_LIFE_MS = 100;
 
