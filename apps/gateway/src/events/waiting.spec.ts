@@ -59,7 +59,7 @@ const median = (times: readonly number[]): number =>
 describe('Who waits', () => {
   it('hears of an event when it is recorded, not when somebody looks again', async () => {
     // Whoever is not woken would look only after this test has failed.
-    await using gateway = await gatewayWith({ lookMs: 60_000 });
+    await using gateway = await gatewayWith({ recheckMs: 60_000 });
     const [polls, streams]: [number[], number[]] = [[], []];
     const client = await open(gateway);
     const follow = jest.spyOn(gateway.app.get<EventTail>(EVENT_TAIL), 'follow');
@@ -92,7 +92,7 @@ describe('Who waits', () => {
   });
 
   it('leaves nothing running when it goes: no subscription, no place', async () => {
-    await using gateway = await gatewayWith({ mostOfAccount: 1 });
+    await using gateway = await gatewayWith({ maxPerAccount: 1 });
     const aborter = new AbortController();
     const poll = gateway.fetch('/v1/events?after=now&wait=30', { signal: aborter.signal });
     poll.catch(() => undefined);
@@ -111,7 +111,7 @@ describe('Who waits', () => {
   });
 
   it('finds its account full: 429 for a stream, an answer at once for a long poll; others go on', async () => {
-    await using gateway = await gatewayWith({ mostOfAccount: 1, mostWaiting: 2 });
+    await using gateway = await gatewayWith({ maxPerAccount: 1, maxWaiting: 2 });
     const client = await open(gateway);
     const refused = await gateway.fetch('/v1/events/stream');
     expect(refused.headers.get('retry-after')).toMatch(/^\d+$/);
@@ -124,7 +124,7 @@ describe('Who waits', () => {
   });
 
   it('finds the gateway full: 503 for a stream', async () => {
-    await using gateway = await gatewayWith({ mostWaiting: 1 });
+    await using gateway = await gatewayWith({ maxWaiting: 1 });
     const client = await open(gateway, { 'x-api-key': OTHER_KEY });
     const refused = await gateway.fetch('/v1/events/stream');
     expect(refused.headers.get('retry-after')).toMatch(/^\d+$/);
@@ -133,7 +133,7 @@ describe('Who waits', () => {
   });
 
   it('gives its place back when it was refused for its cursor', async () => {
-    await using gateway = await gatewayWith({ mostOfAccount: 1 });
+    await using gateway = await gatewayWith({ maxPerAccount: 1 });
     const foreign = Buffer.from('0123456789abcdef/1-0').toString('base64url');
     for (let i = 0; i < 3; i++) {
       expect((await gateway.fetch(`/v1/events/stream?after=${foreign}`)).status).toBe(410);
@@ -175,7 +175,7 @@ describe('Who passes over a long stretch that its filter leaves empty', () => {
   });
 
   it('rests between two pages of a stream, and is let go of at once', async () => {
-    await using gateway = await gatewayWith({ mostOfAccount: 1 });
+    await using gateway = await gatewayWith({ maxPerAccount: 1 });
     const readAt = endlessStretch(gateway);
     const client = await open(gateway, {}, '?types=contact.deleted');
     await eventually('it reads on', () => readAt.length > 10);
@@ -216,7 +216,7 @@ describe('A stream that is cut', () => {
   });
 
   it('by its own slowness holds no more memory than a page, and frees its place', async () => {
-    await using gateway = await gatewayWith({ takeMs: 1_500, mostOfAccount: 1 });
+    await using gateway = await gatewayWith({ writeTimeoutMs: 1_500, maxPerAccount: 1 });
     const client = await open(gateway);
     client.response.pause();
     const word = 'x'.repeat(50_000);

@@ -55,7 +55,7 @@ describe('Health', () => {
     expect(await untilReady('ok')).toEqual({ code: 200, status: 'ok', reasons: [], details: [] });
     await gateway.redis.hset('tidings:{default}:upstream', 'unavailableSince', '2030-01-01T00:00:00.000Z');
     expect((await untilReady('degraded')).reasons).toEqual([
-      expect.stringMatching(/^upstream does not answer for 1 account; /),
+      expect.stringMatching(/^the messaging service does not respond for 1 account; /),
     ]);
   });
 
@@ -73,7 +73,7 @@ describe('Health', () => {
   it('is degraded while no worker has one of the roles, and says what does not happen', async () => {
     await gateway.redis.zadd('tidings:workers', Date.now() + 60_000, 'worker-1 roles=poll,dispatch');
     expect((await untilReady('degraded')).reasons).toEqual([
-      'no worker has the role relay: sends are stored, but not relayed; start a worker that has relay in WORKER_ROLES',
+      'no running worker has the role relay: sends are stored but not relayed; start a worker with the role relay in WORKER_ROLES',
     ]);
     await gateway.redis.zadd('tidings:workers', Date.now() + 60_000, 'worker-2 roles=relay');
     await untilReady('ok');
@@ -200,7 +200,9 @@ describe('Health', () => {
     expect(await health.json()).toMatchObject({
       status: 'degraded',
       reasons: expect.arrayContaining([
-        expect.stringContaining('sends with a file cannot be taken: the blob store cannot be used'),
+        expect.stringContaining(
+          'sends with a file cannot be accepted, because the blob store cannot be used',
+        ),
       ]),
     });
     const form = new FormData();

@@ -6,7 +6,7 @@ import { eventually } from '../../../../test/support/eventually.js';
 import { requestIdOf } from './request-id.js';
 import { useSlowCallers } from './slow-callers.js';
 
-const PATIENCE = { bodyMs: 300, paceMs: 300, paceBytes: 1_000, takeMs: 300 };
+const LIMITS = { bodyMs: 300, paceMs: 300, paceBytes: 1_000, responseMs: 300 };
 const LARGE = 'x'.repeat(32 * 1024 * 1024);
 
 let server: FastifyInstance;
@@ -15,7 +15,7 @@ const uploads: { bytes: number; end?: string }[] = [];
 
 beforeAll(async () => {
   server = fastify({ requestIdHeader: false, genReqId: requestIdOf });
-  useSlowCallers(server, PATIENCE);
+  useSlowCallers(server, LIMITS);
   server.addContentTypeParser('multipart/form-data', (_, payload, done) => {
     const upload: (typeof uploads)[number] = { bytes: 0 };
     uploads.push(upload);
@@ -30,7 +30,7 @@ beforeAll(async () => {
   server.post('/body', () => 'taken');
   server.get('/large', () => LARGE);
   server.get('/late', async () => {
-    await new Promise((resolve) => setTimeout(resolve, 3 * PATIENCE.bodyMs));
+    await new Promise((resolve) => setTimeout(resolve, 3 * LIMITS.bodyMs));
     return 'late';
   });
   await server.listen({ port: 0, host: '127.0.0.1' });

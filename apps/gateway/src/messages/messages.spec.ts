@@ -184,7 +184,7 @@ describe('A field that nobody documented', () => {
     ['file-url', 'fileUrl'],
   ])('is refused as %s, for %s is meant', async (field, meant) => {
     const problem = await problemIn(await send(json({ phoneNumber: NUMBER, message: 'hi', [field]: 'x' })));
-    expect(problem.errors).toEqual([{ field, message: `is not a known field: write ${meant}` }]);
+    expect(problem.errors).toEqual([{ field, message: `is not a known field; use ${meant} instead` }]);
   });
 
   it.each([
@@ -296,7 +296,7 @@ describe('Idempotency-Key', () => {
       expect(JSON.parse(await text(reply))).toMatchObject({
         status: 400,
         code: 'validation_failed',
-        errors: [{ field: 'Idempotency-Key', message: 'is given more than once' }],
+        errors: [{ field: 'Idempotency-Key', message: 'must be sent only once' }],
       });
     }
     expect(gateway.sends.requests).toEqual([]);

@@ -100,7 +100,7 @@ it('ids of contacts are refused where they are too large together, with what to 
   const problem = await problemIn(await create({ url: 'https://example.com', contactIds }));
   expect(problem).toMatchObject({ status: 400, code: 'validation_failed' });
   expect(problem.errors).toEqual([
-    { field: 'contactIds', message: expect.stringMatching(/at most 65536 bytes together; name fewer/) },
+    { field: 'contactIds', message: expect.stringMatching(/at most 65536 bytes in total; list fewer/) },
   ]);
   const { id } = (await (await create({ url: 'https://example.com' })).json()) as { id: string };
   const change = { ...json({ contactIds }), method: 'PATCH' };
