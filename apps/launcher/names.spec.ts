@@ -17,16 +17,16 @@ interface Build {
 
 describe('the names of libs', () => {
   it('lead Node to what is built of the sources that they lead the compiler to', () => {
-    const { paths } = read<Compiler>('tsconfig.json').compilerOptions;
+    const { paths } = (read('tsconfig.json') as Compiler).compilerOptions;
     const built = Object.entries(paths).map(([name, [source = '']]) => [
       name,
       source.replace(/^\.\//, './dist/').replace(/\.ts$/, '.js'),
     ]);
-    expect(read<Package>('package.json').imports).toEqual(Object.fromEntries(built));
+    expect((read('package.json') as Package).imports).toEqual(Object.fromEntries(built));
   });
 
   it('are those of the folders that are built', () => {
-    const projects = Object.entries(read<Build>('nest-cli.json').projects);
+    const projects = Object.entries((read('nest-cli.json') as Build).projects);
     const libs = projects.filter(([, { type }]) => type === 'library');
     expect(libs.map(([name]) => name).sort()).toEqual(LIBS);
     expect(libs.map(([, { sourceRoot, entryFile }]) => `${sourceRoot}/${entryFile}.ts`).sort()).toEqual(
@@ -35,6 +35,6 @@ describe('the names of libs', () => {
   });
 });
 
-function read<Content>(file: string): Content {
-  return JSON.parse(readFileSync(join(REPOSITORY, file), 'utf8')) as Content;
+function read(file: string): unknown {
+  return JSON.parse(readFileSync(join(REPOSITORY, file), 'utf8'));
 }

@@ -33,7 +33,7 @@ const WORDS = { start, test, 'test:long': testLong, bench };
 async function start(args) {
   if (args.length > 0) {
     throw new SetupFault(
-      `npm start takes no arguments (got ${args.join(' ')}); it is configured by the environment: see README.md`,
+      `npm start takes no arguments (got ${args.join(' ')}); it is configured by the environment: see docs/configuration.md`,
       USAGE_EXIT,
     );
   }

@@ -40,7 +40,7 @@ describe('the set-up', () => {
     expect(await setUp(checkout, ['start', '--fast'])).toEqual({
       status: 64,
       output:
-        'npm start takes no arguments (got --fast); it is configured by the environment: see README.md\n',
+        'npm start takes no arguments (got --fast); it is configured by the environment: see docs/configuration.md\n',
     });
     expect(await setUp(checkout, ['dance'])).toMatchObject({ status: 64 });
   });

@@ -23,21 +23,21 @@ const peer = (name: string, directory: string, others: () => Promise<readonly st
   new BlobSharing(storeIn(directory), { name, others }, logger);
 const marksIn = (directory: string): Promise<string[]> => readdir(join(root, directory, '.marks'));
 
-it('two sides with two stores see that each, and with one store that it is shared', async () => {
+it('a gateway and a worker each detect whether they share one blob store', async () => {
   const gateway = peer('gateway', 'a', () => Promise.resolve(['worker']));
-  const apart = peer('worker', 'b', () => Promise.resolve(['gateway']));
+  const separateWorker = peer('worker', 'b', () => Promise.resolve(['gateway']));
   await gateway.look();
-  await apart.look();
-  expect([gateway.unseen, apart.unseen]).toEqual([1, 1]);
+  await separateWorker.look();
+  expect([gateway.unseen, separateWorker.unseen]).toEqual([1, 1]);
   expect(lines.join('')).toContain('need the same BLOB_STORE');
-  const together = peer('worker', 'a', () => Promise.resolve(['gateway']));
-  await together.look();
+  const sharingWorker = peer('worker', 'a', () => Promise.resolve(['gateway']));
+  await sharingWorker.look();
   await gateway.look();
-  expect([gateway.unseen, together.unseen]).toEqual([0, 0]);
+  expect([gateway.unseen, sharingWorker.unseen]).toEqual([0, 0]);
   expect(lines.at(-1)).toContain('shared again');
 });
 
-it('one that ends meanwhile is not missed, and takes its mark away', async () => {
+it('a process that ends removes its mark and is not reported as missing', async () => {
   const worker = peer('worker', 'a', () => Promise.resolve([]));
   await worker.look();
   expect(await marksIn('a')).toEqual(['worker']);
@@ -49,18 +49,18 @@ it('one that ends meanwhile is not missed, and takes its mark away', async () =>
   expect(gateway.unseen).toBe(0);
 });
 
-it('what was known stays while it cannot be asked who is alive', async () => {
-  let isAway = false;
+it('the last result stays while the list of living processes is not available', async () => {
+  let isRedisDown = false;
   const others = (): Promise<string[]> =>
-    isAway ? Promise.reject(new Error('Redis is away')) : Promise.resolve(['worker']);
+    isRedisDown ? Promise.reject(new Error('Redis is unavailable')) : Promise.resolve(['worker']);
   const gateway = peer('gateway', 'a', others);
   await gateway.look();
-  isAway = true;
+  isRedisDown = true;
   await gateway.look();
   expect(gateway.unseen).toBe(1);
 });
 
-it('nothing is said where there are more marks than can be looked at', async () => {
+it('no process is reported as missing if there are more marks than one listing shows', async () => {
   const store = storeIn('a');
   for (let n = 0; n < 1_000; n += 1) await store.mark(`killed-${n}`);
   const gateway = peer('gateway', 'a', () => Promise.resolve(['worker']));
@@ -68,7 +68,7 @@ it('nothing is said where there are more marks than can be looked at', async () 
   expect(gateway.unseen).toBe(0);
 });
 
-it('marks of processes that are long gone are removed, and only those', async () => {
+it('only marks that were not renewed for long are removed', async () => {
   const store = storeIn('a');
   await store.mark('killed');
   await store.mark('alive');

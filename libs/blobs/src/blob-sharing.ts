@@ -1,26 +1,26 @@
 import { type Logger, logWords, withDeadline } from '#platform';
 import { type BlobStore, MAX_MARKS } from './blob-store.js';
 
-/** A mark that was not renewed for so long is of a process that is gone; it is renewed every minute. */
-const FORGOTTEN_AFTER_MS = 600_000;
-/** So many of those are removed at a time. */
+/** Age after which a mark counts as expired, in milliseconds. Living processes renew their marks every minute. */
+const MARK_TTL_MS = 600_000;
+/** Maximum number of expired marks that one check removes. */
 const MAX_REMOVED = 100;
-/** A process that ends waits so long for its mark to go. */
-const LEAVE_WITHIN_MS = 2_000;
-/** So long the list of the others may take. */
-const ASK_WITHIN_MS = 2_000;
+/** Maximum time that a stopping process waits for the removal of its mark, in milliseconds. */
+const LEAVE_TIMEOUT_MS = 2_000;
+/** Timeout for the list of other processes, in milliseconds. */
+const PEERS_TIMEOUT_MS = 2_000;
 
-/** Those whose uploads this process relays, or who relay its uploads. */
+/** The other processes that must use the same blob store: workers for a gateway, gateways for a worker. */
 export interface BlobPeers {
-  /** Of this process: letters, digits, dots, dashes, underscores. */
+  /** Name of this process: letters, digits, dots, dashes, underscores. */
   readonly name: string;
-  /** Names of the others that are alive; each left its mark before it was. */
+  /** Returns the names of the other living processes. Each process writes its mark before it appears in this list. */
   others(): Promise<readonly string[]>;
 }
 
 /**
- * Whether gateways and workers have one blob store: each leaves a mark there, and looks for those of the others. Where they
- * have two, a worker finds no file that a gateway took.
+ * Detects whether gateways and workers share one blob store. Each process writes a mark to its store, and looks there
+ * for the marks of the others. With separate stores, a worker does not find the files that a gateway stored.
  */
 export class BlobSharing {
   private missing = 0;
@@ -31,38 +31,41 @@ export class BlobSharing {
     private readonly logger: Logger,
   ) {}
 
-  /** How many of the others did not leave their marks here. */
+  /** Number of other processes whose marks are not in this store. */
   get unseen(): number {
     return this.missing;
   }
 
-  /** @throws {BlobStoreUnavailableError} */
+  /**
+   * Renews the mark of this process, and looks for the marks of the others.
+   * @throws {BlobStoreUnavailableError}
+   */
   async look(): Promise<void> {
     const { name } = this.peers;
     await this.blobs.mark(name);
     const before = await this.others();
     const marks = await this.blobs.marks();
-    await this.removeForgotten(marks);
-    // Those of many that were killed: there may be more than were shown.
+    await this.removeExpired(marks);
+    // The listing is incomplete: it may be full of marks of killed processes.
     if (marks.length >= MAX_MARKS) return;
     const seen = new Set(marks.map(({ id }) => id));
     const unseen = before?.filter((other) => !seen.has(other)) ?? [];
-    // One that ended meanwhile took its mark away.
+    // A process that ended meanwhile has removed its mark.
     const after = unseen.length === 0 ? [] : await this.others();
     if (before === undefined || after === undefined) return;
-    this.note(unseen.filter((other) => after.includes(other)).length);
+    this.report(unseen.filter((other) => after.includes(other)).length);
   }
 
-  /** The process ends, and its mark with it, if that is quickly done. */
+  /** Removes the mark of this process before it stops. Gives up after {@link LEAVE_TIMEOUT_MS}. */
   async leave(): Promise<void> {
     try {
-      await withDeadline(this.blobs.unmark(this.peers.name), LEAVE_WITHIN_MS, 'removing a mark');
+      await withDeadline(this.blobs.unmark(this.peers.name), LEAVE_TIMEOUT_MS, 'removing a mark');
     } catch (error) {
-      this.logger.debug({ reason: logWords(error) }, 'a mark stays in the blob store until it is forgotten');
+      this.logger.debug({ reason: logWords(error) }, 'a mark stays in the blob store until it expires');
     }
   }
 
-  private note(missing: number): void {
+  private report(missing: number): void {
     if (missing > 0 && this.missing === 0)
       this.logger.error(
         { processes: missing },
@@ -72,21 +75,21 @@ export class BlobSharing {
     this.missing = missing;
   }
 
-  /** Undefined where that cannot be known now. */
+  /** Returns the names of the other living processes, or undefined if the list is not available. */
   private async others(): Promise<readonly string[] | undefined> {
     try {
-      return await withDeadline(this.peers.others(), ASK_WITHIN_MS, 'asking who is alive');
+      return await withDeadline(this.peers.others(), PEERS_TIMEOUT_MS, 'listing the other processes');
     } catch (error) {
-      this.logger.debug({ reason: logWords(error) }, 'whether the blob store is shared cannot be known now');
+      this.logger.debug({ reason: logWords(error) }, 'the check of the shared blob store was skipped');
       return undefined;
     }
   }
 
-  /** By the store's clock, which this process's own mark has just shown. */
-  private async removeForgotten(marks: readonly { id: string; storedAt: number }[]): Promise<void> {
+  /** Removes expired marks. Ages are measured by the store's clock, read from this process's own new mark. */
+  private async removeExpired(marks: readonly { id: string; storedAt: number }[]): Promise<void> {
     const now = marks.find(({ id }) => id === this.peers.name)?.storedAt;
     if (now === undefined) return;
-    const old = marks.filter(({ storedAt }) => now - storedAt > FORGOTTEN_AFTER_MS);
+    const old = marks.filter(({ storedAt }) => now - storedAt > MARK_TTL_MS);
     for (const { id } of old.slice(0, MAX_REMOVED)) await this.blobs.unmark(id);
   }
 }

@@ -2,54 +2,57 @@ import type { Logger } from '#platform';
 import type { BlobSharing } from './blob-sharing.js';
 import type { BlobStore } from './blob-store.js';
 
-const LOOK_EVERY_MS = 60_000;
+const CHECK_INTERVAL_MS = 60_000;
 
-/** Knows whether the blob store can be used, and is shared: tried at the start, and again every minute. */
+/** Checks at the start, and then every minute, whether the blob store is usable and shared. */
 export class BlobStoreWatch {
   private timer: NodeJS.Timeout | undefined;
   private reason: string | undefined;
 
-  /** @param sharing left out for a process that neither stores nor relays files */
+  /**
+   * @param everyMs interval between two checks, in milliseconds
+   * @param sharing left out for a process that neither stores nor relays files
+   */
   constructor(
     private readonly blobs: Pick<BlobStore, 'check'>,
     private readonly logger: Logger,
-    private readonly everyMs = LOOK_EVERY_MS,
+    private readonly everyMs = CHECK_INTERVAL_MS,
     private readonly sharing?: Pick<BlobSharing, 'look' | 'leave' | 'unseen'>,
   ) {}
 
-  /** Why it could not be used when it was last tried, in words; undefined if it could. */
+  /** Why the last check failed, in reason; undefined if it succeeded. */
   get fault(): string | undefined {
     return this.reason;
   }
 
-  /** How many gateways or workers have another blob store than this process. */
+  /** Number of gateways or workers that use another blob store than this process. */
   get unseen(): number {
     return this.sharing?.unseen ?? 0;
   }
 
-  /** Resolves when it was tried for the first time, however that went. */
+  /** Starts the checks. Resolves after the first check, whatever its result. */
   async start(): Promise<void> {
-    await this.look();
-    this.timer = setInterval(() => void this.look(), this.everyMs).unref();
+    await this.check();
+    this.timer = setInterval(() => void this.check(), this.everyMs).unref();
   }
 
-  /** To be called once the others know that this process ends. */
+  /** Stops the checks. Call this method after other processes know that this process stops. */
   async stop(): Promise<void> {
     clearInterval(this.timer);
     await this.sharing?.leave();
   }
 
-  private async look(): Promise<void> {
+  private async check(): Promise<void> {
     try {
       await this.blobs.check();
       await this.sharing?.look();
-      if (this.reason !== undefined) this.logger.info('the blob store can be used again');
+      if (this.reason !== undefined) this.logger.info('the blob store is usable again');
       this.reason = undefined;
     } catch (error) {
-      const words = error instanceof Error ? error.message : String(error);
-      if (words !== this.reason)
+      const reason = error instanceof Error ? error.message : String(error);
+      if (reason !== this.reason)
         this.logger.error({ err: error }, 'sends with a file cannot be taken or relayed');
-      this.reason = words;
+      this.reason = reason;
     }
   }
 }

@@ -2,22 +2,22 @@ import type { Readable } from 'node:stream';
 
 /** A stored upload. */
 export interface StoredBlob {
-  /** Begins with its account and a slash. */
+  /** Id of the blob; starts with the account and a slash. */
   id: string;
-  /** Bytes. */
+  /** Size in bytes. */
   size: number;
   /** Hexadecimal SHA-256 of the content. */
   sha256: string;
 }
 
-/** A blob as it is found in the store, whole or the rest of an upload that broke off. */
+/** A blob in the store: complete, or the rest of an interrupted upload. */
 export interface FoundBlob {
   id: string;
-  /** By the store's clock, in milliseconds since 1970. */
+  /** Time of storage, in milliseconds since 1970 by the store's clock. */
   storedAt: number;
 }
 
-/** The content was larger than allowed; nothing is kept of it. */
+/** The content was larger than the limit; nothing of it is stored. */
 export class BlobTooLargeError extends Error {
   constructor(readonly limit: number) {
     super(`The file is larger than ${limit} bytes.`);
@@ -25,15 +25,15 @@ export class BlobTooLargeError extends Error {
   }
 }
 
-/** The blob is not there (any more). */
+/** The blob was not found in the store. */
 export class BlobMissingError extends Error {
   constructor(id: string) {
-    super(`The file ${id} is not in the blob store (any more).`);
+    super(`The file ${id} was not found in the blob store.`);
     this.name = 'BlobMissingError';
   }
 }
 
-/** The store cannot be used just now, or not as it is set up; whether the blob is there is not known. */
+/** The store is unavailable or misconfigured. Whether the blob exists is not known. */
 export class BlobStoreUnavailableError extends Error {
   constructor(reason: string, options?: ErrorOptions) {
     super(`The blob store cannot be used: ${reason}`, options);
@@ -42,13 +42,14 @@ export class BlobStoreUnavailableError extends Error {
 }
 
 /**
- * Where an upload waits for its relay. Contents are streamed, never held in memory; every call ends in bounded time,
- * as far as the content that is put does not keep it waiting.
+ * Stores uploads until their relay. Contents are streamed, never held in memory. Every call ends within a bounded time,
+ * except for the time that a given content needs to arrive.
  */
 export interface BlobStore {
   /**
-   * Stores a content; it is safe when this resolves. A content that breaks off leaves nothing behind.
-   * @throws {BlobTooLargeError | BlobStoreUnavailableError} and the error of a content that breaks off, as it is
+   * Stores a content. When the promise resolves, the content is durable. An interrupted content leaves nothing behind.
+   * @param limit maximum size in bytes
+   * @throws {BlobTooLargeError | BlobStoreUnavailableError} and the content's own error if the content is interrupted
    */
   put(account: string, content: Readable, limit: number): Promise<StoredBlob>;
 
@@ -56,51 +57,54 @@ export interface BlobStore {
   open(id: string): Promise<Readable>;
 
   /**
-   * Removes a blob; one that is not there is no fault.
+   * Removes a blob. A missing blob is no error.
    * @throws {BlobStoreUnavailableError}
    */
   remove(id: string): Promise<void>;
 
   /**
-   * The first `count` blobs of an account in the order of their ids, of those above `after`; at most a thousand.
+   * Returns the first `count` blobs of an account with ids above `after`, ordered by id. At most 1,000.
    * @throws {BlobStoreUnavailableError}
    */
   list(account: string, after: string, count: number): Promise<FoundBlob[]>;
 
   /**
-   * Leaves a mark under this name, or renews it: it tells others who use the same store. Blobs and marks never meet.
+   * Writes or renews a mark, which shows other processes that this process uses the store. Marks are not blobs.
    * @param name letters, digits, dots, dashes and underscores
    * @throws {BlobStoreUnavailableError}
    */
   mark(name: string): Promise<void>;
 
-  /** The marks, by their names; at most a thousand. @throws {BlobStoreUnavailableError} */
+  /**
+   * Returns at most 1,000 marks, with their names as ids.
+   * @throws {BlobStoreUnavailableError}
+   */
   marks(): Promise<FoundBlob[]>;
 
   /** @throws {BlobStoreUnavailableError} */
   unmark(name: string): Promise<void>;
 
   /**
-   * Finds out by a real write.
+   * Checks with a real write that the store is usable.
    * @throws {BlobStoreUnavailableError}
    */
   check(): Promise<void>;
 }
 
-/** Where marks are: no account's name begins with a dot. */
-export const MARKS = '.marks/';
+/** Prefix of the ids of marks. No account's name starts with a dot. */
+export const MARK_PREFIX = '.marks/';
 export const MAX_MARKS = 1_000;
 
-/** Where the mark of this name is. */
-export function markOf(name: string): string {
-  // It becomes a file: nothing in it may lead elsewhere.
-  if (!/^[\w-][\w.-]*$/.test(name)) throw new Error(`${name} cannot be the name of a mark`);
-  return MARKS + name;
+/** Returns the id of a mark. */
+export function markId(name: string): string {
+  // The name becomes a file name, so it must not contain a path.
+  if (!/^[\w-][\w.-]*$/.test(name)) throw new Error(`invalid name of a mark: ${name}`);
+  return MARK_PREFIX + name;
 }
 
-/** The first part of all ids of an account's blobs. */
-export function blobsOf(account: string): string {
-  // It becomes a directory: nothing in it may lead elsewhere.
-  if (!/^[\w-][\w.-]*$/.test(account)) throw new Error(`${account} cannot be the name of a directory`);
+/** Returns the prefix of the ids of an account's blobs. */
+export function blobPrefix(account: string): string {
+  // The account becomes a directory name, so it must not contain a path.
+  if (!/^[\w-][\w.-]*$/.test(account)) throw new Error(`invalid name of a directory: ${account}`);
   return `${account}/`;
 }

@@ -4,27 +4,27 @@ import type { Readable } from 'node:stream';
 import { newId } from '#platform';
 import {
   BlobMissingError,
-  blobsOf,
+  blobPrefix,
   type BlobStore,
   BlobStoreUnavailableError,
   type FoundBlob,
-  markOf,
-  MARKS,
+  markId,
+  MARK_PREFIX,
   MAX_MARKS,
   type StoredBlob,
 } from './blob-store.js';
 import { MeasuredContent } from './measured-content.js';
 
 /**
- * {@link BlobStore} as files of one directory, which gateway and workers share; a directory an account.
- * A content is written under a temporary name, flushed to the disk, and renamed: a file with its final name is whole.
+ * {@link BlobStore} in a directory that gateways and workers share, with a subdirectory per account. A content is
+ * written under a temporary name, flushed to the disk, and renamed: a file with its final name is complete.
  */
 export class FileBlobStore implements BlobStore {
   constructor(private readonly directory: string) {}
 
   async put(account: string, content: Readable, limit: number): Promise<StoredBlob> {
     const measured = new MeasuredContent(content, limit);
-    const id = `${blobsOf(account)}${newId('blb')}`;
+    const id = `${blobPrefix(account)}${newId('blb')}`;
     const partial = `${this.path(id)}.part`;
     const file = await this.create(partial).catch((error: unknown) => {
       throw unavailable(error);
@@ -38,8 +38,8 @@ export class FileBlobStore implements BlobStore {
     } catch (error) {
       await file.close();
       await rm(partial, { force: true });
-      // Taken away while it was written: its account was removed.
-      throw isMissing(error) ? unavailable(error) : error;
+      // The file was removed during the upload, because its account was removed.
+      throw isNotFound(error) ? unavailable(error) : error;
     }
     return { id, ...measured.measure() };
   }
@@ -49,7 +49,7 @@ export class FileBlobStore implements BlobStore {
       const file = await open(this.path(id), 'r');
       return file.createReadStream();
     } catch (error) {
-      if (isMissing(error)) throw new BlobMissingError(id);
+      if (isNotFound(error)) throw new BlobMissingError(id);
       throw unavailable(error);
     }
   }
@@ -63,11 +63,11 @@ export class FileBlobStore implements BlobStore {
   }
 
   list(account: string, after: string, count: number): Promise<FoundBlob[]> {
-    return this.listUnder(blobsOf(account), after, count);
+    return this.listUnder(blobPrefix(account), after, count);
   }
 
   async mark(name: string): Promise<void> {
-    const path = this.path(markOf(name));
+    const path = this.path(markId(name));
     try {
       await mkdir(dirname(path), { recursive: true, mode: 0o700 });
       await writeFile(path, 'A mark.', { mode: 0o600 });
@@ -77,12 +77,12 @@ export class FileBlobStore implements BlobStore {
   }
 
   async marks(): Promise<FoundBlob[]> {
-    const marks = await this.listUnder(MARKS, '', MAX_MARKS);
-    return marks.map(({ id, storedAt }) => ({ id: id.slice(MARKS.length), storedAt }));
+    const marks = await this.listUnder(MARK_PREFIX, '', MAX_MARKS);
+    return marks.map(({ id, storedAt }) => ({ id: id.slice(MARK_PREFIX.length), storedAt }));
   }
 
   async unmark(name: string): Promise<void> {
-    await this.remove(markOf(name));
+    await this.remove(markId(name));
   }
 
   async check(): Promise<void> {
@@ -114,17 +114,17 @@ export class FileBlobStore implements BlobStore {
     try {
       return await readdir(directory);
     } catch (error) {
-      if (isMissing(error)) return [];
+      if (isNotFound(error)) return [];
       throw unavailable(error);
     }
   }
 
-  /** Undefined if it was removed meanwhile. */
+  /** Returns undefined if the blob was removed meanwhile. */
   private async found(id: string): Promise<FoundBlob | undefined> {
     try {
       return { id, storedAt: (await stat(this.path(id))).mtimeMs };
     } catch (error) {
-      if (isMissing(error)) return undefined;
+      if (isNotFound(error)) return undefined;
       throw unavailable(error);
     }
   }
@@ -134,7 +134,7 @@ export class FileBlobStore implements BlobStore {
   }
 }
 
-/** A rename, or a new directory, is only safe from a power loss once its directory is flushed too. */
+/** Flushes a directory. Without the flush, a rename or a new directory is lost in a power failure. */
 async function syncDirectory(path: string): Promise<void> {
   const directory = await open(path, 'r');
   try {
@@ -144,13 +144,16 @@ async function syncDirectory(path: string): Promise<void> {
   }
 }
 
-/** By shape, not by class: where code runs in a context of its own, Node's errors are of another realm's class. */
-function isMissing(error: unknown): boolean {
+/**
+ * True for a "not found" error of the file system. The check avoids `instanceof`: in a separate context (as in Jest),
+ * Node's errors have another realm's class.
+ */
+function isNotFound(error: unknown): boolean {
   return typeof error === 'object' && error !== null && 'code' in error && error.code === 'ENOENT';
 }
 
 function unavailable(cause: unknown): BlobStoreUnavailableError {
-  const words =
+  const reason =
     typeof cause === 'object' && cause !== null && 'message' in cause ? String(cause.message) : 'unknown';
-  return new BlobStoreUnavailableError(words, { cause });
+  return new BlobStoreUnavailableError(reason, { cause });
 }

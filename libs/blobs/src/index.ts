@@ -1,4 +1,4 @@
-/** Files of sends, from their upload until they are relayed: in a directory that all processes share, or in S3. */
+/** Stores the files of sends from their upload until their relay, in a directory that all processes share or in S3. */
 export {
   BlobMissingError,
   type BlobStore,

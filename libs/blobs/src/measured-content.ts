@@ -2,21 +2,21 @@ import { createHash } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import { BlobTooLargeError } from './blob-store.js';
 
-/** A content on its way into a store: counted and hashed as it passes. */
+/** A content on its way to a store. Its bytes are counted and hashed as they pass. */
 export class MeasuredContent implements AsyncIterable<Buffer> {
   private bytes = 0;
   private readonly digest = createHash('sha256');
 
-  /** @param limit the most bytes that it may have */
+  /** @param limit maximum size in bytes */
   constructor(
     private readonly content: Readable,
     private readonly limit: number,
   ) {
-    // A content that breaks off before it is read would end the process; reading it then fails with its error.
+    // An unhandled error of the content would end the process. Reading the content later throws the same error.
     content.on('error', () => undefined);
   }
 
-  /** @throws {BlobTooLargeError} and whatever the content breaks off with */
+  /** @throws {BlobTooLargeError} and the content's own error if the content is interrupted */
   async *[Symbol.asyncIterator](): AsyncGenerator<Buffer, void, void> {
     for await (const chunk of this.content as AsyncIterable<Buffer>) {
       this.bytes += chunk.length;
@@ -26,7 +26,7 @@ export class MeasuredContent implements AsyncIterable<Buffer> {
     }
   }
 
-  /** What passed, once all has: to be called once. */
+  /** Returns the size in bytes and the digest of the whole content. Call once, after the content was read. */
   measure(): { size: number; sha256: string } {
     return { size: this.bytes, sha256: this.digest.digest('hex') };
   }

@@ -2,11 +2,11 @@ import type { CommonEnvironment } from '#platform';
 import type { BlobStore } from './blob-store.js';
 import { FileBlobStore } from './file-blob-store.js';
 
-/** What of the environment says where the blobs are. */
-type Whereabouts = Pick<CommonEnvironment, 'BLOB_STORE' | 'AWS_ENDPOINT_URL_S3' | 'AWS_ENDPOINT_URL'>;
+/** The environment variables that locate the blob store. */
+type BlobStoreSettings = Pick<CommonEnvironment, 'BLOB_STORE' | 'AWS_ENDPOINT_URL_S3' | 'AWS_ENDPOINT_URL'>;
 
-/** The blob store that the environment names. The S3 client is only loaded where it is used. */
-export async function openBlobStore(environment: Whereabouts): Promise<BlobStore> {
+/** Opens the blob store that the environment names. The S3 client is loaded only if needed. */
+export async function openBlobStore(environment: BlobStoreSettings): Promise<BlobStore> {
   const { BLOB_STORE, AWS_ENDPOINT_URL_S3, AWS_ENDPOINT_URL } = environment;
   if (BLOB_STORE.kind === 'file') return new FileBlobStore(BLOB_STORE.directory);
   const { S3BlobStore } = await import('./s3-blob-store.js');

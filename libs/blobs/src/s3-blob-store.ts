@@ -10,11 +10,11 @@ import {
 import { newId } from '#platform';
 import {
   BlobMissingError,
-  blobsOf,
+  blobPrefix,
   type BlobStore,
   type FoundBlob,
-  markOf,
-  MARKS,
+  markId,
+  MARK_PREFIX,
   MAX_MARKS,
   type StoredBlob,
 } from './blob-store.js';
@@ -22,46 +22,53 @@ import { MeasuredContent } from './measured-content.js';
 import { withinDeadline } from './s3-call.js';
 import { S3Upload } from './s3-upload.js';
 
-/** A connection must stand by then, in milliseconds. */
-const CONNECT_MS = 3_000;
-/** A content on which nothing moves for so long is given up. */
-const SILENCE_MS = 60_000;
-/** Long enough for five megabytes over a slow line. */
-const CALL_MS = 20_000;
+/** Timeout for opening a connection, in milliseconds. */
+const CONNECT_TIMEOUT_MS = 3_000;
+/** Idle timeout of a connection, in milliseconds. */
+const IDLE_TIMEOUT_MS = 60_000;
+/** Timeout of one call, in milliseconds: long enough for five megabytes over a slow line. */
+const CALL_TIMEOUT_MS = 20_000;
 
-/** Which bucket, and what all keys in it begin with. */
-export interface S3Place {
+/** The bucket, and the prefix of every key in the bucket. */
+export interface S3Location {
   bucket: string;
   prefix: string;
-  /** The bucket's name stands in the path, not in the host's name: as S3 servers other than Amazon's want it. */
+  /**
+   * True if the bucket's name is part of the path instead of the host name, as most S3 servers besides Amazon's
+   * require.
+   */
   pathStyle: boolean;
 }
 
 /**
- * {@link BlobStore} in a bucket of S3 or of a server that speaks its protocol. Region, credentials and endpoint are what
- * the SDK finds in its own environment variables. An object appears under its key only when it is whole.
+ * {@link BlobStore} in a bucket of S3 or of a compatible server. The SDK reads region, credentials and endpoint from
+ * its own environment variables. An object appears under its key only when it is complete.
  */
 export class S3BlobStore implements BlobStore {
   private readonly client: S3Client;
 
-  /** @param callMs one call must have its answer by then, in milliseconds; an upload is several */
+  /** @param callMs timeout of one call, in milliseconds; an upload takes several calls */
   constructor(
-    private readonly place: S3Place,
-    private readonly callMs = CALL_MS,
+    private readonly location: S3Location,
+    private readonly callMs = CALL_TIMEOUT_MS,
   ) {
     this.client = new S3Client({
-      forcePathStyle: place.pathStyle,
-      // Other servers do not know the newer checksums; TLS and the signature guard the content.
+      forcePathStyle: location.pathStyle,
+      // Other servers do not support the newer checksums. TLS and the signature protect the content.
       requestChecksumCalculation: 'WHEN_REQUIRED',
       responseChecksumValidation: 'WHEN_REQUIRED',
-      requestHandler: { connectionTimeout: CONNECT_MS, socketTimeout: SILENCE_MS },
+      requestHandler: { connectionTimeout: CONNECT_TIMEOUT_MS, socketTimeout: IDLE_TIMEOUT_MS },
     });
   }
 
   async put(account: string, content: Readable, limit: number): Promise<StoredBlob> {
     const measured = new MeasuredContent(content, limit);
-    const id = `${blobsOf(account)}${newId('blb')}`;
-    const upload = new S3Upload(this.client, { Bucket: this.place.bucket, Key: this.key(id) }, this.callMs);
+    const id = `${blobPrefix(account)}${newId('blb')}`;
+    const upload = new S3Upload(
+      this.client,
+      { Bucket: this.location.bucket, Key: this.key(id) },
+      this.callMs,
+    );
     try {
       for await (const chunk of measured) await upload.write(chunk);
       await upload.end();
@@ -73,7 +80,7 @@ export class S3BlobStore implements BlobStore {
   }
 
   async open(id: string): Promise<Readable> {
-    const object = { Bucket: this.place.bucket, Key: this.key(id) };
+    const object = { Bucket: this.location.bucket, Key: this.key(id) };
     const { Body } = await withinDeadline(this.callMs, async (signal) => {
       try {
         return await this.client.send(new GetObjectCommand(object), { abortSignal: signal });
@@ -83,46 +90,46 @@ export class S3BlobStore implements BlobStore {
       }
     });
     if (Body === undefined) throw new BlobMissingError(id);
-    // In Node.js it is always one; the type also knows those of browsers.
+    // In Node.js the body is always a Readable. The type also covers browsers.
     return Body as Readable;
   }
 
   async remove(id: string): Promise<void> {
-    const object = { Bucket: this.place.bucket, Key: this.key(id) };
+    const object = { Bucket: this.location.bucket, Key: this.key(id) };
     await withinDeadline(this.callMs, (signal) =>
       this.client.send(new DeleteObjectCommand(object), { abortSignal: signal }),
     );
   }
 
   list(account: string, after: string, count: number): Promise<FoundBlob[]> {
-    return this.listUnder(blobsOf(account), after, count);
+    return this.listUnder(blobPrefix(account), after, count);
   }
 
   async mark(name: string): Promise<void> {
-    const mark = { Bucket: this.place.bucket, Key: this.key(markOf(name)), Body: 'A mark.' };
+    const mark = { Bucket: this.location.bucket, Key: this.key(markId(name)), Body: 'A mark.' };
     await withinDeadline(this.callMs, (abortSignal) =>
       this.client.send(new PutObjectCommand(mark), { abortSignal }),
     );
   }
 
   async marks(): Promise<FoundBlob[]> {
-    const marks = await this.listUnder(MARKS, '', MAX_MARKS);
-    return marks.map(({ id, storedAt }) => ({ id: id.slice(MARKS.length), storedAt }));
+    const marks = await this.listUnder(MARK_PREFIX, '', MAX_MARKS);
+    return marks.map(({ id, storedAt }) => ({ id: id.slice(MARK_PREFIX.length), storedAt }));
   }
 
   async unmark(name: string): Promise<void> {
-    await this.remove(markOf(name));
+    await this.remove(markId(name));
   }
 
   async check(): Promise<void> {
-    const probe = { Bucket: this.place.bucket, Key: this.key(newId('blb')) };
+    const probe = { Bucket: this.location.bucket, Key: this.key(newId('blb')) };
     await withinDeadline(this.callMs, async (abortSignal) => {
       await this.client.send(new PutObjectCommand({ ...probe, Body: 'A probe.' }), { abortSignal });
       await this.client.send(new DeleteObjectCommand(probe), { abortSignal });
     });
   }
 
-  /** Closes the connections that are kept. */
+  /** Closes the kept-alive connections. */
   close(): void {
     this.client.destroy();
   }
@@ -131,14 +138,14 @@ export class S3BlobStore implements BlobStore {
     const page = await withinDeadline(this.callMs, (signal) =>
       this.client.send(
         new ListObjectsV2Command({
-          Bucket: this.place.bucket,
+          Bucket: this.location.bucket,
           Prefix: this.key(prefix),
           ...(after === '' ? {} : { StartAfter: this.key(after) }),
         }),
         { abortSignal: signal },
       ),
     );
-    // A page holds a thousand, and costs the same however few are wanted.
+    // One page holds up to 1,000 objects, at the same cost for any number.
     return (page.Contents ?? [])
       .slice(0, count)
       .flatMap(({ Key, LastModified }) =>
@@ -149,6 +156,6 @@ export class S3BlobStore implements BlobStore {
   }
 
   private key(id: string): string {
-    return this.place.prefix === '' ? id : `${this.place.prefix}/${id}`;
+    return this.location.prefix === '' ? id : `${this.location.prefix}/${id}`;
   }
 }

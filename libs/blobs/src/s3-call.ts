@@ -1,12 +1,12 @@
 import { BlobMissingError, BlobStoreUnavailableError } from './blob-store.js';
 
 /**
- * One call to an S3 server, which is told to end when its time is over, the SDK's repetitions included.
- * @throws {BlobStoreUnavailableError} whatever went wrong but a blob that is missing
+ * Makes one call to an S3 server, and aborts the call, including the SDK's retries, after `ms` milliseconds.
+ * @throws {BlobStoreUnavailableError} for every error except a missing blob
  */
 export async function withinDeadline<T>(ms: number, call: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const deadline = new AbortController();
-  // Not AbortSignal.timeout: it would also end the content that the answer goes on with.
+  // AbortSignal.timeout would also interrupt the content that follows the answer.
   const timer = setTimeout(() => {
     deadline.abort();
   }, ms);
@@ -14,16 +14,16 @@ export async function withinDeadline<T>(ms: number, call: (signal: AbortSignal) 
     return await call(deadline.signal);
   } catch (error) {
     if (error instanceof BlobMissingError) throw error;
-    const words = deadline.signal.aborted ? `no answer within ${ms} ms` : wordsOf(error);
-    throw new BlobStoreUnavailableError(words, { cause: error });
+    const reason = deadline.signal.aborted ? `no answer within ${ms} ms` : describeError(error);
+    throw new BlobStoreUnavailableError(reason, { cause: error });
   } finally {
     clearTimeout(timer);
   }
 }
 
-/** The SDK's errors often have a name that says more than their message, such as NoSuchBucket. */
-function wordsOf(error: unknown): string {
+/** Returns the error's name and message. The name often says more than the message, for example NoSuchBucket. */
+function describeError(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
-  const words = error.message === '' ? 'no reason given' : error.message;
-  return error.name === 'Error' ? words : `${error.name}: ${words}`;
+  const message = error.message === '' ? 'no reason given' : error.message;
+  return error.name === 'Error' ? message : `${error.name}: ${message}`;
 }

@@ -9,12 +9,12 @@ import {
 } from '@aws-sdk/client-s3';
 import { withinDeadline } from './s3-call.js';
 
-/** What S3 demands of every part but the last, in bytes; and all that an upload ever holds in memory. */
+/** Size of every part except the last, in bytes. S3 requires this minimum, and an upload holds no more in memory. */
 const PART_BYTES = 5 * 1024 * 1024;
 
 /**
- * An upload of unknown length: S3 wants the length of whatever it is sent beforehand, so that it goes in parts of five
- * megabytes, or as one object if it is no larger.
+ * An upload of unknown length. S3 requires the length of each request beforehand, so the content is sent in parts of
+ * five megabytes. A content of up to five megabytes is sent as one object.
  */
 export class S3Upload {
   private readonly buffer = Buffer.allocUnsafe(PART_BYTES);
@@ -30,7 +30,7 @@ export class S3Upload {
 
   async write(chunk: Buffer): Promise<void> {
     for (let at = 0; at < chunk.length;) {
-      // Only when more comes: the last part is left to the end.
+      // A full buffer is sent only when more content follows: the last part belongs to end().
       if (this.filled === PART_BYTES) await this.sendPart();
       const copied = chunk.copy(this.buffer, this.filled, at);
       this.filled += copied;
@@ -38,13 +38,13 @@ export class S3Upload {
     }
   }
 
-  /** The object is whole and in its place when this resolves. */
+  /** Completes the upload. When the promise resolves, the object is complete and stored. */
   async end(): Promise<void> {
     if (this.uploadId === undefined) {
       const whole = new PutObjectCommand({
         ...this.object,
         Body: this.content(),
-        // Said, for the SDK takes an empty body for one whose length is not known.
+        // The SDK treats an empty body as one of unknown length.
         ContentLength: this.filled,
       });
       await withinDeadline(this.callMs, (signal) => this.client.send(whole, { abortSignal: signal }));
@@ -59,12 +59,12 @@ export class S3Upload {
     await withinDeadline(this.callMs, (signal) => this.client.send(completion, { abortSignal: signal }));
   }
 
-  /** Gives up what was sent. What a server keeps all the same, its bucket's lifecycle rule removes. */
+  /** Aborts the upload. Parts that remain on the server are removed by the bucket's lifecycle rule. */
   async abort(): Promise<void> {
     if (this.uploadId === undefined) return;
     const abortion = new AbortMultipartUploadCommand({ ...this.object, UploadId: this.uploadId });
     await withinDeadline(this.callMs, (signal) => this.client.send(abortion, { abortSignal: signal })).catch(
-      // Why it is given up is what the caller is to hear.
+      // The caller reports the error that caused the abort.
       () => undefined,
     );
   }
@@ -83,7 +83,7 @@ export class S3Upload {
   private async begin(signal: AbortSignal): Promise<string> {
     const beginning = new CreateMultipartUploadCommand(this.object);
     const { UploadId } = await this.client.send(beginning, { abortSignal: signal });
-    if (UploadId === undefined) throw new Error('the server gave the upload no id');
+    if (UploadId === undefined) throw new Error('the S3 server returned no upload id');
     return UploadId;
   }
 

@@ -1,15 +1,15 @@
 /**
- * A send, from its acceptance to its end.
+ * Sends, from their acceptance to their final status.
  *
  * | | |
  * |---|---|
- * | `ports.ts` | what the lib needs of others: upstream, look-ups, jobs |
- * | `send/`    | what a send is, its life, record, intake and idempotency key, and the port of its store |
- * | `lane/`    | one recipient's sends in order: attempts, searches after ambiguous ends, confirmations, rounds |
- * | `match/`   | which message became which send |
+ * | `ports.ts` | interfaces that this library needs: upstream, look-ups, jobs |
+ * | `send/`    | the send: state machine, record, intake, idempotency keys, and the port of the store |
+ * | `lane/`    | the sends of one recipient in order: POSTs, retries, searches, confirmations, periodic rounds |
+ * | `match/`   | matches upstream's messages to sends |
  * | `jobs/`    | hints that lanes, rounds and schedules have work |
- * | `outage/`  | the outages of upstream: noted, probed, and what waits for their end woken |
- * | `redis/`   | sends, their lists, keys and retention in Redis |
+ * | `outage/`  | outages of upstream: recorded, probed, and lanes woken when an outage ends |
+ * | `redis/`   | sends, their lists, idempotency keys and retention in Redis |
  */
 export { BullmqRelayJobs } from './jobs/bullmq-relay-jobs.js';
 export { FiledRelayStore } from './redis/filed-relay-store.js';

@@ -1,27 +1,28 @@
 import type { TimeLimit } from '#platform';
 import type { Admission, UpstreamSend } from '#upstream';
 
-/** Hands sends to one account's upstream. */
+/** Posts sends to the upstream service of an account. */
 export interface Sender {
-  /** The stamp of the address that the account's requests go to; undefined where any will do. */
+  /** Returns the stamp of the account's upstream address, or undefined if the address is not known. */
   addressOf(account: string): Promise<string | undefined>;
 
   /**
-   * Resolves when one request may leave within the account's budget.
+   * Resolves when the account's budget allows one request.
    * @throws {BudgetExhaustedError}
    * @throws {UpstreamUnavailableError} while the account's requests are held
    */
   admit(account: string): Promise<Admission>;
 
-  /** Whether the account's requests are held, for upstream is away or lets the account in no more. */
+  /** True if the account's requests are held, because upstream is unavailable or refuses the account. */
   isHeld(account: string): Promise<boolean>;
 
   /**
-   * One POST, never repeated.
-   * @param limit once it is over not a byte of it leaves
-   * @param admission what {@link admit} answered
-   * @param address where it is to go, as {@link addressOf} says; it is not made if the account's is another one by then
-   * @throws {UpstreamError}; {@link UpstreamUnavailableError} and {@link UpstreamTooLateError} say that it was not made
+   * Makes one POST, without retries.
+   * @param limit deadline for the start of the POST; after the deadline not a byte is sent
+   * @param admission the result of {@link admit}
+   * @param address stamp of the expected address; the POST is not made if the account's address has changed
+   * @throws {UpstreamError}; {@link UpstreamUnavailableError} and {@link UpstreamTooLateError} mean that no POST was
+   * made
    */
   post(
     account: string,
@@ -32,36 +33,38 @@ export interface Sender {
   ): Promise<void>;
 }
 
-/** How a recipient is looked at. */
+/** Options of a look-up of a recipient's messages. */
 export interface LookOptions {
   /**
-   * Since when the contact list should have been read for the look to be complete, by Redis' clock; absent where any list
-   * will do.
+   * Minimum read time of the contact list, in milliseconds since 1970 by Redis' clock: the look-up is complete only if
+   * the list was read after this time. Absent: any list will do.
    */
   listSince?: number;
-  /** Whether new sends go first: upstream took what is looked for, and no lane waits for it. */
+  /**
+   * True to let new sends use the budget first. Used if upstream already accepted the send and no lane waits for it.
+   */
   yields?: boolean;
 }
 
-/** Reads the messages of a recipient. */
+/** Reads the messages and contacts of recipients. */
 export interface Lookup {
   /**
-   * Reads them now; messages are bound to sends on the way. Whether the look was complete.
+   * Reads the messages of a recipient now, and binds them to sends. Returns true if the look-up was complete.
    * @throws {UpstreamError} if upstream could not be read
    */
   lookUp(account: string, phoneNumber: string, options?: LookOptions): Promise<boolean>;
 
   /**
    * Reads the contact list.
-   * @throws {UpstreamError} if it could not be read
+   * @throws {UpstreamError} if the contact list could not be read
    */
   readList(account: string): Promise<void>;
 
-  /** Sees to it that a message to this recipient is noticed soon. */
+  /** Schedules an early poll of the recipient, so that a new message is noticed soon. */
   expect(account: string, phoneNumber: string): Promise<void>;
 }
 
-/** Hints that lanes may have work. A lost hint costs time only: what is due stands in the store. */
+/** Wakes the workers of lanes. A lost hint costs only time, because the store knows which lanes are due. */
 export interface RelayJobs {
   wake(account: string, lanes: readonly string[], delayMs?: number): Promise<void>;
 }

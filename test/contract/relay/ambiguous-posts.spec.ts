@@ -5,9 +5,9 @@ import { A, UPSTREAM_TIMEOUT_MS } from '../feed/house.js';
 import { NUMBER, WithLane } from './with-lane.js';
 
 const relay = new WithLane();
-const { runner, accept, find, relayUntil, strike, texts, posts, sendEvents } = relay;
+const { runner, accept, find, relayUntil, failPosts, texts, posts, sendEvents } = relay;
 
-describe('a send whose POST ended without a clear answer', () => {
+describe('a send whose POST had no clear answer', () => {
   it.each([
     { kind: 'statusAfter', status: 500 },
     { kind: 'timeoutAfter' },
@@ -19,8 +19,8 @@ describe('a send whose POST ended without a clear answer', () => {
     { kind: 'truncatedJson', cut: 'connection' },
     { kind: 'status', status: 302, location: 'http://127.0.0.1:1/', processed: true },
     { kind: 'slow', delayMs: 2 * UPSTREAM_TIMEOUT_MS },
-  ])('but was taken is found, and not posted again: %j', async (fault) => {
-    strike(fault);
+  ])('is found, and not posted again, if upstream accepted the POST: %j', async (fault) => {
+    failPosts(fault);
     const id = await accept();
     const next = await accept({ message: 'next' });
     const send = await relayUntil(id, 'sent');
@@ -38,9 +38,9 @@ describe('a send whose POST ended without a clear answer', () => {
     { kind: 'status', status: 503 },
     { kind: 'html' },
   ])(
-    'and was not taken is unknown when the time is over, never posted again, and the lane goes on: %j',
+    'becomes unknown in time, without a second POST, if upstream did not accept the POST; the lane continues: %j',
     async (fault) => {
-      strike(fault);
+      failPosts(fault);
       const id = await accept();
       const next = await accept({ message: 'next' });
       const send = await relayUntil(id, 'unknown');
@@ -52,37 +52,37 @@ describe('a send whose POST ended without a clear answer', () => {
     },
   );
 
-  it('is not given up for the time in which looks failed: it does not count', async () => {
-    strike({ kind: 'resetBefore' });
+  it('is still searched for after failed searches, because failed searches do not count', async () => {
+    failPosts({ kind: 'resetBefore' });
     const id = await accept();
-    relay.house.control('faults', { match: { method: 'GET' }, fault: 'status', times: 'always' });
-    // Two looks fail within 1.5 s, and the third, the first good one, comes 2 s later.
+    relay.harness.control('faults', { match: { method: 'GET' }, fault: 'status', times: 'always' });
+    // Two searches fail within 1.5 s. The third search, the first successful one, follows 2 s later.
     const lane = runner({ confirmMs: 2_800 });
-    const looked = (times: number): Promise<boolean> =>
-      eventually(`looked ${times} times`, async () => {
+    const untilReads = (times: number): Promise<boolean> =>
+      eventually(`upstream was read ${times} times`, async () => {
         await lane.run(A, NUMBER);
-        return relay.house.requests(/^GET /) >= times;
+        return relay.harness.requests(/^GET /) >= times;
       });
-    await looked(2);
-    relay.house.control('faults/clear');
-    await looked(3);
+    await untilReads(2);
+    relay.harness.control('faults/clear');
+    await untilReads(3);
     expect((await find(id)).status).toBe('relaying');
     expect(posts()).toBe(1);
   });
 
   it.each([
-    ['when the time that is left is over, if it can be looked for', undefined, 'good', 3_000],
-    ['after the growing wait, if it cannot again', { kind: 'status', status: 404 }, 'failed', 15_000],
-    ['soon, if it cannot for once', { kind: 'status', status: 404 }, 'good', 500],
-  ])('is looked for again %s', async (_, trouble, before, mostMs) => {
-    strike({ kind: 'resetBefore' });
+    ['when its time left is over, if searches succeed', undefined, 'good', 3_000],
+    ['after the longest backoff, if another search fails', { kind: 'status', status: 404 }, 'failed', 15_000],
+    ['soon, if a search fails for the first time', { kind: 'status', status: 404 }, 'good', 500],
+  ])('is searched for again %s', async (_, trouble, before, maxMs) => {
+    failPosts({ kind: 'resetBefore' });
     const id = await accept();
     await runner().run(A, NUMBER);
-    const record = await relay.house.sends.find(A, id);
-    if (record === undefined) throw new Error('no send');
-    const { lookedAt, ...state } = { ...record.state, lookedAt: await relay.house.sends.now(A) };
-    await relay.house.sends.transit(A, record, {
-      happening: 'looked',
+    const record = await relay.harness.sends.find(A, id);
+    if (record === undefined) throw new Error('the send was not found');
+    const { lookedAt, ...state } = { ...record.state, lookedAt: await relay.harness.sends.now(A) };
+    await relay.harness.sends.apply(A, record, {
+      transition: 'search_continued',
       state: {
         ...state,
         looks: 7,
@@ -93,7 +93,7 @@ describe('a send whose POST ended without a clear answer', () => {
       laneDueInMs: 0,
     });
     if (trouble !== undefined)
-      relay.house.control('faults', { match: { method: 'GET' }, fault: trouble, times: 1 });
+      relay.harness.control('faults', { match: { method: 'GET' }, fault: trouble, times: 1 });
     const waits: number[] = [];
     const jobs: RelayJobs = {
       wake: (_account, _lanes, delayMs = 0) => {
@@ -103,22 +103,22 @@ describe('a send whose POST ended without a clear answer', () => {
     };
     await runner({ jobs }).run(A, NUMBER);
     expect(waits).toHaveLength(1);
-    expect(waits[0]).toBeLessThanOrEqual(mostMs);
-    expect(waits[0]).toBeGreaterThan(mostMs / 2);
+    expect(waits[0]).toBeLessThanOrEqual(maxMs);
+    expect(waits[0]).toBeGreaterThan(maxMs / 2);
   });
 
-  it('and is found after it was given up is sent after all', async () => {
-    relay.house.control('settings', { sendVisibleDelayMs: 1_500 });
-    strike({ kind: 'resetAfter' });
+  it('becomes sent if its message is found after the search ended', async () => {
+    relay.harness.control('settings', { sendVisibleDelayMs: 1_500 });
+    failPosts({ kind: 'resetAfter' });
     const id = await accept();
     await relayUntil(id, 'unknown', runner({ confirmMs: 1 }));
-    await relay.house.sweepUntil('sent', async () => (await find(id)).status === 'sent');
+    await relay.harness.sweepUntil('sent', async () => (await find(id)).status === 'sent');
     expect(await sendEvents()).toEqual(['send.unknown', 'send.sent']);
     expect(texts()).toEqual(['Hi']);
   });
 
-  it('is posted again when that was asked for', async () => {
-    strike({ kind: 'resetBefore' });
+  it('is posted again if SEND_ON_UNKNOWN is resend', async () => {
+    failPosts({ kind: 'resetBefore' });
     const id = await accept();
     const send = await relayUntil(id, 'accepted', runner({ onUnknown: 'resend', confirmMs: 1 }));
     expect(send.attempts.map(({ outcome }) => outcome)).toEqual(['ambiguous', 'accepted']);
@@ -127,18 +127,18 @@ describe('a send whose POST ended without a clear answer', () => {
     expect((await sendEvents()).filter((type) => type === 'send.unknown')).toEqual([]);
   });
 
-  it('is looked for, and not posted again, when its process died in the middle', async () => {
+  it('is searched for, and not posted again, if its process died after the POST', async () => {
     const id = await accept();
-    const head = await relay.house.sends.head(A, NUMBER);
-    if (head === undefined) throw new Error('no head');
-    // What a process leaves that dies after its POST: the state as it was before, its lease running out.
-    const begun = await relay.house.sends.transit(A, head.record, {
-      happening: 'fenced',
+    const head = await relay.harness.sends.head(A, NUMBER);
+    if (head === undefined) throw new Error('the lane is empty');
+    // The state that a process leaves if it dies after its POST, with the lease about to expire.
+    const begun = await relay.harness.sends.apply(A, head.record, {
+      transition: 'fenced',
       state: { ...head.record.state, phase: 'posting', begunAt: head.now, notBefore: head.now + 200 },
       laneDueInMs: 200,
     });
     expect(begun).toBeDefined();
-    await relay.house.upstream.send(relay.house.address, {
+    await relay.harness.upstream.send(relay.harness.address, {
       phoneNumber: NUMBER,
       type: 'text',
       message: 'Hi',
@@ -148,20 +148,20 @@ describe('a send whose POST ended without a clear answer', () => {
     expect(posts()).toBe(1);
   });
 
-  it('is unknown, and not posted again, when its process died before the POST', async () => {
+  it('becomes unknown, and is not posted again, if its process died before the POST', async () => {
     const id = await accept();
-    const head = await relay.house.sends.head(A, NUMBER);
-    if (head === undefined) throw new Error('no head');
-    await relay.house.sends.transit(A, head.record, {
-      happening: 'fenced',
+    const head = await relay.harness.sends.head(A, NUMBER);
+    if (head === undefined) throw new Error('the lane is empty');
+    await relay.harness.sends.apply(A, head.record, {
+      transition: 'fenced',
       state: { ...head.record.state, phase: 'posting', begunAt: head.now, notBefore: head.now + 1 },
     });
     await relayUntil(id, 'unknown');
     expect(posts()).toBe(0);
   });
 
-  it('is settled by its own late answer, though others look for it already', async () => {
-    relay.house.control('settings', { sendLostProbability: 1 });
+  it('takes the status of its own late answer, even if another process already searches for it', async () => {
+    relay.harness.control('settings', { sendLostProbability: 1 });
     const id = await accept();
     let answer: () => void = () => undefined;
     const held = new Promise<void>((resolve) => (answer = resolve));
@@ -169,23 +169,23 @@ describe('a send whose POST ended without a clear answer', () => {
     const slow = runner({
       post: async (_, send) => {
         posting = true;
-        await relay.house.upstream.send(relay.house.address, send);
+        await relay.harness.upstream.send(relay.harness.address, send);
         await held;
       },
     });
     const run = slow.run(A, NUMBER);
-    await eventually('posting', () => posting);
-    const record = await relay.house.sends.find(A, id);
-    if (record === undefined) throw new Error('no send');
-    // As another process does once the lease is over.
-    await relay.house.sends.transit(A, record, {
-      happening: 'abandoned',
+    await eventually('the POST has started', () => posting);
+    const record = await relay.harness.sends.find(A, id);
+    if (record === undefined) throw new Error('the send was not found');
+    // Another process does this when the lease expires.
+    await relay.harness.sends.apply(A, record, {
+      transition: 'abandoned',
       state: { ...record.state, phase: 'looking', lookLeftMs: 60_000, looks: 0, notBefore: 0 },
     });
     answer();
     await run;
     expect(await find(id)).toMatchObject({ status: 'accepted', attempts: [{ outcome: 'accepted' }] });
-    expect(await relay.house.sends.head(A, NUMBER)).toBeUndefined();
+    expect(await relay.harness.sends.head(A, NUMBER)).toBeUndefined();
     expect(await sendEvents()).toEqual(['send.accepted']);
   });
 });

@@ -29,7 +29,7 @@ afterEach(async () => {
   await house.close();
 });
 
-/** Relays one send to an upstream that answers so; what was logged of it. */
+/** Relays one send to an upstream that answers so. Returns the log lines of the attempt. */
 async function logOf(post: () => Promise<void>, isHeld = false): Promise<Record<string, unknown>[]> {
   const lines: string[] = [];
   const logger = createLogger('test', 'trace', { write: (line) => lines.push(line) });
@@ -59,18 +59,19 @@ async function logOf(post: () => Promise<void>, isHeld = false): Promise<Record<
     .filter(({ msg }) => msg === 'send.attempted');
 }
 
-const echo = (status: number): Error => new UpstreamStatusError(status, `bad text: ${TEXT}`, undefined);
+const errorWithText = (status: number): Error =>
+  new UpstreamStatusError(status, `bad text: ${TEXT}`, undefined);
 
-describe('an attempt at a send', () => {
+describe('an attempt of a send', () => {
   it.each([
-    ['accepted', undefined, { outcome: 'accepted', status: 200, decision: 'its message is expected' }],
-    ['refused', echo(400), { outcome: 'refused', status: 400, error: 'upstream answered 400' }],
-    ['put off', echo(429), { outcome: 'not_taken', status: 429, decision: 'tried again' }],
-    ['answered with an error', echo(500), { outcome: 'ambiguous', status: 500, decision: 'looked for' }],
-    ['not connected', new UpstreamUnreachableError('ECONNREFUSED'), { decision: 'tried again' }],
-    ['cut off', new UpstreamConnectionLostError('ECONNRESET'), { decision: 'looked for' }],
+    ['accepted', undefined, { outcome: 'accepted', status: 200, decision: 'wait for the message' }],
+    ['refused', errorWithText(400), { outcome: 'refused', status: 400, error: 'upstream answered 400' }],
+    ['throttled', errorWithText(429), { outcome: 'not_taken', status: 429, decision: 'retry' }],
+    ['answered with an error', errorWithText(500), { outcome: 'ambiguous', status: 500, decision: 'search' }],
+    ['not connected', new UpstreamUnreachableError('ECONNREFUSED'), { decision: 'retry' }],
+    ['cut off', new UpstreamConnectionLostError('ECONNRESET'), { decision: 'search' }],
   ])(
-    'that was %s is one line, of whose request it is, and without what was sent',
+    'that was %s logs one line, with the id of its request and without the sent text',
     async (_, error, entry) => {
       const entries = await logOf(() => (error === undefined ? Promise.resolve() : Promise.reject(error)));
       expect(entries).toEqual([
@@ -80,12 +81,12 @@ describe('an attempt at a send', () => {
     },
   );
 
-  it('that found the account held says so', async () => {
-    const entries = await logOf(() => Promise.reject(echo(401)), true);
-    expect(entries).toMatchObject([{ status: 401, decision: 'held' }]);
+  it('that found the account held logs the decision hold', async () => {
+    const entries = await logOf(() => Promise.reject(errorWithText(401)), true);
+    expect(entries).toMatchObject([{ status: 401, decision: 'hold' }]);
   });
 
-  it('leaves the id of its request out of what callers and subscribers see', async () => {
+  it('shows the id of its request to no caller and no subscriber', async () => {
     await logOf(() => Promise.resolve());
     expect(JSON.stringify(await house.told())).not.toContain('req-7');
   });

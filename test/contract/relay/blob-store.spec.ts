@@ -42,7 +42,7 @@ afterEach(async () => {
   await rm(root, { recursive: true, force: true });
 });
 
-/** A store with nothing in it, and one on the same place that cannot be used. */
+/** A kind of store: opens an empty store, and a store that is unusable. */
 interface Kind {
   open(): BlobStore;
   broken(): Promise<BlobStore>;
@@ -87,7 +87,7 @@ describe.each(KINDS)('a file stored in %s', (_, kind) => {
   });
 
   it.each([300_000, 5 * MEGABYTE, 5 * MEGABYTE + 1, 11 * MEGABYTE])(
-    'of %d bytes is read back as it came, with its size and digest',
+    'of %d bytes is read back unchanged, with its size and digest',
     async (size) => {
       const content = randomBytes(size);
       const blob = await store.put(A, chunked(content, 70_001), content.length);
@@ -104,7 +104,7 @@ describe.each(KINDS)('a file stored in %s', (_, kind) => {
   });
 
   it.each([2_999, 12 * MEGABYTE])(
-    'of more than %d bytes is refused at once, and leaves nothing',
+    'of more than %d bytes is refused at once and leaves nothing behind',
     async (limit) => {
       const endless = new Readable({
         read(): void {
@@ -117,7 +117,7 @@ describe.each(KINDS)('a file stored in %s', (_, kind) => {
     },
   );
 
-  it('is apart from the marks of those who use the store, of which there is one a name', async () => {
+  it('is listed separately from marks, and each name has one mark', async () => {
     const blob = await store.put(A, Readable.from([Buffer.from('x')]), 10);
     await store.mark('gateway.example-req_1');
     await store.mark('worker_2');
@@ -132,16 +132,19 @@ describe.each(KINDS)('a file stored in %s', (_, kind) => {
     for (const name of ['../x', 'a/b', '.hidden', '']) await expect(store.mark(name)).rejects.toThrow();
   });
 
-  it.each([100_000, 6 * MEGABYTE])('whose upload breaks off after %d bytes leaves nothing', async (size) => {
-    const upload = new PassThrough();
-    const stored = store.put(A, upload, 100 * MEGABYTE);
-    upload.write(Buffer.alloc(size));
-    upload.destroy(new Error('the caller went away'));
-    await expect(stored).rejects.toThrow('the caller went away');
-    expect(await ids()).toEqual([]);
-  });
+  it.each([100_000, 6 * MEGABYTE])(
+    'leaves nothing behind if its upload is interrupted after %d bytes',
+    async (size) => {
+      const upload = new PassThrough();
+      const stored = store.put(A, upload, 100 * MEGABYTE);
+      upload.write(Buffer.alloc(size));
+      upload.destroy(new Error('the caller went away'));
+      await expect(stored).rejects.toThrow('the caller went away');
+      expect(await ids()).toEqual([]);
+    },
+  );
 
-  it('that is not there says so, and may be removed all the same', async () => {
+  it('is reported as missing after its removal, and can be removed again', async () => {
     await expect(store.open(`${A}/blb_none`)).rejects.toThrow(BlobMissingError);
     await store.remove(`${A}/blb_none`);
     const blob = await store.put(A, Readable.from([Buffer.from('x')]), 10);
@@ -149,7 +152,7 @@ describe.each(KINDS)('a file stored in %s', (_, kind) => {
     await expect(store.open(blob.id)).rejects.toThrow(BlobMissingError);
   });
 
-  it('is found among those of its account, in the order of their ids, with the time when it was stored', async () => {
+  it('is listed with its account, in order of ids, with its time of storage', async () => {
     expect(await ids()).toEqual([]);
     const stored: string[] = [];
     for (let i = 0; i < 5; i += 1) {
@@ -161,11 +164,11 @@ describe.each(KINDS)('a file stored in %s', (_, kind) => {
     expect(await ids('other')).toEqual([other.id]);
     const [second] = await store.list(A, stored[0] ?? '', 1);
     expect(second?.id).toBe(stored[1]);
-    // S3 tells whole seconds.
+    // S3 reports whole seconds.
     expect(Math.abs(Date.now() - (second?.storedAt ?? 0))).toBeLessThan(5_000);
   });
 
-  it('never leaves its store, whatever an account is called', async () => {
+  it('is refused if the name of its account could lead outside the store', async () => {
     for (const account of ['..', '.', '', 'a/b', '/etc']) {
       await expect(store.put(account, Readable.from([]), 10)).rejects.toThrow('directory');
     }
@@ -173,13 +176,13 @@ describe.each(KINDS)('a file stored in %s', (_, kind) => {
 });
 
 describe.each(KINDS)('%s', (_, kind) => {
-  it('that can be written passes its check, which leaves nothing', async () => {
+  it('passes its check if writable, and the check leaves nothing behind', async () => {
     const store = kind.open();
     await store.check();
     expect(await store.list(A, '', 10)).toEqual([]);
   });
 
-  it('that cannot be used says so, whatever is asked of it', async () => {
+  it('rejects every call with BlobStoreUnavailableError if unusable', async () => {
     const store = await kind.broken();
     await expect(store.check()).rejects.toThrow(BlobStoreUnavailableError);
     await expect(store.open(`${A}/blb_x`)).rejects.toThrow(BlobStoreUnavailableError);
@@ -190,34 +193,37 @@ describe.each(KINDS)('%s', (_, kind) => {
   });
 });
 
-describe('A directory', () => {
-  it('holds a file under its final name only once it is whole', async () => {
+describe('a blob store in a directory', () => {
+  it('shows a file under its final name only when the file is complete', async () => {
     const directory = join(root, 'blobs');
     const store = new FileBlobStore(directory);
     const upload = new PassThrough();
     const stored = store.put(A, upload, 100);
     upload.write('half');
-    await eventually('begun', async () => (await readdir(join(directory, A)).catch(() => [])).length > 0);
+    await eventually(
+      'the upload has started',
+      async () => (await readdir(join(directory, A)).catch(() => [])).length > 0,
+    );
     expect(await readdir(join(directory, A))).toEqual([expect.stringMatching(/\.part$/)]);
     upload.end();
     const { id } = await stored;
     expect(await readdir(join(directory, A))).toEqual([id.split('/')[1]]);
   });
 
-  it('says that it cannot be used for a file that is taken away while it comes', async () => {
+  it('reports itself unavailable if the file is removed during its upload', async () => {
     const store = new FileBlobStore(root);
     const content = new PassThrough();
     content.write('first');
     const putting = expect(store.put(A, content, MEGABYTE)).rejects.toThrow(BlobStoreUnavailableError);
-    await eventually('it is being written', async () => (await readdir(join(root, A))).length === 1);
+    await eventually('the file is being written', async () => (await readdir(join(root, A))).length === 1);
     await rm(join(root, A), { recursive: true });
     content.end('last');
     await putting;
   });
 });
 
-describe('An S3 server that does not answer', () => {
-  it('is given up within the deadline', async () => {
+describe('a call to an S3 server that does not answer', () => {
+  it('fails at its timeout', async () => {
     const silent = createServer();
     silent.listen(0, '127.0.0.1');
     await once(silent, 'listening');
@@ -242,8 +248,8 @@ describe('An S3 server that does not answer', () => {
   });
 });
 
-describe('The watch over a blob store', () => {
-  it('says once what is wrong, and when it is right again', async () => {
+describe('the watch of a blob store', () => {
+  it('logs a fault once, and logs its end', async () => {
     const lines: string[] = [];
     const logger = createLogger('test', 'info', { write: (line: string) => lines.push(line) });
     let fault: Error | undefined = new BlobStoreUnavailableError('the disk is read-only');
@@ -257,11 +263,11 @@ describe('The watch over a blob store', () => {
     await watch.start();
     try {
       expect(watch.fault).toBe('The blob store cannot be used: the disk is read-only');
-      await eventually('looked again', () => Promise.resolve(checks > 3));
+      await eventually('the store was checked again', () => Promise.resolve(checks > 3));
       expect(lines).toHaveLength(1);
       fault = undefined;
-      await eventually('seen', () => Promise.resolve(watch.fault === undefined));
-      await eventually('told', () => Promise.resolve(lines.length === 2));
+      await eventually('the end of the fault is noticed', () => Promise.resolve(watch.fault === undefined));
+      await eventually('the end of the fault is logged', () => Promise.resolve(lines.length === 2));
     } finally {
       await watch.stop();
     }

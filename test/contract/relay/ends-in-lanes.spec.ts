@@ -6,11 +6,11 @@ import { A } from '../feed/house.js';
 import { NUMBER, WithLane } from './with-lane.js';
 
 const relay = new WithLane();
-const { rounds, runner, accept, find, relayUntil, strike, sendEvents, texts } = relay;
+const { rounds, runner, accept, find, relayUntil, failPosts, sendEvents, texts } = relay;
 
-/** A send whose POST was lost, so that it is looked for at the head of the lane. */
-async function waitingHead(): Promise<string> {
-  strike({ kind: 'resetBefore' });
+/** Puts a send with an ambiguous POST at the head of the lane, where it is searched for. */
+async function blockingHead(): Promise<string> {
+  failPosts({ kind: 'resetBefore' });
   const id = await accept({ message: 'head' });
   await runner().run(A, NUMBER);
   expect((await find(id)).status).toBe('relaying');
@@ -18,16 +18,16 @@ async function waitingHead(): Promise<string> {
 }
 
 async function endsInMs(maxAgeMs: number): Promise<number | undefined> {
-  const { house } = relay;
+  const { harness } = relay;
   const retention = { maxAgeMs: 60_000, maxCount: 1_000 };
-  return (await new RedisRelaySurvey(house.redis, house.prefix, retention, maxAgeMs).look(A)).endInMs;
+  return (await new RedisRelaySurvey(harness.redis, harness.prefix, retention, maxAgeMs).look(A)).endInMs;
 }
 
-describe('a queued send behind another one that waits', () => {
-  it('expires at its expiresAt, and the others stay', async () => {
-    const head = await waitingHead();
+describe('a queued send behind a blocked send', () => {
+  it('expires at its expiresAt, while the other sends of the lane stay', async () => {
+    const head = await blockingHead();
     const expiresAt = Date.now() + 2_000;
-    const id = await accept({ message: 'soon over', expiresAt });
+    const id = await accept({ message: 'expires soon', expiresAt });
     const last = await accept({ message: 'last' });
     await rounds().expire(A);
     expect((await find(id)).status).toBe('queued');
@@ -43,8 +43,8 @@ describe('a queued send behind another one that waits', () => {
     expect(await sendEvents()).toEqual(['send.expired', 'send.unknown', 'send.accepted']);
   });
 
-  it('expires once it is as old as a send may be', async () => {
-    const head = await waitingHead();
+  it('expires at its maximum age', async () => {
+    const head = await blockingHead();
     const id = await accept({ message: 'second' });
     await eventually('expired', async () => {
       await rounds({ maxAgeMs: 600 }).expire(A);
@@ -54,8 +54,8 @@ describe('a queued send behind another one that waits', () => {
     expect((await find(head)).status).toBe('relaying');
   });
 
-  it('is due then, and nothing is once it has ended', async () => {
-    const head = await waitingHead();
+  it('makes the expire round due at its end, and no longer once it has ended', async () => {
+    const head = await blockingHead();
     const id = await accept({ message: 'second', expiresAt: Date.now() + 20_000 });
     const dueIn = await endsInMs(3_600_000);
     expect(dueIn).toBeGreaterThan(10_000);
@@ -67,10 +67,10 @@ describe('a queued send behind another one that waits', () => {
   });
 });
 
-describe('a send that expires', () => {
-  it('is not ended while it is being relayed, and is again once it is queued again', async () => {
+describe('a send with an expiresAt', () => {
+  it('expires when it is queued again after a failed attempt', async () => {
     const id = await accept({ expiresAt: Date.now() + 2_000 });
-    strike({ kind: 'status', status: 429 }, 'always');
+    failPosts({ kind: 'status', status: 429 }, 'always');
     const lane = runner({ retryScheduleSeconds: [30] });
     await lane.run(A, NUMBER);
     expect((await find(id)).attempts).toHaveLength(1);
@@ -78,16 +78,16 @@ describe('a send that expires', () => {
       await rounds().expire(A);
       return (await find(id)).status === 'expired';
     });
-    const expiring = accountKeys(relay.house.prefix, A)('sends', 'expiring');
-    expect(await relay.house.redis.zcard(expiring)).toBe(0);
+    const expiring = accountKeys(relay.harness.prefix, A)('sends', 'expiring');
+    expect(await relay.harness.redis.zcard(expiring)).toBe(0);
   });
 
-  it('after its POST may have been taken is unknown, for it is looked for to the end', async () => {
+  it('becomes unknown instead of expired if upstream may have accepted its POST', async () => {
     const id = await accept({ expiresAt: Date.now() + 2_000 });
-    strike({ kind: 'resetBefore' });
-    // It is looked for longer than that.
+    failPosts({ kind: 'resetBefore' });
+    // The search lasts longer than the expiresAt.
     const lane = runner({ confirmMs: 3_000 });
-    await eventually('looked for', async () => {
+    await eventually('the search has ended', async () => {
       await lane.run(A, NUMBER);
       await rounds().expire(A);
       return (await find(id)).status === 'unknown';

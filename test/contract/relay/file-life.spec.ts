@@ -8,7 +8,7 @@ import { afterAll, beforeAll, beforeEach, afterEach, describe, expect, it } from
 import { createLogger, newId, openRedis, parseRedisAddress, type RedisClient, systemClock } from '#platform';
 import { BlobStoreUnavailableError, FileBlobStore } from '#blobs';
 import { FiledRelayStore, FileSweep, type SendStatus, RedisIdempotencyKeys, StoredSendIntake } from '#relay';
-import type { Happening } from '../../../libs/relay/src/send/send-life.js';
+import type { TransitionName } from '../../../libs/relay/src/send/send-life.js';
 import { NO_HINTS } from './with-lane.js';
 import { ANYWHERE } from '../feed/house.js';
 import { startTestRedis, type TestRedis } from '../../support/redis-server.js';
@@ -51,24 +51,24 @@ async function upload(): Promise<string> {
   return (await blobs.put(A, Readable.from([Buffer.from('x')]), 10)).id;
 }
 
-/** A send with a file, to which these things happened. */
-async function sendWith(...happenings: Happening[]): Promise<{ id: string; blobId: string }> {
+/** Stores a send with a file, and applies these transitions. */
+async function sendWith(...transitions: TransitionName[]): Promise<{ id: string; blobId: string }> {
   const blobId = await upload();
   const { id } = await intake.accept(A, {
     phoneNumber: '+14155550101',
     type: 'text',
     file: { blobId, name: 'a', contentType: 'image/png', size: 1, sha256: 'x' },
   });
-  for (const happening of happenings) await happens(id, happening);
+  for (const transition of transitions) await applyTo(id, transition);
   return { id, blobId };
 }
 
-async function happens(id: string, happening: Happening): Promise<void> {
+async function applyTo(id: string, transition: TransitionName): Promise<void> {
   const record = await store.find(A, id);
-  if (record === undefined) throw new Error('no such send');
+  if (record === undefined) throw new Error(`${id} was not found`);
   const { attempts, refusals } = record.state;
-  const done = await store.transit(A, record, { happening, state: { attempts, refusals } });
-  if (done === undefined) throw new Error('it had changed');
+  const done = await store.apply(A, record, { transition, state: { attempts, refusals } });
+  if (done === undefined) throw new Error(`${id} had changed`);
 }
 
 async function statusOf(id: string): Promise<SendStatus | undefined> {
@@ -79,28 +79,28 @@ async function makeOld(...names: string[]): Promise<void> {
   for (const name of names) await utimes(join(directory, A, name), TWO_DAYS_AGO, TWO_DAYS_AGO);
 }
 
-/** A sweep that begins at a place of its own each time. */
+/** Returns a sweep that starts at a random file each time. */
 const sweep = (): FileSweep =>
   new FileSweep(store, blobs, systemClock, logger, () => randomBytes(16).toString('hex'));
 
-const STAYING: [SendStatus, Happening[]][] = [
+const KEPT: [SendStatus, TransitionName[]][] = [
   ['queued', []],
   ['relaying', ['fenced']],
-  ['unknown', ['fenced', 'ambiguous', 'given_up']],
+  ['unknown', ['fenced', 'ambiguous', 'marked_unknown']],
   ['failed', ['fenced', 'refused']],
   ['queued', ['fenced', 'refused', 'resolved_resend']],
 ];
-const GOING: [SendStatus, Happening[]][] = [
-  ['accepted', ['fenced', 'taken']],
+const REMOVED: [SendStatus, TransitionName[]][] = [
+  ['accepted', ['fenced', 'accepted']],
   ['sent', ['fenced', 'found']],
-  ['sent', ['fenced', 'ambiguous', 'given_up', 'found']],
-  ['sent', ['fenced', 'ambiguous', 'given_up', 'resolved_sent']],
+  ['sent', ['fenced', 'ambiguous', 'marked_unknown', 'found']],
+  ['sent', ['fenced', 'ambiguous', 'marked_unknown', 'resolved_sent']],
   ['cancelled', ['cancelled']],
   ['expired', ['expired']],
 ];
 
-describe('The file of a send', () => {
-  it.each(STAYING)('stays while it is %s after %j, however old, and is never swept', async (status, way) => {
+describe('the file of a send', () => {
+  it.each(KEPT)('is kept at any age while the send is %s after %j', async (status, way) => {
     const { id, blobId } = await sendWith(...way);
     expect(await statusOf(id)).toBe(status);
     await makeOld(nameOf(blobId));
@@ -108,7 +108,7 @@ describe('The file of a send', () => {
     expect(await files()).toEqual([nameOf(blobId)]);
   });
 
-  it('stays while the send waits for its time', async () => {
+  it('is kept while the send is scheduled', async () => {
     const blobId = await upload();
     await intake.accept(A, {
       phoneNumber: '+14155550101',
@@ -121,16 +121,16 @@ describe('The file of a send', () => {
     expect(await files()).toEqual([nameOf(blobId)]);
   });
 
-  it.each(GOING)('is removed when it is %s after %j', async (status, way) => {
+  it.each(REMOVED)('is removed when the send is %s after %j', async (status, way) => {
     const { id } = await sendWith(...way);
     expect(await statusOf(id)).toBe(status);
     expect(await files()).toEqual([]);
   });
 
-  it('that cannot be removed just now holds nothing up, and is swept later', async () => {
+  it('is removed by a later sweep if its removal failed', async () => {
     const remove = blobs.remove.bind(blobs);
-    blobs.remove = () => Promise.reject(new BlobStoreUnavailableError('it is away'));
-    const { id, blobId } = await sendWith('fenced', 'taken');
+    blobs.remove = () => Promise.reject(new BlobStoreUnavailableError('the store is unavailable'));
+    const { id, blobId } = await sendWith('fenced', 'accepted');
     expect(await statusOf(id)).toBe('accepted');
     blobs.remove = remove;
     await makeOld(nameOf(blobId));
@@ -139,8 +139,8 @@ describe('The file of a send', () => {
   });
 });
 
-describe('The sweep', () => {
-  it('removes old files whose send was never stored, and the rest of an old upload that broke off', async () => {
+describe('the sweep of files', () => {
+  it('removes old files whose send was never stored, and the rest of old interrupted uploads', async () => {
     const [orphan, kept] = [await upload(), await sendWith()];
     const rest = `${nameOf(await upload())}.part`;
     await writeFile(join(directory, A, rest), 'ha');
@@ -150,7 +150,7 @@ describe('The sweep', () => {
     expect(await files()).toEqual([nameOf(kept.blobId)]);
   });
 
-  it('leaves what is young, for its send may be on its way, and what is not ours', async () => {
+  it('keeps recent files, whose sends may still be stored, and foreign files', async () => {
     const young = nameOf(await upload());
     await writeFile(join(directory, A, 'notes.txt'), 'somebody else');
     await makeOld('notes.txt');
@@ -158,7 +158,7 @@ describe('The sweep', () => {
     expect(await files()).toEqual([young, 'notes.txt']);
   });
 
-  it('comes to every file, though a round sees a part of them only', async () => {
+  it('reaches every file although one sweep examines only a part', async () => {
     await upload();
     for (const name of await files()) await rm(join(directory, A, name));
     const names = Array.from({ length: 1_500 }, () => `blb_${randomBytes(16).toString('hex')}`);

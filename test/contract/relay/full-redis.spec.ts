@@ -4,34 +4,34 @@ import { A } from '../feed/house.js';
 import { NUMBER, WithLane } from './with-lane.js';
 
 const relay = new WithLane();
-const { accept, relayUntil, rounds, strike } = relay;
+const { accept, relayUntil, rounds, failPosts } = relay;
 
-/** Redis may hold half of what it holds. */
+/** Limits Redis' memory to half of what it uses now. */
 async function fill(): Promise<void> {
-  const used = Number(/^used_memory:(\d+)/m.exec(await relay.house.redis.info('memory'))?.[1]);
-  await relay.house.redis.config('SET', 'maxmemory', String(Math.round(used / 2)));
+  const used = Number(/^used_memory:(\d+)/m.exec(await relay.harness.redis.info('memory'))?.[1]);
+  await relay.harness.redis.config('SET', 'maxmemory', String(Math.round(used / 2)));
 }
 
 describe('a full Redis', () => {
-  it('takes no send, is seen to be full, and still lets go of finished sends and of events', async () => {
-    expect(await isRedisFull(relay.house.redis)).toBe(false);
-    strike({ kind: 'status', status: 400 }, 'always');
+  it('refuses new sends, is reported as full, and still removes finished sends and events', async () => {
+    expect(await isRedisFull(relay.harness.redis)).toBe(false);
+    failPosts({ kind: 'status', status: 400 }, 'always');
     for (let n = 0; n < 3; n += 1) await relayUntil(await accept(), 'failed');
-    const events = await relay.house.events();
+    const events = await relay.harness.events();
     expect(events).toHaveLength(3);
-    const counters = accountKeys(relay.house.prefix, A)('events', 'counters');
-    await relay.house.redis.hset(counters, 'dispatched', events.at(-1)?.position ?? '');
+    const counters = accountKeys(relay.harness.prefix, A)('events', 'counters');
+    await relay.harness.redis.hset(counters, 'dispatched', events.at(-1)?.position ?? '');
     await fill();
     try {
-      expect(await isRedisFull(relay.house.redis)).toBe(true);
+      expect(await isRedisFull(relay.harness.redis)).toBe(true);
       await expect(accept()).rejects.toThrow(/OOM/);
       await rounds().trim(A, { maxAgeMs: 60_000, maxCount: 1 });
-      expect(await relay.house.log.trim(A, { maxAgeMs: 60_000, maxCount: 1 })).toBe(2);
+      expect(await relay.harness.log.trim(A, { maxAgeMs: 60_000, maxCount: 1 })).toBe(2);
     } finally {
-      await relay.house.redis.config('SET', 'maxmemory', '0');
+      await relay.harness.redis.config('SET', 'maxmemory', '0');
     }
-    expect(await relay.house.redis.zcard(accountKeys(relay.house.prefix, A)('finished'))).toBe(1);
-    expect(await relay.house.events()).toHaveLength(1);
-    expect(await relay.house.sends.head(A, NUMBER)).toBeUndefined();
+    expect(await relay.harness.redis.zcard(accountKeys(relay.harness.prefix, A)('finished'))).toBe(1);
+    expect(await relay.harness.events()).toHaveLength(1);
+    expect(await relay.harness.sends.head(A, NUMBER)).toBeUndefined();
   });
 });

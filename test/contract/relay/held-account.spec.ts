@@ -30,7 +30,7 @@ let server: TestRedis;
 let house: House;
 let intake: StoredSendIntake;
 let health: RedisUpstreamHealth;
-/** The lanes that were woken at once. */
+/** The lanes that were woken without a delay. */
 let woken: string[];
 
 const JOBS: RelayJobs = {
@@ -56,7 +56,7 @@ afterEach(async () => {
   await house.close();
 });
 
-/** What each process has of its own. */
+/** Returns the objects that each process has of its own. */
 function process(): { lanes: LaneRunner; probe: UpstreamProbe } {
   const free = (): Promise<void> => Promise.resolve();
   const token = (): Promise<number> => Promise.resolve(performance.now());
@@ -77,14 +77,14 @@ function process(): { lanes: LaneRunner; probe: UpstreamProbe } {
     post: (account, send, beginBy, admission) => upstream.post(account, send, beginBy, admission),
   };
   const lanes = new LaneRunner(house.sends, sender, house.lookup, house.blobs, JOBS, SETTINGS, house.logger);
-  const over = { store: house.sends, jobs: JOBS };
-  return { lanes, probe: new UpstreamProbe(health, (a) => upstream.probe(a), 5_000, over) };
+  const wokenLanes = { store: house.sends, jobs: JOBS };
+  return { lanes, probe: new UpstreamProbe(health, (a) => upstream.probe(a), 5_000, wokenLanes) };
 }
 const accept = async (phoneNumber: string, message: string): Promise<string> =>
   (await intake.accept(A, { phoneNumber, type: 'text', message })).id;
 async function find(id: string): Promise<Send> {
   const send = await intake.find(A, id);
-  if (send === undefined) throw new Error('no such send');
+  if (send === undefined) throw new Error(`${id} was not found`);
   return send;
 }
 const attempts = async (id: string): Promise<string[]> =>
@@ -104,7 +104,7 @@ const untilBack = (by: UpstreamProbe): Promise<boolean> =>
   });
 
 describe('sends of an account whose key is refused', () => {
-  it('wait, and none fails: the one that got the 401 goes back and is posted in its turn', async () => {
+  it('wait and do not fail: the send that got the 401 is queued again and posted in its turn', async () => {
     const { lanes, probe } = process();
     const ids = [await accept(ONE, 'n1'), await accept(ONE, 'n2'), await accept(ONE, 'n3')];
     const other = await accept(TWO, 'o1');
@@ -119,7 +119,7 @@ describe('sends of an account whose key is refused', () => {
     expect(await Promise.all(ids.map(attempts))).toEqual([['accepted 200'], ['not_taken 401'], []]);
     expect(await attempts(other)).toEqual([]);
     expect([await isDue(ONE), await isDue(TWO)]).toEqual([false, false]);
-    // A probe that is refused, too, changes nothing.
+    // A refused probe changes nothing.
     await eventually('a probe was made', async () => {
       await probe.run(A);
       return house.requests(/^GET /) > 0;
@@ -130,14 +130,14 @@ describe('sends of an account whose key is refused', () => {
     house.control('faults/clear');
     await untilBack(probe);
     expect(woken.sort()).toEqual([ONE, TWO]);
-    // At once: the wait of the schedule for a second refusal is an hour.
+    // The sends are posted at once, although the schedule's second wait is an hour.
     for (const lane of [ONE, TWO]) await lanes.run(A, lane);
     expect(await attempts(ids[1] ?? '')).toEqual(['not_taken 401', 'accepted 200']);
     expect(texts()).toEqual(['n1', 'n2', 'n3', 'o1']);
     expect(await upstreamEvents()).toEqual(['upstream.unavailable', 'upstream.recovered']);
   });
 
-  it('with the third 403 in a row wait, too; the first two were refused for their own sake', async () => {
+  it('wait from the third 403 in a row on; the first two sends fail', async () => {
     const { lanes, probe } = process();
     const ids = ['n1', 'n2', 'n3', 'n4'].map((text) => accept(ONE, text));
     const [one = '', two = '', three = '', four = ''] = await Promise.all(ids);
@@ -154,7 +154,7 @@ describe('sends of an account whose key is refused', () => {
     expect(texts()).toEqual(['n3', 'n4']);
   });
 
-  it('do not go on for ever with one that is always forbidden: after the probe it fails', async () => {
+  it('do not wait forever for a send that always gets a 403: that send fails after the probe', async () => {
     const { lanes, probe } = process();
     const ids = ['n1', 'n2', 'n3'].map((text) => accept(ONE, text));
     const [, , three = ''] = await Promise.all(ids);
@@ -170,10 +170,10 @@ describe('sends of an account whose key is refused', () => {
   });
 });
 
-describe('sends while upstream is away', () => {
+describe('sends while upstream is unreachable', () => {
   const numbers = Array.from({ length: AWAY_AFTER + 3 }, (_, i) => `+1555123456${i}`);
 
-  it('wait without attempts once several in a row found nobody, in any process, and go out at once when it is back', async () => {
+  it('wait without attempts in every process after several failures, and are posted at once on recovery', async () => {
     const [a, b] = [process(), process()];
     const ids = await Promise.all(numbers.map((number) => accept(number, number)));
     const real = house.address.baseUrl;
@@ -198,7 +198,7 @@ describe('sends while upstream is away', () => {
     expect(await upstreamEvents()).toEqual(['upstream.unavailable', 'upstream.recovered']);
   });
 
-  it('lose no step of their schedule to the attempt that showed it', async () => {
+  it('keep their retry schedule despite the attempt that revealed the outage', async () => {
     const { lanes, probe } = process();
     const ids = await Promise.all(numbers.slice(0, AWAY_AFTER).map((number) => accept(number, number)));
     const real = house.address.baseUrl;
@@ -213,7 +213,7 @@ describe('sends while upstream is away', () => {
     expect(await attempts(last)).toEqual(['not_taken', 'accepted 200']);
   });
 
-  it('that are being looked for are not looked for, and their time stands still', async () => {
+  it('are not searched for, and their search time does not count down', async () => {
     const { lanes } = process();
     house.control('faults', { match: { method: 'POST' }, fault: 'resetBefore' });
     const id = await accept(ONE, 'n1');
@@ -238,13 +238,13 @@ describe('sends while upstream is away', () => {
       SETTINGS,
       house.logger,
     );
-    await eventually('looked once, in vain', async () => {
+    await eventually('one search step failed', async () => {
       await blind.run(A, ONE);
       return (await house.sends.find(A, id))?.state.lookedAt === undefined;
     });
     const { state } = (await house.sends.find(A, id)) ?? {};
     expect(state).toMatchObject({ status: 'relaying', lookLeftMs: before });
-    // Not for its turn in a row of looks, but for the end of the outage.
+    // The lane waits for the end of the outage, not for the next search step.
     expect(await isDue(ONE)).toBe(false);
     expect(await house.sends.release(A, 100)).toEqual([ONE]);
     await lanes.run(A, ONE);

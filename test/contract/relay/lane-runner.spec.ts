@@ -4,9 +4,9 @@ import { A } from '../feed/house.js';
 import { NUMBER, WithLane } from './with-lane.js';
 
 const relay = new WithLane();
-const { runner, rounds, accept, find, relayUntil, strike, texts, posts, sendEvents, upload } = relay;
+const { runner, rounds, accept, find, relayUntil, failPosts, texts, posts, sendEvents, upload } = relay;
 
-it('says of a lane whether there was anything in it', async () => {
+it('a run returns whether its lane held any send', async () => {
   expect(await runner().run(A, NUMBER)).toBe(false);
   await accept({ sendAt: Date.now() + 60_000 });
   expect(await runner().run(A, NUMBER)).toBe(false);
@@ -15,23 +15,23 @@ it('says of a lane whether there was anything in it', async () => {
 });
 
 describe('a send', () => {
-  it('is relayed once, accepted, and then sent, delivered and read as its message shows', async () => {
+  it('is posted once and accepted, and then follows the flags of its message', async () => {
     const id = await accept();
     expect(await relayUntil(id, 'accepted')).toMatchObject({
       attempts: [{ outcome: 'accepted', httpStatus: 200 }],
     });
-    await relay.house.sweepUntil('sent', async () => (await find(id)).status === 'sent');
+    await relay.harness.sweepUntil('sent', async () => (await find(id)).status === 'sent');
     const { messageId, contactId } = await find(id);
-    expect(relay.house.simulator.ledger.read({ kinds: ['send.accepted'] }).entries).toMatchObject([
+    expect(relay.harness.simulator.ledger.read({ kinds: ['send.accepted'] }).entries).toMatchObject([
       { messageIds: [messageId], contactId },
     ]);
-    relay.house.control('messages/flags', { id: messageId, delivered: true });
-    await relay.house.sweepUntil('delivered', async () => (await find(id)).status === 'delivered');
-    relay.house.control('messages/flags', { id: messageId, read: true });
-    await relay.house.sweepUntil('read', async () => (await find(id)).status === 'read');
+    relay.harness.control('messages/flags', { id: messageId, delivered: true });
+    await relay.harness.sweepUntil('delivered', async () => (await find(id)).status === 'delivered');
+    relay.harness.control('messages/flags', { id: messageId, read: true });
+    await relay.harness.sweepUntil('read', async () => (await find(id)).status === 'read');
     expect(await sendEvents()).toEqual(['send.accepted', 'send.sent']);
-    const told = (await relay.house.told()).filter(({ type }) => type.startsWith('message.'));
-    expect(told.map(({ type, data }) => [type, data['sendId']])).toEqual([
+    const reported = (await relay.harness.told()).filter(({ type }) => type.startsWith('message.'));
+    expect(reported.map(({ type, data }) => [type, data['sendId']])).toEqual([
       ['message.sent', id],
       ['message.delivered', id],
       ['message.read', id],
@@ -39,25 +39,25 @@ describe('a send', () => {
     expect(texts()).toEqual(['Hi']);
   });
 
-  it('costs one request beyond the polls that happen anyway: its POST', async () => {
-    const [contactId, other] = [relay.house.contact(NUMBER), relay.house.contact('+15559990000')];
-    await relay.house.sweep();
+  it('costs one request besides the regular polls: its POST', async () => {
+    const [contactId, other] = [relay.harness.contact(NUMBER), relay.harness.contact('+15559990000')];
+    await relay.harness.sweep();
     const costOf = async (work: () => Promise<unknown>): Promise<number> => {
-      const before = relay.house.requests(/^/);
+      const before = relay.harness.requests(/^/);
       await work();
-      return relay.house.requests(/^/) - before;
+      return relay.harness.requests(/^/) - before;
     };
     const id = await accept();
     expect(await costOf(() => relayUntil(id, 'accepted'))).toBe(1);
-    // The poll that binds it reads no more than one that finds the same message of another hand.
-    relay.house.messages(other, { direction: 'outbound', text: 'Hi' });
-    const ordinary = await costOf(() => relay.house.polls.poll(A, other));
-    expect(await costOf(() => relay.house.polls.poll(A, contactId))).toBe(ordinary);
+    // The poll that binds the send reads no more than a poll that finds the same message of another person.
+    relay.harness.messages(other, { direction: 'outbound', text: 'Hi' });
+    const ordinary = await costOf(() => relay.harness.polls.poll(A, other));
+    expect(await costOf(() => relay.harness.polls.poll(A, contactId))).toBe(ordinary);
     expect((await find(id)).status).toBe('sent');
     expect(posts()).toBe(1);
   });
 
-  it('that comes in a row is relayed in its turn', async () => {
+  it('is relayed in order of acceptance within its lane', async () => {
     const ids: string[] = [];
     for (let i = 0; i < 5; i += 1) ids.push(await accept({ message: `n${i}` }));
     await Promise.all([runner().run(A, NUMBER), runner().run(A, NUMBER), runner().run(A, NUMBER)]);
@@ -65,71 +65,75 @@ describe('a send', () => {
     expect(texts()).toEqual(['n0', 'n1', 'n2', 'n3', 'n4']);
   });
 
-  it('that is alike another is another: two texts, bound in order', async () => {
+  it('with the same text as another send is a separate text, bound in order', async () => {
     const [one, two] = [await accept(), await accept()];
     await relayUntil(two, 'accepted');
-    await relay.house.sweepUntil(
-      'both sent',
+    await relay.harness.sweepUntil(
+      'both sends are sent',
       async () => (await find(one)).status === 'sent' && (await find(two)).status === 'sent',
     );
-    const entries = relay.house.simulator.ledger.read({ kinds: ['send.accepted'] }).entries;
+    const entries = relay.harness.simulator.ledger.read({ kinds: ['send.accepted'] }).entries;
     expect(entries).toMatchObject([
       { messageIds: [(await find(one)).messageId] },
       { messageIds: [(await find(two)).messageId] },
     ]);
   });
 
-  it('takes no old identical text for itself', async () => {
-    const contactId = relay.house.contact(NUMBER);
-    relay.house.messages(contactId, { direction: 'outbound', text: 'Hi', timestamp: Date.now() - 3_600_000 });
-    relay.house.control('settings', { sendLostProbability: 1 });
+  it('does not match an old identical message', async () => {
+    const contactId = relay.harness.contact(NUMBER);
+    relay.harness.messages(contactId, {
+      direction: 'outbound',
+      text: 'Hi',
+      timestamp: Date.now() - 3_600_000,
+    });
+    relay.harness.control('settings', { sendLostProbability: 1 });
     const id = await accept();
     await relayUntil(id, 'accepted');
-    await relay.house.sweep();
+    await relay.harness.sweep();
     expect(await find(id)).toMatchObject({ status: 'accepted', messageId: null });
   });
 
-  it.each([600_000, -600_000])('is bound though upstream’s clock is %d ms off', async (clockSkewMs) => {
-    relay.house.control('settings', { clockSkewMs });
+  it.each([600_000, -600_000])('is bound even if the clock of upstream is %d ms off', async (clockSkewMs) => {
+    relay.harness.control('settings', { clockSkewMs });
     const id = await accept();
     await relayUntil(id, 'accepted');
-    await relay.house.sweepUntil('sent', async () => (await find(id)).status === 'sent');
+    await relay.harness.sweepUntil('sent', async () => (await find(id)).status === 'sent');
   });
 
-  it('with a file alone is bound though the message shows up before its attachment', async () => {
-    relay.house.control('settings', { attachmentDelayMs: 1_500 });
+  it('with only a file is bound even if the message appears before its attachment', async () => {
+    relay.harness.control('settings', { attachmentDelayMs: 1_500 });
     const id = await accept({ file: await upload() });
     await relayUntil(id, 'accepted');
-    await relay.house.sweepUntil('sent', async () => (await find(id)).status === 'sent');
-    expect(await relay.house.types()).toContain('message.updated');
+    await relay.harness.sweepUntil('sent', async () => (await find(id)).status === 'sent');
+    expect(await relay.harness.types()).toContain('message.updated');
   });
 
-  it('is bound though its text and file are shown as two, with quotes rewritten', async () => {
-    relay.house.control('settings', { splitTextAndFile: true, rewriteQuotes: true });
+  it('is bound even if upstream shows text and file separately and rewrites quotes', async () => {
+    relay.harness.control('settings', { splitTextAndFile: true, rewriteQuotes: true });
     const id = await accept({ message: `"Don't" -- Cafe\u0301...`, file: await upload() });
     await relayUntil(id, 'accepted');
-    await relay.house.sweepUntil('sent', async () => (await find(id)).status === 'sent');
+    await relay.harness.sweepUntil('sent', async () => (await find(id)).status === 'sent');
     const { contactId, messageId } = await find(id);
-    await expect(relay.house.sends.claims(A, contactId ?? '', [messageId ?? ''])).resolves.toEqual(
+    await expect(relay.harness.sends.claims(A, contactId ?? '', [messageId ?? ''])).resolves.toEqual(
       new Map([[messageId, { sendId: id }]]),
     );
   });
 
-  it('hands its file over and keeps it no longer', async () => {
+  it('posts its file, and the file is then removed', async () => {
     const file = await upload();
     const id = await accept({ file });
     await relayUntil(id, 'accepted');
-    const [entry] = relay.house.simulator.ledger.read({ kinds: ['send.accepted'] }).entries;
+    const [entry] = relay.harness.simulator.ledger.read({ kinds: ['send.accepted'] }).entries;
     expect(entry).toMatchObject({
       parts: expect.arrayContaining([expect.objectContaining({ sha256: file.sha256 })]),
     });
-    await expect(relay.house.blobs.open(file.blobId)).rejects.toThrow();
-    await relay.house.sweepUntil('sent', async () => (await find(id)).status === 'sent');
+    await expect(relay.harness.blobs.open(file.blobId)).rejects.toThrow();
+    await relay.harness.sweepUntil('sent', async () => (await find(id)).status === 'sent');
   });
 
-  it('whose file is gone fails, says so, and was never posted', async () => {
+  it('whose file is missing fails with that reason, without a POST', async () => {
     const file = await upload();
-    await relay.house.blobs.remove(file.blobId);
+    await relay.harness.blobs.remove(file.blobId);
     const id = await accept({ message: 'Hi', file });
     const next = await accept();
     expect((await relayUntil(id, 'failed')).reason).toContain(file.blobId);
@@ -138,11 +142,11 @@ describe('a send', () => {
     expect(await sendEvents()).toEqual(['send.failed', 'send.accepted']);
   });
 
-  it('that is not relayed in time expires, and the lane goes on', async () => {
+  it('that is not relayed in time expires, and the lane continues', async () => {
     const expiresAt = Date.now() + 1;
     const id = await accept({ message: 'late', expiresAt });
     const next = await accept();
-    await eventually('its time is over', () => Date.now() > expiresAt + 1);
+    await eventually('the expiresAt has passed', () => Date.now() > expiresAt + 1);
     expect((await relayUntil(id, 'expired')).reason).toContain('expiresAt');
     await relayUntil(next, 'accepted');
     expect(texts()).toEqual(['Hi']);
@@ -152,12 +156,12 @@ describe('a send', () => {
     );
   });
 
-  it('for later is moved to its lane in its time, not before', async () => {
+  it('with a sendAt is moved to its lane at that time, not before', async () => {
     const sendAt = Date.now() + 300;
     const id = await accept({ sendAt });
     const woken: string[] = [];
     const waking = rounds({ jobs: { wake: (_, lanes) => Promise.resolve(void woken.push(...lanes)) } });
-    await eventually('promoted', async () => {
+    await eventually('the send is queued', async () => {
       await waking.promote(A);
       return (await find(id)).status === 'queued';
     });
@@ -168,7 +172,7 @@ describe('a send', () => {
     expect(texts()).toEqual(['Hi']);
   });
 
-  it('whose hint was lost is found by the reconciler', async () => {
+  it('whose hint was lost is woken by the reconcile round', async () => {
     await accept();
     const woken: string[] = [];
     await rounds({ jobs: { wake: (_, lanes) => Promise.resolve(void woken.push(...lanes)) } }).reconcile(A);
@@ -177,19 +181,19 @@ describe('a send', () => {
 });
 
 describe('retention of sends', () => {
-  it('takes their files along', async () => {
-    strike({ kind: 'status', status: 400 });
+  it('removes their files too', async () => {
+    failPosts({ kind: 'status', status: 400 });
     const file = await upload();
     const id = await accept({ message: 'Hi', file });
     await relayUntil(id, 'failed');
     await rounds().trim(A, { maxAgeMs: -10_000, maxCount: 0 });
     expect(await relay.intake.find(A, id)).toBeUndefined();
-    await expect(relay.house.blobs.open(file.blobId)).rejects.toThrow();
+    await expect(relay.harness.blobs.open(file.blobId)).rejects.toThrow();
   });
 });
 
-describe('faults of every kind at once', () => {
-  it('text nobody twice, and end every send', async () => {
+describe('many kinds of faults at once', () => {
+  it('cause no duplicate text, and every send gets a result', async () => {
     const kinds = [
       'timeoutAfter',
       'resetBefore',
@@ -198,7 +202,7 @@ describe('faults of every kind at once', () => {
       { kind: 'statusAfter', status: 500 },
       { kind: 'status', status: 429 },
     ];
-    relay.house.control(
+    relay.harness.control(
       'faults',
       kinds.map((fault) => ({ match: { method: 'POST' }, fault, probability: 0.15 })),
     );
@@ -209,7 +213,7 @@ describe('faults of every kind at once', () => {
         ids.push(await accept({ phoneNumber, type: 'text', message: `${phoneNumber} ${n}` }));
     }
     const lanes = [runner({ confirmMs: 400 }), runner({ confirmMs: 400 })];
-    await eventually('all ended', async () => {
+    await eventually('every send has a result', async () => {
       await Promise.all(lanes.flatMap((lane) => numbers.map((number) => lane.run(A, number))));
       const states = await Promise.all(ids.map(async (id) => (await find(id)).status));
       return states.every((status) => ['accepted', 'sent', 'unknown'].includes(status));

@@ -10,16 +10,17 @@ import { NUMBER, WithLane } from './with-lane.js';
 const relay = new WithLane();
 const { runner, accept, find, relayUntil, memory, texts, posts } = relay;
 
-/** A runner as in a process of its own, and how many warnings it gave that Redis lives another life. */
-function told(): { runner: LaneRunner; lives: () => number } {
+/** Returns a runner, as in a process of its own, and the number of its warnings about Redis restarts. */
+function watchedRunner(): { runner: LaneRunner; warnings: () => number } {
   const lines: string[] = [];
   const logger = createLogger('test', 'warn', { write: (line: string) => lines.push(line) });
-  const lives = (): number => lines.filter((line) => line.includes('Redis lives another life')).length;
-  return { runner: runner({ logger }), lives };
+  const warnings = (): number =>
+    lines.filter((line) => line.includes('Redis restarted or failed over')).length;
+  return { runner: runner({ logger }), warnings };
 }
 
 describe('a send', () => {
-  it('whose POST Redis has forgotten is found upstream, and not posted again', async () => {
+  it('whose POST Redis lost is found upstream, and not posted again', async () => {
     const id = await accept();
     const before = await memory();
     await relayUntil(id, 'accepted');
@@ -29,18 +30,18 @@ describe('a send', () => {
     expect(texts()).toEqual(['Hi']);
   });
 
-  it('whose POST Redis has forgotten is bound by a poll that is faster than its lane', async () => {
+  it('whose POST Redis lost is bound by a poll that runs before its lane', async () => {
     const id = await accept();
     const before = await memory();
     await relayUntil(id, 'accepted');
     await before.loseAllSince(relay.redis);
-    await relay.house.sweep();
+    await relay.harness.sweep();
     expect(await find(id)).toMatchObject({ status: 'sent' });
     await runner().run(A, NUMBER);
     expect(texts()).toEqual(['Hi']);
   });
 
-  it('that waited while Redis began another life is looked for, and then goes out, once', async () => {
+  it('that was queued before a Redis restart is searched for first, and then posted once', async () => {
     const [one, two] = [await accept({ message: 'n0' }), await accept({ message: 'n1' })];
     await (await memory()).loseAllSince(relay.redis);
     await runner().run(A, NUMBER);
@@ -50,43 +51,43 @@ describe('a send', () => {
     expect(texts()).toEqual(['n0', 'n1']);
   });
 
-  it('that was about to be posted when Redis began another life is looked for first', async () => {
+  it('that was read before a Redis restart cannot be fenced after the restart', async () => {
     const id = await accept();
     const before = await memory();
-    const stale = await relay.house.sends.head(A, NUMBER);
+    const stale = await relay.harness.sends.head(A, NUMBER);
     await relayUntil(id, 'accepted');
     await before.loseAllSince(relay.redis);
-    // Whoever read it in the life before must not go on as if nothing had happened.
+    // A worker that read the send before the restart must not continue.
     const { record } = stale ?? {};
     if (record === undefined) throw new Error('the lane is empty');
     const posting = { ...record.state, phase: 'posting' } as const;
-    const fence = { happening: 'fenced', state: posting, life: 'same' } as const;
-    expect(await relay.house.sends.transit(A, record, fence)).toBeUndefined();
+    const fence = { transition: 'fenced', state: posting, redisRun: 'mustMatch' } as const;
+    expect(await relay.harness.sends.apply(A, record, fence)).toBeUndefined();
   });
 
-  it('that waited while Redis began another life has that told of: one warning a process and life, not one a send', async () => {
-    const [first, second] = [told(), told()];
+  it('that was queued before a Redis restart causes one warning per process and restart, not one per send', async () => {
+    const [first, second] = [watchedRunner(), watchedRunner()];
     const ids = [await accept({ message: 'n0' }), await accept({ message: 'n1' })];
     await (await memory()).loseAllSince(relay.redis);
     await relayUntil(ids[0] ?? '', 'relaying', first.runner);
     await relayUntil(ids[1] ?? '', 'relaying', second.runner);
     await relayUntil(ids[1] ?? '', 'accepted', first.runner);
-    expect([first.lives(), second.lives()]).toEqual([1, 1]);
+    expect([first.warnings(), second.warnings()]).toEqual([1, 1]);
   });
 
-  it('that is the first one of another life of Redis has that told of, though nothing was unfinished', async () => {
-    const { runner: one, lives } = told();
+  it('that is the first after a Redis restart causes a warning, even if no send was unfinished', async () => {
+    const { runner: one, warnings } = watchedRunner();
     await relayUntil(await accept(), 'accepted', one);
-    expect(lives()).toBe(0);
-    for (let life = 1; life <= 2; life += 1) {
+    expect(warnings()).toBe(0);
+    for (let restarts = 1; restarts <= 2; restarts += 1) {
       await (await memory()).loseAllSince(relay.redis);
       await relayUntil(await accept(), 'accepted', one);
       await relayUntil(await accept(), 'accepted', one);
-      expect(lives()).toBe(life);
+      expect(warnings()).toBe(restarts);
     }
   });
 
-  it('that another master did not know of, when it gave its place back, is looked for, and not posted again', async () => {
+  it('whose POST was lost by two failovers is searched for, and not posted again', async () => {
     const other = await startTestRedis();
     const [one, two] = [new Redis(relay.redis.url), new Redis(other.url)];
     try {
@@ -94,7 +95,7 @@ describe('a send', () => {
       await two.config('SET', 'repl-diskless-sync-delay', '0');
       const id = await accept();
       await replicateTo(two, relay.redis.url);
-      // The second one becomes the master, and does not learn any more what the first one still does.
+      // The second server becomes the master, and no longer receives the first server's writes.
       await two.replicaof('NO', 'ONE');
       await relayUntil(id, 'accepted');
       await replicateTo(one, other.url);
@@ -115,7 +116,7 @@ async function replicateTo(redis: Redis, master: string): Promise<void> {
   const { hostname, port, password } = new URL(master);
   await redis.config('SET', 'masterauth', password);
   await redis.replicaof(hostname, Number(port));
-  await eventually('replicated', async () =>
+  await eventually('the replica is in sync', async () =>
     (await redis.info('replication')).includes('master_link_status:up'),
   );
 }

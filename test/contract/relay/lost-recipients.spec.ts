@@ -4,20 +4,20 @@ import { A } from '../feed/house.js';
 import { NUMBER, WithLane } from './with-lane.js';
 
 const relay = new WithLane();
-const { runner, rounds, accept, find, relayUntil, strike, texts, posts, sendEvents, memory } = relay;
+const { runner, rounds, accept, find, relayUntil, failPosts, texts, posts, sendEvents, memory } = relay;
 
-/** The recipient as a contact that was read, then deleted upstream, and still known here. */
+/** Reads the recipient as a contact, then deletes the contact upstream. The gateway still knows the contact. */
 async function deletedContact(): Promise<void> {
-  const contactId = relay.house.contact(NUMBER);
-  relay.house.messages(contactId, { count: 3 });
-  await relay.house.sweep();
-  relay.house.control('contacts/delete', { contactId });
+  const contactId = relay.harness.contact(NUMBER);
+  relay.harness.messages(contactId, { count: 3 });
+  await relay.harness.sweep();
+  relay.harness.control('contacts/delete', { contactId });
 }
 
 describe('a send whose recipient’s contact was deleted upstream', () => {
-  it('is unknown when the time is over, and the lane goes on', async () => {
+  it('becomes unknown when the confirmation period ends, and the lane continues', async () => {
     await deletedContact();
-    strike({ kind: 'resetBefore' });
+    failPosts({ kind: 'resetBefore' });
     const id = await accept();
     const next = await accept({ message: 'next' });
     await relayUntil(id, 'unknown');
@@ -26,16 +26,16 @@ describe('a send whose recipient’s contact was deleted upstream', () => {
     expect(posts()).toBe(2);
   });
 
-  it('is found at the contact that upstream makes anew', async () => {
+  it('is found at the new contact that upstream creates', async () => {
     await deletedContact();
-    strike({ kind: 'resetAfter' });
+    failPosts({ kind: 'resetAfter' });
     const id = await accept();
     await relayUntil(id, 'sent');
     expect(texts()).toEqual(['Hi']);
     expect(posts()).toBe(1);
   });
 
-  it('and which may have been posted before Redis lost its last seconds is looked for, and posted', async () => {
+  it('is searched for and then posted after Redis lost its last writes', async () => {
     await deletedContact();
     const id = await accept();
     await (await memory()).loseAllSince(relay.redis);
@@ -43,31 +43,31 @@ describe('a send whose recipient’s contact was deleted upstream', () => {
     expect(texts()).toEqual(['Hi']);
   });
 
-  it('is not taken for gone by a list that misses too many to be believed', async () => {
-    relay.house.control('contacts', { count: 15 });
+  it('is still searched for if too many contacts are missing from the list', async () => {
+    relay.harness.control('contacts', { count: 15 });
     await deletedContact();
-    strike({ kind: 'resetBefore' });
+    failPosts({ kind: 'resetBefore' });
     const id = await accept();
-    const { contacts } = await relay.house.store.knownContacts(A);
-    relay.house.control('contacts/delete', { contactIds: [...contacts.keys()].slice(0, 15) });
+    const { contacts } = await relay.harness.store.knownContacts(A);
+    relay.harness.control('contacts/delete', { contactIds: [...contacts.keys()].slice(0, 15) });
     const lane = runner();
-    const before = relay.house.requests(/messages/);
-    // The last of them comes long after the time that a send is looked for.
-    await eventually('looked', async () => {
+    const before = relay.harness.requests(/messages/);
+    // The fourth read follows long after the end of the confirmation period.
+    await eventually('the messages were read four times', async () => {
       await lane.run(A, NUMBER);
-      return relay.house.requests(/messages/) >= before + 4;
+      return relay.harness.requests(/messages/) >= before + 4;
     });
     expect((await find(id)).status).toBe('relaying');
   });
 });
 
-describe('a send that can be looked for at no time', () => {
-  it('is unknown once it could have been relayed no more, says why, and the lane goes on', async () => {
-    const contactId = relay.house.contact(NUMBER);
-    await relay.house.sweep();
-    strike({ kind: 'resetBefore' });
+describe('a send whose searches all fail', () => {
+  it('becomes unknown at the maximum age, with the reason, and the lane continues', async () => {
+    const contactId = relay.harness.contact(NUMBER);
+    await relay.harness.sweep();
+    failPosts({ kind: 'resetBefore' });
     const id = await accept();
-    relay.house.control('faults', {
+    relay.harness.control('faults', {
       match: { method: 'GET', contactId },
       fault: { kind: 'status', status: 500 },
       times: 'always',
@@ -79,44 +79,44 @@ describe('a send that can be looked for at no time', () => {
     expect(await sendEvents()).toEqual(['send.unknown', 'send.accepted']);
   });
 
-  it('is told as unconfirmed by then if upstream took it', async () => {
-    const contactId = relay.house.contact(NUMBER);
-    await relay.house.sweep();
+  it('is reported as unconfirmed at the maximum age if upstream accepted the send', async () => {
+    const contactId = relay.harness.contact(NUMBER);
+    await relay.harness.sweep();
     const id = await accept();
     await relayUntil(id, 'accepted');
-    relay.house.control('faults', {
+    relay.harness.control('faults', {
       match: { method: 'GET', contactId },
       fault: { kind: 'status', status: 500 },
       times: 'always',
     });
     const confirming = rounds({ confirmMs: 600, maxAgeMs: 1_500 });
-    await eventually('told', async () => {
+    await eventually('the event was emitted', async () => {
       await confirming.confirm(A);
       return (await sendEvents()).includes('send.unconfirmed');
     });
   });
 });
 
-describe('a number that several contacts hold', () => {
-  it('is looked for at all of them, whichever was seen last', async () => {
-    const mine = relay.house.contact(NUMBER);
-    relay.house.messages(mine, { count: 2 });
-    await relay.house.sweep();
-    relay.house.contact('+15550001111', { referredBy: NUMBER });
-    await relay.house.sweep();
-    strike({ kind: 'resetAfter' });
+describe('a send to a number of several contacts', () => {
+  it('is searched for in all of these contacts', async () => {
+    const mine = relay.harness.contact(NUMBER);
+    relay.harness.messages(mine, { count: 2 });
+    await relay.harness.sweep();
+    relay.harness.contact('+15550001111', { referredBy: NUMBER });
+    await relay.harness.sweep();
+    failPosts({ kind: 'resetAfter' });
     const id = await accept();
     await relayUntil(id, 'sent');
     expect(texts()).toEqual(['Hi']);
   });
 
-  it('is looked for also at one that appeared since, before it is given up', async () => {
-    const mine = relay.house.contact(NUMBER);
-    await relay.house.sweep();
-    // Upstream moves what it has of the number to another contact, and keeps the old one, empty.
-    relay.house.control('contacts/renumber-id', { contactId: mine, newId: 'another' });
-    relay.house.contact('+15550001111', { id: mine, formerly: NUMBER });
-    strike({ kind: 'resetAfter' });
+  it('is also searched for in a contact that appeared after the POST', async () => {
+    const mine = relay.harness.contact(NUMBER);
+    await relay.harness.sweep();
+    // Upstream moves the number's messages to another contact, and keeps the old contact empty.
+    relay.harness.control('contacts/renumber-id', { contactId: mine, newId: 'another' });
+    relay.harness.contact('+15550001111', { id: mine, formerly: NUMBER });
+    failPosts({ kind: 'resetAfter' });
     const id = await accept();
     await relayUntil(id, 'sent');
     expect(posts()).toBe(1);

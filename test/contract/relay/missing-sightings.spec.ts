@@ -6,35 +6,37 @@ import { NUMBER, WithLane } from './with-lane.js';
 const relay = new WithLane();
 const { rounds, accept, find, relayUntil, sendEvents } = relay;
 
-describe('a sighting that does not come', () => {
-  it('is asked for again, and told of once when the time is over; a later one still binds', async () => {
-    relay.house.control('settings', { sendVisibleDelayMs: 2_500 });
+describe('an accepted send whose message does not appear', () => {
+  it('is checked again, and reported once at the end of its period; a later message still binds', async () => {
+    relay.harness.control('settings', { sendVisibleDelayMs: 2_500 });
     const id = await accept();
     await relayUntil(id, 'accepted');
     const confirming = rounds({ confirmMs: 1_200 });
-    await eventually('told', async () => {
+    await eventually('the event was emitted', async () => {
       await confirming.confirm(A);
       return (await sendEvents()).includes('send.unconfirmed');
     });
     expect((await find(id)).status).toBe('accepted');
     for (let i = 0; i < 5; i += 1) await confirming.confirm(A);
-    await relay.house.sweepUntil('sent', async () => (await find(id)).status === 'sent');
+    await relay.harness.sweepUntil('sent', async () => (await find(id)).status === 'sent');
     expect(await sendEvents()).toEqual(['send.accepted', 'send.unconfirmed', 'send.sent']);
   });
 
-  it('hastens the poll of the contact, whose first send may be what made it one', async () => {
+  it('expedites the poll of its contact, even if the send created the contact', async () => {
     const id = await accept();
     await relayUntil(id, 'accepted');
-    // The recipient is not known yet: the list is wished for, once however many ask.
-    expect([await relay.house.store.takeListWish(A), await relay.house.store.takeListWish(A)]).toEqual([
+    // The recipient is not a known contact yet, so one early read of the contact list is requested.
+    expect([await relay.harness.store.takeListWish(A), await relay.harness.store.takeListWish(A)]).toEqual([
       true,
       false,
     ]);
-    await relay.house.list.poll(A);
-    const [contactId] = (await relay.house.store.knownContacts(A)).contacts.keys();
-    expect(await relay.house.recipient(NUMBER)).toBe(contactId);
-    await eventually('due', async () => (await relay.house.takeDue()).includes(contactId ?? ''));
-    await relay.house.polls.poll(A, contactId ?? '');
+    await relay.harness.list.poll(A);
+    const [contactId] = (await relay.harness.store.knownContacts(A)).contacts.keys();
+    expect(await relay.harness.recipient(NUMBER)).toBe(contactId);
+    await eventually('the contact is due', async () =>
+      (await relay.harness.takeDue()).includes(contactId ?? ''),
+    );
+    await relay.harness.polls.poll(A, contactId ?? '');
     expect((await find(id)).status).toBe('sent');
   });
 });

@@ -5,11 +5,11 @@ import { A } from '../feed/house.js';
 import { NUMBER, WithLane } from './with-lane.js';
 
 const relay = new WithLane();
-const { runner, accept, find, relayUntil, strike, texts, posts, sendEvents, upload } = relay;
+const { runner, accept, find, relayUntil, failPosts, texts, posts, sendEvents, upload } = relay;
 
-describe('a send that upstream surely did not take', () => {
-  it('is tried again on the schedule until it is taken', async () => {
-    strike({ kind: 'status', status: 429 }, 3);
+describe('a send that upstream certainly did not accept', () => {
+  it('is retried on the schedule until upstream accepts the send', async () => {
+    failPosts({ kind: 'status', status: 429 }, 3);
     const id = await accept();
     const send = await relayUntil(id, 'accepted');
     expect(send.attempts.map(({ outcome, httpStatus }) => `${outcome} ${httpStatus ?? ''}`)).toEqual([
@@ -21,8 +21,8 @@ describe('a send that upstream surely did not take', () => {
     expect(texts()).toEqual(['Hi']);
   });
 
-  it('is not tried again sooner than upstream asked', async () => {
-    strike({ kind: 'status', status: 429, retryAfter: 1 });
+  it('is not retried before the time that upstream requested', async () => {
+    failPosts({ kind: 'status', status: 429, retryAfter: 1 });
     const began = Date.now();
     const id = await accept();
     await relayUntil(id, 'accepted');
@@ -30,23 +30,23 @@ describe('a send that upstream surely did not take', () => {
     expect(posts()).toBe(2);
   });
 
-  it('for want of a connection is kept, and relayed when it comes', async () => {
+  it('is kept while upstream is unreachable, and relayed on recovery', async () => {
     const id = await accept();
-    const real = relay.house.address.baseUrl;
-    relay.house.address.baseUrl = 'http://127.0.0.1:1/v1';
+    const real = relay.harness.address.baseUrl;
+    relay.harness.address.baseUrl = 'http://127.0.0.1:1/v1';
     const lane = runner();
-    await eventually('tried twice', async () => {
+    await eventually('two attempts were made', async () => {
       await lane.run(A, NUMBER);
       return (await find(id)).attempts.length >= 2;
     });
     expect(await find(id)).toMatchObject({ status: 'queued', attempts: [{ outcome: 'not_taken' }, {}] });
-    relay.house.address.baseUrl = real;
+    relay.harness.address.baseUrl = real;
     await relayUntil(id, 'accepted', lane);
     expect(texts()).toEqual(['Hi']);
   });
 
-  it('holds nobody but its own lane', async () => {
-    strike({ kind: 'status', status: 429, retryAfter: 60 });
+  it('delays only its own lane', async () => {
+    failPosts({ kind: 'status', status: 429, retryAfter: 60 });
     const id = await accept();
     await runner().run(A, NUMBER);
     const other = await accept({ phoneNumber: '+15550000009' });
@@ -56,13 +56,14 @@ describe('a send that upstream surely did not take', () => {
   });
 });
 
-describe('a send whose file cannot be read just now', () => {
-  it('waits for the blob store, and goes out once it is back', async () => {
+describe('a send whose file cannot be read temporarily', () => {
+  it('waits for the blob store, and is posted on its recovery', async () => {
     const file = await upload();
     const id = await accept({ message: 'Hi', file });
-    const open = relay.house.blobs.open.bind(relay.house.blobs);
-    relay.house.blobs.open = () => Promise.reject(new BlobStoreUnavailableError('it is being moved'));
-    await eventually('tried', async () => {
+    const open = relay.harness.blobs.open.bind(relay.harness.blobs);
+    relay.harness.blobs.open = () =>
+      Promise.reject(new BlobStoreUnavailableError('the bucket is being moved'));
+    await eventually('a retry was made', async () => {
       await runner().run(A, NUMBER);
       return (await find(id)).attempts.length > 1;
     });
@@ -71,12 +72,12 @@ describe('a send whose file cannot be read just now', () => {
       attempts: expect.arrayContaining([
         expect.objectContaining({
           outcome: 'not_taken',
-          error: 'The blob store cannot be used: it is being moved',
+          error: 'The blob store cannot be used: the bucket is being moved',
         }),
       ]),
     });
     expect(posts()).toBe(0);
-    relay.house.blobs.open = open;
+    relay.harness.blobs.open = open;
     await relayUntil(id, 'accepted');
     expect(texts()).toEqual(['Hi']);
   });
@@ -84,9 +85,9 @@ describe('a send whose file cannot be read just now', () => {
 
 describe('a send that upstream refuses', () => {
   it.each([400, 403, 404, 413, 415, 422])(
-    'with %d fails with its words, and the lane goes on',
+    'with %d fails with the words of upstream, and the lane continues',
     async (status) => {
-      strike({ kind: 'status', status, body: { message: 'not this one' } });
+      failPosts({ kind: 'status', status, body: { message: 'not this one' } });
       const file = await upload();
       const [id, next] = [await accept({ message: 'refused', file }), await accept()];
       expect(await relayUntil(id, 'failed')).toMatchObject({
@@ -96,7 +97,7 @@ describe('a send that upstream refuses', () => {
       await relayUntil(next, 'accepted');
       expect(texts()).toEqual(['Hi']);
       expect(await sendEvents()).toEqual(['send.failed', 'send.accepted']);
-      (await relay.house.blobs.open(file.blobId)).destroy();
+      (await relay.harness.blobs.open(file.blobId)).destroy();
     },
   );
 });

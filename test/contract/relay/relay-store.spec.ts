@@ -13,9 +13,9 @@ import {
   SendNotCancellableError,
   StoredSendIntake,
 } from '#relay';
-import type { Transition } from '../../../libs/relay/src/send/relay-store.js';
-import { type Happening, ImpossiblePassageError } from '../../../libs/relay/src/send/send-life.js';
-import { settled, type SendOrder, type SendRecord } from '../../../libs/relay/src/send/send-record.js';
+import type { StateChange } from '../../../libs/relay/src/send/relay-store.js';
+import { type TransitionName, InvalidTransitionError } from '../../../libs/relay/src/send/send-life.js';
+import { lastingFields, type SendOrder, type SendRecord } from '../../../libs/relay/src/send/send-record.js';
 import { ANYWHERE } from '../feed/house.js';
 import { startTestRedis, type TestRedis } from '../../support/redis-server.js';
 import { RedisMemory } from '../../support/redis-memory.js';
@@ -83,21 +83,21 @@ async function insert(more: Partial<SendOrder> = {}): Promise<SendRecord> {
 }
 async function found(id: string): Promise<SendRecord> {
   const record = await store.find(A, id);
-  if (record === undefined) throw new Error('no such send');
+  if (record === undefined) throw new Error('the send was not found');
   return record;
 }
-const step = (
+const applyTo = (
   record: SendRecord,
-  happening: Happening,
-  more: Partial<Transition> = {},
+  transition: TransitionName,
+  more: Partial<StateChange> = {},
 ): Promise<SendRecord | undefined> =>
-  store.transit(A, record, { happening, state: settled(record.state), ...more });
-/** Step after step, each of which must be taken. */
-async function live(record: SendRecord, ...happenings: Happening[]): Promise<SendRecord> {
+  store.apply(A, record, { transition, state: lastingFields(record.state), ...more });
+/** Applies several transitions, each of which must succeed. */
+async function applyAll(record: SendRecord, ...transitions: TransitionName[]): Promise<SendRecord> {
   let current = record;
-  for (const happening of happenings) {
-    const next = await step(current, happening);
-    if (next === undefined) throw new Error(`${happening} was not taken`);
+  for (const transition of transitions) {
+    const next = await applyTo(current, transition);
+    if (next === undefined) throw new Error(`${transition} was refused`);
     current = next;
   }
   return current;
@@ -107,7 +107,7 @@ const eventTypes = async (): Promise<string[]> =>
 const keys = (): Promise<string[]> => redis.keys(`${prefix}:*`);
 
 describe('accepting a send', () => {
-  it('stores it, in its lane, and wakes the lane', async () => {
+  it('stores the send in its lane, and wakes the lane', async () => {
     const { id, replayed } = await intake.accept(A, { ...request, reference: 'r', metadata: { a: [1] } });
     expect(replayed).toBe(false);
     const send = await intake.find(A, id);
@@ -133,13 +133,13 @@ describe('accepting a send', () => {
     const relayed: string[] = [];
     for (let head = await store.head(A, NUMBER); head !== undefined; head = await store.head(A, NUMBER)) {
       relayed.push(head.record.order.id);
-      await live(head.record, 'fenced', 'taken');
+      await applyAll(head.record, 'fenced', 'accepted');
     }
     expect(relayed).toEqual(ids);
     expect(await store.dueLanes(A, 10)).toEqual(['+15550009999']);
   });
 
-  it('under a key that has one with the same body answers that one, and stores nothing', async () => {
+  it('under a used key with the same body returns the earlier send, and stores nothing', async () => {
     const first = await intake.accept(A, request, key('k'));
     const before = (await keys()).length;
     const second = await intake.accept(A, request, key('k'));
@@ -149,21 +149,21 @@ describe('accepting a send', () => {
     expect(woken).toHaveLength(1);
   });
 
-  it('under a key of another body is refused, and stores nothing', async () => {
+  it('under a used key with another body is refused, and stores nothing', async () => {
     await intake.accept(A, request, key('k', 'a1'));
     const before = (await keys()).length;
     await expect(intake.accept(A, request, key('k', 'b2'))).rejects.toThrow(IdempotencyKeyReusedError);
     expect((await keys()).length).toBe(before);
   });
 
-  it('under one key at once is one send', async () => {
+  it('under one key 50 times at once stores one send', async () => {
     const all = await Promise.all(Array.from({ length: 50 }, () => intake.accept(A, request, key('k'))));
     expect(new Set(all.map(({ id }) => id)).size).toBe(1);
     expect(all.filter(({ replayed }) => !replayed)).toHaveLength(1);
     expect(await redis.llen(`${prefix}:{${A}}:lane:${NUMBER}`)).toBe(1);
   });
 
-  it('under a key that is reserved is for its owner alone, for as long as the reservation holds', async () => {
+  it('under a reserved key is allowed only to the owner while the reservation holds', async () => {
     expect(await idempotencyKeys.reserve(A, 'k', 'one', 60_000)).toBe(true);
     expect(await idempotencyKeys.reserve(A, 'k', 'two', 60_000)).toBe(false);
     expect(await idempotencyKeys.reserve(A, 'k', 'one', 60_000)).toBe(true);
@@ -174,7 +174,7 @@ describe('accepting a send', () => {
     await idempotencyKeys.letGo(A, 'k', 'two');
     const { id } = await intake.accept(A, request, { ...key('k'), owner: 'one' });
     await idempotencyKeys.letGo(A, 'k', 'one');
-    // From now on the key has its send, and nobody needs to reserve it.
+    // The key now belongs to the send, so a reservation is not needed.
     expect(await idempotencyKeys.reserve(A, 'k', 'two', 60_000)).toBe(true);
     expect(await intake.accept(A, request, { ...key('k'), owner: 'two' })).toEqual({ id, replayed: true });
     expect(await intake.recall(A, key('k'))).toEqual({ id, replayed: true });
@@ -182,9 +182,9 @@ describe('accepting a send', () => {
     expect(await redis.llen(`${prefix}:{${A}}:lane:${NUMBER}`)).toBe(1);
   });
 
-  it('whose reservation is over is not stored under it: another may have it by then', async () => {
+  it('under a key whose reservation expired is refused, because another request may have reserved the key', async () => {
     await idempotencyKeys.reserve(A, 'k', 'one', 1);
-    await eventually('the lease is over', async () => idempotencyKeys.reserve(A, 'k', 'two', 60_000));
+    await eventually('the lease has expired', async () => idempotencyKeys.reserve(A, 'k', 'two', 60_000));
     await expect(intake.accept(A, request, { ...key('k'), owner: 'one' })).rejects.toThrow(
       IdempotencyInProgressError,
     );
@@ -196,7 +196,7 @@ describe('accepting a send', () => {
     expect((await intake.accept(A, request, key('k'))).replayed).toBe(false);
   });
 
-  it('keeps keys apart by account, and whatever they look like', async () => {
+  it('separates keys by account, and accepts keys of any characters', async () => {
     const one = await intake.accept(A, request, key('k'));
     const others = [
       await intake.accept('other', request, key('k')),
@@ -208,7 +208,7 @@ describe('accepting a send', () => {
     expect(new Set([one, ...others].map(({ id }) => id)).size).toBe(6);
   });
 
-  it('remembers a key for a day', async () => {
+  it('keeps an idempotency key for a day', async () => {
     await intake.accept(A, request, key('k'));
     const [name = ''] = (await keys()).filter((each) => each.includes('idempotency'));
     const left = await redis.pttl(name);
@@ -216,19 +216,16 @@ describe('accepting a send', () => {
     expect(left).toBeLessThanOrEqual(86_400_000);
   });
 
-  it.each([undefined, key('k')])(
-    'whose answer was lost and that is stored again changes nothing (%j)',
-    async (under) => {
-      const wanted = order();
-      expect(await store.insert(A, wanted, under)).toEqual({ kind: 'new' });
-      const taken = await live(await found(wanted.id), 'fenced', 'taken');
-      expect(await store.insert(A, wanted, under)).toEqual({ kind: 'new' });
-      expect(await store.find(A, wanted.id)).toEqual(taken);
-      expect(await store.head(A, NUMBER)).toBeUndefined();
-    },
-  );
+  it.each([undefined, key('k')])('a second time after a lost answer changes nothing (%j)', async (under) => {
+    const wanted = order();
+    expect(await store.insert(A, wanted, under)).toEqual({ kind: 'new' });
+    const taken = await applyAll(await found(wanted.id), 'fenced', 'accepted');
+    expect(await store.insert(A, wanted, under)).toEqual({ kind: 'new' });
+    expect(await store.find(A, wanted.id)).toEqual(taken);
+    expect(await store.head(A, NUMBER)).toBeUndefined();
+  });
 
-  it('for later keeps it out of its lane until then', async () => {
+  it('with a sendAt keeps the send out of its lane until then', async () => {
     const { id } = await intake.accept(A, { ...request, sendAt: Date.now() + 60_000 });
     expect((await intake.find(A, id))?.status).toBe('scheduled');
     expect(await store.head(A, NUMBER)).toBeUndefined();
@@ -240,24 +237,24 @@ describe('accepting a send', () => {
   });
 });
 
-describe('a step of a send', () => {
-  it('is made from the state that was read, or not at all', async () => {
-    const record = await live(await insert(), 'fenced');
-    const [one, two] = await Promise.all([step(record, 'taken'), step(record, 'taken')]);
+describe('a change of a send', () => {
+  it('is applied only if the stored state is the state that was read', async () => {
+    const record = await applyAll(await insert(), 'fenced');
+    const [one, two] = await Promise.all([applyTo(record, 'accepted'), applyTo(record, 'accepted')]);
     expect([one, two].filter((each) => each !== undefined)).toHaveLength(1);
     expect(await eventTypes()).toEqual(['send.accepted']);
-    expect(await step(record, 'taken')).toBeUndefined();
+    expect(await applyTo(record, 'accepted')).toBeUndefined();
   });
 
-  it('that cannot happen to a send of its status is an error, and changes nothing', async () => {
+  it('with an invalid transition is an error, and changes nothing', async () => {
     const record = await insert();
-    await expect(step(record, 'taken')).rejects.toThrow(ImpossiblePassageError);
+    await expect(applyTo(record, 'accepted')).rejects.toThrow(InvalidTransitionError);
     expect(await found(record.order.id)).toEqual(record);
     expect(await eventTypes()).toEqual([]);
   });
 
-  it('is one step with its event: the event shows the send as it then stands', async () => {
-    const record = await live(await insert(), 'fenced', 'taken');
+  it('is written together with its event, which shows the changed send', async () => {
+    const record = await applyAll(await insert(), 'fenced', 'accepted');
     const { events } = await log.read(A, undefined, 10);
     expect(JSON.parse(events[0]?.data ?? '{}')).toMatchObject({
       send: {
@@ -268,19 +265,19 @@ describe('a step of a send', () => {
     });
   });
 
-  it('counts its revision up, and each has an event of its own', async () => {
-    let record = await live(await insert(), 'fenced', 'taken');
+  it('increases the revision by one, and each change has its own event', async () => {
+    let record = await applyAll(await insert(), 'fenced', 'accepted');
     for (let i = 3; i <= 5; i += 1) {
-      record = await live(record, 'unconfirmed');
+      record = await applyAll(record, 'unconfirmed');
       expect(record.state.revision).toBe(i);
     }
     expect(await eventTypes()).toHaveLength(4);
   });
 
-  it('whose answer was lost is answered as done when it is made again, and is done once', async () => {
-    const record = await live(await insert(), 'fenced');
+  it('that is repeated after a lost answer succeeds, and is applied once', async () => {
+    const record = await applyAll(await insert(), 'fenced');
     const calls: unknown[][] = [];
-    // The very same script call, as a connection that lost the answer makes it.
+    // The same script call, as a connection that lost the answer repeats it.
     const spy = new Proxy(redis, {
       get(target, name) {
         const value: unknown = Reflect.get(target, name);
@@ -291,9 +288,9 @@ describe('a step of a send', () => {
         };
       },
     });
-    const done = await new RedisRelayStore(spy, prefix, systemClock).transit(A, record, {
-      happening: 'taken',
-      state: settled(record.state),
+    const done = await new RedisRelayStore(spy, prefix, systemClock).apply(A, record, {
+      transition: 'accepted',
+      state: lastingFields(record.state),
     });
     const call = redis.call.bind(redis) as (...args: unknown[]) => Promise<unknown>;
     expect(await call(...(calls.at(-1) ?? []))).toBe(1);
@@ -303,33 +300,33 @@ describe('a step of a send', () => {
     expect(await redis.llen(`${prefix}:{${A}}:lane:${NUMBER}`)).toBe(1);
   });
 
-  it('that claims a message which is another send’s is refused', async () => {
+  it('that claims the message of another send is refused', async () => {
     const [one, two] = [await insert(), await insert()];
-    expect(await step(one, 'found', { claim: CLAIM })).toBeDefined();
-    expect(await step(two, 'found', { claim: CLAIM })).toBeUndefined();
+    expect(await applyTo(one, 'found', { claim: CLAIM })).toBeDefined();
+    expect(await applyTo(two, 'found', { claim: CLAIM })).toBeUndefined();
     expect((await found(two.order.id)).state.status).toBe('queued');
     expect(await store.claims(A, 'c1', ['m1', 'm2'])).toEqual(new Map([['m1', { sendId: one.order.id }]]));
-    expect(await step(await found(one.order.id), 'found', { claim: CLAIM })).toBeDefined();
-    // The same id in another contact is another message.
-    expect(await step(two, 'found', { claim: { ...CLAIM, contactId: 'c2' } })).toBeDefined();
+    expect(await applyTo(await found(one.order.id), 'found', { claim: CLAIM })).toBeDefined();
+    // The same message id in another contact is another message.
+    expect(await applyTo(two, 'found', { claim: { ...CLAIM, contactId: 'c2' } })).toBeDefined();
   });
 
-  it('out of a lane makes the lane due for the next at once', async () => {
+  it('that removes a send from its lane makes the lane due at once', async () => {
     const [one, two] = [await insert(), await insert()];
-    const held = await step(one, 'fenced', { laneDueInMs: 60_000 });
+    const held = await applyTo(one, 'fenced', { laneDueInMs: 60_000 });
     expect(await store.dueLanes(A, 10)).toEqual([]);
-    if (held !== undefined) await live(held, 'taken');
+    if (held !== undefined) await applyAll(held, 'accepted');
     expect(await store.dueLanes(A, 10)).toEqual([NUMBER]);
     expect((await store.head(A, NUMBER))?.record.order.id).toBe(two.order.id);
   });
 
-  it('puts the sends that wait for their message in the order in which they began', async () => {
+  it('to relaying orders the sends without a message by their POSTs', async () => {
     const records = [await insert(), await insert(), await insert()];
     for (const record of [records[2], records[0], records[1]]) {
       if (record === undefined) continue;
       const first = performance.now();
-      await live(record, 'fenced');
-      await eventually('another millisecond', () => performance.now() - first > 2);
+      await applyAll(record, 'fenced');
+      await eventually('another millisecond has passed', () => performance.now() - first > 2);
     }
     const ids = async (count: number): Promise<string[]> =>
       (await store.awaiting(A, NUMBER, count)).map((record) => record.order.id);
@@ -338,31 +335,31 @@ describe('a step of a send', () => {
   });
 });
 
-describe('cancelling', () => {
-  it('ends a queued and a scheduled send, and tells', async () => {
+describe('cancelling a send', () => {
+  it('ends a queued and a scheduled send, and emits send.cancelled', async () => {
     const queued = await intake.accept(A, request);
     const sendAt = Date.now() + 1;
     const later = await intake.accept(A, { ...request, sendAt });
     for (const { id } of [queued, later])
       expect(await intake.cancel(A, id)).toMatchObject({ id, status: 'cancelled' });
     expect(await store.head(A, NUMBER)).toBeUndefined();
-    await eventually('its time came', () => Date.now() > sendAt + 5);
+    await eventually('the sendAt has passed', () => Date.now() > sendAt + 5);
     expect(await store.promote(A, 10)).toEqual([]);
     expect(await eventTypes()).toEqual(['send.cancelled', 'send.cancelled']);
     expect(await intake.cancel(A, 'snd_none')).toBeUndefined();
   });
 
-  it('comes too late once it is being relayed', async () => {
+  it('is refused while the send is being relayed', async () => {
     const record = await insert();
-    await live(record, 'fenced');
+    await applyAll(record, 'fenced');
     await expect(intake.cancel(A, record.order.id)).rejects.toThrow(SendNotCancellableError);
   });
 
-  it('races with relaying, and exactly one wins', async () => {
+  it('races with the POST, and exactly one of the two wins', async () => {
     const wins = { cancel: 0, relay: 0 };
     for (let i = 0; i < 40; i += 1) {
       const record = await insert({ id: newId('snd'), phoneNumber: `+1555000${1000 + i}` });
-      const relay = (): Promise<boolean> => step(record, 'fenced').then((done) => done !== undefined);
+      const relay = (): Promise<boolean> => applyTo(record, 'fenced').then((done) => done !== undefined);
       const cancel = (): Promise<boolean> =>
         intake.cancel(A, record.order.id).then(
           () => true,
@@ -382,18 +379,21 @@ describe('cancelling', () => {
   });
 });
 
-describe('retention', () => {
-  it('removes finished sends by number, the oldest first, with all that is kept of them, and no other', async () => {
+describe('retention of sends', () => {
+  it('removes the oldest finished sends beyond the maximum number, with all their data', async () => {
     const open = await insert();
     const done: string[] = [];
     for (let i = 0; i < 5; i += 1) {
       const record = await insert();
       const messageId = `m${i}`;
-      const state = { ...settled(record.state), contactId: 'c1', messageId };
-      await step(await live(record, 'fenced'), 'found', { state, claim: { contactId: 'c1', messageId } });
+      const state = { ...lastingFields(record.state), contactId: 'c1', messageId };
+      await applyTo(await applyAll(record, 'fenced'), 'found', {
+        state,
+        claim: { contactId: 'c1', messageId },
+      });
       done.push(record.order.id);
       const at = performance.now();
-      await eventually('another millisecond', () => performance.now() - at > 2);
+      await eventually('another millisecond has passed', () => performance.now() - at > 2);
     }
     const gone = await store.trim(A, { maxAgeMs: 60_000, maxCount: 2 });
     expect(gone.map(({ id }) => id)).toEqual(done.slice(0, 3));
@@ -403,15 +403,15 @@ describe('retention', () => {
     expect(await store.find(A, open.order.id)).toBeDefined();
   });
 
-  it('keeps what nobody knows the end of until nothing else is left, and then tells of its end', async () => {
-    const accepted = await live(await insert(), 'fenced');
-    await step(accepted, 'taken', { confirmInMs: 0 });
-    const unknown = await live(await insert(), 'fenced', 'given_up');
+  it('removes accepted and unknown sends last, and emits an event for each', async () => {
+    const accepted = await applyAll(await insert(), 'fenced');
+    await applyTo(accepted, 'accepted', { confirmInMs: 0 });
+    const unknown = await applyAll(await insert(), 'fenced', 'marked_unknown');
     const done: string[] = [];
     for (let i = 0; i < 3; i += 1) {
-      done.push((await live(await insert(), 'fenced', 'refused')).order.id);
+      done.push((await applyAll(await insert(), 'fenced', 'refused')).order.id);
     }
-    const told = async (): Promise<string[]> =>
+    const eventsOfSends = async (): Promise<string[]> =>
       (await log.read(A, undefined, 1_000)).events.map(
         ({ type, data }) => `${type} ${(JSON.parse(data) as { send: { id: string } }).send.id}`,
       );
@@ -419,20 +419,20 @@ describe('retention', () => {
       (await store.trim(A, { maxAgeMs, maxCount })).map(({ id }) => id);
     expect((await trimmed(100, -10_000)).sort()).toEqual(done.sort());
     expect(await trimmed(2)).toEqual([]);
-    expect(await told()).not.toContain(`send.unconfirmed ${accepted.order.id}`);
+    expect(await eventsOfSends()).not.toContain(`send.unconfirmed ${accepted.order.id}`);
     expect(await trimmed(1)).toEqual([accepted.order.id]);
-    expect((await told()).at(-1)).toBe(`send.unconfirmed ${accepted.order.id}`);
+    expect((await eventsOfSends()).at(-1)).toBe(`send.unconfirmed ${accepted.order.id}`);
     expect(await trimmed(1)).toEqual([]);
     expect((await store.find(A, unknown.order.id))?.state.status).toBe('unknown');
     expect(await trimmed(0)).toEqual([unknown.order.id]);
-    expect((await told()).at(-1)).toBe(`send.unknown ${unknown.order.id}`);
+    expect((await eventsOfSends()).at(-1)).toBe(`send.unknown ${unknown.order.id}`);
     expect((await keys()).filter((name) => /undecided|finished|awaiting|confirms|:send:/.test(name))).toEqual(
       [],
     );
   });
 
-  it('sets apart what an earlier build took for finished', async () => {
-    const { id } = (await live(await insert(), 'fenced', 'given_up')).order;
+  it('keeps an unknown send that an older build listed as finished', async () => {
+    const { id } = (await applyAll(await insert(), 'fenced', 'marked_unknown')).order;
     await redis.zrem(`${prefix}:{${A}}:sends:undecided`, id);
     await redis.zadd(`${prefix}:{${A}}:finished`, 1, id);
     expect(await store.trim(A, { maxAgeMs: 60_000, maxCount: 100 })).toEqual([]);
@@ -440,9 +440,9 @@ describe('retention', () => {
     expect(await store.trim(A, { maxAgeMs: 60_000, maxCount: 0 })).toHaveLength(1);
   });
 
-  it('removes what a send that was never seen waited for', async () => {
-    const record = await live(await insert(), 'fenced');
-    await step(record, 'taken', { confirmInMs: 0 });
+  it('removes the pending checks of an accepted send without a message', async () => {
+    const record = await applyAll(await insert(), 'fenced');
+    await applyTo(record, 'accepted', { confirmInMs: 0 });
     expect(await store.awaiting(A, NUMBER, 100)).toHaveLength(1);
     expect(await store.dueConfirms(A, 100)).toHaveLength(1);
     expect(await store.trim(A, { maxAgeMs: 60_000, maxCount: 0 })).toHaveLength(1);
@@ -453,13 +453,13 @@ describe('retention', () => {
 });
 
 describe('a lane', () => {
-  it('is not held up by a send that is gone', async () => {
+  it('is not blocked by a send whose record is missing', async () => {
     const [lost, next] = [await insert(), await insert()];
     await redis.del(`${prefix}:{${A}}:send:${lost.order.id}`);
     expect((await store.head(A, NUMBER))?.record.order.id).toBe(next.order.id);
   });
 
-  it('that is put off is due again in its time, and an empty one never', async () => {
+  it('that is postponed is due again in time, and an empty lane is never due', async () => {
     const [head, next] = [await insert(), await insert()];
     expect(await store.postpone(A, head, 60_000)).toBe(true);
     expect(await store.dueLanes(A, 10)).toEqual([]);
@@ -474,13 +474,16 @@ describe('a lane', () => {
 });
 
 describe('scheduled sends', () => {
-  it('are moved to their lanes many in one step, in the order of their time and then of acceptance, and once', async () => {
+  it('are moved to their lanes once, many in one step, ordered by sendAt and then by acceptance', async () => {
     const at = Date.now() + 30;
     const orders = Array.from({ length: 20 }, (_, i) => order({ sendAt: i < 3 ? at + 2 : at }));
     for (const each of orders) await store.insert(A, each);
     const cancelled = orders[5]?.id ?? '';
     await intake.cancel(A, cancelled);
-    await eventually('due', async () => (await store.nextScheduled(A)) === 0 && Date.now() > at + 2);
+    await eventually(
+      'the sends are due',
+      async () => (await store.nextScheduled(A)) === 0 && Date.now() > at + 2,
+    );
     const lanes = await Promise.all([store.promote(A, 100), store.promote(A, 100)]);
     expect(lanes.flat()).toEqual(Array.from({ length: 19 }, () => NUMBER));
     expect(await store.nextScheduled(A)).toBeUndefined();
@@ -491,7 +494,7 @@ describe('scheduled sends', () => {
     expect((await found(expected[0] ?? '')).state).toMatchObject({ status: 'queued', revision: 1 });
   });
 
-  it('wake their lanes ahead when they are due so soon that a sleeping schedule would miss them', async () => {
+  it('wake their lanes at acceptance if they are due before the next check of the schedule', async () => {
     await intake.accept(A, { ...request, sendAt: Date.now() + 60_000 });
     expect(woken).toEqual([]);
     await intake.accept(A, { ...request, sendAt: Date.now() + 200 });
@@ -499,26 +502,29 @@ describe('scheduled sends', () => {
     expect(await store.head(A, NUMBER)).toBeUndefined();
   });
 
-  it('of which the records are gone, or which are not scheduled, are dropped: they would be due for ever', async () => {
+  it('without a record, or with another status, are removed from the schedule', async () => {
     const scheduled = `${prefix}:{${A}}:scheduled`;
     const gone = await insert({ sendAt: Date.now() + 1 });
     await redis.del(`${prefix}:{${A}}:send:${gone.order.id}`);
     const queued = await insert();
     await redis.zadd(scheduled, 1, `0000000000000099 ${queued.order.id}`);
     const due = await insert({ sendAt: Date.now() + 1 });
-    await eventually('due', async () => (await redis.zcount(scheduled, '-inf', Date.now())) === 3);
+    await eventually(
+      'the sends are due',
+      async () => (await redis.zcount(scheduled, '-inf', Date.now())) === 3,
+    );
     expect(await store.promote(A, 100)).toEqual([NUMBER]);
     expect(await store.nextScheduled(A)).toBeUndefined();
     expect((await found(due.order.id)).state.status).toBe('queued');
     expect((await found(queued.order.id)).state).toEqual(queued.state);
   });
 
-  it('race with their cancelling, and exactly one wins', async () => {
+  it('are cancelled even if the cancellation races with their move to the lane', async () => {
     for (let i = 0; i < 20; i += 1) {
       const { id } = await intake.accept(A, { ...request, sendAt: Date.now() + 50 });
-      await eventually('due', async () => (await store.nextScheduled(A)) === 0);
+      await eventually('the sends are due', async () => (await store.nextScheduled(A)) === 0);
       const [, promoted] = await Promise.all([intake.cancel(A, id), store.promote(A, 10)]);
-      // Promoted first, it is cancelled in its lane.
+      // If the move comes first, the send is cancelled in its lane.
       expect(promoted.length).toBeLessThanOrEqual(1);
       expect((await found(id)).state.status).toBe('cancelled');
       expect(await store.head(A, NUMBER)).toBeUndefined();
@@ -539,7 +545,7 @@ describe('the list of sends', () => {
     return ids;
   };
 
-  it('is the newest first, page by page, by any filters together', async () => {
+  it('returns matching sends page by page, newest first, for any combination of filters', async () => {
     const records: SendRecord[] = [];
     for (let i = 0; i < 12; i += 1) {
       records.push(
@@ -550,7 +556,7 @@ describe('the list of sends', () => {
         }),
       );
     }
-    for (const record of records.slice(0, 6)) await live(record, 'fenced', 'taken');
+    for (const record of records.slice(0, 6)) await applyAll(record, 'fenced', 'accepted');
     const ids = (holds: (i: number) => boolean): string[] =>
       records.flatMap(({ order: { id } }, i) => (holds(i) ? [id] : [])).reverse();
     expect(await all({})).toEqual(ids(() => true));
@@ -561,15 +567,15 @@ describe('the list of sends', () => {
       ids((i) => i % 6 === 0 && i < 6),
     );
     expect(await all({ reference: 'none' })).toEqual([]);
-    // The end is known: no page of nothing follows the last one.
+    // The last page has no cursor.
     expect((await list.list(A, {}, 12)).next).toBeUndefined();
     expect((await list.list('other', {}, 12)).sends).toEqual([]);
   });
 
-  it('looks at no more than a bounded number for one page, and goes on from there', async () => {
+  it('examines a bounded number of sends per page, and the next page continues there', async () => {
     const indexes = ['sends:status:queued', `sends:to:${NUMBER}`].map((name) => `${prefix}:{${A}}:${name}`);
     const wanted = await insert();
-    // Ten thousand others, each in one of the two alone.
+    // Ten thousand other sends, each in only one of the two indexes.
     for (const index of indexes) {
       const members = Array.from({ length: 5_000 }, (_, i) => [String(i + 10), `${index}-${i}`]);
       await redis.zadd(index, ...members.flat());
@@ -582,7 +588,7 @@ describe('the list of sends', () => {
 });
 
 describe('the overview of sends', () => {
-  it('counts right whatever happens, and forgets with the sends', async () => {
+  it('counts the sends of each status after every kind of change, and after retention', async () => {
     const recount = async (): Promise<Record<string, number>> => {
       const counts: Record<string, number> = {};
       for (const name of await redis.keys(`${prefix}:{${A}}:send:*`)) {
@@ -593,21 +599,21 @@ describe('the overview of sends', () => {
     };
     const counted = async (): Promise<Record<string, number>> =>
       Object.fromEntries(Object.entries((await list.overview(A)).counts).filter(([, count]) => count > 0));
-    const paths: Happening[][] = [
+    const paths: TransitionName[][] = [
       [],
       ['fenced'],
       ['fenced', 'not_taken'],
-      ['fenced', 'taken'],
-      ['fenced', 'taken', 'found', 'shown_delivered', 'shown_read'],
-      ['fenced', 'ambiguous', 'given_up'],
-      ['fenced', 'ambiguous', 'given_up', 'resolved_resend'],
+      ['fenced', 'accepted'],
+      ['fenced', 'accepted', 'found', 'message_delivered', 'message_read'],
+      ['fenced', 'ambiguous', 'marked_unknown'],
+      ['fenced', 'ambiguous', 'marked_unknown', 'resolved_resend'],
       ['fenced', 'refused'],
       ['cancelled'],
       ['expired'],
     ];
     for (const path of paths) {
       const record = await insert({ reference: 'r' });
-      await live(record, ...path);
+      await applyAll(record, ...path);
       expect(await counted()).toEqual(await recount());
     }
     const later = await intake.accept(A, { ...request, sendAt: Date.now() + 60_000 });
@@ -617,14 +623,14 @@ describe('the overview of sends', () => {
     expect(oldestQueuedMs).toBeLessThan(20_000);
     await intake.cancel(A, later.id);
     for (let head = await store.head(A, NUMBER); head !== undefined; head = await store.head(A, NUMBER))
-      await live(
+      await applyAll(
         head.record,
         ...(head.record.state.status === 'queued' ? (['expired'] as const) : (['refused'] as const)),
       );
     expect((await list.overview(A)).lanes).toEqual({ count: 0, due: 0, deepest: 0 });
     expect((await list.overview(A)).oldestQueuedMs).toBe(0);
-    // Those whose end is not known go last.
-    for (let bites = 0; bites < 2; bites += 1) await store.trim(A, { maxAgeMs: -10_000, maxCount: 0 });
+    // Accepted and unknown sends are removed last.
+    for (let batches = 0; batches < 2; batches += 1) await store.trim(A, { maxAgeMs: -10_000, maxCount: 0 });
     expect(await counted()).toEqual({});
     expect(
       (await keys()).filter((name) => /:(sends|lanes?|awaiting|scheduled|claims|send):/.test(`${name}:`)),
@@ -632,23 +638,26 @@ describe('the overview of sends', () => {
   });
 });
 
-describe('A step that was decided before Redis lost its last seconds', () => {
-  it('is refused, though the revision is the same again: other steps were taken in place of the lost ones', async () => {
+describe('a change that was decided before Redis lost its last writes', () => {
+  it('is refused even if other changes led to the same revision', async () => {
     const wanted = order();
     await store.insert(A, wanted);
     const queued = await store.find(A, wanted.id);
-    if (queued === undefined) throw new Error('no such send');
-    const memory = await RedisMemory.of(redis, prefix);
-    const before = await store.transit(A, queued, { happening: 'fenced', state: settled(queued.state) });
-    if (before === undefined) throw new Error('it was not fenced');
-    await memory.loseAllSince(server);
-    const cancelled = await store.transit(A, queued, {
-      happening: 'cancelled',
-      state: settled(queued.state),
+    if (queued === undefined) throw new Error('the send was not found');
+    const snapshot = await RedisMemory.of(redis, prefix);
+    const before = await store.apply(A, queued, { transition: 'fenced', state: lastingFields(queued.state) });
+    if (before === undefined) throw new Error('the send was not fenced');
+    await snapshot.loseAllSince(server);
+    const cancelled = await store.apply(A, queued, {
+      transition: 'cancelled',
+      state: lastingFields(queued.state),
     });
     expect(cancelled?.state.revision).toBe(before.state.revision);
-    const late = { happening: 'ambiguous', state: { ...settled(before.state), phase: 'looking' } } as const;
-    expect(await store.transit(A, before, late)).toBeUndefined();
+    const late = {
+      transition: 'ambiguous',
+      state: { ...lastingFields(before.state), phase: 'looking' },
+    } as const;
+    expect(await store.apply(A, before, late)).toBeUndefined();
     expect((await store.find(A, wanted.id))?.state.status).toBe('cancelled');
   });
 });

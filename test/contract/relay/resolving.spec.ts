@@ -5,36 +5,36 @@ import { A } from '../feed/house.js';
 import { NUMBER, WithLane } from './with-lane.js';
 
 const relay = new WithLane();
-const { runner, rounds, accept, find, relayUntil, strike, texts, posts, sendEvents } = relay;
+const { runner, rounds, accept, find, relayUntil, failPosts, texts, posts, sendEvents } = relay;
 
-describe('a send that is told to go out again', () => {
+describe('a send that is resolved as resend', () => {
   const resolve = (id: string, outcome: 'resend' | 'sent' | 'failed'): Promise<Send | undefined> =>
     relay.intake.resolve(A, id, outcome);
   const ours = async (): Promise<[unknown, unknown][]> =>
-    (await relay.house.told())
+    (await relay.harness.told())
       .filter(({ type }) => type === 'message.sent')
       .map(({ data }) => [data['sendId'], data['duplicate']]);
 
-  it('is looked for first, and not posted if it is there', async () => {
-    relay.house.control('settings', { sendVisibleDelayMs: 1_000 });
-    strike({ kind: 'resetAfter' });
+  it('is searched for first, and not posted if its message is found', async () => {
+    relay.harness.control('settings', { sendVisibleDelayMs: 1_000 });
+    failPosts({ kind: 'resetAfter' });
     const id = await accept();
     await relayUntil(id, 'unknown', runner({ confirmMs: 1 }));
     const posted = Date.now();
-    await eventually('upstream shows it', () => Date.now() > posted + 1_100);
+    await eventually('upstream shows the message', () => Date.now() > posted + 1_100);
     expect(await resolve(id, 'resend')).toMatchObject({ status: 'queued' });
     await relayUntil(id, 'sent');
     await eventually(
       'the lane is empty',
-      async () => (await relay.house.sends.head(A, NUMBER)) === undefined,
+      async () => (await relay.harness.sends.head(A, NUMBER)) === undefined,
     );
     expect(texts()).toEqual(['Hi']);
     expect(await sendEvents()).toEqual(['send.unknown', 'send.sent']);
-    expect(await relay.house.sends.awaiting(A, NUMBER, 10)).toEqual([]);
+    expect(await relay.harness.sends.awaiting(A, NUMBER, 10)).toEqual([]);
   });
 
-  it('is posted at the tail of its lane if it is not there', async () => {
-    strike({ kind: 'resetBefore' });
+  it('is posted at the tail of its lane if no message is found', async () => {
+    failPosts({ kind: 'resetBefore' });
     const id = await accept();
     await relayUntil(id, 'unknown');
     await accept({ message: 'next' });
@@ -44,63 +44,65 @@ describe('a send that is told to go out again', () => {
     expect(send.attempts.map(({ outcome }) => outcome)).toEqual(['ambiguous', 'accepted']);
   });
 
-  it('and whose first copy surfaces after all is told as two messages of one send, the second a duplicate', async () => {
-    relay.house.control('settings', { sendVisibleDelayMs: 2_500 });
-    strike({ kind: 'resetAfter' });
+  it('has two messages if its first copy appears after all, the second as a duplicate', async () => {
+    relay.harness.control('settings', { sendVisibleDelayMs: 2_500 });
+    failPosts({ kind: 'resetAfter' });
     const id = await accept();
     await relayUntil(id, 'unknown', runner({ confirmMs: 1 }));
-    relay.house.control('settings', { sendVisibleDelayMs: 0 });
+    relay.harness.control('settings', { sendVisibleDelayMs: 0 });
     await resolve(id, 'resend');
     await relayUntil(id, 'accepted');
-    // An identical one of its own is not taken for that.
+    // The message of another identical send is not taken for the duplicate.
     const other = await accept();
     await relayUntil(other, 'accepted');
-    await relay.house.sweepUntil('three are told', async () => (await ours()).length === 3);
+    await relay.harness.sweepUntil('three messages are reported', async () => (await ours()).length === 3);
     expect(texts()).toEqual(['Hi', 'Hi', 'Hi']);
-    const told = await ours();
-    expect(told.filter(([, duplicate]) => duplicate === true)).toEqual([[id, true]]);
-    expect(told.map(([sendId]) => sendId).sort()).toEqual([id, id, other].sort());
+    const reported = await ours();
+    expect(reported.filter(([, duplicate]) => duplicate === true)).toEqual([[id, true]]);
+    expect(reported.map(([sendId]) => sendId).sort()).toEqual([id, id, other].sort());
     expect((await sendEvents()).filter((type) => type === 'send.sent')).toHaveLength(2);
-    const [first, second] = relay.house.simulator.ledger
+    const [first, second] = relay.harness.simulator.ledger
       .read({ kinds: ['send.accepted'] })
       .entries.map((entry) => (entry.kind === 'send.accepted' ? entry.messageIds[0] : ''));
-    // Its flags are told with the send that it is, and are not the send's own.
+    // The duplicate's flags are reported with the send's id, but do not change the send's status.
     const { messageId } = await find(id);
     const duplicate = messageId === first ? second : first;
-    relay.house.control('messages/flags', { id: duplicate, delivered: true });
-    await relay.house.sweepUntil('delivered', async () =>
-      (await relay.house.types()).includes('message.delivered'),
+    relay.harness.control('messages/flags', { id: duplicate, delivered: true });
+    await relay.harness.sweepUntil('delivered', async () =>
+      (await relay.harness.types()).includes('message.delivered'),
     );
-    const flagged = (await relay.house.told()).find(({ type }) => type === 'message.delivered');
+    const flagged = (await relay.harness.told()).find(({ type }) => type === 'message.delivered');
     expect(flagged?.data).toMatchObject({ sendId: id, duplicate: true });
     expect((await find(id)).status).toBe('sent');
-    expect(await relay.house.sends.awaiting(A, NUMBER, 10)).toEqual([]);
+    expect(await relay.harness.sends.awaiting(A, NUMBER, 10)).toEqual([]);
     await rounds().trim(A, { maxAgeMs: -10_000, maxCount: 0 });
     expect(
-      (await relay.house.redis.keys(`${relay.house.prefix}:*`)).filter((key) => /claims|awaiting/.test(key)),
+      (await relay.harness.redis.keys(`${relay.harness.prefix}:*`)).filter((key) =>
+        /claims|awaiting/.test(key),
+      ),
     ).toEqual([]);
   });
 
-  it('after upstream refused it is posted again', async () => {
-    strike({ kind: 'status', status: 400 });
+  it('is posted again after upstream refused the send', async () => {
+    failPosts({ kind: 'status', status: 400 });
     const id = await accept();
     await relayUntil(id, 'failed');
     await resolve(id, 'resend');
     await relayUntil(id, 'accepted');
     expect(texts()).toEqual(['Hi']);
-    expect(await relay.house.sends.awaiting(A, NUMBER, 10)).toHaveLength(1);
+    expect(await relay.harness.sends.awaiting(A, NUMBER, 10)).toHaveLength(1);
   });
 
-  it('expires by the time at which that was said, not by its own age', async () => {
-    strike({ kind: 'resetBefore' });
+  it('expires by its age since the resend, not since its acceptance', async () => {
+    failPosts({ kind: 'resetBefore' });
     const id = await accept();
     await relayUntil(id, 'unknown');
     await resolve(id, 'resend');
     await relayUntil(id, 'accepted', runner({ maxAgeMs: 2_000 }));
   });
 
-  it('by itself does so once, and is unknown when that is ambiguous too', async () => {
-    strike({ kind: 'resetBefore' }, 'always');
+  it('is resent automatically only once, and becomes unknown if the second POST is ambiguous too', async () => {
+    failPosts({ kind: 'resetBefore' }, 'always');
     const id = await accept();
     const send = await relayUntil(id, 'unknown', runner({ onUnknown: 'resend', confirmMs: 1 }));
     expect(send.attempts).toHaveLength(2);
@@ -111,26 +113,26 @@ describe('a send that is told to go out again', () => {
 
 describe('an unknown send', () => {
   it.each(['sent', 'failed'] as const)(
-    'is %s when somebody says so, and its message is still known for ours',
+    'becomes %s when resolved so, and still binds its message later',
     async (outcome) => {
-      relay.house.control('settings', { sendVisibleDelayMs: 1_500 });
-      strike({ kind: 'resetAfter' });
+      relay.harness.control('settings', { sendVisibleDelayMs: 1_500 });
+      failPosts({ kind: 'resetAfter' });
       const id = await accept();
       await relayUntil(id, 'unknown', runner({ confirmMs: 1 }));
       expect(await relay.intake.resolve(A, id, outcome)).toMatchObject({ status: outcome, messageId: null });
-      await relay.house.sweepUntil('bound', async () => (await find(id)).messageId !== null);
+      await relay.harness.sweepUntil('the message is bound', async () => (await find(id)).messageId !== null);
       expect((await find(id)).status).toBe(outcome);
       expect(await sendEvents()).toEqual(['send.unknown', `send.${outcome}`]);
       await expect(relay.intake.resolve(A, id, 'resend')).rejects.toThrow(SendNotResolvableError);
     },
   );
 
-  it('cannot go out again after its expiresAt, and no other send is resolved', async () => {
-    strike({ kind: 'resetBefore' });
+  it('cannot be resent after its expiresAt, and a queued send cannot be resolved', async () => {
+    failPosts({ kind: 'resetBefore' });
     const expiresAt = Date.now() + 1_500;
     const id = await accept({ expiresAt });
     await relayUntil(id, 'unknown', runner({ confirmMs: 1 }));
-    await eventually('its time is over', () => Date.now() > expiresAt);
+    await eventually('the expiresAt has passed', () => Date.now() > expiresAt);
     await expect(relay.intake.resolve(A, id, 'resend')).rejects.toThrow(/expiresAt/);
     const queued = await accept();
     for (const outcome of ['resend', 'sent', 'failed'] as const)

@@ -7,72 +7,72 @@ const relay = new WithLane();
 const { rounds, runner, accept, find, relayUntil, sendEvents } = relay;
 const SENDS = 15;
 
-/** Sends to one recipient that upstream took, and whose messages it does not show. */
+/** Relays sends to one recipient that upstream accepts, but whose messages upstream does not show. */
 async function accepted(): Promise<string[]> {
-  relay.house.control('settings', { sendVisibleDelayMs: 60_000 });
-  relay.house.contact(NUMBER);
-  await relay.house.sweep();
+  relay.harness.control('settings', { sendVisibleDelayMs: 60_000 });
+  relay.harness.contact(NUMBER);
+  await relay.harness.sweep();
   const ids: string[] = [];
   for (let n = 0; n < SENDS; n += 1) ids.push(await accept({ message: `n${String(n)}` }));
   for (const id of ids) await relayUntil(id, 'accepted');
   return ids;
 }
 
-const looks = (): number => relay.house.requests(/messages/);
+const lookUps = (): number => relay.harness.requests(/messages/);
 
-describe('sends to one recipient that upstream took', () => {
-  it('are looked for together, and told of each', async () => {
+describe('accepted sends to one recipient', () => {
+  it('share look-ups, and each send has its own event', async () => {
     await accepted();
-    const before = looks();
+    const before = lookUps();
     const confirming = rounds({ confirmMs: 1_200 });
-    await eventually('all told', async () => {
+    await eventually('every event was emitted', async () => {
       await confirming.confirm(A);
       return (await sendEvents()).filter((type) => type === 'send.unconfirmed').length === SENDS;
     });
-    // By their age of 0.3 s and on: each alone would have been looked for two times at least.
-    expect(looks() - before).toBeLessThan(SENDS);
+    // The checks start at an age of 0.3 s: separate look-ups would take at least two per send.
+    expect(lookUps() - before).toBeLessThan(SENDS);
   });
 
-  it('are looked for less and less often while looks fail, and found once they do not', async () => {
+  it('are looked up at growing intervals while look-ups fail', async () => {
     const ids = await accepted();
-    relay.house.control('faults', {
+    relay.harness.control('faults', {
       match: { method: 'GET', path: '/messages' },
       fault: { kind: 'status', status: 500 },
       times: 'always',
     });
-    const before = looks();
+    const before = lookUps();
     const confirming = rounds({ confirmMs: 400 });
     const began = performance.now();
-    await eventually('four looks', async () => {
+    await eventually('four look-ups were made', async () => {
       await confirming.confirm(A);
-      return looks() - before >= 4;
+      return lookUps() - before >= 4;
     });
-    // The waits double from the age of the sends on.
+    // The waits double, starting at the age of the sends.
     expect(performance.now() - began).toBeGreaterThan(1_000);
     expect((await find(ids[0] ?? '')).status).toBe('accepted');
-    expect(looks() - before).toBe(4);
+    expect(lookUps() - before).toBe(4);
   });
 
-  it('are looked for after new sends, not before them', async () => {
+  it('are looked up with a lower priority than new sends', async () => {
     await accepted();
     const purposes: string[] = [];
-    const { source } = relay.house;
+    const { source } = relay.harness;
     const listMessages = source.listMessages.bind(source);
     source.listMessages = (account, id, page, limit, purpose) => {
       purposes.push(typeof purpose === 'string' ? purpose : purpose.kind);
       return listMessages(account, id, page, limit, purpose);
     };
     const confirming = rounds({ confirmMs: 400 });
-    await eventually('looked for', async () => {
+    await eventually('a look-up was made', async () => {
       await confirming.confirm(A);
       return purposes.length > 0;
     });
     expect(new Set(purposes)).toEqual(new Set(['confirmation']));
-    relay.strike({ kind: 'resetBefore' });
+    relay.failPosts({ kind: 'resetBefore' });
     purposes.length = 0;
     await accept({ message: 'lost' });
     const lane = runner();
-    await eventually('looked for', async () => {
+    await eventually('a look-up was made', async () => {
       await lane.run(A, NUMBER);
       return purposes.length > 0;
     });

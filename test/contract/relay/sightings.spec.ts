@@ -7,76 +7,76 @@ import { NUMBER, WithLane } from './with-lane.js';
 const relay = new WithLane({ confirmMs: 1_200, confirmMediaMs: 1_200, onUnknown: 'resend' });
 const { runner, rounds, accept, find, memory, relayUntil, posts } = relay;
 
-/** Another hand writes to the recipient. */
+/** Another person writes to the recipient. */
 const write = (text: string): object =>
-  relay.house.control('messages', { direction: 'outbound', phoneNumber: NUMBER, text });
-const isTold = async (type: string): Promise<boolean> => (await relay.house.types()).includes(type);
-/** Asks for sightings until Redis' clock has gone on by so much. */
+  relay.harness.control('messages', { direction: 'outbound', phoneNumber: NUMBER, text });
+const isEmitted = async (type: string): Promise<boolean> => (await relay.harness.types()).includes(type);
+/** Runs confirmation rounds for this time, in milliseconds of Redis' clock. */
 async function confirmFor(ms: number): Promise<void> {
-  const end = (await relay.house.sends.now(A)) + ms;
-  await eventually('the time is over', async () => {
+  const end = (await relay.harness.sends.now(A)) + ms;
+  await eventually('the time has passed', async () => {
     await rounds().confirm(A);
-    return (await relay.house.sends.now(A)) > end;
+    return (await relay.harness.sends.now(A)) > end;
   });
 }
 
-describe('the time that a sighting has', () => {
-  it('does not run while upstream cannot be looked at', async () => {
-    relay.house.control('settings', { sendVisibleDelayMs: 3_500 });
+describe('the confirmation period of an accepted send', () => {
+  it('does not count down while upstream cannot be read', async () => {
+    relay.harness.control('settings', { sendVisibleDelayMs: 3_500 });
     const id = await accept();
     await relayUntil(id, 'accepted');
-    relay.house.control('faults', {
+    relay.harness.control('faults', {
       match: { method: 'GET' },
       fault: { kind: 'status', status: 500 },
       times: 'always',
     });
     await confirmFor(3_000);
-    expect(await isTold('send.unconfirmed')).toBe(false);
-    relay.house.control('faults/clear');
+    expect(await isEmitted('send.unconfirmed')).toBe(false);
+    relay.harness.control('faults/clear');
     await eventually('sent', async () => {
       await rounds().confirm(A);
       return (await find(id)).status === 'sent';
     });
-    // The message showed up after more than the time there is, but in less than that of good looks.
-    expect(await isTold('send.unconfirmed')).toBe(false);
+    // The message appeared after the period, but the successful look-ups took less than the period.
+    expect(await isEmitted('send.unconfirmed')).toBe(false);
   });
 
-  it('ends with a look that succeeds, after as much of it as there is', async () => {
-    relay.house.control('settings', { sendLostProbability: 1 });
+  it('ends with a successful look-up after its full length', async () => {
+    relay.harness.control('settings', { sendLostProbability: 1 });
     const id = await accept();
     await relayUntil(id, 'accepted');
-    relay.house.control('faults', {
+    relay.harness.control('faults', {
       match: { method: 'GET' },
       fault: { kind: 'status', status: 500 },
       times: 'always',
     });
     await confirmFor(2_000);
-    relay.house.control('faults/clear');
-    const back = await relay.house.sends.now(A);
-    await eventually('told', async () => {
+    relay.harness.control('faults/clear');
+    const back = await relay.harness.sends.now(A);
+    await eventually('the event was emitted', async () => {
       await rounds().confirm(A);
-      return isTold('send.unconfirmed');
+      return isEmitted('send.unconfirmed');
     });
-    expect((await relay.house.sends.now(A)) - back).toBeGreaterThanOrEqual(relay.settings.confirmMs);
+    expect((await relay.harness.sends.now(A)) - back).toBeGreaterThanOrEqual(relay.settings.confirmMs);
     expect((await find(id)).status).toBe('accepted');
   });
 });
 
-describe('several messages that a send may be', () => {
-  it('leave it unknown at once, if nobody knows that upstream took it; it is not posted again', async () => {
-    relay.house.control('faults', { match: { method: 'POST' }, fault: 'timeoutAfter' });
+describe('several messages that may belong to one send', () => {
+  it('make the send unknown at once, without a second POST, if upstream may not have accepted the send', async () => {
+    relay.harness.control('faults', { match: { method: 'POST' }, fault: 'timeoutAfter' });
     const id = await accept();
     await runner().run(A, NUMBER);
     write('Hi');
     const next = await accept({ message: 'next' });
     const send = await relayUntil(id, 'unknown');
     expect(send.reason).toContain('several messages');
-    expect(await isTold('send.unknown')).toBe(true);
+    expect(await isEmitted('send.unknown')).toBe(true);
     await relayUntil(next, 'accepted');
     expect(posts()).toBe(2);
   });
 
-  it('keep a send from going out whose POST Redis may have forgotten', async () => {
+  it('prevent the POST of a send whose earlier POST Redis may have lost', async () => {
     const id = await accept();
     const before = await memory();
     await relayUntil(id, 'accepted');
@@ -86,34 +86,34 @@ describe('several messages that a send may be', () => {
     expect(posts()).toBe(1);
   });
 
-  it('are told all, and one of them with the send, if upstream took it', async () => {
+  it('are all reported, and one of them with the send, if upstream accepted the send', async () => {
     const id = await accept();
     await relayUntil(id, 'accepted');
     write('Hi');
-    await relay.house.sweepUntil('sent', async () => (await find(id)).status === 'sent');
-    await relay.house.sweepUntil('both are told', async () => {
-      const types = await relay.house.types();
+    await relay.harness.sweepUntil('sent', async () => (await find(id)).status === 'sent');
+    await relay.harness.sweepUntil('both messages are reported', async () => {
+      const types = await relay.harness.types();
       return types.filter((type) => type === 'message.sent').length === 2;
     });
-    const told = (await relay.house.told()).filter(({ type }) => type === 'message.sent');
-    expect(told.filter(({ data }) => data['sendId'] === id)).toHaveLength(1);
+    const reported = (await relay.harness.told()).filter(({ type }) => type === 'message.sent');
+    expect(reported.filter(({ data }) => data['sendId'] === id)).toHaveLength(1);
     expect(posts()).toBe(1);
   });
 });
 
-describe('a message that is deleted', () => {
-  it('is told with the send that it is, also when its last form is not kept any more', async () => {
-    const { house } = relay;
+describe('a deleted message of a send', () => {
+  it('is reported with the send, even if its last content is no longer stored', async () => {
+    const { harness } = relay;
     const id = await accept();
     await relayUntil(id, 'accepted');
-    await house.sweepUntil('sent', async () => (await find(id)).status === 'sent');
+    await harness.sweepUntil('sent', async () => (await find(id)).status === 'sent');
     const { messageId, contactId } = await find(id);
-    await house.redis.del(`${house.prefix}:{${A}}:events:index`);
-    house.control('messages/delete', { ids: [messageId] });
-    const poller = house.poller(house.source, 'silent', { sweepMs: 0, absenceMs: 0 });
-    const deleted = await eventually('it is told', async () => {
+    await harness.redis.del(`${harness.prefix}:{${A}}:events:index`);
+    harness.control('messages/delete', { ids: [messageId] });
+    const poller = harness.poller(harness.source, 'silent', { sweepMs: 0, absenceMs: 0 });
+    const deleted = await eventually('the event was emitted', async () => {
       await poller.poll(A, contactId ?? '');
-      const gone = (await house.told()).filter(({ type }) => type === 'message.deleted');
+      const gone = (await harness.told()).filter(({ type }) => type === 'message.deleted');
       return gone.length > 0 && gone;
     });
     expect(deleted.map(({ data }) => data)).toEqual([
@@ -125,19 +125,19 @@ describe('a message that is deleted', () => {
   });
 });
 
-describe('two polls that see the message at once', () => {
-  it('both know whose it is, whichever of them binds it: only one of them will tell', async () => {
-    relay.house.control('settings', { sendVisibleDelayMs: 60_000 });
+describe('two concurrent polls of the same message', () => {
+  it('both return the send of the message, whichever of them binds the message', async () => {
+    relay.harness.control('settings', { sendVisibleDelayMs: 60_000 });
     const id = await accept();
     await relayUntil(id, 'accepted');
     const sightings: Sightings = { account: A, contactId: 'c', fresh: [messageNow('m')], changed: [] };
-    const first = new MessageBinder(relay.house.sends, relay.house.logger);
-    const overtaken = Object.create(relay.house.sends) as RelayStore;
-    overtaken.awaiting = async (...query) => {
+    const first = new MessageBinder(relay.harness.sends, relay.harness.logger);
+    const overtakenStore = Object.create(relay.harness.sends) as RelayStore;
+    overtakenStore.awaiting = async (...query) => {
       await first.bind(sightings);
-      return relay.house.sends.awaiting(...query);
+      return relay.harness.sends.awaiting(...query);
     };
-    const bound = await new MessageBinder(overtaken, relay.house.logger).bind(sightings);
+    const bound = await new MessageBinder(overtakenStore, relay.harness.logger).bind(sightings);
     expect(bound.get('m')).toEqual({ sendId: id });
     expect(await find(id)).toMatchObject({ status: 'sent', messageId: 'm' });
   });

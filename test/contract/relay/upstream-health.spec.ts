@@ -31,19 +31,19 @@ afterEach(async () => {
   await Promise.all(clients.map((client) => closeRedis(client)));
 });
 
-const told = async (): Promise<{ type: string; data: unknown }[]> =>
+const emitted = async (): Promise<{ type: string; data: unknown }[]> =>
   (await log.read('a', undefined, 100)).events.map(({ type, data }) => ({
     type,
     data: JSON.parse(data) as unknown,
   }));
 async function outage(by = one): Promise<Outage> {
   const lasting = await by.outage('a');
-  if (lasting === undefined) throw new Error('there is no outage');
+  if (lasting === undefined) throw new Error('the account has no outage');
   return lasting;
 }
 
 describe('an outage of upstream', () => {
-  it('begins once and ends once over all processes, and each is told once, with since and reason', async () => {
+  it('begins once and ends once over all processes, with one event each that has since and reason', async () => {
     const begun = await Promise.all([one, two, one, two].map((by) => by.down('a', 'away', 'no route')));
     expect(begun.filter(Boolean)).toHaveLength(1);
     const lasting = await outage(two);
@@ -52,20 +52,20 @@ describe('an outage of upstream', () => {
     expect(ended.filter(Boolean)).toHaveLength(1);
     expect(await two.outage('a')).toBeUndefined();
     const data = { since: new Date(lasting.since).toISOString(), reason: 'no route' };
-    expect(await told()).toEqual([
+    expect(await emitted()).toEqual([
       { type: 'upstream.unavailable', data },
       { type: 'upstream.recovered', data },
     ]);
   });
 
-  it('soon after another is told anew, and is not ended by who saw the end of the first', async () => {
+  it('soon after another outage has its own events, and is not ended by a late end of the first outage', async () => {
     await one.down('a', 'away', 'first');
     const first = await outage();
     await one.well('a', first);
     await two.down('a', 'refused', 'second');
     expect(await one.well('a', first)).toBe(false);
     expect((await outage()).reason).toBe('second');
-    // What ends with the recovery must not take a new outage with it.
+    // The expiry of the recovered state must not delete a new outage.
     expect(await clients[0]?.pttl(`${prefix}:{a}:upstream`)).toBe(-1);
     await two.well('a', await outage());
     const events = (await log.read('a', undefined, 100)).events;
@@ -75,7 +75,7 @@ describe('an outage of upstream', () => {
     expect(new Set(events.map(({ id }) => id)).size).toBe(4);
   });
 
-  it('takes the latest reason, keeps its beginning, and turns into a refusal but not back', async () => {
+  it('takes the latest reason, keeps its start, and can change from away to refused but not back', async () => {
     await one.down('a', 'away', 'first');
     const { since } = await outage();
     await two.down('a', 'refused', 'second');
@@ -83,22 +83,22 @@ describe('an outage of upstream', () => {
     expect(await outage()).toEqual({ since, kind: 'refused', reason: 'third' });
   });
 
-  it('of one account is not another’s', async () => {
+  it('of one account does not affect another account', async () => {
     await one.down('a', 'away', 'x');
     expect(await one.outage('b')).toBeUndefined();
   });
 });
 
-describe('probes', () => {
+describe('probes of an outage', () => {
   const turn = (by: RedisUpstreamHealth): Promise<string> => by.takeTurn('a', 60_000);
   const untilProbe = (by: RedisUpstreamHealth): Promise<boolean> =>
-    eventually('it is time for a probe', async () => (await turn(by)) === 'probe');
+    eventually('a probe is due', async () => (await turn(by)) === 'probe');
 
-  it('are nobody’s while all is well', async () => {
+  it('are not made without an outage', async () => {
     expect(await turn(one)).toBe('nothing');
   });
 
-  it('are made one at a time, and not at once', async () => {
+  it('are made one at a time, the first after a wait', async () => {
     await one.down('a', 'away', 'x');
     expect([await turn(one), await turn(two)]).toEqual(['nothing', 'nothing']);
     await untilProbe(one);
@@ -109,20 +109,20 @@ describe('probes', () => {
     expect((await outage()).reason).toBe('still');
   });
 
-  it('lie twice as far apart each time', async () => {
+  it('double their interval each time', async () => {
     const now = (): Promise<number> => redisTime(clients[0] as RedisClient, prefix);
     for (const waitMs of [500, 1_000, 2_000, 4_000]) {
       const before = await now();
       if (waitMs === 500) await one.down('a', 'away', 'x');
       else await one.probeFailed('a', 'away', 'x');
-      // By the clock that decides, for a busy machine looks late.
+      // Measured by Redis' clock, because a busy test machine observes late.
       const at = Number(await clients[0]?.hget(`${prefix}:{a}:upstream`, 'probeAt'));
       expect(at - before).toBeGreaterThanOrEqual(waitMs);
       expect(at - (await now())).toBeLessThanOrEqual(waitMs);
     }
   });
 
-  it('never lie further apart than half a minute', async () => {
+  it('are at most 30 seconds apart', async () => {
     await one.down('a', 'away', 'x');
     for (let i = 0; i < 40; i += 1) await one.probeFailed('a', 'away', 'x');
     const at = Number(await clients[0]?.hget(`${prefix}:{a}:upstream`, 'probeAt'));
@@ -130,28 +130,28 @@ describe('probes', () => {
     expect(at - Date.now()).toBeGreaterThan(20_000);
   });
 
-  it('of a process that died are taken over when its lease is over', async () => {
+  it('of a process that died are taken over when its lease expires', async () => {
     await one.down('a', 'away', 'x');
-    await eventually('probing', async () => (await one.takeTurn('a', 200)) === 'probe');
+    await eventually('a probe has started', async () => (await one.takeTurn('a', 200)) === 'probe');
     expect(await turn(two)).toBe('nothing');
     await untilProbe(two);
   });
 
-  it('are followed by a short while in which everybody hears that it is over', async () => {
+  it('are followed by a short time in which every process learns that the outage ended', async () => {
     await one.down('a', 'away', 'x');
     await one.well('a', await outage());
     expect([await turn(one), await turn(two)]).toEqual(['recovered', 'recovered']);
-    await eventually('it is over', async () => (await turn(two)) === 'nothing');
+    await eventually('the recovery period has ended', async () => (await turn(two)) === 'nothing');
   });
 
-  it('that failed after the outage ended bring nothing back', async () => {
+  it('that fail after the end of the outage do not start another outage', async () => {
     await one.probeFailed('a', 'away', 'late');
     expect(await one.outage('a')).toBeUndefined();
   });
 });
 
-describe('answers 403', () => {
-  it('are counted over all processes, until another answer or the end of an outage', async () => {
+describe('403 answers of upstream', () => {
+  it('are counted over all processes, until another answer or the end of an outage resets the count', async () => {
     expect([await one.forbidden('a'), await two.forbidden('a')]).toEqual([1, 2]);
     await one.notForbidden('a');
     expect(await two.forbidden('a')).toBe(1);

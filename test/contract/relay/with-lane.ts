@@ -18,7 +18,7 @@ import { RedisMemory } from '../../support/redis-memory.js';
 import { startTestRedis, type TestRedis } from '../../support/redis-server.js';
 import { A, ANYWHERE, House, UPSTREAM_TIMEOUT_MS } from '../feed/house.js';
 
-/** The recipient whose lane it is. */
+/** The recipient of the sends, whose lane the tests run. */
 export const NUMBER = '+15551234567';
 
 const SETTINGS: RelaySettings = {
@@ -31,11 +31,11 @@ const SETTINGS: RelaySettings = {
   postTimeoutMs: UPSTREAM_TIMEOUT_MS,
 };
 
-/** Hints are lost here: what is due is found in the store. */
+/** Drops every hint. Tests find what is due in the store. */
 export const NO_HINTS: RelayJobs = { wake: () => Promise.resolve() };
 
-/** How a runner or a round differs from that of the file. */
-export interface Otherwise extends Partial<RelaySettings> {
+/** What a runner does differently from the other runners of the file. */
+export interface Overrides extends Partial<RelaySettings> {
   post?: Sender['post'];
   addressOf?: Sender['addressOf'];
   store?: RelayStore;
@@ -43,11 +43,11 @@ export interface Otherwise extends Partial<RelaySettings> {
   logger?: Logger;
 }
 
-/** A house for each test of a file, with the relay's side of it: who sends, who relays, and what became of it. */
+/** A fresh test harness for each test of a file, with helpers to accept, relay and inspect sends. */
 export class WithLane {
   readonly settings: RelaySettings;
   private server: TestRedis | undefined;
-  private opened: { house: House; intake: StoredSendIntake } | undefined;
+  private opened: { harness: House; intake: StoredSendIntake } | undefined;
 
   constructor(settings: Partial<RelaySettings> = {}) {
     this.settings = { ...SETTINGS, ...settings };
@@ -58,64 +58,65 @@ export class WithLane {
       await this.server?.dispose();
     });
     beforeEach(async () => {
-      const house = await House.open(this.redis.url);
+      const harness = await House.open(this.redis.url);
       this.opened = {
-        house,
-        intake: new StoredSendIntake(house.sends, house.idempotencyKeys, NO_HINTS, ANYWHERE),
+        harness,
+        intake: new StoredSendIntake(harness.sends, harness.idempotencyKeys, NO_HINTS, ANYWHERE),
       };
     });
     afterEach(async () => {
-      await this.opened?.house.close();
+      await this.opened?.harness.close();
     });
   }
 
   get redis(): TestRedis {
-    if (this.server === undefined) throw new Error('There is a Redis only within a test.');
+    if (this.server === undefined) throw new Error('Redis is only available within a test.');
     return this.server;
   }
 
-  get house(): House {
-    if (this.opened === undefined) throw new Error('There is a house only within a test.');
-    return this.opened.house;
+  get harness(): House {
+    if (this.opened === undefined) throw new Error('The harness is only available within a test.');
+    return this.opened.harness;
   }
 
   get intake(): StoredSendIntake {
-    if (this.opened === undefined) throw new Error('There is an intake only within a test.');
+    if (this.opened === undefined) throw new Error('The intake is only available within a test.');
     return this.opened.intake;
   }
 
-  /** Posts as it is done, without a budget. */
+  /** Posts to the simulator, without a budget. */
   readonly post: Sender['post'] = (_, send, limit) =>
-    this.house.upstream.send(this.house.address, send, limit);
+    this.harness.upstream.send(this.harness.address, send, limit);
 
-  /** Who relays, as in a process of its own. */
+  /** Returns a new runner, as in a process of its own. */
   readonly runner = ({
     post = this.post,
     addressOf = ANYWHERE,
-    store = this.house.sends,
+    store = this.harness.sends,
     jobs = NO_HINTS,
-    logger = this.house.logger,
+    logger = this.harness.logger,
     ...settings
-  }: Otherwise = {}): LaneRunner => {
+  }: Overrides = {}): LaneRunner => {
     const sender = {
       addressOf,
       admit: () => Promise.resolve(() => Promise.resolve()),
       isHeld: () => Promise.resolve(false),
       post,
     };
-    const { lookup, blobs } = this.house;
+    const { lookup, blobs } = this.harness;
     return new LaneRunner(store, sender, lookup, blobs, jobs, this.with(settings), logger, () => 0);
   };
 
+  /** Returns the periodic rounds of the relay, as in a process of their own. */
   readonly rounds = ({
     jobs = NO_HINTS,
     ...settings
   }: Partial<RelaySettings> & { jobs?: RelayJobs } = {}): RelayRounds => {
-    const { sends, lookup, blobs } = this.house;
+    const { sends, lookup, blobs } = this.harness;
     return new RelayRounds(sends, lookup, blobs, jobs, this.with(settings));
   };
 
-  /** A send to the recipient: a text, unless it is a file that is sent. */
+  /** Accepts a send to the recipient: a text, unless a file is given. Returns the send's id. */
   readonly accept = async (send: Partial<NewSend> = {}): Promise<string> => {
     const text = send.file === undefined ? { message: 'Hi' } : {};
     return (await this.intake.accept(A, { phoneNumber: NUMBER, type: 'text', ...text, ...send })).id;
@@ -123,11 +124,11 @@ export class WithLane {
 
   readonly find = async (id: string): Promise<Send> => {
     const send = await this.intake.find(A, id);
-    if (send === undefined) throw new Error('no such send');
+    if (send === undefined) throw new Error(`${id} was not found`);
     return send;
   };
 
-  /** Runs the lane again and again until the send stands so. */
+  /** Runs the lane until the send has this status. */
   readonly relayUntil = async (id: string, status: Send['status'], by = this.runner()): Promise<Send> => {
     await eventually(`the send is ${status}`, async () => {
       await by.run(A, NUMBER);
@@ -136,27 +137,27 @@ export class WithLane {
     return this.find(id);
   };
 
-  /** Has upstream fail at POSTs. */
-  readonly strike = (fault: unknown, times: number | 'always' = 1): object =>
-    this.house.control('faults', { match: { method: 'POST' }, fault, times });
+  /** Makes the next POSTs fail at upstream. */
+  readonly failPosts = (fault: unknown, times: number | 'always' = 1): object =>
+    this.harness.control('faults', { match: { method: 'POST' }, fault, times });
 
-  /** All that Redis knows now, to be lost later. */
-  readonly memory = (): Promise<RedisMemory> => RedisMemory.of(this.house.redis, this.house.prefix);
+  /** Takes a snapshot of Redis. A test can later lose every write after the snapshot. */
+  readonly memory = (): Promise<RedisMemory> => RedisMemory.of(this.harness.redis, this.harness.prefix);
 
-  /** The texts that upstream took, in order. */
+  /** Returns the texts that upstream accepted, in order. */
   readonly texts = (): (string | null)[] =>
-    this.house.simulator.ledger
+    this.harness.simulator.ledger
       .read({ kinds: ['send.accepted'] })
       .entries.map((entry) => (entry.kind === 'send.accepted' ? entry.message : null));
 
-  /** How many POSTs reached upstream. */
-  readonly posts = (): number => this.house.requests(/^POST /);
+  /** Returns the number of POSTs that reached upstream. */
+  readonly posts = (): number => this.harness.requests(/^POST /);
 
   readonly sendEvents = async (): Promise<string[]> =>
-    (await this.house.types()).filter((type) => type.startsWith('send.'));
+    (await this.harness.types()).filter((type) => type.startsWith('send.'));
 
   readonly upload = async (content = 'picture'): Promise<StoredFile> => {
-    const blob = await this.house.blobs.put(A, Readable.from([Buffer.from(content)]), 1_000_000);
+    const blob = await this.harness.blobs.put(A, Readable.from([Buffer.from(content)]), 1_000_000);
     return { blobId: blob.id, name: 'a.png', contentType: 'image/png', size: blob.size, sha256: blob.sha256 };
   };
 

@@ -3,6 +3,7 @@ import { RedisEventLog } from '#events';
 import { instanceOf, memberOf, newInstance } from '#platform';
 import type { BlobStore } from '#blobs';
 import { RedisUpstreamHealth } from '#relay';
+import { eventually } from '../../../../test/support/eventually.js';
 import { startTestRedis, type TestRedis } from '../../../../test/support/redis-server.js';
 import { json, OTHER_KEY, problemIn, startTestGateway, type TestGateway } from '../fixtures/gateway.js';
 import { BLOB_STORE } from '../tokens.js';
@@ -92,7 +93,10 @@ describe('The health of the gateway', () => {
     await note('worker-3', 'next', minutesAgo(11));
     // The gateway of this test started only now, so its own start does not count.
     expect((await untilReady('degraded')).details).toMatchObject([{ code: 'versions_mixed', count: 2 }]);
-    const members = await gateway.redis.zrange('tidings:gateways', '0', '-1');
+    const members = await eventually('the gateway is noted', async () => {
+      const noted = await gateway.redis.zrange('tidings:gateways', '0', '-1');
+      return noted.length > 0 && noted;
+    });
     expect(members.map((member) => instanceOf(member).version)).toEqual(['test']);
   });
 

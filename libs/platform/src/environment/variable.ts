@@ -3,6 +3,7 @@ import { ValidateBy } from 'class-validator';
 import { parseNetworks } from './network.js';
 import { parseRedisAddress } from './redis-address.js';
 import { parseBlobLocation } from './blob-location.js';
+import { describeVariable } from './variable-description.js';
 
 /** What a variable's text could not be read as; the words follow "must be". */
 class Unreadable {
@@ -15,6 +16,7 @@ class Unreadable {
  */
 function variable(wanted: string, example: string, parse: (text: string) => unknown): PropertyDecorator {
   return (target, property) => {
+    describeVariable(target, property, { wanted });
     Transform(({ value }: { value: unknown }) => {
       if (typeof value !== 'string') return value;
       try {
@@ -52,9 +54,17 @@ export function Whole(example: number, min = 0, max = LARGEST_DELAY): PropertyDe
   );
 }
 
+/** What the variable is for, as the page of the configuration shows it. */
+export function Meaning(text: string): PropertyDecorator {
+  return (target, property) => {
+    describeVariable(target, property, { meaning: text });
+  };
+}
+
 /** The variable, a number, must not be below the one of that name. */
 export function NotBelow(other: string): PropertyDecorator {
   return (target, property) => {
+    describeVariable(target, property, { notBelow: other });
     const least = (object: object | undefined): unknown =>
       Object.entries(object ?? {}).find(([name]) => name === other)?.[1];
     ValidateBy({
@@ -115,7 +125,8 @@ export function SomeOf(...words: readonly [string, ...string[]]): PropertyDecora
 
 /** Text of at least `min` characters without control characters. */
 export function Text(example: string, min = 1): PropertyDecorator {
-  return variable(`text of at least ${min} characters without control characters`, example, (text) =>
+  const length = min === 1 ? 'not empty' : `of at least ${min} characters`;
+  return variable(`text, ${length}, without control characters`, example, (text) =>
     text.length >= min && !/\p{Cc}/u.test(text) ? text : fail(),
   );
 }

@@ -1,7 +1,7 @@
 import type { BullmqHintQueue, Logger, QueuePayloads } from '#platform';
 import type { RelayJobs } from '../ports.js';
 
-/** {@link RelayJobs} as hints of a BullMQ queue. */
+/** {@link RelayJobs} that adds hints to a BullMQ queue. */
 export class BullmqRelayJobs implements RelayJobs {
   constructor(
     private readonly hints: BullmqHintQueue<QueuePayloads['relay']>,
@@ -13,8 +13,11 @@ export class BullmqRelayJobs implements RelayJobs {
       const hints = lanes.map((lane) => ({ about: `${account}\n${lane}`, payload: { account, lane } }));
       await this.hints.add(hints, delayMs);
     } catch (error) {
-      // The store knows which lanes are due; the reconciler wakes them.
-      this.logger.warn({ account, err: error }, 'lanes could not be woken; the next round will');
+      // The store knows which lanes are due, and the next reconcile round wakes them.
+      this.logger.warn(
+        { account, err: error },
+        'lanes could not be woken; the next reconcile round will wake them',
+      );
     }
   }
 }

@@ -1,34 +1,34 @@
 import type { AgendaHints } from '#platform';
 import type { RelayJobs } from '../ports.js';
 
-/** The rounds of the relaying role, and that of the schedule. */
+/** Names of the periodic rounds of the relay. */
 export const RELAY_ROUND = {
-  /** Lanes that are due may have lost their hints. */
+  /** Wakes due lanes whose hints were lost. */
   reconcile: 'reconcile',
-  /** Sightings are to be asked for. */
+  /** Checks for the messages of accepted sends. */
   confirm: 'confirm',
-  /** Sends that wait in their lanes are to end. */
+  /** Ends queued sends that have expired. */
   expire: 'expire',
-  /** An outage is to be probed. */
+  /** Probes an outage. */
   probe: 'probe',
-  /** Finished sends are to be removed. */
+  /** Removes sends that are past retention. */
   trim: 'trim',
-  /** Files that no send needs are to be removed. */
+  /** Removes files that no send needs. */
   sweepFiles: 'sweepFiles',
-  /** Scheduled sends are due; on the agenda `schedule`. */
+  /** Moves due scheduled sends to their lanes; runs on the agenda `schedule`. */
   promote: 'promote',
 } as const;
 
-/** A lane that is due and whose hint was lost is woken after so long. */
+/** Time after which a due lane whose hint was lost is woken, in milliseconds. */
 export const RECONCILE_MS = 5_000;
 
-/** Who is told what sends have due. */
+/** The agendas that are told when sends have work. */
 export interface RelayHints {
   relay: Pick<AgendaHints, 'tell'>;
   schedule: Pick<AgendaHints, 'tell'>;
 }
 
-/** {@link RelayJobs} that also see to it that a hint that is lost, or whose worker dies, is made good. */
+/** {@link RelayJobs} that also schedules a reconcile round, which replaces a lost hint or a dead worker. */
 export class ReconciledRelayJobs implements RelayJobs {
   constructor(
     private readonly jobs: RelayJobs,

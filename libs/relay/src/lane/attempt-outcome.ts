@@ -8,38 +8,39 @@ import {
 } from '#upstream';
 import type { AttemptOutcome } from '../send/send.js';
 
-/** What an attempt came to, and what upstream asked for. */
+/** The result of one POST. */
 export interface AttemptResult {
   outcome: AttemptOutcome;
   httpStatus?: number;
   error?: string;
-  /** The error as it may be logged: without upstream's own words. */
+  /** The error for the log, without upstream's own words. */
   fault?: string;
-  /** How long upstream asks to wait, in milliseconds. */
+  /** Wait that upstream requests before the next attempt, in milliseconds. */
   retryAfterMs?: number;
 }
 
-/** Statuses with which upstream says that this send is not to be had, now or later. */
+/** Statuses that refuse a send for good. */
 const REFUSALS = new Set([400, 403, 404, 413, 415, 422]);
-/** The key is wrong: surely not taken, and another try may be fine once the key is right. */
+/** Upstream rejected the API key. Upstream did not accept the send, and a retry may succeed with the right key. */
 const UNAUTHENTICATED = 401;
 
 /**
- * What the error of a POST means. Only what surely did not reach upstream's queue may be tried again; whatever is not
- * known to be harmless is ambiguous.
+ * Classifies the error of a POST. Only an error that rules out acceptance allows a retry; every other error is
+ * ambiguous, unless upstream refused the send.
+ * @throws the given error if it is not an error of an upstream request
  */
 export function outcomeOf(error: unknown, safeStatuses: readonly number[]): AttemptResult {
-  const words = error instanceof Error ? error.message : 'unknown error';
-  if (error instanceof UpstreamUnreachableError) return { outcome: 'not_taken', error: words };
+  const message = error instanceof Error ? error.message : 'unknown error';
+  if (error instanceof UpstreamUnreachableError) return { outcome: 'not_taken', error: message };
   if (error instanceof UpstreamIsGatewayError)
-    return { outcome: error.mayBeTaken ? 'ambiguous' : 'not_taken', error: words };
+    return { outcome: error.mayBeTaken ? 'ambiguous' : 'not_taken', error: message };
   if (error instanceof UpstreamStatusError) {
     const { status, retryAfterMs } = error;
     const outcome = outcomeOfStatus(status, safeStatuses);
     return {
       outcome,
       httpStatus: status,
-      error: words,
+      error: message,
       ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
     };
   }
@@ -48,7 +49,7 @@ export function outcomeOf(error: unknown, safeStatuses: readonly number[]): Atte
     error instanceof UpstreamConnectionLostError ||
     error instanceof UpstreamReplyError
   ) {
-    return { outcome: 'ambiguous', error: words };
+    return { outcome: 'ambiguous', error: message };
   }
   throw error;
 }
@@ -59,8 +60,8 @@ function outcomeOfStatus(status: number, safeStatuses: readonly number[]): Attem
 }
 
 /**
- * How long to wait before the next attempt, in milliseconds: the schedule's wait after so many refusals, its last one
- * from then on, with up to a fifth more so that lanes do not march in step; never less than upstream asked for.
+ * Returns the wait before the next attempt, in milliseconds. The wait is the schedule's entry for this number of
+ * refusals (or its last entry), plus up to a fifth as jitter, and at least the wait that upstream requested.
  * @param random from 0 to 1
  */
 export function retryWaitMs(

@@ -3,14 +3,14 @@ import { type Destination, destinationOf } from './destination.js';
 import type { SendOrder, SendRecord, SendState } from '../send/send-record.js';
 
 const NOW = 1_000_000;
-/** Two addresses of one service, and one of another. */
+/** Services by address: two addresses of one service, and one address of another service. */
 const SERVICES = new Map([
   ['first', 'first'],
   ['moved', 'first'],
   ['other', 'other'],
 ]);
 
-function to(
+function destination(
   address: string | undefined,
   order: Partial<SendOrder>,
   state: Partial<SendState> = {},
@@ -25,30 +25,30 @@ function to(
 
 describe('a send', () => {
   it.each<[string, Destination, Destination]>([
-    ['goes to the address that it was accepted for', to('first', { upstream: 'first' }), 'here'],
-    ['goes to another address of the same service', to('moved', { upstream: 'first' }), 'here'],
-    ['does not go to another service', to('other', { upstream: 'first' }), 'elsewhere'],
+    ['is posted to the address that the send was accepted for', destination('first', { upstream: 'first' }), 'same_service'],
+    ['is posted to another address of the same service', destination('moved', { upstream: 'first' }), 'same_service'],
+    ['is not posted to another service', destination('other', { upstream: 'first' }), 'other_service'],
     [
-      'goes where it was told to go out to again',
-      to('other', { upstream: 'first' }, { resentTo: 'other' }),
-      'here',
+      'is posted to the address of its last requested resend',
+      destination('other', { upstream: 'first' }, { resentTo: 'other' }),
+      'same_service',
     ],
-    ['of an earlier build, which wrote no address, goes to the present one', to('first', {}), 'here'],
-    ['waits until a list was read from the address', to('new', { upstream: 'first' }), 'unproven'],
-    ['of an earlier build waits for that, too', to('first', {}, {}, new Map()), 'unproven'],
-    ['for an address that others may be about to learn waits', to('first', { upstream: 'new' }), 59_995],
+    ['of an older build, which stored no address, is posted to the present address', destination('first', {}), 'same_service'],
+    ['waits until a contact list was read from the address', destination('new', { upstream: 'first' }), 'unverified'],
+    ['of an older build waits until a contact list was read from the address', destination('first', {}, {}, new Map()), 'unverified'],
+    ['for an unverified address waits until every process knows that address', destination('first', { upstream: 'new' }), 59_995],
     [
-      'that waited for a minute goes to the present address',
-      to('first', { upstream: 'new', createdAt: NOW - 60_000 }),
-      'here',
+      'for an unverified address is posted to the present address after a minute',
+      destination('first', { upstream: 'new', createdAt: NOW - 60_000 }),
+      'same_service',
     ],
     [
-      'that was told to go out again waits from then on',
-      to('first', { createdAt: 0 }, { resentTo: 'new', resentAt: NOW - 1_000 }),
+      'that was resent waits a minute from the resend on',
+      destination('first', { createdAt: 0 }, { resentTo: 'new', resentAt: NOW - 1_000 }),
       59_000,
     ],
-    ['goes anywhere where nothing is known of the address', to(undefined, { upstream: 'first' }), 'here'],
-  ])('%s', (_, destination, expected) => {
-    expect(destination).toBe(expected);
+    ['is posted without a check if the present address is not known', destination(undefined, { upstream: 'first' }), 'same_service'],
+  ])('%s', (_, actual, expected) => {
+    expect(actual).toBe(expected);
   });
 });

@@ -1,49 +1,56 @@
 import type { LaneHead } from '../send/relay-store.js';
 import type { SendRecord } from '../send/send-record.js';
 
-/** Gateways and workers learn a new address one after the other, within so long. In milliseconds. */
-const MOVING_MS = 60_000;
+/** Time within which every gateway and worker learns a new address, in milliseconds. */
+const ADDRESS_PROPAGATION_MS = 60_000;
 
 /**
- * Whether a send may go to the service that its account's address leads to:
- * - `here`: it was accepted for this service;
- * - `elsewhere`: it was accepted for another one;
- * - `unproven`: no contact list was read from this address yet, so that it may lead anywhere;
- * - a number: it was accepted for an address that no list was read from, which others may be about to learn; so many
- *   milliseconds are left to them.
+ * Whether a send may be posted to the account's present upstream address:
+ * - `same_service`: the address leads to the service that the send was accepted for;
+ * - `other_service`: the address leads to another service;
+ * - `unverified`: no contact list was read from the address yet, so its service is not known;
+ * - a number: the send was accepted for an address that is not verified, and some processes may not know that address
+ *   yet. The number is the remaining wait in milliseconds.
  */
-export type Destination = 'here' | 'elsewhere' | 'unproven' | number;
+export type Destination = 'same_service' | 'other_service' | 'unverified' | number;
 
 /**
- * @param address stamp of the address that the account's requests go to now; undefined where nothing is known of it
+ * Decides whether a send may be posted to the account's present upstream address.
+ * @param address stamp of the present address; undefined if the address is not known
  */
 export function destinationOf(
   { record, now, services }: Pick<LaneHead, 'record' | 'now' | 'services'>,
   address: string | undefined,
 ): Destination {
-  if (address === undefined) return 'here';
-  const here = services.get(address);
-  if (here === undefined) return 'unproven';
-  const accepted = acceptedFor(record, address);
-  if (accepted === undefined || accepted === address) return 'here';
-  const there = services.get(accepted);
-  if (there !== undefined) return there === here ? 'here' : 'elsewhere';
+  if (address === undefined) return 'same_service';
+  const presentService = services.get(address);
+  if (presentService === undefined) return 'unverified';
+  const accepted = intendedAddress(record, address);
+  if (accepted === undefined || accepted === address) return 'same_service';
+  const intendedService = services.get(accepted);
+  if (intendedService !== undefined) return intendedService === presentService ? 'same_service' : 'other_service';
   const { order, state } = record;
-  const leftMs = (state.resentAt ?? order.createdAt) + MOVING_MS - now;
-  return leftMs > 0 ? leftMs : 'here';
+  const leftMs = (state.resentAt ?? order.createdAt) + ADDRESS_PROPAGATION_MS - now;
+  return leftMs > 0 ? leftMs : 'same_service';
 }
 
 /**
- * The stamp of the address that a send was accepted for, or last told to go out to.
- * @param unknown where an earlier build wrote none
+ * Returns the stamp of the address that a send was accepted for, or last resent to.
+ * @param unknown result for a send of an older build, which stored no address
  */
-export function acceptedFor({ order, state }: SendRecord, unknown: string | undefined): string | undefined {
+export function intendedAddress(
+  { order, state }: SendRecord,
+  unknown: string | undefined,
+): string | undefined {
   return state.resentTo ?? order.upstream ?? unknown;
 }
 
-/** Why it is held. @param wasPosted whether its POST may have been taken by the former service */
-export function misplacedReason(wasPosted: boolean): string {
-  const what = "The account's upstream address leads to another service than when this send was accepted";
-  const so = wasPosted ? 'what became of it there is not known' : 'it was not sent';
-  return `${what}, so ${so}. Resolve it: resend sends it to the present service, failed ends it.`;
+/**
+ * Returns the reason of a send that was accepted for another service.
+ * @param wasPosted true if the former service may have accepted a POST of the send
+ */
+export function otherServiceReason(wasPosted: boolean): string {
+  const cause = "The account's upstream address leads to another service than when this send was accepted";
+  const effect = wasPosted ? 'the outcome at the former service is unknown' : 'the send was not posted';
+  return `${cause}, so ${effect}. Resolve the send: resend posts it to the present service, failed ends it.`;
 }

@@ -1,23 +1,23 @@
 import type { Clock, Logger } from '#platform';
 import type { BlobStore, FoundBlob } from '#blobs';
-import { fileStays } from '../send/file-rule.js';
-import { sendOf } from '../send/file-owner.js';
+import { needsFile } from '../send/file-rule.js';
+import { sendIdOf } from '../send/file-owner.js';
 import type { RelayStore } from '../send/relay-store.js';
 
-/** So many files of an account are looked at in one round. */
-const MOST_A_ROUND = 1_000;
+/** Maximum number of files that one sweep of an account examines. */
+const MAX_FILES_PER_SWEEP = 1_000;
 /**
- * An upload has its send within minutes: its whole request must be there within five. The rest is for clocks that
- * differ.
+ * Minimum age of a file that the sweep removes, in milliseconds. A send follows its upload within minutes; the rest of
+ * the time covers differences between clocks.
  */
-const SAFE_AGE_MS = 24 * 3_600_000;
+const MIN_ORPHAN_AGE_MS = 24 * 3_600_000;
 
-/** Ids of the length of a blob's, of which no order is known beforehand. */
+/** Returns random hexadecimal digits, as many as a blob id has. */
 export type RandomHex = () => string;
 
 /**
- * Removes files that no send needs: of a gateway that died between a file and its send, of a process that died between
- * a send's end and its file's, of a send that Redis lost.
+ * Removes files that no send needs. Such files remain when a gateway dies between an upload and its send, when a
+ * process dies between the end of a send and the removal of its file, or when Redis lost the send.
  */
 export class FileSweep {
   constructor(
@@ -28,29 +28,32 @@ export class FileSweep {
     private readonly randomHex: RandomHex,
   ) {}
 
-  /** Looks at some of the files, from a random one on, so that rounds need not know of each other to see them all. */
+  /**
+   * Examines a part of the account's files, from a random id on. The random start lets independent sweeps reach every
+   * file.
+   */
   async sweep(account: string): Promise<void> {
-    for (const { id, storedAt } of await this.some(account)) {
-      if (this.clock.now() - storedAt < SAFE_AGE_MS) continue;
+    for (const { id, storedAt } of await this.randomBatch(account)) {
+      if (this.clock.now() - storedAt < MIN_ORPHAN_AGE_MS) continue;
       if (await this.isNeeded(account, id)) continue;
       await this.blobs.remove(id);
       this.logger.info({ account, blobId: id }, 'removed a file that no send needs');
     }
   }
 
-  private async some(account: string): Promise<FoundBlob[]> {
-    const from = `${account}/blb_${this.randomHex()}`;
-    const after = await this.blobs.list(account, from, MOST_A_ROUND);
-    if (after.length === MOST_A_ROUND) return after;
-    const before = await this.blobs.list(account, '', MOST_A_ROUND - after.length);
-    return [...after, ...before.filter(({ id }) => id <= from)];
+  private async randomBatch(account: string): Promise<FoundBlob[]> {
+    const start = `${account}/blb_${this.randomHex()}`;
+    const after = await this.blobs.list(account, start, MAX_FILES_PER_SWEEP);
+    if (after.length === MAX_FILES_PER_SWEEP) return after;
+    const before = await this.blobs.list(account, '', MAX_FILES_PER_SWEEP - after.length);
+    return [...after, ...before.filter(({ id }) => id <= start)];
   }
 
-  /** What is not named as our blobs are is somebody else's: it is left alone. */
+  /** Returns true if a send needs the blob, or if the blob's name is foreign: the sweep leaves foreign files alone. */
   private async isNeeded(account: string, blobId: string): Promise<boolean> {
-    const sendId = sendOf(blobId.replace(/\.part$/, ''));
+    const sendId = sendIdOf(blobId.replace(/\.part$/, ''));
     if (sendId === undefined) return true;
     const record = await this.store.find(account, sendId);
-    return record?.order.file?.blobId === blobId && fileStays(record.state.status);
+    return record?.order.file?.blobId === blobId && needsFile(record.state.status);
   }
 }

@@ -7,36 +7,36 @@ import {
   UpstreamUnreachableError,
 } from '#upstream';
 import type { BlobStore } from '#blobs';
-import { acceptedFor, misplacedReason } from './destination.js';
+import { intendedAddress, otherServiceReason } from './destination.js';
 import { type LaneStep, nextStep } from './lane-step.js';
 import type { Lookup, RelayJobs, Sender } from '../ports.js';
 import type { RelaySettings } from '../send/relay-settings.js';
 import type { LaneHead, RelayStore } from '../send/relay-store.js';
 import { SendPost } from './send-post.js';
-import { endingOf } from '../send/send-end.js';
-import { isAwaiting, settled } from '../send/send-record.js';
+import { expiryChange } from '../send/send-end.js';
+import { isAwaitingMessage, lastingFields } from '../send/send-record.js';
 import { SendSearch } from './send-search.js';
 
-/** A lane hands its worker's place on after so many sends, so that a long lane does not keep others waiting. */
-const MOST_SENDS = 50;
-/** Hints hold a recipient's number, and outlive a removed account: none waits for longer. In milliseconds. */
-const LONGEST_HINT_MS = 60_000;
-/** A contact list that proves where an account's address leads is asked for so often at most. In milliseconds. */
-const PROVE_EVERY_MS = 5_000;
-/** These say something of the key, or of the moment, and nothing of the address. */
-const ABOUT_THE_ACCOUNT: ReadonlySet<number> = new Set([401, 403, 408, 425, 429]);
+/** Maximum number of steps in one run of a lane, so that a long lane does not block its worker. */
+const MAX_STEPS_PER_RUN = 50;
+/** Maximum delay of a hint, in milliseconds. A hint contains a phone number and outlives a removed account. */
+const MAX_HINT_DELAY_MS = 60_000;
+/** Minimum time between two reads of the contact list that verify an address, in milliseconds. */
+const VERIFY_INTERVAL_MS = 5_000;
+/** Statuses that concern the API key or the moment, and say nothing about the address. */
+const ACCOUNT_STATUSES: ReadonlySet<number> = new Set([401, 403, 408, 425, 429]);
 
-/** Why no list proves an address: somebody is there who has none, or it cannot be read just now. */
-type Unproven = 'no list' | 'failed';
+/** Why a contact list did not verify an address: the server has no contact list, or the list could not be read. */
+type ListFailure = 'no_list' | 'failed';
 
 /** Relays the sends of one recipient, one at a time, in the order of their acceptance. */
 export class LaneRunner {
   private readonly search: SendSearch;
   private readonly post: SendPost;
-  /** Since when the life of Redis lasts that was last told of, by account. */
-  private readonly livesTold = new Map<string, number>();
-  /** What came of the last list that was to prove an address and could not be read, and until when that counts. */
-  private readonly proofs = new Map<string, { result: Unproven; until: TimeLimit }>();
+  /** Time of the Redis restart that was last logged, by account, in milliseconds since 1970. */
+  private readonly loggedRestarts = new Map<string, number>();
+  /** Result of the last failed read of the contact list, by account, and how long this result is reused. */
+  private readonly failedChecks = new Map<string, { result: ListFailure; until: TimeLimit }>();
   private stopping = false;
 
   constructor(
@@ -53,29 +53,29 @@ export class LaneRunner {
     this.post = new SendPost(store, sender, lookup, blobs, this.search, settings, logger, random);
   }
 
-  /** From now on a run ends with the send that it is at; what is left is due and found by others. */
+  /** Makes each run end after its current step. Other workers find the rest of the lane, because the lane stays due. */
   stop(): void {
     this.stopping = true;
   }
 
-  /** The account is no more. */
+  /** Forgets the state of a removed account. */
   forget(account: string): void {
-    this.livesTold.delete(account);
-    this.proofs.delete(account);
+    this.loggedRestarts.delete(account);
+    this.failedChecks.delete(account);
   }
 
   /**
-   * Does what is due in a lane. Two runners in one lane do no harm: each step is fenced.
-   * @returns false if there was nothing in it
+   * Runs the steps that are due in a lane. Each step is fenced, so two runners in one lane do no harm.
+   * @returns false if the lane was empty
    */
   async run(account: string, lane: string): Promise<boolean> {
-    for (let sends = 0; sends < MOST_SENDS && !this.stopping; sends += 1) {
+    for (let steps = 0; steps < MAX_STEPS_PER_RUN && !this.stopping; steps += 1) {
       const head = await this.store.head(account, lane);
-      if (head === undefined) return sends > 0;
-      this.tellOfNewLife(account, head);
-      const waitMs = await this.step(account, head);
+      if (head === undefined) return steps > 0;
+      this.logRedisRestart(account, head);
+      const waitMs = await this.runStep(account, head);
       if (waitMs > 0 && (await this.store.postpone(account, head.record, waitMs))) {
-        await this.jobs.wake(account, [lane], Math.min(waitMs, LONGEST_HINT_MS));
+        await this.jobs.wake(account, [lane], Math.min(waitMs, MAX_HINT_DELAY_MS));
         return true;
       }
     }
@@ -83,34 +83,38 @@ export class LaneRunner {
     return true;
   }
 
-  /** Once a process and life: each send that is looked for because of it has a line of its own. */
-  private tellOfNewLife(account: string, { otherLifeSince, newLifeSince }: LaneHead): void {
-    const since = newLifeSince ?? otherLifeSince;
-    if (since === undefined || this.livesTold.get(account) === since) return;
-    this.livesTold.set(account, since);
+  /** Logs a Redis restart once per process. Each affected send has a log line of its own. */
+  private logRedisRestart(account: string, { redisRestartedAt, noticedRestartAt }: LaneHead): void {
+    const since = noticedRestartAt ?? redisRestartedAt;
+    if (since === undefined || this.loggedRestarts.get(account) === since) return;
+    this.loggedRestarts.set(account, since);
     this.logger.warn(
       { account, since: new Date(since).toISOString() },
-      'Redis lives another life (restart, failover or restored backup) and may have lost its last seconds; unfinished sends are looked for before they are posted',
+      'Redis restarted or failed over and may have lost its last writes; unfinished sends are searched for before their POST',
     );
   }
 
-  /** How long the lane has nothing to do after this step, in milliseconds. */
-  private async step(account: string, head: LaneHead): Promise<number> {
+  /** Runs one step. Returns the wait before the lane's next step, in milliseconds. */
+  private async runStep(account: string, head: LaneHead): Promise<number> {
     const address = await this.sender.addressOf(account);
-    return this.take(account, head, nextStep(head, this.settings.maxAgeMs, address), address);
+    return this.execute(account, head, nextStep(head, this.settings.maxAgeMs, address), address);
   }
 
-  /** Sees first where the address leads; where that cannot be seen, what may be done all the same. */
-  private async proveFirst(account: string, head: LaneHead, address: string | undefined): Promise<number> {
-    const proof = await this.prove(account);
-    if (proof === 'read') return 0;
-    // Where nobody is there, a POST reaches nobody, and where a list merely fails, what is meant for this address may go.
-    const isMeant = acceptedFor(head.record, address) === address;
-    if (proof !== 'away' && !(proof === 'failed' && isMeant)) return PROVE_EVERY_MS;
-    return this.take(account, head, nextStep(head, this.settings.maxAgeMs, undefined), address);
+  /** Verifies the address before the POST. If the address cannot be verified, runs a step that is safe all the same. */
+  private async verifyAddressFirst(
+    account: string,
+    head: LaneHead,
+    address: string | undefined,
+  ): Promise<number> {
+    const result = await this.verifyAddress(account);
+    if (result === 'read') return 0;
+    // An unreachable server receives no POST. If only the list failed, a send for this very address may be posted.
+    const isIntended = intendedAddress(head.record, address) === address;
+    if (result !== 'unreachable' && !(result === 'failed' && isIntended)) return VERIFY_INTERVAL_MS;
+    return this.execute(account, head, nextStep(head, this.settings.maxAgeMs, undefined), address);
   }
 
-  private async take(
+  private async execute(
     account: string,
     head: LaneHead,
     step: LaneStep,
@@ -120,67 +124,70 @@ export class LaneRunner {
     switch (step.kind) {
       case 'wait':
         return step.ms;
-      case 'leave':
+      case 'remove_from_lane':
         await this.store.clear(account, record);
         return 0;
       case 'expire':
-        await this.store.transit(account, record, endingOf(record, step.reason));
+        await this.store.apply(account, record, expiryChange(record, step.reason));
         return 0;
       case 'post':
         return this.post.post(account, head, address);
-      case 'prove':
-        return this.proveFirst(account, head, address);
-      case 'misplaced':
-        await this.store.transit(account, record, {
-          happening: 'given_up',
-          state: { ...settled(record.state), reason: misplacedReason(isAwaiting(record.state)) },
+      case 'verify_address':
+        return this.verifyAddressFirst(account, head, address);
+      case 'wrong_service':
+        await this.store.apply(account, record, {
+          transition: 'marked_unknown',
+          state: {
+            ...lastingFields(record.state),
+            reason: otherServiceReason(isAwaitingMessage(record.state)),
+          },
         });
         return 0;
-      case 'doubt':
+      case 'recheck':
         this.logger.warn(
           { account, sendId: record.order.id },
-          'it may have been posted already; looking before it is',
+          'the send may have been posted already; searching for it before the POST',
         );
-        await this.store.transit(account, record, this.search.doubt(head));
+        await this.store.apply(account, record, this.search.recheck(head));
         return 0;
       case 'recover':
         this.logger.warn(
           { account, sendId: record.order.id },
-          'a POST was left by its process; looking for it',
+          'the process of a POST ended; searching for the send',
         );
-        await this.store.transit(
+        await this.store.apply(
           account,
           record,
-          this.search.begin('abandoned', record, now, 'The process that was relaying it ended.'),
+          this.search.begin('abandoned', record, now, 'The process that relayed the send ended.'),
         );
         return 0;
-      case 'look':
-        return this.search.look(account, head);
+      case 'search':
+        return this.search.runStep(account, head);
     }
   }
 
-  /** Has the contact list read, which shows whether the address leads to a service, and to which. */
-  private async prove(account: string): Promise<'read' | 'away' | Unproven> {
-    const last = this.proofs.get(account);
+  /** Reads the contact list, which shows the service that the address leads to. */
+  private async verifyAddress(account: string): Promise<'read' | 'unreachable' | ListFailure> {
+    const last = this.failedChecks.get(account);
     if (last !== undefined && !last.until.isOver()) return last.result;
-    let result: Unproven = 'failed';
+    let result: ListFailure = 'failed';
     try {
       await this.lookup.readList(account);
       return 'read';
     } catch (error) {
       if (!(error instanceof UpstreamError || error instanceof BudgetExhaustedError)) throw error;
-      // Not remembered: a moment later somebody may be there.
-      if (error instanceof UpstreamUnreachableError) return 'away';
-      if (isNoList(error)) result = 'no list';
+      // This result is not reused: the server may be reachable a moment later.
+      if (error instanceof UpstreamUnreachableError) return 'unreachable';
+      if (lacksContactList(error)) result = 'no_list';
     }
-    this.proofs.set(account, { result, until: new TimeLimit(PROVE_EVERY_MS) });
+    this.failedChecks.set(account, { result, until: new TimeLimit(VERIFY_INTERVAL_MS) });
     return result;
   }
 }
 
-/** Whether somebody answered who has no contact list, as where an address lacks its path. */
-function isNoList(error: Error): boolean {
+/** True if the server answered but has no contact list, for example because the address lacks its path. */
+function lacksContactList(error: Error): boolean {
   if (error instanceof UpstreamReplyError) return true;
   if (!(error instanceof UpstreamStatusError)) return false;
-  return error.status >= 300 && error.status < 500 && !ABOUT_THE_ACCOUNT.has(error.status);
+  return error.status >= 300 && error.status < 500 && !ACCOUNT_STATUSES.has(error.status);
 }

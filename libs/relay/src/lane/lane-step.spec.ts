@@ -5,8 +5,8 @@ import type { SendOrder, SendState } from '../send/send-record.js';
 
 const NOW = 1_000_000;
 const MAX_AGE = 10_000;
-const AGE = 'It could not be relayed within SEND_MAX_AGE_SECONDS.';
-const END = 'It could not be relayed before its expiresAt.';
+const TOO_OLD = 'The send could not be relayed within SEND_MAX_AGE_SECONDS.';
+const PAST_EXPIRES_AT = 'The send could not be relayed before its expiresAt.';
 
 function stepOf(
   state: Partial<SendState>,
@@ -29,75 +29,75 @@ function stepOf(
   );
 }
 
-describe('the head of a lane', () => {
+describe('the send at the head of a lane', () => {
   it.each<[string, Partial<SendState>, Partial<SendOrder>, LaneStep]>([
-    ['queued: is posted', {}, {}, { kind: 'post' }],
-    ['queued, its wait just over: is posted', { notBefore: NOW }, {}, { kind: 'post' }],
-    ['queued, to wait: waits', { notBefore: NOW + 5 }, {}, { kind: 'wait', ms: 5 }],
+    ['is posted if queued', {}, {}, { kind: 'post' }],
+    ['is posted if queued and its wait just ended', { notBefore: NOW }, {}, { kind: 'post' }],
+    ['waits if queued with a wait left', { notBefore: NOW + 5 }, {}, { kind: 'wait', ms: 5 }],
     [
-      'to wait beyond its end: waits for that',
+      'waits for its maximum age if its wait is longer',
       { notBefore: NOW + 99_999 },
       {},
       { kind: 'wait', ms: MAX_AGE - 1 },
     ],
-    ['as old as may be: expires', {}, { createdAt: NOW - MAX_AGE }, { kind: 'expire', reason: AGE }],
-    ['a moment younger: is posted', {}, { createdAt: NOW - MAX_AGE + 1 }, { kind: 'post' }],
-    ['at its expiresAt: expires', {}, { expiresAt: NOW }, { kind: 'expire', reason: END }],
-    ['before its expiresAt: is posted', {}, { expiresAt: NOW + 1 }, { kind: 'post' }],
+    ['expires at its maximum age', {}, { createdAt: NOW - MAX_AGE }, { kind: 'expire', reason: TOO_OLD }],
+    ['is posted if just younger than its maximum age', {}, { createdAt: NOW - MAX_AGE + 1 }, { kind: 'post' }],
+    ['expires at its expiresAt', {}, { expiresAt: NOW }, { kind: 'expire', reason: PAST_EXPIRES_AT }],
+    ['is posted before its expiresAt', {}, { expiresAt: NOW + 1 }, { kind: 'post' }],
     [
-      'to wait, but over: expires',
+      'expires at its expiresAt even with a wait left',
       { notBefore: NOW + 9 },
       { expiresAt: NOW },
-      { kind: 'expire', reason: END },
+      { kind: 'expire', reason: PAST_EXPIRES_AT },
     ],
     [
-      'waits no longer than to its expiresAt',
+      'waits at most until its expiresAt',
       { notBefore: NOW + 9 },
       { expiresAt: NOW + 2 },
       { kind: 'wait', ms: 2 },
     ],
     [
-      'of long ago, for now: its age counts from sendAt',
+      'is posted if its sendAt is recent, whatever its createdAt',
       {},
       { createdAt: 0, sendAt: NOW - 1 },
       { kind: 'post' },
     ],
     [
-      'sendAt too long ago: expires',
+      'expires if its sendAt is older than the maximum age',
       {},
       { createdAt: 0, sendAt: NOW - MAX_AGE },
-      { kind: 'expire', reason: AGE },
+      { kind: 'expire', reason: TOO_OLD },
     ],
     [
-      'being posted: is waited for',
+      'is waited for while its POST holds the lease',
       { status: 'relaying', phase: 'posting', notBefore: NOW + 7 },
       {},
       { kind: 'wait', ms: 7 },
     ],
     [
-      'left in posting: is recovered',
+      'is recovered if the lease of its POST expired',
       { status: 'relaying', phase: 'posting', notBefore: NOW },
       {},
       { kind: 'recover' },
     ],
-    ['relaying without a phase: is recovered', { status: 'relaying' }, {}, { kind: 'recover' }],
+    ['is recovered if relaying without a phase', { status: 'relaying' }, {}, { kind: 'recover' }],
     [
-      'between looks: waits',
+      'waits between two search steps',
       { status: 'relaying', phase: 'looking', notBefore: NOW + 7 },
       {},
       { kind: 'wait', ms: 7 },
     ],
     [
-      'looked for: is looked for again',
+      'is searched for when the next search step is due',
       { status: 'relaying', phase: 'looking', notBefore: NOW },
       {},
-      { kind: 'look' },
+      { kind: 'search' },
     ],
     [
-      'looked for beyond its end: never expires',
+      'does not expire while it is searched for',
       { status: 'relaying', phase: 'looking' },
       { expiresAt: 1 },
-      { kind: 'look' },
+      { kind: 'search' },
     ],
   ])('%s', (_, state, order, step) => {
     expect(stepOf(state, order)).toEqual(step);
@@ -113,17 +113,17 @@ describe('the head of a lane', () => {
     'failed',
     'cancelled',
     'expired',
-  ] as const)('that is %s does not belong there, and is never posted', (status) => {
-    expect(stepOf({ status })).toEqual({ kind: 'leave' });
+  ] as const)('is removed from the lane, and never posted, if it is %s', (status) => {
+    expect(stepOf({ status })).toEqual({ kind: 'remove_from_lane' });
     expect(stepOf({ status, phase: 'posting', notBefore: NOW + 9 }, { expiresAt: 1 })).toEqual({
-      kind: 'leave',
+      kind: 'remove_from_lane',
     });
   });
 
-  it('queued before Redis may have lost something: is looked for before it is posted, and may expire all the same', () => {
-    const head = { otherLifeSince: NOW - 1 };
-    expect(stepOf({}, {}, head)).toEqual({ kind: 'doubt' });
+  it('is searched for before its POST if queued before a Redis restart, and can still expire', () => {
+    const head = { redisRestartedAt: NOW - 1 };
+    expect(stepOf({}, {}, head)).toEqual({ kind: 'recheck' });
     expect(stepOf({ notBefore: NOW + 5 }, {}, head)).toEqual({ kind: 'wait', ms: 5 });
-    expect(stepOf({}, { expiresAt: NOW }, head)).toEqual({ kind: 'expire', reason: END });
+    expect(stepOf({}, { expiresAt: NOW }, head)).toEqual({ kind: 'expire', reason: PAST_EXPIRES_AT });
   });
 });

@@ -1,48 +1,48 @@
 import type { LaneHead } from '../send/relay-store.js';
 import { destinationOf } from './destination.js';
-import { endOf } from '../send/send-end.js';
+import { expiryOf } from '../send/send-end.js';
 
-/** What is to be done with the send at the head of a lane. */
+/** The next step for the send at the head of a lane. */
 export type LaneStep =
   | { kind: 'wait'; ms: number }
   | { kind: 'expire'; reason: string }
   | { kind: 'post' }
-  /** The address was never seen to lead to a service that shows a contact list: that is seen to first. */
-  | { kind: 'prove' }
-  /** It was accepted for another service than the one that the account's address leads to. */
-  | { kind: 'misplaced' }
-  /** Redis may have forgotten that it was posted, or an earlier POST may have been taken after all. */
-  | { kind: 'doubt' }
-  /** The process that was posting is gone; nobody knows what became of the POST. */
+  /** No contact list was read from the address yet: read one before the POST. */
+  | { kind: 'verify_address' }
+  /** The send was accepted for another service than the account's present address leads to. */
+  | { kind: 'wrong_service' }
+  /** An earlier POST may have been accepted: search for it before the next POST. */
+  | { kind: 'recheck' }
+  /** The process that posted the send ended: search for the POST. */
   | { kind: 'recover' }
-  | { kind: 'look' }
-  /** It has ended and does not belong here: a leftover that is cleared away. */
-  | { kind: 'leave' };
+  | { kind: 'search' }
+  /** The status does not belong in a lane: remove the send from the lane. */
+  | { kind: 'remove_from_lane' };
 
 /**
- * Decides by what the store says of the head, and where the account's requests go.
- * @param address the stamp of that; undefined where nothing is known of it
+ * Returns the next step for the head of a lane.
+ * @param address stamp of the account's upstream address; undefined if the address is not known
  */
 export function nextStep(head: LaneHead, maxAgeMs: number, address: string | undefined): LaneStep {
-  const { record, now, otherLifeSince } = head;
+  const { record, now, redisRestartedAt } = head;
   const { state } = record;
   const destination = destinationOf(head, address);
   switch (state.status) {
     case 'queued': {
       const wait = (state.notBefore ?? 0) - now;
-      const end = endOf(record, maxAgeMs);
-      if (now >= end.at) return { kind: 'expire', reason: end.reason };
-      if (wait > 0) return { kind: 'wait', ms: Math.min(wait, end.at - now) };
-      if (destination === 'elsewhere') return { kind: 'misplaced' };
-      if (destination === 'unproven') return { kind: 'prove' };
-      if (destination !== 'here') return { kind: 'wait', ms: Math.min(destination, end.at - now) };
-      return { kind: otherLifeSince === undefined && state.lookFirst !== true ? 'post' : 'doubt' };
+      const expiry = expiryOf(record, maxAgeMs);
+      if (now >= expiry.at) return { kind: 'expire', reason: expiry.reason };
+      if (wait > 0) return { kind: 'wait', ms: Math.min(wait, expiry.at - now) };
+      if (destination === 'other_service') return { kind: 'wrong_service' };
+      if (destination === 'unverified') return { kind: 'verify_address' };
+      if (destination !== 'same_service') return { kind: 'wait', ms: Math.min(destination, expiry.at - now) };
+      return { kind: redisRestartedAt === undefined && state.lookFirst !== true ? 'post' : 'recheck' };
     }
     case 'relaying': {
       const wait = (state.notBefore ?? 0) - now;
       if (wait > 0) return { kind: 'wait', ms: wait };
-      if (destination === 'elsewhere') return { kind: 'misplaced' };
-      return { kind: state.phase === 'looking' ? 'look' : 'recover' };
+      if (destination === 'other_service') return { kind: 'wrong_service' };
+      return { kind: state.phase === 'looking' ? 'search' : 'recover' };
     }
     case 'scheduled':
     case 'accepted':
@@ -53,6 +53,6 @@ export function nextStep(head: LaneHead, maxAgeMs: number, address: string | und
     case 'failed':
     case 'cancelled':
     case 'expired':
-      return { kind: 'leave' };
+      return { kind: 'remove_from_lane' };
   }
 }

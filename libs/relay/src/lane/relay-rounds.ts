@@ -3,21 +3,23 @@ import type { Lookup, RelayJobs } from '../ports.js';
 import type { RelaySettings } from '../send/relay-settings.js';
 import type { RelayStore } from '../send/relay-store.js';
 import { SendConfirm } from './send-confirm.js';
-import { endingOf, endOf } from '../send/send-end.js';
+import { expiryChange, expiryOf } from '../send/send-end.js';
 import type { SendRecord } from '../send/send-record.js';
 
-/** How much one round takes up; the next one takes the rest. */
-const MOST_A_ROUND = 500;
-/** So many scheduled sends are moved in one step, few at first: those are not to wait for the last. */
-const FIRST_PROMOTED = 10;
-const MOST_PROMOTED = 100;
-/** Retention takes small bites; so many of them a round. */
-const MOST_BITES = 200;
-/** Recipients whose sightings are asked for at once, and for how long a round begins with further ones. */
-const MOST_CONFIRMS_AT_ONCE = 10;
-const LONGEST_CONFIRM_ROUND_MS = 3_000;
+/** Maximum number of lanes or sends in one round; the next round takes the rest. */
+const MAX_PER_ROUND = 500;
+/** Batch sizes for moving scheduled sends. The first batch is small, so that its sends start early. */
+const MIN_PROMOTED = 10;
+const MAX_PROMOTED = 100;
+/** Maximum number of trim batches in one round. */
+const MAX_TRIM_BATCHES = 200;
+/**
+ * Maximum number of recipients that are checked in parallel, and the time after which a round starts no further checks.
+ */
+const MAX_PARALLEL_CONFIRMS = 10;
+const MAX_CONFIRM_ROUND_MS = 3_000;
 
-/** What must be seen to again and again: lost hints, scheduled sends, ends, sightings that did not come, old sends. */
+/** Periodic work of the relay: lost hints, scheduled sends, expired sends, missing messages, and old sends. */
 export class RelayRounds {
   private readonly confirms: SendConfirm;
 
@@ -31,45 +33,45 @@ export class RelayRounds {
     this.confirms = new SendConfirm(store, lookup, settings);
   }
 
-  /** Wakes every lane that is due: a crash may have kept its hint from being added. */
+  /** Wakes the lanes that are due: a crash may have lost their hints. */
   async reconcile(account: string): Promise<void> {
-    const lanes = await this.store.dueLanes(account, MOST_A_ROUND);
+    const lanes = await this.store.dueLanes(account, MAX_PER_ROUND);
     await this.jobs.wake(account, lanes);
   }
 
-  /** Moves scheduled sends whose time has come into their lanes; in how many milliseconds the next one is due. */
+  /** Moves due scheduled sends to their lanes. Returns the time until the next scheduled send, in milliseconds. */
   async promote(account: string): Promise<number | undefined> {
-    for (let most = FIRST_PROMOTED; ; most = Math.min(2 * most, MOST_PROMOTED)) {
-      const lanes = await this.store.promote(account, most);
+    for (let batchSize = MIN_PROMOTED; ; batchSize = Math.min(2 * batchSize, MAX_PROMOTED)) {
+      const lanes = await this.store.promote(account, batchSize);
       await this.jobs.wake(account, [...new Set(lanes)]);
-      if (lanes.length < most) return this.store.nextScheduled(account);
+      if (lanes.length < batchSize) return this.store.nextScheduled(account);
     }
   }
 
-  /** Ends the queued sends whose end has come, also those that wait behind others of their lanes. */
+  /** Ends queued sends that have expired, at any position of their lanes. */
   async expire(account: string): Promise<void> {
     const { maxAgeMs } = this.settings;
-    for (const { record, now } of await this.store.ending(account, maxAgeMs, MOST_A_ROUND)) {
-      const end = endOf(record, maxAgeMs);
-      // One that changed meanwhile is met again.
-      if (now >= end.at) await this.store.transit(account, record, endingOf(record, end.reason));
+    for (const { record, now } of await this.store.ending(account, maxAgeMs, MAX_PER_ROUND)) {
+      const expiry = expiryOf(record, maxAgeMs);
+      // A send that changed meanwhile is found again by the next round.
+      if (now >= expiry.at) await this.store.apply(account, record, expiryChange(record, expiry.reason));
     }
   }
 
-  /** Asks again for the sighting of sends that upstream took; tells of those that were not seen in time. */
+  /** Checks for the messages of accepted sends. Reports sends whose message was not seen in time. */
   async confirm(account: string): Promise<void> {
-    const due = await this.store.dueConfirms(account, MOST_A_ROUND);
-    const byRecipient = [...grouped(due)];
-    const end = performance.now() + LONGEST_CONFIRM_ROUND_MS;
-    for (let i = 0; i < byRecipient.length && performance.now() < end; i += MOST_CONFIRMS_AT_ONCE) {
-      const some = byRecipient.slice(i, i + MOST_CONFIRMS_AT_ONCE);
-      await Promise.all(some.map(([number, records]) => this.confirms.confirm(account, number, records)));
+    const due = await this.store.dueConfirms(account, MAX_PER_ROUND);
+    const byRecipient = [...groupByRecipient(due)];
+    const deadline = performance.now() + MAX_CONFIRM_ROUND_MS;
+    for (let i = 0; i < byRecipient.length && performance.now() < deadline; i += MAX_PARALLEL_CONFIRMS) {
+      const batch = byRecipient.slice(i, i + MAX_PARALLEL_CONFIRMS);
+      await Promise.all(batch.map(([number, records]) => this.confirms.confirm(account, number, records)));
     }
   }
 
-  /** Removes what retention lets go, with its files. */
+  /** Removes sends that are past retention, with their files. */
   async trim(account: string, retention: { maxAgeMs: number; maxCount: number }): Promise<void> {
-    for (let bites = 0; bites < MOST_BITES; bites += 1) {
+    for (let batches = 0; batches < MAX_TRIM_BATCHES; batches += 1) {
       const removed = await this.store.trim(account, retention);
       for (const { file } of removed) if (file !== undefined) await this.blobs.remove(file.blobId);
       if (removed.length === 0) return;
@@ -77,7 +79,7 @@ export class RelayRounds {
   }
 }
 
-function grouped(sends: readonly SendRecord[]): Map<string, SendRecord[]> {
+function groupByRecipient(sends: readonly SendRecord[]): Map<string, SendRecord[]> {
   const groups = new Map<string, SendRecord[]>();
   for (const send of sends) {
     const { phoneNumber } = send.order;

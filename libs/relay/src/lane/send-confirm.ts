@@ -1,24 +1,24 @@
 import { BudgetExhaustedError, UpstreamError } from '#upstream';
 import type { Lookup, LookOptions } from '../ports.js';
-import { confirmMsOf, type RelaySettings } from '../send/relay-settings.js';
+import { confirmationPeriodMs, type RelaySettings } from '../send/relay-settings.js';
 import type { RelayStore } from '../send/relay-store.js';
-import { LIST_AGE_MS } from './send-search.js';
-import { isOverdue, type SendRecord, type SendState, settled } from '../send/send-record.js';
+import { MAX_LIST_AGE_MS } from './send-search.js';
+import { isOverdue, type SendRecord, type SendState, lastingFields } from '../send/send-record.js';
 
-/** Between two times that a sighting is asked for; before that as much as the send is old. */
-const LONGEST_WAIT_MS = 30_000;
-/** Each look that fails doubles the wait for the next one, up to this, in milliseconds. */
-const LONGEST_WAIT_AFTER_FAILURES_MS = 600_000;
-/** The look that ends the time is made after this at the soonest. */
-const SOONEST_MS = 500;
-/** For such a part of the time the polls that happen anyway are trusted to bring the message, sooner if asked. */
-const PATIENT_PART = 1 / 4;
-/** So many sends to one recipient share a look. */
+/** Maximum wait between two checks, in milliseconds. Below the maximum, the wait equals the age of the send. */
+const MAX_WAIT_MS = 30_000;
+/** Maximum wait after failed look-ups, in milliseconds. Each failure doubles the wait. */
+const MAX_WAIT_AFTER_FAILURES_MS = 600_000;
+/** Minimum wait before the last look-up, in milliseconds. */
+const MIN_WAIT_MS = 500;
+/** Share of the confirmation period in which no look-up is made: the poll of the contact is only expedited. */
+const POLL_ONLY_SHARE = 1 / 4;
+/** Maximum number of sends to one recipient that share a look-up. */
 const MAX_SHARED = 200;
 
-type Look = 'complete' | 'in part' | 'failed';
+type LookUpResult = 'complete' | 'partial' | 'failed';
 
-/** Sees to it that the messages of sends that upstream took are found, and tells of those that do not show up in time. */
+/** Finds the messages of accepted sends, and reports sends whose message does not appear in time. */
 export class SendConfirm {
   constructor(
     private readonly store: RelayStore,
@@ -27,40 +27,45 @@ export class SendConfirm {
   ) {}
 
   /**
-   * Asks once for the messages of the accepted sends to one recipient: one look serves all of them, also those that it is
-   * not time for yet. The time that each has counts down only while looks succeed, and it ends with a complete one: an
-   * outage is nobody's fault of being late. But whatever fails, it ends.
-   * @param due those whose time to be asked for has come
+   * Checks once for the messages of the accepted sends to one recipient. All these sends share one look-up, including
+   * sends that are not due yet.
+   *
+   * The confirmation period of a send counts down only while look-ups succeed, and ends with a complete look-up. An
+   * outage does not count. The maximum age ends the period in any case.
+   * @param due sends whose next check is due
    */
   async confirm(account: string, phoneNumber: string, due: readonly SendRecord[]): Promise<void> {
     const now = await this.store.now(account);
-    const begun = await this.begin(account, due, now);
-    if (begun.length === 0) return;
-    if (begun.every((record) => this.isYoung(record, now))) return this.hasten(account, phoneNumber);
-    const others = await this.othersOf(account, phoneNumber, due);
-    const waiting = [...begun, ...others].filter((record) => !this.isYoung(record, now));
+    const rescheduled = await this.reschedule(account, due, now);
+    if (rescheduled.length === 0) return;
+    if (rescheduled.every((record) => this.isPollEnough(record, now))) return this.expedite(account, phoneNumber);
+    const others = await this.otherAcceptedSends(account, phoneNumber, due);
+    const waiting = [...rescheduled, ...others].filter((record) => !this.isPollEnough(record, now));
     const listSince = Math.max(...waiting.map((record) => this.listSince(record, now)));
     const options = { yields: true, ...(listSince === -Infinity ? {} : { listSince }) };
-    const look = await this.look(account, phoneNumber, options);
-    for (const record of waiting) await this.conclude(account, record, look, now);
+    const result = await this.lookUp(account, phoneNumber, options);
+    for (const record of waiting) await this.recordResult(account, record, result, now);
   }
 
-  /** Asked for again although the process that looks now may end: whoever does it counts from the last look that did not. */
-  private async begin(account: string, due: readonly SendRecord[], now: number): Promise<SendRecord[]> {
-    const begun: SendRecord[] = [];
+  /**
+   * Sets the next check before the look-up starts, because this process may end during the look-up. The countdown
+   * continues from the last successful look-up.
+   */
+  private async reschedule(account: string, due: readonly SendRecord[], now: number): Promise<SendRecord[]> {
+    const rescheduled: SendRecord[] = [];
     for (const record of due) {
       if (record.state.status !== 'accepted') continue;
-      const next = await this.store.transit(account, record, {
-        happening: 'awaited',
+      const next = await this.store.apply(account, record, {
+        transition: 'confirmation_rescheduled',
         state: record.state,
-        confirmInMs: Math.min(ageOf(record, now), LONGEST_WAIT_MS),
+        confirmInMs: Math.min(ageOf(record, now), MAX_WAIT_MS),
       });
-      if (next !== undefined) begun.push(next);
+      if (next !== undefined) rescheduled.push(next);
     }
-    return begun;
+    return rescheduled;
   }
 
-  private async othersOf(
+  private async otherAcceptedSends(
     account: string,
     phoneNumber: string,
     due: readonly SendRecord[],
@@ -72,63 +77,73 @@ export class SendConfirm {
     );
   }
 
-  private isYoung(record: SendRecord, now: number): boolean {
-    return ageOf(record, now) < confirmMsOf(record.order, this.settings) * PATIENT_PART;
+  private isPollEnough(record: SendRecord, now: number): boolean {
+    return ageOf(record, now) < confirmationPeriodMs(record.order, this.settings) * POLL_ONLY_SHARE;
   }
 
-  /** Since when the list should have been read for a look that would end the time of this one. */
+  /** Returns the minimum read time of the contact list if this look-up can end the send's period, else -Infinity. */
   private listSince(record: SendRecord, now: number): number {
-    const { leftMs, passedMs } = this.timeOf(record, now);
-    return passedMs >= leftMs ? Math.max(begunAtOf(record), now - LIST_AGE_MS) : -Infinity;
+    const { leftMs, passedMs } = this.countdownOf(record, now);
+    return passedMs >= leftMs ? Math.max(begunAtOf(record), now - MAX_LIST_AGE_MS) : -Infinity;
   }
 
-  /** How much time it had left at the last look, and how much passed since, in milliseconds. */
-  private timeOf(record: SendRecord, now: number): { leftMs: number; passedMs: number } {
+  /** Returns the time left at the last look-up, and the time passed since, in milliseconds. */
+  private countdownOf(record: SendRecord, now: number): { leftMs: number; passedMs: number } {
     const { order, state } = record;
     const lookedAt = state.lookLeftMs === undefined ? begunAtOf(record) : state.lookedAt;
     return {
-      leftMs: state.lookLeftMs ?? confirmMsOf(order, this.settings),
-      // What passes from a look that failed to the next good one does not count.
+      leftMs: state.lookLeftMs ?? confirmationPeriodMs(order, this.settings),
+      // The time between a failed look-up and the next successful one does not count.
       passedMs: Math.max(now - (lookedAt ?? now), 0),
     };
   }
 
-  /** One that was bound by the look itself has changed, and refuses it. */
-  private async conclude(account: string, record: SendRecord, look: Look, now: number): Promise<void> {
-    const { leftMs, passedMs } = this.timeOf(record, now);
-    const left = look === 'complete' ? leftMs - passedMs : leftMs;
+  /**
+   * Writes the result of a look-up. The store refuses the change if the look-up itself bound the send to its message.
+   */
+  private async recordResult(account: string, record: SendRecord, result: LookUpResult, now: number): Promise<void> {
+    const { leftMs, passedMs } = this.countdownOf(record, now);
+    const left = result === 'complete' ? leftMs - passedMs : leftMs;
     const age = ageOf(record, now);
-    if ((look === 'complete' && left <= 0) || age >= this.settings.maxAgeMs) {
-      const over = { ...settled(record.state), lookLeftMs: 0 };
-      await this.store.transit(account, record, { happening: 'unconfirmed', state: over, confirmInMs: null });
+    if ((result === 'complete' && left <= 0) || age >= this.settings.maxAgeMs) {
+      const ended = { ...lastingFields(record.state), lookLeftMs: 0 };
+      await this.store.apply(account, record, { transition: 'unconfirmed', state: ended, confirmInMs: null });
       return;
     }
-    const waitMs = Math.min(age, LONGEST_WAIT_MS);
+    const waitMs = Math.min(age, MAX_WAIT_MS);
     const next: SendState = { ...record.state, lookLeftMs: left, lookedAt: now };
-    if (look !== 'failed') {
+    if (result !== 'failed') {
       delete next.looks;
-      const confirmInMs = Math.min(waitMs, Math.max(left, SOONEST_MS));
-      await this.store.transit(account, record, { happening: 'awaited', state: next, confirmInMs });
+      const confirmInMs = Math.min(waitMs, Math.max(left, MIN_WAIT_MS));
+      await this.store.apply(account, record, {
+        transition: 'confirmation_rescheduled',
+        state: next,
+        confirmInMs,
+      });
       return;
     }
     delete next.lookedAt;
     next.looks = (record.state.looks ?? 0) + 1;
-    const confirmInMs = Math.min(waitMs * 2 ** Math.min(next.looks, 10), LONGEST_WAIT_AFTER_FAILURES_MS);
-    await this.store.transit(account, record, { happening: 'awaited', state: next, confirmInMs });
+    const confirmInMs = Math.min(waitMs * 2 ** Math.min(next.looks, 10), MAX_WAIT_AFTER_FAILURES_MS);
+    await this.store.apply(account, record, {
+      transition: 'confirmation_rescheduled',
+      state: next,
+      confirmInMs,
+    });
   }
 
-  private async hasten(account: string, phoneNumber: string): Promise<void> {
+  private async expedite(account: string, phoneNumber: string): Promise<void> {
     try {
       await this.lookup.expect(account, phoneNumber);
     } catch (error) {
-      // It is asked for again.
+      // The next check tries again.
       if (!(error instanceof UpstreamError) && !(error instanceof BudgetExhaustedError)) throw error;
     }
   }
 
-  private async look(account: string, phoneNumber: string, options: LookOptions): Promise<Look> {
+  private async lookUp(account: string, phoneNumber: string, options: LookOptions): Promise<LookUpResult> {
     try {
-      return (await this.lookup.lookUp(account, phoneNumber, options)) ? 'complete' : 'in part';
+      return (await this.lookup.lookUp(account, phoneNumber, options)) ? 'complete' : 'partial';
     } catch (error) {
       if (error instanceof UpstreamError || error instanceof BudgetExhaustedError) return 'failed';
       throw error;

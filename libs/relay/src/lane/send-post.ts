@@ -11,30 +11,36 @@ import { type AttemptResult, outcomeOf, retryWaitMs } from './attempt-outcome.js
 import { BlobMissingError, type BlobStore, BlobStoreUnavailableError } from '#blobs';
 import type { Lookup, Sender } from '../ports.js';
 import type { RelaySettings } from '../send/relay-settings.js';
-import type { LaneHead, RelayStore, Transition } from '../send/relay-store.js';
-import { isAwaiting, type SendProgress, type SendRecord, settled, withAttempt } from '../send/send-record.js';
-import { HELD_MS, type SendSearch } from './send-search.js';
+import type { LaneHead, RelayStore, StateChange } from '../send/relay-store.js';
+import {
+  isAwaitingMessage,
+  type SendProgress,
+  type SendRecord,
+  lastingFields,
+  withAttempt,
+} from '../send/send-record.js';
+import { HELD_WAIT_MS, type SendSearch } from './send-search.js';
 import type { AttemptOutcome, SendAttempt } from '../send/send.js';
 
 /**
- * From reading the send to its fence, and from its fence to its POST, there is at most this; else it is all begun anew,
- * for others may have looked meanwhile.
+ * Maximum time from reading the send to its fence, and from the fence to the POST, in milliseconds. After this time the
+ * step starts again, because other workers may have searched for the send meanwhile.
  */
-const FENCE_MS = 2_000;
-/** So much longer than the POST's deadline a posting process is believed to be alive. */
+const MAX_FENCE_AGE_MS = 2_000;
+/** Time by which the lease of a POST exceeds the POST's timeout, in milliseconds. */
 const LEASE_MARGIN_MS = 5_000;
-/** How soon a sighting that did not come is asked for. */
+/** Time from the POST to the first check for its message, in milliseconds. */
 const FIRST_CONFIRM_MS = 1_000;
 
-/** What follows from an attempt, for its line in the log. */
+/** The relay's next action after an attempt, for the log. */
 const DECISIONS: Readonly<Record<AttemptOutcome, string>> = {
-  accepted: 'its message is expected',
-  refused: 'failed',
-  not_taken: 'tried again',
-  ambiguous: 'looked for',
+  accepted: 'wait for the message',
+  refused: 'fail',
+  not_taken: 'retry',
+  ambiguous: 'search',
 };
 
-/** Hands one send to upstream: the fence, the POST, and what became of it. */
+/** Posts one send to upstream: writes the fence, makes the POST, and records the outcome. */
 export class SendPost {
   constructor(
     private readonly store: RelayStore,
@@ -48,44 +54,44 @@ export class SendPost {
   ) {}
 
   /**
-   * How long the lane waits after it, in milliseconds; 0 to go on at once.
-   * @param address the stamp of the only address that it may go to
+   * Posts the send at the head of a lane. Returns the wait before the lane's next step, in milliseconds; 0 for none.
+   * @param address stamp of the only address that the send may be posted to
    */
   async post(account: string, head: LaneHead, address: string | undefined): Promise<number> {
-    const untilFence = new TimeLimit(FENCE_MS);
+    const untilFence = new TimeLimit(MAX_FENCE_AGE_MS);
     let admission: Admission;
     try {
       admission = await this.sender.admit(account);
     } catch (error) {
       if (error instanceof BudgetExhaustedError) return error.retryAfterMs;
-      if (error instanceof UpstreamUnavailableError) return HELD_MS;
+      if (error instanceof UpstreamUnavailableError) return HELD_WAIT_MS;
       throw error;
     }
     if (untilFence.isOver()) return 0;
     const fencedAt = performance.now();
-    const untilPost = new TimeLimit(FENCE_MS);
+    const untilPost = new TimeLimit(MAX_FENCE_AGE_MS);
     const record = await this.fence(account, head);
     if (record === undefined) return 0;
-    const request = await this.toRequest(record);
+    const request = await this.requestOf(record);
     if (request instanceof Error) {
       const outcome = request instanceof BlobMissingError ? 'refused' : 'not_taken';
       const result: AttemptResult = { outcome, error: request.message, fault: logWords(request) };
-      this.report(account, record, result, fencedAt, DECISIONS[outcome]);
+      this.logAttempt(account, record, result, fencedAt, DECISIONS[outcome]);
       return this.finish(account, record, result);
     }
     if (untilPost.isOver()) {
       request.file?.content.destroy();
-      return this.takeBack(account, record, 0);
+      return this.undoFence(account, record, 0);
     }
     const result = await this.attempt(account, request, untilPost, admission, address);
-    if ('notMade' in result) return this.takeBack(account, record, result.waitMs);
-    const isHeld = mayBeHeld(result) && (await this.sender.isHeld(account));
-    this.report(account, record, result, fencedAt, isHeld ? 'held' : DECISIONS[result.outcome]);
+    if ('notSent' in result) return this.undoFence(account, record, result.waitMs);
+    const isHeld = mayHoldAccount(result) && (await this.sender.isHeld(account));
+    this.logAttempt(account, record, result, fencedAt, isHeld ? 'hold' : DECISIONS[result.outcome]);
     return isHeld ? this.hold(account, record, result) : this.finish(account, record, result);
   }
 
-  /** One line an attempt: whose it is, how it ended, and what follows; never what was sent, nor upstream's own words. */
-  private report(
+  /** Logs one line for an attempt. The line never contains the sent text or upstream's own words. */
+  private logAttempt(
     account: string,
     { order, state }: SendRecord,
     { outcome, httpStatus, fault, retryAfterMs }: AttemptResult,
@@ -110,52 +116,56 @@ export class SendPost {
   }
 
   /**
-   * The POST was surely not made: everything is as it was before it, also where others look for it already, for it is
-   * this very POST that they look for.
+   * Undoes the fence of a POST that was certainly not made. If another worker already searches for this POST, the
+   * search ends.
    */
-  private async takeBack(account: string, record: SendRecord, waitMs: number): Promise<number> {
+  private async undoFence(account: string, record: SendRecord, waitMs: number): Promise<number> {
     let current: SendRecord | undefined = record;
     while (current !== undefined) {
-      const state = settled(current.state);
-      if ((await this.store.transit(account, current, { happening: 'put_back', state })) !== undefined)
+      const state = lastingFields(current.state);
+      if ((await this.store.apply(account, current, { transition: 'requeued', state })) !== undefined)
         return waitMs;
       const moved = await this.store.find(account, record.order.id);
-      current = moved !== undefined && isLookedFor(moved, record) ? moved : undefined;
+      current = moved !== undefined && isSearchedFor(moved, record) ? moved : undefined;
     }
     return 0;
   }
 
-  /** The attempt showed that all the account's sends must wait: it costs this one no step of its schedule. */
+  /**
+   * Records an attempt that showed an outage. The send waits with the account, and its retry schedule does not advance.
+   */
   private async hold(account: string, record: SendRecord, result: AttemptResult): Promise<number> {
     const attempt = attemptOf(record, { ...result, outcome: 'not_taken' });
     const attempts = withAttempt(record.state.attempts, attempt);
-    await this.commit(account, record, {
-      happening: 'not_taken',
-      state: { ...settled(record.state), attempts },
+    await this.recordOutcome(account, record, {
+      transition: 'not_taken',
+      state: { ...lastingFields(record.state), attempts },
     });
-    return HELD_MS;
+    return HELD_WAIT_MS;
   }
 
-  /** Marks the send as being posted, for as long as the POST can take. */
+  /** Writes the fence: marks the send as being posted until the lease expires. */
   private fence(account: string, { record, now }: LaneHead): Promise<SendRecord | undefined> {
     const { begunAt, firstBegunAt } = record.state;
     const leaseMs = this.settings.postTimeoutMs + LEASE_MARGIN_MS;
     const state: SendProgress = {
-      ...settled(record.state),
-      ...(begunAt !== undefined && isAwaiting(record.state) ? { firstBegunAt: firstBegunAt ?? begunAt } : {}),
+      ...lastingFields(record.state),
+      ...(begunAt !== undefined && isAwaitingMessage(record.state)
+        ? { firstBegunAt: firstBegunAt ?? begunAt }
+        : {}),
       phase: 'posting',
       begunAt: now,
       notBefore: now + leaseMs,
     };
-    return this.store.transit(account, record, {
-      happening: 'fenced',
+    return this.store.apply(account, record, {
+      transition: 'fenced',
       state,
       laneDueInMs: leaseMs,
-      life: 'same',
+      redisRun: 'mustMatch',
     });
   }
 
-  private async toRequest({
+  private async requestOf({
     order,
   }: SendRecord): Promise<UpstreamSend | BlobMissingError | BlobStoreUnavailableError> {
     const { phoneNumber, type, message, fileUrl, extraFields, file } = order;
@@ -182,14 +192,14 @@ export class SendPost {
     limit: TimeLimit,
     admission: Admission,
     address: string | undefined,
-  ): Promise<AttemptResult | { notMade: true; waitMs: number }> {
+  ): Promise<AttemptResult | { notSent: true; waitMs: number }> {
     try {
       await this.sender.post(account, request, limit, admission, address);
       return { outcome: 'accepted', httpStatus: 200 };
     } catch (error) {
-      if (error instanceof UpstreamTooLateError) return { notMade: true, waitMs: 0 };
-      if (error instanceof BudgetExhaustedError) return { notMade: true, waitMs: error.retryAfterMs };
-      if (error instanceof UpstreamUnavailableError) return { notMade: true, waitMs: HELD_MS };
+      if (error instanceof UpstreamTooLateError) return { notSent: true, waitMs: 0 };
+      if (error instanceof BudgetExhaustedError) return { notSent: true, waitMs: error.retryAfterMs };
+      if (error instanceof UpstreamUnavailableError) return { notSent: true, waitMs: HELD_WAIT_MS };
       return { ...outcomeOf(error, this.settings.safeStatuses), fault: logWords(error) };
     }
   }
@@ -197,13 +207,13 @@ export class SendPost {
   private async finish(account: string, record: SendRecord, result: AttemptResult): Promise<number> {
     const { outcome, error, retryAfterMs } = result;
     const attempts = withAttempt(record.state.attempts, attemptOf(record, result));
-    const state: SendProgress = { ...settled(record.state), attempts };
+    const state: SendProgress = { ...lastingFields(record.state), attempts };
     switch (outcome) {
       case 'accepted':
-        return this.accept(account, record, state);
+        return this.recordAcceptance(account, record, state);
       case 'refused':
-        await this.commit(account, record, {
-          happening: 'refused',
+        await this.recordOutcome(account, record, {
+          transition: 'refused',
           state: { ...state, ...(error === undefined ? {} : { reason: error }) },
         });
         return 0;
@@ -211,56 +221,58 @@ export class SendPost {
         const { retryScheduleSeconds } = this.settings;
         const waitMs = retryWaitMs(retryScheduleSeconds, state.refusals, retryAfterMs, this.random());
         const notBefore = (await this.store.now(account)) + waitMs;
-        await this.commit(account, record, {
-          happening: 'not_taken',
+        await this.recordOutcome(account, record, {
+          transition: 'not_taken',
           state: { ...state, refusals: state.refusals + 1, notBefore },
         });
         return waitMs;
       }
       case 'ambiguous': {
         const now = await this.store.now(account);
-        const tried = { ...record, state: { ...record.state, ...state } };
-        await this.commit(account, record, this.search.begin('ambiguous', tried, now, error));
+        const attempted = { ...record, state: { ...record.state, ...state } };
+        await this.recordOutcome(account, record, this.search.begin('ambiguous', attempted, now, error));
         return 0;
       }
     }
   }
 
-  private async accept(account: string, record: SendRecord, state: SendProgress): Promise<number> {
+  private async recordAcceptance(account: string, record: SendRecord, state: SendProgress): Promise<number> {
     const { phoneNumber } = record.order;
-    await this.commit(account, record, {
-      happening: 'taken',
+    await this.recordOutcome(account, record, {
+      transition: 'accepted',
       state,
       confirmInMs: FIRST_CONFIRM_MS,
     });
     try {
       await this.lookup.expect(account, phoneNumber);
     } catch (error) {
-      // Upstream took the send; that its list cannot be read just now only makes the sighting later.
+      // Upstream accepted the send. Without the contact list, the message is only noticed later.
       if (!(error instanceof UpstreamError) && !(error instanceof BudgetExhaustedError)) throw error;
     }
     return 0;
   }
 
   /**
-   * Writes how an attempt ended. If the send moved meanwhile (its message was seen before the answer came), that end
-   * stands, and the attempt is only noted; but where others merely look for what became of this very POST, its answer
-   * says it, and where Redis forgot a POST that may have been taken, that is written anew: it must not be made again.
+   * Writes the outcome of an attempt. If the send changed meanwhile, three cases exist:
+   * - Another worker only searches for this POST: the outcome is written, because it is more certain than the search.
+   * - Redis lost the fence of a POST that may have been accepted: the fence is restored first, so that the POST is not
+   *   repeated.
+   * - The send moved on, for example because its message was seen: only the attempt is recorded.
    */
-  private async commit(account: string, record: SendRecord, transition: Transition): Promise<void> {
+  private async recordOutcome(account: string, record: SendRecord, change: StateChange): Promise<void> {
     let current = record;
-    while ((await this.store.transit(account, current, transition)) === undefined) {
+    while ((await this.store.apply(account, current, change)) === undefined) {
       const moved = await this.store.find(account, record.order.id);
       if (moved === undefined) return;
-      if (isForgotten(moved, record) && ['taken', 'ambiguous'].includes(transition.happening)) {
-        const fence = { happening: 'remembered', state: record.state, life: 'this' } as const;
-        current = (await this.store.transit(account, moved, fence)) ?? record;
+      if (isFenceLost(moved, record) && ['accepted', 'ambiguous'].includes(change.transition)) {
+        const fence = { transition: 'fence_restored', state: record.state, redisRun: 'update' } as const;
+        current = (await this.store.apply(account, moved, fence)) ?? record;
         continue;
       }
-      if (!isLookedFor(moved, record) || transition.happening === 'ambiguous') {
-        await this.store.transit(account, moved, {
-          happening: 'noted',
-          state: { ...moved.state, attempts: transition.state.attempts },
+      if (!isSearchedFor(moved, record) || change.transition === 'ambiguous') {
+        await this.store.apply(account, moved, {
+          transition: 'attempt_recorded',
+          state: { ...moved.state, attempts: change.state.attempts },
         });
         return;
       }
@@ -269,13 +281,15 @@ export class SendPost {
   }
 }
 
-/** Whether others merely look for what became of this very POST. */
-function isLookedFor({ state }: SendRecord, posted: SendRecord): boolean {
+/** True if another worker only searches for the outcome of this POST. */
+function isSearchedFor({ state }: SendRecord, posted: SendRecord): boolean {
   return state.phase === 'looking' && state.begunAt === posted.state.begunAt;
 }
 
-/** Whether Redis lost the fence of this POST: the send waits, or is looked for, as if it had not been posted. */
-function isForgotten({ state }: SendRecord, posted: SendRecord): boolean {
+/**
+ * True if Redis lost the fence of this POST, so that the send is queued or searched for as if it had not been posted.
+ */
+function isFenceLost({ state }: SendRecord, posted: SendRecord): boolean {
   const isWaiting = state.status === 'queued' || state.phase === 'looking';
   return isWaiting && (state.begunAt ?? 0) < (posted.state.begunAt ?? 0);
 }
@@ -289,8 +303,8 @@ function attemptOf({ state, order }: SendRecord, { outcome, httpStatus, error }:
   };
 }
 
-/** Whether this end may come of what holds the account: nobody was there, or the account was not let in. */
-function mayBeHeld({ outcome, httpStatus }: AttemptResult): boolean {
+/** True if an outage may have caused this outcome: upstream was unreachable, or refused the account. */
+function mayHoldAccount({ outcome, httpStatus }: AttemptResult): boolean {
   if (httpStatus === 401 || httpStatus === 403) return true;
   return outcome === 'not_taken' && httpStatus === undefined;
 }

@@ -1,22 +1,24 @@
 import { BudgetExhaustedError, UpstreamError, UpstreamUnavailableError } from '#upstream';
 import type { Lookup, LookOptions } from '../ports.js';
-import { confirmMsOf, type RelaySettings } from '../send/relay-settings.js';
-import type { LaneHead, RelayStore, Transition } from '../send/relay-store.js';
-import { type SendRecord, type SendState, settled } from '../send/send-record.js';
+import { confirmationPeriodMs, type RelaySettings } from '../send/relay-settings.js';
+import type { LaneHead, RelayStore, StateChange } from '../send/relay-store.js';
+import { type SendRecord, type SendState, lastingFields } from '../send/send-record.js';
 
-/** Waits between looks at a recipient's messages, in milliseconds; the last one from then on. */
-const LOOK_WAITS_MS = [500, 1_000, 2_000, 4_000, 8_000, 15_000] as const;
+/** Waits between two search steps, in milliseconds; the last entry repeats. */
+const SEARCH_BACKOFF_MS = [500, 1_000, 2_000, 4_000, 8_000, 15_000] as const;
 
-/** A lane whose account is held looks again after so long at the latest; when the outage is over it is woken. */
-export const HELD_MS = 15_000;
+/** Maximum wait of a lane whose account is held, in milliseconds. The end of the outage wakes the lane earlier. */
+export const HELD_WAIT_MS = 15_000;
 
-/** A look that decides sees all contacts of the number that a list of so long ago, in milliseconds, did not miss. */
-export const LIST_AGE_MS = 60_000;
+/**
+ * Maximum age of the contact list for a final search step, in milliseconds: the list shows every contact of the number.
+ */
+export const MAX_LIST_AGE_MS = 60_000;
 
-/** What came of one look; `held`: nobody looked, for upstream is not asked now. */
-type Look = { outcome: 'complete' | 'in part' | 'held' } | { outcome: 'failed'; reason: string };
+/** The result of one search step. `held`: no request was made, because the account's requests are held. */
+type StepResult = { outcome: 'complete' | 'partial' | 'held' } | { outcome: 'failed'; reason: string };
 
-/** Looks for a send that upstream may or may not have taken, among the messages of its recipient. */
+/** Searches the recipient's messages for a send that upstream may or may not have accepted. */
 export class SendSearch {
   constructor(
     private readonly store: RelayStore,
@@ -24,47 +26,50 @@ export class SendSearch {
     private readonly settings: RelaySettings,
   ) {}
 
-  /** The step with which the search begins. @param reason why nobody knows what became of the POST */
+  /**
+   * Returns the change that starts the search.
+   * @param reason why the outcome of the POST is unknown
+   */
   begin(
-    happening: 'ambiguous' | 'abandoned',
+    transition: 'ambiguous' | 'abandoned',
     record: SendRecord,
     now: number,
     reason: string | undefined,
-  ): Transition {
-    return this.lookFor(
-      happening,
+  ): StateChange {
+    return this.startSearch(
+      transition,
       record,
       now,
-      confirmMsOf(record.order, this.settings),
+      confirmationPeriodMs(record.order, this.settings),
       reason === undefined ? {} : { reason },
     );
   }
 
   /**
-   * The step with which a send is looked for that may have been posted before Redis lost its last seconds. When enough
-   * time has gone by since, one complete look is enough, as it is for one that is told to go out again; a send that is
-   * not found is then posted.
+   * Returns the change that starts a recheck: a search for a POST that Redis may have lost, or before a resend. If the
+   * confirmation period has passed since the Redis restart, one complete search step is enough. The send is posted if
+   * no message is found.
    */
-  doubt({ record, now, otherLifeSince }: LaneHead): Transition {
+  recheck({ record, now, redisRestartedAt }: LaneHead): StateChange {
     const leftMs =
-      otherLifeSince === undefined
+      redisRestartedAt === undefined
         ? 0
-        : Math.max(confirmMsOf(record.order, this.settings) - (now - otherLifeSince), 0);
-    return this.lookFor('doubted', record, now, leftMs, { thenPost: true });
+        : Math.max(confirmationPeriodMs(record.order, this.settings) - (now - redisRestartedAt), 0);
+    return this.startSearch('recheck_started', record, now, leftMs, { thenPost: true });
   }
 
-  private lookFor(
-    happening: 'ambiguous' | 'abandoned' | 'doubted',
+  private startSearch(
+    transition: 'ambiguous' | 'abandoned' | 'recheck_started',
     { state }: SendRecord,
     now: number,
     lookLeftMs: number,
     more: Pick<SendState, 'reason' | 'thenPost'>,
-  ): Transition {
-    const waitMs = LOOK_WAITS_MS[0];
+  ): StateChange {
+    const waitMs = SEARCH_BACKOFF_MS[0];
     return {
-      happening,
+      transition,
       state: {
-        ...settled(state),
+        ...lastingFields(state),
         phase: 'looking',
         lookLeftMs,
         lookedAt: now,
@@ -74,48 +79,50 @@ export class SendSearch {
         ...more,
       },
       laneDueInMs: waitMs,
-      life: 'this',
+      redisRun: 'update',
     };
   }
 
   /**
-   * Looks once; a send that is found is bound on the way, and leaves its lane. How long to wait before the next look,
-   * in milliseconds. The time that is left counts down only while looks succeed, and it ends with a complete one; but
-   * whatever fails, a send is not looked for any longer than it may be relayed.
+   * Runs one search step. A send that is found is bound to its message, and leaves its lane. Returns the wait before
+   * the next step, in milliseconds.
+   *
+   * The time left counts down only while steps succeed, and ends with a complete step. The maximum age of a send ends
+   * the search in any case.
    */
-  async look(account: string, { record, now }: LaneHead): Promise<number> {
+  async runStep(account: string, { record, now }: LaneHead): Promise<number> {
     const { state } = record;
     const since = state.lookSince ?? now;
-    // What passes from a look that failed to the next good one does not count.
-    const seenMs = Math.max(now - (state.lookedAt ?? now), 0);
+    // The time between a failed step and the next successful one does not count.
+    const passedMs = Math.max(now - (state.lookedAt ?? now), 0);
     const leftMs = state.lookLeftMs ?? 0;
-    const decides = seenMs >= leftMs;
-    const look = await this.lookUp(
+    const isFinalStep = passedMs >= leftMs;
+    const step = await this.lookUp(
       account,
       record.order.phoneNumber,
-      decides ? { listSince: Math.max(since, now - LIST_AGE_MS) } : {},
+      isFinalStep ? { listSince: Math.max(since, now - MAX_LIST_AGE_MS) } : {},
     );
-    const { outcome } = look;
-    const lookLeftMs = outcome === 'complete' ? leftMs - seenMs : leftMs;
-    const isOver = now - since >= this.settings.maxAgeMs;
+    const { outcome } = step;
+    const lookLeftMs = outcome === 'complete' ? leftMs - passedMs : leftMs;
+    const isTimedOut = now - since >= this.settings.maxAgeMs;
     if (outcome === 'complete' && lookLeftMs <= 0) {
-      await this.store.transit(account, record, this.end(record));
+      await this.store.apply(account, record, this.endOfSearch(record));
       return 0;
     }
-    if (isOver) {
-      await this.store.transit(account, record, {
-        happening: 'given_up',
-        state: { ...settled(state), reason: neverSeen(look) },
+    if (isTimedOut) {
+      await this.store.apply(account, record, {
+        transition: 'marked_unknown',
+        state: { ...lastingFields(state), reason: searchTimeoutReason(step) },
       });
       return 0;
     }
-    // A failure among successes, or the other way round, says little of the next look: the waits begin anew.
-    const isAsBefore = (outcome === 'failed') === (state.lookedAt === undefined);
-    const looks = isAsBefore ? (state.looks ?? 0) + 1 : 0;
-    const growingMs = LOOK_WAITS_MS[Math.min(looks, LOOK_WAITS_MS.length - 1)] ?? 0;
-    // The look that ends the time comes when it is over; how long a trouble lasts is not known so.
+    // The backoff starts again when failures follow successes, or successes follow failures.
+    const isSameResult = (outcome === 'failed') === (state.lookedAt === undefined);
+    const looks = isSameResult ? (state.looks ?? 0) + 1 : 0;
+    const backoffMs = SEARCH_BACKOFF_MS[Math.min(looks, SEARCH_BACKOFF_MS.length - 1)] ?? 0;
+    // The final step starts when the time left is over. The length of an outage cannot be predicted that way.
     const waitMs =
-      outcome === 'complete' ? Math.min(growingMs, Math.max(lookLeftMs, LOOK_WAITS_MS[0])) : growingMs;
+      outcome === 'complete' ? Math.min(backoffMs, Math.max(lookLeftMs, SEARCH_BACKOFF_MS[0])) : backoffMs;
     const next: SendState = {
       ...state,
       lookSince: since,
@@ -126,20 +133,20 @@ export class SendSearch {
     };
     if (outcome === 'failed' || outcome === 'held') delete next.lookedAt;
     const held = outcome === 'held' ? { looks: state.looks ?? 0, notBefore: now } : {};
-    const laneDueInMs = outcome === 'held' ? HELD_MS : waitMs;
-    const waiting = await this.store.transit(account, record, {
-      happening: 'looked',
+    const laneDueInMs = outcome === 'held' ? HELD_WAIT_MS : waitMs;
+    const waiting = await this.store.apply(account, record, {
+      transition: 'search_continued',
       state: { ...next, ...held },
       laneDueInMs,
     });
-    // Bound by the look itself: the lane goes on at once.
+    // The step itself bound the send, so the lane continues at once.
     return waiting === undefined ? 0 : laneDueInMs;
   }
 
-  private async lookUp(account: string, phoneNumber: string, options: LookOptions): Promise<Look> {
+  private async lookUp(account: string, phoneNumber: string, options: LookOptions): Promise<StepResult> {
     try {
       const isComplete = await this.lookup.lookUp(account, phoneNumber, options);
-      return { outcome: isComplete ? 'complete' : 'in part' };
+      return { outcome: isComplete ? 'complete' : 'partial' };
     } catch (error) {
       if (error instanceof UpstreamUnavailableError) return { outcome: 'held' };
       if (error instanceof UpstreamError || error instanceof BudgetExhaustedError)
@@ -148,21 +155,21 @@ export class SendSearch {
     }
   }
 
-  private end({ state }: SendRecord): Transition {
+  private endOfSearch({ state }: SendRecord): StateChange {
     const { reason, thenPost } = state;
-    if (thenPost === true) return { happening: 'cleared', state: settled(state) };
-    // A second text may be what the operator prefers; a third never is.
+    if (thenPost === true) return { transition: 'recheck_passed', state: lastingFields(state) };
+    // An operator may prefer a second text. A third POST is never made automatically.
     if (this.settings.onUnknown === 'resend' && (state.copies ?? 0) < 2)
-      return { happening: 'repeated', state: settled(state) };
+      return { transition: 'resent_automatically', state: lastingFields(state) };
     return {
-      happening: 'given_up',
-      state: { ...settled(state), ...(reason === undefined ? {} : { reason }) },
+      transition: 'marked_unknown',
+      state: { ...lastingFields(state), ...(reason === undefined ? {} : { reason }) },
     };
   }
 }
 
-/** Why a send that may have been taken is not looked for any more. */
-function neverSeen(look: Look): string {
-  const last = look.outcome === 'failed' ? ` The last look failed: ${look.reason}.` : '';
-  return `Its recipient's messages could not be read within SEND_MAX_AGE_SECONDS.${last}`;
+/** Returns the reason of a send whose search exceeded the maximum age. */
+function searchTimeoutReason(step: StepResult): string {
+  const last = step.outcome === 'failed' ? ` The last search failed: ${step.reason}.` : '';
+  return `The recipient's messages could not be read within SEND_MAX_AGE_SECONDS.${last}`;
 }

@@ -1,42 +1,42 @@
 import type { Logger } from '#platform';
 import type { UpstreamMessage } from '#upstream';
 import { type Match, matchMessages } from './message-match.js';
-import type { BoundSend, RelayStore, Transition } from '../send/relay-store.js';
-import { passage } from '../send/send-life.js';
-import { type SendRecord, settled } from '../send/send-record.js';
+import type { BoundSend, RelayStore, StateChange } from '../send/relay-store.js';
+import { edgeOf } from '../send/send-life.js';
+import { type SendRecord, lastingFields } from '../send/send-record.js';
 
-/** A poll's news about outbound messages of one contact. */
+/** The outbound messages of one contact that a poll found new or changed. */
 export interface Sightings {
   account: string;
   contactId: string;
-  /** Not seen before, oldest first. */
+  /** Messages that were not seen before, oldest first. */
   fresh: readonly UpstreamMessage[];
-  /** Seen before, with other flags or another form than then. */
+  /** Messages that were seen before with other flags or another content. */
   changed: readonly UpstreamMessage[];
-  /** Upstream's clock at the poll, in milliseconds since 1970, if it said so. */
+  /** Upstream's clock at the poll, in milliseconds since 1970; absent if upstream did not report its time. */
   upstreamNow?: number;
 }
 
 /**
- * More sends to one recipient than this never wait for their sighting at once in sane use. The oldest give way: those
- * that upstream never shows stay for good, and must not be in the way of later ones.
+ * Maximum number of sends to one recipient that can wait for their messages. The oldest are ignored: sends that
+ * upstream never shows must not block later sends.
  */
-const MOST_WAITING = 1_000;
+const MAX_AWAITING = 1_000;
 
-/** So many times a send may change under our hands before the poll is given up, to be made again. */
-const MOST_RACES = 10;
+/** Maximum number of conflicts with other writers before the poll fails. The next poll retries. */
+const MAX_CONFLICTS = 10;
 
-const CANNOT_BE_TOLD =
-  'Upstream shows several messages that it may be, and it is not known whether it is one of them.';
+const AMBIGUOUS_MATCH =
+  'Upstream shows several messages that may be this send, and it is unknown which of them is.';
 
-/** Binds messages to the sends that they are, and carries their flags over to the sends. */
+/** Binds messages to the sends that they belong to, and copies the messages' flags to the sends. */
 export class MessageBinder {
   constructor(
     private readonly store: RelayStore,
     private readonly logger: Logger,
   ) {}
 
-  /** The sends by message id, of all sightings that are ours. The same sighting again gives the same answer. */
+  /** Binds the messages of a poll. Returns the sends by message id. A repeated call returns the same result. */
   async bind(sightings: Sightings): Promise<ReadonlyMap<string, BoundSend>> {
     const { account, contactId, fresh, changed } = sightings;
     const all = [...fresh, ...changed];
@@ -51,12 +51,12 @@ export class MessageBinder {
     }
     for (const message of all) {
       const ours = bound.get(message.id);
-      if (ours !== undefined && ours.duplicate !== true) await this.carryFlags(account, ours.sendId, message);
+      if (ours !== undefined && ours.duplicate !== true) await this.copyFlags(account, ours.sendId, message);
     }
     return bound;
   }
 
-  /** The sends that these messages were bound to, by message id. */
+  /** Returns the sends that these messages are bound to, by message id. */
   sendsOf(
     account: string,
     contactId: string,
@@ -71,21 +71,24 @@ export class MessageBinder {
     messages: readonly UpstreamMessage[],
     bound: Map<string, BoundSend>,
   ): Promise<void> {
-    for (let race = 0; race < MOST_RACES;) {
-      const waiting = await this.store.awaiting(account, recipient, MOST_WAITING);
-      // After that: what another poll bound by then does not wait any more, and its message must be told as its own.
+    for (let conflicts = 0; conflicts < MAX_CONFLICTS;) {
+      const waiting = await this.store.awaiting(account, recipient, MAX_AWAITING);
+      // Read after the waiting sends: another poll may have bound messages meanwhile, and their events need the send's
+      // id.
       const unbound = await this.unbound(account, contactId, messages, bound);
       if (waiting.length === 0) return;
       const ahead = upstreamNow === undefined ? 0 : upstreamNow - (await this.store.now(account));
       const { matches, undecided } = matchMessages(unbound, waiting, ahead);
-      if (matches.length === 0 && (await this.leaveOpen(account, undecided))) return;
-      // Once more when all are bound: one of them may have a second message here.
-      if (matches.length === 0 || (await this.claimAll(account, contactId, matches, bound))) race += 1;
+      if (matches.length === 0 && (await this.endUndecidedSearches(account, undecided))) return;
+      // Another round runs when all matches are bound, because a send may have a second message here.
+      if (matches.length === 0 || (await this.claimAll(account, contactId, matches, bound))) conflicts += 1;
     }
-    throw new Error(`sends to the recipient of contact ${contactId} keep changing while they are bound`);
+    throw new Error(
+      `sends to the recipient of contact ${contactId} changed ${MAX_CONFLICTS} times while messages were bound`,
+    );
   }
 
-  /** Those of the messages that are nobody's yet; whose the others are is noted. */
+  /** Returns the messages that belong to no send. Adds the owners of the other messages to `bound`. */
   private async unbound(
     account: string,
     contactId: string,
@@ -102,7 +105,7 @@ export class MessageBinder {
     return left.filter(({ id }) => !bound.has(id));
   }
 
-  /** Whether a send changed meanwhile, such as by the answer to its POST, so that the match must be made again. */
+  /** Binds all matches. Returns true if a send changed meanwhile, so that the matching must run again. */
   private async claimAll(
     account: string,
     contactId: string,
@@ -110,7 +113,7 @@ export class MessageBinder {
     bound: Map<string, BoundSend>,
   ): Promise<boolean> {
     for (const { message, record } of matches) {
-      const done = await this.store.transit(account, record, findingOf(record, contactId, message.id));
+      const done = await this.store.apply(account, record, matchChange(record, contactId, message.id));
       if (done === undefined) return true;
       const duplicate = record.state.messageId !== undefined;
       bound.set(message.id, { sendId: record.order.id, ...(duplicate ? { duplicate } : {}) });
@@ -123,51 +126,54 @@ export class MessageBinder {
   }
 
   /**
-   * Ends the search for sends that are one of several messages, nobody can say which: those messages are not new a second
-   * time, and what may be there is not to be posted again. False if one changed meanwhile.
+   * Ends the search for sends that match several messages equally well. Later polls do not see these messages as new,
+   * and a send that may already have arrived must not be posted again. Returns false if a send changed meanwhile.
    */
-  private async leaveOpen(account: string, undecided: readonly SendRecord[]): Promise<boolean> {
+  private async endUndecidedSearches(account: string, undecided: readonly SendRecord[]): Promise<boolean> {
     for (const record of undecided) {
       if (record.state.status !== 'relaying') continue;
-      const state = { ...settled(record.state), reason: CANNOT_BE_TOLD };
-      if ((await this.store.transit(account, record, { happening: 'given_up', state })) === undefined)
+      const state = { ...lastingFields(record.state), reason: AMBIGUOUS_MATCH };
+      if ((await this.store.apply(account, record, { transition: 'marked_unknown', state })) === undefined)
         return false;
-      this.logger.warn({ account, sendId: record.order.id }, 'it may be one of several alike messages');
+      this.logger.warn(
+        { account, sendId: record.order.id },
+        'several identical messages match the send; its status is now unknown',
+      );
     }
     return true;
   }
 
-  private async carryFlags(account: string, sendId: string, message: UpstreamMessage): Promise<void> {
-    const happening = message.read ? 'shown_read' : message.delivered ? 'shown_delivered' : undefined;
-    if (happening === undefined) return;
-    for (let race = 0; race < MOST_RACES; race += 1) {
+  private async copyFlags(account: string, sendId: string, message: UpstreamMessage): Promise<void> {
+    const transition = message.read ? 'message_read' : message.delivered ? 'message_delivered' : undefined;
+    if (transition === undefined) return;
+    for (let conflicts = 0; conflicts < MAX_CONFLICTS; conflicts += 1) {
       const record = await this.store.find(account, sendId);
-      // Flags only ever carry a send forward.
-      if (record === undefined || passage(record.state.status, happening) === undefined) return;
-      const shown = await this.store.transit(account, record, { happening, state: record.state });
+      // Flags only move a send forward.
+      if (record === undefined || edgeOf(record.state.status, transition) === undefined) return;
+      const shown = await this.store.apply(account, record, { transition, state: record.state });
       if (shown !== undefined) return;
     }
-    throw new Error(`${sendId} keeps changing while its flags are carried over`);
+    throw new Error(`${sendId} changed ${MAX_CONFLICTS} times while its flags were copied`);
   }
 }
 
-/** The step of a send of which a message was found; the first one is its message, a further one a duplicate. */
-function findingOf({ state }: SendRecord, contactId: string, messageId: string): Transition {
-  const rest = settled(state);
+/** Returns the change that binds a message to its send. The second message of a send is a duplicate. */
+function matchChange({ state }: SendRecord, contactId: string, messageId: string): StateChange {
+  const rest = lastingFields(state);
   if (state.messageId === undefined) {
-    return { happening: 'found', state: { ...rest, contactId, messageId }, claim: { contactId, messageId } };
+    return { transition: 'found', state: { ...rest, contactId, messageId }, claim: { contactId, messageId } };
   }
   const duplicates = [...(state.duplicates ?? []), { contactId, messageId }];
   return {
-    happening: 'found_again',
+    transition: 'duplicate_found',
     state: { ...rest, ...(state.reason === undefined ? {} : { reason: state.reason }), duplicates },
     claim: { contactId, messageId, duplicate: true },
   };
 }
 
 /**
- * What may be a send that waits: new messages, and changed ones that are nobody's yet, for an attachment may come later
- * than its message. Only their time tells the latter from what was there before.
+ * Returns the messages that may belong to a waiting send: new messages, and changed messages without a send, because an
+ * attachment can arrive after its message. A changed message needs a timestamp, which separates it from older messages.
  */
 function candidates(
   fresh: readonly UpstreamMessage[],

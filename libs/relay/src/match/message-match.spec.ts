@@ -40,18 +40,18 @@ function send(
 
 const FILE = { blobId: 'b', name: 'a.png', contentType: 'image/png', size: 1, sha256: '0' };
 
-/** `message=send` of each match. */
+/** Returns each match as `message=send`. */
 function match(messages: UpstreamMessage[], waiting: SendRecord[], ahead = 0): string[] {
   const { matches } = matchMessages(messages, waiting, ahead);
   return matches.map((one) => `${one.message.id}=${one.record.order.id}`);
 }
 
-/** The sends of which nobody can say which message they are. */
+/** Returns the ids of the undecided sends. */
 function undecided(messages: UpstreamMessage[], waiting: SendRecord[]): string[] {
   return matchMessages(messages, waiting, 0).undecided.map(({ order }) => order.id);
 }
 
-/** A message stamped so many seconds after the first POST began. */
+/** Returns a message whose timestamp is this many seconds after the first POST. */
 const at = (id: string, seconds: number, other: Partial<UpstreamMessage> = {}): UpstreamMessage =>
   message(id, 'Hi', { timestamp: BEGUN + seconds * 1_000, ...other });
 function undated(id: string): UpstreamMessage {
@@ -65,8 +65,8 @@ const POSTING = { status: 'relaying', phase: 'posting' } as const;
 const OVERDUE = { status: 'accepted', lookLeftMs: 0 } as const;
 const UNKNOWN = { status: 'unknown' } as const;
 
-describe('a message is taken for a send', () => {
-  it('of the same text, once, and for no other', () => {
+describe('a message matches a send', () => {
+  it('only if the texts are equal, and only one send', () => {
     expect(match([message('m1', 'Hi'), message('m2', 'Ho')], [send('s1', 'Ho'), send('s2', 'Hi')])).toEqual([
       'm1=s2',
       'm2=s1',
@@ -77,14 +77,14 @@ describe('a message is taken for a send', () => {
     expect(match([message('m1', 'Hi')], [])).toEqual([]);
   });
 
-  it('the oldest for the first begun, where texts are alike', () => {
+  it('in order of the POSTs if several texts are equal', () => {
     expect(match([message('m1', 'Hi'), message('m2', 'Hi')], [send('s1', 'Hi'), send('s2', 'Hi')])).toEqual([
       'm1=s1',
       'm2=s2',
     ]);
   });
 
-  it('only of its time: an identical text in the history is another one', () => {
+  it('only if its timestamp is not before the POST', () => {
     const old = message('old', 'Hi', { timestamp: BEGUN - 3_600_000 });
     expect(match([old], [send('s1', 'Hi')])).toEqual([]);
     expect(match([old, message('new', 'Hi')], [send('s1', 'Hi')])).toEqual(['new=s1']);
@@ -92,13 +92,13 @@ describe('a message is taken for a send', () => {
     expect(match([message('m', 'Hi', { timestamp: BEGUN - 10_001 })], [send('s1', 'Hi')])).toEqual([]);
   });
 
-  it('however late it shows up', () => {
+  it('even if the message appears a day late', () => {
     expect(match([message('m', 'Hi', { timestamp: BEGUN + 86_400_000 })], [send('s1', 'Hi')])).toEqual([
       'm=s1',
     ]);
   });
 
-  it('whose send began before it: the second of two alike does not take a message of before its own POST', () => {
+  it('only if the message is not older than the POST of that send', () => {
     const later = send('s2', 'Hi', {}, { begunAt: BEGUN + 60_000 });
     expect(match([message('m1', 'Hi')], [later])).toEqual([]);
     expect(
@@ -109,20 +109,20 @@ describe('a message is taken for a send', () => {
     ).toEqual(['m1=s1', 'm2=s2']);
   });
 
-  it.each([600_000, -600_000])('by a clock of upstream that is %d ms off', (ahead) => {
+  it.each([600_000, -600_000])('even if the clock of upstream is %d ms off', (ahead) => {
     const mine = message('m', 'Hi', { timestamp: BEGUN + ahead + 500 });
     expect(match([mine], [send('s1', 'Hi')], ahead)).toEqual(['m=s1']);
     const old = message('old', 'Hi', { timestamp: BEGUN + ahead - 60_000 });
     expect(match([old], [send('s1', 'Hi')], ahead)).toEqual([]);
   });
 
-  it('also without a timestamp', () => {
+  it('even without a timestamp', () => {
     const { timestamp, ...undated } = message('m', 'Hi');
     expect(timestamp).toBeDefined();
     expect(match([undated], [send('s1', 'Hi')])).toEqual(['m=s1']);
   });
 
-  it('of the same kind: a text has no attachments, a mere file has no text', () => {
+  it('only if the number of attachments is equal', () => {
     const file = message('f', '', { attachments: 1 });
     expect(match([file], [send('s1', 'Hi')])).toEqual([]);
     expect(match([message('m', 'Hi', { attachments: 1 })], [send('s1', 'Hi')])).toEqual([]);
@@ -134,19 +134,19 @@ describe('a message is taken for a send', () => {
     ]);
   });
 
-  it('by its text, where text and file are shown as two', () => {
+  it('by its text if upstream shows text and file as two messages', () => {
     const [text, file] = [message('t', 'Hi'), message('f', '', { attachments: 1 })];
     expect(match([text, file], [send('s1', 'Hi', { file: FILE })])).toEqual(['t=s1']);
     expect(match([file, text], [send('s1', 'Hi', { file: FILE })])).toEqual(['t=s1']);
   });
 
-  it('with its quotes and dashes rewritten on the way', () => {
+  it('even if quotes and dashes were rewritten', () => {
     const typed = `"Don't" -- he said - 'no'...`;
     const shown = '“Don’t” — he said – ‘no’…';
     expect(match([message('m', shown)], [send('s1', typed)])).toEqual(['m=s1']);
   });
 
-  it('at most one each, whatever there is', () => {
+  it('at most one to one, for any messages and sends', () => {
     const texts = fc.constantFrom('a', 'b', 'c');
     fc.assert(
       fc.property(fc.array(texts), fc.array(texts), (shown, asked) => {
@@ -166,94 +166,94 @@ describe('a message is taken for a send', () => {
   });
 });
 
-describe('of several alike messages', () => {
+describe('of several messages with equal text,', () => {
   it.each<[string, SendRecord[], UpstreamMessage[], string[], string[]]>([
     [
-      'as many as sends are theirs, in order, although nobody knows that upstream took the sends',
+      'as many as there are sends match in order, even if upstream may not have accepted the sends',
       [send('s1', 'Hi', {}, { ...LOOKING, ...since(0) }), send('s2', 'Hi', {}, { ...UNKNOWN, ...since(1) })],
       [at('m1', 1), at('m2', 2)],
       ['m1=s1', 'm2=s2'],
       [],
     ],
     [
-      'the oldest is a send that upstream took',
+      'the oldest matches a send that upstream accepted',
       [send('s1', 'Hi', {}, since(0))],
       [at('m1', 1), at('m2', 9)],
       ['m1=s1'],
       [],
     ],
     [
-      'the oldest is a send that is being posted',
+      'the oldest matches a send that is being posted',
       [send('s1', 'Hi', {}, { ...POSTING, ...since(0) })],
       [at('m1', 1), at('m2', 9)],
       ['m1=s1'],
       [],
     ],
     [
-      'none is a send that upstream may not have taken',
+      'none matches a send that upstream may not have accepted',
       [send('s1', 'Hi', {}, { ...LOOKING, ...since(0) })],
       [at('m1', 1), at('m2', 9)],
       [],
       ['s1'],
     ],
     [
-      'none is one whose time is over, either',
+      'none matches an unknown send',
       [send('s1', 'Hi', {}, { ...UNKNOWN, ...since(0) })],
       [at('m1', 60), at('m2', 90)],
       [],
       ['s1'],
     ],
     [
-      'without a time none can be told',
+      'none matches if the messages have no timestamps',
       [send('s1', 'Hi', {}, { ...LOOKING, ...since(0) })],
       [undated('m1'), undated('m2')],
       [],
       ['s1'],
     ],
     [
-      'one of before the POST gives way',
+      'a message from before the POST is ignored',
       [send('s1', 'Hi', {}, { ...LOOKING, ...since(0) })],
       [at('m1', -6), at('m2', 1)],
       ['m2=s1'],
       [],
     ],
     [
-      'one of long after gives way',
+      'a message from long after the POST is ignored',
       [send('s1', 'Hi', {}, { ...LOOKING, ...since(0) })],
       [at('m1', 1), at('m2', 40)],
       ['m1=s1'],
       [],
     ],
     [
-      'one alone is taken although it is of long after',
+      'a single message matches even long after the POST',
       [send('s1', 'Hi', {}, { ...LOOKING, ...since(0) })],
       [at('m1', 30)],
       ['m1=s1'],
       [],
     ],
     [
-      'a surplus of one send is none of a later one',
+      'a second message near one POST does not match a later send',
       [send('s1', 'Hi', {}, since(0)), send('s2', 'Hi', {}, { ...LOOKING, ...since(60) })],
       [at('m1', 1), at('m2', 2), at('m3', 61)],
       ['m1=s1', 'm3=s2'],
       [],
     ],
     [
-      'the sure send has its own, and the other one of two is open',
+      'an accepted send matches the oldest, and a send without an answer stays undecided',
       [send('s1', 'Hi', {}, since(0)), send('s2', 'Hi', {}, { ...LOOKING, ...since(1) })],
       [at('m1', 1), at('m2', 2), at('m3', 3)],
       ['m1=s1'],
       ['s2'],
     ],
     [
-      'a send that was posted twice may be two',
+      'two can belong to one send that was posted twice',
       [send('s1', 'Hi', {}, { ...LOOKING, ...since(20), firstBegunAt: BEGUN, copies: 2 })],
       [at('m1', 1), at('m2', 21)],
       ['m1=s1'],
       [],
     ],
     [
-      'different ones are no rivals',
+      'a message with another text is no candidate',
       [send('s1', 'Hi', {}, { ...LOOKING, ...since(0) })],
       [at('m1', 1), at('m2', 2, { body: 'Ho' })],
       ['m1=s1'],
@@ -265,34 +265,34 @@ describe('of several alike messages', () => {
   });
 });
 
-describe('of several sends of one text, a message is', () => {
+describe('of several sends with equal text, a message matches', () => {
   it.each<[string, SendRecord[], UpstreamMessage[], string[]]>([
     [
-      'the first begun',
+      'the first posted send',
       [send('s1', 'Hi', {}, since(0)), send('s2', 'Hi', {}, since(5))],
       [at('m', 30)],
       ['m=s1'],
     ],
     [
-      'the first begun, whatever order they come in',
+      'the first posted send, in any order of the arguments',
       [send('s2', 'Hi', {}, since(5)), send('s1', 'Hi', {}, since(0))],
       [at('m', 30)],
       ['m=s1'],
     ],
     [
-      'rather one that is expected than one that never showed up',
+      'a send whose message is expected before a send whose message is overdue',
       [send('s1', 'Hi', {}, { ...OVERDUE, ...since(-300) }), send('s2', 'Hi', {}, since(0))],
       [at('m', 1)],
       ['m=s2'],
     ],
     [
-      'rather one that is expected than an unknown one',
+      'a send whose message is expected before an unknown send',
       [send('s1', 'Hi', {}, { ...UNKNOWN, ...since(-300) }), send('s2', 'Hi', {}, since(0))],
       [at('m', 1)],
       ['m=s2'],
     ],
     [
-      'of those whose time is over the last begun: one lost text must not shift all later ones',
+      'the last posted of several overdue sends, because one lost text must not shift all later matches',
       [
         send('s1', 'Hi', {}, { ...OVERDUE, ...since(-86_400) }),
         send('s2', 'Hi', {}, { ...OVERDUE, ...since(0) }),
@@ -301,13 +301,13 @@ describe('of several sends of one text, a message is', () => {
       ['m=s2'],
     ],
     [
-      'one whose time is over, if it is too old for the other',
+      'an unknown send if the message is older than the POST of the other send',
       [send('s1', 'Hi', {}, { ...UNKNOWN, ...since(-300) }), send('s2', 'Hi', {}, since(0))],
       [at('m', -290)],
       ['m=s1'],
     ],
     [
-      'rather the first one of a send than the second one of another',
+      'a send without a message before a second copy of another send',
       [
         send('s1', 'Hi', {}, { ...since(-30), status: 'sent', copies: 2, contactId: 'c', messageId: 'x' }),
         send('s2', 'Hi', {}, since(0)),
@@ -316,7 +316,7 @@ describe('of several sends of one text, a message is', () => {
       ['m=s2'],
     ],
     [
-      'each its own where there are enough, in order, also of those whose time is over',
+      'each send in order if there are enough messages, including unknown sends',
       [send('s1', 'Hi', {}, { ...UNKNOWN, ...since(-300) }), send('s2', 'Hi', {}, since(0))],
       [at('m1', 1), at('m2', 2)],
       ['m1=s1', 'm2=s2'],
@@ -326,60 +326,65 @@ describe('of several sends of one text, a message is', () => {
   });
 });
 
-describe('by the number of attachments', () => {
+describe('the number of attachments decides:', () => {
   const both = { file: FILE, fileUrl: 'https://x/y' };
   it.each<[string, SendRecord[], UpstreamMessage[], string[]]>([
     [
-      'a send with two is a message with two',
+      'a send with two attachments matches a message with two',
       [send('s', 'Hi', both)],
       [at('m1', 1, { attachments: 3 }), at('m2', 2, { attachments: 2 })],
       ['m2=s'],
     ],
     [
-      'a message with more is another one',
+      'a message with more attachments than the send does not match',
       [send('s', 'Hi', { file: FILE })],
       [at('m', 1, { attachments: 2 })],
       [],
     ],
     [
-      'the whole one comes before a part',
+      'a message with all attachments matches before a message without',
       [send('s', 'Hi', { file: FILE })],
       [at('m1', 1), at('m2', 2, { attachments: 1 })],
       ['m2=s'],
     ],
     [
-      'an attachment that is late does not keep its text from being found',
+      'a text matches although one attachment is still missing',
       [send('s', 'Hi', both)],
       [at('m', 1, { attachments: 1 })],
       ['m=s'],
     ],
     [
-      'a send without a file does not take the message of one that has it',
+      'a send without a file does not match the message with a file',
       [send('s1', 'Hi', { file: FILE }), send('s2', 'Hi')],
       [at('m1', 1), at('m2', 2, { attachments: 1 })],
       ['m1=s2', 'm2=s1'],
     ],
     [
-      'a file alone is not the send that has a text besides',
+      'a file alone does not match a send with a text and a file',
       [send('s1', 'Hi', { file: FILE }), send('s2', undefined, { file: FILE })],
       [at('t', 1), at('f', 1, { body: '', attachments: 1 })],
       ['t=s1', 'f=s2'],
     ],
     [
-      'two files alone may come one by one',
+      'one file matches a send with two files and no text',
       [send('s', undefined, both)],
       [at('m', 1, { body: '', attachments: 1 })],
       ['m=s'],
     ],
-    ['a text of blanks alone is an empty message', [send('s', ' ')], [at('m', 1, { body: '' })], ['m=s']],
     [
-      'what stands for an attachment in the text does not matter',
+      'a send whose text is only blanks matches an empty message',
+      [send('s', ' ')],
+      [at('m', 1, { body: '' })],
+      ['m=s'],
+    ],
+    [
+      'the placeholder of an attachment in the text is ignored',
       [send('s', 'Hi', { file: FILE })],
       [at('m', 1, { body: '\uFFFCHi', attachments: 1 })],
       ['m=s'],
     ],
     [
-      'emoji alone are told apart',
+      'texts of different emoji do not match each other',
       [send('s1', '\u{1F44D}'), send('s2', '\u{1F44D}\u{1F3FD}')],
       [at('m1', 1, { body: '\u{1F44D}\u{1F3FD}' }), at('m2', 2, { body: '\u{1F44D}' })],
       ['m1=s2', 'm2=s1'],

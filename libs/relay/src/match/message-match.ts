@@ -1,57 +1,55 @@
 import type { UpstreamMessage } from '#upstream';
-import { levelText } from './level-text.js';
+import { normalizeText } from './normalize-text.js';
 import { boundMessages, isOverdue, type SendRecord } from '../send/send-record.js';
 
-/** A message and the send that it is. */
+/** A message and the send that it belongs to. */
 export interface Match {
   message: UpstreamMessage;
   record: SendRecord;
 }
 
 export interface Matching {
-  /** At most one a send; what a send is besides comes out when it is asked for with the rest. */
+  /** At most one match per send. Further messages of a send match in the next call. */
   matches: Match[];
-  /** Sends that are one of several messages, or none of them: nobody can say which. */
+  /** Sends that match several messages equally well. */
   undecided: SendRecord[];
 }
 
-/** A message may be stamped so much before its POST began, for the clocks are known to a second or two at best. */
+/**
+ * Maximum time by which a message's timestamp may precede its POST, in milliseconds. The clocks are compared only to a
+ * second or two.
+ */
 const CLOCK_SLACK_MS = 10_000;
-/** Of several, the one is likelier that is stamped from so much before its POST began until so much after. */
+/** Time window around the POST in which a timestamp is likely, in milliseconds. */
 const LIKELY_BEFORE_MS = 2_000;
 const LIKELY_AFTER_MS = 15_000;
 
 /**
- * Which of the new outbound messages are which of the sends that wait for theirs: one to one, the oldest with the first
- * begun. Pure.
+ * Matches new outbound messages to waiting sends: one to one, the oldest message to the first posted send. Pure.
  *
- * Upstream gives sends no id, so a message is taken for a send by recipient, text, number of attachments and time.
+ * Upstream gives sends no id. A message matches a send by recipient, text, number of attachments and time.
  *
- * - As many alike messages as sends are theirs, in order: whichever it was in truth, each recipient's text is told once.
- * - Fewer: rather those of sends that are still expected than of those whose time is over; of the latter the last begun,
- *   or a single text that upstream lost would shift all later ones of the same words by one.
- * - More: first those go that are stamped less likely. If there are still more, a send that upstream took, or is being
- *   handed to it, is the oldest of them: its state is true of any. Of a send that nobody knows to be taken, choosing
- *   would be a guess; it is `undecided`.
+ * - As many identical messages as sends: they match in order. If two are swapped, each text is still reported once.
+ * - Fewer messages: sends whose message is still expected come before overdue sends. Among overdue sends the last
+ *   posted comes first. Otherwise a text that upstream lost would shift every later match of the same text.
+ * - More messages: those with unlikely timestamps are ignored first. If too many remain, a send that upstream accepted,
+ *   or that is being posted, matches the oldest. A send that upstream may not have accepted is `undecided`.
  *
- * Text and file may be shown as two messages, and an attachment later than its text: then the text is the send, if no
- * message with all attachments is there. Honest limit: an identical text that another hand sends to the same person at
- * that time may be taken for ours.
- *
- * @param messages to one recipient, oldest first, none of them anybody's
+ * Upstream may show text and file as two messages, or an attachment after its text. The text then is the send, unless a
+ * message with all attachments exists. Known limit: an identical text that another person sends to the same recipient
+ * at that time can be matched.
+ * @param messages messages to one recipient, oldest first, that belong to no send
  * @param waiting sends to that recipient
- * @param upstreamAheadMs how far upstream's clock is ahead of the one that `begunAt` is of
+ * @param upstreamAheadMs time by which upstream's clock is ahead of Redis' clock, in milliseconds
  */
 export function matchMessages(
   messages: readonly UpstreamMessage[],
   waiting: readonly SendRecord[],
   upstreamAheadMs: number,
 ): Matching {
-  const places = waiting
-    .flatMap((record) => placesOf(record, upstreamAheadMs))
-    .sort((a, b) => a.from - b.from);
-  const wanted = new Set(places.map(({ text }) => text));
-  const left = new Map(messages.map((message) => [message, levelText(message.body)]));
+  const slots = waiting.flatMap((record) => slotsOf(record, upstreamAheadMs)).sort((a, b) => a.from - b.from);
+  const wanted = new Set(slots.map(({ text }) => text));
+  const left = new Map(messages.map((message) => [message, normalizeText(message.body)]));
   const found: Match[] = [];
   const undecided = new Set<SendRecord>();
   for (const fits of [isWhole, isPart]) {
@@ -60,19 +58,19 @@ export function matchMessages(
         const candidates = [...left].flatMap(([message, level]) =>
           level === text && fits(message, text, attachments) ? [message] : [],
         );
-        const open = places.filter(
-          (place) => place.text === text && place.attachments === attachments && !place.taken,
+        const open = slots.filter(
+          (slot) => slot.text === text && slot.attachments === attachments && !slot.taken,
         );
         const paired = pair(candidates, open);
-        for (const { message, place } of paired.matches) {
+        for (const { message, slot } of paired.matches) {
           left.delete(message);
-          place.taken = true;
-          found.push({ message, record: place.record });
+          slot.taken = true;
+          found.push({ message, record: slot.record });
         }
-        for (const { message, place } of paired.guesses) {
+        for (const { message, slot } of paired.ambiguous) {
           left.delete(message);
-          place.taken = true;
-          undecided.add(place.record);
+          slot.taken = true;
+          undecided.add(slot.record);
         }
       }
     }
@@ -83,107 +81,110 @@ export function matchMessages(
   return { matches, undecided: [...undecided] };
 }
 
-/** Room for one message of a send; one that was posted twice has two. */
-interface Place {
+/** A slot for one message of a send. A send that was posted twice has two slots. */
+interface Slot {
   record: SendRecord;
   text: string;
   attachments: number;
-  /** By upstream's clock: when its first POST began of which no message is known, and until when its message is likely. */
+  /** Start of the first POST without a known message, by upstream's clock, in milliseconds since 1970. */
   from: number;
   likelyUntil: number;
-  /** 0: its message is expected; 1: its time is over; 2: it has a message already. */
+  /** 0: the message is expected; 1: the message is overdue; 2: the send already has a message. */
   rank: number;
   taken: boolean;
 }
 
 interface Pairing {
   message: UpstreamMessage;
-  place: Place;
+  slot: Slot;
 }
 
-function placesOf(record: SendRecord, aheadMs: number): Place[] {
+function slotsOf(record: SendRecord, aheadMs: number): Slot[] {
   const { order, state } = record;
   const bound = boundMessages(state).length;
-  const place = {
+  const slot = {
     record,
-    text: levelText(order.message ?? ''),
+    text: normalizeText(order.message ?? ''),
     attachments: Number(order.file !== undefined) + Number(order.fileUrl !== undefined),
     from: (state.firstBegunAt ?? state.begunAt ?? order.createdAt) + aheadMs,
-    // When one was posted that Redis forgot is not known.
+    // The time of a POST that Redis lost is not known.
     likelyUntil: (state.begunAt ?? Infinity) + aheadMs + LIKELY_AFTER_MS,
     rank: bound > 0 ? 2 : isOverdue(state) ? 1 : 0,
   };
   const count = Math.max((state.copies ?? 0) - bound, 1);
-  return Array.from({ length: count }, () => ({ ...place, taken: false }));
+  return Array.from({ length: count }, () => ({ ...slot, taken: false }));
 }
 
 function isWhole(message: UpstreamMessage, _: string, attachments: number): boolean {
   return message.attachments === attachments;
 }
 
-/** An attachment alone is not taken for a send that has a text, nor an empty message for one that has none. */
+/** Returns false for an attachment alone if the send has a text, and for an empty message if the send has no text. */
 function isPart(message: UpstreamMessage, text: string, attachments: number): boolean {
   return message.attachments < attachments && (text !== '' || message.attachments > 0);
 }
 
-/** Messages and places that differ in nothing but their time; both oldest first. */
+/**
+ * Pairs messages with slots of equal text and attachments. Both lists are ordered oldest first. An ambiguous pair is one that
+ * other messages could form equally well.
+ */
 function pair(
   candidates: readonly UpstreamMessage[],
-  open: readonly Place[],
-): { matches: Pairing[]; guesses: Pairing[] } {
-  const most = inOrder(candidates, open).length;
-  const places = likelierPlaces(open, (less) => inOrder(candidates, less).length === most);
+  open: readonly Slot[],
+): { matches: Pairing[]; ambiguous: Pairing[] } {
+  const maxPairs = pairInOrder(candidates, open).length;
+  const slots = likelierSlots(open, (less) => pairInOrder(candidates, less).length === maxPairs);
   let messages = [...candidates];
-  for (const isUnlikely of [isEarly, isUntimely]) {
-    const less = messages.filter((message) => !places.every((place) => isUnlikely(message, place)));
-    if (inOrder(less, places).length === most) messages = less;
+  for (const isUnlikely of [isEarly, isUnlikelyTime]) {
+    const less = messages.filter((message) => !slots.every((slot) => isUnlikely(message, slot)));
+    if (pairInOrder(less, slots).length === maxPairs) messages = less;
   }
-  const pairs = inOrder(messages, places);
-  const others = messages.filter((message) => !pairs.some((one) => one.message === message));
-  const isGuess = ({ place }: Pairing): boolean =>
-    isDoubtful(place.record) && others.some((message) => isInTime(message, place));
-  return { matches: pairs.filter((one) => !isGuess(one)), guesses: pairs.filter(isGuess) };
+  const pairs = pairInOrder(messages, slots);
+  const others = messages.filter((message) => !pairs.some((pairing) => pairing.message === message));
+  const isAmbiguous = ({ slot }: Pairing): boolean =>
+    mayBeUnaccepted(slot.record) && others.some((message) => isLateEnough(message, slot));
+  return { matches: pairs.filter((one) => !isAmbiguous(one)), ambiguous: pairs.filter(isAmbiguous) };
 }
 
-/** As many pairs as can be: each message takes the first place that is left, which is the one that asks least of it. */
-function inOrder(messages: readonly UpstreamMessage[], places: readonly Place[]): Pairing[] {
+/** Returns as many pairs as possible: each message takes the first free slot, which allows the earliest timestamp. */
+function pairInOrder(messages: readonly UpstreamMessage[], slots: readonly Slot[]): Pairing[] {
   const pairs: Pairing[] = [];
   for (const message of messages) {
-    const place = places[pairs.length];
-    if (place !== undefined && isInTime(message, place)) pairs.push({ message, place });
+    const slot = slots[pairs.length];
+    if (slot !== undefined && isLateEnough(message, slot)) pairs.push({ message, slot });
   }
   return pairs;
 }
 
-/** Without the less likely ones, the first begun first, as long as that is enough. */
-function likelierPlaces(open: readonly Place[], isEnough: (places: Place[]) => boolean): Place[] {
-  let places = [...open];
+/** Returns the slots without unlikely slots, as long as enough slots remain. The first posted are removed first. */
+function likelierSlots(open: readonly Slot[], isEnough: (slots: Slot[]) => boolean): Slot[] {
+  let slots = [...open];
   for (const rank of [2, 1]) {
-    for (const one of open.filter((place) => place.rank === rank)) {
-      const less = places.filter((place) => place !== one);
-      if (isEnough(less)) places = less;
+    for (const one of open.filter((slot) => slot.rank === rank)) {
+      const less = slots.filter((slot) => slot !== one);
+      if (isEnough(less)) slots = less;
     }
   }
-  return places;
+  return slots;
 }
 
-function isInTime({ timestamp }: UpstreamMessage, { from }: Place): boolean {
+function isLateEnough({ timestamp }: UpstreamMessage, { from }: Slot): boolean {
   return timestamp === undefined || timestamp >= from - CLOCK_SLACK_MS;
 }
 
-function isEarly({ timestamp }: UpstreamMessage, { from }: Place): boolean {
+function isEarly({ timestamp }: UpstreamMessage, { from }: Slot): boolean {
   return timestamp !== undefined && timestamp < from - LIKELY_BEFORE_MS;
 }
 
-function isUntimely(message: UpstreamMessage, place: Place): boolean {
-  return isEarly(message, place) || (message.timestamp ?? 0) > place.likelyUntil;
+function isUnlikelyTime(message: UpstreamMessage, slot: Slot): boolean {
+  return isEarly(message, slot) || (message.timestamp ?? 0) > slot.likelyUntil;
 }
 
 /**
- * Whether nobody knows that upstream took it. One that is being posted is not doubtful yet, and of one that waits to be
- * posted again the safe answer is that it is there.
+ * True if upstream may not have accepted the send. A send that is being posted counts as accepted. A send that is
+ * queued for a resend counts as accepted too, because a second POST would be worse.
  */
-function isDoubtful({ state }: SendRecord): boolean {
-  const isLooked = state.status === 'relaying' && state.phase === 'looking';
-  return isLooked || ['unknown', 'failed', 'cancelled', 'expired'].includes(state.status);
+function mayBeUnaccepted({ state }: SendRecord): boolean {
+  const isSearchedFor = state.status === 'relaying' && state.phase === 'looking';
+  return isSearchedFor || ['unknown', 'failed', 'cancelled', 'expired'].includes(state.status);
 }

@@ -3,7 +3,7 @@ import type { Outage, OutageKind } from '#upstream';
 import { RedisUpstreamHealth } from './redis-upstream-health.js';
 import { RELAY_ROUND } from '../jobs/relay-hints.js';
 
-/** Notes outages, and tells the agendas of all roles that probe them of their beginning and end. */
+/** Records outages, and announces their start and end to the agendas of every role that probes them. */
 export class HintingUpstreamHealth extends RedisUpstreamHealth {
   constructor(
     redis: RedisClient,
@@ -14,18 +14,18 @@ export class HintingUpstreamHealth extends RedisUpstreamHealth {
   }
 
   override async down(account: string, kind: OutageKind, reason: string): Promise<boolean> {
-    const isNews = await super.down(account, kind, reason);
-    this.tell(account);
-    return isNews;
+    const hasBegun = await super.down(account, kind, reason);
+    this.announce(account);
+    return hasBegun;
   }
 
   override async well(account: string, outage: Outage): Promise<boolean> {
-    const isNews = await super.well(account, outage);
-    this.tell(account);
-    return isNews;
+    const hasEnded = await super.well(account, outage);
+    this.announce(account);
+    return hasEnded;
   }
 
-  private tell(account: string): void {
+  private announce(account: string): void {
     for (const hints of this.hints) hints.tell(account, RELAY_ROUND.probe, 0);
   }
 }

@@ -2,15 +2,15 @@ import { BudgetExhaustedError, type ProbeTurn, type UpstreamHealth } from '#upst
 import type { RelayJobs } from '../ports.js';
 import type { RelayStore } from '../send/relay-store.js';
 
-/** So many lanes are woken at once when an outage is over; what is left finds out by itself, later. */
-const MOST_LANES = 1_000;
+/** Maximum number of lanes that are woken when an outage ends. The other lanes notice the end later by themselves. */
+const MAX_LANES = 1_000;
 
-/** Finds out when an outage is over, so that what waits for it goes on at once. */
+/** Probes upstream during an outage, and wakes the waiting lanes when the outage ends. */
 export class UpstreamProbe {
   /**
-   * @param probe asks upstream, and notes what it saw
-   * @param leaseMs longer than a probe can take
-   * @param lanes that are woken then; without them only others do that
+   * @param probe makes a request to upstream and records the result
+   * @param leaseMs lease of one probe in milliseconds, longer than a probe can take
+   * @param lanes the lanes to wake when the outage ends; left out if another process wakes them
    */
   constructor(
     private readonly health: Pick<UpstreamHealth, 'takeTurn'>,
@@ -20,25 +20,25 @@ export class UpstreamProbe {
   ) {}
 
   /**
-   * To be run again and again, in any number of processes.
-   * @returns `recovered` where an outage has just ended
+   * Probes upstream if a probe is due. Call this method periodically, in any number of processes.
+   * @returns `recovered` if an outage has just ended
    */
   async run(account: string): Promise<ProbeTurn> {
     let turn = await this.health.takeTurn(account, this.leaseMs);
     if (turn === 'probe') {
-      await this.ask(account);
+      await this.runProbe(account);
       turn = await this.health.takeTurn(account, this.leaseMs);
     }
-    // Also by those that only hear of it: the process that saw it may have ended.
+    // Every process wakes the lanes: the process whose probe succeeded may have ended.
     if (turn === 'recovered') await this.release(account);
     return turn;
   }
 
-  private async ask(account: string): Promise<void> {
+  private async runProbe(account: string): Promise<void> {
     try {
       await this.probe(account);
     } catch (error) {
-      // Its turn comes again.
+      // The next turn probes again.
       if (!(error instanceof BudgetExhaustedError)) throw error;
     }
   }
@@ -46,7 +46,7 @@ export class UpstreamProbe {
   private async release(account: string): Promise<void> {
     if (this.lanes === undefined) return;
     const { store, jobs } = this.lanes;
-    const lanes = await store.release(account, MOST_LANES);
+    const lanes = await store.release(account, MAX_LANES);
     await jobs.wake(account, lanes);
   }
 }

@@ -1,11 +1,11 @@
 import type { Clock, Logger, RedisClient } from '#platform';
 import type { BlobStore } from '#blobs';
-import { fileStays } from '../send/file-rule.js';
+import { needsFile } from '../send/file-rule.js';
 import { RedisRelayStore } from './redis-relay-store.js';
-import type { Transition } from '../send/relay-store.js';
+import type { StateChange } from '../send/relay-store.js';
 import type { SendRecord } from '../send/send-record.js';
 
-/** The store of sends that removes a send's file with the step after which it is not needed any more. */
+/** Send store that removes a send's file with the change after which the file is not needed any more. */
 export class FiledRelayStore extends RedisRelayStore {
   constructor(
     redis: RedisClient,
@@ -17,19 +17,19 @@ export class FiledRelayStore extends RedisRelayStore {
     super(redis, prefix, clock);
   }
 
-  override async transit(
+  override async apply(
     account: string,
     record: SendRecord,
-    transition: Transition,
+    change: StateChange,
   ): Promise<SendRecord | undefined> {
-    const next = await super.transit(account, record, transition);
-    if (next !== undefined && fileStays(record.state.status) && !fileStays(next.state.status)) {
+    const next = await super.apply(account, record, change);
+    if (next !== undefined && needsFile(record.state.status) && !needsFile(next.state.status)) {
       await this.removeFile(account, next);
     }
     return next;
   }
 
-  /** A file that cannot be removed just now is left to the sweep: the step itself is done. */
+  /** Removes the file. After a failure the sweep removes it later, because the change itself is done. */
   private async removeFile(account: string, { order }: SendRecord): Promise<void> {
     if (order.file === undefined) return;
     try {
@@ -38,7 +38,7 @@ export class FiledRelayStore extends RedisRelayStore {
       const { id: sendId, file } = order;
       this.logger.warn(
         { account, sendId, blobId: file.blobId, err: error },
-        'the file of a send is left to the sweep',
+        'the file of a send could not be removed; the sweep will remove it',
       );
     }
   }

@@ -2,11 +2,11 @@ import type { Clock, Logger, RedisClient } from '#platform';
 import type { BlobStore } from '#blobs';
 import { FiledRelayStore } from './filed-relay-store.js';
 import { RECONCILE_MS, RELAY_ROUND, type RelayHints } from '../jobs/relay-hints.js';
-import type { Stored, Transition } from '../send/relay-store.js';
+import type { Stored, StateChange } from '../send/relay-store.js';
 import type { IdempotencyKey } from '../send/send-intake.js';
 import type { SendOrder, SendRecord } from '../send/send-record.js';
 
-/** The store of sends that tells the agendas what sends have due. */
+/** Send store that announces to the agendas when sends are due. */
 export class HintingRelayStore extends FiledRelayStore {
   constructor(
     redis: RedisClient,
@@ -19,7 +19,7 @@ export class HintingRelayStore extends FiledRelayStore {
     super(redis, prefix, clock, blobs, logger);
   }
 
-  /** Told first: a process that dies right after the send was stored leaves it to the next round, not to a survey. */
+  /** Announces the send before it is stored. If the process dies right after, the next round finds the send. */
   override insert(account: string, order: SendOrder, idempotency?: IdempotencyKey): Promise<Stored> {
     if (order.sendAt === undefined) this.hints.relay.tell(account, RELAY_ROUND.reconcile, RECONCILE_MS);
     else this.hints.schedule.tell(account, RELAY_ROUND.promote, { atMs: order.sendAt });
@@ -28,13 +28,13 @@ export class HintingRelayStore extends FiledRelayStore {
     return super.insert(account, order, idempotency);
   }
 
-  override async transit(
+  override async apply(
     account: string,
     record: SendRecord,
-    transition: Transition,
+    change: StateChange,
   ): Promise<SendRecord | undefined> {
-    const next = await super.transit(account, record, transition);
-    const { confirmInMs } = transition;
+    const next = await super.apply(account, record, change);
+    const { confirmInMs } = change;
     if (next !== undefined && typeof confirmInMs === 'number') {
       this.hints.relay.tell(account, RELAY_ROUND.confirm, confirmInMs);
     }

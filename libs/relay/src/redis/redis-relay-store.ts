@@ -21,25 +21,38 @@ import { claimField, claimOf, readClaims } from './redis-send-claims.js';
 import { laneKeys, lastingIndexes, sendIndex } from './redis-send-index.js';
 import { parseSendRecord, readSendRecords } from './redis-send-records.js';
 import { trimFinishedSends, undecidedInExcess } from './redis-send-retention.js';
-import type { BoundSend, EndingSend, LaneHead, RelayStore, Stored, Transition } from '../send/relay-store.js';
+import type {
+  BoundSend,
+  ExpirableSend,
+  LaneHead,
+  RelayStore,
+  Stored,
+  StateChange,
+} from '../send/relay-store.js';
 import type { IdempotencyKey } from '../send/send-intake.js';
-import { copiesAfter, ImpossiblePassageError, passage, placeOf } from '../send/send-life.js';
+import { copiesAfter, InvalidTransitionError, edgeOf, locationOf } from '../send/send-life.js';
 import {
-  isAwaiting,
+  isAwaitingMessage,
   isUndecided,
   type SendOrder,
   type SendRecord,
   type SendState,
-  settled,
+  lastingFields,
   toSend,
 } from '../send/send-record.js';
 
-const FORGOTTEN =
-  'There were more sends than SEND_RETENTION_MAX, and its end was not known by then. It is not kept any longer.';
+const DROPPED_REASON =
+  'There are more sends than SEND_RETENTION_MAX, and the end of this send is not known. The gateway stops keeping it.';
+
+/** The words of the script for the locations of a send. */
+const LOCATION_ARGUMENTS = { schedule: 'schedule', lane: 'lane', archive: 'shelf' } as const;
+
+/** The words of the script for what a change does with the send's Redis run. */
+const RUN_ARGUMENTS = { mustMatch: 'same', update: 'this' } as const;
 
 type DueSend = [member: string, id: string, order: string, state: string, revision: string];
 
-/** {@link RelayStore} on Redis: a hash a send, a list a lane, and sorted sets for what is due. */
+/** {@link RelayStore} on Redis. Each send is a hash, each lane a list, and what is due stands in sorted sets. */
 export class RedisRelayStore implements RelayStore {
   constructor(
     private readonly redis: RedisClient,
@@ -89,21 +102,17 @@ export class RedisRelayStore implements RelayStore {
     return record;
   }
 
-  async transit(
-    account: string,
-    record: SendRecord,
-    transition: Transition,
-  ): Promise<SendRecord | undefined> {
+  async apply(account: string, record: SendRecord, change: StateChange): Promise<SendRecord | undefined> {
     const keys = this.keys(account);
     const { order, state: before } = record;
-    const { happening, state, laneDueInMs, confirmInMs, claim, life } = transition;
-    const step = passage(before.status, happening);
-    if (step === undefined) throw new ImpossiblePassageError(before.status, happening);
+    const { transition, state, laneDueInMs, confirmInMs, claim, redisRun } = change;
+    const step = edgeOf(before.status, transition);
+    if (step === undefined) throw new InvalidTransitionError(before.status, transition);
     const revision = before.revision + 1;
     const name = randomBytes(8).toString('hex');
     const after: SendState = {
       ...state,
-      ...{ status: step.to, copies: copiesAfter(happening, before.copies ?? 0) },
+      ...{ status: step.to, copies: copiesAfter(transition, before.copies ?? 0) },
       ...{ revision, updatedAt: this.clock.now(), step: name },
     };
     const next: SendRecord = { order, state: after };
@@ -130,15 +139,15 @@ export class RedisRelayStore implements RelayStore {
         before.revision,
         JSON.stringify(after),
         order.phoneNumber,
-        placeOf(before.status),
-        placeOf(after.status),
+        LOCATION_ARGUMENTS[locationOf(before.status)],
+        LOCATION_ARGUMENTS[locationOf(after.status)],
         laneDueInMs === undefined ? '' : Math.ceil(laneDueInMs),
-        isAwaiting(after) ? 'yes' : 'no',
+        isAwaitingMessage(after) ? 'yes' : 'no',
         confirm === undefined ? '' : confirm === null ? 'never' : Math.ceil(confirm),
         claim === undefined ? '' : claimField(claim),
         claimOf({ sendId: order.id, ...(claim?.duplicate === true ? { duplicate: true } : {}) }),
         name,
-        life ?? '',
+        redisRun === undefined ? '' : RUN_ARGUMENTS[redisRun],
         before.step ?? '',
         order.expiresAt === undefined ? '' : after.status === 'queued' ? order.expiresAt : 'never',
         isUndecided(after) ? 'undecided' : '',
@@ -169,15 +178,15 @@ export class RedisRelayStore implements RelayStore {
       [keys('lane', lane), ...laneKeys(keys), keys('relay', 'life'), keys('upstreams')],
       [keys('send', ''), lane],
     );
-    const [now, order, state, revision, otherLifeSince = '', newLifeSince = '', ...services] =
+    const [now, order, state, revision, redisRestartedAt = '', noticedRestartAt = '', ...services] =
       reply as string[];
     if (now === undefined || order === undefined || state === undefined) return undefined;
     return {
       record: parseSendRecord(order, state, revision),
       now: Number(now),
       services: hashOf(services),
-      ...(otherLifeSince === '' ? {} : { otherLifeSince: Number(otherLifeSince) }),
-      ...(newLifeSince === '' ? {} : { newLifeSince: Number(newLifeSince) }),
+      ...(redisRestartedAt === '' ? {} : { redisRestartedAt: Number(redisRestartedAt) }),
+      ...(noticedRestartAt === '' ? {} : { noticedRestartAt: Number(noticedRestartAt) }),
     };
   }
 
@@ -204,7 +213,7 @@ export class RedisRelayStore implements RelayStore {
     return due.flatMap(({ record }) => record ?? []);
   }
 
-  async ending(account: string, maxAgeMs: number, count: number): Promise<EndingSend[]> {
+  async ending(account: string, maxAgeMs: number, count: number): Promise<ExpirableSend[]> {
     const keys = this.keys(account);
     const reply = await endingSends.run(
       this.redis,
@@ -212,7 +221,7 @@ export class RedisRelayStore implements RelayStore {
       [maxAgeMs, count, keys('send', '')],
     );
     const [now, sends] = reply as [string, [id: string, order: string, state: string, revision: string][]];
-    const ending: EndingSend[] = [];
+    const ending: ExpirableSend[] = [];
     const others: string[] = [];
     for (const [id, order, state, revision] of sends) {
       const record = order === '' ? undefined : parseSendRecord(order, state, revision);
@@ -229,11 +238,11 @@ export class RedisRelayStore implements RelayStore {
     const due = await this.dueSends(account, keys('scheduled'), count);
     if (due.length === 0) return [];
     const steps: (string | number)[] = [];
-    const strays: [member: string, id: string, revision: string][] = [];
+    const invalid: [member: string, id: string, revision: string][] = [];
     for (const { member, id, record } of due) {
-      const step = record === undefined ? undefined : passage(record.state.status, 'promoted');
+      const step = record === undefined ? undefined : edgeOf(record.state.status, 'promoted');
       if (record === undefined || step === undefined) {
-        strays.push([member, id, String(record?.state.revision ?? '')]);
+        invalid.push([member, id, String(record?.state.revision ?? '')]);
         continue;
       }
       const { order, state } = record;
@@ -249,7 +258,7 @@ export class RedisRelayStore implements RelayStore {
         sendIndex.status(keys, 'scheduled'),
         sendIndex.status(keys, 'queued'),
       ],
-      [keys('send', ''), keys('lane', ''), JSON.stringify(strays), ...steps],
+      [keys('send', ''), keys('lane', ''), JSON.stringify(invalid), ...steps],
     );
     return reply as string[];
   }
@@ -286,9 +295,9 @@ export class RedisRelayStore implements RelayStore {
     const removed = await trimFinishedSends(this.redis, keys, oldest, maxCount);
     if (removed.length > 0) return removed;
     for (const record of await undecidedInExcess(this.redis, keys, maxCount))
-      await this.transit(account, record, {
-        happening: record.state.status === 'accepted' ? 'forgotten_unseen' : 'forgotten',
-        state: { ...settled(record.state), forgotten: true, reason: FORGOTTEN },
+      await this.apply(account, record, {
+        transition: record.state.status === 'accepted' ? 'dropped_accepted' : 'dropped_unknown',
+        state: { ...lastingFields(record.state), forgotten: true, reason: DROPPED_REASON },
       });
     return trimFinishedSends(this.redis, keys, oldest, maxCount);
   }
@@ -297,7 +306,7 @@ export class RedisRelayStore implements RelayStore {
     return redisTime(this.redis, this.keys(account)('lanes', 'due'));
   }
 
-  /** What is due of a set, with the records of the sends that are there. */
+  /** Returns the due members of a set, with the records of the sends that still exist. */
   private async dueSends(
     account: string,
     key: string,

@@ -2,20 +2,20 @@ import type { AccountKeys, RedisClient } from '#platform';
 import type { BoundSend } from '../send/relay-store.js';
 import type { BoundMessage } from '../send/send-record.js';
 
-/** Follows the send's id in the claim of a second message of one send. */
+/** Marks the claim of a second message of a send; follows the send's id. */
 const DUPLICATE = 'duplicate';
 
-/** The field of the claims that is a message's. Message ids may be unique within their contact only. */
+/** Returns the field of a message in the claims hash. Message ids may be unique only within their contact. */
 export function claimField({ contactId, messageId }: BoundMessage): string {
   return JSON.stringify([contactId, messageId]);
 }
 
-/** What the claim of a message says. */
+/** Returns the value of a message's claim. */
 export function claimOf({ sendId, duplicate }: BoundSend): string {
   return duplicate === true ? `${sendId} ${DUPLICATE}` : sendId;
 }
 
-/** The sends that these messages of a contact are, by message id. */
+/** Returns the sends that these messages of a contact belong to, by message id. */
 export async function readClaims(
   redis: RedisClient,
   keys: AccountKeys,

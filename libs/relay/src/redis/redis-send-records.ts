@@ -1,7 +1,7 @@
 import type { AccountKeys, RedisClient } from '#platform';
 import type { SendOrder, SendRecord, SendState } from '../send/send-record.js';
 
-/** The records of these sends, in their order; those that are gone are left out. */
+/** Returns the records of these sends in the given order, without sends that do not exist. */
 export async function readSendRecords(
   redis: RedisClient,
   keys: AccountKeys,
@@ -15,7 +15,7 @@ export async function readSendRecords(
   );
 }
 
-/** The texts are our own: the relay's store alone writes them. */
+/** Parses a stored record without validation: only the relay's store writes these values. */
 export function parseSendRecord(
   order: string,
   state: string,

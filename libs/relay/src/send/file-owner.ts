@@ -1,8 +1,9 @@
 /**
- * The id of the send that a file is for: the two share their random part, so that each can be found from the other.
- * Undefined for what is not named as our blobs are.
+ * Returns the id of the send that a file belongs to, or undefined for a foreign blob id.
+ *
+ * The ids of a blob and of its send share their random part, so that each can be derived from the other.
  */
-export function sendOf(blobId: string): string | undefined {
+export function sendIdOf(blobId: string): string | undefined {
   const [, random] = /\/blb_([0-9a-f]{32})$/.exec(blobId) ?? [];
   return random === undefined ? undefined : `snd_${random}`;
 }

@@ -1,21 +1,21 @@
 import { describe, expect, it } from '@jest/globals';
-import { fileStays } from './file-rule.js';
-import { HAPPENINGS, passage } from './send-life.js';
+import { needsFile } from './file-rule.js';
+import { TRANSITION_NAMES, edgeOf } from './send-life.js';
 import { SEND_STATUSES } from './send.js';
 
-describe('A file', () => {
-  it('stays as long as its send may still be relayed, from whatever happens to it', () => {
+describe('the file of a send', () => {
+  it('is needed in exactly those statuses from which a POST can still follow', () => {
     for (const status of SEND_STATUSES)
-      expect([status, fileStays(status)]).toEqual([status, canBePosted(status)]);
+      expect([status, needsFile(status)]).toEqual([status, canBePosted(status)]);
   });
 });
 
-/** Whether some way leads from this status to a POST. */
+/** True if some sequence of transitions leads from this status to a POST. */
 function canBePosted(from: (typeof SEND_STATUSES)[number]): boolean {
   const reached = new Set([from]);
   for (const status of reached) {
-    for (const happening of HAPPENINGS) {
-      const to = passage(status, happening)?.to;
+    for (const transition of TRANSITION_NAMES) {
+      const to = edgeOf(status, transition)?.to;
       if (to !== undefined) reached.add(to);
     }
   }

@@ -1,7 +1,7 @@
 import type { SendStatus } from './send.js';
 
-/** Whether a send of this status may still need its file: to be relayed, or to be sent again when it is told to. */
-const STAYS: Readonly<Record<SendStatus, boolean>> = {
+/** True if a send of this status may still need its file: for its POST, or for a resend. */
+const NEEDS_FILE: Readonly<Record<SendStatus, boolean>> = {
   scheduled: true,
   queued: true,
   relaying: true,
@@ -15,6 +15,6 @@ const STAYS: Readonly<Record<SendStatus, boolean>> = {
   expired: false,
 };
 
-export function fileStays(status: SendStatus): boolean {
-  return STAYS[status];
+export function needsFile(status: SendStatus): boolean {
+  return NEEDS_FILE[status];
 }

@@ -1,22 +1,26 @@
 import type { IdempotencyKey } from './send-intake.js';
 
-/** Why a key cannot have a new send. */
+/** Why no new send can be stored under an idempotency key. */
 export type Taken =
-  /** It has this send already. */
+  /** The key already belongs to this send. */
   | { kind: 'replay'; id: string }
-  /** It has a send of another body. */
+  /** The key already belongs to a send with another body. */
   | { kind: 'reused' }
-  /** It is reserved by another request, or not any more by this one. */
+  /** Another request holds the reservation of the key, or the reservation of this request expired. */
   | { kind: 'busy' };
 
-/** Which sends callers' idempotency keys have, and which requests are about to give them one. */
+/** Stores which send belongs to each idempotency key, and which request has reserved a key. */
 export interface IdempotencyKeys {
-  /** Reserves a key, or renews that; false if another has it. A key that has a send needs no reservation. */
+  /**
+   * Reserves a key, or renews the owner's reservation. Returns false if another owner holds the key. A key that already
+   * belongs to a send needs no reservation: the result is true.
+   * @param leaseMs lifetime of the reservation, in milliseconds
+   */
   reserve(account: string, key: string, owner: string, leaseMs: number): Promise<boolean>;
 
-  /** Ends a reservation, if it is this owner's. */
+  /** Releases a reservation if this owner holds it. */
   letGo(account: string, key: string, owner: string): Promise<void>;
 
-  /** Why no send would be stored under the key, or undefined if one would be. */
+  /** Returns why no send can be stored under the key, or undefined if a send can be stored. */
   recall(account: string, idempotency: IdempotencyKey): Promise<Taken | undefined>;
 }

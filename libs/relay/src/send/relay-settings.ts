@@ -1,26 +1,29 @@
 import type { SendOrder } from './send-record.js';
 
-/** The schedule is looked at this often, in milliseconds; of what is due sooner its watchers must be told. */
+/** Interval between two checks of the schedule, in milliseconds. Sends that are due sooner must be announced. */
 export const SCHEDULE_SLEEP_MS = 250;
 
-/** How sends are relayed. */
+/** The settings of the relay. */
 export interface RelaySettings {
-  /** Waits between attempts that are safe to repeat. */
+  /** Waits between attempts that are safe to retry, in seconds. */
   retryScheduleSeconds: readonly number[];
-  /** Statuses known to mean that upstream did not take the send. */
+  /** HTTP statuses that mean: upstream did not accept the send. */
   safeStatuses: readonly number[];
-  /** A send not relayed by then is expired. */
+  /** Maximum age of a send that was not relayed, in milliseconds. An older send expires. */
   maxAgeMs: number;
-  /** How long an ambiguous send is looked for, and an accepted one expected; the second for sends with a file. */
+  /**
+   * How long to search for an ambiguous send, and to wait for the message of an accepted send, in milliseconds. The
+   * first value applies to sends without a file, the second to sends with a file.
+   */
   confirmMs: number;
   confirmMediaMs: number;
-  /** What becomes of an ambiguous send that was not found in that time. */
+  /** What to do with an ambiguous send whose message was not found in time. */
   onUnknown: 'hold' | 'resend';
-  /** Deadline of one POST; a POST that was begun longer ago, and a margin, has no living process behind it. */
+  /** Timeout of one POST, in milliseconds. A POST older than the timeout plus a margin has no living process. */
   postTimeoutMs: number;
 }
 
-/** How long this send is looked for or expected, in milliseconds. */
-export function confirmMsOf({ file, fileUrl }: SendOrder, settings: RelaySettings): number {
+/** Returns how long to search for this send, or to wait for its message, in milliseconds. */
+export function confirmationPeriodMs({ file, fileUrl }: SendOrder, settings: RelaySettings): number {
   return file === undefined && fileUrl === undefined ? settings.confirmMs : settings.confirmMediaMs;
 }

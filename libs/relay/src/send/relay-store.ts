@@ -1,117 +1,123 @@
 import type { Taken } from './idempotency-keys.js';
 import type { IdempotencyKey } from './send-intake.js';
-import type { Happening } from './send-life.js';
+import type { TransitionName } from './send-life.js';
 import type { BoundMessage, SendOrder, SendProgress, SendRecord } from './send-record.js';
 
-/** A step of a send's life, with everything that changes in the same step. */
-export interface Transition {
-  /** What happened: by {@link passage} it says the status after it, its event, and where the send is kept. */
-  happening: Happening;
-  /** What else is known of it then. */
+/** A change of a send's state: one transition, with everything that is written in the same step. */
+export interface StateChange {
+  /** The transition. {@link edgeOf} derives the next status and the event from it. */
+  transition: TransitionName;
+  /** The rest of the state after the transition. */
   state: SendProgress;
-  /** When the lane is looked at again, from now, in milliseconds; a lane that is left goes on at once. */
+  /** Time until the lane is due again, in milliseconds. A send that leaves its lane makes the lane due at once. */
   laneDueInMs?: number;
-  /** When to ask again for the sighting of an accepted one, from now, in milliseconds; null for never again. */
+  /** Time until the next check for the message of an accepted send, in milliseconds; null to stop the checks. */
   confirmInMs?: number | null;
-  /** The message that it is; a message that is another send's already refuses the transition. */
+  /** The message that this send is. The change is refused if the message already belongs to another send. */
   claim?: BoundMessage & { duplicate?: boolean };
   /**
-   * Redis' life, which ends with a restart, a failover or a restored backup. `same`: the transition is refused in
-   * another one than the send was stored or last looked for in; `this`: it is looked for in this one.
+   * How the change treats the send's Redis run. A run ends when Redis restarts, fails over or is restored from a
+   * backup.
+   * - `mustMatch`: the change is refused if the send was stored, or last searched for, in another run;
+   * - `update`: the current run becomes the send's run, because the search starts now.
    */
-  life?: 'same' | 'this';
+  redisRun?: 'mustMatch' | 'update';
 }
 
-/** What became of a send that was to be stored. */
+/** The result of an insertion: a new send, or the reason why none was stored. */
 export type Stored = { kind: 'new' } | Taken;
 
-/** The send that a message is. */
+/** The send that a message belongs to. */
 export interface BoundSend {
   sendId: string;
-  /** Whether another message is that send too, and was found before. */
+  /** True if another message of the same send was found earlier. */
   duplicate?: true;
 }
 
-/** The head of a lane. */
+/** The first send of a lane, with what a worker needs for its next step. */
 export interface LaneHead {
   record: SendRecord;
   /** Redis' clock, in milliseconds since 1970. */
   now: number;
   /**
-   * Since when Redis lives another life than the one in which the send was stored or last looked for: what became of it
-   * in the last seconds before may be lost. Absent in the same life.
+   * When Redis restarted or failed over after this send was stored or last searched for, in milliseconds since 1970.
+   * Redis may have lost the writes of the last seconds before. Absent if the send belongs to the current Redis run.
    */
-  otherLifeSince?: number;
+  redisRestartedAt?: number;
   /**
-   * The addresses that the account's contact lists came from, by stamp, each with that of the first address of the same
-   * service.
+   * The services behind the account's upstream addresses. Key: stamp of an address that a contact list was read from.
+   * Value: stamp of the first known address of the same service.
    */
   services: ReadonlyMap<string, string>;
-  /** Since when Redis lives another life than before, if it was this very look that noticed it. */
-  newLifeSince?: number;
+  /**
+   * When Redis restarted or failed over, in milliseconds since 1970. Present only if this read was the first to notice.
+   */
+  noticedRestartAt?: number;
 }
 
-/** A queued send whose end may have come, and Redis' clock, in milliseconds since 1970. */
-export type EndingSend = Pick<LaneHead, 'record' | 'now'>;
+/** A queued send that may have expired, and Redis' clock in milliseconds since 1970. */
+export type ExpirableSend = Pick<LaneHead, 'record' | 'now'>;
 
-/** Where sends are kept. Every change is one step, together with its event. */
+/** Stores sends. Every change and its event are written in one atomic step. */
 export interface RelayStore {
-  /** Stores a send that is `queued`, in its lane, or `scheduled`; unless the idempotency key has one already. */
+  /** Stores a send in its lane (`queued`) or in the schedule (`scheduled`), unless its idempotency key is taken. */
   insert(account: string, order: SendOrder, idempotency?: IdempotencyKey): Promise<Stored>;
 
   find(account: string, id: string): Promise<SendRecord | undefined>;
 
   /**
-   * The record after the transition, or undefined if the send changed since it was read.
-   * @throws {ImpossiblePassageError} for what cannot happen to a send of that status
+   * Applies a change. Returns the record after the change, or undefined if the stored send differs from `record`.
+   * @throws {InvalidTransitionError} if the transition is invalid for the status of the send
    */
-  transit(account: string, record: SendRecord, transition: Transition): Promise<SendRecord | undefined>;
+  apply(account: string, record: SendRecord, change: StateChange): Promise<SendRecord | undefined>;
 
-  /** The send whose turn it is, or undefined for an empty lane. */
+  /** Returns the first send of a lane, or undefined if the lane is empty. */
   head(account: string, lane: string): Promise<LaneHead | undefined>;
 
-  /** Takes a send that does not belong there out of its lane. */
+  /** Removes a send from its lane if its status does not belong in a lane. */
   clear(account: string, record: SendRecord): Promise<void>;
 
-  /** Puts the next look at a lane off, from now, in milliseconds; false if this send is not its head (any more). */
+  /** Postpones a lane by `ms` milliseconds. Returns false if the send is not the head of the lane any more. */
   postpone(account: string, head: SendRecord, ms: number): Promise<boolean>;
 
-  /** Makes lanes due that wait, at most `count`, whatever they wait for; which ones. */
+  /** Makes at most `count` waiting lanes due, whatever they wait for. Returns these lanes. */
   release(account: string, count: number): Promise<string[]>;
 
-  /** Lanes that are due, at most `count`. */
+  /** Returns at most `count` lanes that are due. */
   dueLanes(account: string, count: number): Promise<string[]>;
 
-  /** Sends whose sighting is to be asked for now, at most `count`. */
+  /** Returns at most `count` accepted sends whose next check for their message is due. */
   dueConfirms(account: string, count: number): Promise<SendRecord[]>;
 
   /**
-   * Queued sends whose `expiresAt` has come, and those that are in their lanes for longer than `maxAgeMs`, at most `count`
-   * of each, wherever they stand in their lanes.
+   * Returns queued sends that may have expired: by `expiresAt`, or by more than `maxAgeMs` in a lane. At most `count`
+   * of each kind, at any position of their lanes.
    */
-  ending(account: string, maxAgeMs: number, count: number): Promise<EndingSend[]>;
+  ending(account: string, maxAgeMs: number, count: number): Promise<ExpirableSend[]>;
 
   /**
-   * Moves scheduled sends whose time has come into their lanes, at most `count`, all in one step: their recipients. Those
-   * of the same time go in the order of their acceptance.
+   * Moves at most `count` due sends from the schedule to their lanes, in one atomic step. Returns their recipients.
+   * Sends with the same time keep the order of their acceptance.
    */
   promote(account: string, count: number): Promise<string[]>;
 
-  /** In how many milliseconds the next scheduled send is due, if there is one. */
+  /** Returns the time until the next scheduled send is due, in milliseconds, or undefined if no send is scheduled. */
   nextScheduled(account: string): Promise<number | undefined>;
 
   /**
-   * The last `count` sends to this recipient that no message is bound to, the first begun first; then those of its lane
-   * that may have been posted in another life of Redis.
+   * Returns the sends to a recipient that may still match a new message. First the last `count` sends that have no
+   * message yet, ordered by their first POST. Then the queued sends that may have been posted in an earlier Redis run.
    */
   awaiting(account: string, phoneNumber: string, count: number): Promise<SendRecord[]>;
 
-  /** The sends that these messages of a contact are, by message id. */
+  /** Returns the sends that these messages of a contact belong to, by message id. */
   claims(account: string, contactId: string, messageIds: readonly string[]): Promise<Map<string, BoundSend>>;
 
   /**
-   * Removes finished sends by age and number, the oldest first; the orders that are gone. Those that upstream took, or may
-   * have taken, and whose end is not known are not finished: they go only by number, when no other is left, and that is told.
+   * Removes finished sends by age and number, the oldest first. Returns the orders of the removed sends.
+   *
+   * Accepted and unknown sends have no certain end, so they are not finished. They are removed only by number, after
+   * every finished send, and each removal emits an event.
    */
   trim(account: string, retention: { maxAgeMs: number; maxCount: number }): Promise<SendOrder[]>;
 

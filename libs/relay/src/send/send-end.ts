@@ -1,24 +1,27 @@
-import type { Transition } from './relay-store.js';
-import { isAwaiting, type SendRecord, settled } from './send-record.js';
+import type { StateChange } from './relay-store.js';
+import { isAwaitingMessage, type SendRecord, lastingFields } from './send-record.js';
 
-/** When a queued send is relayed no more, in milliseconds since 1970, and why. */
-export interface SendEnd {
+/** When a queued send expires, in milliseconds since 1970, and the reason. */
+export interface Expiry {
   at: number;
   reason: string;
 }
 
-export function endOf({ order, state }: SendRecord, maxAgeMs: number): SendEnd {
+/** Returns when the send expires: at its `expiresAt`, or at its maximum age if that is earlier. */
+export function expiryOf({ order, state }: SendRecord, maxAgeMs: number): Expiry {
   const { expiresAt = Infinity, sendAt, createdAt } = order;
   const agedAt = (state.resentAt ?? sendAt ?? createdAt) + maxAgeMs;
   return expiresAt <= agedAt
-    ? { at: expiresAt, reason: 'It could not be relayed before its expiresAt.' }
-    : { at: agedAt, reason: 'It could not be relayed within SEND_MAX_AGE_SECONDS.' };
+    ? { at: expiresAt, reason: 'The send could not be relayed before its expiresAt.' }
+    : { at: agedAt, reason: 'The send could not be relayed within SEND_MAX_AGE_SECONDS.' };
 }
 
-/** The step with which it ends. An earlier POST may have been taken: then that it was not relayed is not known. */
-export function endingOf(record: SendRecord, reason: string): Transition {
+/**
+ * Returns the change that ends an expired send. If an earlier POST may have been accepted, the send becomes `unknown`.
+ */
+export function expiryChange(record: SendRecord, reason: string): StateChange {
   return {
-    happening: isAwaiting(record.state) ? 'given_up' : 'expired',
-    state: { ...settled(record.state), reason },
+    transition: isAwaitingMessage(record.state) ? 'marked_unknown' : 'expired',
+    state: { ...lastingFields(record.state), reason },
   };
 }

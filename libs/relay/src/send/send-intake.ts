@@ -1,42 +1,42 @@
 import type { NewSend, Send } from './send.js';
 
-/** A caller's key against doubling, with a digest of what was asked under it. */
+/** An idempotency key of a caller, with a digest of the request. */
 export interface IdempotencyKey {
   key: string;
-  /** Hexadecimal digest of the same fields and file digests, whatever their encoding was. */
+  /** Hexadecimal digest of the fields and file digests, independent of the request's encoding. */
   fingerprint: string;
-  /** Who reserved the key, if it was; then the send is stored only while that reservation holds. */
+  /** Owner of the key's reservation. If present, the send is stored only while the reservation holds. */
   owner?: string;
 }
 
-/** For how long a reservation holds that is not renewed, in milliseconds. */
+/** Lifetime of a reservation that is not renewed, in milliseconds. */
 export const RESERVATION_MS = 10_000;
 
-/** Another request of this idempotency key is being read. */
+/** Another request with this idempotency key is still in progress. */
 export class IdempotencyInProgressError extends Error {
   constructor() {
-    super('The first request of this Idempotency-Key is still being read; try again.');
+    super('Another request with this Idempotency-Key is in progress; retry later.');
     this.name = 'IdempotencyInProgressError';
   }
 }
 
-/** What became of an accepted request. */
+/** The result of an accepted request. */
 export interface Acceptance {
-  /** Of the send. */
+  /** Id of the send. */
   id: string;
-  /** Whether the send is an earlier one, of the same idempotency key; nothing new was stored. */
+  /** True if the idempotency key already belongs to this send, so that nothing new was stored. */
   replayed: boolean;
 }
 
-/** The idempotency key was used before, for another body. */
+/** The idempotency key already belongs to a send with another body. */
 export class IdempotencyKeyReusedError extends Error {
   constructor() {
-    super('The Idempotency-Key was used before with another body; use a new key for a new send.');
+    super('This Idempotency-Key was already used with another body; use a new key for a new send.');
     this.name = 'IdempotencyKeyReusedError';
   }
 }
 
-/** The send cannot be cancelled any more. */
+/** The send is too far along to be cancelled. */
 export class SendNotCancellableError extends Error {
   constructor(readonly status: Send['status']) {
     super(`The send is ${status}; only a scheduled or queued send can be cancelled.`);
@@ -44,12 +44,12 @@ export class SendNotCancellableError extends Error {
   }
 }
 
-/** What an operator says of a send of which nobody knows what became. */
+/** How an operator resolves an unknown or failed send. */
 export type ResolveOutcome = 'resend' | 'sent' | 'failed';
 
 export const RESOLVE_OUTCOMES = ['resend', 'sent', 'failed'] as const satisfies readonly ResolveOutcome[];
 
-/** The send cannot be resolved so. */
+/** The send cannot be resolved with this outcome. */
 export class SendNotResolvableError extends Error {
   constructor(reason: string) {
     super(reason);
@@ -57,11 +57,11 @@ export class SendNotResolvableError extends Error {
   }
 }
 
-/** What callers can do with sends. */
+/** The operations on sends that callers can use. */
 export interface SendIntake {
   /**
-   * Stores a send; it is relayed, or its end is told, from then on.
-   * @param requestId of the request that asks for it: logs of the attempts name it
+   * Stores a send. From then on the send is relayed, or an event reports its end.
+   * @param requestId id of the HTTP request; the log lines of the send's attempts contain it
    * @throws {IdempotencyKeyReusedError | IdempotencyInProgressError}
    */
   accept(
@@ -72,17 +72,17 @@ export interface SendIntake {
   ): Promise<Acceptance>;
 
   /**
-   * Keeps an idempotency key for one request while its body is read, for {@link RESERVATION_MS}, or for so much longer.
-   * A key that has a send already needs none.
-   * @throws {IdempotencyInProgressError} if another request has it
+   * Reserves an idempotency key for {@link RESERVATION_MS} while the request's body is read, or renews the reservation.
+   * A key that already belongs to a send needs no reservation.
+   * @throws {IdempotencyInProgressError} if another owner holds the key
    */
   reserve(account: string, key: string, owner: string): Promise<void>;
 
-  /** Gives the key back, if it is still this owner's and has no send. */
+  /** Releases the key's reservation, if this owner still holds it. */
   release(account: string, key: string, owner: string): Promise<void>;
 
   /**
-   * The send that the idempotency key already has.
+   * Returns the send that the idempotency key already belongs to, or undefined.
    * @throws {IdempotencyKeyReusedError | IdempotencyInProgressError}
    */
   recall(account: string, idempotency: IdempotencyKey): Promise<Acceptance | undefined>;
@@ -90,14 +90,14 @@ export interface SendIntake {
   find(account: string, id: string): Promise<Send | undefined>;
 
   /**
-   * Ends a send that is not yet being relayed; undefined if there is no such send.
+   * Cancels a scheduled or queued send. Returns undefined if the send was not found.
    * @throws {SendNotCancellableError}
    */
   cancel(account: string, id: string): Promise<Send | undefined>;
 
   /**
-   * Settles a send that is `unknown`, or sends one out again that is `unknown` or `failed`: it is looked for once more,
-   * and posted at the tail of its lane if it is not found. Undefined if there is no such send.
+   * Resolves an unknown send, or resends an unknown or failed send. A resend joins the tail of its lane, and is posted
+   * only if a search does not find the earlier message. Returns undefined if the send was not found.
    * @throws {SendNotResolvableError}
    */
   resolve(account: string, id: string, outcome: ResolveOutcome): Promise<Send | undefined>;

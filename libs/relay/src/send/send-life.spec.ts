@@ -1,104 +1,104 @@
 import { describe, expect, it } from '@jest/globals';
-import { copiesAfter, type Happening, HAPPENINGS, passage, placeOf } from './send-life.js';
+import { copiesAfter, type TransitionName, TRANSITION_NAMES, edgeOf, locationOf } from './send-life.js';
 import { SEND_STATUSES, type SendStatus } from './send.js';
 
-/** Each status in one letter, in the order of the columns below. */
+/** Each status as one letter, in the column order of `TABLE`. */
 const LETTERS = 'SQRATDEUFCX';
 const letterOf = (status: SendStatus): string => LETTERS.charAt(SEND_STATUSES.indexOf(status));
 
-/** What each happening makes of each status: the column's letter after it, `.` where it is refused. */
-const TABLE: Record<Happening, string> = {
+/** The status after each transition, as a letter in the column of the status before. `.` means invalid. */
+const TABLE: Record<TransitionName, string> = {
   //                SQRATDEUFCX
   promoted: /*   */ 'Q..........',
   fenced: /*     */ '.R.........',
-  put_back: /*   */ '..Q........',
-  taken: /*      */ '..A........',
+  requeued: /*   */ '..Q........',
+  accepted: /*      */ '..A........',
   refused: /*    */ '..F........',
   not_taken: /*  */ '..Q........',
   ambiguous: /*  */ '..R........',
-  remembered: /* */ '.RR........',
+  fence_restored: /* */ '.RR........',
   abandoned: /*  */ '..R........',
-  doubted: /*    */ '.R.........',
-  looked: /*     */ '..R........',
-  cleared: /*    */ '..Q........',
-  given_up: /*   */ '.UU........',
-  repeated: /*   */ '..Q........',
+  recheck_started: /*    */ '.R.........',
+  search_continued: /*     */ '..R........',
+  recheck_passed: /*    */ '..Q........',
+  marked_unknown: /*   */ '.UU........',
+  resent_automatically: /*   */ '..Q........',
   found: /*      */ '.TTTT..TFCX',
-  found_again: /**/ '....TDE.FCX',
-  shown_delivered: '....D......',
-  shown_read: /* */ '....EE.....',
-  awaited: /*    */ '...A.......',
+  duplicate_found: /**/ '....TDE.FCX',
+  message_delivered: '....D......',
+  message_read: /* */ '....EE.....',
+  confirmation_rescheduled: /*    */ '...A.......',
   unconfirmed: /**/ '...A.......',
   cancelled: /*  */ 'CC.........',
   expired: /*    */ '.X.........',
   resolved_resend: '.......QQ..',
   resolved_sent: '.......T...',
   resolved_failed: '.......F...',
-  forgotten: /*  */ '.......U...',
-  forgotten_unseen: '...A.......',
-  noted: /*      */ LETTERS,
+  dropped_unknown: /*  */ '.......U...',
+  dropped_accepted: '...A.......',
+  attempt_recorded: /*      */ LETTERS,
 };
 
-/** The events of the passages that tell something: happening, statuses before, event. */
-const EVENTS: Partial<Record<Happening, [SendStatus[], string]>> = {
-  taken: [['relaying'], 'send.accepted'],
+/** The edges that emit an event: transition, statuses before, event. */
+const EVENTS: Partial<Record<TransitionName, [SendStatus[], string]>> = {
+  accepted: [['relaying'], 'send.accepted'],
   refused: [['relaying'], 'send.failed'],
-  given_up: [['queued', 'relaying'], 'send.unknown'],
+  marked_unknown: [['queued', 'relaying'], 'send.unknown'],
   found: [['queued', 'relaying', 'accepted', 'unknown'], 'send.sent'],
   resolved_sent: [['unknown'], 'send.sent'],
   resolved_failed: [['unknown'], 'send.failed'],
   unconfirmed: [['accepted'], 'send.unconfirmed'],
   cancelled: [['scheduled', 'queued'], 'send.cancelled'],
   expired: [['queued'], 'send.expired'],
-  forgotten: [['unknown'], 'send.unknown'],
-  forgotten_unseen: [['accepted'], 'send.unconfirmed'],
+  dropped_unknown: [['unknown'], 'send.unknown'],
+  dropped_accepted: [['accepted'], 'send.unconfirmed'],
 };
 
-const PAIRS = HAPPENINGS.flatMap((happening) =>
-  SEND_STATUSES.map((status): [SendStatus, Happening] => [status, happening]),
+const PAIRS = TRANSITION_NAMES.flatMap((transition) =>
+  SEND_STATUSES.map((status): [SendStatus, TransitionName] => [status, transition]),
 );
 
-describe('the life of a send', () => {
-  it('is decided for every status and every happening', () => {
-    expect(Object.keys(TABLE).sort()).toEqual([...HAPPENINGS].sort());
-    expect(PAIRS).toHaveLength(SEND_STATUSES.length * HAPPENINGS.length);
+describe('the state machine of a send', () => {
+  it('covers every combination of status and transition', () => {
+    expect(Object.keys(TABLE).sort()).toEqual([...TRANSITION_NAMES].sort());
+    expect(PAIRS).toHaveLength(SEND_STATUSES.length * TRANSITION_NAMES.length);
   });
 
-  it.each(PAIRS)('%s, %s: goes where the table says, and tells what it says', (status, happening) => {
-    const step = passage(status, happening);
-    const expected = TABLE[happening].charAt(SEND_STATUSES.indexOf(status));
+  it.each(PAIRS)('takes a %s send through %s to the status of the table, with the event of the table', (status, transition) => {
+    const step = edgeOf(status, transition);
+    const expected = TABLE[transition].charAt(SEND_STATUSES.indexOf(status));
     expect(step === undefined ? '.' : letterOf(step.to)).toBe(expected);
-    const told = EVENTS[happening];
+    const told = EVENTS[transition];
     expect(step?.event).toBe(told?.[0].includes(status) === true ? told[1] : undefined);
   });
 
-  it('tells of every change that a caller waits for: none becomes final, accepted, sent or unknown in silence', () => {
-    for (const [status, happening] of PAIRS) {
-      const step = passage(status, happening);
-      if (step === undefined || step.to === status || placeOf(step.to) !== 'shelf') continue;
-      // The flags are told by the message's own events.
+  it('emits an event with every change to accepted, sent, unknown or a final status', () => {
+    for (const [status, transition] of PAIRS) {
+      const step = edgeOf(status, transition);
+      if (step === undefined || step.to === status || locationOf(step.to) !== 'archive') continue;
+      // The events of the message report its flags.
       if (step.to === 'delivered' || step.to === 'read') continue;
-      expect([status, happening, step.event]).toEqual([status, happening, `send.${step.to}`]);
+      expect([status, transition, step.event]).toEqual([status, transition, `send.${step.to}`]);
     }
   });
 
-  it('is posted only from the lane, and out of relaying it never goes back to the lane unless that is safe or asked for', () => {
-    const back = HAPPENINGS.filter((happening) => passage('relaying', happening)?.to === 'queued');
-    expect(back).toEqual(['put_back', 'not_taken', 'cleared', 'repeated']);
-    expect(SEND_STATUSES.filter((status) => passage(status, 'fenced') !== undefined)).toEqual(['queued']);
+  it('allows a POST only from queued, and a return from relaying to queued only if safe or requested', () => {
+    const back = TRANSITION_NAMES.filter((transition) => edgeOf('relaying', transition)?.to === 'queued');
+    expect(back).toEqual(['requeued', 'not_taken', 'recheck_passed', 'resent_automatically']);
+    expect(SEND_STATUSES.filter((status) => edgeOf(status, 'fenced') !== undefined)).toEqual(['queued']);
   });
 
-  it('counts the POSTs that upstream may have taken: one more with each fence, also one that Redis forgot, one less where it surely did not', () => {
-    const changes = HAPPENINGS.map((happening): [Happening, number] => [
-      happening,
-      copiesAfter(happening, 5) - 5,
+  it('adds one copy for each fence, also for a restored fence, and removes one if upstream did not accept the POST', () => {
+    const changes = TRANSITION_NAMES.map((transition): [TransitionName, number] => [
+      transition,
+      copiesAfter(transition, 5) - 5,
     ]);
     expect(changes.filter(([, change]) => change !== 0)).toEqual([
       ['fenced', 1],
-      ['put_back', -1],
+      ['requeued', -1],
       ['refused', -1],
       ['not_taken', -1],
-      ['remembered', 1],
+      ['fence_restored', 1],
     ]);
   });
 });

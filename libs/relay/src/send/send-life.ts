@@ -1,136 +1,141 @@
 import type { EventTypeOf } from '#events';
 import { SEND_STATUSES, type SendStatus } from './send.js';
 
-/** Where a happening leads, and the event that tells of it. */
-export interface Passage {
+/** An edge of the state machine: the status after a transition, and the event that the transition emits. */
+export interface Edge {
   to: SendStatus;
   event?: EventTypeOf<'send'>;
 }
 
-type Passages = Readonly<Partial<Record<SendStatus, Passage>>>;
+type Edges = Readonly<Partial<Record<SendStatus, Edge>>>;
 
 /**
- * The whole life of a send: what can happen to it, in which states, and where it leads. A state that a happening does
- * not name refuses it. `failed`, `cancelled` and `expired` are final, but for `failed` that is told to go out again.
+ * The state machine of a send: every transition, the statuses that allow it, and the status that follows.
+ *
+ * A transition is invalid for a status that it does not list. `failed`, `cancelled` and `expired` are final. One
+ * exception: a `failed` send can be resent.
  */
-const LIFE = {
-  /** Its `sendAt` has come. */
-  promoted: from(['scheduled'], 'queued'),
-  /** The POST is about to begin. */
-  fenced: from(['queued'], 'relaying'),
-  /** The POST did not begin after all. */
-  put_back: from(['relaying'], 'queued'),
-  /** Upstream answered `queued`. */
-  taken: from(['relaying'], 'accepted', 'send.accepted'),
-  /** Upstream does not want it, or it cannot be posted at all. */
-  refused: from(['relaying'], 'failed', 'send.failed'),
-  /** Upstream surely did not take it; it is tried again. */
-  not_taken: from(['relaying'], 'queued'),
-  /** Nobody knows whether upstream took it; it is looked for from now on. */
-  ambiguous: from(['relaying'], 'relaying'),
-  /** Redis forgot that it is being posted; whoever posts it did not. */
-  remembered: from(['queued', 'relaying'], 'relaying'),
-  /** The process that was posting is gone; it is looked for from now on. */
-  abandoned: from(['relaying'], 'relaying'),
-  /** It may have been posted without anybody here knowing; it is looked for before it is posted. */
-  doubted: from(['queued'], 'relaying'),
-  /** It was looked for, not found, and is looked for again. */
-  looked: from(['relaying'], 'relaying'),
-  /** One that was doubted is not there: it is posted. */
-  cleared: from(['relaying'], 'queued'),
-  /** It was not found in time, or its time was over before it could be posted once more. */
-  given_up: from(['queued', 'relaying'], 'unknown', 'send.unknown'),
-  /** It was not found in time, and a second text is what the operator prefers. */
-  repeated: from(['relaying'], 'queued'),
-  /** A message of the contact is it. What is final stays so. */
+const EDGES = {
+  /** The send's `sendAt` has come. */
+  promoted: edges(['scheduled'], 'queued'),
+  /** The worker is about to start the POST. */
+  fenced: edges(['queued'], 'relaying'),
+  /** The worker did not start the POST after all. */
+  requeued: edges(['relaying'], 'queued'),
+  /** Upstream accepted the POST: its answer was `queued`. */
+  accepted: edges(['relaying'], 'accepted', 'send.accepted'),
+  /** Upstream refused the send for good, or the send cannot be posted (its file is missing). */
+  refused: edges(['relaying'], 'failed', 'send.failed'),
+  /** Upstream certainly did not accept the POST. The send will be retried. */
+  not_taken: edges(['relaying'], 'queued'),
+  /** The POST had no clear answer: upstream may have accepted it. The search for its message starts. */
+  ambiguous: edges(['relaying'], 'relaying'),
+  /** Redis lost the fence of a POST that is under way. The process that posts writes the fence again. */
+  fence_restored: edges(['queued', 'relaying'], 'relaying'),
+  /** The process that posted the send ended. The search for its message starts. */
+  abandoned: edges(['relaying'], 'relaying'),
+  /** An earlier POST may have gone out although Redis has no record of it. The search starts before the next POST. */
+  recheck_started: edges(['queued'], 'relaying'),
+  /** A search step did not find the message. The search continues. */
+  search_continued: edges(['relaying'], 'relaying'),
+  /** The recheck did not find an earlier POST. The send can be posted. */
+  recheck_passed: edges(['relaying'], 'queued'),
+  /** The message was not found in time, or an ambiguous send became too old for another POST. */
+  marked_unknown: edges(['queued', 'relaying'], 'unknown', 'send.unknown'),
+  /** The message was not found in time, and `SEND_ON_UNKNOWN=resend` asks for another POST. */
+  resent_automatically: edges(['relaying'], 'queued'),
+  /** A message of the contact is this send. A final status stays. */
   found: {
-    ...from(['queued', 'relaying', 'accepted', 'unknown'], 'sent', 'send.sent'),
-    ...still('sent', 'failed', 'cancelled', 'expired'),
+    ...edges(['queued', 'relaying', 'accepted', 'unknown'], 'sent', 'send.sent'),
+    ...selfEdges('sent', 'failed', 'cancelled', 'expired'),
   },
-  /** A further message of the contact is it too: it was posted more than once, as was asked for. */
-  found_again: still('sent', 'delivered', 'read', 'failed', 'cancelled', 'expired'),
-  /** The message's flags. */
-  shown_delivered: from(['sent'], 'delivered'),
-  shown_read: from(['sent', 'delivered'], 'read'),
-  /** The message of an accepted one is asked for again. */
-  awaited: still('accepted'),
-  /** That message did not show up in time. */
-  unconfirmed: from(['accepted'], 'accepted', 'send.unconfirmed'),
-  /** The caller took it back. */
-  cancelled: from(['scheduled', 'queued'], 'cancelled', 'send.cancelled'),
-  /** It could not be relayed in time. */
-  expired: from(['queued'], 'expired', 'send.expired'),
-  /** The operator's word on what nobody knows; what is to go out again is looked for once more before. */
-  resolved_resend: from(['unknown', 'failed'], 'queued'),
-  resolved_sent: from(['unknown'], 'sent', 'send.sent'),
-  resolved_failed: from(['unknown'], 'failed', 'send.failed'),
-  /** There are too many sends, and it is the first to go of those that nobody knows the end of. */
-  forgotten: from(['unknown'], 'unknown', 'send.unknown'),
-  /** The same of one that upstream took. */
-  forgotten_unseen: from(['accepted'], 'accepted', 'send.unconfirmed'),
-  /** An attempt came to its end when the send had moved on already; it is written down. */
-  noted: still(...SEND_STATUSES),
-} as const satisfies Record<string, Passages>;
+  /** A second message of the contact is this send too: a requested resend posted the send twice. */
+  duplicate_found: selfEdges('sent', 'delivered', 'read', 'failed', 'cancelled', 'expired'),
+  /** The flags of the send's message changed. */
+  message_delivered: edges(['sent'], 'delivered'),
+  message_read: edges(['sent', 'delivered'], 'read'),
+  /** The next check for the message of an accepted send has a new time. */
+  confirmation_rescheduled: selfEdges('accepted'),
+  /** The message of an accepted send was not seen in time. */
+  unconfirmed: edges(['accepted'], 'accepted', 'send.unconfirmed'),
+  /** The caller cancelled the send. */
+  cancelled: edges(['scheduled', 'queued'], 'cancelled', 'send.cancelled'),
+  /** The send was too old, or past its `expiresAt`, before it was posted. */
+  expired: edges(['queued'], 'expired', 'send.expired'),
+  /** An operator resolved the send. A resend starts with a recheck. */
+  resolved_resend: edges(['unknown', 'failed'], 'queued'),
+  resolved_sent: edges(['unknown'], 'sent', 'send.sent'),
+  resolved_failed: edges(['unknown'], 'failed', 'send.failed'),
+  /** Retention drops an `unknown` send, because more than `SEND_RETENTION_MAX` sends are stored. */
+  dropped_unknown: edges(['unknown'], 'unknown', 'send.unknown'),
+  /** Retention drops an `accepted` send for the same reason. */
+  dropped_accepted: edges(['accepted'], 'accepted', 'send.unconfirmed'),
+  /** An attempt ended after the send had already changed. Only the attempt is recorded. */
+  attempt_recorded: selfEdges(...SEND_STATUSES),
+} as const satisfies Record<string, Edges>;
 
-/** Something that can happen to a send. */
-export type Happening = keyof typeof LIFE;
+/** The name of a transition of a send. */
+export type TransitionName = keyof typeof EDGES;
 
-export const HAPPENINGS = Object.keys(LIFE) as Happening[];
+export const TRANSITION_NAMES = Object.keys(EDGES) as TransitionName[];
 
-/** Where a happening leads a send of this status, or undefined if it cannot happen to it. Pure. */
-export function passage(status: SendStatus, happening: Happening): Passage | undefined {
-  const passages: Passages = LIFE[happening];
+/** Returns the edge that a transition takes from this status, or undefined if the transition is invalid. Pure. */
+export function edgeOf(status: SendStatus, transition: TransitionName): Edge | undefined {
+  const passages: Edges = EDGES[transition];
   return passages[status];
 }
 
-/** What happened cannot happen to a send that stands so: whoever says so is mistaken. */
-export class ImpossiblePassageError extends Error {
-  constructor(status: SendStatus, happening: Happening) {
-    super(`a send that is ${status} cannot be ${happening}`);
+/** The transition is invalid for the status of the send. This is a programming error of the caller. */
+export class InvalidTransitionError extends Error {
+  constructor(status: SendStatus, transition: TransitionName) {
+    super(`invalid transition of a send: ${transition} from the status ${status}`);
     this.name = 'ImpossiblePassageError';
   }
 }
 
-/** What a happening changes in the number of POSTs that upstream took or may have taken. */
-const COPIES: Readonly<Partial<Record<Happening, number>>> = {
+/** How a transition changes the number of POSTs that upstream accepted or may have accepted. */
+const COPIES_DELTA: Readonly<Partial<Record<TransitionName, number>>> = {
   fenced: 1,
-  remembered: 1,
-  put_back: -1,
+  fence_restored: 1,
+  requeued: -1,
   refused: -1,
   not_taken: -1,
 };
 
-/** How many POSTs upstream took or may have taken after the happening, of how many before. */
-export function copiesAfter(happening: Happening, copies: number): number {
-  return copies + (COPIES[happening] ?? 0);
+/**
+ * Returns the number of POSTs that upstream accepted or may have accepted after a transition.
+ * @param copies that number before the transition
+ */
+export function copiesAfter(transition: TransitionName, copies: number): number {
+  return copies + (COPIES_DELTA[transition] ?? 0);
 }
 
-/** Where a send is kept: until its time comes, in its recipient's lane, or among those that may rest for good. */
-export type Place = 'schedule' | 'lane' | 'shelf';
+/** Where a send is stored: in the schedule until its `sendAt`, in its recipient's lane, or in the archive. */
+export type Location = 'schedule' | 'lane' | 'archive';
 
-const PLACES: Readonly<Record<SendStatus, Place>> = {
+const LOCATIONS: Readonly<Record<SendStatus, Location>> = {
   scheduled: 'schedule',
   queued: 'lane',
   relaying: 'lane',
-  accepted: 'shelf',
-  sent: 'shelf',
-  delivered: 'shelf',
-  read: 'shelf',
-  unknown: 'shelf',
-  failed: 'shelf',
-  cancelled: 'shelf',
-  expired: 'shelf',
+  accepted: 'archive',
+  sent: 'archive',
+  delivered: 'archive',
+  read: 'archive',
+  unknown: 'archive',
+  failed: 'archive',
+  cancelled: 'archive',
+  expired: 'archive',
 };
 
-export function placeOf(status: SendStatus): Place {
-  return PLACES[status];
+export function locationOf(status: SendStatus): Location {
+  return LOCATIONS[status];
 }
 
-function from(statuses: readonly SendStatus[], to: SendStatus, event?: EventTypeOf<'send'>): Passages {
-  const one: Passage = event === undefined ? { to } : { to, event };
-  return Object.fromEntries(statuses.map((status) => [status, one]));
+function edges(statuses: readonly SendStatus[], to: SendStatus, event?: EventTypeOf<'send'>): Edges {
+  const edge: Edge = event === undefined ? { to } : { to, event };
+  return Object.fromEntries(statuses.map((status) => [status, edge]));
 }
 
-function still(...statuses: readonly SendStatus[]): Passages {
+function selfEdges(...statuses: readonly SendStatus[]): Edges {
   return Object.fromEntries(statuses.map((status) => [status, { to: status }]));
 }

@@ -1,6 +1,6 @@
 import type { Send, SendStatus } from './send.js';
 
-/** Which sends are wanted; all that is given must hold. */
+/** Filter of the send list. A send must match every given field. */
 export interface SendFilter {
   status?: SendStatus;
   reference?: string;
@@ -8,35 +8,34 @@ export interface SendFilter {
   phoneNumber?: string;
 }
 
-/** A part of the list, the newest first. */
+/** A page of the send list, newest first. */
 export interface SendPage {
   sends: Send[];
-  /** Where the list goes on; absent at its end. A page may be short, or empty, and the list go on all the same. */
+  /** Cursor of the next page; absent on the last page. A page with a cursor may hold few or no sends. */
   next?: number;
 }
 
-/** How the sends of an account stand. */
+/** Statistics of an account's sends. */
 export interface SendsOverview {
-  /** How many sends stand so. */
+  /** Number of sends in each status. */
   counts: Readonly<Record<SendStatus, number>>;
   lanes: {
-    /** Recipients with sends that are queued or relaying. */
+    /** Number of lanes with queued or relaying sends. */
     count: number;
-    /** Of these, how many have something to do now. */
+    /** Number of these lanes that are due now. */
     due: number;
-    /** The most sends in one of them. */
+    /** Number of sends in the longest lane. */
     deepest: number;
   };
-  /** For how long the first of the queued and relaying sends has been in its lane, in milliseconds. */
+  /** How long the oldest queued or relaying send has been in its lane, in milliseconds. */
   oldestQueuedMs: number;
 }
 
-/** Reads sends by the indexes that are written in the same steps as the sends. */
+/** Lists sends. The indexes are written in the same atomic steps as the sends. */
 export interface SendList {
   /**
-   * The sends that match, in the reverse order of their acceptance. What one call costs is bounded, however many sends
-   * there are and however few match.
-   * @param before the `next` of an earlier page
+   * Returns the sends that match, newest acceptance first. The cost of a call is bounded, whatever the filter.
+   * @param before the `next` of the previous page
    */
   list(account: string, filter: SendFilter, limit: number, before?: number): Promise<SendPage>;
 

@@ -1,64 +1,67 @@
 import type { NewSend, Send, SendAttempt, SendStatus } from './send.js';
 
-/** What of a send never changes. Times are milliseconds since 1970. */
+/** The part of a send that never changes. Times are in milliseconds since 1970. */
 export interface SendOrder extends NewSend {
   id: string;
   createdAt: number;
-  /** The stamp of its account's upstream address when it was accepted; older builds wrote none. */
+  /** Stamp of the account's upstream address at acceptance; absent in sends of older builds. */
   upstream?: string;
-  /** Of the caller's request: logs of its attempts name it, and nobody else sees it. */
+  /** Id of the caller's HTTP request. Only log lines of the attempts contain it. */
   requestId?: string;
 }
 
 /**
- * Where a send stands.
+ * The part of a send that changes. Times are in milliseconds since 1970, by Redis' clock.
  *
- * While `relaying`, `posting` says that a POST may be under way until the lease is over, and `looking` that the POST
- * ended without a clear answer, or may have been forgotten, and the contact's messages are searched for it.
+ * A `relaying` send has a phase. `posting`: a POST may be under way until the lease expires. `looking`: the POST ended
+ * without a clear answer, or Redis may have lost its record, and the recipient's messages are searched for it.
  */
 export interface SendState {
   status: SendStatus;
   phase?: 'posting' | 'looking';
-  /** Rises by one with every transition: the fence, and the revision of its events. */
+  /** Increases by one with every transition. It fences writers, and is the revision of the send's events. */
   revision: number;
   updatedAt: number;
   /**
-   * Names the transition that led here; absent before the first. Revisions alone coincide once Redis lost its last
-   * steps and others were taken in their place.
+   * Random id of the last transition; absent before the first. The revision alone is not unique: after Redis lost its
+   * last writes, other transitions reach the same revision.
    */
   step?: string;
   attempts: SendAttempt[];
-  /** Attempts that upstream surely did not take, in a row. */
+  /** Number of consecutive attempts that upstream did not accept. */
   refusals: number;
-  /** POSTs that upstream took or may have taken, the one under way included. Absent: none. */
+  /** Number of POSTs that upstream accepted or may have accepted, including the one under way. Absent: none. */
   copies?: number;
-  /** By Redis' clock: not posted again before, or when posting: not taken for dead before. */
+  /** Earliest time of the next POST or search step. During a POST: the end of its lease. */
   notBefore?: number;
-  /** When the last POST began, by Redis' clock. */
+  /** Start of the last POST. */
   begunAt?: number;
-  /** When the first POST began of which no message is known, if another one followed it. */
+  /** Start of the first POST whose message is not known. Absent if that is the last POST. */
   firstBegunAt?: number;
-  /** When it was told to go out again, and whether it is to be looked for before that. */
+  /** Time of the last requested resend. `lookFirst`: the resend starts with a search. */
   resentAt?: number;
-  /** The stamp of the address that it was then told to go out to. */
+  /** Stamp of the upstream address at the time of that resend. */
   resentTo?: string;
   lookFirst?: true;
   /**
-   * How much longer it is looked for, or expected when accepted, and when the last look ended; that is absent after a
-   * look that failed. Both are absent before the first look for an accepted one.
+   * `lookLeftMs`: remaining time of the search, or of the wait for the message of an accepted send, in milliseconds.
+   * `lookedAt`: end of the last search step; absent after a failed step. Both are absent before the first step of an
+   * accepted send. `looks`: number of consecutive steps with the same result.
    */
   lookLeftMs?: number;
   lookedAt?: number;
   looks?: number;
-  /** Since when it is looked for, by Redis' clock. */
+  /** Start of the search. */
   lookSince?: number;
-  /** It is only looked for because its POST may have been forgotten: not found, it goes out. */
+  /** True if the search only rules out a POST that Redis lost: if no message is found, the send is posted. */
   thenPost?: boolean;
-  /** It is not kept any longer, whatever becomes of it. */
+  /** True if retention may remove the send although its end is not known. */
   forgotten?: true;
   contactId?: string;
   messageId?: string;
-  /** Further messages that it is, of POSTs that were asked for although an earlier one may have been taken. */
+  /**
+   * Further messages of this send, from resends that were requested although an earlier POST may have been accepted.
+   */
   duplicates?: readonly BoundMessage[];
   reason?: string;
 }
@@ -69,25 +72,25 @@ export interface BoundMessage {
   messageId: string;
 }
 
-/** What of a state a step may set; the status follows from what happened, and the store sets the rest. */
+/** The fields of the state that a change may set. The store derives the others. */
 export type SendProgress = Omit<SendState, 'status' | 'copies' | 'revision' | 'updatedAt'>;
 
-/** A send as it is stored. */
+/** A stored send. */
 export interface SendRecord {
   order: SendOrder;
   state: SendState;
 }
 
-/** The most attempts that are kept; the first ones give way. */
-const MOST_ATTEMPTS = 50;
+/** Maximum number of attempts in a record. The oldest are dropped. */
+const MAX_ATTEMPTS = 50;
 
-/** The attempts with one more. */
+/** Returns the attempts with one more attempt, within the maximum number. */
 export function withAttempt(attempts: readonly SendAttempt[], attempt: SendAttempt): SendAttempt[] {
-  return [...attempts, attempt].slice(-MOST_ATTEMPTS);
+  return [...attempts, attempt].slice(-MAX_ATTEMPTS);
 }
 
-/** What of a state is kept for good, without what only matters on the way. */
-export function settled(state: SendState): SendProgress {
+/** Returns the fields that outlive a phase: attempts, times of POSTs and resends, and known messages. */
+export function lastingFields(state: SendState): SendProgress {
   const { attempts, refusals, begunAt, firstBegunAt, resentAt, resentTo } = state;
   const { contactId, messageId, duplicates } = state;
   return {
@@ -103,12 +106,12 @@ export function settled(state: SendState): SendProgress {
   };
 }
 
-/** Whether a message that was not seen yet may be this send. */
-export function isAwaiting(state: SendState): boolean {
+/** True if a message that was not seen yet may be this send. */
+export function isAwaitingMessage(state: SendState): boolean {
   return state.status === 'relaying' || (state.copies ?? 0) > boundMessages(state).length;
 }
 
-/** Whether its message has no longer to be expected: one that shows up now is rather that of another send. */
+/** True if the time for the send's message is over. A new message then more likely belongs to another send. */
 export function isOverdue({ status, lookLeftMs }: SendState): boolean {
   switch (status) {
     case 'accepted':
@@ -128,18 +131,18 @@ export function isOverdue({ status, lookLeftMs }: SendState): boolean {
   }
 }
 
-/** Whether its end is not known although it is not relayed any more: retention lets go of it last. */
+/** True if the send left its lane without a certain end. Retention removes such sends last. */
 export function isUndecided({ status, forgotten }: SendState): boolean {
   return (status === 'accepted' || status === 'unknown') && forgotten !== true;
 }
 
-/** The messages that it is known to be. */
+/** Returns the messages that are known to be this send. */
 export function boundMessages({ contactId, messageId, duplicates = [] }: SendState): BoundMessage[] {
   const first = contactId === undefined || messageId === undefined ? [] : [{ contactId, messageId }];
   return [...first, ...duplicates];
 }
 
-/** The send as callers and events see it. */
+/** Returns the send as callers and events see it. */
 export function toSend({ order, state }: SendRecord): Send {
   const { file } = order;
   return {

@@ -1,4 +1,4 @@
-/** Where a send stands; CONTRACT: `sent` and later are read off the contact's messages. */
+/** The statuses of a send. `sent`, `delivered` and `read` are derived from the contact's messages. */
 export const SEND_STATUSES = [
   'scheduled',
   'queued',
@@ -15,18 +15,18 @@ export const SEND_STATUSES = [
 
 export type SendStatus = (typeof SEND_STATUSES)[number];
 
-/** A file that waits in the blob store for its relay. */
+/** A file in the blob store that belongs to a send. */
 export interface StoredFile {
   blobId: string;
   name: string;
   contentType: string;
-  /** Bytes. */
+  /** Size in bytes. */
   size: number;
   /** Hexadecimal SHA-256 of the content. */
   sha256: string;
 }
 
-/** What a caller asks for. At least one of `message`, `file`, `fileUrl`. */
+/** The caller's request. At least one of `message`, `file`, `fileUrl` is present. */
 export interface NewSend {
   /** E.164. */
   phoneNumber: string;
@@ -34,21 +34,21 @@ export interface NewSend {
   message?: string;
   fileUrl?: string;
   file?: StoredFile;
-  /** The caller's own id. */
+  /** The caller's own id of the send. */
   reference?: string;
   metadata?: Readonly<Record<string, unknown>>;
-  /** Further parts for upstream's form, which nobody documented, by name; absent if there are none. */
+  /** Undocumented form fields for upstream, by name; absent if the request has none. */
   extraFields?: Readonly<Record<string, string>>;
-  /** Not relayed before; milliseconds since 1970. */
+  /** Earliest time of the POST, in milliseconds since 1970. */
   sendAt?: number;
-  /** Not relayed after; milliseconds since 1970. */
+  /** Latest time of the POST, in milliseconds since 1970. */
   expiresAt?: number;
 }
 
-/** How one attempt to hand a send to upstream ended. */
+/** Outcome of one POST to upstream. */
 export type AttemptOutcome = 'accepted' | 'not_taken' | 'refused' | 'ambiguous';
 
-/** One attempt to hand a send to upstream. */
+/** One POST of a send to upstream. */
 export interface SendAttempt {
   /** ISO 8601. */
   at: string;
@@ -57,7 +57,7 @@ export interface SendAttempt {
   error?: string;
 }
 
-/** A send as it stands; the shape that callers and `send.*` events see. Times are ISO 8601 in UTC. */
+/** A send as callers and `send.*` events show it. Times are ISO 8601 in UTC. */
 export interface Send {
   id: string;
   status: SendStatus;
@@ -76,6 +76,6 @@ export interface Send {
   attempts: SendAttempt[];
   contactId: string | null;
   messageId: string | null;
-  /** Why it failed, expired or is unknown, in words. */
+  /** Why the send failed, expired or is unknown, in words. */
   reason: string | null;
 }

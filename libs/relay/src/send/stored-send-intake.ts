@@ -1,9 +1,9 @@
 import { newId } from '#platform';
-import { sendOf } from './file-owner.js';
+import { sendIdOf } from './file-owner.js';
 import type { IdempotencyKeys, Taken } from './idempotency-keys.js';
 import type { RelayJobs } from '../ports.js';
 import { SCHEDULE_SLEEP_MS } from './relay-settings.js';
-import type { RelayStore, Transition } from './relay-store.js';
+import type { RelayStore, StateChange } from './relay-store.js';
 import {
   type Acceptance,
   IdempotencyInProgressError,
@@ -15,21 +15,24 @@ import {
   SendNotCancellableError,
   SendNotResolvableError,
 } from './send-intake.js';
-import { passage } from './send-life.js';
-import { type SendOrder, type SendRecord, settled, toSend } from './send-record.js';
+import { edgeOf } from './send-life.js';
+import { type SendOrder, type SendRecord, lastingFields, toSend } from './send-record.js';
 import type { NewSend, Send } from './send.js';
 
-const MOST_RACES = 10;
-/** Who watches the schedule is told of sends that are due sooner: as often as it is looked at, and what clocks differ. */
-const SOON_MS = SCHEDULE_SLEEP_MS + 1_000;
+const MAX_CONFLICTS = 10;
+/**
+ * A send that is due within this time, in milliseconds, is announced at once. The time covers one sleep of the schedule
+ * and the difference between clocks.
+ */
+const ANNOUNCE_WITHIN_MS = SCHEDULE_SLEEP_MS + 1_000;
 
-/** {@link SendIntake} that stores first and answers then. */
+/** {@link SendIntake} that answers only after the send is stored. */
 export class StoredSendIntake implements SendIntake {
   constructor(
     private readonly store: RelayStore,
     private readonly idempotencyKeys: IdempotencyKeys,
     private readonly jobs: RelayJobs,
-    /** The stamp of the address that the account's requests go to; undefined where there is none any more. */
+    /** Returns the stamp of the account's upstream address, or undefined if the account has none. */
     private readonly addressOf: (account: string) => Promise<string | undefined>,
   ) {}
 
@@ -39,22 +42,21 @@ export class StoredSendIntake implements SendIntake {
     idempotency?: IdempotencyKey,
     requestId?: string,
   ): Promise<Acceptance> {
-    // By the clock by which it is relayed, and looked for: gateways' own may be off.
+    // Redis' clock also times the POST and the search. The clocks of gateways may differ.
     const now = await this.store.now(account);
     const { sendAt, ...rest } = request;
     const upstream = await this.addressOf(account);
     const order: SendOrder = {
       ...rest,
-      // A time that has come is no reason to wait.
       ...(sendAt === undefined || sendAt <= now ? {} : { sendAt }),
-      id: (rest.file === undefined ? undefined : sendOf(rest.file.blobId)) ?? newId('snd'),
+      id: (rest.file === undefined ? undefined : sendIdOf(rest.file.blobId)) ?? newId('snd'),
       createdAt: now,
       ...(upstream === undefined ? {} : { upstream }),
       ...(requestId === undefined ? {} : { requestId }),
     };
     const stored = await this.store.insert(account, order, idempotency);
     if (stored.kind !== 'new') return replayOf(stored);
-    if (order.sendAt === undefined || order.sendAt < now + SOON_MS)
+    if (order.sendAt === undefined || order.sendAt < now + ANNOUNCE_WITHIN_MS)
       await this.jobs.wake(account, [order.phoneNumber]);
     return { id: order.id, replayed: false };
   }
@@ -80,8 +82,8 @@ export class StoredSendIntake implements SendIntake {
 
   async cancel(account: string, id: string): Promise<Send | undefined> {
     const record = await this.change(account, id, ({ state }) => {
-      if (passage(state.status, 'cancelled') === undefined) throw new SendNotCancellableError(state.status);
-      return { happening: 'cancelled', state: settled(state) };
+      if (edgeOf(state.status, 'cancelled') === undefined) throw new SendNotCancellableError(state.status);
+      return { transition: 'cancelled', state: lastingFields(state) };
     });
     return record === undefined ? undefined : toSend(record);
   }
@@ -95,19 +97,19 @@ export class StoredSendIntake implements SendIntake {
     return toSend(record);
   }
 
-  /** Takes the step that is decided by the send as it stands, and decides anew if it changed meanwhile. */
+  /** Applies the change that `decide` derives from the stored send. Retries if the send changed meanwhile. */
   private async change(
     account: string,
     id: string,
-    decide: (record: SendRecord) => Transition,
+    decide: (record: SendRecord) => StateChange,
   ): Promise<SendRecord | undefined> {
-    for (let race = 0; race < MOST_RACES; race += 1) {
+    for (let conflict = 0; conflict < MAX_CONFLICTS; conflict += 1) {
       const record = await this.store.find(account, id);
       if (record === undefined) return undefined;
-      const changed = await this.store.transit(account, record, decide(record));
+      const changed = await this.store.apply(account, record, decide(record));
       if (changed !== undefined) return changed;
     }
-    throw new Error(`${id} keeps changing while it is to be changed`);
+    throw new Error(`${id} changed ${MAX_CONFLICTS} times during one update`);
   }
 }
 
@@ -128,21 +130,21 @@ function resolution(
   outcome: ResolveOutcome,
   now: number,
   address: string | undefined,
-): Transition {
-  const happening = `resolved_${outcome}` as const;
-  if (passage(state.status, happening) === undefined) {
-    const wanted = outcome === 'resend' ? 'an unknown or failed send' : 'an unknown send';
-    throw new SendNotResolvableError(`The send is ${state.status}; only ${wanted} can be resolved so.`);
+): StateChange {
+  const transition = `resolved_${outcome}` as const;
+  if (edgeOf(state.status, transition) === undefined) {
+    const allowed = outcome === 'resend' ? 'an unknown or failed send' : 'an unknown send';
+    throw new SendNotResolvableError(`The send is ${state.status}; only ${allowed} can be resolved as ${outcome}.`);
   }
-  const rest = settled(state);
-  if (outcome === 'sent') return { happening, state: rest };
-  if (outcome === 'failed') return { happening, state: { ...rest, reason: 'It was resolved as failed.' } };
+  const rest = lastingFields(state);
+  if (outcome === 'sent') return { transition, state: rest };
+  if (outcome === 'failed') return { transition, state: { ...rest, reason: 'The send was resolved as failed.' } };
   if (order.expiresAt !== undefined && order.expiresAt <= now) {
-    throw new SendNotResolvableError('The expiresAt of the send has passed; it cannot go out again.');
+    throw new SendNotResolvableError('The expiresAt of the send has passed, so the send cannot be resent.');
   }
   if (state.messageId !== undefined) {
-    throw new SendNotResolvableError('The send was found among the messages of its recipient; it is there.');
+    throw new SendNotResolvableError('The send was found among the messages of its recipient, so it needs no resend.');
   }
   const resentTo = address === undefined ? {} : { resentTo: address };
-  return { happening, state: { ...rest, refusals: 0, resentAt: now, ...resentTo, lookFirst: true } };
+  return { transition, state: { ...rest, refusals: 0, resentAt: now, ...resentTo, lookFirst: true } };
 }

@@ -1,0 +1,74 @@
+import { type VariableDescription, variablesOf } from './variable-description.js';
+import { CommonEnvironment, GatewayEnvironment, WorkerEnvironment } from './environment.js';
+
+const GROUPS = [
+  { title: 'Gateway and worker', shape: CommonEnvironment },
+  { title: 'Gateway', shape: GatewayEnvironment },
+  { title: 'Worker', shape: WorkerEnvironment },
+] as const;
+
+/** Units that a name ends with. */
+const UNITS: readonly (readonly [RegExp, string])[] = [
+  [/_MS$/, 'ms'],
+  [/_SECONDS$/, 's'],
+  [/_HOURS$/, 'h'],
+  [/_BYTES$/, 'bytes'],
+  [/_PER_SECOND$/, 'requests per second'],
+  [/_PER_MINUTE$/, 'requests per minute'],
+];
+
+const INTRODUCTION = `# Configuration
+
+<!-- Generated from libs/platform by \`npm run docs:configuration\`. Do not edit by hand. -->
+
+Every process reads its environment once, at start. A missing or bad value stops the process with one line per fault (the name, what is wrong, an example) and exit code 78. An empty variable counts as not set. Secrets are never logged.
+
+A variable that is not in these tables but looks like one of them, such as \`UPSTEAM_BASE_URL\`, has no effect. Gateway and worker name it in a warning at start, with the nearest known name.
+
+\`npm start\` sets everything that has no default. Under Docker Compose every variable can stand in \`.env\`.`;
+
+const AWS = `## Variables of the AWS SDK
+
+With \`BLOB_STORE=s3://…\` the AWS SDK reads \`AWS_REGION\`, \`AWS_ACCESS_KEY_ID\`, \`AWS_SECRET_ACCESS_KEY\` and its other variables (profiles, roles of the machine) itself.`;
+
+/** docs/configuration.md, whole. */
+export function configurationPage(): string {
+  const tables = GROUPS.map(({ title, shape }) => `## ${title}\n\n${tableOf(shape)}`);
+  return `${[INTRODUCTION, ...tables, AWS].join('\n\n')}\n`;
+}
+
+function tableOf(shape: new () => object): string {
+  const defaults = new Map<string, unknown>(Object.entries(new shape()));
+  const rows = [...variablesOf(shape)].map(([name, description]) =>
+    rowOf(name, description, defaults.get(name)),
+  );
+  return [
+    '| variable | default | unit | bounds | meaning |',
+    '| --- | --- | --- | --- | --- |',
+    ...rows,
+  ].join('\n');
+}
+
+function rowOf(name: string, { wanted, meaning, notBelow }: VariableDescription, value: unknown): string {
+  const bounds = notBelow === undefined ? wanted : `${wanted}; not below \`${notBelow}\``;
+  const cells = [`\`${name}\``, defaultOf(value), unitOf(name), bounds, meaning];
+  return `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
+}
+
+function unitOf(name: string): string {
+  return UNITS.find(([end]) => end.test(name))?.[1] ?? '–';
+}
+
+/** The default as it would be written into the environment. */
+function defaultOf(value: unknown): string {
+  if (value === undefined) return '**required**';
+  const text = textOf(value);
+  return text === '' ? 'empty' : `\`${text}\``;
+}
+
+function textOf(value: unknown): string {
+  if (Array.isArray(value)) return value.join(',');
+  if (typeof value === 'object' && value !== null && 'directory' in value)
+    return `file:${String(value.directory)}`;
+  return String(value);
+}

@@ -1,0 +1,15 @@
+import { expect, it } from '@jest/globals';
+import { configurationPage } from '../../libs/platform/src/environment/configuration-page.js';
+import { read } from './pages.js';
+
+it('docs/configuration.md is what npm run docs:configuration writes', () => {
+  expect(read('docs/configuration.md')).toBe(configurationPage());
+});
+
+it('docs/configuration.md says of every variable what it is for and what it must be', () => {
+  const rows = configurationPage()
+    .split('\n')
+    .filter((line) => line.startsWith('| `'));
+  expect(rows.length).toBeGreaterThan(40);
+  for (const row of rows) expect(row.split(' | ').every((cell) => !/^\|?\s*\|?$/.test(cell))).toBe(true);
+});
