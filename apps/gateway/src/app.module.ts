@@ -12,7 +12,7 @@ import { SendsModule } from './sends/sends.module.js';
 import { StatusModule } from './status/status.module.js';
 import { WebhooksModule } from './webhooks/webhooks.module.js';
 
-/** What the names of `tokens.ts` are bound to, for every module. */
+/** Provides the tokens of `tokens.ts` to every module. */
 @Module({})
 class BindingsModule {
   static with(bindings: readonly Provider[]): DynamicModule {
@@ -25,7 +25,7 @@ class BindingsModule {
   }
 }
 
-/** The gateway: one module a resource, one filter; who gets in is decided before, by `auth/authentication.ts`. */
+/** The root module: one module per resource. Authentication runs before it, in `auth/authentication.ts`. */
 @Module({})
 export class GatewayModule {
   static register(bindings: readonly Provider[]): DynamicModule {

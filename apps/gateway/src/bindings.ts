@@ -75,7 +75,7 @@ import {
 } from './tokens.js';
 import { webhookBindings } from './webhooks/webhooks.bindings.js';
 
-/** What the process has opened before its modules are put together. */
+/** Resources that the process opens before the application is created. */
 export interface Opened {
   environment: GatewayEnvironment;
   logger: Logger;
@@ -87,7 +87,7 @@ export interface Opened {
   shutdown: AbortSignal;
 }
 
-/** What each name of `tokens.ts` is bound to. */
+/** Returns the provider of each token of `tokens.ts`. */
 export function bindings(opened: Opened): Provider[] {
   const { environment, logger, redis, clock, shutdown } = opened;
   const prefix = environment.REDIS_KEY_PREFIX;
@@ -125,7 +125,7 @@ export function bindings(opened: Opened): Provider[] {
   ];
 }
 
-/** Put together from the other names, so that each can be bound to something else by itself. */
+/** Builds the upstream of callers' reads from other tokens, so that a test can replace each of them alone. */
 function readsBinding(logger: Logger): FactoryProvider<ShownUpstream> {
   return {
     provide: ACCOUNT_UPSTREAM,
@@ -141,8 +141,8 @@ function readsBinding(logger: Logger): FactoryProvider<ShownUpstream> {
 
 async function accountOfKey(accounts: AccountDirectory, id: string): Promise<Account> {
   const account = await accounts.find(id);
-  // It was removed since its key was looked at.
-  if (account === undefined) throw new Problem('unauthenticated', 'Nobody has this API key.');
+  // The account was removed after its API key was authenticated.
+  if (account === undefined) throw new Problem('unauthenticated', 'Invalid API key.');
   return account;
 }
 

@@ -9,7 +9,7 @@ import { serveDocs } from './docs/openapi.js';
 import { createServer } from './http/server.js';
 import { API_KEYS, RATE_LIMIT } from './tokens.js';
 
-/** The gateway, ready to listen. */
+/** Creates the gateway application. The caller starts it with `listen`. */
 export async function createGateway(
   { environment, logger }: Opened,
   bound: readonly Provider[],

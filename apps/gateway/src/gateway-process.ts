@@ -26,11 +26,11 @@ import { type BlobPeers, BlobSharing, BlobStoreWatch, openBlobStore } from '#blo
 import { bindings } from './bindings.js';
 import { createGateway } from './create-gateway.js';
 
-/** What is still in flight by then is cut off, in milliseconds. */
-const FINISH_WITHIN_MS = 15_000;
-const SWEEP_EVERY_MS = 100;
+/** Time for requests in flight to end before the gateway closes their connections, in milliseconds. */
+const SHUTDOWN_TIMEOUT_MS = 15_000;
+const CLOSE_IDLE_INTERVAL_MS = 100;
 
-/** Starts the gateway as the environment says. */
+/** Starts the gateway with the settings of the environment. */
 export async function startGateway({ useLog, fail }: StartContext): Promise<RunningProcess> {
   const environment = readEnvironment(GatewayEnvironment);
   const logger = createLogger('gateway', environment.LOG_LEVEL);
@@ -76,7 +76,7 @@ export async function startGateway({ useLog, fail }: StartContext): Promise<Runn
   }
 }
 
-/** They open what the gateway stores. */
+/** Returns the relay workers, which read the files that the gateway stores in the blob store. */
 export function relayWorkers(
   redis: RedisClient,
   { REDIS_KEY_PREFIX }: Pick<GatewayEnvironment, 'REDIS_KEY_PREFIX'>,
@@ -99,20 +99,20 @@ async function listen(app: NestFastifyApplication, { HOST, PORT }: GatewayEnviro
   return (server.address() as AddressInfo).port;
 }
 
-/** Takes no new connection, lets requests in flight end, and cuts off what does not. */
+/** Stops accepting connections, waits for requests in flight, and closes the remaining connections after a timeout. */
 async function closeServer(app: NestFastifyApplication): Promise<void> {
   const server: HttpServer = app.getHttpServer();
-  // A connection whose request just ended would be kept for the next one.
-  const sweep = setInterval(() => {
+  // A keep-alive connection would otherwise stay open after its request ended.
+  const closeIdle = setInterval(() => {
     server.closeIdleConnections();
-  }, SWEEP_EVERY_MS);
-  const cut = setTimeout(() => {
+  }, CLOSE_IDLE_INTERVAL_MS);
+  const closeAll = setTimeout(() => {
     server.closeAllConnections();
-  }, FINISH_WITHIN_MS);
+  }, SHUTDOWN_TIMEOUT_MS);
   try {
     await app.close();
   } finally {
-    clearInterval(sweep);
-    clearTimeout(cut);
+    clearInterval(closeIdle);
+    clearTimeout(closeAll);
   }
 }

@@ -20,7 +20,7 @@ afterAll(async () => {
   await server.dispose();
 });
 
-it('a queue of hints that was first needed while Redis was silent takes hints once it is back', async () => {
+it('a hint queue whose first use failed because Redis hung works after Redis recovers', async () => {
   const listeners = redis.listenerCount('error');
   server.server.kill('SIGSTOP');
   const hints = openHintQueue('relay', redis, 'tidings', createLogger('test', 'silent'));
@@ -31,6 +31,6 @@ it('a queue of hints that was first needed while Redis was silent takes hints on
     await hints.add([HINT]);
     return true;
   });
-  // Those that were given up hold on to nothing.
+  // The abandoned queues have removed their listeners.
   expect(redis.listenerCount('error')).toBe(listeners + 1);
 });

@@ -10,7 +10,8 @@ import {
 } from '#platform';
 
 /**
- * A queue that wakes workers for what is stored. It shares the gateway's connection and has nothing of its own to close.
+ * Opens a queue of hints, which wake workers for work that is already stored in Redis. The queue uses the Redis
+ * connection of the gateway, so that the caller need not close the queue.
  */
 export function openHintQueue<Name extends QueueName>(
   name: Name,
@@ -26,15 +27,18 @@ export function openHintQueue<Name extends QueueName>(
       skipMetasUpdate: true,
     });
     opened.on('error', (error) => {
-      logger.warn({ queue: name, error: error.message }, 'a queue of hints failed');
+      logger.warn(
+        { queue: name, error: error.message },
+        'the queue that wakes workers failed; workers will find the stored work a few seconds later',
+      );
     });
-    // One that could not be made ready stays so for ever: the next hint gets a new one.
+    // A queue that fails to become ready never recovers, so the next hint opens a new queue.
     opened.waitUntilReady().catch(async () => {
       if (queue === opened) queue = undefined;
       await opened.close().catch(() => undefined);
     });
     return opened;
   };
-  // Not before the first hint: a gateway that is busy with its start would take Redis for silent.
+  // Opened with the first hint: while the gateway is busy starting, the readiness check of the queue could time out.
   return new BullmqHintQueue(() => (queue ??= open()), systemClock);
 }

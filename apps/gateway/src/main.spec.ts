@@ -33,7 +33,7 @@ function run(changes: Readonly<Record<string, string>> = {}): GatewayProcess {
   });
 }
 
-/** What somebody subscribes to. */
+/** Channels that have subscribers. */
 async function channels(): Promise<unknown[]> {
   const client = openRedis(parseRedisAddress(redis.url), 'patient', () => undefined);
   try {
@@ -43,8 +43,8 @@ async function channels(): Promise<unknown[]> {
   }
 }
 
-describe('The gateway as a process', () => {
-  it('ends with 78 and a line for every missing or wrong variable', async () => {
+describe('The gateway process', () => {
+  it('exits with 78 and one line per missing or invalid environment variable', async () => {
     await using gateway = runGateway(build.main, { PORT: 'x' });
     const { code, errors } = await gateway.ended;
     const names = ['API_KEY', 'ENCRYPTION_KEY', 'PORT', 'REDIS_URL', 'UPSTREAM_API_KEY', 'UPSTREAM_BASE_URL'];
@@ -58,7 +58,7 @@ describe('The gateway as a process', () => {
     ).toEqual(names);
   });
 
-  it('ends with 78 and one line for a port that is taken: the address, and what to change', async () => {
+  it('exits with 78 if its port is in use, and prints one line with the address and the variable to change', async () => {
     const other = createServer().listen(0, '127.0.0.1');
     await new Promise((resolve) => other.once('listening', resolve));
     const { port } = other.address() as AddressInfo;
@@ -71,7 +71,7 @@ describe('The gateway as a process', () => {
     );
   });
 
-  it('ends with 78 and one line for a Redis that may evict', async () => {
+  it('exits with 78 and one line if Redis may evict keys', async () => {
     await using evicting = await startTestRedis();
     const { Redis } = await import('ioredis');
     const client = new Redis(evicting.url);
@@ -83,7 +83,7 @@ describe('The gateway as a process', () => {
     expect(errors).toContain('noeviction');
   });
 
-  it('starts while Redis is away, and says that it is not ready until Redis is there', async () => {
+  it('starts while Redis is down, and is not ready until Redis is up', async () => {
     await using later = await startTestRedis();
     later.server.kill('SIGKILL');
     await later.server.exited;
@@ -95,7 +95,7 @@ describe('The gateway as a process', () => {
     await eventually('it is ready', async () => (await fetch(`${url}/ready`)).status === 200);
   });
 
-  it('stores a send for real, and answers it again under its key', async () => {
+  it('stores a send in Redis, and repeats its response for the same idempotency key', async () => {
     await using gateway = run();
     const url = `http://127.0.0.1:${await gateway.ready}`;
     const send = (): Promise<Response> =>
@@ -113,7 +113,7 @@ describe('The gateway as a process', () => {
   });
 
   it.each(['SIGTERM', 'SIGINT', 'disconnect'] as const)(
-    'ends with 0 at %s: what is in flight is answered, idle connections are closed',
+    'exits with 0 after %s: requests in flight are answered and idle connections are closed',
     async (how) => {
       await using gateway = run();
       const port = await gateway.ready;

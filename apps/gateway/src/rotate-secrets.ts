@@ -2,7 +2,7 @@ import 'reflect-metadata';
 import { ConfigurationError, logWords } from '#platform';
 import { rotateSecrets } from './rotation/rotate-secrets.js';
 
-/** `npm run rotate-secrets`. Exit codes: 0, 1 where something could not be done, 78 for a wrong variable. */
+/** Runs `npm run rotate-secrets`. Exit codes: 0 for success, 1 for a failure, 78 for an invalid environment variable. */
 async function main(): Promise<number> {
   try {
     return (await rotateSecrets({
@@ -13,7 +13,9 @@ async function main(): Promise<number> {
       : 1;
   } catch (error) {
     if (!(error instanceof ConfigurationError)) {
-      process.stderr.write(`${logWords(error)}. What is done stays done: run it again.\n`);
+      process.stderr.write(
+        `${logWords(error)}. Secrets that were already rotated stay rotated. Run rotate-secrets again.\n`,
+      );
       return 1;
     }
     for (const fault of error.faults) process.stderr.write(`${fault}\n`);

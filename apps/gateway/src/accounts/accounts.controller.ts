@@ -20,18 +20,18 @@ import { notFound, Problem } from '../problems/problem.js';
 import { ACCOUNT_REGISTRY, ENVIRONMENT, FEED } from '../tokens.js';
 import { AccountsReply, AccountView, ChangeAccountDto, CreateAccountDto } from './accounts.dto.js';
 
-/** What of the feed can be told to believe. */
-export type FeedDoubts = Pick<FeedStore, 'believeDeletions'>;
+/** The part of the feed that confirms deletions. */
+export type DeletionConfirmer = Pick<FeedStore, 'believeDeletions'>;
 
-const WHO =
-  'Admins of the account `default` see and change all accounts; admins of another one see their own, and change none.';
+const PERMISSIONS =
+  'Admins of the account `default` can see and change all accounts. Admins of any other account can see only their own account and change none.';
 
 @ApiTags('Accounts')
 @Controller('v1/accounts')
 export class AccountsController {
   constructor(
     @Inject(ACCOUNT_REGISTRY) private readonly accounts: AccountRegistry,
-    @Inject(FEED) private readonly feed: FeedDoubts,
+    @Inject(FEED) private readonly feed: DeletionConfirmer,
     @Inject(ENVIRONMENT) private readonly environment: GatewayEnvironment,
   ) {}
 
@@ -40,12 +40,12 @@ export class AccountsController {
   @Audited('account.created')
   @ApiOperation({
     operationId: 'createAccount',
-    summary: 'Add an account at upstream',
-    description: `It is polled, and sends are relayed, within seconds. ${WHO}`,
+    summary: 'Add an account of the messaging service',
+    description: `Polling and relaying start within seconds. ${PERMISSIONS}`,
   })
   @ApiCreatedResponse({
     type: AccountView,
-    headers: { Location: { description: 'Where the account is.', schema: { type: 'string' } } },
+    headers: { Location: { description: 'Path of the account.', schema: { type: 'string' } } },
   })
   @ApiProblems(
     'validation_failed',
@@ -70,7 +70,7 @@ export class AccountsController {
 
   @Get()
   @RequireScope('admin')
-  @ApiOperation({ operationId: 'listAccounts', summary: 'Every account', description: WHO })
+  @ApiOperation({ operationId: 'listAccounts', summary: 'List the accounts', description: PERMISSIONS })
   @ApiOkResponse({ type: AccountsReply })
   @ApiProblems()
   async list(@Caller() caller: Principal): Promise<{ accounts: AccountDescription[] }> {
@@ -81,7 +81,7 @@ export class AccountsController {
 
   @Get(':id')
   @RequireScope('admin')
-  @ApiOperation({ operationId: 'getAccount', summary: 'One account', description: WHO })
+  @ApiOperation({ operationId: 'getAccount', summary: 'Get an account', description: PERMISSIONS })
   @ApiOkResponse({ type: AccountView })
   @ApiProblems('not_found')
   async get(@Caller() caller: Principal, @Param('id') id: string): Promise<AccountDescription> {
@@ -95,8 +95,8 @@ export class AccountsController {
   @Audited('account.changed')
   @ApiOperation({
     operationId: 'changeAccount',
-    summary: 'Change what is given, leave the rest',
-    description: `It counts at once, in every process. A \`baseUrl\` of another origin needs the \`apiKey\` for it. ${WHO}`,
+    summary: 'Update an account',
+    description: `Omitted fields stay unchanged. The new settings take effect immediately in every process. A \`baseUrl\` with another origin requires a new \`apiKey\`. ${PERMISSIONS}`,
   })
   @ApiOkResponse({ type: AccountView })
   @ApiProblems('not_found', 'conflict', 'validation_failed', 'malformed_body', 'unsupported_media_type')
@@ -119,10 +119,10 @@ export class AccountsController {
   @Audited('account.removed')
   @ApiOperation({
     operationId: 'deleteAccount',
-    summary: 'Remove an account, its keys and its data',
-    description: `Its keys are refused at once, and its polling ends; its data goes in the minutes after. ${WHO}`,
+    summary: 'Delete an account with its API keys and data',
+    description: `The API keys stop working immediately, and polling ends. The data of the account is deleted within minutes. ${PERMISSIONS}`,
   })
-  @ApiNoContentResponse({ description: 'Nobody gets in for it any more.' })
+  @ApiNoContentResponse({ description: 'The account no longer exists.' })
   @ApiProblems('not_found', 'conflict')
   async remove(@Caller() caller: Principal, @Param('id') id: string): Promise<void> {
     mayChange(caller, id);
@@ -135,12 +135,12 @@ export class AccountsController {
   @Audited('account.deletions-confirmed')
   @ApiOperation({
     operationId: 'confirmDeletions',
-    summary: 'Say that what vanished together is deleted',
+    summary: 'Confirm that missing contacts and messages are deleted',
     description:
-      'After `account.suspect`: so many contacts or messages vanished together that nothing was reported as deleted. ' +
-      'If they are deleted indeed, the next complete reads report it.',
+      'An `account.suspect` event means that many contacts or messages disappeared at once and were not reported as deleted. ' +
+      'After this confirmation, the next complete reads report all contacts and messages that are still missing as deleted.',
   })
-  @ApiNoContentResponse({ description: 'Deletions are believed from now on.' })
+  @ApiNoContentResponse({ description: 'The deletions are confirmed.' })
   @ApiProblems('not_found')
   async confirmDeletions(@Caller() caller: Principal, @Param('id') id: string): Promise<void> {
     const known = maySee(caller, id) && (await this.accounts.find(id)) !== undefined;
@@ -149,14 +149,14 @@ export class AccountsController {
   }
 }
 
-/** @throws {Problem} as for an account that is not there, where the caller must not know of it */
+/** Checks that the caller may change an account. @throws {Problem} `not_found` if the caller may not see the account, else `forbidden` */
 function mayChange(caller: Principal, id: string): void {
   if (!maySee(caller, id)) throw notFound('account', id);
   if (!isOperator(caller)) throw onlyOperators();
 }
 
 function onlyOperators(): Problem {
-  return new Problem('forbidden', 'Only admins of the account default may change accounts.');
+  return new Problem('forbidden', 'Only admins of the account default can change accounts.');
 }
 
 function withoutSlash(address: string): string {

@@ -2,20 +2,20 @@ import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { ACCOUNT_ID, type AccountDescription } from '#accounts';
 import { Flag, NumberOf, Optional, rule } from '../input/rules.js';
 
-const LONGEST_KEY = 1_024;
+const MAX_KEY_LENGTH = 1_024;
 
 const Id = (): PropertyDecorator =>
   rule(
     'accountId',
-    'must be 1 to 63 of the characters a-z 0-9 _ -, the first of them a letter or digit',
+    'must be 1 to 63 characters of a-z, 0-9, _ and -, and must start with a letter or digit',
     (value) => typeof value === 'string' && ACCOUNT_ID.test(value),
   );
 
-/** It is shown and logged, so that it must not hold a password. */
+/** Decorator: the base address of upstream. It must not contain a password, because it is shown and logged. */
 const BaseUrl = (): PropertyDecorator =>
   rule(
     'baseUrl',
-    'must be an http:// or https:// address of at most 2048 characters, without user, query and fragment, for example https://messages.example.com/v1',
+    'must be an http:// or https:// URL of at most 2048 characters without user, query and fragment, for example https://messages.example.com/v1',
     (value) => {
       if (typeof value !== 'string' || value.length > 2048 || /[\s?#\\]|\p{Cc}|\p{Surrogate}/u.test(value))
         return false;
@@ -25,12 +25,12 @@ const BaseUrl = (): PropertyDecorator =>
     },
   );
 
-/** It travels in a header. */
+/** Decorator: an API key of upstream, which is sent in an HTTP header. */
 const UpstreamKey = (): PropertyDecorator =>
   rule(
     'upstreamKey',
-    `must be 1 to ${LONGEST_KEY} visible ASCII characters`,
-    (value) => typeof value === 'string' && value.length <= LONGEST_KEY && /^[\x21-\x7e]+$/.test(value),
+    `must be 1 to ${MAX_KEY_LENGTH} visible ASCII characters`,
+    (value) => typeof value === 'string' && value.length <= MAX_KEY_LENGTH && /^[\x21-\x7e]+$/.test(value),
   );
 
 const Rate = (): PropertyDecorator => NumberOf(0.01, 10_000);
@@ -41,25 +41,28 @@ const DOCS = {
     format: 'uri',
     maxLength: 2048,
     example: 'https://messages.example.com/v1',
-    description: "Upstream's base address, `/v1` included.",
+    description: 'Base address of the messaging service, including `/v1`.',
   },
   apiKey: {
     minLength: 1,
-    maxLength: LONGEST_KEY,
+    maxLength: MAX_KEY_LENGTH,
     example: 'the-key-of-this-account',
-    description: "Upstream's key. Kept encrypted, and never shown.",
+    description:
+      'API key of the account at the messaging service. The key is stored encrypted and never shown.',
   },
   requestsPerSecond: {
     type: 'number',
     minimum: 0.01,
     maximum: 10_000,
     example: 10,
-    description: 'The budget of requests to upstream, over all processes.',
+    description: 'Maximum number of requests per second to the messaging service, over all processes.',
   },
-  polling: { description: 'Whether contacts and messages are read for events.' },
+  polling: {
+    description: 'True if Tidings polls the contacts and messages of the account and emits events.',
+  },
 } as const;
 
-/** A further account at upstream. */
+/** Request to add an account of the messaging service. */
 export class CreateAccountDto {
   @ApiProperty(DOCS.id)
   @Id()
@@ -75,7 +78,7 @@ export class CreateAccountDto {
 
   @ApiPropertyOptional({
     ...DOCS.requestsPerSecond,
-    description: `${DOCS.requestsPerSecond.description} Where it is not given, what the gateway's \`UPSTREAM_REQUESTS_PER_SECOND\` says at that moment.`,
+    description: `${DOCS.requestsPerSecond.description} The default is the value of \`UPSTREAM_REQUESTS_PER_SECOND\` at the gateway.`,
   })
   @Optional()
   @Rate()
@@ -87,7 +90,7 @@ export class CreateAccountDto {
   polling: boolean = true;
 }
 
-/** What is to be changed. */
+/** Request to update an account. Fields that are not given stay unchanged. */
 export class ChangeAccountDto {
   @ApiPropertyOptional(DOCS.baseUrl)
   @Optional()
@@ -116,20 +119,23 @@ export class AccountView implements AccountDescription {
   @ApiProperty({ format: 'uri', example: DOCS.baseUrl.example }) baseUrl!: string;
   @ApiProperty({ type: 'number', example: 10 }) requestsPerSecond!: number;
   @ApiProperty() polling!: boolean;
-  @ApiProperty({ enum: ['environment', 'api'], description: 'Described by variables, or through the API.' })
+  @ApiProperty({
+    enum: ['environment', 'api'],
+    description: 'Origin of the account settings: environment variables or this API.',
+  })
   source!: AccountDescription['source'];
   @ApiProperty({
     type: 'string',
     format: 'date-time',
     nullable: true,
-    description: 'Null for the account of the environment.',
+    description: 'Null if the account settings come from environment variables.',
   })
   createdAt!: string | null;
   @ApiProperty({
     type: 'string',
     format: 'date-time',
     nullable: true,
-    description: 'Null for the account of the environment.',
+    description: 'Null if the account settings come from environment variables.',
   })
   updatedAt!: string | null;
 }

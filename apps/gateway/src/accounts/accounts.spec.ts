@@ -26,7 +26,7 @@ const add = (account: object, key?: string): Promise<Response> =>
 const change = (id: string, changes: object): Promise<Response> =>
   gateway.fetch(`/v1/accounts/${id}`, { ...json(changes), method: 'PATCH' });
 const remove = (id: string): Promise<Response> => gateway.fetch(`/v1/accounts/${id}`, { method: 'DELETE' });
-/** A key of the account, made by the operator. */
+/** Creates an API key of an account as the operator. */
 async function keyOf(account: string, scopes: string[] = ['admin']): Promise<{ id: string; key: string }> {
   const reply = await gateway.fetch('/v1/api-keys', json({ account, name: 'test', scopes }));
   expect(reply.status).toBe(201);
@@ -38,7 +38,7 @@ async function listed(key?: string): Promise<string[]> {
 }
 
 describe('an account', () => {
-  it('is added, read, changed and removed', async () => {
+  it('can be created, read, updated and deleted', async () => {
     const added = await add(SALES);
     expect(added.status).toBe(201);
     expect(added.headers.get('location')).toBe('/v1/accounts/sales');
@@ -65,7 +65,7 @@ describe('an account', () => {
     expect(await listed()).toEqual(['default']);
   });
 
-  it('has the budget that the environment says where none is given', async () => {
+  it('has the request budget of the environment by default', async () => {
     const environment = { UPSTREAM_REQUESTS_PER_SECOND: '0.5' };
     await using frugal = await startTestGateway({ redisUrl: server.url, environment });
     const added = await frugal.fetch('/v1/accounts', json(SALES));
@@ -74,7 +74,7 @@ describe('an account', () => {
     expect(await other.json()).toMatchObject({ requestsPerSecond: 7 });
   });
 
-  it('never shows its upstream key, in no reply, no log and not in Redis', async () => {
+  it('never reveals its upstream API key in responses, logs or Redis', async () => {
     const replies = [
       await add(SALES),
       await gateway.fetch('/v1/accounts'),
@@ -94,7 +94,7 @@ describe('an account', () => {
     }
   });
 
-  it('keeps its upstream key for the server that it was given for', async () => {
+  it('requires a new upstream API key for a base URL of another origin', async () => {
     await add(SALES);
     for (const baseUrl of [
       'https://other.example/v1',
@@ -117,7 +117,7 @@ describe('an account', () => {
     ).toBe(200);
   });
 
-  it('whose id is taken, or whose data is still being removed, is answered 409', async () => {
+  it('cannot be created with a used id or while data of a deleted account with this id remains: 409', async () => {
     await add(SALES);
     for (const id of ['sales', 'default'])
       expect(await problemIn(await add({ ...SALES, id }))).toMatchObject({ status: 409, code: 'conflict' });
@@ -127,7 +127,7 @@ describe('an account', () => {
     expect(early.detail).toContain('still being removed');
   });
 
-  it('of the environment is changed and removed by variables alone, which the reply names', async () => {
+  it('from environment variables cannot be changed or deleted through the API; the error names the variables', async () => {
     for (const reply of [await change('default', { polling: false }), await remove('default')]) {
       const problem = await problemIn(reply);
       expect(problem).toMatchObject({ status: 409, code: 'conflict' });
@@ -148,15 +148,15 @@ describe('an account', () => {
     [{ requestsPerSecond: '10' }, 'requestsPerSecond'],
     [{ polling: 'yes' }, 'polling'],
     [{ other: 1 }, 'other'],
-  ])('with %j is refused, naming the field', async (fault, field) => {
+  ])('with the invalid fields %j is rejected, and the error names the field', async (fault, field) => {
     const problem = await problemIn(await add({ ...SALES, ...fault }));
     expect(problem).toMatchObject({ status: 400, code: 'validation_failed', errors: [{ field }] });
     expect(await listed()).toEqual(['default']);
   });
 });
 
-describe('an admin of an account that is not the default', () => {
-  it('sees the own account and no other, and changes none', async () => {
+describe('an admin of an account other than default', () => {
+  it('sees only the own account and cannot change any account', async () => {
     await add(SALES);
     await add({ ...SALES, id: 'support' });
     const { key } = await keyOf('sales');
@@ -177,7 +177,7 @@ describe('an admin of an account that is not the default', () => {
   });
 });
 
-describe('confirming deletions', () => {
+describe('the confirmation of deletions', () => {
   const confirm = (account: string, key?: string): Promise<Response> =>
     gateway.fetch(`/v1/accounts/${account}/confirm-deletions`, {
       method: 'POST',
@@ -186,13 +186,13 @@ describe('confirming deletions', () => {
   const believedAt = (account: string): Promise<string | null> =>
     gateway.redis.hget(`tidings:{${account}}:contact-list`, 'believedAt');
 
-  it('is noted for the feed, with the time', async () => {
+  it('is stored for the feed with its time', async () => {
     expect(await believedAt('default')).toBeNull();
     expect((await confirm('default')).status).toBe(204);
     expect(Number(await believedAt('default'))).toBeGreaterThan(0);
   });
 
-  it('is for admins of the account, and for those of the default one', async () => {
+  it('is allowed for admins of the account and of the default account', async () => {
     await add(SALES);
     expect((await confirm('sales', OTHER_KEY)).status).toBe(404);
     expect(await believedAt('sales')).toBeNull();
@@ -200,14 +200,14 @@ describe('confirming deletions', () => {
     expect(Number(await believedAt('sales'))).toBeGreaterThan(0);
   });
 
-  it('of an account that is not there leaves nothing behind', async () => {
+  it('stores nothing for an unknown account', async () => {
     expect((await confirm('nobody')).status).toBe(404);
     expect(await gateway.redis.keys('*nobody*')).toEqual([]);
   });
 });
 
-describe('a change of an account or a key', () => {
-  it('is one line of the log: who did what to which, in which request, and which fields; never what they hold', async () => {
+describe('a change of an account or an API key', () => {
+  it('is logged in one line with the caller, action, subject, request id and field names, but without values', async () => {
     const started = gateway.log.length;
     await gateway.fetch('/v1/accounts', json(SALES, { 'x-request-id': 'request-1' }));
     await change('sales', { apiKey: 'another-upstream-key', polling: false });
@@ -219,7 +219,7 @@ describe('a change of an account or a key', () => {
     const { id: hookId } = (await hook.json()) as { id: string };
     await gateway.fetch(`/v1/webhooks/${hookId}/rotate-secret`, { method: 'POST', key });
     await gateway.fetch(`/v1/webhooks/${hookId}`, { method: 'DELETE', key });
-    // What fails changed nothing.
+    // A failed request changes nothing, so it is not logged as a change.
     await change('sales', { polling: 'yes' });
     await gateway.fetch(`/v1/api-keys/${id}`, { ...json({ 'not-read': 1 }), method: 'DELETE' });
     await remove('sales');

@@ -18,8 +18,8 @@ import { notFound, Problem } from '../problems/problem.js';
 import { ACCOUNT_REGISTRY, API_KEY_REGISTRY } from '../tokens.js';
 import { ApiKeysQuery, ApiKeysReply, CreateApiKeyDto, CreatedApiKeyView } from './api-keys.dto.js';
 
-const WHO =
-  'Admins of the account `default` manage the keys of all accounts; admins of another one those of their own.';
+const PERMISSIONS =
+  'Admins of the account `default` can manage the API keys of all accounts. Admins of any other account can manage the API keys of their own account.';
 
 @ApiTags('API keys')
 @Controller('v1/api-keys')
@@ -35,8 +35,8 @@ export class ApiKeysController {
   @Audited('api-key.created')
   @ApiOperation({
     operationId: 'createApiKey',
-    summary: 'Make a key',
-    description: `${WHO} Those never grant a scope that their own key lacks.`,
+    summary: 'Create an API key',
+    description: `${PERMISSIONS} An admin of any other account can grant only the scopes of its own API key.`,
   })
   @ApiCreatedResponse({ type: CreatedApiKeyView })
   @ApiProblems(
@@ -54,7 +54,10 @@ export class ApiKeysController {
     if (!maySee(caller, account)) throw notFound('account', account);
     const beyond = isOperator(caller) ? undefined : scopes.find((scope) => !caller.scopes.has(scope));
     if (beyond !== undefined) {
-      throw new Problem('forbidden', `The API key lacks the scope ${beyond}, and cannot grant it.`);
+      throw new Problem(
+        'forbidden',
+        `The API key cannot grant the scope ${beyond}, because it does not have that scope itself.`,
+      );
     }
     const end = parseInstant(expiresAt);
     const request = { account, name, scopes, ...(end === undefined ? {} : { expiresAt: end }) };
@@ -67,8 +70,8 @@ export class ApiKeysController {
   @RequireScope('admin')
   @ApiOperation({
     operationId: 'listApiKeys',
-    summary: 'Every key, without the keys themselves',
-    description: WHO,
+    summary: 'List the API keys, without their secret values',
+    description: PERMISSIONS,
   })
   @ApiOkResponse({ type: ApiKeysReply })
   @ApiProblems('validation_failed', 'not_found')
@@ -90,10 +93,10 @@ export class ApiKeysController {
   @Audited('api-key.revoked')
   @ApiOperation({
     operationId: 'deleteApiKey',
-    summary: 'Revoke a key',
-    description: `It is refused at once, at every gateway, and ends streams and waiting requests. ${WHO}`,
+    summary: 'Revoke an API key',
+    description: `The API key stops working immediately at every gateway. Event streams and waiting requests of the API key end. ${PERMISSIONS}`,
   })
-  @ApiNoContentResponse({ description: 'Nobody gets in with it any more.' })
+  @ApiNoContentResponse({ description: 'The API key no longer works.' })
   @ApiProblems('not_found', 'conflict')
   async remove(@Caller() caller: Principal, @Param('id') id: string): Promise<void> {
     const key = await this.keys.find(id);

@@ -3,16 +3,12 @@ import { ACCOUNT_ID, type ApiKey, type Scope, SCOPES } from '#accounts';
 import { Instant, Optional, parseInstant, rule, TextOf } from '../input/rules.js';
 
 const AccountId = (): PropertyDecorator =>
-  rule(
-    'accountId',
-    'must be the id of an account',
-    (value) => typeof value === 'string' && ACCOUNT_ID.test(value),
-  );
+  rule('accountId', 'must be an account id', (value) => typeof value === 'string' && ACCOUNT_ID.test(value));
 
 const Scopes = (): PropertyDecorator =>
   rule(
     'scopes',
-    `must be a list of different scopes of ${SCOPES.join(', ')}`,
+    `must be a non-empty list of scopes without repetition; valid scopes are ${SCOPES.join(', ')}`,
     (value) =>
       Array.isArray(value) &&
       value.length >= 1 &&
@@ -23,7 +19,7 @@ const Scopes = (): PropertyDecorator =>
 const InFuture = (): PropertyDecorator =>
   rule('inFuture', 'must be in the future', (value) => (parseInstant(value) ?? Infinity) > Date.now());
 
-/** The key that is asked for. */
+/** Request to create an API key. */
 export class CreateApiKeyDto {
   @ApiProperty({ pattern: ACCOUNT_ID.source, example: 'default' })
   @AccountId()
@@ -37,7 +33,10 @@ export class CreateApiKeyDto {
   @Scopes()
   scopes!: Scope[];
 
-  @ApiPropertyOptional({ format: 'date-time', description: 'Left out: it does not expire.' })
+  @ApiPropertyOptional({
+    format: 'date-time',
+    description: 'Time when the API key expires. By default, the API key does not expire.',
+  })
   @Optional()
   @Instant()
   @InFuture()
@@ -45,7 +44,10 @@ export class CreateApiKeyDto {
 }
 
 export class ApiKeysQuery {
-  @ApiPropertyOptional({ pattern: ACCOUNT_ID.source, description: 'Only keys of this account.' })
+  @ApiPropertyOptional({
+    pattern: ACCOUNT_ID.source,
+    description: 'Lists only the API keys of this account.',
+  })
   @Optional()
   @AccountId()
   account?: string;
@@ -55,7 +57,8 @@ export class ApiKeysQuery {
 export class ApiKeyView implements ApiKey {
   @ApiProperty({
     example: 'key_0f3a5c7e9b1d2f4a6c8e0b2d4f6a8c0e',
-    description: '`environment` for the key that the variable API_KEY holds.',
+    description:
+      'Id of the API key. The id is `environment` for the API key in the environment variable `API_KEY`.',
   })
   id!: string;
   @ApiProperty({ example: 'default' }) account!: string;
@@ -65,17 +68,23 @@ export class ApiKeyView implements ApiKey {
     type: 'string',
     format: 'date-time',
     nullable: true,
-    description: "Null for the environment's key.",
+    description: 'Null for the API key in the environment variable `API_KEY`.',
   })
   createdAt!: string | null;
-  @ApiProperty({ type: 'string', format: 'date-time', nullable: true, description: 'Null: never.' })
+  @ApiProperty({
+    type: 'string',
+    format: 'date-time',
+    nullable: true,
+    description: 'Time when the API key expires, or null if the API key does not expire.',
+  })
   expiresAt!: string | null;
 }
 
 export class CreatedApiKeyView extends ApiKeyView {
   @ApiProperty({
     example: 'tidings_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYo',
-    description: 'The key, which is shown here once and kept nowhere.',
+    description:
+      'The secret value of the API key. Only this response shows the value; Tidings stores only a hash of the value.',
   })
   key!: string;
 }

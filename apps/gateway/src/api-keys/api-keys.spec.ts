@@ -53,7 +53,7 @@ const used = async (gateway: TestGateway, key: string): Promise<number> =>
   (await gateway.fetch('/v1/sends', { key })).status;
 
 describe('an API key', () => {
-  it('is told once, opens its account with its scopes at every gateway, and is kept only as its hash', async () => {
+  it('is shown once, gives access to its account at every gateway, and is stored only as a hash', async () => {
     const { key, id, ...rest } = await make();
     expect(key).toMatch(/^tidings_[\w-]{43}$/);
     expect(rest).toEqual({
@@ -71,7 +71,7 @@ describe('an API key', () => {
     expect(stored).not.toContain(key.slice('tidings_'.length));
   });
 
-  it('that is revoked at one gateway is refused at the other with the next request', async () => {
+  it('that is revoked at one gateway is rejected by another gateway at the next request', async () => {
     const { id, key } = await make();
     expect(await used(two, key)).toBe(200);
     expect((await revoke(id)).status).toBe(204);
@@ -80,7 +80,7 @@ describe('an API key', () => {
     expect(await listed('?account=sales')).toEqual([]);
   });
 
-  it('dies with its account, at once and everywhere; keys of others do not', async () => {
+  it('stops working everywhere when its account is deleted; keys of other accounts still work', async () => {
     const theirs = await make();
     const others = await make({ account: 'support' });
     await one.fetch('/v1/accounts/sales', { method: 'DELETE' });
@@ -90,19 +90,19 @@ describe('an API key', () => {
     expect((await ask({})).status).toBe(404);
   });
 
-  it('that expires is refused from then on, by Redis’ clock', async () => {
+  it('is rejected after its expiry in Redis time', async () => {
     const past = await ask({ expiresAt: '2020-01-01T00:00:00Z' });
     expect(await problemIn(past)).toMatchObject({ status: 400, errors: [{ field: 'expiresAt' }] });
     const { key, id } = await make({ expiresAt: new Date(Date.now() + 3_600_000).toISOString() });
     expect(await used(one, key)).toBe(200);
-    // As if the hour were over.
+    // Simulates the end of the hour.
     const kept = JSON.parse((await one.redis.hget('tidings:{.accounts}:api-keys', id)) ?? '') as object;
     const over = JSON.stringify({ ...kept, expiresAt: new Date(Date.now() - 1).toISOString() });
     await one.redis.hset('tidings:{.accounts}:api-keys', id, over);
     expect(await Promise.all([used(one, key), used(two, key)])).toEqual([401, 401]);
   });
 
-  it('is looked up by the whole of it: one that shares its id is nobody’s', async () => {
+  it('is verified as a whole: a key with the same id but another secret is invalid', async () => {
     const { key, id } = await make();
     const kept = JSON.parse((await one.redis.hget('tidings:{.accounts}:api-keys', id)) ?? '') as {
       sha256: string;
@@ -112,7 +112,7 @@ describe('an API key', () => {
     expect(await used(one, key)).toBe(401);
   });
 
-  it('of the environment is listed, and cannot be revoked', async () => {
+  it('from the environment is listed and cannot be revoked', async () => {
     expect((await listed('?account=default'))[0]).toMatchObject({ id: 'environment', account: 'default' });
     const problem = await problemIn(await revoke('environment'));
     expect(problem).toMatchObject({ status: 409, code: 'conflict' });
@@ -128,11 +128,11 @@ describe('an API key', () => {
     [{ account: 'No Such' }, 'account'],
     [{ expiresAt: 'tomorrow' }, 'expiresAt'],
     [{ expiresAt: '' }, 'expiresAt'],
-  ])('asked for with %j is refused, naming the field', async (fault, field) => {
+  ])('with the invalid fields %j is not created, and the error names the field', async (fault, field) => {
     expect(await problemIn(await ask(fault))).toMatchObject({ status: 400, errors: [{ field }] });
   });
 
-  it('has a bound an account, which says what to do', async () => {
+  it('is not created above the limit of its account, and the error names the remedy', async () => {
     const filled = Array.from({ length: 1_000 }, (_, i) => `key_${i}`);
     await one.redis.sadd('tidings:{.accounts}:api-keys-of:sales', filled);
     const problem = await problemIn(await ask({}));
@@ -142,8 +142,8 @@ describe('an API key', () => {
   });
 });
 
-describe('an admin of an account that is not the default', () => {
-  it('manages the keys of the own account, sees no other, and grants no scope that the own key lacks', async () => {
+describe('an admin of an account other than default', () => {
+  it('manages only keys of the own account and grants only scopes of the own key', async () => {
     const admin = await make({ scopes: ['admin', 'events:read'] });
     const foreign = await make({ account: 'support' });
     expect((await listed('', admin.key)).map(({ id }) => id)).toEqual([admin.id]);
@@ -166,8 +166,8 @@ describe('an admin of an account that is not the default', () => {
   });
 });
 
-describe('a request that takes its time', () => {
-  it('as a stream ends when its key is revoked, and nothing more is told on it', async () => {
+describe('a long request', () => {
+  it('for an event stream ends when its API key is revoked, and gets no further events', async () => {
     const { id, key } = await make({ scopes: ['events:read'] });
     const reply = await two.fetch('/v1/events/stream', { key });
     expect(reply.status).toBe(200);
@@ -176,7 +176,7 @@ describe('a request that takes its time', () => {
     expect(await whole).not.toContain('data:');
   });
 
-  it('as a long poll tells nothing once its key is revoked', async () => {
+  it('for a long poll gets no events after its API key is revoked', async () => {
     const { id, key } = await make({ scopes: ['events:read'] });
     const waiting = two.fetch('/v1/events?after=now&wait=2', { key });
     await eventually('it is let in', async () => (await one.redis.keys(`tidings:rate:${id}`)).length === 1);
@@ -192,7 +192,7 @@ describe('a request that takes its time', () => {
       '+14155550123\r\n--x\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\nabc\r\n--x--\r\n',
     ],
     ['slow JSON', 'application/json', '{"phoneNumber":"+14155550123",', '"message":"hi"}'],
-  ])('as %s is stored for nobody once its key is revoked', async (_, type, beginning, end) => {
+  ])('with %s does not store a send after its API key is revoked', async (_, type, beginning, end) => {
     const { id, key } = await make({ scopes: ['messages:send'] });
     const headers = { 'x-api-key': key, 'content-type': type };
     const request = httpRequest(`${two.url}/v1/messages/send`, { method: 'POST', headers });
@@ -205,7 +205,7 @@ describe('a request that takes its time', () => {
     request.write(beginning);
     await eventually('it is let in', async () => (await one.redis.keys(`tidings:rate:${id}`)).length === 1);
     await revoke(id);
-    // Slow is what takes longer than a second.
+    // A body that takes longer than a second counts as slow.
     await new Promise((resolve) => setTimeout(resolve, 1_200));
     request.end(end);
     expect(await answered).toBe(401);

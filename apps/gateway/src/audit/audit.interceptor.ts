@@ -14,12 +14,13 @@ import { callerOf } from '../auth/caller.js';
 import { LOGGER } from '../tokens.js';
 import { AUDITED, type AuditedAction } from './audited.js';
 
-/** What reads its body, and knows each name in it; of any other's body nothing is known. */
+/** Actions whose request body was validated. The field names of any other body are unchecked and must not be logged. */
 const HAS_FIELDS = /[.-](created|changed|rotated)$/;
 
 /**
- * One line for each change of keys, accounts and endpoints: what was done to what, by which key of which account, in
- * which request, and which fields were given; never what they hold. Written at every LOG_LEVEL but `silent`.
+ * Writes one log line for each audited action on API keys, accounts and webhooks. The line has the action, its subject,
+ * the account and API key of the caller, the request id and the names of the given fields, but no values. It is
+ * written at every LOG_LEVEL except `silent`.
  */
 @Injectable()
 export class AuditInterceptor implements NestInterceptor {
@@ -55,7 +56,7 @@ export class AuditInterceptor implements NestInterceptor {
   }
 }
 
-/** The id in the address, or of what was made. */
+/** Returns the id in the path, or else the id of the created object. */
 function subjectOf({ params }: FastifyRequest, result: unknown): string | undefined {
   const id = (isRecord(params) ? params.id : undefined) ?? (isRecord(result) ? result.id : undefined);
   return typeof id === 'string' ? id : undefined;

@@ -41,7 +41,7 @@ afterAll(async () => {
   await redis.dispose();
 });
 
-/** Every operation under /v1, from the document of the routes as they are. */
+/** Every operation under /v1, from the OpenAPI document. */
 function operations(): { method: string; path: string }[] {
   return Object.entries(describeApi(gateway.app).paths)
     .filter(([path]) => path.startsWith('/v1'))
@@ -53,8 +53,8 @@ function operations(): { method: string; path: string }[] {
     );
 }
 
-describe('API keys', () => {
-  it('are asked for on every operation under /v1: 401 without, 403 without the scope', async () => {
+describe('An API key', () => {
+  it('is required for every operation under /v1: 401 without a key, 403 without the required scope', async () => {
     expect(operations().length).toBeGreaterThanOrEqual(11);
     for (const { method, path } of operations()) {
       const missing = await gateway.fetch(path, { method, key: null });
@@ -70,9 +70,9 @@ describe('API keys', () => {
   });
 
   it.each([
-    ['missing', undefined, 401],
-    ['lacking the scope', EMPTY_KEY, 403],
-  ])('%s are told before a byte of the body is read', async (_, key, status) => {
+    ['is missing', undefined, 401],
+    ['lacks the required scope', EMPTY_KEY, 403],
+  ])('that %s is reported before the body is read', async (_, key, status) => {
     const answered = await new Promise<number | undefined>((resolve, reject) => {
       const request = httpRequest(`${gateway.url}/v1/messages/send`, {
         method: 'POST',
@@ -87,18 +87,18 @@ describe('API keys', () => {
         request.destroy();
       });
       request.once('error', reject);
-      // And the body never comes.
+      // The body is never sent.
       request.flushHeaders();
     });
     expect(answered).toBe(status);
   });
 
-  it('come after the address: what is not there is 404, and a method that it lacks 405, for everybody', async () => {
+  it('is checked after the URL: an unknown URL is 404 and an unsupported method is 405, with or without a key', async () => {
     expect((await gateway.fetch('/v1/nothing', { key: null })).status).toBe(404);
     expect((await gateway.fetch('/v1/sends', { method: 'DELETE', key: null })).status).toBe(405);
   });
 
-  it('open only what is of their own account: all else is 404', async () => {
+  it('gives access only to objects of its own account: other objects are 404', async () => {
     const sent = await gateway.fetch(
       '/v1/messages/send',
       json({ phoneNumber: '+14155550123', message: 'hi' }),
@@ -109,8 +109,8 @@ describe('API keys', () => {
   });
 });
 
-describe('A handler under /v1 that declares no scope', () => {
-  it('is closed to every key, even if it says that it is public', async () => {
+describe('A handler under /v1 without a scope', () => {
+  it('rejects every API key, even if it is declared public', async () => {
     @Controller('v1/forgotten')
     class Forgotten {
       @Get()

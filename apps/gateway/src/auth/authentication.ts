@@ -5,12 +5,12 @@ import { rememberCaller } from './caller.js';
 import type { RateLimit } from './rate-limit.js';
 import { assertStillAllowed } from './still-allowed.js';
 
-/** Whose body takes longer is asked again who they are, in milliseconds. */
+/** Duration of a body after which the API key is checked again, in milliseconds. */
 const SLOW_BODY_MS = 1_000;
 
 /**
- * Lets in whom the key in `X-API-Key` allows, before a byte of the body is read: first who it is, then how often, then
- * whether they may. Nobody gets to a handler under `/v1` that declares no scope.
+ * Checks every request before its body is read: first the API key in `X-API-Key`, then the rate limit, then the scope.
+ * A route under `/v1` without a scope is closed to every key.
  */
 export function useAuthentication(server: FastifyInstance, keys: ApiKeys, rateLimit: RateLimit): void {
   const admitted = new WeakMap<FastifyRequest, number>();
@@ -20,17 +20,18 @@ export function useAuthentication(server: FastifyInstance, keys: ApiKeys, rateLi
 
     const key = request.headers['x-api-key'];
     if (typeof key !== 'string' || key === '') {
-      throw new Problem('unauthenticated', 'Send your API key in the header X-API-Key.');
+      throw new Problem('unauthenticated', 'Send your API key in the X-API-Key header.');
     }
     const principal = await keys.authenticate(key);
-    if (principal === undefined) throw new Problem('unauthenticated', 'Nobody has this API key.');
+    if (principal === undefined) throw new Problem('unauthenticated', 'Invalid API key.');
     rememberCaller(request, principal);
     admitted.set(request, performance.now());
 
-    await keepLimit(rateLimit, principal.keyId, reply);
+    await applyRateLimit(rateLimit, principal.keyId, reply);
 
-    if (scope === undefined) throw new Problem('forbidden', 'No API key opens this address.');
-    if (!principal.scopes.has(scope)) throw new Problem('forbidden', `The API key lacks the scope ${scope}.`);
+    if (scope === undefined) throw new Problem('forbidden', 'No API key grants access to this URL.');
+    if (!principal.scopes.has(scope))
+      throw new Problem('forbidden', `The API key does not have the required scope ${scope}.`);
   });
   server.addHook('preHandler', async (request) => {
     const since = admitted.get(request);
@@ -39,8 +40,8 @@ export function useAuthentication(server: FastifyInstance, keys: ApiKeys, rateLi
   });
 }
 
-/** Counts the request, and tells the caller how it stands. */
-async function keepLimit(rateLimit: RateLimit, keyId: string, reply: FastifyReply): Promise<void> {
+/** Counts the request, sets the rate limit headers and rejects a request above the limit. */
+async function applyRateLimit(rateLimit: RateLimit, keyId: string, reply: FastifyReply): Promise<void> {
   const { isOver, limit, remaining, resetMs } = await rateLimit.count(keyId);
   reply.headers({
     'ratelimit-limit': limit,
@@ -48,7 +49,7 @@ async function keepLimit(rateLimit: RateLimit, keyId: string, reply: FastifyRepl
     'ratelimit-reset': Math.ceil(resetMs / 1000),
   });
   if (!isOver) return;
-  const detail = `An API key may make ${limit} requests a minute.`;
+  const detail = `The API key has reached its limit of ${limit} requests per minute.`;
   throw new Problem('rate_limited', detail, { headers: retryAfter(resetMs) });
 }
 
@@ -56,7 +57,7 @@ function isVersioned(request: FastifyRequest): boolean {
   return isUnder('/v1', request);
 }
 
-/** The pages of the documentation come from a library, which declares nothing. */
+/** True for a documentation page. A library registers these routes, so they cannot declare that they are public. */
 function isDocs(request: FastifyRequest): boolean {
   return isUnder('/docs', request);
 }

@@ -5,19 +5,20 @@ import { Problem } from '../problems/problem.js';
 
 const callers = new WeakMap<FastifyRequest, Principal>();
 
-/** Notes whose key a request came with. */
+/** Stores the owner of the API key of a request. */
 export function rememberCaller(request: FastifyRequest, principal: Principal): void {
   callers.set(request, principal);
 }
 
-/** Whose key a request came with, once that is known. */
+/** Returns the owner of the API key of a request, or undefined before authentication. */
 export function callerOf(request: FastifyRequest): Principal | undefined {
   return callers.get(request);
 }
 
-/** The {@link Principal} of the request, as a handler's parameter. */
+/** Parameter decorator: passes the {@link Principal} of the request to a handler. */
 export const Caller = createParamDecorator((_: unknown, context: ExecutionContext): Principal => {
   const caller = callerOf(context.switchToHttp().getRequest<FastifyRequest>());
-  if (caller === undefined) throw new Problem('unauthenticated', 'Send your API key as X-API-Key.');
+  if (caller === undefined)
+    throw new Problem('unauthenticated', 'Send your API key in the X-API-Key header.');
   return caller;
 });

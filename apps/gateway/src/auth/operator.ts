@@ -1,11 +1,11 @@
 import { DEFAULT_ACCOUNT, type Principal } from '#accounts';
 
-/** Whether the caller runs the installation: an admin of the environment's account sees and changes every account. */
+/** True if the caller is an operator: an admin of the default account, who may see and change every account. */
 export function isOperator({ account, scopes }: Principal): boolean {
   return account === DEFAULT_ACCOUNT && scopes.has('admin');
 }
 
-/** Whether the caller may know of an account. */
+/** True if the caller may see an account: its own, or any account for an operator. */
 export function maySee(caller: Principal, account: string): boolean {
   return account === caller.account || isOperator(caller);
 }

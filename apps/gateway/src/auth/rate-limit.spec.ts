@@ -41,8 +41,8 @@ const statuses = async (count: number, ask: (i: number) => Promise<Response>): P
   await Promise.all(Array.from({ length: count }, async (_, i) => (await ask(i)).status));
 const allowed = (all: readonly number[]): number => all.filter((status) => status !== 429).length;
 
-describe('the rate limit of a key', () => {
-  it('is one over all gateways, whatever is asked, and says when to come again', async () => {
+describe('the rate limit of an API key', () => {
+  it('counts all requests over all gateways, and a rejected request gets Retry-After', async () => {
     const all = await statuses(2 * LIMIT, (i) =>
       i % 2 === 0 ? one.fetch('/v1/sends') : two.fetch('/v1/messages/send', SEND),
     );
@@ -54,13 +54,13 @@ describe('the rate limit of a key', () => {
     expect(again).toBeLessThanOrEqual(60);
   });
 
-  it('is each key’s own', async () => {
+  it('is separate for each API key', async () => {
     await statuses(LIMIT + 1, () => one.fetch('/v1/sends'));
     expect((await one.fetch('/v1/sends')).status).toBe(429);
     expect((await one.fetch('/v1/sends', { key: OTHER_KEY })).status).toBe(200);
   });
 
-  it('is told with every reply: what is allowed, what is left, and for how many seconds', async () => {
+  it('is in the headers of every response: the limit, the remaining requests and the seconds until the reset', async () => {
     const told = ({ headers }: Response): (number | null)[] =>
       ['limit', 'remaining', 'reset'].map((name) => Number(headers.get(`ratelimit-${name}`)));
     const replies = [await one.fetch('/v1/sends'), await two.fetch('/v1/sends/nothing')];
@@ -74,29 +74,29 @@ describe('the rate limit of a key', () => {
     expect(told(await one.fetch('/v1/sends')).slice(0, 2)).toEqual([LIMIT, 0]);
   });
 
-  it('counts what a key may not do: 429 comes before 403', async () => {
+  it('also counts requests without the required scope: 429 takes precedence over 403', async () => {
     const all = await statuses(LIMIT + 1, () => one.fetch('/v1/sends', { key: EMPTY_KEY }));
     expect([...all].sort()).toEqual([...Array<number>(LIMIT).fill(403), 429]);
   });
 
-  it('costs who has no key nothing, and stores nothing for them', async () => {
+  it('does not apply to requests without a valid key, and stores nothing for them', async () => {
     const all = await statuses(3 * LIMIT, (i) => one.fetch('/v1/sends', { key: `nobodys-${i}` }));
     expect(new Set(all)).toEqual(new Set([401]));
     expect((await one.redis.keys('*')).filter((key) => key.includes('rate'))).toEqual([]);
   });
 
-  it('ends with its minute: no count stays for ever', async () => {
+  it('resets after one minute, and every counter in Redis expires', async () => {
     await one.fetch('/v1/sends');
     const [key = ''] = await one.redis.keys('tidings:rate:*');
     expect(key).toBe(`tidings:rate:id-of-${KEY}`);
     expect(await one.redis.pttl(key)).toBeGreaterThan(0);
-    // As if its minute were over. Redis may take a moment to drop the key: a request within it would still be counted.
+    // Simulates the end of the minute. Redis may expire the key a moment later; a request before that would still count.
     await one.redis.pexpire(key, 1);
     await eventually('the count has expired', async () => (await one.redis.exists(key)) === 0);
     expect((await one.fetch('/v1/sends')).headers.get('ratelimit-remaining')).toBe(String(LIMIT - 1));
   });
 
-  it('is kept by each gateway alone while Redis is full: reads go on, within it', async () => {
+  it('is counted by each gateway in memory while Redis is full, so that reads still work', async () => {
     await one.redis.config('SET', 'maxmemory', '1mb');
     try {
       const all = await statuses(LIMIT + 2, () => one.fetch('/v1/sends'));
@@ -108,7 +108,7 @@ describe('the rate limit of a key', () => {
   });
 
   it.each(['SIGSTOP', 'SIGKILL'] as const)(
-    'lets nobody wait for two timeouts while Redis is away (%s)',
+    'does not delay a caller by two timeouts while Redis is unavailable (%s)',
     async (signal) => {
       redis.server.kill(signal);
       try {
@@ -124,12 +124,12 @@ describe('the rate limit of a key', () => {
   );
 });
 
-describe('the rate limit of a key on a Redis Cluster', () => {
-  it('is one over all gateways', async () => {
+describe('the rate limit of an API key on a Redis Cluster', () => {
+  it('counts requests over all gateways together', async () => {
     const cluster = await startTestCluster();
     const [a, b] = await Promise.all([start(cluster.url), start(cluster.url)]);
     try {
-      // As at every start: it makes the connections to all masters.
+      // Every start of a gateway does this: it opens the connections to all masters.
       for (const { redis: connection } of [a, b]) await checkRedisRequirements(connection);
       const all = await statuses(2 * LIMIT, (i) => (i % 2 === 0 ? a : b).fetch('/v1/sends'));
       expect([...all].sort()).toEqual([...Array<number>(LIMIT).fill(200), ...Array<number>(LIMIT).fill(429)]);

@@ -1,33 +1,34 @@
 import { RateLimiterMemory, RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible';
 import type { RedisClient } from '#platform';
 
-/** How a key stands after a request was counted. */
+/** State of an API key's rate limit after a request was counted. */
 export interface RateState {
-  /** Whether this request was one too many. */
+  /** True if this request is above the limit. */
   isOver: boolean;
-  /** Requests a window. */
+  /** Maximum number of requests per window. */
   limit: number;
-  /** What is left of it in this window. */
+  /** Number of requests left in this window. */
   remaining: number;
-  /** How long this window lasts still. */
+  /** Time until this window ends, in milliseconds. */
   resetMs: number;
 }
 
 /** Counts the requests of each API key. */
 export interface RateLimit {
+  /** Counts one request and returns the state of the key's limit. */
   count(keyId: string): Promise<RateState>;
 }
 
 const WINDOW_SECONDS = 60;
 
-/** What a Redis says that is there, but can store nothing. */
-const STORES_NOTHING = /^(OOM|MISCONF|NOREPLICAS) /;
+/** Error replies of a Redis server that answers reads but rejects writes. */
+const WRITES_REJECTED = /^(OOM|MISCONF|NOREPLICAS) /;
 
 /**
- * One count over all gateways, in windows of a minute by Redis' clock.
+ * Counts requests over all gateways together, in windows of one minute of Redis time.
  *
- * A Redis that is full can still be read, and so must be callers' reads: then each gateway counts by itself. One that
- * is silent or away is no reason to count elsewhere, since nothing can be answered without it: its error is thrown.
+ * A full Redis still serves reads, so callers' reads must work: each gateway then counts in its own memory. If Redis is
+ * unreachable, its error is thrown, because no request can be served without Redis.
  */
 export class RedisRateLimit implements RateLimit {
   private readonly shared: RateLimiterRedis;
@@ -48,12 +49,12 @@ export class RedisRateLimit implements RateLimit {
       return this.state(await this.shared.consume(keyId));
     } catch (error) {
       if (error instanceof RateLimiterRes) return this.state(error);
-      if (!(error instanceof Error && STORES_NOTHING.test(error.message))) throw error;
-      return await this.countAlone(keyId);
+      if (!(error instanceof Error && WRITES_REJECTED.test(error.message))) throw error;
+      return await this.countInMemory(keyId);
     }
   }
 
-  private async countAlone(keyId: string): Promise<RateState> {
+  private async countInMemory(keyId: string): Promise<RateState> {
     try {
       return this.state(await this.own.consume(keyId));
     } catch (error) {

@@ -2,15 +2,15 @@ import { RouteConfig } from '@nestjs/platform-fastify';
 import type { Scope } from '#accounts';
 
 declare module 'fastify' {
-  /** What a route says about who may use it; see `authentication.ts`. */
+  /** Access rules of a route. `authentication.ts` enforces them. */
   interface FastifyContextConfig {
     scope?: Scope;
     isPublic?: true;
   }
 }
 
-/** The scope that a caller's key must have. A handler without it is closed to everyone. */
+/** Declares the scope that a handler requires of an API key. Under `/v1`, a handler without a scope rejects every key. */
 export const RequireScope = (scope: Scope): MethodDecorator => RouteConfig({ scope });
 
-/** Needs no key. Counts for nothing under `/v1`. */
+/** Declares that a handler needs no API key. It has no effect under `/v1`. */
 export const Public = (): MethodDecorator => RouteConfig({ isPublic: true });

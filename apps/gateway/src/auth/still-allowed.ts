@@ -3,7 +3,7 @@ import type { ApiKeys } from '#accounts';
 import { Problem } from '../problems/problem.js';
 import { callerOf } from './caller.js';
 
-/** Whether the key of a request that was let in, perhaps long ago, would be let in again as the same. */
+/** True if the API key of an authenticated request is still valid, with the same account and the required scope. */
 export async function isStillAllowed(keys: ApiKeys, request: FastifyRequest): Promise<boolean> {
   const key = request.headers['x-api-key'];
   const principal = typeof key === 'string' ? await keys.authenticate(key) : undefined;
@@ -19,10 +19,10 @@ export async function isStillAllowed(keys: ApiKeys, request: FastifyRequest): Pr
 }
 
 /**
- * For requests that take their time: what comes of one is not for a key that was revoked meanwhile.
- * @throws {Problem}
+ * Rejects a long request whose API key was revoked after the request began.
+ * @throws {Problem} `unauthenticated`
  */
 export async function assertStillAllowed(keys: ApiKeys, request: FastifyRequest): Promise<void> {
   if (await isStillAllowed(keys, request)) return;
-  throw new Problem('unauthenticated', 'The API key was revoked while the request was under way.');
+  throw new Problem('unauthenticated', 'The API key was revoked while the request was in progress.');
 }

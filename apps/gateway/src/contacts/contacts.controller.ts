@@ -21,8 +21,8 @@ export class ContactsController {
   @RequireScope('messages:read')
   @ApiOperation({
     operationId: 'listContacts',
-    summary: 'The contacts, as the messaging service shows them',
-    description: 'Parameters that are not documented are handed on to the messaging service.',
+    summary: 'List the contacts of the messaging service',
+    description: 'Undocumented query parameters are passed on to the messaging service.',
   })
   @ApiOkResponse({ schema: CONTACT_LIST, headers: AGE })
   @ApiProblems('validation_failed', 'upstream_error', 'upstream_unavailable', 'upstream_timeout')
@@ -36,7 +36,7 @@ export class ContactsController {
 
   @Get(':id')
   @RequireScope('messages:read')
-  @ApiOperation({ operationId: 'getContact', summary: 'One contact' })
+  @ApiOperation({ operationId: 'getContact', summary: 'Get a contact' })
   @ApiOkResponse({ schema: CONTACT, headers: AGE })
   @ApiProblems('validation_failed', 'not_found', 'upstream_error', 'upstream_unavailable', 'upstream_timeout')
   async get(
@@ -52,8 +52,8 @@ export class ContactsController {
   @RequireScope('messages:read')
   @ApiOperation({
     operationId: 'listMessages',
-    summary: 'A page of the messages exchanged with one contact',
-    description: 'Parameters that are not documented are handed on to the messaging service.',
+    summary: 'List the messages of a contact, page by page',
+    description: 'Undocumented query parameters are passed on to the messaging service.',
   })
   @ApiQuery({ type: PageQuery })
   @ApiOkResponse({ schema: MESSAGE_LIST, headers: AGE })
@@ -68,7 +68,7 @@ export class ContactsController {
   }
 }
 
-/** A text is JSON already. */
+/** Sets the response headers and returns the body, which is JSON text. */
 function answer(reply: FastifyReply, { body, age }: Shown): unknown {
   if (age !== undefined) reply.header('age', String(age));
   reply.type(JSON_TYPE);

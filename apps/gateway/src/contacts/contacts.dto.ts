@@ -13,20 +13,20 @@ export class PageQuery {
   limit: string = '20';
 }
 
-/** No parameters that are documented. */
+/** Query without documented parameters. */
 @ApiSchema({ description: 'No parameters.' })
 export class NoQuery {}
 
-/** What upstream shows: documented as far as it is known, and open. Whatever else stands in a list passes through. */
+/** Schema of an upstream object: only the documented fields, with any additional field allowed. */
 const AS_UPSTREAM = {
   properties: { id: { type: 'string' } },
   additionalProperties: true,
 };
 
-/** The same where upstream's own body is shown, to the letter: whether ids are text or numbers, nobody documented. */
+/** Schema of an upstream object that is passed on unchanged. Its id may be a number, because upstream does not document the type. */
 const AS_WRITTEN = {
   ...AS_UPSTREAM,
-  // OpenAPI 3.1 allows a list; the types of Nest's package do not know yet.
+  // OpenAPI 3.1 allows a list of types, but the types of @nestjs/swagger do not.
   properties: { id: { type: ['string', 'number'] as unknown as string } },
 };
 
@@ -37,17 +37,17 @@ export const CONTACT = {
   example: { id: 'c_1', name: 'Ada' },
 };
 
-/** An object with the contacts and whatever upstream says beside them; anything where the gateway shows upstream's own form. */
+/** Schema of the contact list. It has no type, because with CONTACTS_SHAPE=upstream the body may be a list. */
 export const CONTACT_LIST = {
   description:
-    'An object with `contacts` and whatever the messaging service says beside them. With `CONTACTS_SHAPE=upstream` the ' +
-    "messaging service's own body, which may be a bare list, and ids in it are numbers where that wrote numbers.",
+    'An object with `contacts` and any other field of the messaging service. With `CONTACTS_SHAPE=upstream`, the body is ' +
+    'exactly that of the messaging service. That body may be a list, and its ids may be numbers.',
   properties: { contacts: { type: 'array', items: AS_WRITTEN } },
   example: { contacts: [{ id: 'c_1', name: 'Ada' }] },
 };
 
 export const MESSAGE_LIST = {
-  description: 'An object with `messages` and whatever the messaging service says beside them.',
+  description: 'An object with `messages` and any other field of the messaging service.',
   type: 'object',
   required: ['messages'],
   properties: { messages: { type: 'array', items: AS_UPSTREAM } },
@@ -57,7 +57,8 @@ export const MESSAGE_LIST = {
 
 export const AGE = {
   Age: {
-    description: 'Seconds since the messaging service said so, if it was not asked now.',
+    description:
+      'Age of the data in seconds. The header is absent if this request caused a request to the messaging service.',
     schema: { type: 'string', pattern: '^[0-9]+$' },
   },
 };

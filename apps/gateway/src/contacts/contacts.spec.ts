@@ -42,7 +42,7 @@ async function read(path: string, from = gateway): Promise<unknown> {
 }
 
 describe('Contacts', () => {
-  it('pass through as upstream shows them, their ids as text', async () => {
+  it('are returned as upstream shows them, but with ids as text', async () => {
     gateway.upstream.contacts = [{ id: 7, name: 'Ada', extra: { deep: [1, null] } }, { id: 'b' }];
     expect(await read('/v1/contacts')).toEqual({
       contacts: [{ id: '7', name: 'Ada', extra: { deep: [1, null] } }, { id: 'b' }],
@@ -54,7 +54,7 @@ describe('Contacts', () => {
     });
   });
 
-  it('read by many at the same moment cost one upstream call', async () => {
+  it('that several callers read at the same time cost one upstream request', async () => {
     let release = (): void => undefined;
     gateway.upstream.hold = new Promise((resolve) => {
       release = resolve;
@@ -70,7 +70,7 @@ describe('Contacts', () => {
   });
 });
 
-describe('What upstream says beside a list', () => {
+describe('The body of a list from upstream', () => {
   it.each([
     [
       '{"total":2,"contacts":[{"id":"a","n":1.0,"big":12345678901234567890},null,{"name":"no id"}]}',
@@ -93,7 +93,7 @@ describe('What upstream says beside a list', () => {
     expect(messages).toBe(shown.replace('contacts', 'messages'));
   });
 
-  it('is 502 where there is no list', async () => {
+  it('causes 502 if it contains no list', async () => {
     for (const said of ['', '<html>', '{"contacts":{}}', '{"people":[]}', '"x"']) {
       gateway.upstream.reply = said;
       for (const path of ['/v1/contacts', '/v1/contacts/a', '/v1/contacts/a/messages'])
@@ -101,14 +101,14 @@ describe('What upstream says beside a list', () => {
     }
   });
 
-  it('is 502 where something stands in it that can be read, but not written', async () => {
+  it('causes 502 if it is nested too deeply to be serialized', async () => {
     const deep = `${'['.repeat(200_000)}${']'.repeat(200_000)}`;
     gateway.upstream.reply = `{"data":[{"id":1,"x":${deep}}]}`;
     for (const path of ['/v1/contacts', '/v1/contacts/1'])
       expect(await problemIn(await gateway.fetch(path))).toMatchObject({ code: 'upstream_error' });
   });
 
-  it('is untouched with CONTACTS_SHAPE=upstream, whatever JSON it is', async () => {
+  it('is returned unchanged with CONTACTS_SHAPE=upstream, for any JSON', async () => {
     const environment = { CONTACTS_SHAPE: 'upstream', READ_CACHE_MS: '0' };
     await using plain = await startTestGateway({ redisUrl: redis.url, environment });
     for (const said of [
@@ -128,8 +128,8 @@ describe('What upstream says beside a list', () => {
   });
 });
 
-describe('A parameter that nobody documented', () => {
-  it("is handed on where the address is upstream's own, and refused elsewhere", async () => {
+describe('An undocumented query parameter', () => {
+  it('is passed on if upstream has the same endpoint, and rejected by other endpoints', async () => {
     await read('/v1/contacts?since=2030&tag=b&tag=a&a%5Bb%5D=%26%3D');
     await read('/v1/contacts/x/messages?order=asc&limit=5');
     expect(gateway.upstream.calls).toEqual([
@@ -142,7 +142,7 @@ describe('A parameter that nobody documented', () => {
 });
 
 describe('A read within READ_CACHE_MS', () => {
-  it('is answered from the last one, with its age, for the same account and parameters only', async () => {
+  it('reuses the last response and has an Age header, but only for the same account and parameters', async () => {
     const environment = { READ_CACHE_MS: '300000' };
     await using caching = await startTestGateway({ redisUrl: redis.url, environment });
     const ask = (path: string): Promise<Response> => caching.fetch(path);
@@ -164,7 +164,7 @@ describe('A read within READ_CACHE_MS', () => {
     expect(caching.upstream.calls).toEqual(['contacts fresh=1']);
   });
 
-  it('is asked anew once it is older', async () => {
+  it('does not reuse a response older than READ_CACHE_MS', async () => {
     const environment = { READ_CACHE_MS: '50' };
     await using caching = await startTestGateway({ redisUrl: redis.url, environment });
     await read('/v1/contacts', caching);
@@ -176,7 +176,7 @@ describe('A read within READ_CACHE_MS', () => {
 });
 
 describe('Messages of a contact', () => {
-  it('come a page at a time, 20 unless asked otherwise', async () => {
+  it('are returned in pages, of 20 messages by default', async () => {
     gateway.upstream.messages = [{ id: 'm', status: { read: true }, unheard: 'of' }];
     expect(await read('/v1/contacts/a%2Fb/messages')).toEqual({
       messages: [{ id: 'm', status: { read: true }, unheard: 'of' }],
@@ -199,13 +199,13 @@ describe('Messages of a contact', () => {
     'x=%00',
     `x=${'y'.repeat(2_048)}`,
     Array.from({ length: 21 }, () => 'x=1').join('&'),
-  ])('are refused for %s', async (query) => {
+  ])('are rejected for the invalid query %s', async (query) => {
     const problem = await problemIn(await gateway.fetch(`/v1/contacts/a/messages?${query}`));
     expect(problem).toMatchObject({ status: 400, code: 'validation_failed' });
     expect(problem.errors?.map(({ field }) => field)).toEqual([query.split('=')[0]]);
   });
 
-  it('of a contact that upstream does not know, or whose id would be another address, are 404', async () => {
+  it('are 404 for an unknown contact and for an id that would change the upstream path', async () => {
     gateway.upstream.fault = new UpstreamStatusError(404, 'no such contact', undefined);
     expect(await problemIn(await gateway.fetch('/v1/contacts/x/messages'))).toMatchObject({
       code: 'not_found',
@@ -220,7 +220,7 @@ describe('Messages of a contact', () => {
   });
 });
 
-describe('An upstream in trouble', () => {
+describe('A failing upstream', () => {
   it.each([
     [new UpstreamStatusError(500, 'boom', undefined), 502, 'upstream_error', null],
     [new UpstreamStatusError(401, 'who', undefined), 502, 'upstream_error', null],
@@ -231,14 +231,14 @@ describe('An upstream in trouble', () => {
     [new UpstreamConnectionLostError('ECONNRESET'), 502, 'upstream_error', null],
     [new UpstreamReplyError('it is not JSON'), 502, 'upstream_error', null],
     [new UpstreamTimeoutError(10_000), 504, 'upstream_timeout', null],
-  ])('%s is answered %i %s', async (fault, status, code, retryAfter) => {
+  ])('that causes %s leads to the response %i %s', async (fault, status, code, retryAfter) => {
     gateway.upstream.fault = fault;
     const response = await gateway.fetch('/v1/contacts');
     expect(response.headers.get('retry-after')).toBe(retryAfter);
     expect(await problemIn(response)).toMatchObject({ status, code });
   });
 
-  it('that is known to be away is not asked: 503 at once', async () => {
+  it('that is known to be down gets no requests: callers get 503 immediately', async () => {
     const health = new RedisUpstreamHealth(gateway.redis, 'tidings');
     for (const kind of ['away', 'refused'] as const) {
       await health.down('default', kind, 'it burns');
@@ -252,7 +252,7 @@ describe('An upstream in trouble', () => {
     expect(gateway.upstream.calls).toEqual([]);
   });
 
-  it('that refuses the key holds the account, and one that says 429 shrinks its budget', async () => {
+  it('that rejects the API key suspends the account, and a 429 from upstream reduces the request budget', async () => {
     const health = new RedisUpstreamHealth(gateway.redis, 'tidings');
     gateway.budget.shrunk = 0;
     gateway.upstream.fault = new UpstreamStatusError(429, 'slow', undefined);
@@ -264,7 +264,7 @@ describe('An upstream in trouble', () => {
     expect(await health.outage('default')).toMatchObject({ kind: 'refused' });
   });
 
-  it("with a caller's parameters does not count as away, however often", async () => {
+  it('is not considered down because of errors for requests with undocumented parameters', async () => {
     for (const fault of [new UpstreamStatusError(500, '', undefined), new UpstreamTimeoutError(1)]) {
       gateway.upstream.fault = fault;
       for (let i = 0; i < 2 * AWAY_AFTER; i += 1) await gateway.fetch(`/v1/contacts?break=${i}`);
@@ -274,7 +274,7 @@ describe('An upstream in trouble', () => {
     await read('/v1/contacts');
   });
 
-  it('that hangs is asked a hundred different things at once, and no more', async () => {
+  it('that hangs gets at most 100 simultaneous reads of an account', async () => {
     let release = (): void => undefined;
     gateway.upstream.hold = new Promise((resolve) => {
       release = resolve;
@@ -288,7 +288,7 @@ describe('An upstream in trouble', () => {
     await read('/v1/contacts?n=100');
   });
 
-  it('or a budget that is used up, is answered 503 upstream_unavailable', async () => {
+  it('is like an exhausted request budget, which causes 503 upstream_unavailable', async () => {
     gateway.budget.fault = new BudgetExhaustedError(1_500);
     const response = await gateway.fetch('/v1/contacts');
     expect(response.headers.get('retry-after')).toBe('2');

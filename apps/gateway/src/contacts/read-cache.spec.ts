@@ -1,11 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
 import { ReadCache } from './read-cache.js';
 
-describe('The age of an answer', () => {
+describe('The age of a read', () => {
   it.each([
-    ['with a cache', 1_000],
-    ['without one', 0],
-  ])('that was asked for by an earlier read, which it shares, is counted from there: %s', async (_, kept) => {
+    ['with the cache on', 1_000],
+    ['with the cache off', 0],
+  ])('that shares the upstream request of an earlier read begins with that request: %s', async (_, kept) => {
     let now = 0;
     const cache = new ReadCache(kept, () => now);
     let answer: (text: string) => void = () => undefined;

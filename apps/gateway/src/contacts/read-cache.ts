@@ -1,32 +1,33 @@
 import { LRUCache } from 'lru-cache';
 import { SharedCalls } from './shared-calls.js';
 
-/** All that is kept, in bytes: what does not fit gives way, the longest unused first. */
-const MOST_BYTES = 67_108_864;
-/** A character may take two, and the contacts of a list are kept beside its text once they were asked for. */
-const BYTES_A_CHARACTER = 6;
+/** Maximum size of the cache, in bytes. The least recently used replies are evicted first. */
+const MAX_BYTES = 67_108_864;
+/** Estimated memory per character: up to two bytes of text, and the parsed contacts of a list. */
+const BYTES_PER_CHARACTER = 6;
 
-/** What upstream said, and when it was asked, by a steady clock. */
+/** A reply of upstream. */
 export interface KeptReply {
   readonly text: string;
+  /** Time of the upstream request on a monotonic clock, in milliseconds. */
   readonly askedAt: number;
 }
 
-/** An answer to a read. */
+/** The answer to a read. */
 export interface ReadAnswer {
   reply: KeptReply;
-  /** Whole seconds since upstream was asked; absent where it was not asked before this read came. */
+  /** Time since the upstream request, in whole seconds. Absent if that request began after this read. */
   age?: number;
 }
 
-/** Answers reads from what was read a moment ago. Failures are never kept, and reads at the same moment are one. */
+/** Caches replies of upstream for a short time. Failures are not cached. Simultaneous reads share one upstream request. */
 export class ReadCache {
   private readonly kept: LRUCache<string, KeptReply> | undefined;
   private readonly calls = new SharedCalls<KeptReply>();
 
   /**
-   * @param maxAgeMs 0: nothing is kept
-   * @param now a steady clock, in milliseconds
+   * @param maxAgeMs time for which a reply is reused, in milliseconds; 0 turns the cache off
+   * @param now monotonic clock, in milliseconds
    */
   constructor(
     maxAgeMs: number,
@@ -34,13 +35,13 @@ export class ReadCache {
   ) {
     if (maxAgeMs === 0) return;
     this.kept = new LRUCache({
-      maxSize: MOST_BYTES,
-      sizeCalculation: ({ text }, key) => 1 + (text.length + key.length) * BYTES_A_CHARACTER,
+      maxSize: MAX_BYTES,
+      sizeCalculation: ({ text }, key) => 1 + (text.length + key.length) * BYTES_PER_CHARACTER,
       ttl: maxAgeMs,
     });
   }
 
-  /** @param key whose read of what it is */
+  /** Returns a cached reply, or asks upstream. @param key identifies the account and the request */
   async read(key: readonly unknown[], ask: () => Promise<string>): Promise<ReadAnswer> {
     const name = JSON.stringify(key);
     const kept = this.kept?.get(name);
@@ -52,7 +53,7 @@ export class ReadCache {
       this.kept?.set(name, fresh, { start: askedAt });
       return fresh;
     });
-    // Asked before this read came, upstream may say what was so before that.
+    // A shared upstream request that began before this read may have older data, so the answer has an age.
     return reply.askedAt < cameAt ? { reply, age: this.ageOf(reply) } : { reply };
   }
 

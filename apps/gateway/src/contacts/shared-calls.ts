@@ -1,8 +1,8 @@
-/** Lets callers who ask for the same thing at the same moment share one answer. Nothing is kept once it is there. */
+/** Shares one running call among all callers with the same key. Results are not cached after the call ends. */
 export class SharedCalls<T> {
   private readonly running = new Map<string, Promise<T>>();
 
-  /** The result of the call that runs under this key, or of a new one. */
+  /** Returns the result of the running call with this key, or else starts a new call. */
   async share(key: string, call: () => Promise<T>): Promise<T> {
     const found = this.running.get(key);
     if (found !== undefined) return await found;

@@ -5,16 +5,17 @@ import { hasUnstorable } from '../input/rules.js';
 import type { FieldFault } from '../problems/problem.js';
 import { NoQuery, PageQuery } from './contacts.dto.js';
 
-/** Parameters that nobody documented go to upstream: so many, of so many bytes together. */
-const MOST_PARAMETERS = 20;
-const MOST_BYTES = 2_048;
+/** Maximum number of undocumented query parameters, which are passed to upstream. */
+const MAX_PARAMETERS = 20;
+/** Maximum size of the names and values of these parameters together, in bytes. */
+const MAX_BYTES = 2_048;
 const NAME = /^[A-Za-z_][\w.[\]-]{0,63}$/;
 
 const KNOWN = knownNames(Object.keys(new PageQuery()));
 
 /**
- * What a caller asks of the contact list besides.
- * @throws {Problem} naming the parameters at fault
+ * Reads the undocumented query parameters of a request for the contact list.
+ * @throws {Problem} that names the invalid parameters
  */
 export function readListQuery(given: unknown): UpstreamQuery {
   readInput(NoQuery, given, { othersFaults });
@@ -22,8 +23,8 @@ export function readListQuery(given: unknown): UpstreamQuery {
 }
 
 /**
- * The page that a caller asks for, and what it asks for besides.
- * @throws {Problem} naming the parameters at fault
+ * Reads `page`, `limit` and the undocumented query parameters of a request for a message page.
+ * @throws {Problem} that names the invalid parameters
  */
 export function readPageQuery(given: unknown): UpstreamQuery {
   const { page, limit } = readInput(PageQuery, given, { othersFaults });
@@ -35,21 +36,21 @@ function othersFaults(others: Readonly<Record<string, unknown>>): FieldFault[] {
   if (faults.length > 0) return faults;
   const pairs = pairsOf(others, {});
   const bytes = pairs.reduce((sum, [name, value]) => sum + Buffer.byteLength(name + value), 0);
-  if (pairs.length <= MOST_PARAMETERS && bytes <= MOST_BYTES) return [];
+  if (pairs.length <= MAX_PARAMETERS && bytes <= MAX_BYTES) return [];
   const [field = ''] = pairs.at(-1) ?? [];
-  const message = `is one parameter too many: there may be ${MOST_PARAMETERS} that are not documented, of ${MOST_BYTES} bytes together`;
+  const message = `exceeds the limit for undocumented parameters: at most ${MAX_PARAMETERS} parameters with ${MAX_BYTES} bytes in total`;
   return [{ field, message }];
 }
 
 function faultOf(name: string, value: unknown): FieldFault[] {
   const meant = meantBy(KNOWN, name);
-  if (meant !== undefined) return [unknownField(name, `: write ${meant}`)];
+  if (meant !== undefined) return [unknownField(name, `; use ${meant} instead`)];
   if (!NAME.test(name)) return [unknownField(name)];
   if (textsOf(value).every((text) => !hasUnstorable(text))) return [];
-  return [{ field: name, message: 'must be text without NUL or half surrogate pairs' }];
+  return [{ field: name, message: 'must be text without NUL or unpaired surrogates' }];
 }
 
-/** In the order of the names, so that the same question is asked in the same words. */
+/** Returns the parameters sorted by name, so that equal queries have the same cache key. */
 function pairsOf(given: unknown, without: object): [name: string, value: string][] {
   const parameters = typeof given === 'object' && given !== null ? Object.entries(given) : [];
   return parameters
@@ -58,7 +59,7 @@ function pairsOf(given: unknown, without: object): [name: string, value: string]
     .flatMap(([name, value]) => textsOf(value).map((text): [string, string] => [name, text]));
 }
 
-/** A parameter that comes more than once is a list. */
+/** Returns the values of a parameter. A repeated parameter has several. */
 function textsOf(value: unknown): string[] {
   return [value].flat().filter((item): item is string => typeof item === 'string');
 }

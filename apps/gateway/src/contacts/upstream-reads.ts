@@ -14,29 +14,30 @@ import { notFound } from '../problems/problem.js';
 import { ACCOUNT_UPSTREAM, ENVIRONMENT } from '../tokens.js';
 import { type KeptReply, type ReadAnswer, ReadCache } from './read-cache.js';
 
-/** What callers' reads need of an account's upstream. */
+/** The operations of {@link AccountUpstream} that callers' reads need. */
 export type ShownUpstream = Pick<AccountUpstream, 'showContacts' | 'showMessages'>;
 
-/** Something to be shown to a caller. */
+/** A response to a read. */
 export interface Shown {
   /** JSON text. */
   body: string;
-  /** Whole seconds since upstream said so, if it was not asked now. */
+  /** Age of the data in whole seconds. Absent if upstream was asked for this request. */
   age?: number;
 }
 
-/** Addresses that would mean another place upstream. */
+/** Contact ids that would change the path of the upstream request. */
 const RELATIVE = new Set(['.', '..']);
 
-/** So many reads of one account are made at the same time; a budget has no use for more that wait. */
-const MOST_AT_ONCE = 100;
+/** Maximum number of simultaneous reads of one account. More reads would only wait for the request budget. */
+const MAX_CONCURRENT_READS = 100;
+/** Value of `Retry-After` above that number, in milliseconds. */
 const FULL_RETRY_MS = 1_000;
 
-/** Callers' reads of what upstream shows, within the account's budget; see {@link showList} for what is changed. */
+/** Callers' reads of contacts and messages from upstream, within the account's budget. {@link showList} adapts the replies. */
 @Injectable()
 export class UpstreamReads {
   private readonly cache: ReadCache;
-  private readonly atOnce = new Map<string, number>();
+  private readonly running = new Map<string, number>();
   private readonly byId = new WeakMap<KeptReply, ReadonlyMap<string, unknown>>();
 
   constructor(
@@ -46,7 +47,7 @@ export class UpstreamReads {
     this.cache = new ReadCache(environment.READ_CACHE_MS);
   }
 
-  /** @throws {UpstreamError | BudgetExhaustedError} */
+  /** Reads the contact list. @throws {UpstreamError | BudgetExhaustedError} */
   async contacts(account: string, query: UpstreamQuery): Promise<Shown> {
     const answer = await this.askForContacts(account, query);
     const { text } = answer.reply;
@@ -54,7 +55,7 @@ export class UpstreamReads {
     return shown(answer, isAsIs ? showAsIs(text) : showList(text, 'contacts'));
   }
 
-  /** @throws {Problem | UpstreamError | BudgetExhaustedError} */
+  /** Reads one contact from the contact list. @throws {Problem | UpstreamError | BudgetExhaustedError} */
   async contact(account: string, contactId: string): Promise<Shown> {
     const answer = await this.askForContacts(account, []);
     const contacts = this.byId.get(answer.reply) ?? contactsShown(answer.reply.text);
@@ -64,7 +65,7 @@ export class UpstreamReads {
     return shown(answer, toJson(found));
   }
 
-  /** @throws {Problem | UpstreamError | BudgetExhaustedError} */
+  /** Reads a message page of a contact. @throws {Problem | UpstreamError | BudgetExhaustedError} */
   async messages(account: string, contactId: string, query: UpstreamQuery): Promise<Shown> {
     if (RELATIVE.has(contactId)) throw notFound('contact', contactId);
     const answer = await this.ask(account, ['messages', contactId, query], async () => {
@@ -89,15 +90,15 @@ export class UpstreamReads {
     request: () => Promise<string>,
   ): Promise<ReadAnswer> {
     return this.cache.read([account, ...what], async () => {
-      const before = this.atOnce.get(account) ?? 0;
-      if (before >= MOST_AT_ONCE) throw new BudgetExhaustedError(FULL_RETRY_MS);
-      this.atOnce.set(account, before + 1);
+      const before = this.running.get(account) ?? 0;
+      if (before >= MAX_CONCURRENT_READS) throw new BudgetExhaustedError(FULL_RETRY_MS);
+      this.running.set(account, before + 1);
       try {
         return await request();
       } finally {
-        const left = (this.atOnce.get(account) ?? 1) - 1;
-        if (left === 0) this.atOnce.delete(account);
-        else this.atOnce.set(account, left);
+        const left = (this.running.get(account) ?? 1) - 1;
+        if (left === 0) this.running.delete(account);
+        else this.running.set(account, left);
       }
     });
   }

@@ -30,7 +30,7 @@ const document = async (): Promise<Document> =>
   (await (await gateway.fetch('/docs/openapi.json', { key: null })).json()) as Document;
 
 describe('The OpenAPI document', () => {
-  it('is of 3.1, names the key, and has every operation with its errors', async () => {
+  it('has version 3.1, the API key scheme, and every operation with its error responses', async () => {
     const { openapi, paths, components } = await document();
     expect(openapi).toBe('3.1.0');
     expect(components.securitySchemes).toEqual({
@@ -89,7 +89,7 @@ describe('The OpenAPI document', () => {
     ]);
   });
 
-  it('refers to nothing that it does not hold', async () => {
+  it('contains every schema that it refers to', async () => {
     const { components, ...rest } = await document();
     const references = JSON.stringify([components, rest]).matchAll(/"#\/components\/schemas\/(\w+)"/g);
     const named = [...references].map(([, name]) => name);
@@ -98,8 +98,8 @@ describe('The OpenAPI document', () => {
   });
 });
 
-describe('The webhooks of the document', () => {
-  it('are every type of event, with what is signed', async () => {
+describe('The webhooks section of the OpenAPI document', () => {
+  it('has every event type with its schema and signature headers', async () => {
     const { webhooks, components } = await document();
     expect(Object.keys(webhooks)).toEqual([...EVENT_TYPES]);
     for (const [type, { post }] of Object.entries(webhooks)) {
@@ -114,13 +114,13 @@ describe('The webhooks of the document', () => {
   });
 });
 
-describe('The page at /docs', () => {
+describe('The documentation page at /docs', () => {
   it('does not keep the API key in the browser', async () => {
     const settings = await (await gateway.fetch('/docs/swagger-ui-init.js', { key: null })).text();
     expect(settings).toContain('"persistAuthorization": false');
   });
 
-  it('takes all it needs from this server', async () => {
+  it('loads all resources from this server', async () => {
     const page = await (await gateway.fetch('/docs', { key: null })).text();
     const parts = [...page.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, address]) => String(address));
     expect(parts.length).toBeGreaterThan(2);

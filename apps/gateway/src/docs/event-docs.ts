@@ -6,11 +6,11 @@ import { WebhookView } from '../webhooks/webhooks.dto.js';
 type Schemas = NonNullable<NonNullable<OpenAPIObject['components']>['schemas']>;
 type Schema = Schemas[string];
 
-/** Something of upstream's: only its id is sure, the rest is as it was shown. */
+/** Schema of an upstream object: it has an id, and any other field. */
 export const AS_UPSTREAM = {
   type: 'object',
   required: ['id'],
-  // Whether ids are text or numbers, nobody documented.
+  // Upstream does not document whether ids are text or numbers.
   properties: { id: { type: ['string', 'number'] } },
   additionalProperties: true,
 } as unknown as Schema;
@@ -26,23 +26,23 @@ const PARTS: Schemas = {
   Message: {
     ...AS_UPSTREAM,
     description:
-      'As the messaging service shows it; of one that is deleted, its last form as far as it is kept.',
+      'A message as the messaging service shows it. A deleted message has its last known fields, as far as they are still kept.',
   },
-  Contact: { ...AS_UPSTREAM, description: 'As the messaging service shows it.' },
+  Contact: { ...AS_UPSTREAM, description: 'A contact as the messaging service shows it.' },
   Changes: {
     type: 'object',
     description:
-      'What is different, by field. `from` is absent where it is no longer kept, and where a contact had no such field. ' +
-      'Where the field went, `to` is null of a message, and absent of a contact.',
+      'The changed fields, each with its old value `from` and its new value `to`. `from` is absent if the old value is no longer kept, ' +
+      'or if the contact did not have the field. For a removed field, `to` is null in a message and absent in a contact.',
     additionalProperties: { type: 'object', properties: { from: {}, to: {} }, additionalProperties: false },
     example: { 'status.delivered': { from: false, to: true } },
   },
 };
 
-/** Of a message that is one of our sends: which; `duplicate` if that was asked to go out once more, and did. */
-const OURS = { sendId: TEXT, duplicate: TRUE };
-const seen = dataOf({ contactId: TEXT, message: MESSAGE }, OURS);
-const changed = dataOf({ contactId: TEXT, message: MESSAGE, changes: CHANGES }, OURS);
+/** Fields of a message that a send of the gateway caused. `duplicate` marks a second message of the same send, after `resend`. */
+const SEND_FIELDS = { sendId: TEXT, duplicate: TRUE };
+const seen = dataOf({ contactId: TEXT, message: MESSAGE }, SEND_FIELDS);
+const changed = dataOf({ contactId: TEXT, message: MESSAGE, changes: CHANGES }, SEND_FIELDS);
 const send = dataOf({ send: { $ref: getSchemaPath(SendView) } });
 const outage = dataOf({ since: INSTANT, reason: TEXT });
 
@@ -72,13 +72,13 @@ const DATA: Readonly<Record<EventType, Schema>> = {
   'webhook.test': dataOf({ webhookId: TEXT }),
 };
 
-/** The name of the schema of a type's events. */
+/** Returns the schema name of an event type. */
 export function eventSchemaName(type: EventType): string {
   const words = type.split('.').map((word) => `${word.charAt(0).toUpperCase()}${word.slice(1)}`);
   return `${words.join('')}Event`;
 }
 
-/** Every type of event as a schema, and what they share. @param schemas of the views that events carry */
+/** Returns one schema per event type, and the schemas they share. @param schemas existing schemas of the document */
 export function eventSchemas(schemas: Schemas): Schemas {
   return {
     ...PARTS,
@@ -87,7 +87,7 @@ export function eventSchemas(schemas: Schemas): Schemas {
   };
 }
 
-/** An event of any type. */
+/** Schema of an event of any type. */
 export const ANY_EVENT: Schema = {
   oneOf: EVENT_TYPES.map((type) => named(eventSchemaName(type))),
   discriminator: {
@@ -103,17 +103,19 @@ function eventOf(type: EventType): Schema {
       id: {
         ...TEXT,
         example: 'evt_8d0c3f9a4b5e6d7c8b9a0f1e2d3c4b5a69788796',
-        description: 'Deduplicate on it.',
+        description: 'Unique id of the event. Subscribers use this id to ignore duplicates.',
       },
       type: { type: 'string', enum: [type] },
-      timestamp: { ...INSTANT, description: 'When it was recorded.' },
+      timestamp: { ...INSTANT, description: 'Time when the event was recorded.' },
       account: { ...TEXT, example: 'default' },
       ...(ofContact ? { contactId: TEXT } : {}),
       sequence: {
         type: 'integer',
         minimum: 1,
         example: 17,
-        description: ofContact ? 'Counts up by one per contact.' : 'Counts up by one per account.',
+        description: ofContact
+          ? 'Number of the event in the sequence of its contact, without gaps.'
+          : 'Number of the event in the sequence of its account, without gaps.',
       },
       data: DATA[type],
     },
@@ -134,7 +136,8 @@ function named(name: string): { $ref: string } {
 }
 
 function without(schema: Schema | undefined, field: string): Schema {
-  if (schema === undefined || '$ref' in schema) throw new Error('a schema that is needed is not there');
+  if (schema === undefined || '$ref' in schema)
+    throw new Error('the OpenAPI document has no schema of a webhook');
   const properties = Object.entries(schema.properties ?? {}).filter(([name]) => name !== field);
   return {
     ...schema,

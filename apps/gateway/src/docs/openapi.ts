@@ -7,28 +7,28 @@ import { ANY_EVENT, eventSchemas } from './event-docs.js';
 import { describeReplyHeaders } from './reply-headers.js';
 import { describeWebhooks } from './webhook-docs.js';
 
-const DESCRIPTION = `Sends that are never lost or doubled, and events, for a messaging service that has neither.
+const DESCRIPTION = `Tidings stands in front of a messaging service. Tidings sends each message reliably, without loss or duplicates, and emits events for new and changed messages.
 
-Authorize with your API key. Every error is \`application/problem+json\`, with a \`code\` to decide by.`;
+Send your API key in the \`X-API-Key\` header. Every error response is \`application/problem+json\` with a \`code\` for programs.`;
 
-/** A field of a send that nobody documented. */
+/** Schema of an undocumented field of a send. */
 const EXTRA_FIELD = {
   type: ['string', 'number', 'boolean', 'null'],
-  description: 'Handed on to the messaging service as a part of its form, as text.',
+  description: 'Any undocumented field is passed on to the messaging service as a form field.',
 };
 
-/** Serves the document at `/docs/openapi.json`, and a page to read and try it at `/docs`. Nothing comes from elsewhere. */
+/** Serves the OpenAPI document at `/docs/openapi.json` and Swagger UI at `/docs`. All assets come from this server. */
 export function serveDocs(app: NestFastifyApplication): void {
   SwaggerModule.setup('docs', app, describeApi(app), {
     raw: ['json'],
     jsonDocumentUrl: 'docs/openapi.json',
     customSiteTitle: 'Tidings',
-    // The key is not remembered: it would stand in the browser's storage, for whoever uses it next.
+    // The browser must not store the API key, because another user of the browser could read it.
     swaggerOptions: { persistAuthorization: false, displayRequestDuration: true },
   });
 }
 
-/** The OpenAPI document of the routes as they are. */
+/** Creates the OpenAPI document from the registered routes. */
 export function describeApi(app: NestFastifyApplication): OpenAPIObject {
   const frame = new DocumentBuilder()
     .setOpenAPIVersion('3.1.0')
@@ -42,7 +42,7 @@ export function describeApi(app: NestFastifyApplication): OpenAPIObject {
     extraModels: [ProblemDto, SendDto, SendFormDto, EventView],
   });
   const send = document.paths['/v1/messages/send']?.post;
-  // The decorators know one schema for all encodings; a form has a part more.
+  // Decorators allow only one schema for all content types, but a form has the additional part `file`.
   if (send !== undefined) {
     send.requestBody = {
       required: true,
@@ -53,7 +53,7 @@ export function describeApi(app: NestFastifyApplication): OpenAPIObject {
     };
   }
   const schemas = document.components?.schemas ?? {};
-  // Nor can they say what further fields may be.
+  // Decorators cannot describe additional fields.
   for (const { name } of [SendDto, SendFormDto]) {
     Object.assign(schemas[name] ?? {}, { additionalProperties: EXTRA_FIELD });
   }

@@ -10,34 +10,39 @@ const COUNT = { type: 'integer', minimum: 0 } as const;
 const ALWAYS: Headers = {
   'X-Request-Id': {
     required: true,
-    description: 'Names the request in our log: the one that came with it, if it is sane.',
+    description:
+      'Id of the request in the log: the `X-Request-Id` of the request if it is valid, else a new id.',
     schema: TEXT,
   },
 };
 
-const MARK: Headers = {
+const GATEWAY_HEADER: Headers = {
   'Tidings-Gateway': {
-    description: 'Tells other Tidings gateways that this is one: they refuse it as their upstream.',
+    description:
+      'Marks the response of a Tidings gateway, so that no other gateway uses it as its messaging service.',
     schema: { type: 'string', enum: ['1'] },
   },
 };
 
-const LATER: Headers = {
-  'Retry-After': { description: 'Try again after so many seconds.', schema: { type: 'integer', minimum: 1 } },
+const RETRY_AFTER: Headers = {
+  'Retry-After': {
+    description: 'Time to wait before a retry, in seconds.',
+    schema: { type: 'integer', minimum: 1 },
+  },
 };
 
 const RATE_LIMIT: Headers = {
-  'RateLimit-Limit': { description: 'Requests of the key a minute.', schema: COUNT },
-  'RateLimit-Remaining': { description: 'How many are left of them.', schema: COUNT },
-  'RateLimit-Reset': { description: 'When there are that many again, in seconds.', schema: COUNT },
+  'RateLimit-Limit': { description: 'Maximum number of requests of the API key per minute.', schema: COUNT },
+  'RateLimit-Remaining': { description: 'Number of requests left in the current minute.', schema: COUNT },
+  'RateLimit-Reset': { description: 'Time until the limit is reset, in seconds.', schema: COUNT },
 };
 
 const METHODS = ['get', 'post', 'put', 'patch', 'delete'] as const;
 
-/** Statuses that may say when to try again. */
-const MAYBE_LATER: ReadonlySet<string> = new Set(['409', '429', '503']);
+/** Statuses whose responses may have a `Retry-After` header. */
+const RETRYABLE_STATUSES: ReadonlySet<string> = new Set(['409', '429', '503']);
 
-/** Writes down the headers that replies have whatever the operation is. */
+/** Documents the response headers that every operation has. */
 export function describeReplyHeaders({ paths }: OpenAPIObject): void {
   for (const [path, item] of Object.entries(paths)) {
     for (const method of METHODS) {
@@ -50,12 +55,12 @@ export function describeReplyHeaders({ paths }: OpenAPIObject): void {
 }
 
 function headersOf(path: string, status: string): Headers {
-  // Also of a key that is refused only after it was counted: it was revoked meanwhile.
+  // A 401 has them too if the API key was revoked after the request was counted.
   const withKey = path.startsWith('/v1/');
   return {
     ...ALWAYS,
-    ...MARK,
-    ...(MAYBE_LATER.has(status) ? LATER : {}),
+    ...GATEWAY_HEADER,
+    ...(RETRYABLE_STATUSES.has(status) ? RETRY_AFTER : {}),
     ...(withKey ? RATE_LIMIT : {}),
   };
 }

@@ -21,13 +21,13 @@ afterAll(async () => {
   await redis.dispose();
 });
 
-/** Serve the document itself, and the pages. */
+/** Routes of the documentation and the console, which are not part of the API. */
 const PAGES = /^\S+ \/(docs|console)(\/|-|$)/;
-/** Come with every GET by themselves, and are of no operation. */
+/** HEAD and OPTIONS routes, which exist for every GET route and are not operations of their own. */
 const IMPLIED = /^(head|options) /;
 
 describe('The OpenAPI document', () => {
-  it('is valid by the schema of OpenAPI 3.1', async () => {
+  it('is valid according to the OpenAPI 3.1 schema', async () => {
     const validator = new Validator();
     const result = await validator.validate(
       structuredClone(check.document) as unknown as Record<string, unknown>,
@@ -36,20 +36,20 @@ describe('The OpenAPI document', () => {
     expect(validator.version).toBe('3.1');
   });
 
-  it('has every route of the server, and no other', () => {
+  it('documents exactly the routes of the server', () => {
     const served = routesOf(gateway.app).filter((route) => !PAGES.test(route) && !IMPLIED.test(route));
     const documented = check.operations().map(({ method, path }) => `${method} ${path}`);
     expect(served.length).toBeGreaterThan(20);
     expect(documented.sort()).toEqual(served.sort());
   });
 
-  it('names each operation once, by a word of its own', () => {
+  it('has a unique operationId for each operation', () => {
     const ids = check.operations().map(({ operation }) => operation.operationId);
     expect(ids.filter((id, i) => ids.indexOf(id) !== i)).toEqual([]);
     for (const id of ids) expect(id).toMatch(/^[a-z][A-Za-z]+$/);
   });
 
-  it('has every parameter of every path', () => {
+  it('documents every path parameter', () => {
     for (const { path, operation } of check.operations()) {
       const named = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
       const documented = (operation.parameters ?? [])
@@ -59,7 +59,7 @@ describe('The OpenAPI document', () => {
     }
   });
 
-  it('gives only examples that its own schemas allow', () => {
+  it('has only examples that are valid for their schemas', () => {
     const found = examplesIn(check.document, []);
     expect(found.length).toBeGreaterThan(30);
     for (const { place, example } of found) {
@@ -68,7 +68,7 @@ describe('The OpenAPI document', () => {
   });
 });
 
-/** What the server's own print of its routes says: `get /v1/sends/{id}`. */
+/** Parses the route listing of the server. Returns routes such as `get /v1/sends/{id}`. */
 function routesOf(app: NestFastifyApplication): string[] {
   const above: string[] = [];
   return app
@@ -87,12 +87,12 @@ function routesOf(app: NestFastifyApplication): string[] {
 }
 
 interface Example {
-  /** Of the schema that it is one of. */
+  /** Path of the schema in the document. */
   place: readonly string[];
   example: unknown;
 }
 
-/** Every `example` of a schema in the document, and of a body beside one. */
+/** Collects every `example` and `default` of a schema or body in the document. */
 function examplesIn(value: unknown, place: readonly string[]): Example[] {
   if (typeof value !== 'object' || value === null) return [];
   const found: Example[] = [];

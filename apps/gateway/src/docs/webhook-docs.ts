@@ -5,14 +5,14 @@ import { eventSchemaName } from './event-docs.js';
 type Webhooks = NonNullable<OpenAPIObject['webhooks']>;
 
 const HEADERS: Readonly<Record<string, string>> = {
-  'webhook-id': "The event's id, the same for every attempt: deduplicate on it.",
-  'webhook-timestamp': 'When the attempt was made, in seconds since 1970.',
+  'webhook-id': 'Id of the event, the same for every attempt. Subscribers use this id to ignore duplicates.',
+  'webhook-timestamp': 'Time of the attempt, in seconds since 1970.',
   'webhook-signature':
-    '`v1,` and the base64 HMAC-SHA256 of `id.timestamp.body`, as Standard Webhooks 1.0 says; one for each secret that ' +
-    'is valid, separated by a space.',
+    'Signature according to Standard Webhooks 1.0: `v1,` and the base64 HMAC-SHA256 of `id.timestamp.body`. There is one ' +
+    'signature per valid signing secret, separated by spaces.',
 };
 
-/** What subscribers are sent, one entry a type of event. */
+/** Returns the webhooks section of the OpenAPI document, with one entry per event type. */
 export function describeWebhooks(): Webhooks {
   return Object.fromEntries(EVENT_TYPES.map((type) => [type, { post: deliveryOf(type) }]));
 }
@@ -20,9 +20,9 @@ export function describeWebhooks(): Webhooks {
 function deliveryOf(type: EventType): Webhooks[string]['post'] & object {
   return {
     operationId: `on-${type}`,
-    summary: `An event of the type ${type}`,
+    summary: `Delivery of a ${type} event`,
     tags: ['Webhooks'],
-    // Signed, instead of a key.
+    // A delivery has a signature instead of an API key.
     security: [],
     parameters: Object.entries(HEADERS).map(([name, description]) => ({
       name,
@@ -40,11 +40,15 @@ function deliveryOf(type: EventType): Webhooks[string]['post'] & object {
       },
     },
     responses: {
-      '2XX': { description: 'Taken. Its body is not looked at.' },
-      '410': { description: 'No more of these: the webhook is disabled.' },
-      '429': { description: 'Not so fast: the webhook is slowed down, and `Retry-After` kept.' },
-      '503': { description: 'Later: `Retry-After` is kept.' },
-      default: { description: 'Not taken: tried again on the schedule. Redirects are not followed.' },
+      '2XX': { description: 'The delivery succeeded. Tidings ignores the response body.' },
+      '410': { description: 'The endpoint wants no more events. Tidings disables the webhook.' },
+      '429': {
+        description: 'The endpoint is overloaded. Tidings sends fewer requests and honours `Retry-After`.',
+      },
+      '503': { description: 'The endpoint is unavailable. Tidings retries and honours `Retry-After`.' },
+      default: {
+        description: 'The attempt failed. Tidings retries on its schedule. Redirects are not followed.',
+      },
     },
   };
 }

@@ -1,22 +1,23 @@
 import { pause } from '#platform';
 
-/** The shortest rest, and the longest, in milliseconds. */
-const REST_MS = { least: 10, most: 1_000 };
+/** Minimum and maximum length of a pause, in milliseconds. */
+const PAUSE_MS = { min: 10, max: 1_000 };
 
-/** A rest is so many times as long as the read before it took, so that a Redis that is busy is asked less often. */
-const REST_PER_READ = 4;
+/** Ratio of a pause to the read before it. A busy Redis takes longer to read, and so is read less often. */
+const PAUSE_PER_READ = 4;
 
 /**
- * Rests after a page that a filter left empty although more is there: hundreds of callers may pass over the same long
- * log, on the one connection that everything else of this gateway has to share with them. Ends early when `stop` aborts.
- * @param readMs how long it took to read the page
- * @param atMost milliseconds that the caller still has
+ * Pauses after a page without matching events in the middle of the log. Hundreds of callers may scan the same long log
+ * through the only Redis connection of this gateway; the pause leaves time for other commands.
+ * @param readMs duration of the read of the page, in milliseconds
+ * @param stop ends the pause early
+ * @param atMost maximum length of the pause, in milliseconds
  */
-export async function restAfterEmptyPage(
+export async function pauseAfterEmptyPage(
   readMs: number,
   stop: AbortSignal,
   atMost = Infinity,
 ): Promise<void> {
-  const rest = Math.min(REST_MS.most, Math.max(REST_MS.least, REST_PER_READ * readMs));
-  await pause(Math.max(0, Math.min(rest, atMost)), stop);
+  const ms = Math.min(PAUSE_MS.max, Math.max(PAUSE_MS.min, PAUSE_PER_READ * readMs));
+  await pause(Math.max(0, Math.min(ms, atMost)), stop);
 }

@@ -8,35 +8,36 @@ import {
   parseCursor,
 } from '#events';
 import { EVENT_LOG, EVENT_TAIL, EVENT_WAITS, SHUTDOWN } from '../tokens.js';
-import { restAfterEmptyPage } from './empty-stretch.js';
+import { pauseAfterEmptyPage } from './empty-stretch.js';
 import type { WaitSettings } from './wait-settings.js';
-import { WaitingPlaces } from './waiting-places.js';
+import { WaitingSlots } from './waiting-places.js';
 
-/** What a caller wants to read. */
+/** A caller's request for a page of events. */
 export interface EventRequest {
-  /** A cursor's text, or `now`. */
+  /** Cursor as text, or `now`. Undefined means from the oldest kept event. */
   after: string | undefined;
   filter: EventFilter;
   limit: number;
+  /** Maximum time to wait for an event, in milliseconds. */
   waitMs: number;
-  /** Aborts when nobody waits for the answer any more. */
+  /** Aborts when the caller disconnects. */
   gone: AbortSignal;
 }
 
-/** Reads of the event log that may wait for something to come. */
+/** Reads pages of the event log, with long polling. */
 @Injectable()
 export class EventReads {
   constructor(
     @Inject(EVENT_LOG) private readonly log: EventLog,
     @Inject(EVENT_TAIL) private readonly tail: EventTail,
     @Inject(EVENT_WAITS) private readonly settings: WaitSettings,
-    @Inject(WaitingPlaces) private readonly places: WaitingPlaces,
+    @Inject(WaitingSlots) private readonly slots: WaitingSlots,
     @Inject(SHUTDOWN) private readonly shutdown: AbortSignal,
   ) {}
 
   /**
-   * The events after the cursor; with a wait, as soon as there are some, or at its end. Where too many wait already the
-   * answer is at once what is there.
+   * Returns the events after the cursor. If there are none, it waits up to `waitMs` for the next event. It does not wait
+   * if all waiting slots are taken.
    * @throws {CursorExpiredError}
    */
   async read(account: string, request: EventRequest): Promise<EventPage> {
@@ -44,12 +45,12 @@ export class EventReads {
     const end = performance.now() + waitMs;
     const page = await this.log.read(account, await this.start(account, request.after), limit, filter);
     if (page.events.length > 0 || waitMs === 0) return page;
-    const place = this.places.take(account);
-    if (!place.granted) return page;
+    const slot = this.slots.acquire(account);
+    if (!slot.acquired) return page;
     try {
       return await this.wait(account, request, page, end);
     } finally {
-      place.leave();
+      slot.release();
     }
   }
 
@@ -65,10 +66,10 @@ export class EventReads {
     let readMs = 0;
     try {
       while (page.events.length === 0 && performance.now() < end && !stop.aborted) {
-        // A filtered stretch may be empty although more is there: go on soon then.
+        // A page without matching events may have more pages after it, which are read after a short pause.
         const left = end - performance.now();
-        if (page.hasMore) await restAfterEmptyPage(readMs, stop, left);
-        else await follower.grown(Math.min(this.settings.lookMs, left), stop);
+        if (page.hasMore) await pauseAfterEmptyPage(readMs, stop, left);
+        else await follower.grown(Math.min(this.settings.recheckMs, left), stop);
         const began = performance.now();
         page = await this.log.read(account, page.next, limit, filter);
         readMs = performance.now() - began;

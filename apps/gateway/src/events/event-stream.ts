@@ -1,34 +1,34 @@
 import { type Cursor, CursorExpiredError, type EventPage, formatCursor, type LogFollower } from '#events';
 import { pause } from '#platform';
 import { isStoreFault } from '../problems/store-fault.js';
-import { restAfterEmptyPage } from './empty-stretch.js';
+import { pauseAfterEmptyPage } from './empty-stretch.js';
 import type { SseConnection } from './sse-connection.js';
 import { commentFrame, cursorFrame, eventFrame, retryFrame } from './sse-frames.js';
 import type { WaitSettings } from './wait-settings.js';
 
-/** Characters that are written before the client's room is looked at again. */
-const WRITE_AT_ONCE = 65_536;
+/** Size of a block of events, in characters. After each block the stream waits until the client can receive more. */
+const MAX_WRITE_LENGTH = 65_536;
 
-/** While events come in a row the log is read no more often than this, in milliseconds: hundreds may listen. */
-const READ_AGAIN_MS = 50;
+/** Minimum time between two reads of the log, in milliseconds. It limits the load of hundreds of streams on Redis. */
+const MIN_READ_INTERVAL_MS = 50;
 
-/** Clients that were cut off together come back spread over this time, in milliseconds. */
-const RETRY_MS = { least: 1_000, most: 3_000 };
+/** Bounds of the random reconnect delay, in milliseconds. It spreads clients that were disconnected together. */
+const RETRY_MS = { min: 1_000, max: 3_000 };
 
-/** What one stream reads. */
+/** Source of the events of one stream. */
 export interface StreamSource {
-  /** The page after a cursor. @throws {CursorExpiredError} */
+  /** Reads the page after a cursor. @throws {CursorExpiredError} */
   read(after: Cursor): Promise<EventPage>;
   follower: LogFollower;
-  /** Whether the caller may still hear this. */
+  /** Resolves to true if the caller's API key is still valid for this stream. */
   allowed(): Promise<boolean>;
 }
 
-/** Tells one client of one account's events as they come, until somebody ends it. */
+/** Server-sent events of one account for one client. */
 export class EventStream {
-  /** The id that the client has last been told. */
-  private told = '';
-  private spokeAt = 0;
+  /** The last id that was sent to the client. */
+  private sentId = '';
+  private wroteAt = 0;
   private checkedAt = performance.now();
   private readAt = 0;
   private readMs = 0;
@@ -36,36 +36,36 @@ export class EventStream {
   constructor(
     private readonly source: StreamSource,
     private readonly connection: SseConnection,
-    private readonly settings: Pick<WaitSettings, 'lookMs' | 'commentMs'>,
-    /** Where it begins. */
+    private readonly settings: Pick<WaitSettings, 'recheckMs' | 'commentMs'>,
+    /** The stream begins after this cursor. */
     private cursor: Cursor,
   ) {}
 
   /**
-   * Resolves when `stop` aborts, the key is no longer good, or the cursor has expired: the client that comes back is
-   * then answered 401, 403 or 410.
+   * Sends events until `stop` aborts, the API key becomes invalid, or the cursor expires. A client that reconnects after
+   * one of the last two gets 401, 403 or 410.
    *
-   * While Redis is away the comments go on, and the events when it is back. Ending the stream would help nobody: the
-   * client that comes back would be answered 503, after which a browser's EventSource never tries again.
-   * @param first what follows the beginning
+   * While Redis is unavailable, the stream sends comments only. It does not end then: the client would reconnect and get
+   * 503, after which an EventSource of a browser never reconnects.
+   * @param first the first page after the cursor
    */
   async run(first: EventPage, stop: AbortSignal): Promise<void> {
-    // With the cursor at once: who is cut off before the first event goes on from here, and not from a later "now".
-    await this.say(commentFrame('open') + retryFrame(retryMs()) + this.progress());
+    // Sends the cursor first, so that a client disconnected before the first event resumes here and misses nothing.
+    await this.write(commentFrame('open') + retryFrame(retryMs()) + this.cursorUpdate());
     for (let page: Page = first; page !== 'expired'; page = await this.next()) {
-      if (page !== 'away') await this.tell(page);
-      if (page === 'away' || !page.hasMore) await this.wait(stop);
-      else if (page.events.length === 0) await restAfterEmptyPage(this.readMs, stop);
-      if (stop.aborted || !(await this.pulse())) break;
+      if (page !== 'unavailable') await this.send(page);
+      if (page === 'unavailable' || !page.hasMore) await this.wait(stop);
+      else if (page.events.length === 0) await pauseAfterEmptyPage(this.readMs, stop);
+      if (stop.aborted || !(await this.keepAlive())) break;
     }
-    const progress = this.progress();
-    if (progress !== '') await this.say(progress);
+    const update = this.cursorUpdate();
+    if (update !== '') await this.write(update);
   }
 
-  /** Until something may have come: at once for the first event after a while, together for those that come in a row. */
+  /** Waits for a possible new event. A minimum interval between reads groups events that follow each other quickly. */
   private async wait(stop: AbortSignal): Promise<void> {
-    await this.source.follower.grown(this.restMs(), stop);
-    const early = this.readAt + READ_AGAIN_MS - performance.now();
+    await this.source.follower.grown(this.waitMs(), stop);
+    const early = this.readAt + MIN_READ_INTERVAL_MS - performance.now();
     if (early > 0) await pause(early, stop);
   }
 
@@ -75,35 +75,35 @@ export class EventStream {
       return await this.source.read(this.cursor);
     } catch (error) {
       if (error instanceof CursorExpiredError) return 'expired';
-      if (isStoreFault(error)) return 'away';
+      if (isStoreFault(error)) return 'unavailable';
       throw error;
     } finally {
       this.readMs = performance.now() - this.readAt;
     }
   }
 
-  private async tell({ events, next }: EventPage): Promise<void> {
+  private async send({ events, next }: EventPage): Promise<void> {
     let text = '';
     for (const event of events) {
       text += eventFrame(next.epoch, event);
-      if (text.length < WRITE_AT_ONCE) continue;
-      await this.say(text);
+      if (text.length < MAX_WRITE_LENGTH) continue;
+      await this.write(text);
       text = '';
     }
-    if (text !== '') await this.say(text);
+    if (text !== '') await this.write(text);
     const last = events.at(-1);
-    if (last !== undefined) this.told = formatCursor({ epoch: next.epoch, position: last.position });
+    if (last !== undefined) this.sentId = formatCursor({ epoch: next.epoch, position: last.position });
     this.cursor = next;
   }
 
-  /** Looks after the client and its key, when it is time; whether the stream goes on. */
-  private async pulse(): Promise<boolean> {
+  /** Checks the API key and sends a comment, each at its interval. Resolves to false if the stream must end. */
+  private async keepAlive(): Promise<boolean> {
     const now = performance.now();
     if (now - this.checkedAt >= this.settings.commentMs) {
       this.checkedAt = now;
       if (!(await this.isAllowed())) return false;
     }
-    if (this.silentMs() >= this.settings.commentMs) await this.say(commentFrame('') + this.progress());
+    if (this.silentMs() >= this.settings.commentMs) await this.write(commentFrame('') + this.cursorUpdate());
     return true;
   }
 
@@ -111,42 +111,42 @@ export class EventStream {
     try {
       return await this.source.allowed();
     } catch (error) {
-      // Nobody can tell at the moment; nor are there events to tell.
+      // The key cannot be checked while Redis is unavailable. No events can be read meanwhile, so none can leak.
       if (isStoreFault(error)) return true;
       throw error;
     }
   }
 
   /**
-   * The cursor, where it has moved on past events that the client does not want: else it would come back with an old
-   * one, and have all of them passed over again, or find it expired.
+   * Returns a frame with the cursor if the stream has passed events that the filter excludes, else an empty text. Without
+   * it, a client would reconnect with an old cursor, which would be scanned again or might have expired.
    */
-  private progress(): string {
+  private cursorUpdate(): string {
     const id = formatCursor(this.cursor);
-    if (id === this.told) return '';
-    this.told = id;
+    if (id === this.sentId) return '';
+    this.sentId = id;
     return cursorFrame(this.cursor);
   }
 
-  private async say(text: string): Promise<void> {
+  private async write(text: string): Promise<void> {
     await this.connection.write(text);
-    this.spokeAt = performance.now();
+    this.wroteAt = performance.now();
   }
 
   private silentMs(): number {
-    return performance.now() - this.spokeAt;
+    return performance.now() - this.wroteAt;
   }
 
-  /** How long to wait for a hint. */
-  private restMs(): number {
-    const { lookMs, commentMs } = this.settings;
-    return Math.min(lookMs, Math.max(0, Math.ceil(commentMs - this.silentMs())));
+  /** Returns the maximum time to wait for new events, in milliseconds: until the next recheck or comment. */
+  private waitMs(): number {
+    const { recheckMs, commentMs } = this.settings;
+    return Math.min(recheckMs, Math.max(0, Math.ceil(commentMs - this.silentMs())));
   }
 }
 
-/** A page; or Redis cannot be read at the moment; or the cursor is no longer good. */
-type Page = EventPage | 'away' | 'expired';
+/** A page, or `unavailable` if Redis cannot be read, or `expired` if the cursor has expired. */
+type Page = EventPage | 'unavailable' | 'expired';
 
 function retryMs(): number {
-  return RETRY_MS.least + Math.floor(Math.random() * (RETRY_MS.most - RETRY_MS.least));
+  return RETRY_MS.min + Math.floor(Math.random() * (RETRY_MS.max - RETRY_MS.min));
 }

@@ -14,64 +14,64 @@ import { EVENT_LOG, EVENT_TAIL, EVENT_WAITS, SHUTDOWN } from '../tokens.js';
 import { EventStream } from './event-stream.js';
 import { SseConnection } from './sse-connection.js';
 import type { WaitSettings } from './wait-settings.js';
-import { WaitingPlaces } from './waiting-places.js';
+import { WaitingSlots } from './waiting-places.js';
 
-/** Events that are held in memory for one client. */
-const PAGE = 100;
+/** Maximum number of events in memory for one client. */
+const PAGE_SIZE = 100;
 
-/** When to try again where all places are taken, in milliseconds. */
-const PLACE_RETRY_MS = 5_000;
+/** Value of `Retry-After` while all waiting slots are taken, in milliseconds. */
+const SLOT_RETRY_MS = 5_000;
 
-/** What a caller wants to hear. */
+/** A caller's request for an event stream. */
 export interface StreamRequest {
   account: string;
-  /** A cursor's text; `now` or undefined for what comes from now on. */
+  /** Cursor as text. `now` or undefined means only events from now on. */
   after: string | undefined;
   filter: EventFilter;
-  /** Whether the caller may still hear this; asked from time to time. */
+  /** Resolves to true if the caller's API key is still valid for this stream. It is called regularly. */
   allowed: () => Promise<boolean>;
 }
 
-/** What a stream is written to, once it is sure that there will be one. */
+/** The HTTP response of a stream. */
 export interface StreamReply {
   raw: ServerResponse;
-  /** Takes the reply out of the framework's hands, with the headers that every reply has. */
+  /** Takes the response over from the framework and sets the common response headers. */
   takeOver: () => void;
-  /** Only the head is wanted. */
+  /** True for a HEAD request, which gets no body. */
   headOnly: boolean;
 }
 
-/** Streams of events. */
+/** Serves event streams. */
 @Injectable()
 export class EventStreams {
   constructor(
     @Inject(EVENT_LOG) private readonly log: EventLog,
     @Inject(EVENT_TAIL) private readonly tail: EventTail,
     @Inject(EVENT_WAITS) private readonly settings: WaitSettings,
-    @Inject(WaitingPlaces) private readonly places: WaitingPlaces,
+    @Inject(WaitingSlots) private readonly slots: WaitingSlots,
     @Inject(SHUTDOWN) private readonly shutdown: AbortSignal,
   ) {
-    // Every client that is being waited for listens to it, and the places bound their number.
+    // Every stream adds a listener, which is no leak: the waiting slots limit the number of streams.
     setMaxListeners(0, shutdown);
   }
 
   /**
-   * Serves a stream to its end. What is thrown is thrown before anything was answered.
+   * Serves a stream and resolves at its end. Errors are thrown only before the response begins.
    * @throws {CursorExpiredError}
-   * @throws {Problem} where all places are taken
+   * @throws {Problem} if all waiting slots are taken
    */
   async serve(request: StreamRequest, reply: StreamReply): Promise<void> {
-    const place = this.places.take(request.account);
-    if (!place.granted) throw noPlace(place.full);
+    const slot = this.slots.acquire(request.account);
+    if (!slot.acquired) throw noSlot(slot.full);
     try {
       const { start, page } = await this.begin(request);
-      const connection = new SseConnection(reply.raw, this.settings.takeMs, this.shutdown);
+      const connection = new SseConnection(reply.raw, this.settings.writeTimeoutMs, this.shutdown);
       reply.takeOver();
       connection.open();
       if (!reply.headOnly) await this.run(request, connection, start, page);
       await connection.end();
     } finally {
-      place.leave();
+      slot.release();
     }
   }
 
@@ -83,7 +83,7 @@ export class EventStreams {
   ): Promise<void> {
     const follower = this.tail.follow(account);
     try {
-      const read = (after: Cursor): Promise<EventPage> => this.log.read(account, after, PAGE, filter);
+      const read = (after: Cursor): Promise<EventPage> => this.log.read(account, after, PAGE_SIZE, filter);
       const stream = new EventStream({ read, follower, allowed }, connection, this.settings, start);
       await stream.run(page, AbortSignal.any([connection.gone, this.shutdown]));
     } finally {
@@ -98,17 +98,17 @@ export class EventStreams {
   }: StreamRequest): Promise<{ start: Cursor; page: EventPage }> {
     const given = after === undefined ? undefined : parseCursor(after);
     const start = given ?? (await this.log.end(account));
-    return { start, page: await this.log.read(account, start, PAGE, filter) };
+    return { start, page: await this.log.read(account, start, PAGE_SIZE, filter) };
   }
 }
 
-function noPlace(full: 'gateway' | 'account'): Problem {
-  const headers = retryAfter(PLACE_RETRY_MS);
+function noSlot(full: 'gateway' | 'account'): Problem {
+  const headers = retryAfter(SLOT_RETRY_MS);
   return full === 'account'
-    ? new Problem('rate_limited', 'The account has as many callers waiting for events as it may.', {
+    ? new Problem('rate_limited', 'The account has reached its limit of open event streams and long polls.', {
         headers,
       })
-    : new Problem('unavailable', 'This gateway has as many callers waiting for events as it can.', {
+    : new Problem('unavailable', 'The gateway has reached its limit of open event streams and long polls.', {
         headers,
       });
 }

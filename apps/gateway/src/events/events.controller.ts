@@ -31,7 +31,7 @@ export class EventsController {
   @Get()
   @RequireScope('events:read')
   @Header('Content-Type', JSON_TYPE)
-  @ApiOperation({ operationId: 'listEvents', summary: 'Events in the order in which they were recorded' })
+  @ApiOperation({ operationId: 'listEvents', summary: 'List events, oldest first' })
   @ApiOkResponse({ type: EventsReply })
   @ApiProblems('validation_failed', 'cursor_expired')
   async list(
@@ -55,13 +55,14 @@ export class EventsController {
   @RequireScope('events:read')
   @ApiOperation({
     operationId: 'streamEvents',
-    summary: 'Events as they come, as server-sent events',
+    summary: 'Stream new events as server-sent events',
     description: STREAM_DESCRIPTION,
   })
   @ApiHeader({
     name: 'Last-Event-ID',
     required: false,
-    description: 'The last `id` heard. Wins over `after`.',
+    description:
+      'Last `id` that the client received. The stream resumes after this `id`. `Last-Event-ID` takes precedence over `after`.',
   })
   @ApiOkResponse(STREAM_REPLY)
   @ApiProblems('validation_failed', 'cursor_expired')
@@ -92,7 +93,7 @@ export class EventsController {
   @Get(':id')
   @RequireScope('events:read')
   @Header('Content-Type', JSON_TYPE)
-  @ApiOperation({ operationId: 'getEvent', summary: 'One event' })
+  @ApiOperation({ operationId: 'getEvent', summary: 'Get an event' })
   @ApiOkResponse({ type: EventView })
   @ApiProblems('not_found')
   async get(@Caller() { account }: Principal, @Param('id') id: string): Promise<string> {
@@ -102,7 +103,7 @@ export class EventsController {
   }
 }
 
-/** The page with each event's own bytes, the same as every other subscriber gets. */
+/** Returns a page as JSON. Each event has the same bytes as in streams and webhook deliveries. */
 function pageToJson({ events, next, hasMore }: EventPage): string {
   const frame = JSON.stringify({ next: formatCursor(next), hasMore });
   return `{"events":[${events.map(eventToJson).join(',')}],${frame.slice(1)}`;

@@ -4,20 +4,20 @@ import { type EventFilter, EVENT_TYPES, type EventType, isEventTypePattern, pars
 import { Optional, rule, TextOf, WholeNumberText } from '../input/rules.js';
 import { invalid } from '../problems/problem.js';
 
-const MOST_TYPES = 50;
+const MAX_TYPES = 50;
 
-/** Which events a caller wants. */
+/** Filter for events. */
 class FilterQuery {
   @ApiPropertyOptional({
     type: 'string',
-    description: 'Types or patterns, separated by commas.',
+    description: 'Event types or patterns, separated by commas. By default, all event types are returned.',
     example: 'message.*,send.failed',
   })
   @Optional()
   @rule('types', 'must be event types or patterns such as message.*, separated by commas', areTypes)
   types?: string | string[];
 
-  @ApiPropertyOptional({ type: 'string' })
+  @ApiPropertyOptional({ type: 'string', description: 'Returns only events of this contact.' })
   @Optional()
   @TextOf(1, 512)
   contactId?: string;
@@ -27,7 +27,7 @@ export class EventsQuery extends FilterQuery {
   @ApiPropertyOptional({
     type: 'string',
     description:
-      'The `next` of an earlier answer; `now` for what comes from now on; left out for the oldest kept.',
+      'The `next` of an earlier page, or `now` for events from now on. By default, the list begins with the oldest kept event.',
   })
   @Optional()
   @CursorText()
@@ -43,7 +43,7 @@ export class EventsQuery extends FilterQuery {
     minimum: 0,
     maximum: 30,
     default: 0,
-    description: 'Seconds to wait until something comes.',
+    description: 'Maximum time to wait for an event if there is none yet, in seconds.',
   })
   @Optional()
   @WholeNumberText(0, 30)
@@ -54,23 +54,23 @@ export class StreamQuery extends FilterQuery {
   @ApiPropertyOptional({
     type: 'string',
     description:
-      'A cursor: an `id` of a stream, or the `next` of a list. `now`, or left out, for what comes from now on.',
+      'Cursor to resume after: an `id` of a stream, or the `next` of an event list. The default `now` selects events from now on.',
   })
   @Optional()
   @CursorText()
   after?: string;
 }
 
-/** `now`, or a cursor. */
+/** Decorator: `now`, or a cursor of the event log. */
 function CursorText(): PropertyDecorator {
   return rule(
     'cursor',
-    'must be now, or a cursor that an earlier answer gave',
+    'must be now, or a cursor from an earlier response',
     (value) => typeof value === 'string' && (value === 'now' || parseCursor(value) !== undefined),
   );
 }
 
-/** What a query asks for. */
+/** Returns the event filter of a query. */
 export function filterOf({ types, contactId }: FilterQuery): EventFilter {
   return {
     ...(types === undefined ? {} : { types: typesOf(types) }),
@@ -79,17 +79,17 @@ export function filterOf({ types, contactId }: FilterQuery): EventFilter {
 }
 
 /**
- * The cursor of `Last-Event-ID`; an empty one is none.
- * @throws {Problem} for what is no cursor
+ * Reads the cursor in the `Last-Event-ID` header. Returns undefined if the header is missing or empty.
+ * @throws {Problem} if the header is not a cursor
  */
 export function lastEventIdOf(headers: IncomingHttpHeaders): string | undefined {
   const given = headers['last-event-id'];
   if (given === undefined || given === '') return undefined;
   if (typeof given === 'string' && parseCursor(given) !== undefined) return given;
-  throw invalid({ field: 'Last-Event-ID', message: 'must be an id that a stream gave' });
+  throw invalid({ field: 'Last-Event-ID', message: 'must be an id from an earlier event stream' });
 }
 
-/** The types of a query, in which the parameter may come more than once. */
+/** Returns the event types of a query, whose parameter may be repeated. */
 function typesOf(value: string | string[]): string[] {
   return [value].flat().flatMap((text) => text.split(',').map((type) => type.trim()));
 }
@@ -98,7 +98,7 @@ function areTypes(value: unknown): boolean {
   const texts = [value].flat();
   if (!texts.every((text) => typeof text === 'string')) return false;
   const types = typesOf(texts);
-  return types.length <= MOST_TYPES && types.every(isEventTypePattern);
+  return types.length <= MAX_TYPES && types.every(isEventTypePattern);
 }
 
 export class EventView {
@@ -113,6 +113,6 @@ export class EventView {
 
 export class EventsReply {
   @ApiProperty({ type: [EventView] }) events!: EventView[];
-  @ApiProperty({ description: 'Where to read on.' }) next!: string;
-  @ApiProperty({ description: 'Whether more is there to be read at once.' }) hasMore!: boolean;
+  @ApiProperty({ description: 'Cursor to pass as `after` in the next request.' }) next!: string;
+  @ApiProperty({ description: 'True if more events can be read now.' }) hasMore!: boolean;
 }

@@ -4,13 +4,13 @@ import { EVENT_TAIL } from '../tokens.js';
 import { EventReads } from './event-reads.js';
 import { EventStreams } from './event-streams.js';
 import { EventsController } from './events.controller.js';
-import { WaitingPlaces } from './waiting-places.js';
+import { WaitingSlots } from './waiting-places.js';
 
-@Module({ controllers: [EventsController], providers: [EventReads, EventStreams, WaitingPlaces] })
+@Module({ controllers: [EventsController], providers: [EventReads, EventStreams, WaitingSlots] })
 export class EventsModule implements OnApplicationShutdown {
   constructor(@Inject(EVENT_TAIL) private readonly tail: EventTail) {}
 
-  /** When the last caller has been answered. */
+  /** Closes the event tail. At this time every request has ended. */
   async onApplicationShutdown(): Promise<void> {
     await this.tail.close();
   }

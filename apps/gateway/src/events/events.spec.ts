@@ -39,7 +39,7 @@ async function page(query: string): Promise<Page> {
 }
 
 describe('Events', () => {
-  it('are read on from a cursor, also of an empty log', async () => {
+  it('are read page by page with a cursor, even from an empty log', async () => {
     const empty = await page('?after=now');
     expect(empty).toMatchObject({ events: [], hasMore: false });
     for (let i = 0; i < 3; i++) await append('message.received', 'c1');
@@ -51,7 +51,7 @@ describe('Events', () => {
     expect((await page('')).events.length).toBe(3);
   });
 
-  it('come as the same bytes as everywhere else', async () => {
+  it('are returned byte for byte as in other responses and deliveries', async () => {
     const [event] = (await log.read('default', undefined, 1)).events;
     if (event === undefined) throw new Error('no event');
     const one = await gateway.fetch(`/v1/events/${event.id}`);
@@ -82,21 +82,21 @@ describe('Events', () => {
     'limit=1001',
     'wait=31',
     'x=1',
-  ])('are refused for %s', async (query) => {
+  ])('are rejected for the invalid query %s', async (query) => {
     const problem = await problemIn(await gateway.fetch(`/v1/events?${query}`));
     expect(problem).toMatchObject({ status: 400, code: 'validation_failed' });
     expect(problem.errors?.[0]?.field).toBe(query.split('=')[0]);
   });
 
-  it('of another installation are 410 cursor_expired', async () => {
+  it('are 410 cursor_expired for a cursor of another installation', async () => {
     const cursor = Buffer.from('0123456789abcdef/1-0').toString('base64url');
     const response = await gateway.fetch(`/v1/events?after=${cursor}`);
     expect(await problemIn(response)).toMatchObject({ status: 410, code: 'cursor_expired' });
   });
 });
 
-describe('A wait', () => {
-  it('ends as soon as something comes', async () => {
+describe('A long poll', () => {
+  it('returns as soon as an event is recorded', async () => {
     const { next } = await page('?after=now');
     const began = performance.now();
     const waiting = page(`?after=${next}&wait=10&types=contact.*`);
@@ -106,13 +106,13 @@ describe('A wait', () => {
     expect(performance.now() - began).toBeLessThan(5_000);
   });
 
-  it('ends with nothing after its time', async () => {
+  it('returns no events after its time limit', async () => {
     const began = performance.now();
     expect((await page('?after=now&wait=1')).events).toEqual([]);
     expect(performance.now() - began).toBeGreaterThanOrEqual(1_000);
   });
 
-  it('ends at once when the gateway begins to stop', async () => {
+  it('returns immediately when the gateway begins to stop', async () => {
     await using other = await startTestGateway({ redisUrl: redis.url });
     const began = performance.now();
     const waiting = other.fetch('/v1/events?after=now&wait=30');

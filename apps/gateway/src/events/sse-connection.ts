@@ -1,75 +1,75 @@
 import type { ServerResponse } from 'node:http';
 import { hangUpOf } from '../http/hang-up.js';
 
-/** Once the stream is to end, what the client still has to take must be taken by then, in milliseconds. */
-const END_WITHIN_MS = 2_000;
+/** Time for the client to receive the remaining data when the stream ends, in milliseconds. */
+const END_TIMEOUT_MS = 2_000;
 
 const HEADERS = {
   'content-type': 'text/event-stream; charset=utf-8',
   'cache-control': 'no-store',
   'x-content-type-options': 'nosniff',
-  // nginx would collect it into buffers.
+  // Turns off the response buffering of nginx.
   'x-accel-buffering': 'no',
 };
 
 /**
- * One client's stream, written to no faster than the client takes it. Nest's own `@Sse` would push: it writes whatever
- * its observable gives, however slow the client, and its head is out before a cursor could be refused.
+ * HTTP response of an event stream with backpressure: it writes only as fast as the client reads. Nest's `@Sse` has no
+ * backpressure, and sends the response head before an invalid cursor can be rejected.
  */
 export class SseConnection {
-  /** Aborts when the client has hung up or was cut off. */
+  /** Aborts when the connection to the client is closed. */
   readonly gone: AbortSignal;
 
   /**
-   * @param takeMs a client that does not take what it was sent within this time is cut off
-   * @param closing aborts when the stream shall end soon
+   * @param writeTimeoutMs time for the client to receive a write before it is disconnected, in milliseconds
+   * @param closing aborts when the gateway begins to shut down; the timeouts get shorter then
    */
   constructor(
     private readonly raw: ServerResponse,
-    private readonly takeMs: number,
+    private readonly writeTimeoutMs: number,
     private readonly closing: AbortSignal,
   ) {
     this.gone = hangUpOf(raw);
-    // A write that comes upon a connection just cut: `gone` tells of it.
+    // A write to a connection that was just closed emits an error. `gone` already reports the closed connection.
     raw.on('error', () => raw.destroy());
   }
 
-  /** Answers 200. */
+  /** Sends the status 200 and the headers. */
   open(): void {
     if (!this.gone.aborted) this.raw.writeHead(200, HEADERS);
   }
 
-  /** Resolves when the client has room for more, or is gone. */
+  /** Writes a text. Resolves when the client can receive more, or when the connection is closed. */
   async write(text: string): Promise<void> {
     if (this.gone.aborted || this.raw.write(text)) return;
-    await this.until('drain', this.takeMs);
+    await this.until('drain', this.writeTimeoutMs);
   }
 
-  /** Ends the stream; resolves when the client has all of it, or is gone. */
+  /** Ends the stream. Resolves when the client has received everything, or when the connection is closed. */
   async end(): Promise<void> {
     if (this.gone.aborted) return;
     this.raw.end();
-    if (!this.raw.writableFinished) await this.until('finish', END_WITHIN_MS);
+    if (!this.raw.writableFinished) await this.until('finish', END_TIMEOUT_MS);
   }
 
-  /** Resolves at what is awaited or the end of the connection, which is cut when it takes too long. */
+  /** Resolves at the event or when the connection closes. Closes the connection after a timeout. */
   private until(event: 'drain' | 'finish', ms: number): Promise<void> {
     return new Promise((resolve) => {
-      const cut = (): void => {
+      const disconnect = (): void => {
         this.raw.destroy();
       };
-      const hurry = (): void => {
-        clearTimeout(late);
-        late = setTimeout(cut, END_WITHIN_MS);
+      const shortenTimeout = (): void => {
+        clearTimeout(timeout);
+        timeout = setTimeout(disconnect, END_TIMEOUT_MS);
       };
       const done = (): void => {
-        clearTimeout(late);
-        this.closing.removeEventListener('abort', hurry);
+        clearTimeout(timeout);
+        this.closing.removeEventListener('abort', shortenTimeout);
         this.raw.off(event, done).off('close', done);
         resolve();
       };
-      let late = setTimeout(cut, this.closing.aborted ? Math.min(ms, END_WITHIN_MS) : ms);
-      this.closing.addEventListener('abort', hurry, { once: true });
+      let timeout = setTimeout(disconnect, this.closing.aborted ? Math.min(ms, END_TIMEOUT_MS) : ms);
+      this.closing.addEventListener('abort', shortenTimeout, { once: true });
       this.raw.once(event, done).once('close', done);
     });
   }

@@ -1,27 +1,27 @@
 import { type Cursor, eventToJson, formatCursor, type LoggedEvent } from '#events';
 
 /*
- * What a stream consists of: blocks of lines, each ended by an empty one, as the HTML standard has it ("Server-sent
- * events"). The event's JSON is one line: JSON has no line breaks but escaped ones, unless it was laid out.
+ * Frames of server-sent events (HTML standard): lines, followed by an empty line. The JSON of an event is a single line,
+ * because line breaks in JSON strings are escaped.
  */
 
-/** An event with the cursor after it. */
+/** Returns the frame of an event. Its id is the cursor after the event. */
 export function eventFrame(epoch: string, event: LoggedEvent): string {
   const cursor = formatCursor({ epoch, position: event.position });
   return `id: ${cursor}\nevent: ${event.type}\ndata: ${eventToJson(event)}\n\n`;
 }
 
-/** Moves the client's `Last-Event-ID` on without an event: a block without data is not dispatched, its id is kept. */
+/** Returns a frame that sets the client's `Last-Event-ID` without an event: clients do not dispatch a frame without data. */
 export function cursorFrame(cursor: Cursor): string {
   return `id: ${formatCursor(cursor)}\n\n`;
 }
 
-/** Says something to whoever is on the way, and nothing to the client. */
-export function commentFrame(words: string): string {
-  return `: ${words}\n\n`;
+/** Returns a comment, which keeps the connection open through proxies. Clients ignore comments. */
+export function commentFrame(text: string): string {
+  return `: ${text}\n\n`;
 }
 
-/** How long the client shall wait before it connects again, in milliseconds. */
+/** Returns a frame that sets the client's reconnect delay, in milliseconds. */
 export function retryFrame(ms: number): string {
   return `retry: ${ms}\n\n`;
 }

@@ -1,23 +1,25 @@
 import type { ApiResponseOptions } from '@nestjs/swagger';
 
-/** What a caller has to know of the stream. */
-export const STREAM_DESCRIPTION = `Each event comes as \`id\` (the cursor after it), \`event\` (its type) and \`data\` (the
-event as JSON, in one line, the same bytes as everywhere else).
+/** Description of the event stream in the OpenAPI document. */
+export const STREAM_DESCRIPTION = `The stream sends each event with \`id\` (the cursor after the event), \`event\` (the event type) and \`data\` (the
+event as JSON in a single line).
 
-**Where it begins.** After \`Last-Event-ID\`, else after \`after\`, else with what comes from now on. For what is already
-there, read the list first, and stream from its \`next\`.
+**Start.** The stream starts after \`Last-Event-ID\`, or else after \`after\`. Without both, the stream sends only events from now on.
+To get earlier events, read \`GET /v1/events\` first, and start the stream after its \`next\`.
 
-**Resuming.** Whoever is cut off connects again with the last \`id\` as \`Last-Event-ID\` and hears what came meanwhile,
-each event once. An \`id\` also comes by itself, without an event: at the start, and when events were passed over by the
-filter. A cursor that is older than what is kept is answered 410; read the list from its oldest then.
+**Resume.** After a disconnect, reconnect with the last received \`id\` as \`Last-Event-ID\`. The stream then sends every event
+that the client missed, once. The stream also sends an \`id\` without an event: at the start, and after events that the
+filter excludes. An expired cursor gets the status 410. After a 410, read \`GET /v1/events\` from the oldest event.
 
-**Silence.** A comment comes at once and every 15 seconds of silence. A client that takes nothing for 30 seconds is cut
-off. The stream ends when the gateway stops, or when the key or the cursor is no longer good: connect again.
+**Keep-alive.** The stream sends a comment at the start and after every 15 seconds without an event. The gateway disconnects
+a client that reads nothing for 30 seconds. The stream ends when the gateway stops, or when the API key or the cursor
+becomes invalid. A client should reconnect when its stream ends.
 
-**Places** for callers who wait are bounded: 429 where the account has too many, 503 where the gateway has.`;
+**Limits.** The number of open streams and long polls is limited. A new stream gets the status 429 if the
+account has reached its limit, and 503 if the gateway has reached its limit.`;
 
 export const STREAM_REPLY: ApiResponseOptions = {
-  description: 'The stream.',
+  description: 'The event stream.',
   content: {
     'text/event-stream': {
       schema: { type: 'string' },

@@ -61,8 +61,8 @@ const opened = (client: StreamClient): Promise<string> =>
 const heard = (client: StreamClient, count: number): Promise<true> =>
   eventually(`${count} events are heard`, () => client.events().length >= count || undefined);
 
-describe('A stream', () => {
-  it('opens at once, with the headers that proxies need, a comment, a hint when to come back, and the cursor', async () => {
+describe('An event stream', () => {
+  it('opens immediately with headers for proxies, a comment, a reconnect delay and the cursor', async () => {
     const client = await open('', { 'x-request-id': 'mine', 'accept-encoding': 'gzip' });
     await opened(client);
     expect(client.response.headers).toMatchObject({
@@ -80,7 +80,7 @@ describe('A stream', () => {
     client.hangUp();
   });
 
-  it('tells what comes from now on, in the same bytes as the list, one line each', async () => {
+  it('sends new events in one line each, byte for byte as in the event list', async () => {
     await append();
     const client = await open();
     await opened(client);
@@ -94,7 +94,7 @@ describe('A stream', () => {
     client.hangUp();
   });
 
-  it('takes up after a cursor of the list, and after Last-Event-ID rather than that; now is as good as nothing', async () => {
+  it('resumes after a cursor of the list; Last-Event-ID takes precedence over after; after=now is the default', async () => {
     const { next } = (await (await gateway.fetch('/v1/events?after=now')).json()) as { next: string };
     const [first, second] = [await append(), await append()];
     const all = await open(`?after=${next}`);
@@ -108,7 +108,7 @@ describe('A stream', () => {
     for (const client of [all, later, none]) client.hangUp();
   });
 
-  it('is filtered by type and contact, and its cursor moves on past what was left out', async () => {
+  it('is filtered by type and contact, and its cursor advances past excluded events', async () => {
     const client = await open('?types=message.*&contactId=c2');
     const start = await opened(client);
     await append('message.sent', 'c1');
@@ -124,7 +124,7 @@ describe('A stream', () => {
     client.hangUp();
   });
 
-  it('says something in every silence, and its key is looked at again', async () => {
+  it('sends comments at intervals without events, and checks the API key again at the same intervals', async () => {
     const valid = { keys: new FixedApiKeys([{ id: 'k', key: KEY, account: 'default', scopes: SCOPES }]) };
     const keys: ApiKeys = { authenticate: (key) => valid.keys.authenticate(key) };
     await using other = await startTestGateway({
@@ -140,7 +140,7 @@ describe('A stream', () => {
   });
 
   it.each(['after=nonsense', 'after=', 'types=nonsense', 'contactId=', 'limit=1', 'wait=1'])(
-    'is refused for %s before it starts',
+    'is rejected for the invalid query %s before it starts',
     async (query) => {
       const problem = await problemIn(await gateway.fetch(`/v1/events/stream?${query}`));
       expect(problem).toMatchObject({ status: 400, code: 'validation_failed' });
@@ -148,7 +148,7 @@ describe('A stream', () => {
     },
   );
 
-  it('is refused for a Last-Event-ID that no stream gave, and without a key that may read events', async () => {
+  it('is rejected for an invalid Last-Event-ID and without an API key that may read events', async () => {
     const refused = async (headers: Record<string, string>, key: string | null): Promise<unknown> => {
       const response = await gateway.fetch('/v1/events/stream', { headers, key });
       const { code, errors } = await problemIn(response);
@@ -160,7 +160,7 @@ describe('A stream', () => {
     expect(await refused({}, EMPTY_KEY)).toEqual(['forbidden', undefined]);
   });
 
-  it('knows nothing of another account', async () => {
+  it('sends no events of other accounts', async () => {
     const client = await open('', { 'x-api-key': OTHER_KEY });
     await opened(client);
     await append();
@@ -170,7 +170,7 @@ describe('A stream', () => {
     client.hangUp();
   });
 
-  it('answers HEAD with its head alone', async () => {
+  it('answers a HEAD request with headers only', async () => {
     const response = await gateway.fetch('/v1/events/stream', { method: 'HEAD' });
     expect([response.status, response.headers.get('content-type')]).toEqual([
       200,
@@ -179,7 +179,7 @@ describe('A stream', () => {
     expect(await response.text()).toBe('');
   });
 
-  it('leaves one line in the log however it ends, and nothing of what was read', async () => {
+  it('is logged in one line however it ends, without the content of events', async () => {
     const lines = (id: string): string[] => gateway.log.filter((line) => line.includes(id));
     const client = await open('', { 'x-request-id': 'hung-up-on' });
     await opened(client);
@@ -198,18 +198,18 @@ describe('A stream', () => {
   });
 });
 
-describe('A cursor that is too old', () => {
+describe('An expired cursor', () => {
   const foreign = Buffer.from('0123456789abcdef/1-0').toString('base64url');
 
   it.each([
     ['after', `?after=${foreign}`, {}],
     ['Last-Event-ID', '', { 'last-event-id': foreign }],
-  ])('is answered 410 before the stream starts: %s', async (_, query, headers) => {
+  ])('in %s causes 410 before the stream starts', async (_, query, headers) => {
     const response = await gateway.fetch(`/v1/events/stream${query}`, { headers });
     expect(await problemIn(response)).toMatchObject({ status: 410, code: 'cursor_expired' });
   });
 
-  it('ends the stream of a client that was too slow for it, whose return is answered 410', async () => {
+  it('ends the stream of a slow client, whose reconnect gets 410', async () => {
     await using own = await startTestRedis();
     await using other = await startTestGateway({ redisUrl: own.url });
     const slow = new RedisEventLog(other.redis, 'tidings');
@@ -220,7 +220,7 @@ describe('A cursor that is too old', () => {
     for (let i = 1; i <= 60; i++) {
       await slow.append('default', [someEvent('message.sent', i, 'c1', big)]);
     }
-    // What is dispatched may be trimmed.
+    // The log may be trimmed only up to the last dispatched event.
     await other.redis.hset('tidings:{default}:events:counters', 'dispatched', '18446744073709551615-0');
     while ((await slow.trim('default', { maxAgeMs: 0, maxCount: 1 })) > 0);
     client.response.resume();

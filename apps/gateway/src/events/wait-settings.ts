@@ -1,21 +1,21 @@
-/** How callers wait for events. */
+/** Limits and intervals of long polls and event streams. */
 export interface WaitSettings {
-  /** Callers of one gateway that wait at the same moment, long polls and streams together. */
-  mostWaiting: number;
-  /** Of these, callers of one account. */
-  mostOfAccount: number;
-  /** Without a hint that the log grew it is looked at after so many milliseconds: no lost hint costs more. */
-  lookMs: number;
-  /** A stream that has been silent for so many milliseconds says something; its key is looked at again as often. */
+  /** Maximum number of simultaneous long polls and streams of one gateway. */
+  maxWaiting: number;
+  /** Maximum number of simultaneous long polls and streams of one account at one gateway. */
+  maxPerAccount: number;
+  /** Interval at which the log is read even without a notification, in milliseconds. It bounds the delay of a lost one. */
+  recheckMs: number;
+  /** Interval of comments on a silent stream, in milliseconds. The API key is checked at the same interval. */
   commentMs: number;
-  /** A stream's client that takes nothing for so many milliseconds is cut off. */
-  takeMs: number;
+  /** Time for a client to receive written data before the stream disconnects it, in milliseconds. */
+  writeTimeoutMs: number;
 }
 
 export const WAIT_SETTINGS: WaitSettings = {
-  mostWaiting: 1_000,
-  mostOfAccount: 500,
-  lookMs: 1_000,
+  maxWaiting: 1_000,
+  maxPerAccount: 500,
+  recheckMs: 1_000,
   commentMs: 15_000,
-  takeMs: 30_000,
+  writeTimeoutMs: 30_000,
 };

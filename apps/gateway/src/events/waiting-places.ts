@@ -2,27 +2,28 @@ import { Inject, Injectable } from '@nestjs/common';
 import { EVENT_WAITS } from '../tokens.js';
 import type { WaitSettings } from './wait-settings.js';
 
-/** A place to wait in, or whose places are all taken. */
-export type WaitingPlace =
-  { granted: true; leave: () => void } | { granted: false; full: 'gateway' | 'account' };
+/** An acquired waiting slot, or the limit that is reached. */
+export type WaitingSlot =
+  { acquired: true; release: () => void } | { acquired: false; full: 'gateway' | 'account' };
 
-/** Bounds the callers that wait for events: long polls and streams. */
+/** Limits the number of simultaneous long polls and event streams. */
 @Injectable()
-export class WaitingPlaces {
+export class WaitingSlots {
   private taken = 0;
   private readonly byAccount = new Map<string, number>();
 
   constructor(@Inject(EVENT_WAITS) private readonly settings: WaitSettings) {}
 
-  take(account: string): WaitingPlace {
-    const { mostWaiting, mostOfAccount } = this.settings;
+  /** Acquires a slot. The caller must release an acquired slot. */
+  acquire(account: string): WaitingSlot {
+    const { maxWaiting, maxPerAccount } = this.settings;
     const own = this.byAccount.get(account) ?? 0;
-    if (own >= mostOfAccount) return { granted: false, full: 'account' };
-    if (this.taken >= mostWaiting) return { granted: false, full: 'gateway' };
+    if (own >= maxPerAccount) return { acquired: false, full: 'account' };
+    if (this.taken >= maxWaiting) return { acquired: false, full: 'gateway' };
     this.count(account, 1);
     return {
-      granted: true,
-      leave: () => {
+      acquired: true,
+      release: () => {
         this.count(account, -1);
       },
     };

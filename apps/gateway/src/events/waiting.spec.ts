@@ -56,10 +56,10 @@ async function subscriptions(gateway: TestGateway): Promise<number> {
 const median = (times: readonly number[]): number =>
   times.toSorted((a, b) => a - b)[Math.floor(times.length / 2)] ?? Number.NaN;
 
-describe('Who waits', () => {
-  it('hears of an event when it is recorded, not when somebody looks again', async () => {
-    // Whoever is not woken would look only after this test has failed.
-    await using gateway = await gatewayWith({ lookMs: 60_000 });
+describe('A waiting caller', () => {
+  it('gets an event when it is recorded, not only at the next recheck', async () => {
+    // Without a notification, the next recheck would come after the timeout of this test.
+    await using gateway = await gatewayWith({ recheckMs: 60_000 });
     const [polls, streams]: [number[], number[]] = [[], []];
     const client = await open(gateway);
     const follow = jest.spyOn(gateway.app.get<EventTail>(EVENT_TAIL), 'follow');
@@ -91,8 +91,8 @@ describe('Who waits', () => {
     client.hangUp();
   });
 
-  it('leaves nothing running when it goes: no subscription, no place', async () => {
-    await using gateway = await gatewayWith({ mostOfAccount: 1 });
+  it('leaves no subscription and no waiting slot behind after it disconnects', async () => {
+    await using gateway = await gatewayWith({ maxPerAccount: 1 });
     const aborter = new AbortController();
     const poll = gateway.fetch('/v1/events?after=now&wait=30', { signal: aborter.signal });
     poll.catch(() => undefined);
@@ -110,8 +110,8 @@ describe('Who waits', () => {
     next.hangUp();
   });
 
-  it('finds its account full: 429 for a stream, an answer at once for a long poll; others go on', async () => {
-    await using gateway = await gatewayWith({ mostOfAccount: 1, mostWaiting: 2 });
+  it('is limited per account: a further stream gets 429, a further long poll returns immediately, other accounts are not affected', async () => {
+    await using gateway = await gatewayWith({ maxPerAccount: 1, maxWaiting: 2 });
     const client = await open(gateway);
     const refused = await gateway.fetch('/v1/events/stream');
     expect(refused.headers.get('retry-after')).toMatch(/^\d+$/);
@@ -123,8 +123,8 @@ describe('Who waits', () => {
     other.hangUp();
   });
 
-  it('finds the gateway full: 503 for a stream', async () => {
-    await using gateway = await gatewayWith({ mostWaiting: 1 });
+  it('is limited per gateway: a further stream gets 503', async () => {
+    await using gateway = await gatewayWith({ maxWaiting: 1 });
     const client = await open(gateway, { 'x-api-key': OTHER_KEY });
     const refused = await gateway.fetch('/v1/events/stream');
     expect(refused.headers.get('retry-after')).toMatch(/^\d+$/);
@@ -132,8 +132,8 @@ describe('Who waits', () => {
     client.hangUp();
   });
 
-  it('gives its place back when it was refused for its cursor', async () => {
-    await using gateway = await gatewayWith({ mostOfAccount: 1 });
+  it('releases its waiting slot when its cursor is rejected', async () => {
+    await using gateway = await gatewayWith({ maxPerAccount: 1 });
     const foreign = Buffer.from('0123456789abcdef/1-0').toString('base64url');
     for (let i = 0; i < 3; i++) {
       expect((await gateway.fetch(`/v1/events/stream?after=${foreign}`)).status).toBe(410);
@@ -144,8 +144,8 @@ describe('Who waits', () => {
   });
 });
 
-describe('Who passes over a long stretch that its filter leaves empty', () => {
-  /** From now on nothing that anybody wants is in the log, however far they read; when each page was asked for. */
+describe('A caller whose filter excludes a long part of the log', () => {
+  /** Replaces the log by one whose pages are all empty and never end. Returns the times at which pages were read. */
   function endlessStretch(gateway: TestGateway): number[] {
     const readAt: number[] = [];
     const log = gateway.app.get<EventLog>(EVENT_LOG);
@@ -163,7 +163,7 @@ describe('Who passes over a long stretch that its filter leaves empty', () => {
   const meanMs = (readAt: readonly number[]): number =>
     ((readAt.at(-1) ?? 0) - (readAt[0] ?? 0)) / (readAt.length - 1);
 
-  it('rests between two pages, in a long poll until its time is over', async () => {
+  it('pauses between two pages of a long poll, until the time limit', async () => {
     await using gateway = await gatewayWith({});
     const readAt = endlessStretch(gateway);
     const began = performance.now();
@@ -174,8 +174,8 @@ describe('Who passes over a long stretch that its filter leaves empty', () => {
     expect(meanMs(readAt)).toBeGreaterThan(5);
   });
 
-  it('rests between two pages of a stream, and is let go of at once', async () => {
-    await using gateway = await gatewayWith({ mostOfAccount: 1 });
+  it('pauses between two pages of a stream, and can disconnect during a pause', async () => {
+    await using gateway = await gatewayWith({ maxPerAccount: 1 });
     const readAt = endlessStretch(gateway);
     const client = await open(gateway, {}, '?types=contact.deleted');
     await eventually('it reads on', () => readAt.length > 10);
@@ -189,8 +189,8 @@ describe('Who passes over a long stretch that its filter leaves empty', () => {
   });
 });
 
-describe('A stream that is cut', () => {
-  it('is taken up by Last-Event-ID without loss or doubles while events are recorded, also at another gateway', async () => {
+describe('An interrupted event stream', () => {
+  it('is resumed with Last-Event-ID without lost or duplicate events, even at another gateway', async () => {
     await using first = await gatewayWith({});
     await using second = await gatewayWith({});
     const log = new RedisEventLog(first.redis, 'tidings');
@@ -215,8 +215,8 @@ describe('A stream that is cut', () => {
     expect(heard.length).toBe(600);
   });
 
-  it('by its own slowness holds no more memory than a page, and frees its place', async () => {
-    await using gateway = await gatewayWith({ takeMs: 1_500, mostOfAccount: 1 });
+  it('of a slow client uses memory for one page only, and releases its waiting slot', async () => {
+    await using gateway = await gatewayWith({ writeTimeoutMs: 1_500, maxPerAccount: 1 });
     const client = await open(gateway);
     client.response.pause();
     const word = 'x'.repeat(50_000);
@@ -227,7 +227,7 @@ describe('A stream that is cut', () => {
       `50 MB were written to a client that reads nothing: ${grownMb.toFixed(1)} MB of them are held\n`,
     );
     expect(grownMb).toBeLessThan(15);
-    // Nobody reads on: what was sent in vain is in the kernel, and the rest is still in the log.
+    // The client stops reading: unread data is in the kernel, and the remaining events are still in the log.
     await eventually('it is cut off', async () => {
       const next = await open(gateway);
       next.hangUp();
@@ -243,7 +243,7 @@ describe('A stream that is cut', () => {
     again.hangUp();
   });
 
-  it('by the stop of the gateway ends in good order and soon, also for those who do not read, and resumes', async () => {
+  it('of a stopping gateway ends cleanly and soon, even for a client that does not read, and can be resumed', async () => {
     const gateway = await gatewayWith({});
     await using other = await gatewayWith({});
     const clients = await Promise.all([open(gateway), open(gateway), open(gateway)]);
@@ -269,8 +269,8 @@ describe('A stream that is cut', () => {
   });
 });
 
-describe('While Redis is away', () => {
-  it('a stream goes on with its comments, and with the events afterwards', async () => {
+describe('While Redis is unavailable', () => {
+  it('an open stream continues with comments, and later with events', async () => {
     await using own = await startTestRedis();
     await using gateway = await gatewayWith({ commentMs: 100 }, own.url);
     const client = await open(gateway);
@@ -284,12 +284,12 @@ describe('While Redis is away', () => {
     await eventually('the gateway is connected again', () => gateway.redis.status === 'ready');
     await append(gateway);
     await eventually('the next is heard', () => client.events().length === 2);
-    // And by its hint again, not by looking.
+    // The notification works again, so the event does not wait for a recheck.
     await eventually('the subscription is back', async () => (await subscriptions(gateway)) === 1);
     client.hangUp();
   });
 
-  it('a new stream is answered 503', async () => {
+  it('a new stream gets 503', async () => {
     await using own = await startTestRedis();
     await using gateway = await gatewayWith({}, own.url);
     own.server.kill('SIGKILL');

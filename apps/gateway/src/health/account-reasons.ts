@@ -1,33 +1,35 @@
 import { accountKeys, type AccountKeys, type Reason, type ReasonCode, type RedisClient } from '#platform';
 
-/** A contact list that fails for so long is not only having a bad moment. */
+/** Time for which reads of the contact list must fail before that is reported, in milliseconds. */
 const LIST_FAILS_FOR_MS = 60_000;
 
-/** Something that is wrong with one account, for those who may know of it. */
+/** A problem of one account. Only callers who may see the account get it. */
 export interface AccountReason {
   account: string;
   code: ReasonCode;
-  /** ISO 8601, or as it was noted. */
+  /** Start of the problem in ISO 8601, or the stored text if that is no date. */
   since: string;
   reason: string;
 }
 
-/** What is wrong, for so many accounts. */
+/** The description of each problem, for a text such as `1 account` or `3 accounts`. */
 const WORDS = {
-  upstream_down: (accounts) => `upstream does not answer for ${accounts}`,
-  upstream_refused: (accounts) => `upstream does not accept the key of ${accounts}`,
-  upstream_is_tidings: (accounts) => `upstream of ${accounts} is a Tidings gateway itself; sends are held`,
+  upstream_down: (accounts) => `the messaging service does not respond for ${accounts}`,
+  upstream_refused: (accounts) => `the messaging service rejects the API key of ${accounts}`,
+  upstream_is_tidings: (accounts) =>
+    `the base address of ${accounts} leads to a Tidings gateway instead of the messaging service; sends are held`,
   contact_list_unreadable: (accounts) => `the contact list of ${accounts} cannot be read`,
   contacts_vanished: (accounts) =>
-    `the contact list of ${accounts} lacks so many contacts that no deletion is believed`,
+    `too many contacts of ${accounts} disappeared at once; they are not reported as deleted`,
 } as const satisfies Partial<Record<ReasonCode, (accounts: string) => string>>;
 
 type AccountCode = keyof typeof WORDS;
 
 /**
- * What is wrong with an account, by its hashes: `upstream` holds `unavailableSince` while upstream is down, and
- * `contact-list` says why the list cannot be read, and since when, and since when too many contacts are missing from it.
- * @param now by Redis' clock
+ * Reads the problems of one account from two of its Redis hashes. `upstream` has `unavailableSince` while upstream is
+ * down. `contact-list` has the fault and its start while the list cannot be read, and the time from which too many
+ * contacts were missing from the list.
+ * @param now Redis time, in milliseconds since 1970
  */
 export async function accountReasons(
   redis: RedisClient,
@@ -43,15 +45,15 @@ export async function accountReasons(
   if (since != null) {
     return [{ account, code: codeOf(kind), since: readable(since), reason: reason ?? '' }];
   }
-  // One reading that fails says little.
+  // A single failed read is not reported.
   if (fault != null && faultSince != null && now - Number(faultSince) >= LIST_FAILS_FOR_MS)
     return [{ account, code: 'contact_list_unreadable', since: readable(faultSince), reason: fault }];
   if (suspectSince == null || Number(believedAt ?? 0) >= Number(suspectSince)) return [];
-  const words = 'upstream shows far fewer contacts than before';
+  const words = 'the messaging service lists far fewer contacts than before';
   return [{ account, code: 'contacts_vanished', since: readable(suspectSince), reason: words }];
 }
 
-/** The same, with nothing but how many accounts each is about. */
+/** Groups account problems by code and counts the accounts, without naming them. */
 export function countedReasons(found: readonly { code: AccountCode }[]): Reason[] {
   return (Object.keys(WORDS) as AccountCode[]).flatMap((code) => {
     const count = found.filter((one) => one.code === code).length;
@@ -65,7 +67,7 @@ function codeOf(kind: string | null | undefined): AccountCode {
   return kind === 'refused' ? 'upstream_refused' : 'upstream_down';
 }
 
-/** Milliseconds or a date, as a date. */
+/** Converts milliseconds since 1970 or a date to ISO 8601. Any other text is returned unchanged. */
 function readable(since: string): string {
   const time = /^\d+$/.test(since) ? Number(since) : Date.parse(since);
   return Number.isNaN(time) || Math.abs(time) > 8.64e15 ? since : new Date(time).toISOString();

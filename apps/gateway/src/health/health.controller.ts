@@ -19,7 +19,7 @@ export class HealthController {
 
   @Get('live')
   @Public()
-  @ApiOperation({ operationId: 'live', summary: 'Whether the process runs' })
+  @ApiOperation({ operationId: 'live', summary: 'Check that the process is running' })
   @ApiOkResponse({ type: LiveView })
   @ApiPublicProblems()
   live(): { status: 'ok' } {
@@ -28,9 +28,9 @@ export class HealthController {
 
   @Get('ready')
   @Public()
-  @ApiOperation({ operationId: 'ready', summary: 'Whether sends can be stored' })
+  @ApiOperation({ operationId: 'ready', summary: 'Check that the gateway can store sends' })
   @ApiOkResponse({ type: ReadyView })
-  @ApiResponse({ status: 503, type: ReadyView, description: 'Redis cannot be written.' })
+  @ApiResponse({ status: 503, type: ReadyView, description: 'The gateway cannot write to Redis.' })
   @ApiPublicProblems()
   async ready(@Res({ passthrough: true }) reply: FastifyReply): Promise<Readiness> {
     const readiness = await this.readiness.check();

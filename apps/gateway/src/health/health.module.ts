@@ -14,7 +14,7 @@ import { RedisReadiness } from './redis-readiness.js';
 
 const HEARTBEAT = Symbol('heartbeat');
 
-/** Tells whether the gateway is ready, and the others that it is alive and of which version. */
+/** Serves liveness and readiness, and writes the heartbeat and version of this gateway to Redis for other processes. */
 @Module({
   controllers: [HealthController],
   providers: [

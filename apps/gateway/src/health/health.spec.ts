@@ -33,7 +33,7 @@ async function ready(): Promise<Ready> {
   return { code: response.status, ...((await response.json()) as Omit<Ready, 'code'>) };
 }
 
-/** Waits until readiness is as it should be: it is kept for a second. */
+/** Waits for a readiness status. The gateway caches its readiness for a second. */
 async function untilReady(status: string): Promise<Awaited<ReturnType<typeof ready>>> {
   const end = performance.now() + 10_000;
   for (;;) {
@@ -44,19 +44,19 @@ async function untilReady(status: string): Promise<Awaited<ReturnType<typeof rea
   }
 }
 
-describe('Health', () => {
-  it('is live without a key', async () => {
+describe('The health of the gateway', () => {
+  it('shows liveness without an API key', async () => {
     const response = await gateway.fetch('/health/live', { key: null });
     expect([response.status, await response.json()]).toEqual([200, { status: 'ok' }]);
   });
 
-  it('is degraded without a worker, or while upstream is down, and ok otherwise', async () => {
+  it('is degraded without a worker and while upstream is down, and ok otherwise', async () => {
     expect(await ready()).toMatchObject({ code: 200, status: 'degraded', reasons: [/no worker/] });
     await gateway.redis.zadd('tidings:workers', Date.now() + 60_000, 'worker-1');
     expect(await untilReady('ok')).toEqual({ code: 200, status: 'ok', reasons: [], details: [] });
     await gateway.redis.hset('tidings:{default}:upstream', 'unavailableSince', '2030-01-01T00:00:00.000Z');
     expect((await untilReady('degraded')).reasons).toEqual([
-      expect.stringMatching(/^upstream does not answer for 1 account; /),
+      expect.stringMatching(/^the messaging service does not respond for 1 account; /),
     ]);
   });
 
@@ -64,23 +64,23 @@ describe('Health', () => {
     ['away', 'upstream_down'],
     ['refused', 'upstream_refused'],
     ['loop', 'upstream_is_tidings'],
-  ] as const)('says of an upstream that is held as "%s": %s', async (kind, code) => {
+  ] as const)('reports an upstream outage of the kind %s as %s', async (kind, code) => {
     await gateway.redis.zadd('tidings:workers', Date.now() + 60_000, 'worker-1');
     await untilReady('ok');
     await new RedisUpstreamHealth(gateway.redis, 'tidings').down('default', kind, 'in words');
     expect((await untilReady('degraded')).details).toMatchObject([{ code, count: 1 }]);
   });
 
-  it('is degraded while no worker has one of the roles, and says what does not happen', async () => {
+  it('is degraded while a worker role is missing, and names the effect', async () => {
     await gateway.redis.zadd('tidings:workers', Date.now() + 60_000, 'worker-1 roles=poll,dispatch');
     expect((await untilReady('degraded')).reasons).toEqual([
-      'no worker has the role relay: sends are stored, but not relayed; start a worker that has relay in WORKER_ROLES',
+      'no running worker has the role relay: sends are stored but not relayed; start a worker with the role relay in WORKER_ROLES',
     ]);
     await gateway.redis.zadd('tidings:workers', Date.now() + 60_000, 'worker-2 roles=relay');
     await untilReady('ok');
   });
 
-  it('is degraded once gateways and workers of different versions run for longer than a deployment takes', async () => {
+  it('is degraded if gateways and workers of different versions run together for longer than a deployment', async () => {
     const minutesAgo = (minutes: number): number => Date.now() - minutes * 60_000;
     const note = async (name: string, version: string, since: number): Promise<void> => {
       await gateway.app.get<BlobStore>(BLOB_STORE).mark(name);
@@ -91,7 +91,7 @@ describe('Health', () => {
     await note('worker-2', 'next', minutesAgo(9));
     await untilReady('ok');
     await note('worker-3', 'next', minutesAgo(11));
-    // That of the gateway itself is as new as the test.
+    // The gateway of this test started only now, so its own start does not count.
     expect((await untilReady('degraded')).details).toMatchObject([{ code: 'versions_mixed', count: 2 }]);
     const members = await eventually('the gateway is noted', async () => {
       const noted = await gateway.redis.zrange('tidings:gateways', '0', '-1');
@@ -100,7 +100,7 @@ describe('Health', () => {
     expect(members.map((member) => instanceOf(member).version)).toEqual(['test']);
   });
 
-  it('is degraded once the contact list could not be read for a minute', async () => {
+  it('is degraded after the contact list could not be read for one minute', async () => {
     await gateway.redis.zadd('tidings:workers', Date.now() + 60_000, 'worker-1');
     const list = 'tidings:{default}:contact-list';
     await gateway.redis.hset(
@@ -119,7 +119,7 @@ describe('Health', () => {
     await untilReady('ok');
   });
 
-  it('is degraded while so many contacts are missing that no deletion is believed', async () => {
+  it('is degraded while too many contacts are missing to report them as deleted', async () => {
     await gateway.redis.zadd('tidings:workers', Date.now() + 60_000, 'worker-1');
     const list = 'tidings:{default}:contact-list';
     await gateway.redis.hset(list, 'suspectSince', 1_000);
@@ -135,14 +135,14 @@ describe('Health', () => {
     await gateway.redis.hdel(list, 'suspectSince', 'believedAt');
   });
 
-  it('is degraded while Redis would lose with a restart what was taken', async () => {
+  it('is degraded while Redis has no append-only file', async () => {
     await gateway.redis.zadd('tidings:workers', Date.now() + 60_000, 'worker-1');
     await untilReady('ok');
     await gateway.redis.config('SET', 'appendonly', 'no');
     expect((await untilReady('degraded')).reasons).toEqual([expect.stringMatching(/appendonly yes/)]);
   });
 
-  it('gives codes and counts without a key; which account, in GET /v1/status', async () => {
+  it('shows codes and counts without an API key, and account names only in GET /v1/status', async () => {
     await gateway.redis.zadd('tidings:workers', Date.now() + 60_000, 'worker-1');
     for (const account of ['company-a', 'company-b']) {
       const made = json({ id: account, baseUrl: 'http://upstream.invalid/v1', apiKey: 'key-of-theirs' });
@@ -165,12 +165,12 @@ describe('Health', () => {
       ...{ status: 'degraded', reasons: open.reasons, details: open.details },
       accounts: ['company-a', 'company-b'].map((account) => ({ account, ...told })),
     });
-    // Another account's admin is told nothing of them, not even how many there are.
+    // An admin of another account does not see these problems or their number.
     const other = await (await gateway.fetch('/v1/status', { key: OTHER_KEY })).json();
     expect(other).toMatchObject({ readiness: { status: 'ok', reasons: [], details: [], accounts: [] } });
   });
 
-  it('says nothing of where Redis is, or what a path is named, to those without a key', async () => {
+  it('does not reveal the address of Redis or a file path without an API key', async () => {
     const environment = { BLOB_STORE: 'file:/dev/null/blobs' };
     await using broken = await startTestGateway({ redisUrl: redis.url, environment });
     const degraded = await (await broken.fetch('/health/ready', { key: null })).text();
@@ -181,7 +181,7 @@ describe('Health', () => {
     expect(JSON.stringify(await untilReady('unavailable'))).not.toMatch(/127\.0\.0\.1|ECONN/);
   });
 
-  it('is degraded while workers that relay do not use the same blob store, and ok once they do', async () => {
+  it('is degraded while relay workers use another blob store than the gateway', async () => {
     const worker = newInstance('test', Date.now());
     const note = (roles: ('relay' | 'poll' | 'dispatch')[], { name } = worker): Promise<unknown> =>
       gateway.redis.zadd('tidings:workers', Date.now() + 60_000, memberOf({ ...worker, name }, roles));
@@ -196,7 +196,7 @@ describe('Health', () => {
     await untilReady('ok');
   });
 
-  it('is degraded while the blob store cannot be used; a file is then refused, a text is not', async () => {
+  it('is degraded while the blob store is unusable: sends with a file are rejected, text sends are accepted', async () => {
     const environment = { BLOB_STORE: 'file:/dev/null/blobs' };
     await using broken = await startTestGateway({ redisUrl: redis.url, environment });
     const health = await broken.fetch('/health/ready', { key: null });
@@ -204,7 +204,9 @@ describe('Health', () => {
     expect(await health.json()).toMatchObject({
       status: 'degraded',
       reasons: expect.arrayContaining([
-        expect.stringContaining('sends with a file cannot be taken: the blob store cannot be used'),
+        expect.stringContaining(
+          'sends with a file cannot be accepted, because the blob store cannot be used',
+        ),
       ]),
     });
     const form = new FormData();
@@ -219,14 +221,14 @@ describe('Health', () => {
     expect(text.status).toBe(200);
   });
 
-  it('is not ready once the gateway begins to stop', async () => {
+  it('is unavailable when the gateway begins to stop', async () => {
     gateway.stopping.abort();
     expect(await ready()).toMatchObject({ code: 503, status: 'unavailable' });
   });
 });
 
-describe('A Redis that stands still, is gone, or is full', () => {
-  /** What must not be answered as if it worked, and how long it may take. */
+describe('A Redis server that hangs, is gone or is full', () => {
+  /** Requests that must fail while Redis is unavailable, each within a time limit. */
   async function expectUnavailable(): Promise<void> {
     const requests = ['/v1/events', '/v1/events?after=now', '/v1/events/evt_1'];
     const began = performance.now();
@@ -243,7 +245,7 @@ describe('A Redis that stands still, is gone, or is full', () => {
     expect(await gateway.blobs()).toEqual([]);
   }
 
-  it('is 503 unavailable within two seconds, takes no file, and recovers without a restart', async () => {
+  it('causes 503 unavailable within two seconds and rejects uploads; the gateway recovers without a restart', async () => {
     redis.server.kill('SIGSTOP');
     const began = performance.now();
     const response = await gateway.fetch('/v1/events');
@@ -261,7 +263,7 @@ describe('A Redis that stands still, is gone, or is full', () => {
     expect((await gateway.fetch('/v1/events')).status).toBe(200);
   });
 
-  it('is 503 unavailable when it is full', async () => {
+  it('causes 503 unavailable when it is full', async () => {
     await gateway.redis.config('SET', 'maxmemory', '1');
     expect((await untilReady('unavailable')).code).toBe(503);
     const log = new RedisEventLog(gateway.redis, 'tidings');

@@ -8,32 +8,32 @@ import {
   type WorkerRole,
 } from '#platform';
 
-/** What does not happen without a worker of this role. */
+/** The effect of a missing worker role. */
 const WITHOUT_ROLE: Readonly<Record<WorkerRole, string>> = {
-  relay: 'sends are stored, but not relayed',
-  poll: 'nothing is polled, so that there are no events of messages',
-  dispatch: 'no webhook is delivered',
+  relay: 'sends are stored but not relayed',
+  poll: 'contacts are not polled, and no message events are emitted',
+  dispatch: 'no events are delivered to webhooks',
 };
 
-/** A deployment may take so long to get to the last process. */
+/** Time that a deployment may take, in milliseconds. Mixed versions are not reported before. */
 const DEPLOYMENT_MS = 10 * 60_000;
 
-/** What is wrong with the workers that are alive. @param workers as they note themselves */
+/** Reports missing workers and missing worker roles. @param workers one member per live worker, from its heartbeat */
 export function workerReasons(workers: readonly string[]): Reason[] {
   if (workers.length === 0) {
-    const words = `no worker was seen in the last ${SEEN_WITHIN_MS / 1000} seconds`;
+    const words = `no worker has sent a heartbeat in the last ${SEEN_WITHIN_MS / 1000} seconds`;
     return [{ code: 'no_worker', count: 1, words }];
   }
   return missingRoles(workers).map((role) => ({
     ...{ code: `no_${role}_worker` as const, count: 1 },
-    words: `no worker has the role ${role}: ${WITHOUT_ROLE[role]}`,
+    words: `no running worker has the role ${role}: ${WITHOUT_ROLE[role]}`,
   }));
 }
 
 /**
- * Whether processes of several versions run for longer than a deployment takes.
- * @param members of gateways and workers, as they note themselves
- * @param now by Redis' clock
+ * Reports processes of different versions that have run together for longer than a deployment takes.
+ * @param members one member per live gateway and worker, from its heartbeat
+ * @param now Redis time, in milliseconds since 1970
  */
 export function versionReasons(members: readonly string[], now: number): Reason[] {
   const instances = members.map(instanceOf);
@@ -41,7 +41,7 @@ export function versionReasons(members: readonly string[], now: number): Reason[
   if (since === undefined || now - since < DEPLOYMENT_MS) return [];
   const versions = versionsOf(instances);
   const minutes = Math.floor((now - since) / 60_000);
-  const words = `gateways and workers of ${versions.length} versions have run together for ${minutes} minutes`;
+  const words = `gateways and workers of ${versions.length} different versions have run at the same time for ${minutes} minutes`;
   return [{ code: 'versions_mixed', count: versions.length, words }];
 }
 

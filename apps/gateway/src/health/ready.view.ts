@@ -4,7 +4,11 @@ import type { AccountReason } from './account-reasons.js';
 
 class ReasonDetailView implements ReasonDetail {
   @ApiProperty({ enum: REASON_CODES, example: 'no_worker' }) code!: ReasonCode;
-  @ApiProperty({ type: 'integer', description: 'Of what it is about, such as accounts.', example: 1 })
+  @ApiProperty({
+    type: 'integer',
+    description: 'Number of affected objects, such as accounts or workers.',
+    example: 1,
+  })
   count!: number;
 
   @ApiProperty({ example: 'start a worker with the same REDIS_URL and REDIS_KEY_PREFIX' }) remedy!: string;
@@ -14,14 +18,17 @@ export class ReadyView implements Readiness {
   @ApiProperty({ enum: ['ok', 'degraded', 'unavailable'] }) status!: Readiness['status'];
   @ApiProperty({
     type: [String],
-    description: 'What is wrong and what to do, in words. No account is named.',
+    description: 'One text per problem: its description and its remedy. The texts name no account.',
     example: [
-      'no worker was seen in the last 15 seconds; start a worker with the same REDIS_URL and REDIS_KEY_PREFIX',
+      'no worker has sent a heartbeat in the last 15 seconds; start a worker with the same REDIS_URL and REDIS_KEY_PREFIX',
     ],
   })
   reasons!: string[];
 
-  @ApiProperty({ type: [ReasonDetailView], description: 'The same for programs, in the same order.' })
+  @ApiProperty({
+    type: [ReasonDetailView],
+    description: 'The problems in machine-readable form, in the order of `reasons`.',
+  })
   details!: ReasonDetailView[];
 }
 
@@ -32,12 +39,12 @@ class AccountReasonView implements AccountReason {
   @ApiProperty({ example: 'upstream answered 503' }) reason!: string;
 }
 
-/** For those who have a key. */
+/** Readiness for callers with an API key. */
 export class FullReadyView extends ReadyView {
   @ApiProperty({
     type: [AccountReasonView],
     description:
-      'What is wrong with which account: at most 100. Only an admin of the account `default` sees others than its own.',
+      'Problems of individual accounts, at most 100. Only admins of the account `default` see other accounts than their own.',
   })
   accounts!: AccountReasonView[];
 }

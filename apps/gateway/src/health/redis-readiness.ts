@@ -19,26 +19,30 @@ import { ACCOUNTS, BLOB_WATCH, CLOCK, ENVIRONMENT, LOGGER, REDIS, SHUTDOWN } fro
 import { type AccountReason, accountReasons, countedReasons } from './account-reasons.js';
 import { versionReasons, workerReasons } from './process-reasons.js';
 
-const PROBE_WITHIN_MS = 1_000;
-const KEPT_MS = 1_000;
-const PROBE_LIVES_MS = 60_000;
+/** Timeout of a probe, in milliseconds. */
+const PROBE_TIMEOUT_MS = 1_000;
+/** Time for which the result of a probe is reused, in milliseconds. */
+const CACHE_MS = 1_000;
+/** Expiry of the key that a probe writes, in milliseconds. */
+const PROBE_KEY_TTL_MS = 60_000;
 
-/** What was found, of the installation and of each account. */
+/** The result of one probe. */
 interface Findings {
   isReady: boolean;
   reasons: Reason[];
   accounts: Awaited<ReturnType<typeof accountReasons>>;
 }
 
-/** Readiness, and what is wrong of each account. */
+/** Readiness with the problems of individual accounts. */
 export interface FullReadiness extends Readiness {
   accounts: AccountReason[];
 }
 
 /**
- * Finds out by a real write, at most once a second, however many ask.
+ * Determines the readiness of the gateway by a write to Redis, at most once a second.
  *
- * Processes note their beats in the sorted sets of {@link instancesKey}; what is noted of accounts, see {@link accountReasons}.
+ * The heartbeats of all processes are in the sorted sets of {@link instancesKey}. The problems of accounts come from
+ * {@link accountReasons}.
  */
 @Injectable()
 export class RedisReadiness {
@@ -55,15 +59,15 @@ export class RedisReadiness {
     @Inject(LOGGER) private readonly logger: Logger,
   ) {}
 
-  /** For everybody: no account is named. */
+  /** Returns the readiness for the public: it names no account. */
   async check(): Promise<Readiness> {
     const { status, reasons, details } = await this.checkFor(() => true);
     return { status, reasons, details };
   }
 
   /**
-   * For those who have a key: of the accounts that they may know of, each is named, and of others nothing is said.
-   * @param maySee whether they may know of an account
+   * Returns the readiness for a caller with an API key. It names the accounts that the caller may see, and omits others.
+   * @param maySee true for the id of an account that the caller may see
    */
   async checkFor(maySee: (account: string) => boolean): Promise<FullReadiness> {
     const { isReady, reasons, accounts } = await this.find();
@@ -77,7 +81,7 @@ export class RedisReadiness {
       return unavailable({ code: 'stopping', count: 1, words: 'the gateway is stopping' });
     }
     const now = performance.now();
-    if (this.last === undefined || now - this.last.at > KEPT_MS) {
+    if (this.last === undefined || now - this.last.at > CACHE_MS) {
       this.last = { at: now, findings: this.probe() };
     }
     return await this.last.findings;
@@ -85,29 +89,31 @@ export class RedisReadiness {
 
   private async probe(): Promise<Findings> {
     try {
-      const findings = await withDeadline(this.writeAndLook(), PROBE_WITHIN_MS, 'the write probe');
+      const findings = await withDeadline(this.writeAndRead(), PROBE_TIMEOUT_MS, 'the write probe');
       this.loggedFault = '';
       return findings;
     } catch (error) {
       const message = error instanceof Error ? error.message : String(error);
       this.logOnce(message);
-      // The error itself may name the address of Redis.
-      const words = `Redis cannot be written${message.startsWith('OOM') ? ': it is full' : ''}`;
+      // The error message is not published, because it may contain the address of Redis.
+      const words = message.startsWith('OOM')
+        ? 'the gateway cannot write to Redis: Redis is out of memory'
+        : 'the gateway cannot write to Redis';
       return unavailable({ code: 'redis_unwritable', count: 1, words });
     }
   }
 
   private logOnce(reason: string): void {
-    if (reason !== this.loggedFault) this.logger.warn({ reason }, 'Redis cannot be written');
+    if (reason !== this.loggedFault) this.logger.warn({ reason }, 'the gateway cannot write to Redis');
     this.loggedFault = reason;
   }
 
-  private async writeAndLook(): Promise<Findings> {
+  private async writeAndRead(): Promise<Findings> {
     const prefix = this.environment.REDIS_KEY_PREFIX;
     const accounts = await this.accounts.list();
-    // Where each account's sends are stored: on a Cluster that is one master of several.
+    // One write per account, because on a Redis Cluster the accounts are stored on different masters.
     const probes = accounts.map(({ id }) => accountKeys(prefix, id)('health', 'probe'));
-    await Promise.all(probes.map((probe) => this.redis.set(probe, '1', 'PX', PROBE_LIVES_MS)));
+    await Promise.all(probes.map((probe) => this.redis.set(probe, '1', 'PX', PROBE_KEY_TTL_MS)));
     const now = this.clock.now();
     const [workers, gateways, persistence, ...found] = await Promise.all([
       this.alive('workers'),
@@ -126,28 +132,28 @@ export class RedisReadiness {
     return { isReady: true, reasons, accounts: ofAccounts };
   }
 
-  /** What processes note of themselves, those that are alive. */
+  /** Returns the member of every live process of one kind. */
   private alive(kind: 'gateways' | 'workers'): Promise<string[]> {
     return aliveIn(this.redis, instancesKey(this.environment.REDIS_KEY_PREFIX, kind));
   }
 
-  /** A Redis that keeps nothing over its restart loses sends that were taken. */
+  /** Reports a Redis without an append-only file: a restart of Redis would lose accepted sends. */
   private async persistenceReasons(): Promise<Reason[]> {
     const persistence = await this.redis.info('persistence');
     if (!/^aof_enabled:0/m.test(persistence)) return [];
-    const words = 'Redis runs with appendonly no, and loses what was taken when it restarts';
+    const words = 'Redis has no append-only file (appendonly no) and loses accepted sends when it restarts';
     return [{ code: 'redis_not_persistent', count: 1, words }];
   }
 
-  /** Why it cannot be used stands in the log: it may name files. */
+  /** Reports an unusable blob store. The cause is only logged, because it may name files. */
   private blobReasons(): Reason[] {
     const { fault, unseen } = this.blobs;
     if (fault !== undefined) {
-      const words = 'sends with a file cannot be taken: the blob store cannot be used';
+      const words = 'sends with a file cannot be accepted, because the blob store cannot be used';
       return [{ code: 'blob_store_unusable', count: 1, words }];
     }
     if (unseen === 0) return [];
-    const words = `sends with a file will fail: ${unseen} of the workers that relay have another blob store`;
+    const words = `sends with a file will fail: ${unseen} relay workers do not share the blob store of this gateway`;
     return [{ code: 'blob_store_not_shared', count: unseen, words }];
   }
 

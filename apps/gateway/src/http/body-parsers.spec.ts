@@ -25,7 +25,7 @@ async function send(type: string, body: string | Uint8Array): Promise<Response> 
   return await gateway.fetch('/v1/messages/send', { method: 'POST', headers, body });
 }
 
-/** Sends the start of a JSON body and goes away; what the log has to say of it. */
+/** Sends the start of a JSON body and disconnects. Returns the log lines of the request. */
 async function breakOff(framing: Readonly<Record<string, string>>): Promise<unknown[]> {
   gateway.log.length = 0;
   const headers = { 'x-api-key': KEY, 'content-type': 'application/json', ...framing };
@@ -37,20 +37,20 @@ async function breakOff(framing: Readonly<Record<string, string>>): Promise<unkn
   await begun;
   call.destroy();
   await eventually('it is logged', () => gateway.log.length > 0);
-  // Whatever else would be said of it.
+  // Waits for any further log line.
   await new Promise((resolve) => setTimeout(resolve, 100));
   return gateway.log.map((line) => JSON.parse(line) as unknown);
 }
 
 describe('A JSON body', () => {
-  it.each(['utf-8', 'UTF-8', '"utf-8"', 'utf8'])('may be said to be of charset %s', async (charset) => {
+  it.each(['utf-8', 'UTF-8', '"utf-8"', 'utf8'])('is accepted with charset %s', async (charset) => {
     const response = await send(`application/json; charset=${charset}`, JSON.stringify(SEND));
     expect(response.status).toBe(200);
     expect(gateway.sends.requests.at(-1)?.request.message).toBe(SEND.message);
   });
 
   it.each(['utf-16', '"UTF-16LE"', 'iso-8859-1', 'utf-8; charset=utf-16', 'utf-80', '""'])(
-    'of charset %s is 415 unsupported_media_type, which names utf-8',
+    'with charset %s is 415 unsupported_media_type, and the error names utf-8',
     async (charset) => {
       const bytes = Buffer.from(JSON.stringify(SEND), 'utf16le');
       const problem = await problemIn(await send(`application/json;charset=${charset}`, bytes));
@@ -59,7 +59,7 @@ describe('A JSON body', () => {
     },
   );
 
-  it('that is not valid UTF-8 is 400 malformed_body, and no text with U+FFFD', async () => {
+  it('that is not valid UTF-8 is 400 malformed_body instead of a text with U+FFFD', async () => {
     const before = gateway.sends.requests.length;
     for (const encoding of ['latin1', 'utf16le'] as const) {
       const problem = await problemIn(
@@ -71,11 +71,14 @@ describe('A JSON body', () => {
   });
 
   it.each([
-    ['of a known length', { 'content-length': '1000' }],
-    ['in chunks', { 'transfer-encoding': 'chunked' }],
-  ])('%s that breaks off is logged as a request, and as no fault of ours', async (_, framing) => {
-    const lines = await breakOff(framing);
-    const line = { level: 30, msg: 'request', route: '/v1/messages/send', aborted: true };
-    expect(lines).toEqual([expect.objectContaining(line)]);
-  });
+    ['with a known length', { 'content-length': '1000' }],
+    ['with chunked encoding', { 'transfer-encoding': 'chunked' }],
+  ])(
+    '%s from a caller that disconnects is logged as an aborted request, not as an error',
+    async (_, framing) => {
+      const lines = await breakOff(framing);
+      const line = { level: 30, msg: 'request', route: '/v1/messages/send', aborted: true };
+      expect(lines).toEqual([expect.objectContaining(line)]);
+    },
+  );
 });

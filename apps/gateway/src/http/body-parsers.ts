@@ -2,19 +2,19 @@ import type { FastifyInstance } from 'fastify';
 import { Problem } from '../problems/problem.js';
 import { LIMITS } from './limits.js';
 
-/** Strict, so that no byte of a text is silently replaced by U+FFFD. */
+/** Decodes strictly: an invalid byte is an error instead of U+FFFD. */
 const UTF_8 = new TextDecoder('utf-8', { fatal: true });
 
 /**
- * Reads JSON bodies and nothing else: any other type is answered 415, but for the multipart bodies of sends.
- * An empty body counts as none, as many clients name the type on every request.
+ * Accepts JSON bodies only: every other content type gets 415, except the multipart bodies of sends.
+ * An empty body counts as no body, because many clients set the content type on every request.
  */
 export function useJsonBodies(server: FastifyInstance): void {
   const parse = server.getDefaultJsonParser('error', 'error');
   server.removeAllContentTypeParsers();
   server.addContentTypeParser<Buffer>(
     'application/json',
-    { parseAs: 'buffer', bodyLimit: LIMITS.body },
+    { parseAs: 'buffer', bodyLimit: LIMITS.bodyBytes },
     (request, bytes, done) => {
       if (bytes.length === 0) {
         done(null, undefined);
@@ -22,23 +22,31 @@ export function useJsonBodies(server: FastifyInstance): void {
       }
       const finish = (error: Error | null, body?: unknown): void => {
         if (error === null) done(null, body);
-        else done(new Problem('malformed_body', `The body is not JSON: ${error.message}.`, { cause: error }));
+        else
+          done(
+            new Problem('malformed_body', `The request body is not valid JSON: ${error.message}.`, {
+              cause: error,
+            }),
+          );
       };
-      // What is thrown here is answered like what is handed to `done`.
+      // An error thrown here gets the same response as an error passed to `done`.
       void parse(request, textOf(bytes, request.headers['content-type']), finish);
     },
   );
 }
 
-/** @throws {Problem} for text in another charset, and for bytes that are not what they are said to be */
+/** Decodes a UTF-8 body. @throws {Problem} for another charset in the content type, and for invalid UTF-8 */
 function textOf(bytes: Buffer, contentType = ''): string {
   const charsets = [...contentType.matchAll(/;\s*charset\s*=\s*"?([^\s;"]*)/gi)].map(([, name]) => name);
   if (charsets.some((name) => !/^utf-?8$/i.test(name ?? ''))) {
-    throw new Problem('unsupported_media_type', 'Send JSON in the charset utf-8, the only one of JSON.');
+    throw new Problem(
+      'unsupported_media_type',
+      'JSON must be encoded as UTF-8. Send charset=utf-8 or no charset.',
+    );
   }
   try {
     return UTF_8.decode(bytes);
   } catch (cause) {
-    throw new Problem('malformed_body', 'The body is not valid UTF-8.', { cause });
+    throw new Problem('malformed_body', 'The request body is not valid UTF-8.', { cause });
   }
 }

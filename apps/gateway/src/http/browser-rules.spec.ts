@@ -30,13 +30,13 @@ const preflight = {
   },
 };
 
-describe('Every reply', () => {
+describe('Every response', () => {
   it.each([
     ['/v1/contacts', 200, undefined],
     ['/v1/sends/x', 404, undefined],
     ['/v1/contacts', 401, null],
     ['/v1/nowhere', 404, undefined],
-  ])('of %s (%i) is not sniffed, framed or kept', async (path, status, key) => {
+  ])('to %s (%i) forbids sniffing, framing and caching', async (path, status, key) => {
     const response = await closed.fetch(path, key === undefined ? {} : { key });
     expect(response.status).toBe(status);
     expect(response.headers.get('x-content-type-options')).toBe('nosniff');
@@ -45,7 +45,7 @@ describe('Every reply', () => {
     await response.arrayBuffer();
   });
 
-  it('of a page lets it load nothing from elsewhere', async () => {
+  it('with a page allows resources from this server only', async () => {
     const response = await closed.fetch('/docs', { key: null });
     const policy = response.headers.get('content-security-policy') ?? '';
     expect(policy).toContain("default-src 'self'");
@@ -55,8 +55,8 @@ describe('Every reply', () => {
   });
 });
 
-describe('A page of another origin', () => {
-  it('reads nothing unless CORS_ORIGINS names it', async () => {
+describe('A web page of another origin', () => {
+  it('cannot read responses unless CORS_ORIGINS contains the origin', async () => {
     const response = await closed.fetch('/v1/contacts', { headers: { origin: ORIGIN } });
     expect(response.headers.get('access-control-allow-origin')).toBeNull();
     const refused = await closed.fetch('/v1/contacts', preflight);
@@ -67,7 +67,7 @@ describe('A page of another origin', () => {
     expect(other.headers.get('access-control-allow-origin')).toBeNull();
   });
 
-  it('that is named asks first, and then reads replies and errors', async () => {
+  it('in CORS_ORIGINS gets an answer to its preflight, and can read responses and errors', async () => {
     const asked = await open.fetch('/v1/messages/send', preflight);
     expect(asked.status).toBe(204);
     expect(asked.headers.get('access-control-allow-origin')).toBe(ORIGIN);

@@ -1,7 +1,7 @@
 import { fastifyHelmet } from '@fastify/helmet';
 import type { FastifyAdapter } from '@nestjs/platform-fastify';
 
-/** What callers in a browser may read of a reply besides its body. */
+/** Response headers that scripts of an allowed origin may read. */
 const EXPOSED = [
   'Location',
   'X-Request-Id',
@@ -16,8 +16,8 @@ const METHODS = ['GET', 'HEAD', 'POST', 'PATCH', 'DELETE'];
 const PREFLIGHT_SECONDS = 600;
 
 /**
- * What browsers are told: pages load nothing from elsewhere and stand in nobody's frame, and no other origin reads a
- * reply but these.
+ * Sets the security headers and CORS. Pages load resources from the gateway alone and cannot be framed.
+ * @param origins web origins whose scripts may call the API; CORS stays off if there are none
  */
 export function useBrowserRules(adapter: FastifyAdapter, origins: readonly string[]): void {
   const server = adapter.getInstance();
@@ -31,12 +31,12 @@ export function useBrowserRules(adapter: FastifyAdapter, origins: readonly strin
         frameAncestors: ["'none'"],
         imgSrc: ["'self'", 'data:'],
         objectSrc: ["'none'"],
-        // The page of the documentation styles itself.
+        // Swagger UI needs inline styles.
         styleSrc: ["'self'", "'unsafe-inline'"],
       },
     },
     frameguard: { action: 'deny' },
-    // Whoever puts TLS in front of the gateway knows whether all of the host speaks it.
+    // Left to the TLS proxy: only its operator knows whether every service of the host supports TLS.
     strictTransportSecurity: false,
   });
   if (origins.length === 0) return;

@@ -6,9 +6,9 @@ import { pathOf } from '../problems/problem.filter.js';
 import { LIMITS } from './limits.js';
 import { endWith } from './raw-reply.js';
 
-/** Answers what is no HTTP request, or comes too slowly, in the form of every other error; then hangs up. */
+/** Answers an invalid or too slow HTTP request with problem+json and closes the connection. */
 export function answerClientError(error: Error & { code?: string }, socket: Socket): void {
-  // Node gives the same error twice where a broken connection is at fault: nobody is there to be answered.
+  // The connection is broken, so that no response can be sent. Node reports this error twice.
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy();
     return;
@@ -16,7 +16,7 @@ export function answerClientError(error: Error & { code?: string }, socket: Sock
   endWith(socket, describe(error.code), newId('req'));
 }
 
-/** Tells a caller whose body does not come that it is too slow, and hangs up, whether it reads that or not. */
+/** Answers a request whose body arrives too slowly and closes the connection, even if the caller reads nothing. */
 export function cutOff({ id, url, raw: { socket } }: Pick<FastifyRequest, 'id' | 'url' | 'raw'>): void {
   if (!socket.writable) {
     socket.destroy();
@@ -32,11 +32,11 @@ export function cutOff({ id, url, raw: { socket } }: Pick<FastifyRequest, 'id' |
 function describe(code: string | undefined): Problem {
   switch (code) {
     case 'HPE_HEADER_OVERFLOW':
-      return new Problem('payload_too_large', 'The headers are larger than are read here.');
+      return new Problem('payload_too_large', 'The request headers exceed the size limit.');
     case 'ERR_HTTP_REQUEST_TIMEOUT':
       return new Problem('malformed_body', 'The request did not arrive in time.');
     case undefined:
     default:
-      return new Problem('malformed_body', 'This is not an HTTP/1.1 request.');
+      return new Problem('malformed_body', 'The request is not valid HTTP/1.1.');
   }
 }

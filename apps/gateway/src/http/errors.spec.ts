@@ -17,15 +17,15 @@ afterAll(async () => {
   await redis.dispose();
 });
 
-/** What comes back for bytes that no HTTP client would send. */
+/** Sends raw bytes, which may be invalid HTTP, and returns the response. */
 async function raw(bytes: string): Promise<string> {
   const socket = connect(Number(new URL(gateway.url).port), '127.0.0.1');
   socket.end(bytes);
   return await text(socket);
 }
 
-describe('Every error is problem+json', () => {
-  it('404 not_found for an address that is not there', async () => {
+describe('An error response is problem+json', () => {
+  it('with 404 not_found for an unknown URL', async () => {
     for (const path of ['/', '/v1', '/v2/sends/x', '/v1/sends/a/b', '/v1/contacts/a/b/c']) {
       const response = await gateway.fetch(path, { key: null });
       expect(response.status).toBe(404);
@@ -33,7 +33,7 @@ describe('Every error is problem+json', () => {
     }
   });
 
-  it('405 method_not_allowed with Allow for a method that an address lacks', async () => {
+  it('with 405 method_not_allowed and an Allow header for an unsupported method', async () => {
     const response = await gateway.fetch('/v1/webhooks/whk_1', { method: 'PUT' });
     expect(response.status).toBe(405);
     expect(response.headers.get('allow')).toBe('DELETE, GET, HEAD, PATCH');
@@ -42,7 +42,7 @@ describe('Every error is problem+json', () => {
     expect((await gateway.fetch('/v1/events', { method: 'OPTIONS' })).status).toBe(405);
   });
 
-  it('400 malformed_body for JSON that cannot be read, is no object, or is nested too deeply', async () => {
+  it('with 400 malformed_body for a body that is invalid JSON, no object, or nested too deeply', async () => {
     const deep = `{"url":${'['.repeat(200_000)}${']'.repeat(200_000)}}`;
     for (const body of ['{"url":', '[]', '"text"', 'null', '', '{"__proto__":{}}', deep]) {
       const response = await gateway.fetch('/v1/webhooks', json(body));
@@ -50,12 +50,12 @@ describe('Every error is problem+json', () => {
     }
   });
 
-  it('413 payload_too_large for a JSON body above 1 MiB', async () => {
+  it('with 413 payload_too_large for a JSON body above 1 MiB', async () => {
     const response = await gateway.fetch('/v1/webhooks', json({ url: 'x'.repeat(1_100_000) }));
     expect(await problemIn(response)).toMatchObject({ status: 413, code: 'payload_too_large' });
   });
 
-  it('415 unsupported_media_type for any other content type', async () => {
+  it('with 415 unsupported_media_type for an unsupported content type', async () => {
     for (const type of ['text/plain', 'application/xml', 'application/x-www-form-urlencoded', 'nonsense']) {
       const init = { method: 'POST', headers: { 'content-type': type }, body: 'a=b' };
       const response = await gateway.fetch('/v1/messages/send', init);
@@ -67,21 +67,21 @@ describe('Every error is problem+json', () => {
     expect(await problemIn(response)).toMatchObject({ status: 415 });
   });
 
-  it('400 for an address that is not valid percent-encoding, 404 for one longer than any', async () => {
+  it('with 400 for invalid percent-encoding and 404 for a URL that is too long', async () => {
     expect(await problemIn(await gateway.fetch('/v1/sends/%ff'))).toMatchObject({ status: 400 });
     expect(await problemIn(await gateway.fetch(`/v1/sends/${'x'.repeat(2000)}`))).toMatchObject({
       status: 404,
     });
   });
 
-  it('answers bytes that are no HTTP, and headers that are too large', async () => {
+  it('even for bytes that are not HTTP and for headers that are too large', async () => {
     expect(await raw('NONSENSE\r\n\r\n')).toMatch(/^HTTP\/1\.1 400 .*"code":"malformed_body"/s);
     const large = await raw(`GET / HTTP/1.1\r\nHost: x\r\nX-Large: ${'x'.repeat(20_000)}\r\n\r\n`);
     expect(large).toMatch(/^HTTP\/1\.1 413 .*"code":"payload_too_large"/s);
     expect(large).toContain('application/problem+json');
   });
 
-  it('500 internal tells nothing of what happened, and the log tells all under the request id', async () => {
+  it('with 500 internal without details, while the log has the details under the request id', async () => {
     gateway.sends.fault = new Error('the secret plan failed');
     const response = await gateway.fetch('/v1/sends/snd_1', { headers: { 'x-request-id': 'trace-me.1' } });
     gateway.sends.fault = undefined;
@@ -96,7 +96,7 @@ describe('Every error is problem+json', () => {
 });
 
 describe('X-Request-Id', () => {
-  it("is the caller's own if it is sane, else a new one, on every reply", async () => {
+  it("is in every response: the caller's id if it is valid, else a new id", async () => {
     const echo = async (id: string): Promise<string | null> =>
       (await gateway.fetch('/health/live', { headers: { 'x-request-id': id } })).headers.get('x-request-id');
     expect(await echo('order-7_a.b')).toBe('order-7_a.b');
@@ -105,8 +105,8 @@ describe('X-Request-Id', () => {
   });
 });
 
-describe('The log', () => {
-  it('has one line a request, without keys, numbers or texts', async () => {
+describe('The request log', () => {
+  it('has one line per request, without API keys, phone numbers or message texts', async () => {
     gateway.log.length = 0;
     const fields = { phoneNumber: '+14155550123', message: 'a text nobody may log' };
     const response = await gateway.fetch('/v1/messages/send', json(fields));

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 
-/** Aborts when the connection of a reply closes; at once if that has happened already. */
+/** Returns a signal that aborts when the connection of a response closes. It is already aborted for a closed connection. */
 export function hangUpOf(raw: ServerResponse): AbortSignal {
   if (raw.destroyed) return AbortSignal.abort();
   const aborter = new AbortController();

@@ -1,32 +1,33 @@
-/** Bounds of what is read from a caller, whom nobody has to trust. Sizes in bytes, times in milliseconds. */
+/** Limits for requests of callers, who are not trusted. Sizes are in bytes and times in milliseconds. */
 export const LIMITS = {
-  /** A JSON body. */
-  body: 1_048_576,
-  /** All headers of a request together. */
-  headers: 16_384,
-  /** The headers have to be there by then. */
+  /** Maximum size of a JSON body. */
+  bodyBytes: 1_048_576,
+  /** Maximum size of all headers of a request together. */
+  headersBytes: 16_384,
+  /** Timeout for the headers of a request. */
   headersMs: 15_000,
-  /** A body that is no upload has to be there by then. */
+  /** Timeout for a body that is not a multipart form. */
   bodyMs: 20_000,
-  /** The whole request has to be there by then: the largest upload over a slow line. */
+  /** Timeout for a whole request: long enough for the largest upload over a slow connection. */
   requestMs: 300_000,
-  /** Of an upload, so many bytes have to come in every so long: those of a slow line, not those of a drip. */
+  /** Period in which an upload must deliver `paceBytes`. */
   paceMs: 10_000,
+  /** Minimum number of bytes of an upload per `paceMs`. */
   paceBytes: 16_384,
-  /** A reply has to be taken by then. */
-  takeMs: 60_000,
-  /** A connection on which nothing moves is closed, later where upstream may take long; longer than any wait for events. */
-  silenceMs: 60_000,
-  /** A connection without a request is kept so long. */
+  /** Timeout for the caller to read a response. */
+  responseMs: 60_000,
+  /** Minimum idle timeout of a connection: longer than a wait for events. A long upstream timeout extends it. */
+  idleMs: 60_000,
+  /** Time for which a connection without a request stays open. */
   keepAliveMs: 65_000,
-  /** Connections at the same time; further ones are closed as they come. */
+  /** Maximum number of simultaneous connections. Further connections are closed. */
   connections: 10_000,
-  /** A caller who was refused outright has to hang up by then. */
+  /** Time between an early error response and the forced close of its connection. */
   hangUpMs: 2_000,
-  /** One text part of a multipart body. */
-  part: 262_144,
-  /** The name of a path parameter's value, in characters. */
-  parameter: 512,
-  /** What is still read of a body that was refused, so that the caller gets to read the answer. */
-  drain: 33_554_432,
+  /** Maximum size of one text part of a multipart body. */
+  partBytes: 262_144,
+  /** Maximum length of a path parameter, in characters. */
+  parameterLength: 512,
+  /** Maximum size of the rest of a rejected body that is read and dropped, so that the caller can read the response. */
+  drainBytes: 33_554_432,
 } as const;

@@ -16,25 +16,28 @@ afterAll(async () => {
 
 const SEND = { phoneNumber: '+14155550123', message: 'Hello' };
 
-describe('A request of another gateway, or of this one', () => {
-  it.each(['with a key', 'without one'])('is refused with 508, and nothing is stored: %s', async (how) => {
-    const key = how === 'with a key' ? {} : { key: null };
-    const send = { ...json(SEND, { 'Tidings-Gateway': '1' }), ...key };
-    const refused = await gateway.fetch('/v1/messages/send', send);
-    expect(await problemIn(refused)).toMatchObject({
-      ...{ status: 508, code: 'loop_detected', detail: expect.stringContaining('UPSTREAM_BASE_URL') },
-    });
-    expect(refused.headers.get('tidings-gateway')).toBe('1');
-    expect(gateway.sends.requests).toEqual([]);
-  });
+describe('A request that a Tidings gateway sent', () => {
+  it.each(['with an API key', 'without an API key'])(
+    'is rejected with 508 and stores nothing (%s)',
+    async (how) => {
+      const key = how === 'with an API key' ? {} : { key: null };
+      const send = { ...json(SEND, { 'Tidings-Gateway': '1' }), ...key };
+      const refused = await gateway.fetch('/v1/messages/send', send);
+      expect(await problemIn(refused)).toMatchObject({
+        ...{ status: 508, code: 'loop_detected', detail: expect.stringContaining('UPSTREAM_BASE_URL') },
+      });
+      expect(refused.headers.get('tidings-gateway')).toBe('1');
+      expect(gateway.sends.requests).toEqual([]);
+    },
+  );
 
-  it('without /v1 in its address is told whom it asks, too', async () => {
+  it('to a URL without /v1 also gets the Tidings-Gateway header', async () => {
     const refused = await gateway.fetch('/messages/send', json(SEND, { 'Tidings-Gateway': '1' }));
     expect([refused.status, refused.headers.get('tidings-gateway')]).toEqual([404, '1']);
   });
 });
 
-it('Any other client is served as ever, and sees whom it asks', async () => {
+it('Any other client is served and gets the Tidings-Gateway header', async () => {
   const taken = await gateway.fetch('/v1/messages/send', json(SEND));
   expect([taken.status, taken.headers.get('tidings-gateway')]).toEqual([200, '1']);
 });

@@ -3,8 +3,8 @@ import type { Problem } from '../problems/problem.js';
 import { PROBLEM_TYPE, PROBLEMS } from '../problems/problem-catalog.js';
 
 /**
- * Answers on a connection that the HTTP server has handed over, and hangs up.
- * @param path that was asked for, where that is known
+ * Writes a problem as an HTTP response to a raw socket and closes the connection.
+ * @param path path of the request, if known
  */
 export function endWith(socket: Duplex, problem: Problem, requestId: string, path = '/'): void {
   const body = problem.toJson(path, requestId);

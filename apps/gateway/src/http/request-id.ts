@@ -1,10 +1,10 @@
 import type { IncomingMessage } from 'node:http';
 import { newId } from '#platform';
 
-const SANE = /^[\w.-]{1,128}$/;
+const VALID_ID = /^[\w.-]{1,128}$/;
 
-/** The caller's own id of the request if it is sane, else a new one. */
+/** Returns the `X-Request-Id` of the caller if it is a valid id, else a new id. */
 export function requestIdOf(request: Pick<IncomingMessage, 'headers'>): string {
   const given = request.headers['x-request-id'];
-  return typeof given === 'string' && SANE.test(given) ? given : newId('req');
+  return typeof given === 'string' && VALID_ID.test(given) ? given : newId('req');
 }

@@ -1,26 +1,26 @@
 import type { FastifyInstance } from 'fastify';
 
-/** The routes that there are, to tell an unknown address from a method that a known address lacks. */
+/** All registered routes. The table tells an unknown path (404) from an unsupported method (405). */
 export class RouteTable {
   private readonly routes: { pattern: RegExp; method: string }[] = [];
 
-  /** Notes every route that is registered from now on. */
+  /** Records every route that the server registers after this call. */
   watch(server: FastifyInstance): void {
     server.addHook('onRoute', ({ url, method }) => {
-      // The answer to preflights is at no address of its own.
+      // The route for CORS preflights matches every path.
       if (url === '*') return;
       for (const one of [method].flat()) this.routes.push({ pattern: patternOf(url), method: one });
     });
   }
 
-  /** The methods of an address, in alphabetical order; none for an address that is not there. */
+  /** Returns the methods of a path in alphabetical order. The list is empty for an unknown path. */
   methodsOf(path: string): string[] {
     const found = this.routes.filter(({ pattern }) => pattern.test(path)).map(({ method }) => method);
     return [...new Set(found)].sort();
   }
 }
 
-/** The pattern of a route's address, in which `:name` is one segment and `*` anything. */
+/** Returns the pattern that matches the paths of a route. In the route, `:name` is one segment and `*` any text. */
 function patternOf(url: string): RegExp {
   const source = url
     .split('/')

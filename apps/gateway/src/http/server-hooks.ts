@@ -7,7 +7,7 @@ import { pathOf } from '../problems/problem.filter.js';
 import type { RouteTable } from './route-table.js';
 import { isForm } from './slow-callers.js';
 
-/** What happens to every request, whatever handler it goes to. */
+/** Adds the hooks of every request: response headers, loop detection, 404 and 405, and the request log. */
 export function useServerHooks(server: FastifyInstance, routes: RouteTable, logger: Logger): void {
   server.addHook('onRequest', async (request, reply) => {
     reply.headers({ 'x-request-id': request.id, [GATEWAY_MARK.name]: GATEWAY_MARK.value });
@@ -15,13 +15,13 @@ export function useServerHooks(server: FastifyInstance, routes: RouteTable, logg
       reply.header('cache-control', 'no-store');
       if (request.headers[GATEWAY_MARK.name] !== undefined) throw loop();
     }
-    // Before the body is read: nobody waits for it.
-    if (request.is404) throw unknownAddress(request, routes);
+    // Rejected here, before the body is read.
+    if (request.is404) throw unknownRoute(request, routes);
     await Promise.resolve();
   });
   server.addHook('preParsing', async (request) => {
     if (isForm(request) && request.routeOptions.url !== MULTIPART_ROUTE) {
-      throw new Problem('unsupported_media_type', 'Send application/json here.');
+      throw new Problem('unsupported_media_type', 'This endpoint accepts application/json only.');
     }
     await Promise.resolve();
   });
@@ -35,29 +35,29 @@ export function useServerHooks(server: FastifyInstance, routes: RouteTable, logg
   });
 }
 
-/** The one address that takes files. */
+/** The only route that accepts multipart forms. */
 const MULTIPART_ROUTE = '/v1/messages/send';
 
-/** Replies under `/v1` are one caller's, and of the moment. */
+/** True for a path of the API. Responses of the API must not be cached. */
 function isVersioned(path: string): boolean {
   return path === '/v1' || path.startsWith('/v1/');
 }
 
-/** Refused before anything else is looked at: what a gateway asks for here would come back here, again and again. */
+/** Returns the problem of a request that another gateway sent. Serving such a request could loop without end. */
 function loop(): Problem {
   const detail =
-    'This is a Tidings gateway, not a messaging service: set UPSTREAM_BASE_URL, or the baseUrl of the account, to the messaging service.';
+    'This server is a Tidings gateway, not a messaging service. Set UPSTREAM_BASE_URL, or the baseUrl of the account, to the address of the messaging service.';
   return new Problem('loop_detected', detail);
 }
 
-function unknownAddress(request: FastifyRequest, routes: RouteTable): Problem {
+function unknownRoute(request: FastifyRequest, routes: RouteTable): Problem {
   const methods = routes.methodsOf(pathOf(request.url));
-  if (methods.length === 0) return new Problem('not_found', 'Nothing is served at this address.');
+  if (methods.length === 0) return new Problem('not_found', 'This URL does not exist.');
   const allow = methods.join(', ');
-  return new Problem('method_not_allowed', `This address knows ${allow}.`, { headers: { allow } });
+  return new Problem('method_not_allowed', `This URL supports only ${allow}.`, { headers: { allow } });
 }
 
-/** One line a request: never its address, body, query or key, which may hold what nobody should read in a log. */
+/** Logs one line per request. It omits the URL, query, body and API key, which may contain private data. */
 function logRequest(
   logger: Logger,
   request: FastifyRequest,

@@ -2,17 +2,17 @@ import { expect, it } from '@jest/globals';
 import { createLogger } from '#platform';
 import { createServer } from './server.js';
 
-/** After how many milliseconds of silence the server closes a connection. */
+/** Returns the idle timeout of the server, in milliseconds. */
 function silenceMs(upstreamTimeoutMs: number): number {
   const logger = createLogger('gateway', 'silent', { write: () => undefined });
   return createServer(logger, { uploadMaxBytes: 1, upstreamTimeoutMs, origins: [] }).getInstance().server
     .timeout;
 }
 
-it('a connection outlives the wait for an upstream that hangs, so that its caller is answered 504', () => {
+it('the idle timeout of a connection is longer than the upstream timeout, so that a caller gets 504', () => {
   expect(silenceMs(10_000)).toBe(60_000);
   for (const upstreamTimeoutMs of [60_000, 300_000])
     expect(silenceMs(upstreamTimeoutMs)).toBeGreaterThanOrEqual(upstreamTimeoutMs + 10_000);
-  // What no timer could be set to would be no bound, or one of a millisecond.
+  // A timer in Node.js fires after 1 ms if its delay exceeds the maximum.
   expect(silenceMs(2_147_483_647)).toBe(2_147_483_647);
 });

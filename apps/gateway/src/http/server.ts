@@ -14,55 +14,55 @@ import { useServerHooks } from './server-hooks.js';
 import { useSlowCallers } from './slow-callers.js';
 import { useUnusualRequests } from './unusual-requests.js';
 
-/** What of the environment the HTTP server has to know. */
+/** Settings of the HTTP server that come from the environment. */
 export interface ServerSettings {
   uploadMaxBytes: number;
-  /** How long upstream may take for a reply, in milliseconds; a caller hears nothing meanwhile. */
+  /** Timeout of an upstream request, in milliseconds. The caller's connection is idle meanwhile. */
   upstreamTimeoutMs: number;
-  /** Of web pages that may call the API from a browser. */
+  /** Web origins whose scripts may call the API. */
   origins: readonly string[];
 }
 
-/** What a read takes besides upstream's own time, in milliseconds: above all its wait for the budget. */
-const BESIDE_UPSTREAM_MS = 10_000;
+/** Time that a read needs in addition to its upstream request, in milliseconds: mainly the wait for the request budget. */
+const READ_OVERHEAD_MS = 10_000;
 
-/** The longest time that a timer of Node's can be set to, in milliseconds. */
-const LONGEST_TIMER_MS = 2_147_483_647;
+/** Maximum delay of a timer in Node.js, in milliseconds. */
+const MAX_TIMER_MS = 2_147_483_647;
 
-/** The HTTP server, with the bounds and habits that hold for every route. */
+/** Creates the HTTP server with the limits and hooks of every route. */
 export function createServer(
   logger: Logger,
   { uploadMaxBytes, upstreamTimeoutMs, origins }: ServerSettings,
 ): FastifyAdapter {
   const adapter = new FastifyAdapter({
     logger: false,
-    bodyLimit: LIMITS.body,
-    connectionTimeout: silenceMs(upstreamTimeoutMs),
+    bodyLimit: LIMITS.bodyBytes,
+    connectionTimeout: idleMs(upstreamTimeoutMs),
     requestTimeout: LIMITS.requestMs,
     keepAliveTimeout: LIMITS.keepAliveMs,
     forceCloseConnections: 'idle',
     return503OnClosing: false,
     requestIdHeader: false,
     genReqId: requestIdOf,
-    routerOptions: { maxParamLength: LIMITS.parameter },
+    routerOptions: { maxParamLength: LIMITS.parameterLength },
     http: {
-      maxHeaderSize: LIMITS.headers,
+      maxHeaderSize: LIMITS.headersBytes,
       headersTimeout: LIMITS.headersMs,
       connectionsCheckingInterval: 2_000,
-      // Node's own refusal would be bare; ours is in the hooks.
+      // The hooks reject a missing Host header with problem+json; Node would answer without a body.
       requireHostHeader: false,
     },
-    frameworkErrors: answerBadAddress,
+    frameworkErrors: answerBadUrl,
     clientErrorHandler: answerClientError,
     multipart: {
       throwFileSizeLimit: false,
       limits: {
-        // One byte more than allowed is read, so that whoever stores it can tell.
+        // One byte above the limit, so that the blob store can detect a file that is too large.
         fileSize: uploadMaxBytes + 1,
         files: 1,
         fields: 32,
         parts: 33,
-        fieldSize: LIMITS.part,
+        fieldSize: LIMITS.partBytes,
         headerPairs: 32,
       },
     },
@@ -79,21 +79,21 @@ export function createServer(
   return adapter;
 }
 
-/** Longer than an upstream that hangs is waited for: its caller is told so, rather than cut off. */
-function silenceMs(upstreamTimeoutMs: number): number {
-  return Math.min(LONGEST_TIMER_MS, Math.max(LIMITS.silenceMs, upstreamTimeoutMs + BESIDE_UPSTREAM_MS));
+/** Returns the idle timeout of a connection: longer than a read, so that a slow upstream gets 504 and no closed connection. */
+function idleMs(upstreamTimeoutMs: number): number {
+  return Math.min(MAX_TIMER_MS, Math.max(LIMITS.idleMs, upstreamTimeoutMs + READ_OVERHEAD_MS));
 }
 
-/** Answers an address that cannot be read, which reaches neither hooks nor handlers. */
-function answerBadAddress(
+/** Answers a request whose URL cannot be parsed. No hook or handler sees such a request. */
+function answerBadUrl(
   error: Error & { code?: string },
   request: Pick<FastifyRequest, 'id' | 'url'>,
   reply: Pick<FastifyReply, 'code' | 'headers' | 'send'>,
 ): void {
   const problem =
     error.code === 'FST_ERR_BAD_URL'
-      ? new Problem('malformed_body', 'The address is not valid percent-encoding.')
-      : new Problem('not_found', 'Nothing is served at this address.');
+      ? new Problem('malformed_body', 'The URL is not valid percent-encoding.')
+      : new Problem('not_found', 'This URL does not exist.');
   reply.code(problem.status);
   reply.headers({ 'x-request-id': request.id, 'content-type': PROBLEM_TYPE });
   reply.send(problem.toJson(pathOf(request.url), request.id));

@@ -6,16 +6,16 @@ import { eventually } from '../../../../test/support/eventually.js';
 import { requestIdOf } from './request-id.js';
 import { useSlowCallers } from './slow-callers.js';
 
-const PATIENCE = { bodyMs: 300, paceMs: 300, paceBytes: 1_000, takeMs: 300 };
+const LIMITS = { bodyMs: 300, paceMs: 300, paceBytes: 1_000, responseMs: 300 };
 const LARGE = 'x'.repeat(32 * 1024 * 1024);
 
 let server: FastifyInstance;
-/** What of the bodies of forms was read by whom it concerns, and how each ended. */
+/** The bytes that the server read of each form, and how each form ended. */
 const uploads: { bytes: number; end?: string }[] = [];
 
 beforeAll(async () => {
   server = fastify({ requestIdHeader: false, genReqId: requestIdOf });
-  useSlowCallers(server, PATIENCE);
+  useSlowCallers(server, LIMITS);
   server.addContentTypeParser('multipart/form-data', (_, payload, done) => {
     const upload: (typeof uploads)[number] = { bytes: 0 };
     uploads.push(upload);
@@ -30,7 +30,7 @@ beforeAll(async () => {
   server.post('/body', () => 'taken');
   server.get('/large', () => LARGE);
   server.get('/late', async () => {
-    await new Promise((resolve) => setTimeout(resolve, 3 * PATIENCE.bodyMs));
+    await new Promise((resolve) => setTimeout(resolve, 3 * LIMITS.bodyMs));
     return 'late';
   });
   await server.listen({ port: 0, host: '127.0.0.1' });
@@ -56,8 +56,8 @@ const FORM = [
   'Content-Length: 100000',
 ];
 
-describe('A caller', () => {
-  it('whose JSON drips is told so at the deadline, as of its own request, and cut off', async () => {
+describe('A slow caller', () => {
+  it('that sends JSON too slowly gets an error with its request id at the deadline, and is disconnected', async () => {
     const { socket, text } = await open(
       ['POST /body?x=1 HTTP/1.1', ...TYPE, 'Content-Length: 100000', 'X-Request-Id: mine'],
       '"',
@@ -78,7 +78,7 @@ describe('A caller', () => {
     });
   });
 
-  it('whose upload drips is cut off, and one that keeps a pace is not, however long it takes', async () => {
+  it('that uploads too slowly is disconnected, but a long upload with the minimum pace is not', async () => {
     uploads.length = 0;
     const slow = await open(FORM);
     const steady = await open(FORM);
@@ -101,14 +101,14 @@ describe('A caller', () => {
     expect(uploads[1]).toEqual({ bytes: 100_000, end: 'whole' });
   });
 
-  it('who does not take a reply in time is cut off', async () => {
+  it('that does not read a response in time is disconnected', async () => {
     const { socket } = await open(['GET /large HTTP/1.1']);
     socket.pause();
     await eventually('the server closed it', async () => (await connections()) === 0);
     socket.destroy();
   });
 
-  it('without a body waits for a late reply as long as it takes', async () => {
+  it('that sends no body may wait for a late response without a time limit', async () => {
     const { socket, text } = await open(['GET /late HTTP/1.1']);
     await eventually('the reply', () => text().endsWith('late'));
     socket.destroy();

@@ -3,32 +3,33 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { cutOff } from './client-error.js';
 import { LIMITS } from './limits.js';
 
-/** How long a slow caller is borne with. Times in milliseconds. */
-export interface Patience {
-  /** A body that is no upload has to be there by then. */
+/** Timeouts for slow callers, in milliseconds. */
+export interface SlowCallerLimits {
+  /** Timeout for a body that is not a multipart form. */
   bodyMs: number;
-  /** Of an upload, so many bytes have to come in every so long. */
+  /** Period in which an upload must deliver `paceBytes`. */
   paceMs: number;
+  /** Minimum number of bytes of an upload per `paceMs`. */
   paceBytes: number;
-  /** A reply has to be taken by then. */
-  takeMs: number;
+  /** Timeout for the caller to read a response. */
+  responseMs: number;
 }
 
-const PATIENCE: Patience = {
+const DEFAULTS: SlowCallerLimits = {
   bodyMs: LIMITS.bodyMs,
   paceMs: LIMITS.paceMs,
   paceBytes: LIMITS.paceBytes,
-  takeMs: LIMITS.takeMs,
+  responseMs: LIMITS.responseMs,
 };
 
-/** Cuts off whoever sends a body, or takes a reply, so slowly that it is no honest caller. Streams see to themselves. */
-export function useSlowCallers(server: FastifyInstance, patience: Patience = PATIENCE): void {
+/** Disconnects callers that send a body or read a response too slowly. Event streams have their own timeout. */
+export function useSlowCallers(server: FastifyInstance, limits: SlowCallerLimits = DEFAULTS): void {
   server.addHook('onRequest', async (request, reply) => {
-    if (hasBody(request)) watchBody(request, reply.raw, patience);
+    if (hasBody(request)) watchBody(request, reply.raw, limits);
     await Promise.resolve();
   });
   server.addHook('onSend', async (_, reply) => {
-    const late = setTimeout(() => reply.raw.destroy(), patience.takeMs);
+    const late = setTimeout(() => reply.raw.destroy(), limits.responseMs);
     reply.raw.once('close', () => {
       clearTimeout(late);
     });
@@ -36,7 +37,7 @@ export function useSlowCallers(server: FastifyInstance, patience: Patience = PAT
   });
 }
 
-/** Whether the body is a form, which may be an upload. */
+/** True if the body is a multipart form, which may contain an upload. */
 export function isForm({ headers }: Pick<FastifyRequest, 'headers'>): boolean {
   return /^\s*multipart\//i.test(headers['content-type'] ?? '');
 }
@@ -45,37 +46,43 @@ function hasBody({ headers }: FastifyRequest): boolean {
   return headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined;
 }
 
-function watchBody(request: FastifyRequest, response: ServerResponse, patience: Patience): void {
+function watchBody(request: FastifyRequest, response: ServerResponse, limits: SlowCallerLimits): void {
   const { raw } = request;
-  const cut = (): void => {
-    // Who was answered already is told nothing more.
+  const disconnect = (): void => {
+    // A response that has begun cannot be replaced by an error.
     if (response.headersSent) raw.socket.destroy();
     else cutOff(request);
   };
-  const stop = isForm(request) ? watchPace(raw, patience, cut) : watchDeadline(raw, patience.bodyMs, cut);
+  const stop = isForm(request)
+    ? watchPace(raw, limits, disconnect)
+    : watchDeadline(raw, limits.bodyMs, disconnect);
   raw.once('end', stop);
   raw.once('close', stop);
 }
 
-function watchDeadline(request: IncomingMessage, ms: number, cut: () => void): () => void {
+function watchDeadline(request: IncomingMessage, ms: number, disconnect: () => void): () => void {
   const late = setTimeout(() => {
-    if (!request.complete) cut();
+    if (!request.complete) disconnect();
   }, ms);
   return () => {
     clearTimeout(late);
   };
 }
 
-function watchPace(request: IncomingMessage, { paceMs, paceBytes }: Patience, cut: () => void): () => void {
+function watchPace(
+  request: IncomingMessage,
+  { paceMs, paceBytes }: SlowCallerLimits,
+  disconnect: () => void,
+): () => void {
   const { socket } = request;
   let before = socket.bytesRead;
-  const look = setInterval(() => {
-    const came = socket.bytesRead - before;
+  const check = setInterval(() => {
+    const received = socket.bytesRead - before;
     before = socket.bytesRead;
-    // What waits here to be read is not the caller's delay.
-    if (came < paceBytes && request.readableLength === 0 && !request.complete) cut();
+    // Unread bytes in the buffer mean that the gateway is slow, not the caller.
+    if (received < paceBytes && request.readableLength === 0 && !request.complete) disconnect();
   }, paceMs);
   return () => {
-    clearInterval(look);
+    clearInterval(check);
   };
 }

@@ -17,7 +17,7 @@ afterAll(async () => {
   await redis.dispose();
 });
 
-/** The reply to a request of these lines, until the server hangs up; the caller's own side stays open. */
+/** Sends request lines and returns everything until the server closes. The caller's side stays open. */
 async function reply(...lines: readonly string[]): Promise<{ head: string; body: unknown }> {
   const socket = connect(Number(new URL(gateway.url).port), '127.0.0.1');
   socket.write([...lines, 'X-Request-Id: mine', '', ''].join('\r\n'));
@@ -31,8 +31,8 @@ function expectProblem(head: string): void {
   expect(head).toContain('connection: close');
 }
 
-describe('A request that Node would refuse by itself is answered with a problem', () => {
-  it('400 malformed_body without Host, whatever the address', async () => {
+describe('A request that Node rejects by default gets problem+json:', () => {
+  it('400 malformed_body without a Host header, for any path', async () => {
     for (const path of ['/health/live', '/nowhere']) {
       const { head, body } = await reply(`GET ${path} HTTP/1.1`);
       expectProblem(head);
@@ -40,12 +40,12 @@ describe('A request that Node would refuse by itself is answered with a problem'
     }
   });
 
-  it('but HTTP/1.0 needs no Host', async () => {
+  it('no error for HTTP/1.0 without a Host header', async () => {
     const { head } = await reply('GET /health/live HTTP/1.0');
     expect(head).toMatch(/^http\/1\.1 200 /);
   });
 
-  it('417 expectation_failed for any Expect but 100-continue, with a line in the log', async () => {
+  it('417 expectation_failed for an Expect header other than 100-continue, with a log line', async () => {
     gateway.log.length = 0;
     const post = ['POST /v1/messages/send HTTP/1.1', 'Host: x', 'Content-Length: 9'];
     const { head, body } = await reply(...post, 'Expect: 200-maybe');
@@ -65,7 +65,7 @@ describe('A request that Node would refuse by itself is answered with a problem'
     expect(body).toMatchObject({ status: 405, code: 'method_not_allowed', requestId: 'mine' });
   });
 
-  it('and a tunnel whose caller is gone at once takes nothing down', async () => {
+  it('and a CONNECT caller that disconnects at once does not crash the gateway', async () => {
     for (let i = 0; i < 20; i++) {
       const socket = connect(Number(new URL(gateway.url).port), '127.0.0.1');
       socket.on('error', () => undefined);

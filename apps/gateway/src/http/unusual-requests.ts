@@ -6,14 +6,14 @@ import { LIMITS } from './limits.js';
 import { endWith } from './raw-reply.js';
 import { requestIdOf } from './request-id.js';
 
-/** The caller may not send the body it announced, so nothing more can be read from its connection. */
+/** Closes the connection after the response: an announced body may never arrive, so no further request can be read. */
 const HANG_UP = { connection: 'close' };
 
-/** Answers in our form what Node would answer by itself, bare, or not at all. */
+/** Answers with problem+json the requests that Node would answer without a body or not at all. */
 export function useUnusualRequests(server: FastifyInstance): void {
   const http: Server = server.server;
   const unmet = new WeakSet<IncomingMessage>();
-  // Passed on like any request, so that it gets its id, its line in the log, and its refusal from the hook.
+  // Handled as a normal request, so that it gets an id, a log line, and its rejection from the hook below.
   http.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => {
     unmet.add(request);
     http.emit('request', request, response);
@@ -21,18 +21,18 @@ export function useUnusualRequests(server: FastifyInstance): void {
   http.on('connect', refuseTunnel);
   server.addHook('onRequest', async ({ raw }) => {
     if (unmet.has(raw)) {
-      const detail = 'Expect may only be 100-continue.';
+      const detail = 'The Expect header must be 100-continue.';
       throw new Problem('expectation_failed', detail, { headers: HANG_UP });
     }
-    // HTTP/1.0 knows no Host.
+    // HTTP/1.0 has no Host header.
     if (raw.headers.host === undefined && raw.httpVersion !== '1.0') {
-      throw new Problem('malformed_body', 'The header Host is missing.', { headers: HANG_UP });
+      throw new Problem('malformed_body', 'The Host header is missing.', { headers: HANG_UP });
     }
     await Promise.resolve();
   });
 }
 
-/** The server watches neither the errors nor the silence of a connection that was to become a tunnel. */
+/** Rejects a CONNECT request. The server handles neither errors nor timeouts of its socket, so this function does. */
 function refuseTunnel(request: IncomingMessage, socket: Duplex): void {
   const cut = setTimeout(() => socket.destroy(), LIMITS.hangUpMs);
   socket.once('close', () => {
@@ -40,6 +40,8 @@ function refuseTunnel(request: IncomingMessage, socket: Duplex): void {
   });
   socket.on('error', () => socket.destroy());
   socket.resume();
-  const problem = new Problem('method_not_allowed', 'This is no proxy.', { headers: { allow: '' } });
+  const problem = new Problem('method_not_allowed', 'The gateway is not a proxy.', {
+    headers: { allow: '' },
+  });
   endWith(socket, problem, requestIdOf(request));
 }

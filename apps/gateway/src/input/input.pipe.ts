@@ -3,23 +3,23 @@ import { validateSync, type ValidationError } from 'class-validator';
 import { isRecord } from '#upstream';
 import { type FieldFault, invalid, Problem } from '../problems/problem.js';
 
-/** Deeper JSON is nobody's honest request, and a danger to everything that walks it. */
-const DEEPEST = 32;
+/** Maximum nesting depth of a JSON body. Deeper bodies could exhaust the stack of recursive code. */
+const MAX_DEPTH = 32;
 
-/** So many unknown fields are named. */
-const MOST_FAULTS = 20;
+/** Maximum number of unknown fields that an error lists. */
+const MAX_FAULTS = 20;
 
-/** How an input is read, other than a whole new object. */
+/** Options for reading a body or query. */
 export interface InputOptions {
-  /** Whether there may be no body at all: then it is an empty object. */
+  /** True if the body is optional. A missing body is read as an empty object. */
   mayBeAbsent?: boolean;
-  /** Whether `null` is a value: what the field held is to be cleared. */
+  /** True if `null` is a value, which clears the field. Otherwise `null` means that the field is absent. */
   keepsNull?: boolean;
-  /** What is wrong with fields that the class does not declare; without it, that there are any. */
+  /** Validates the fields that the DTO class does not declare. The default rejects all of them. */
   othersFaults?: (others: Readonly<Record<string, unknown>>) => FieldFault[];
 }
 
-/** Reads a body or query as an instance of a DTO class, by the rules that its decorators state. */
+/** Pipe that validates a body or query and converts it to an instance of a DTO class. */
 @Injectable()
 export class InputPipe<T extends object> implements PipeTransform<unknown, T> {
   constructor(
@@ -32,7 +32,7 @@ export class InputPipe<T extends object> implements PipeTransform<unknown, T> {
   }
 }
 
-/** A DTO's fields that were given; those that were not are absent instead of undefined. */
+/** Returns the fields of a DTO without those that are undefined. */
 export function givenIn<T extends object>(input: T): { [Field in keyof T]?: Exclude<T[Field], undefined> } {
   return Object.fromEntries(Object.entries(input).filter(([, value]) => value !== undefined)) as ReturnType<
     typeof givenIn<T>
@@ -40,19 +40,19 @@ export function givenIn<T extends object>(input: T): { [Field in keyof T]?: Excl
 }
 
 /**
- * The input as an instance of the DTO class. Values are taken as they are, never converted; `null` is the same as
- * absent, unless it is kept; fields that the class does not declare are refused, unless the options judge them.
- * @throws {Problem} naming every field at fault
+ * Validates an input with the decorators of a DTO class and returns an instance of that class. Values are not converted.
+ * `null` means absent unless `keepsNull` is set. Undeclared fields are rejected unless `othersFaults` accepts them.
+ * @throws {Problem} that names every invalid field
  */
 export function readInput<T extends object>(
   shape: new () => T,
   given: unknown,
-  { mayBeAbsent = false, keepsNull = false, othersFaults = refuseAll }: InputOptions = {},
+  { mayBeAbsent = false, keepsNull = false, othersFaults = rejectAll }: InputOptions = {},
 ): T {
   const value = mayBeAbsent && (given === undefined || given === null) ? {} : given;
-  if (!isRecord(value)) throw new Problem('malformed_body', 'The body must be a JSON object.');
-  if (isDeeperThan(value, DEEPEST)) {
-    throw new Problem('malformed_body', `The body is nested deeper than ${DEEPEST} levels.`);
+  if (!isRecord(value)) throw new Problem('malformed_body', 'The request body must be a JSON object.');
+  if (isDeeperThan(value, MAX_DEPTH)) {
+    throw new Problem('malformed_body', `The request body is nested more than ${MAX_DEPTH} levels deep.`);
   }
   const input = new shape();
   for (const field of Object.keys(input)) {
@@ -60,24 +60,24 @@ export function readInput<T extends object>(
     if (item !== undefined && (keepsNull || item !== null)) Object.assign(input, { [field]: item });
   }
   const faults = [
-    ...othersFaults(otherFields(input, value)).slice(0, MOST_FAULTS),
+    ...othersFaults(otherFields(input, value)).slice(0, MAX_FAULTS),
     ...validateSync(input, { forbidUnknownValues: false, stopAtFirstError: true }).flatMap(faultOf),
   ];
   if (faults.length > 0) throw invalid(...faults);
   return input;
 }
 
-/** The fields of a value that a DTO does not declare. */
+/** Returns the fields of a value that a DTO does not declare. */
 export function otherFields(input: object, value: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(Object.entries(value).filter(([field]) => !Object.hasOwn(input, field)));
 }
 
-/** The fault of a field that nobody knows. */
+/** Returns the fault of an unknown field. @param hint text after the message, such as `: write limit` */
 export function unknownField(field: string, hint = ''): FieldFault {
   return { field: field.slice(0, 100), message: `is not a known field${hint}` };
 }
 
-function refuseAll(others: Readonly<Record<string, unknown>>): FieldFault[] {
+function rejectAll(others: Readonly<Record<string, unknown>>): FieldFault[] {
   return Object.keys(others).map((field) => unknownField(field));
 }
 
@@ -86,7 +86,7 @@ function faultOf({ property, constraints = {} }: ValidationError): FieldFault[] 
   return message === undefined ? [] : [{ field: property, message }];
 }
 
-/** Walks without recursion: the depth is the caller's choice. */
+/** True if a value is nested deeper than `levels`. It does not recurse, because the caller controls the depth. */
 function isDeeperThan(value: object, levels: number): boolean {
   let layer: object[] = [value];
   for (let level = 1; layer.length > 0; level++) {

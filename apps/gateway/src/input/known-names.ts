@@ -1,16 +1,16 @@
-/** Every name that is documented somewhere, by its letters and digits alone. */
+/** The documented names of fields or parameters, each by its normalized form: lower case without `-` and `_`. */
 export type KnownNames = ReadonlyMap<string, string>;
 
-/** The names that another one must not resemble: a slip in one of them is told rather than handed on. */
+/** Indexes documented names, so that a misspelled name is rejected instead of passed on to upstream. */
 export function knownNames(names: readonly string[]): KnownNames {
-  return new Map(names.map((name) => [letters(name), name]));
+  return new Map(names.map((name) => [normalized(name), name]));
 }
 
-/** The documented name that this one differs from by case, `-` or `_` alone. */
+/** Returns the documented name that differs from the given name only by case, `-` or `_`. */
 export function meantBy(known: KnownNames, name: string): string | undefined {
-  return known.get(letters(name));
+  return known.get(normalized(name));
 }
 
-function letters(name: string): string {
+function normalized(name: string): string {
   return name.toLowerCase().replace(/[-_]/g, '');
 }

@@ -1,22 +1,26 @@
 import { ValidateBy, ValidateIf } from 'class-validator';
 import { parsePhoneNumberFromString } from 'libphonenumber-js';
 
-/** A rule of a field; `wanted` follows the field's name in the message of a fault. */
+/**
+ * Decorator that validates a field.
+ * @param message text of the fault after the field's name, such as `must be true or false`
+ * @param holds true for a valid value
+ */
 export function rule(
   name: string,
-  wanted: string,
+  message: string,
   holds: (value: unknown, object: object) => boolean,
 ): PropertyDecorator {
   return ValidateBy({
     name,
     validator: {
       validate: (value: unknown, context) => holds(value, context?.object ?? {}),
-      defaultMessage: () => wanted,
+      defaultMessage: () => message,
     },
   });
 }
 
-/** A rule of a field that says itself what is wrong with a value; undefined is nothing. */
+/** Decorator that validates a field with a function. The function returns the fault, or undefined for a valid value. */
 export function ruleSaying(name: string, faultOf: (value: unknown) => string | undefined): PropertyDecorator {
   return ValidateBy({
     name,
@@ -27,49 +31,49 @@ export function ruleSaying(name: string, faultOf: (value: unknown) => string | u
   });
 }
 
-/** The field may be left out, or null to clear it; its other rules count only for other values. */
+/** Decorator of an optional field that `null` clears. The field's other rules apply to any other value. */
 export function Clearable(): PropertyDecorator {
   return ValidateIf((_, value) => value !== undefined && value !== null);
 }
 
-/** The field may be left out; its other rules count only if it is there. */
+/** Decorator of an optional field. The field's other rules apply only if it is given. */
 export function Optional(): PropertyDecorator {
   return ValidateIf((_, value) => value !== undefined);
 }
 
-/** NUL and halves of surrogate pairs cannot be stored and handed on as they are. */
+/** Characters that cannot be stored and passed on unchanged: NUL and unpaired surrogates. */
 const UNSTORABLE = /[\0\p{Surrogate}]/u;
 
-/** Whether a text holds what cannot be stored and handed on. */
+/** True if a text contains a character that cannot be stored and passed on unchanged. */
 export function hasUnstorable(text: string): boolean {
   return UNSTORABLE.test(text);
 }
 
-/** Text of `min` to `max` characters. */
+/** Decorator: text of `min` to `max` characters. */
 export function TextOf(min: number, max: number): PropertyDecorator {
   return rule(
     'text',
-    `must be text of ${min} to ${max} characters, without NUL or half surrogate pairs`,
+    `must be text of ${min} to ${max} characters without NUL or unpaired surrogates`,
     (value) =>
       typeof value === 'string' && value.length >= min && value.length <= max && !UNSTORABLE.test(value),
   );
 }
 
-/** A phone number in E.164 form. */
+/** Decorator: a phone number in E.164 form. */
 export function PhoneNumber(): PropertyDecorator {
   return rule('phoneNumber', 'must be a phone number in E.164 form, for example +14155550123', (value) => {
     if (typeof value !== 'string' || !/^\+[1-9]\d{6,14}$/.test(value)) return false;
     const parsed = parsePhoneNumberFromString(value);
-    // Possible, not assigned: numbering plans grow faster than any list of them.
+    // Only the length is checked, because any list of assigned numbers is soon out of date.
     return parsed?.isPossible() === true && parsed.number === value;
   });
 }
 
-/** An absolute `http:` or `https:` address. */
+/** Decorator: an absolute `http:` or `https:` URL. */
 export function WebAddress(): PropertyDecorator {
   return rule(
     'webAddress',
-    'must be an http:// or https:// address of at most 2048 characters, for example https://example.com/photo.jpg',
+    'must be an http:// or https:// URL of at most 2048 characters, for example https://example.com/photo.jpg',
     (value) => {
       if (typeof value !== 'string' || value.length > 2048 || UNSTORABLE.test(value)) return false;
       if (!/^https?:\/\//i.test(value) || /\s/.test(value) || !URL.canParse(value)) return false;
@@ -78,11 +82,15 @@ export function WebAddress(): PropertyDecorator {
   );
 }
 
-/** A list of `min` to `max` different texts that `holds` is true of. */
-export function ListOf(wanted: string, max: number, holds: (item: string) => boolean): PropertyDecorator {
+/**
+ * Decorator: a list of 1 to `max` texts.
+ * @param items plural name of the items for the message, such as `contact ids`
+ * @param holds true for a valid item
+ */
+export function ListOf(items: string, max: number, holds: (item: string) => boolean): PropertyDecorator {
   return rule(
     'list',
-    `must be a list of 1 to ${max} ${wanted}; leave it out for all`,
+    `must be a list of 1 to ${max} ${items}; omit the field to select all`,
     (value) =>
       Array.isArray(value) &&
       value.length >= 1 &&
@@ -91,12 +99,12 @@ export function ListOf(wanted: string, max: number, holds: (item: string) => boo
   );
 }
 
-/** True or false. */
+/** Decorator: a boolean. */
 export function Flag(): PropertyDecorator {
   return rule('flag', 'must be true or false', (value) => typeof value === 'boolean');
 }
 
-/** A number from `min` to `max`. */
+/** Decorator: a number from `min` to `max`. */
 export function NumberOf(min: number, max: number): PropertyDecorator {
   return rule(
     'number',
@@ -105,7 +113,7 @@ export function NumberOf(min: number, max: number): PropertyDecorator {
   );
 }
 
-/** A whole number from `min` to `max`. */
+/** Decorator: an integer from `min` to `max`. */
 export function WholeNumber(min: number, max: number): PropertyDecorator {
   return rule(
     'wholeNumber',
@@ -114,7 +122,7 @@ export function WholeNumber(min: number, max: number): PropertyDecorator {
   );
 }
 
-/** A whole number of a query, as text, from `min` to `max`. */
+/** Decorator: an integer from `min` to `max` in a query parameter, which is text. */
 export function WholeNumberText(min: number, max: number): PropertyDecorator {
   return rule(
     'wholeNumber',
@@ -126,21 +134,21 @@ export function WholeNumberText(min: number, max: number): PropertyDecorator {
 
 const ISO_INSTANT = /^(\d{4})-(\d{2})-(\d{2})T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:\d{2})$/;
 
-/** Milliseconds since 1970 of an ISO 8601 date and time with its zone, or undefined for anything else. */
+/** Parses an ISO 8601 date and time with a time zone. Returns milliseconds since 1970, or undefined for any other value. */
 export function parseInstant(value: unknown): number | undefined {
   const [, year, month, day] = (typeof value === 'string' ? ISO_INSTANT.exec(value) : null) ?? [];
   if (typeof value !== 'string' || day === undefined) return undefined;
-  // Date.parse takes 30 February for 1 March.
+  // Date.parse accepts 30 February as 1 March.
   const daysOfMonth = new Date(Date.UTC(Number(year), Number(month), 0)).getUTCDate();
   const time = Date.parse(value);
   return Number.isNaN(time) || Number(day) > daysOfMonth ? undefined : time;
 }
 
-/** A date and time with its zone. */
+/** Decorator: a date and time with a time zone. */
 export function Instant(): PropertyDecorator {
   return rule(
     'instant',
-    'must be an ISO 8601 date and time with its zone, for example 2030-01-31T09:00:00Z',
+    'must be an ISO 8601 date and time with a time zone, for example 2030-01-31T09:00:00Z',
     (value) => parseInstant(value) !== undefined,
   );
 }

@@ -3,27 +3,28 @@ import { type KnownNames, meantBy } from '../input/known-names.js';
 import { hasUnstorable } from '../input/rules.js';
 import type { FieldFault } from '../problems/problem.js';
 
-/** Fields of a send that nobody documented go to upstream as parts of its form: so many, of so many bytes together. */
-const MOST_FIELDS = 20;
-const MOST_BYTES = 8_192;
+/** Maximum number of undocumented fields of a send, which are passed to upstream as form parts. */
+const MAX_FIELDS = 20;
+/** Maximum size of the names and values of these fields together, in bytes. */
+const MAX_BYTES = 8_192;
 const NAME = /^[A-Za-z][\w.-]{0,63}$/;
 
-/** Upstream's file comes as a file only. */
+/** Name of the form part for an upload. It is invalid as a text field. */
 export const FILE = 'file';
 
-/** What is wrong with fields that nobody documented. */
+/** Validates undocumented fields of a send. Returns their faults. */
 export function extraFieldFaults(known: KnownNames, fields: Readonly<Record<string, unknown>>): FieldFault[] {
   const given = Object.entries(fields).filter(([, value]) => value !== null);
   const faults = given.flatMap(([name, value]) => faultOf(known, name, value));
   if (faults.length > 0) return faults;
   const bytes = given.reduce((sum, [name, value]) => sum + Buffer.byteLength(`${name}${String(value)}`), 0);
-  if (given.length <= MOST_FIELDS && bytes <= MOST_BYTES) return [];
+  if (given.length <= MAX_FIELDS && bytes <= MAX_BYTES) return [];
   const [field = ''] = given.at(-1) ?? [];
-  const message = `is one field too many: there may be ${MOST_FIELDS} that are not documented, of ${MOST_BYTES} bytes together`;
+  const message = `exceeds the limit for undocumented fields: at most ${MAX_FIELDS} fields with ${MAX_BYTES} bytes in total`;
   return [{ field, message }];
 }
 
-/** The fields as texts, as a form has them; undefined if there are none. None of them is at fault. */
+/** Converts valid undocumented fields to text for a form. Returns undefined if there are none. */
 export function extraFieldsOf(fields: Readonly<Record<string, unknown>>): Record<string, string> | undefined {
   const given = Object.entries(fields).filter(([, value]) => value !== null);
   return given.length === 0
@@ -32,16 +33,17 @@ export function extraFieldsOf(fields: Readonly<Record<string, unknown>>): Record
 }
 
 function faultOf(known: KnownNames, name: string, value: unknown): FieldFault[] {
-  if (name === FILE) return [{ field: name, message: 'must be sent as a file of multipart/form-data' }];
+  if (name === FILE)
+    return [{ field: name, message: 'must be a file part of a multipart/form-data request' }];
   const meant = meantBy(known, name);
-  if (meant !== undefined) return [unknownField(name, `: write ${meant}`)];
+  if (meant !== undefined) return [unknownField(name, `; use ${meant} instead`)];
   if (!NAME.test(name)) return [unknownField(name)];
   if (typeof value === 'boolean' || (typeof value === 'string' && !hasUnstorable(value))) return [];
   if (typeof value !== 'number') {
-    const message = 'must be text without NUL or half surrogate pairs, a number, true or false';
+    const message = 'must be a number, true, false, or text without NUL or unpaired surrogates';
     return [{ field: name, message }];
   }
-  // Of a larger one, digits are lost already.
+  // The JSON parser has already lost digits of a larger integer.
   if (Number.isSafeInteger(value) || (Number.isFinite(value) && !Number.isInteger(value))) return [];
-  return [{ field: name, message: 'is a number that is not kept to the digit; send it as text' }];
+  return [{ field: name, message: 'is a number that loses digits in JSON; send it as text' }];
 }

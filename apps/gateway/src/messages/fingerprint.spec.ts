@@ -4,8 +4,8 @@ import { fingerprintOf } from './fingerprint.js';
 const BASE = { phoneNumber: '+14155550123', type: 'text', message: 'hi' };
 const FILE = { blobId: 'blb_1', name: 'a', contentType: 'text/plain', size: 1, sha256: 'aa' };
 
-describe('A fingerprint', () => {
-  it('is the same whatever the order of fields', () => {
+describe('The fingerprint of a send', () => {
+  it('does not depend on the order of fields', () => {
     const one = fingerprintOf({ ...BASE, metadata: { a: 1, b: { c: 1, d: 2 } } });
     const two = fingerprintOf({
       metadata: { b: { d: 2, c: 1 }, a: 1 },
@@ -16,7 +16,7 @@ describe('A fingerprint', () => {
     expect(one).toBe(two);
   });
 
-  it('is another for any other field, list order, shape of metadata, or file content', () => {
+  it('depends on every field, the order of lists, the structure of metadata and the file content', () => {
     const all = [
       BASE,
       { ...BASE, message: 'ho' },
@@ -31,7 +31,7 @@ describe('A fingerprint', () => {
     expect(new Set(all).size).toBe(all.length);
   });
 
-  it('does not depend on where a file lies or what it is called', () => {
+  it('does not depend on the blob id or name of a file', () => {
     const moved = { ...FILE, blobId: 'blb_2', name: 'b', contentType: 'image/png' };
     expect(fingerprintOf({ ...BASE, file: FILE })).toBe(fingerprintOf({ ...BASE, file: moved }));
   });

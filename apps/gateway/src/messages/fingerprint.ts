@@ -3,8 +3,8 @@ import { isRecord } from '#upstream';
 import type { NewSend } from '#relay';
 
 /**
- * A digest of what a send asks for: the same for the same fields and the same file content, whatever the encoding,
- * the order of the fields, or the name under which the file came.
+ * Returns a digest of a send request. Requests with the same fields and the same file content have the same digest. The
+ * encoding, the order of the fields and the name of the file do not matter.
  */
 export function fingerprintOf({ file, ...fields }: NewSend): string {
   const asked = { ...fields, ...(file === undefined ? {} : { file: file.sha256 }) };
@@ -13,7 +13,7 @@ export function fingerprintOf({ file, ...fields }: NewSend): string {
     .digest('hex');
 }
 
-/** The value with the fields of all its objects in one order. Bodies are of bounded depth. */
+/** Returns the value with the keys of all objects sorted. Recursion is safe, because the depth of bodies is limited. */
 function sorted(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(sorted);
   if (!isRecord(value)) return value;

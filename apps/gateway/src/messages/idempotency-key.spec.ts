@@ -1,14 +1,14 @@
 import { expect, it } from '@jest/globals';
 import { readIdempotencyKey } from './idempotency-key.js';
 
-it('an idempotency key is found whatever the case of its name, and whatever other headers are called', () => {
+it('the Idempotency-Key header is found in any letter case and among headers of any name', () => {
   expect(readIdempotencyKey(['__proto__', 'x', 'IDEMPOTENCY-Key', 'k', 'constructor', 'y'])).toBe('k');
   expect(readIdempotencyKey(['X-Other', 'Idempotency-Key', '__proto__', 'x'])).toBeUndefined();
   expect(readIdempotencyKey([])).toBeUndefined();
 });
 
-it('an idempotency key that is given twice, in whichever case, is refused', () => {
+it('a repeated Idempotency-Key header is rejected, in any letter case', () => {
   expect(() => readIdempotencyKey(['Idempotency-Key', 'k', 'idempotency-key', 'k'])).toThrow(
-    'more than once',
+    'must be sent only once',
   );
 });

@@ -1,7 +1,10 @@
 import { type Logger, newId } from '#platform';
 import { RESERVATION_MS, type SendIntake } from '#relay';
 
-/** Keeps an idempotency key for one request for as long as its body is read; a gateway that dies lets go of it. */
+/**
+ * Lease on an idempotency key while the body of its request is read. The lease is renewed regularly, and expires if the
+ * gateway dies.
+ */
 export class KeyReservation {
   readonly owner = newId('req');
   private readonly renewal: NodeJS.Timeout;
@@ -15,7 +18,7 @@ export class KeyReservation {
     this.renewal = setInterval(() => void this.renew(), RESERVATION_MS / 4);
   }
 
-  /** @throws {IdempotencyInProgressError} */
+  /** Acquires the lease. @throws {IdempotencyInProgressError} if another request holds it */
   static async take(
     sends: SendIntake,
     account: string,
@@ -32,13 +35,16 @@ export class KeyReservation {
     return reservation;
   }
 
-  /** Lets go of the key; one that has its send by now is left as it is. */
+  /** Stops the renewal and releases the lease. A key whose send is stored stays as it is. */
   async end(): Promise<void> {
     clearInterval(this.renewal);
     try {
       await this.sends.release(this.account, this.key, this.owner);
     } catch (error) {
-      this.logger.warn({ account: this.account, err: error }, 'a reservation is left to its lease');
+      this.logger.warn(
+        { account: this.account, err: error },
+        'could not release the reservation of an idempotency key; its lease will expire',
+      );
     }
   }
 
@@ -46,8 +52,11 @@ export class KeyReservation {
     try {
       await this.sends.reserve(this.account, this.key, this.owner);
     } catch (error) {
-      // Whether it still holds is decided when the send is stored.
-      this.logger.warn({ account: this.account, err: error }, 'a reservation could not be renewed');
+      // Storing the send checks the lease again.
+      this.logger.warn(
+        { account: this.account, err: error },
+        'could not renew the reservation of an idempotency key',
+      );
     }
   }
 }

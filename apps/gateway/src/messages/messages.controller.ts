@@ -8,7 +8,7 @@ import { ApiProblems } from '../problems/api-problems.js';
 import { MessageQueuedDto } from './send.dto.js';
 import { SendAcceptance } from './send-acceptance.js';
 
-/** Upstream's send result, and where the send is. */
+/** Upstream's result of a send, with the id of the send. */
 interface Queued {
   status: 'queued';
   message: string;
@@ -26,19 +26,24 @@ export class MessagesController {
   @ApiOperation({
     operationId: 'sendMessage',
     summary: 'Send a message',
-    description: 'Answered once the send is safely stored; it is then relayed, or its end is told.',
+    description:
+      'Tidings stores the message before it responds, and relays the message to the messaging service afterwards. `GET /v1/sends/{id}` and the `send.*` events show the outcome of a send.',
   })
   @ApiHeader({
     name: 'Idempotency-Key',
     required: false,
-    description: 'The same key and request within 24 hours gets the same answer and sends nothing.',
+    description:
+      'Makes retries safe: a second request with the same key and body returns the first response and sends nothing. An idempotency key is kept for at least 24 hours.',
     schema: { type: 'string', maxLength: 255 },
   })
   @ApiOkResponse({
     type: MessageQueuedDto,
     headers: {
-      Location: { description: 'Where the send is.', schema: { type: 'string' } },
-      'Idempotent-Replayed': { description: 'true if it is an earlier answer.', schema: { type: 'string' } },
+      Location: { description: 'Path of the send.', schema: { type: 'string' } },
+      'Idempotent-Replayed': {
+        description: '`true` if the response is that of an earlier request with the same idempotency key.',
+        schema: { type: 'string' },
+      },
     },
   })
   @ApiProblems(

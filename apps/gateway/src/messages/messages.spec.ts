@@ -44,8 +44,8 @@ async function faultyFields(init: RequestInit): Promise<string[]> {
   return (problem.errors ?? []).map(({ field }) => field);
 }
 
-describe('A send', () => {
-  it('is answered with queued, its id and its place, in both encodings', async () => {
+describe('A send request', () => {
+  it('gets the status queued, an id and a Location header, as JSON and as a form', async () => {
     for (const init of [
       json({ phoneNumber: NUMBER, message: 'hi' }),
       form({ phoneNumber: NUMBER, message: 'hi' }),
@@ -67,7 +67,7 @@ describe('A send', () => {
     });
   });
 
-  it('goes to the relay with the id of its request, which its attempts are logged with', async () => {
+  it('passes its request id to the relay, which logs attempts with that id', async () => {
     for (const init of [
       json({ phoneNumber: NUMBER, message: 'hi' }),
       form({ phoneNumber: NUMBER, message: 'hi' }),
@@ -79,7 +79,7 @@ describe('A send', () => {
     expect(gateway.sends.requests.map(({ requestId }) => requestId)).toEqual(['order-66', 'order-66']);
   });
 
-  it('is the same request in both encodings', async () => {
+  it('has the same content as JSON and as a form', async () => {
     const fields = { phoneNumber: NUMBER, message: 'hi 👋', reference: 'r-1', type: 'audio' };
     const times = { sendAt: '2099-01-01T00:00:00Z', expiresAt: '2099-01-02T01:00:00+01:00' };
     const metadata = { b: [1, { d: 1, c: 2 }], a: 'x' };
@@ -93,7 +93,7 @@ describe('A send', () => {
     expect(first?.idempotency?.fingerprint).toBe(second?.idempotency?.fingerprint);
   });
 
-  it('names every field at fault, in both encodings', async () => {
+  it('gets an error that names every invalid field, as JSON and as a form', async () => {
     const faulty = {
       phoneNumber: '415 555',
       type: 'Text!',
@@ -110,7 +110,7 @@ describe('A send', () => {
     expect((await faultyFields(form(faulty))).sort()).toEqual(all);
   });
 
-  it('is refused without any of message, file and fileUrl', async () => {
+  it('is rejected without message, file and fileUrl', async () => {
     expect(await faultyFields(json({ phoneNumber: NUMBER }))).toEqual(['message']);
     expect(await faultyFields(form({ phoneNumber: NUMBER }))).toEqual(['message']);
   });
@@ -130,11 +130,11 @@ describe('A send', () => {
     ['sendAt', { sendAt: '2030-01-01T00:00:00' }],
     ['expiresAt', { expiresAt: '2001-01-01T00:00:00Z' }],
     ['expiresAt', { sendAt: '2099-01-02T00:00:00Z', expiresAt: '2099-01-01T00:00:00Z' }],
-  ])('is refused with a faulty %s: %j', async (field, fields) => {
+  ])('is rejected with an invalid %s: %j', async (field, fields) => {
     expect(await faultyFields(json({ phoneNumber: NUMBER, message: 'hi', ...fields }))).toEqual([field]);
   });
 
-  it('takes null for absent, and metadata with any field names', async () => {
+  it('may have null for an omitted field, and any field names in metadata', async () => {
     const metadata = { constructor: 'x', then: 1, toString: null, hasOwnProperty: {} };
     const response = await send(json({ phoneNumber: NUMBER, message: 'hi', fileUrl: null, metadata }));
     expect(response.status).toBe(200);
@@ -147,10 +147,10 @@ describe('A send', () => {
   });
 });
 
-describe('A field that nobody documented', () => {
+describe('An undocumented field', () => {
   const extra = (index = 0): unknown => gateway.sends.requests[index]?.request.extraFields;
 
-  it('is handed on as text, the same request in both encodings, and shown with the send', async () => {
+  it('is passed on as text, is equal as JSON and as a form, and is shown with the send', async () => {
     const fields = { phoneNumber: NUMBER, message: 'hi' };
     const given = { priority: 'high', retries: '3', ratio: '0.5', urgent: 'true', 'x.y-z': '👋' };
     const response = await send(
@@ -167,7 +167,7 @@ describe('A field that nobody documented', () => {
     expect(await shown.json()).toMatchObject({ extraFields: given });
   });
 
-  it('makes it another request', async () => {
+  it('makes a request with the same idempotency key a different request', async () => {
     await send(json({ phoneNumber: NUMBER, message: 'hi', priority: 'high' }), 'extra-3');
     for (const other of [{ priority: 'low' }, {}, { priority: 'high', more: '' }]) {
       const response = await send(json({ phoneNumber: NUMBER, message: 'hi', ...other }), 'extra-3');
@@ -182,38 +182,41 @@ describe('A field that nobody documented', () => {
     ['MESSAGE', 'message'],
     ['File', 'file'],
     ['file-url', 'fileUrl'],
-  ])('is refused as %s, for %s is meant', async (field, meant) => {
+  ])('is rejected with the name %s, which resembles %s', async (field, meant) => {
     const problem = await problemIn(await send(json({ phoneNumber: NUMBER, message: 'hi', [field]: 'x' })));
-    expect(problem.errors).toEqual([{ field, message: `is not a known field: write ${meant}` }]);
+    expect(problem.errors).toEqual([{ field, message: `is not a known field; use ${meant} instead` }]);
   });
 
   it.each([
-    ['of a name that is none', { '1a': 'x' }],
-    ['of a name with a line break', { 'a\r\nb': 'x' }],
-    ['of a name that is too long', { ['a'.repeat(65)]: 'x' }],
-    ['that is a list', { a: ['x'] }],
-    ['that is an object', { a: {} }],
-    ['with NUL', { a: 'x\0' }],
-    ['with half a surrogate pair', { a: '\ud83d' }],
-    ['of a number that lost digits', { a: 12345678901234567890 }],
-    ['that is larger than all may be together', { a: 'x'.repeat(8_192) }],
-    ['after twenty others', Object.fromEntries(Array.from({ length: 21 }, (_, i) => [`f${i}`, 'x']))],
-    ['as a file that is none', { file: 'x' }],
-  ])('%s is refused', async (_, fields) => {
+    ['with an invalid name', { '1a': 'x' }],
+    ['with a line break in its name', { 'a\r\nb': 'x' }],
+    ['with a name that is too long', { ['a'.repeat(65)]: 'x' }],
+    ['with a list as its value', { a: ['x'] }],
+    ['with an object as its value', { a: {} }],
+    ['with a NUL character', { a: 'x\0' }],
+    ['with an unpaired surrogate', { a: '\ud83d' }],
+    ['with a number that lost digits', { a: 12345678901234567890 }],
+    ['above the total size limit', { a: 'x'.repeat(8_192) }],
+    [
+      'above the limit of twenty fields',
+      Object.fromEntries(Array.from({ length: 21 }, (_, i) => [`f${i}`, 'x'])),
+    ],
+    ['named file with a text value', { file: 'x' }],
+  ])('%s is rejected', async (_, fields) => {
     const names = await faultyFields(json({ phoneNumber: NUMBER, message: 'hi', ...fields }));
     expect(names).toEqual([Object.keys(fields).at(-1)]);
     expect(gateway.sends.requests).toEqual([]);
   });
 
-  it('is allowed up to all there may be', async () => {
+  it('is accepted up to the limit of the total size', async () => {
     const fields = Object.fromEntries(Array.from({ length: 20 }, (_, i) => [`f${i}`, 'x'.repeat(400)]));
     expect((await send(form({ phoneNumber: NUMBER, message: 'hi', ...fields }))).status).toBe(200);
     expect(extra()).toEqual(fields);
   });
 });
 
-describe('Idempotency-Key', () => {
-  it('gets the same answer again, marked as replayed', async () => {
+describe('An Idempotency-Key', () => {
+  it('returns the first response again, marked as replayed', async () => {
     const ask = (): Promise<Response> => send(json({ phoneNumber: NUMBER, message: 'once' }), 'key-1');
     const [first, second] = [await ask(), await ask()];
     expect(first.headers.get('idempotent-replayed')).toBeNull();
@@ -222,13 +225,13 @@ describe('Idempotency-Key', () => {
     expect(await second.json()).toEqual(await first.json());
   });
 
-  it('of another body is 422 idempotency_key_reused', async () => {
+  it('with a different body is 422 idempotency_key_reused', async () => {
     await send(json({ phoneNumber: NUMBER, message: 'one' }), 'key-2');
     const response = await send(json({ phoneNumber: NUMBER, message: 'two' }), 'key-2');
     expect(await problemIn(response)).toMatchObject({ status: 422, code: 'idempotency_key_reused' });
   });
 
-  it('replays a send whose expiresAt has passed meanwhile, and refuses another one', async () => {
+  it('returns the first response even after expiresAt, but a new send with that expiresAt is rejected', async () => {
     const expiresAt = new Date(Date.now() + 700).toISOString();
     const ask = (message: string, key = 'key-3'): Promise<Response> =>
       send(json({ phoneNumber: NUMBER, message, expiresAt }), key);
@@ -242,7 +245,7 @@ describe('Idempotency-Key', () => {
     expect((await ask('in time', 'key-4')).status).toBe(400);
   });
 
-  it('of an upload that is being read is 409 idempotency_in_progress; a refused upload gives it back', async () => {
+  it('of an upload in progress is 409 idempotency_in_progress; a rejected upload releases the key', async () => {
     const upload = (): Promise<Response> =>
       send(form({ phoneNumber: NUMBER }, new Blob(['abc']), 'a.txt'), 'key-5');
     gateway.sends.reservations.set('key-5', 'another');
@@ -256,7 +259,7 @@ describe('Idempotency-Key', () => {
     expect((await upload()).headers.get('idempotent-replayed')).toBe('true');
   });
 
-  it('of an upload that could not be stored is left to its lease where the store does not let go of it either', async () => {
+  it('of a failed upload expires with its lease if the store cannot release it', async () => {
     const release = jest.spyOn(gateway.sends, 'release').mockReturnValue(new Promise(() => undefined));
     gateway.sends.fault = new Error('Command timed out');
     try {
@@ -280,13 +283,13 @@ describe('Idempotency-Key', () => {
     }
   });
 
-  it('given twice is refused, even if both are the same', async () => {
+  it('in two headers is rejected, even with equal values', async () => {
     const body = JSON.stringify({ phoneNumber: NUMBER, message: 'hi' });
     for (const keys of [
       ['twice-1', 'twice-2'],
       ['twice-1', 'twice-1'],
     ]) {
-      // fetch would join them to one header.
+      // fetch would join both headers to one header.
       const call = request(`${gateway.url}/v1/messages/send`, {
         method: 'POST',
         headers: { 'x-api-key': KEY, 'content-type': 'application/json', 'idempotency-key': keys },
@@ -296,17 +299,17 @@ describe('Idempotency-Key', () => {
       expect(JSON.parse(await text(reply))).toMatchObject({
         status: 400,
         code: 'validation_failed',
-        errors: [{ field: 'Idempotency-Key', message: 'is given more than once' }],
+        errors: [{ field: 'Idempotency-Key', message: 'must be sent only once' }],
       });
     }
     expect(gateway.sends.requests).toEqual([]);
   });
 });
 
-describe('A file', () => {
+describe('The file of a send', () => {
   const photo = new Blob(['not really a photo'], { type: 'image/jpeg' });
 
-  it('is stored, and goes with the send, before or after the fields', async () => {
+  it('is stored with the send, whether it precedes or follows the fields', async () => {
     const before = await gateway.blobs();
     const last = form({ phoneNumber: NUMBER }, photo);
     const first = new FormData();
@@ -319,7 +322,7 @@ describe('A file', () => {
     expect((await gateway.blobs()).sort()).toEqual([...before, one?.blobId, two?.blobId].sort());
   });
 
-  it('decides by its content what is the same request, not by its name', async () => {
+  it('is compared by its content, not by its name, for the idempotency key', async () => {
     const ask = (content: string, name: string): Promise<Response> =>
       send(form({ phoneNumber: NUMBER }, new Blob([content]), name), 'file-key');
     const before = (await gateway.blobs()).length;
@@ -329,7 +332,7 @@ describe('A file', () => {
     expect((await gateway.blobs()).length).toBe(before + 1);
   });
 
-  it('is not kept when the request is refused', async () => {
+  it('is deleted when the request is rejected', async () => {
     const before = await gateway.blobs();
     const twice = form({ phoneNumber: NUMBER }, photo);
     (twice.body as FormData).append('file', photo, 'again.jpg');
@@ -343,7 +346,7 @@ describe('A file', () => {
     expect(await gateway.blobs()).toEqual(before);
   });
 
-  it('is kept when the store fails after it may have stored the send', async () => {
+  it('is kept when the store fails and the send may have been stored', async () => {
     const before = (await gateway.blobs()).length;
     gateway.sends.fault = new Error('Command timed out');
     const response = await send(form({ phoneNumber: NUMBER }, photo));
@@ -353,23 +356,23 @@ describe('A file', () => {
   });
 });
 
-describe('A form', () => {
+describe('A multipart form', () => {
   const type = { 'content-type': 'multipart/form-data; boundary=x' };
   const part = (name: string, value: string): string =>
     `--x\r\nContent-Disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`;
 
   it.each([
     ['without a boundary', { 'content-type': 'multipart/form-data' }, 'x'],
-    ['that breaks off in a field', type, part('message', 'hi')],
+    ['that ends in the middle of a field', type, part('message', 'hi')],
     [
       'that breaks off in a file',
       type,
       '--x\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\nabc',
     ],
-    ['that is something else', type, 'nonsense'],
-    ['of which nothing comes', type, '--x'],
-    ['with a field that would change a prototype', type, `${part('__proto__', 'x')}--x--\r\n`],
-  ])('%s is malformed_body', async (_, headers, body) => {
+    ['with a body that is not a form', type, 'nonsense'],
+    ['without any part', type, '--x'],
+    ['with a field named __proto__', type, `${part('__proto__', 'x')}--x--\r\n`],
+  ])('%s is 400 malformed_body', async (_, headers, body) => {
     const before = await gateway.blobs();
     const response = await send({ method: 'POST', headers, body });
     expect(await problemIn(response)).toMatchObject({ status: 400, code: 'malformed_body' });
@@ -386,19 +389,19 @@ describe('A form', () => {
     expect(await problemIn(await send(large))).toMatchObject({ status: 413 });
   });
 
-  it('with a field that comes twice names that field', async () => {
+  it('with a repeated field gets an error that names the field', async () => {
     const body = `${part('message', 'a')}${part('message', 'b')}${part('phoneNumber', NUMBER)}--x--\r\n`;
     expect(await faultyFields({ method: 'POST', headers: type, body })).toEqual(['message']);
   });
 
-  it('with parts that have no name, or no headers, is refused without a fall', async () => {
+  it('with parts that have no name or no headers is rejected without a crash', async () => {
     for (const disposition of ['form-data', 'form-data; filename="a"', 'attachment; name="a"']) {
       const body = `--x\r\nContent-Disposition: ${disposition}\r\n\r\nhi\r\n--x\r\n\r\nbare\r\n--x--\r\n`;
       expect((await send({ method: 'POST', headers: type, body })).status).toBe(400);
     }
   });
 
-  it('of a browser in which no file was chosen has none', async () => {
+  it('of a browser in which no file was chosen creates a send without a file', async () => {
     const empty =
       '--x\r\nContent-Disposition: form-data; name="file"; filename=""\r\nContent-Type: application/octet-stream\r\n\r\n\r\n';
     const body = `${part('message', 'a')}${empty}${part('phoneNumber', NUMBER)}--x--\r\n`;

@@ -5,12 +5,12 @@ import type { StoredFile } from '#relay';
 import { LIMITS } from '../http/limits.js';
 import { type FieldFault, invalid, Problem } from '../problems/problem.js';
 
-const LONGEST_NAME = 255;
+const MAX_NAME_LENGTH = 255;
 const CONTENT_TYPE = /^[\w!#$&^.+-]{1,127}\/[\w!#$&^.+-]{1,127}$/;
 
 /**
- * A multipart form, read part by part; its one file goes straight into the blob store.
- * Whoever made it discards it unless the file has found its place: see {@link MultipartForm.discard}.
+ * Reads a multipart form part by part and streams its only file to the blob store.
+ * The caller must call {@link MultipartForm.discard} if no stored send refers to the file.
  */
 export class MultipartForm {
   readonly fields: Record<string, unknown> = {};
@@ -24,7 +24,7 @@ export class MultipartForm {
     private readonly uploadMaxBytes: number,
   ) {}
 
-  /** @throws {Problem | BlobTooLargeError} and leaves nothing stored then */
+  /** Reads the whole form. A failed read leaves no file in the blob store. @throws {Problem | BlobTooLargeError} */
   async read(): Promise<void> {
     try {
       const parts = this.request.parts();
@@ -43,7 +43,7 @@ export class MultipartForm {
     }
   }
 
-  /** Removes the file again. */
+  /** Removes the file from the blob store. */
   async discard(): Promise<void> {
     if (this.file !== undefined) await this.blobs.remove(this.file.blobId);
     this.file = undefined;
@@ -52,42 +52,42 @@ export class MultipartForm {
   private takeField({ fieldname, value, valueTruncated }: MultipartValue): void {
     const field = partName(fieldname);
     if (valueTruncated)
-      throw new Problem('payload_too_large', `${field} is larger than ${LIMITS.part} bytes.`);
-    if (field === 'file') this.faults.push({ field, message: 'must be sent as a file, with a file name' });
+      throw new Problem('payload_too_large', `${field} exceeds the limit of ${LIMITS.partBytes} bytes.`);
+    if (field === 'file') this.faults.push({ field, message: 'must be a file part with a file name' });
     else if (Object.hasOwn(this.fields, field))
-      this.faults.push({ field, message: 'is given more than once' });
+      this.faults.push({ field, message: 'must be sent only once' });
     else this.fields[field] = field === 'metadata' ? readJson(value) : value;
   }
 
   private async takeFile({ fieldname, filename, mimetype, file }: MultipartFile): Promise<void> {
     if (fieldname !== 'file') {
-      this.faults.push({ field: partName(fieldname), message: 'must not be sent as a file' });
+      this.faults.push({ field: partName(fieldname), message: 'must not be a file part' });
       file.resume();
       return;
     }
-    // What broke off in the caller's hands is an error of the stream; what the disk refuses is not.
-    const breaks = new Set<unknown>();
-    file.on('error', (error) => breaks.add(error));
+    // Errors of the caller's stream are the caller's fault; other errors come from the blob store.
+    const streamErrors = new Set<unknown>();
+    file.on('error', (error) => streamErrors.add(error));
     let stored;
     try {
       stored = await this.blobs.put(this.account, file, this.uploadMaxBytes);
     } catch (error) {
-      const brokeOff =
-        breaks.has(error) || file.errored === error || codeOf(error) === 'ERR_STREAM_PREMATURE_CLOSE';
-      throw brokeOff ? malformed(error) : error;
+      const isCallersFault =
+        streamErrors.has(error) || file.errored === error || codeOf(error) === 'ERR_STREAM_PREMATURE_CLOSE';
+      throw isCallersFault ? malformed(error) : error;
     }
-    // A browser's form sends an empty part where no file was chosen.
+    // A browser sends an empty part without a file name if the user chose no file.
     if (stored.size === 0 && filename === '') {
       await this.blobs.remove(stored.id);
       return;
     }
     const { id: blobId, size, sha256 } = stored;
     this.file = { blobId, name: nameOf(filename), contentType: typeOf(mimetype), size, sha256 };
-    if (size === 0) this.faults.push({ field: 'file', message: 'is empty' });
+    if (size === 0) this.faults.push({ field: 'file', message: 'must not be empty' });
   }
 }
 
-/** Metadata is JSON text in a form; what is no JSON is left to the rules, which refuse it. */
+/** Parses metadata, which is JSON text in a form. Returns invalid JSON unchanged: the validation then rejects it. */
 function readJson(value: unknown): unknown {
   if (typeof value !== 'string') return value;
   try {
@@ -97,12 +97,12 @@ function readJson(value: unknown): unknown {
   }
 }
 
-/** A part or a file may come without a name, whatever the parser's types say. */
+/** Returns a name, shortened to the maximum length. A part or file may have no name, despite the parser's types. */
 function partName(name: string | undefined): string {
-  return (name ?? '').slice(0, LONGEST_NAME);
+  return (name ?? '').slice(0, MAX_NAME_LENGTH);
 }
 
-/** A file's name that can stand in a header again. */
+/** Returns a file name that is safe in the Content-Disposition header of the upstream request. */
 function nameOf(filename: string | undefined): string {
   const name = partName(filename).replace(/[\p{Cc}\p{Surrogate}"\\/]/gu, '_');
   return name === '' ? 'file' : name;
@@ -112,7 +112,7 @@ function typeOf(mimetype: string): string {
   return CONTENT_TYPE.test(mimetype) ? mimetype : 'application/octet-stream';
 }
 
-/** The next part, if there is one; whatever goes wrong here is the parser's word on what the caller sent. */
+/** Returns the next part, or undefined at the end. Every error here is the parser's, about what the caller sent. */
 async function nextOf(parts: AsyncIterableIterator<Multipart>): Promise<Multipart | undefined> {
   try {
     const next = await parts.next();
@@ -125,10 +125,10 @@ async function nextOf(parts: AsyncIterableIterator<Multipart>): Promise<Multipar
 function formProblem(error: unknown): Problem {
   switch (codeOf(error)) {
     case 'FST_FILES_LIMIT':
-      return invalid({ field: 'file', message: 'is given more than once' });
+      return invalid({ field: 'file', message: 'must be sent only once' });
     case 'FST_PARTS_LIMIT':
     case 'FST_FIELDS_LIMIT':
-      return new Problem('payload_too_large', 'The form has more parts than are read here.');
+      return new Problem('payload_too_large', 'The form has too many parts.');
     default:
       return malformed(error);
   }
@@ -139,13 +139,13 @@ function codeOf(error: unknown): unknown {
 }
 
 function malformed(cause: unknown): Problem {
-  const words = cause instanceof Error ? cause.message : 'it broke off';
-  return new Problem('malformed_body', `The form cannot be read: ${words}.`, { cause });
+  const reason = cause instanceof Error ? cause.message : 'the form is incomplete';
+  return new Problem('malformed_body', `The multipart form cannot be read: ${reason}.`, { cause });
 }
 
-/** Reads on a little without keeping anything, for callers who read the answer only after they have sent all. */
+/** Reads and drops the rest of the body, up to a limit, for callers that read the response only after sending everything. */
 function drain(request: FastifyRequest): void {
-  let left: number = LIMITS.drain;
+  let left: number = LIMITS.drainBytes;
   request.raw.unpipe();
   request.raw.on('data', (chunk: Buffer) => {
     left -= chunk.length;

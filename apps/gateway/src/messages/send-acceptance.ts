@@ -20,10 +20,10 @@ import { KeyReservation } from './key-reservation.js';
 import { MultipartForm } from './multipart-form.js';
 import { readSendRequest } from './send-request.js';
 
-/** Errors after which the send is surely not stored. */
-const PROOFS = [Problem, IdempotencyKeyReusedError, IdempotencyInProgressError] as const;
+/** Errors that prove that the send was not stored. */
+const NOT_STORED_ERRORS = [Problem, IdempotencyKeyReusedError, IdempotencyInProgressError] as const;
 
-/** Takes a request for a send, in either encoding, and hands it to the relay; a file stays stored only with its send. */
+/** Reads a send request, as JSON or as a form, and stores the send. A file is kept only if its send is stored. */
 @Injectable()
 export class SendAcceptance {
   constructor(
@@ -36,6 +36,7 @@ export class SendAcceptance {
     @Inject(CLOCK) private readonly clock: Clock,
   ) {}
 
+  /** Accepts one request. @throws {Problem} and the errors of {@link SendIntake.accept} and {@link SendIntake.reserve} */
   async accept(account: string, request: FastifyRequest): Promise<Acceptance> {
     const key = readIdempotencyKey(request.raw.rawHeaders);
     if (!request.isMultipart())
@@ -48,8 +49,8 @@ export class SendAcceptance {
     try {
       acceptance = await this.acceptForm(account, key, reservation.owner, request);
     } catch (error) {
-      // A store that does not answer has kept the caller waiting once already. The release sees to its own errors, and
-      // one that never arrives is made good by the lease.
+      // An unresponsive store has already delayed the caller once, so the release is not awaited. It logs its own errors,
+      // and the lease expires if the release fails.
       if (isStoreFault(error)) void reservation.end();
       else await reservation.end();
       throw error;
@@ -58,7 +59,7 @@ export class SendAcceptance {
     return acceptance;
   }
 
-  /** @param owner of the key's reservation, without which two uploads of one key could be read at once */
+  /** Reads and stores a send with a form. @param owner owner of the key's reservation, which allows one upload at a time */
   private async acceptForm(
     account: string,
     key: string | undefined,
@@ -70,7 +71,7 @@ export class SendAcceptance {
     await this.assertStillAllowed(form, request);
     try {
       const acceptance = await this.store(account, key, owner, form.fields, form, request.id);
-      // The first request's file is the one that is sent.
+      // The send of the first request has its own file.
       if (acceptance.replayed) await form.discard();
       return acceptance;
     } catch (error) {
@@ -79,7 +80,7 @@ export class SendAcceptance {
     }
   }
 
-  /** An upload may take minutes, in which its key may be revoked. */
+  /** Checks the API key again, because it may have been revoked during a long upload. */
   private async assertStillAllowed(form: MultipartForm, request: FastifyRequest): Promise<void> {
     try {
       await assertStillAllowed(this.keys, request);
@@ -103,7 +104,7 @@ export class SendAcceptance {
         ? undefined
         : { key, fingerprint: fingerprintOf(send), ...(owner === undefined ? {} : { owner }) };
     if (send.expiresAt !== undefined && send.expiresAt <= this.clock.now()) {
-      // What was accepted in its time is answered as it was then.
+      // A repeated request gets its first response, even after the send expired.
       const earlier = idempotency === undefined ? undefined : await this.sends.recall(account, idempotency);
       if (earlier !== undefined) return earlier;
       throw invalid({ field: 'expiresAt', message: 'must be in the future' });
@@ -112,22 +113,25 @@ export class SendAcceptance {
   }
 
   /**
-   * Only an error that says so is proof that the send is not stored: the store's answer may have been lost, and the
-   * file of a stored send must not be missing.
+   * Removes the file of a failed request if the error proves that the send was not stored. After any other error the
+   * send may be stored although the store's reply was lost, so its file must stay.
    */
   private async discardUnlessStored(form: MultipartForm, error: unknown, requestId: string): Promise<void> {
-    if (PROOFS.some((proof) => error instanceof proof)) {
+    if (NOT_STORED_ERRORS.some((type) => error instanceof type)) {
       await form.discard();
       return;
     }
     if (form.file === undefined) return;
     this.logger.warn(
       { requestId, blobId: form.file.blobId },
-      'kept the file of a send that may or may not be stored',
+      'kept an uploaded file, because its send may have been stored',
     );
   }
 
-  /** Before the first byte of a file: an outage must not fill the disk with files whose sends cannot be stored. */
+  /**
+   * Rejects an upload while Redis is unavailable, before the file is read. Otherwise an outage could fill the disk with
+   * files whose sends cannot be stored.
+   */
   private async assertStorable(): Promise<void> {
     const { status, reasons } = await this.readiness.check();
     if (status === 'unavailable') throw unavailable(reasons.join('; '));

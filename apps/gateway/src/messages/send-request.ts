@@ -10,15 +10,15 @@ import { SendDto } from './send.dto.js';
 const KNOWN = knownNames([...Object.keys(new SendDto()), FILE]);
 
 /**
- * What a caller asks for, from the fields of either encoding.
- * @throws {Problem} naming the fields at fault
+ * Reads a send request from the fields of a JSON body or form.
+ * @throws {Problem} that names the invalid fields
  */
 export function readSendRequest(fields: unknown, file: StoredFile | undefined): NewSend {
   const dto = readInput(SendDto, fields, { othersFaults: (others) => extraFieldFaults(KNOWN, others) });
   const extraFields = extraFieldsOf(otherFields(dto, isRecord(fields) ? fields : {}));
   const { phoneNumber, type, message, fileUrl, reference, metadata } = dto;
   if (message === undefined && file === undefined && fileUrl === undefined) {
-    throw invalid({ field: 'message', message: 'is required, unless there is a file or a fileUrl' });
+    throw invalid({ field: 'message', message: 'is required unless the request has a file or a fileUrl' });
   }
   const [sendAt, expiresAt] = [parseInstant(dto.sendAt), parseInstant(dto.expiresAt)];
   return {

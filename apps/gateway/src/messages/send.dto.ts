@@ -2,18 +2,18 @@ import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { Instant, Optional, parseInstant, PhoneNumber, rule, TextOf, WebAddress } from '../input/rules.js';
 import { isRecord } from '#upstream';
 
-/** Characters of a message. */
-export const LONGEST_MESSAGE = 65_536;
-const LARGEST_METADATA_BYTES = 2_048;
+/** Maximum length of a message text, in characters. */
+export const MAX_MESSAGE_LENGTH = 65_536;
+const MAX_METADATA_BYTES = 2_048;
 
-/** The fields of a send, whatever their encoding. */
+/** The fields of a send request, as JSON or as a form. */
 export class SendDto {
-  @ApiProperty({ description: 'The recipient, in E.164 form.', example: '+14155550123' })
+  @ApiProperty({ description: 'Phone number of the recipient in E.164 form.', example: '+14155550123' })
   @PhoneNumber()
   phoneNumber!: string;
 
   @ApiPropertyOptional({
-    description: 'The kind of message: text, audio, or any other word that the messaging service knows.',
+    description: 'Type of the message: text, audio, or any other type of the messaging service.',
     pattern: '^[a-z][a-z0-9_-]{0,63}$',
     default: 'text',
     example: 'text',
@@ -21,22 +21,22 @@ export class SendDto {
   @Optional()
   @rule(
     'type',
-    'must be a lower-case word of at most 64 characters, for example text',
+    'must start with a lower-case letter and have at most 64 characters of a-z, 0-9, _ and -, for example text',
     (value) => typeof value === 'string' && /^[a-z][a-z0-9_-]{0,63}$/.test(value),
   )
   type: string = 'text';
 
   @ApiPropertyOptional({
-    description: 'The text.',
-    maxLength: LONGEST_MESSAGE,
+    description: 'Text of the message. The text is required unless the request has a file or a fileUrl.',
+    maxLength: MAX_MESSAGE_LENGTH,
     example: 'Your parcel is here.',
   })
   @Optional()
-  @TextOf(1, LONGEST_MESSAGE)
+  @TextOf(1, MAX_MESSAGE_LENGTH)
   message?: string;
 
   @ApiPropertyOptional({
-    description: 'Where a file is to be had.',
+    description: 'URL of a file to send.',
     format: 'uri',
     example: 'https://example.com/photo.jpg',
   })
@@ -44,13 +44,18 @@ export class SendDto {
   @WebAddress()
   fileUrl?: string;
 
-  @ApiPropertyOptional({ description: "The caller's own id.", maxLength: 128, example: 'order-1041' })
+  @ApiPropertyOptional({
+    description: 'Your own id for the send. `GET /v1/sends?reference=` finds sends by this id.',
+    maxLength: 128,
+    example: 'order-1041',
+  })
   @Optional()
   @TextOf(1, 128)
   reference?: string;
 
   @ApiPropertyOptional({
-    description: 'Kept with the send: an object of at most 2 KB of JSON; as JSON text in a form.',
+    description:
+      'Your own data, stored with the send: an object of at most 2 KB of JSON. A form must contain `metadata` as JSON text.',
     type: 'object',
     additionalProperties: true,
     example: { order: 1041 },
@@ -60,7 +65,7 @@ export class SendDto {
   metadata?: Readonly<Record<string, unknown>>;
 
   @ApiPropertyOptional({
-    description: 'Not sent before.',
+    description: 'Earliest time to send the message.',
     format: 'date-time',
     example: '2030-01-31T09:00:00Z',
   })
@@ -69,7 +74,7 @@ export class SendDto {
   sendAt?: string;
 
   @ApiPropertyOptional({
-    description: 'Not sent after.',
+    description: 'Latest time to send the message. A send that is not relayed by that time expires.',
     format: 'date-time',
     example: '2030-01-31T18:00:00Z',
   })
@@ -79,14 +84,14 @@ export class SendDto {
   expiresAt?: string;
 }
 
-/** The parts of a send as a form. */
+/** The parts of a send request as a form. */
 export class SendFormDto extends SendDto {
-  @ApiPropertyOptional({ description: 'A file to send.', type: 'string', format: 'binary' })
+  @ApiPropertyOptional({ description: 'File to send with the message.', type: 'string', format: 'binary' })
   file?: unknown;
 }
 
 function isSmallObject(value: unknown): boolean {
-  return isRecord(value) && Buffer.byteLength(JSON.stringify(value)) <= LARGEST_METADATA_BYTES;
+  return isRecord(value) && Buffer.byteLength(JSON.stringify(value)) <= MAX_METADATA_BYTES;
 }
 
 function isAfterSendAt(value: unknown, object: object): boolean {
@@ -97,7 +102,7 @@ function isAfterSendAt(value: unknown, object: object): boolean {
   return expiresAt === undefined || sendAt === undefined || expiresAt > sendAt;
 }
 
-/** The answer to a send that is stored. */
+/** Response to a send request whose send is stored. */
 export class MessageQueuedDto {
   @ApiProperty({ enum: ['queued'] }) status!: 'queued';
   @ApiProperty({ example: 'The message is stored and will be sent.' }) message!: string;

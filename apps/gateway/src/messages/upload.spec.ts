@@ -26,7 +26,7 @@ const HEAD = '--x\r\nContent-Disposition: form-data; name="file"; filename="a.bi
 const FIELDS =
   '\r\n--x\r\nContent-Disposition: form-data; name="phoneNumber"\r\n\r\n+14155550123\r\n--x--\r\n';
 
-/** A form with a file of so many bytes, made as it is sent; `watch` is called between chunks. */
+/** Generates a form with a file of the given size in bytes. It calls `watch` between chunks. */
 async function* bodyOf(size: number, watch: () => void = () => undefined): AsyncGenerator<Buffer> {
   await Promise.resolve();
   yield Buffer.from(HEAD);
@@ -46,14 +46,14 @@ async function upload(size: number, watch?: () => void): Promise<Response> {
   });
 }
 
-/** Collects garbage, so that what is measured is what is held. */
+/** Collects garbage, so that the measured memory is in use. */
 function collector(): () => void {
   setFlagsFromString('--expose-gc');
   return runInNewContext('gc') as () => void;
 }
 
 describe('An upload', () => {
-  it('of the largest size is stored without being held in memory', async () => {
+  it('of the maximum size is streamed to the blob store without being held in memory', async () => {
     await upload(CHUNK.length);
     const collect = collector();
     collect();
@@ -69,7 +69,7 @@ describe('An upload', () => {
     expect(most).toBeLessThan(MAX / 2);
   });
 
-  it('above that size is 413, and nothing of it is left', async () => {
+  it('above the maximum size is 413 and leaves no file', async () => {
     const before = await gateway.blobs();
     for (const size of [MAX + 1, MAX + 4_000_000]) {
       const problem = await problemIn(await upload(size));
@@ -81,7 +81,7 @@ describe('An upload', () => {
   it.each([
     ['in the middle of the file', HEAD + 'x'.repeat(200_000)],
     ['after the file', `${HEAD}abc\r\n--x\r\nContent-Disposition: form-data; name="message"\r\n\r\nhal`],
-  ])('whose caller goes away %s leaves nothing', async (_, start) => {
+  ])('whose caller disconnects %s leaves no file', async (_, start) => {
     const before = await gateway.blobs();
     const call = request(`${gateway.url}/v1/messages/send`, {
       method: 'POST',

@@ -8,7 +8,7 @@ class FieldFaultDto {
   message!: string;
 }
 
-/** Every error's body. */
+/** Body of every error response. */
 export class ProblemDto {
   @ApiProperty({ example: 'urn:tidings:problem:validation_failed' }) type!: string;
   @ApiProperty({ example: PROBLEMS.validation_failed.title }) title!: string;
@@ -21,8 +21,8 @@ export class ProblemDto {
   @ApiPropertyOptional({ type: [FieldFaultDto] }) errors?: FieldFaultDto[];
 }
 
-/** What any address can be answered with, whoever asks: requests that cannot be read, or that went wrong here. */
-const ANYWHERE: readonly ProblemCode[] = [
+/** Codes that every operation can return: malformed requests and internal errors. */
+const COMMON_CODES: readonly ProblemCode[] = [
   'malformed_body',
   'payload_too_large',
   'unsupported_media_type',
@@ -30,8 +30,8 @@ const ANYWHERE: readonly ProblemCode[] = [
   'internal',
 ];
 
-/** What any operation under `/v1` can be answered with besides. */
-const WITH_KEY: readonly ProblemCode[] = [
+/** Codes that every operation under `/v1` can return in addition to {@link COMMON_CODES}. */
+const AUTHENTICATED_CODES: readonly ProblemCode[] = [
   'unauthenticated',
   'forbidden',
   'rate_limited',
@@ -39,14 +39,14 @@ const WITH_KEY: readonly ProblemCode[] = [
   'loop_detected',
 ];
 
-/** Documents the errors of an operation under `/v1`, one response a status. */
+/** Documents the errors of an operation under `/v1`, as one response per status. */
 export function ApiProblems(...codes: readonly ProblemCode[]): MethodDecorator {
-  return responsesOf([...codes, ...ANYWHERE, ...WITH_KEY]);
+  return responsesOf([...codes, ...COMMON_CODES, ...AUTHENTICATED_CODES]);
 }
 
-/** Documents the errors of an operation that needs no key. */
+/** Documents the errors of an operation that needs no API key. */
 export function ApiPublicProblems(): MethodDecorator {
-  return responsesOf(ANYWHERE);
+  return responsesOf(COMMON_CODES);
 }
 
 function responsesOf(codes: readonly ProblemCode[]): MethodDecorator {
@@ -56,13 +56,13 @@ function responsesOf(codes: readonly ProblemCode[]): MethodDecorator {
     byStatus.set(status, [...(byStatus.get(status) ?? []), code]);
   }
   return applyDecorators(
-    ...[...byStatus].map(([status, those]) =>
+    ...[...byStatus].map(([status, codesOfStatus]) =>
       ApiResponse({
         status,
-        description: those.map((code) => `\`${code}\`: ${PROBLEMS[code].title}.`).join(' '),
+        description: codesOfStatus.map((code) => `\`${code}\`: ${PROBLEMS[code].title}.`).join(' '),
         content: {
           [PROBLEM_TYPE]: {
-            schema: narrowed(those),
+            schema: problemSchema(codesOfStatus),
           },
         },
       }),
@@ -70,8 +70,8 @@ function responsesOf(codes: readonly ProblemCode[]): MethodDecorator {
   );
 }
 
-/** A problem with one of these codes. */
-function narrowed(codes: readonly ProblemCode[]): { $ref: string } {
+/** Returns the schema of a problem whose `code` is one of the given codes. */
+function problemSchema(codes: readonly ProblemCode[]): { $ref: string } {
   const schema = { $ref: getSchemaPath(ProblemDto), properties: { code: { enum: codes } } };
   return schema;
 }

@@ -23,13 +23,15 @@ import { fastifyProblem, isBrokenBody } from './fastify-problem.js';
 import { invalid, Problem, retryAfter, unavailable } from './problem.js';
 import { isStoreFault } from './store-fault.js';
 
+/** Value of `Retry-After` where upstream gave none, in milliseconds. */
 const UPSTREAM_RETRY_MS = 5_000;
 
-/** Upstream's ways to say: later. */
-const LATER = new Set([429, 503]);
+/** Statuses with which upstream asks for a later retry. */
+const RETRYABLE_STATUSES = new Set([429, 503]);
 
 interface Rule {
-  claims: (error: unknown) => boolean;
+  /** True if this rule converts the error. */
+  matches: (error: unknown) => boolean;
   problem: (error: unknown) => Problem;
 }
 
@@ -38,16 +40,16 @@ function rule<E extends Error>(
   problem: (error: E) => Problem,
 ): Rule {
   return {
-    claims: (error) => error instanceof type,
+    matches: (error) => error instanceof type,
     problem: (error) => problem(error as E),
   };
 }
 
-/** What each error of the domain is answered with: the one place that knows. */
+/** Maps every domain error to its problem. The first rule that matches an error converts it. */
 const RULES: readonly Rule[] = [
   rule(Problem, (error) => error),
   rule(BlobTooLargeError, ({ limit }) => {
-    const message = `is larger than ${limit} bytes`;
+    const message = `exceeds the limit of ${limit} bytes`;
     return new Problem('payload_too_large', `file ${message}.`, { errors: [{ field: 'file', message }] });
   }),
   rule(BlobStoreUnavailableError, unavailable),
@@ -67,14 +69,14 @@ const RULES: readonly Rule[] = [
   rule(ReplayTooLargeError, ({ most, fits }) =>
     invalid({
       field: 'until',
-      message: `leaves more than ${most} events to be looked at; replay in parts, the first of them until ${fits}`,
+      message: `selects more than ${most} events together with since; replay in several parts, the first part with until ${fits}`,
     }),
   ),
   rule(WebhookConflictError, ({ message }) => new Problem('conflict', message)),
   rule(UpstreamStatusError, upstreamStatus),
   rule(UpstreamUnavailableError, (cause) =>
     upstreamUnavailable(
-      'The messaging service is down, or lets this account in no more: see GET /v1/status.',
+      'The messaging service is unavailable for this account. GET /v1/status shows the reason.',
       UPSTREAM_RETRY_MS,
       cause,
     ),
@@ -91,43 +93,51 @@ const RULES: readonly Rule[] = [
   rule(UpstreamReplyError, (cause) => new Problem('upstream_error', sentence(cause.message), { cause })),
   rule(BudgetExhaustedError, (cause) =>
     upstreamUnavailable(
-      'The budget of requests to the messaging service is used up for the moment.',
+      'The request budget for the messaging service is used up. Retry later.',
       cause.retryAfterMs,
       cause,
     ),
   ),
   rule(HttpException, fastifyProblem),
   {
-    claims: isBrokenBody,
-    problem: (cause) => new Problem('malformed_body', 'The body broke off.', { cause }),
+    matches: isBrokenBody,
+    problem: (cause) =>
+      new Problem('malformed_body', 'The connection closed before the body was complete.', { cause }),
   },
-  { claims: isStoreFault, problem: unavailable },
+  { matches: isStoreFault, problem: unavailable },
 ];
 
-/** The problem that an error is answered with; `internal` for one that nobody thought of. */
+/** Returns the problem that answers an error. The code is `internal` if no rule matches the error. */
 export function problemOf(error: unknown): Problem {
-  const found = RULES.find(({ claims }) => claims(error));
+  const found = RULES.find(({ matches }) => matches(error));
   if (found !== undefined) return found.problem(error);
-  return new Problem('internal', 'Something went wrong here; it is logged under the requestId.', {
-    cause: error,
-  });
+  return new Problem(
+    'internal',
+    'An unexpected error occurred. The log of the gateway has details for this requestId.',
+    {
+      cause: error,
+    },
+  );
 }
 
 function upstreamStatus(error: UpstreamStatusError): Problem {
-  if (LATER.has(error.status)) {
+  if (RETRYABLE_STATUSES.has(error.status)) {
     return upstreamUnavailable(
-      `The messaging service answered ${error.status}.`,
+      `The messaging service returned HTTP ${error.status}.`,
       error.retryAfterMs ?? UPSTREAM_RETRY_MS,
       error,
     );
   }
-  return new Problem('upstream_error', `The messaging service answered ${error.status}.`, { cause: error });
+  return new Problem('upstream_error', `The messaging service returned HTTP ${error.status}.`, {
+    cause: error,
+  });
 }
 
 function upstreamUnavailable(detail: string, retryMs: number, cause: Error): Problem {
   return new Problem('upstream_unavailable', detail, { headers: retryAfter(retryMs), cause });
 }
 
-function sentence(words: string): string {
-  return `${words.charAt(0).toUpperCase()}${words.slice(1)}.`;
+/** Turns an error message into a sentence: with a capital letter first and a full stop last. */
+function sentence(message: string): string {
+  return `${message.charAt(0).toUpperCase()}${message.slice(1)}.`;
 }

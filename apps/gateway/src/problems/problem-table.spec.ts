@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import * as accounts from '#accounts';
+import * as blobs from '#blobs';
 import * as events from '#events';
 import * as feed from '#feed';
 import * as platform from '#platform';
@@ -10,18 +11,18 @@ import { Problem } from './problem.js';
 import { PROBLEM_CODES, PROBLEMS } from './problem-catalog.js';
 import { problemOf } from './problem-of.js';
 
-const LIBS = { accounts, events, feed, platform, relay, upstream, webhooks };
+const LIBS = { accounts, blobs, events, feed, platform, relay, upstream, webhooks };
 
-/** Errors that end before they get to a caller, and where. */
-const NEVER_TOLD: Readonly<Record<string, string>> = {
-  AccountGoneError: 'of a job of a worker, which ends',
-  BlobMissingError: 'of the worker, which fails the send',
-  ConfigurationError: 'ends the process at its start',
-  ReaderLeaseLostError: 'of the dispatch',
-  SealBrokenError: 'the installation has another ENCRYPTION_KEY: 500 is its answer',
-  UpstreamError: 'the kind of all of them; nobody makes one',
-  UpstreamReplyDeferredError: 'of the reads of a worker',
-  UpstreamTooLateError: 'of the POST of a send',
+/** Errors that never reach a caller, each with the reason. */
+const NEVER_REACH_CALLERS: Readonly<Record<string, string>> = {
+  AccountGoneError: 'ends a job of a worker',
+  BlobMissingError: 'makes the worker fail the send',
+  ConfigurationError: 'stops the process at start',
+  ReaderLeaseLostError: 'occurs only in the dispatcher',
+  SealBrokenError: 'means a wrong ENCRYPTION_KEY; callers get 500 internal',
+  UpstreamError: 'is an abstract base class',
+  UpstreamReplyDeferredError: 'occurs only in reads of a worker',
+  UpstreamTooLateError: 'occurs only in the POST of a send',
 };
 
 type ErrorClass = abstract new (...args: never[]) => Error;
@@ -35,23 +36,23 @@ function errorClasses(): [string, ErrorClass][] {
   );
 }
 
-describe('The table of problems', () => {
-  it('has every error of the libs, but those that never get to a caller', () => {
+describe('The error-to-problem table', () => {
+  it('has a rule for every error class of the libs that can reach a caller', () => {
     const classes = errorClasses();
     expect(classes.length).toBeGreaterThan(15);
-    const untold = classes
-      // Its kind is all that counts: no constructor is run.
+    const withoutRule = classes
+      // Rules look at the prototype only, so no constructor needs to run.
       .filter(([, type]) => problemOf(Object.create(type.prototype as object)).code === 'internal')
       .map(([name]) => name);
-    expect(untold.filter((name) => NEVER_TOLD[name] === undefined)).toEqual([]);
+    expect(withoutRule.filter((name) => NEVER_REACH_CALLERS[name] === undefined)).toEqual([]);
   });
 
-  it('names nothing as never told that is not there any more', () => {
+  it('lists no exception for an error class that no longer exists', () => {
     const names = new Set(errorClasses().map(([name]) => name));
-    expect(Object.keys(NEVER_TOLD).filter((name) => !names.has(name))).toEqual([]);
+    expect(Object.keys(NEVER_REACH_CALLERS).filter((name) => !names.has(name))).toEqual([]);
   });
 
-  it('answers what nobody thought of with 500 internal, without its words', () => {
+  it('converts an unknown error to 500 internal without its message', () => {
     for (const thrown of [
       new Error('a secret'),
       new TypeError('a secret'),
@@ -67,7 +68,7 @@ describe('The table of problems', () => {
     }
   });
 
-  it.each(PROBLEM_CODES)('shows %s as RFC 9457 says, with its one status', (code) => {
+  it.each(PROBLEM_CODES)('serializes %s as RFC 9457 requires, always with the same status', (code) => {
     const errors = [{ field: 'a', message: 'is wrong' }];
     const shown: unknown = JSON.parse(new Problem(code, 'Why.', { errors }).toJson('/v1/x', 'req_1'));
     expect(shown).toEqual({

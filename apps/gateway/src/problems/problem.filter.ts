@@ -6,7 +6,7 @@ import type { Problem } from './problem.js';
 import { PROBLEM_TYPE } from './problem-catalog.js';
 import { problemOf } from './problem-of.js';
 
-/** Answers every error as problem+json. */
+/** Answers every error with an `application/problem+json` response. */
 @Catch()
 export class ProblemFilter implements ExceptionFilter {
   constructor(@Inject(LOGGER) private readonly logger: Logger) {}
@@ -18,7 +18,7 @@ export class ProblemFilter implements ExceptionFilter {
     const problem = problemOf(error);
     this.report(problem, request);
     if (reply.sent || reply.raw.headersSent) {
-      // Too late for a reply of ours: what the caller has is all it can get.
+      // The response has begun, so the error can only be shown by closing the connection.
       reply.raw.destroy();
       return;
     }
@@ -34,11 +34,11 @@ export class ProblemFilter implements ExceptionFilter {
     const { code, cause } = problem;
     const details = { requestId: request.id, code, ...(cause === undefined ? {} : { err: cause }) };
     if (problem.code === 'internal') this.logger.error(details, 'request failed');
-    else this.logger.warn(details, 'request could not be served');
+    else this.logger.warn(details, 'request failed because a dependency was unavailable');
   }
 }
 
-/** The address without its query, which may hold a caller's data. */
+/** Returns the path of a URL without the query, which may contain a caller's data. */
 export function pathOf(url: string): string {
   return url.split('?', 1)[0] ?? '/';
 }

@@ -1,30 +1,30 @@
 import { PROBLEMS, type ProblemCode } from './problem-catalog.js';
 
-/** When to try a store again that takes nothing, in milliseconds. */
+/** Value of `Retry-After` while the store is unavailable, in milliseconds. */
 const STORE_RETRY_MS = 2_000;
 
-/** A field of the request that is at fault. */
+/** An invalid field or parameter of a request. `message` completes the sentence that begins with the field's name. */
 export interface FieldFault {
   field: string;
   message: string;
 }
 
-/** What is said besides the code. */
+/** Optional parts of a {@link Problem}. */
 export interface ProblemExtras {
   errors?: readonly FieldFault[];
   headers?: Readonly<Record<string, string>>;
-  /** For the log; callers never see it. */
+  /** Cause for the log. It is never part of the response. */
   cause?: unknown;
 }
 
-/** An error that is to be answered as it says. */
+/** An error with its HTTP response. */
 export class Problem extends Error {
   readonly errors: readonly FieldFault[];
   readonly headers: Readonly<Record<string, string>>;
 
   constructor(
     readonly code: ProblemCode,
-    /** What happened and what to do, for the caller. */
+    /** Text for the caller: what happened, and what to do. */
     readonly detail: string,
     { errors = [], headers = {}, cause }: ProblemExtras = {},
   ) {
@@ -38,7 +38,7 @@ export class Problem extends Error {
     return PROBLEMS[this.code].status;
   }
 
-  /** The body of the reply, as JSON text. */
+  /** Returns the response body as JSON text. */
   toJson(instance: string, requestId: string): string {
     const { status, title } = PROBLEMS[this.code];
     return JSON.stringify({
@@ -54,26 +54,26 @@ export class Problem extends Error {
   }
 }
 
-/** The problem of fields that are not as they must be. */
+/** Returns the problem of a request with invalid fields. */
 export function invalid(...errors: readonly FieldFault[]): Problem {
   const detail = errors.map(({ field, message }) => `${field} ${message}`).join('; ');
   return new Problem('validation_failed', `${detail}.`, { errors });
 }
 
-/** The problem of a store that takes nothing at the moment. */
+/** Returns the problem of a store (Redis or the blob store) that is unavailable. */
 export function unavailable(cause: unknown): Problem {
-  return new Problem('unavailable', 'Nothing can be stored or read at the moment; try again shortly.', {
+  return new Problem('unavailable', 'The gateway cannot store or read data at the moment. Retry later.', {
     headers: retryAfter(STORE_RETRY_MS),
     cause,
   });
 }
 
-/** The problem of something that is not there; another account's things are answered the same. */
+/** Returns the problem of an object that does not exist. Objects of other accounts get the same answer. */
 export function notFound(what: string, id: string): Problem {
-  return new Problem('not_found', `There is no ${what} ${id}.`);
+  return new Problem('not_found', `The ${what} ${id} was not found.`);
 }
 
-/** `Retry-After` in whole seconds, at least one. */
+/** Returns a `Retry-After` header in whole seconds, at least 1. */
 export function retryAfter(ms: number): Record<string, string> {
   return { 'retry-after': String(Math.max(1, Math.ceil(ms / 1000))) };
 }

@@ -17,16 +17,16 @@ import {
 } from '#platform';
 import { EndpointSeals, RedisEndpointStore } from '#webhooks';
 
-/** Where lines are written. */
+/** Writers for standard output and standard error, line by line. */
 export interface Console {
   out(line: string): void;
   err(line: string): void;
 }
 
 /**
- * Seals everything stored with ENCRYPTION_KEY, of all accounts, and tells what it came to. Answers whether all of it
- * could be opened.
- * @throws {ConfigurationError} for a wrong variable, and what Redis throws
+ * Re-encrypts the stored secrets of all accounts with ENCRYPTION_KEY and prints a summary. Returns true if every secret
+ * could be decrypted.
+ * @throws {ConfigurationError} for an invalid environment variable; errors of Redis are passed on
  */
 export async function rotateSecrets(console: Console): Promise<boolean> {
   const environment = readEnvironment(CommonEnvironment);
@@ -41,8 +41,8 @@ export async function rotateSecrets(console: Console): Promise<boolean> {
     redis.disconnect();
   });
   try {
-    if (redis.status !== 'ready') throw new Error('Redis cannot be reached at REDIS_URL');
-    return tell(await resealAll(environment, redis), console);
+    if (redis.status !== 'ready') throw new Error('Cannot connect to Redis at REDIS_URL');
+    return printSummary(await resealAll(environment, redis), console);
   } catch (error) {
     throw unfit ?? error;
   } finally {
@@ -50,10 +50,10 @@ export async function rotateSecrets(console: Console): Promise<boolean> {
   }
 }
 
-/** What became of the stored secrets, by kind. */
+/** The counts of rotated and undecryptable secrets, by kind. */
 export type RotationResult = Readonly<Record<'accountKeys' | 'signingSecrets' | 'webhookHeaders', SealTally>>;
 
-/** What {@link rotateSecrets} does on an open Redis. */
+/** Re-encrypts all secrets of {@link rotateSecrets} through an open Redis connection. */
 export async function resealAll(
   environment: Pick<CommonEnvironment, 'ENCRYPTION_KEY' | 'ENCRYPTION_KEYS_PREVIOUS' | 'REDIS_KEY_PREFIX'>,
   redis: RedisClient,
@@ -61,7 +61,8 @@ export async function resealAll(
   const prefix = environment.REDIS_KEY_PREFIX;
   const box = new SecretBox(environment.ENCRYPTION_KEY, environment.ENCRYPTION_KEYS_PREVIOUS);
   const keys = new RedisEncryptionKeys(redis, prefix);
-  // Noted before anything is sealed with it. Ids that are noted from now on stay: their processes have just begun.
+  // Registered before the first secret is encrypted with it. Only key ids listed now are forgotten at the end: a process
+  // that starts meanwhile may still use the key that it registers.
   const earlier = (await keys.list()).filter((id) => id !== box.keyId);
   await keys.add(box.keyId);
 
@@ -82,23 +83,23 @@ export async function resealAll(
 }
 
 const KINDS = {
-  accountKeys: ['upstream keys of accounts', 'upstream key'],
+  accountKeys: ['upstream API keys of accounts', 'upstream API key'],
   signingSecrets: ['signing secrets of webhooks', 'signing secret'],
-  webhookHeaders: ['headers of webhooks', 'headers'],
+  webhookHeaders: ['request headers of webhooks', 'request headers'],
 } as const;
 
-function tell(result: RotationResult, console: Console): boolean {
+function printSummary(result: RotationResult, console: Console): boolean {
   let whole = true;
   for (const kind of ['accountKeys', 'signingSecrets', 'webhookHeaders'] as const) {
     const { rotated, current, broken } = result[kind];
-    const [all, one] = KINDS[kind];
-    const unopened = `${broken.length} could not be opened`;
+    const [plural, singular] = KINDS[kind];
     const ids = [...new Set(broken.map(({ keyId }) => keyId))].join(', ');
+    const keys = ids === '' ? '' : ` (encryption key id ${ids})`;
     console.out(
-      `${all}: ${rotated} rotated, ${current} already current, ${unopened}${ids === '' ? '' : ` (key ${ids})`}`,
+      `${plural}: ${rotated} rotated, ${current} already current, ${broken.length} could not be decrypted${keys}`,
     );
     for (const { subject, keyId } of broken)
-      console.err(`${subject}: the ${one} cannot be opened; it names the key ${keyId}`);
+      console.err(`${subject}: cannot decrypt the ${singular}; the id of its encryption key is ${keyId}`);
     whole &&= broken.length === 0;
   }
   return whole;

@@ -1,6 +1,6 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { type Send, SEND_STATUSES, type SendFilter, type SendStatus } from '#relay';
-import { formatPlace, parsePlace } from '../input/place.js';
+import { decodePosition, encodePosition } from '../input/place.js';
 import { Optional, PhoneNumber, rule, TextOf, WholeNumberText } from '../input/rules.js';
 import { SendView } from './send.view.js';
 
@@ -12,7 +12,11 @@ export class SendsQuery {
   )
   status?: SendStatus;
 
-  @ApiPropertyOptional({ type: 'string', maxLength: 128, description: "The caller's own id." })
+  @ApiPropertyOptional({
+    type: 'string',
+    maxLength: 128,
+    description: 'Returns only sends with this `reference`.',
+  })
   @Optional()
   @TextOf(1, 128)
   reference?: string;
@@ -27,13 +31,13 @@ export class SendsQuery {
   @WholeNumberText(1, 100)
   limit: string = '20';
 
-  @ApiPropertyOptional({ type: 'string', description: 'The `next` of an earlier answer.' })
+  @ApiPropertyOptional({ type: 'string', description: 'The value of `next` in the previous page.' })
   @Optional()
-  @rule('cursor', 'must be a cursor that an earlier answer gave', (value) => placeIn(value) !== undefined)
+  @rule('cursor', 'must be the next value of a previous page', (value) => positionIn(value) !== undefined)
   cursor?: string;
 }
 
-/** What a query asks for. */
+/** Returns the filter of a query. */
 export function filterOf({ status, reference, phoneNumber }: SendsQuery): SendFilter {
   return {
     ...(status === undefined ? {} : { status }),
@@ -42,27 +46,32 @@ export function filterOf({ status, reference, phoneNumber }: SendsQuery): SendFi
   };
 }
 
-const PLACES = 'sends';
+const LIST_NAME = 'sends';
 
-/** Where a page begins, as callers see it. */
-export function cursorAt(place: number): string {
-  return formatPlace(PLACES, place);
+/** Returns the cursor of a page that begins after a position in the list. */
+export function cursorAt(position: number): string {
+  return encodePosition(LIST_NAME, position);
 }
 
-/** The place of a text that {@link cursorAt} made, or undefined for anything else. */
-export function placeIn(cursor: unknown): number | undefined {
-  return parsePlace(PLACES, cursor);
+/** Returns the position of a cursor of {@link cursorAt}, or undefined for any other value. */
+export function positionIn(cursor: unknown): number | undefined {
+  return decodePosition(LIST_NAME, cursor);
 }
 
 export class SendsReply {
   @ApiProperty({
     type: [SendView],
-    description: 'The newest first. A page may be short, or empty, although more follows.',
+    description:
+      'The sends of the page, newest first. A page may have fewer sends than `limit`, or none, even if more pages follow.',
   })
   sends!: Send[];
 
-  @ApiProperty({ type: 'string', nullable: true, description: 'Where to read on; null at the end.' })
+  @ApiProperty({
+    type: 'string',
+    nullable: true,
+    description: 'Cursor of the next page, or null on the last page.',
+  })
   next!: string | null;
 
-  @ApiProperty() hasMore!: boolean;
+  @ApiProperty({ description: 'True if another page follows.' }) hasMore!: boolean;
 }

@@ -3,11 +3,12 @@ import { RESOLVE_OUTCOMES, type ResolveOutcome, type Send } from '#relay';
 import { rule } from '../input/rules.js';
 import { SendView } from './send.view.js';
 
-const MOST_IDS = 100;
+const MAX_IDS = 100;
 
 const OUTCOME =
-  'sent and failed settle an unknown send. resend sends an unknown or failed one out again: it is looked for once ' +
-  'more first, and then two texts are possible.';
+  '`sent` and `failed` set the final status of a send that is `unknown`. `resend` sends the message of an `unknown` or ' +
+  '`failed` send again. Tidings searches for the message at the messaging service before a resend. ' +
+  'After a resend, the recipient may get the message twice.';
 
 export class ResolveDto {
   @ApiProperty({ enum: RESOLVE_OUTCOMES, description: OUTCOME })
@@ -18,35 +19,40 @@ export class ResolveDto {
 }
 
 export class ResolveManyDto extends ResolveDto {
-  @ApiProperty({ type: [String], minItems: 1, maxItems: MOST_IDS })
+  @ApiProperty({ type: [String], minItems: 1, maxItems: MAX_IDS })
   @rule(
     'ids',
-    `must be a list of 1 to ${MOST_IDS} ids of sends`,
+    `must be a list of 1 to ${MAX_IDS} send ids`,
     (value) =>
       Array.isArray(value) &&
       value.length >= 1 &&
-      value.length <= MOST_IDS &&
+      value.length <= MAX_IDS &&
       value.every((id) => typeof id === 'string' && id.length >= 1 && id.length <= 100),
   )
   ids!: string[];
 }
 
-/** What became of one id. */
+/** Result for one send. */
 export class ResolveResult {
   @ApiProperty() id!: string;
   @ApiProperty() resolved!: boolean;
-  @ApiProperty({ type: SendView, nullable: true, description: 'The send as it stands then.' })
+  @ApiProperty({
+    type: SendView,
+    nullable: true,
+    description: 'The send after the operation, or null if the send was not resolved.',
+  })
   send!: Send | null;
   @ApiProperty({ enum: ['not_found', 'conflict'], type: String, nullable: true })
   code!: 'not_found' | 'conflict' | null;
-  @ApiProperty({ type: String, nullable: true, description: 'Why it was not resolved.' })
+  @ApiProperty({ type: String, nullable: true, description: 'Reason why the send was not resolved.' })
   detail!: string | null;
 }
 
 export class ResolveManyReply {
   @ApiProperty({
     type: [ResolveResult],
-    description: 'One for each id, in the order of the ids; an id that is given twice has one.',
+    description:
+      'One result per send id, in the order of the request. A repeated send id has only one result.',
   })
   results!: ResolveResult[];
 }

@@ -30,7 +30,7 @@ export class SendView implements Send {
   @ApiProperty({
     type: 'object',
     additionalProperties: { type: 'string' },
-    description: 'What the request held besides, as it is handed on to the messaging service.',
+    description: 'Undocumented fields of the send request, which are passed on to the messaging service.',
     example: {},
   })
   extraFields!: Readonly<Record<string, string>>;
@@ -41,6 +41,10 @@ export class SendView implements Send {
   @ApiProperty({ type: [SendAttemptDto] }) attempts!: SendAttemptDto[];
   @ApiProperty({ type: 'string', nullable: true }) contactId!: string | null;
   @ApiProperty({ type: 'string', nullable: true }) messageId!: string | null;
-  @ApiProperty({ type: 'string', nullable: true, description: 'Why it failed, expired or is unknown.' })
+  @ApiProperty({
+    type: 'string',
+    nullable: true,
+    description: 'Reason why the send failed, expired or is unknown.',
+  })
   reason!: string | null;
 }

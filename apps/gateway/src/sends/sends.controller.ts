@@ -8,7 +8,7 @@ import { ApiProblems } from '../problems/api-problems.js';
 import { InputPipe } from '../input/input.pipe.js';
 import { notFound } from '../problems/problem.js';
 import { SEND_INTAKE, SEND_LIST } from '../tokens.js';
-import { cursorAt, filterOf, placeIn, SendsQuery, SendsReply } from './list.dto.js';
+import { cursorAt, filterOf, positionIn, SendsQuery, SendsReply } from './list.dto.js';
 import { ResolveDto, ResolveManyDto, ResolveManyReply, type ResolveResult } from './resolve.dto.js';
 import { SendView } from './send.view.js';
 
@@ -24,9 +24,9 @@ export class SendsController {
   @RequireScope('messages:read')
   @ApiOperation({
     operationId: 'listSends',
-    summary: 'Sends, the newest first',
+    summary: 'List sends, newest first',
     description:
-      'All that is asked for must hold. A page may be short, or empty, although more follows: read on while there is a `next`.',
+      'A send must match all given filters. A page may have fewer sends than `limit`, or none, even if more pages follow. The last page has a `next` of null.',
   })
   @ApiOkResponse({ type: SendsReply })
   @ApiProblems('validation_failed')
@@ -34,7 +34,7 @@ export class SendsController {
     @Caller() { account }: Principal,
     @Query(new InputPipe(SendsQuery)) query: SendsQuery,
   ): Promise<SendsReply> {
-    const before = placeIn(query.cursor);
+    const before = positionIn(query.cursor);
     const { sends, next } = await this.sendList.list(account, filterOf(query), Number(query.limit), before);
     return {
       sends,
@@ -45,7 +45,7 @@ export class SendsController {
 
   @Get(':id')
   @RequireScope('messages:read')
-  @ApiOperation({ operationId: 'getSend', summary: 'How a send stands' })
+  @ApiOperation({ operationId: 'getSend', summary: 'Get a send with its status' })
   @ApiOkResponse({ type: SendView })
   @ApiProblems('not_found')
   async get(@Caller() { account }: Principal, @Param('id') id: string): Promise<Send> {
@@ -57,7 +57,7 @@ export class SendsController {
   @Post(':id/cancel')
   @HttpCode(200)
   @RequireScope('messages:send')
-  @ApiOperation({ operationId: 'cancelSend', summary: 'Cancel a send that is not yet being relayed' })
+  @ApiOperation({ operationId: 'cancelSend', summary: 'Cancel a scheduled or queued send' })
   @ApiOkResponse({ type: SendView })
   @ApiProblems('not_found', 'conflict')
   async cancel(@Caller() { account }: Principal, @Param('id') id: string): Promise<Send> {
@@ -71,9 +71,9 @@ export class SendsController {
   @RequireScope('messages:send')
   @ApiOperation({
     operationId: 'resolveSends',
-    summary: 'Say what became of sends that are unknown, or send them out again',
+    summary: 'Set the outcome of several unknown sends, or resend them',
     description:
-      'Each id has a result of its own; one that cannot be resolved does not keep the others from it.',
+      'Each send id has its own result. A send that cannot be resolved does not affect the others.',
   })
   @ApiOkResponse({ type: ResolveManyReply })
   @ApiProblems('validation_failed', 'malformed_body')
@@ -91,7 +91,7 @@ export class SendsController {
   @RequireScope('messages:send')
   @ApiOperation({
     operationId: 'resolveSend',
-    summary: 'Say what became of a send that is unknown, or send it out again',
+    summary: 'Set the outcome of an unknown send, or resend it',
   })
   @ApiOkResponse({ type: SendView })
   @ApiProblems('not_found', 'conflict', 'validation_failed', 'malformed_body')
@@ -113,7 +113,7 @@ export class SendsController {
     try {
       const send = await this.sends.resolve(account, id, outcome);
       if (send !== undefined) return { id, resolved: true, send, code: null, detail: null };
-      return { id, resolved: false, send: null, code: 'not_found', detail: 'There is no such send.' };
+      return { id, resolved: false, send: null, code: 'not_found', detail: `The send ${id} was not found.` };
     } catch (error) {
       if (!(error instanceof SendNotResolvableError)) throw error;
       return { id, resolved: false, send: null, code: 'conflict', detail: error.message };

@@ -23,8 +23,8 @@ async function unknownSend(): Promise<string> {
   return id;
 }
 
-describe('Sends', () => {
-  it('are read, and cancelled while they are not being relayed: 409 conflict then', async () => {
+describe('A send', () => {
+  it('can be read, and can be cancelled until it is relayed: afterwards 409 conflict', async () => {
     const sent = await gateway.fetch(
       '/v1/messages/send',
       json({ phoneNumber: '+14155550123', message: 'hi' }),
@@ -37,7 +37,7 @@ describe('Sends', () => {
     expect(await problemIn(await gateway.fetch('/v1/sends/snd_x'))).toMatchObject({ status: 404 });
   });
 
-  it('are listed, with faulty filters named', async () => {
+  it('is listed by filters, and an error names an invalid filter', async () => {
     expect(
       await (await gateway.fetch('/v1/sends?status=queued&reference=r&phoneNumber=%2B14155550123')).json(),
     ).toEqual({
@@ -60,7 +60,7 @@ describe('Sends', () => {
     }
   });
 
-  it('that are unknown are resolved; others are 409 conflict', async () => {
+  it('with the status unknown can be resolved; any other send is 409 conflict', async () => {
     const id = await unknownSend();
     const resolve = (outcome: unknown, of = id): Promise<Response> =>
       gateway.fetch(`/v1/sends/${of}/resolve`, json({ outcome }));
@@ -75,7 +75,7 @@ describe('Sends', () => {
     expect(await problemIn(await resolve('sent', 'snd_x'))).toMatchObject({ status: 404 });
   });
 
-  it('are resolved many at once, each with a result of its own', async () => {
+  it('can be resolved together with others, each with its own result', async () => {
     const [one, two] = [await unknownSend(), await unknownSend()];
     const reply = await gateway.fetch(
       '/v1/sends/resolve',

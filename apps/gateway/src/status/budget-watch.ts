@@ -1,7 +1,7 @@
 import type { BudgetUsage } from '#upstream';
 
-/** Knows how an account's budget is used. */
+/** Reports the use of an account's request budget. */
 export interface BudgetWatch {
-  /** @param rate the account's setting, in requests a second */
+  /** Returns the current use. @param rate the account's budget, in requests per second */
   usage(account: string, rate: number): Promise<BudgetUsage>;
 }

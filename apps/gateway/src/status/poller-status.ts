@@ -4,13 +4,13 @@ import type { BudgetUsage } from '#upstream';
 import type { PollerStatusView } from './poller-status.view.js';
 import { timeOf } from './time-of.js';
 
-/** What an account that is not polled looks like: it has no contacts that are. */
+/** Values of an account without polling: no contact of it is polled. */
 const NOT_POLLED = {
   ...{ contacts: 0, due: 0, lagMs: 0 },
   ...{ rates: new Map<number, number>(), deep: { waiting: 0, lagMs: 0 } },
 };
 
-/** What `GET /v1/status` shows of an account's polling. Pure. */
+/** Returns the polling status of an account for `GET /v1/status`. */
 export function pollerOf(
   overview: FeedOverview,
   account: Pick<Account, 'polling' | 'requestsPerSecond'> | undefined,

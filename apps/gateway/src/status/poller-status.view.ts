@@ -8,26 +8,28 @@ const unknownMs = (description: string): MethodDecorator & PropertyDecorator =>
 
 class DetectionDelayView {
   @unknownMs(
-    'Median time from a message’s timestamp to its event, in milliseconds. The difference between upstream’s clock and ours is taken out. Null if there was no message.',
+    'Median time from a message’s timestamp to its event, in milliseconds. The difference between the clocks of upstream and Tidings is subtracted. Null if there was no message.',
   )
   p50Ms!: number | null;
 
-  @unknownMs('The same for the 95th percentile. Both are accurate to 7.3 %.')
+  @unknownMs(
+    '95th percentile of the time from a message’s timestamp to its event, in milliseconds. `p50Ms` and `p95Ms` are accurate to 7.3 %.',
+  )
   p95Ms!: number | null;
 
-  @ApiProperty({ type: 'integer', description: 'Number of messages measured.' }) count!: number;
+  @ApiProperty({ type: 'integer', description: 'Number of messages that were measured.' }) count!: number;
 
   @ApiProperty({
     type: 'integer',
     description:
-      'How many of them have no usable timestamp. Their delay is estimated from the time between two reads of the contact.',
+      'Number of measured messages without a usable timestamp. Their delay is estimated from the time between two reads of the contact.',
   })
   estimated!: number;
 
   @ApiProperty({
     type: 'integer',
     description:
-      'Messages that were more than 24 hours old when they were found, such as imported ones. They are not included in the percentiles.',
+      'Number of messages that were more than 24 hours old when Tidings found them, such as imported messages. The percentiles do not include such old messages.',
   })
   late!: number;
 
@@ -36,35 +38,51 @@ class DetectionDelayView {
 }
 
 class BudgetStatusView {
-  @perSecond('The account’s budget.') requestsPerSecond!: number;
-  @perSecond('What may be sent now: less than the budget after upstream answered 429.')
+  @perSecond('Request budget of the account.') requestsPerSecond!: number;
+  @perSecond(
+    'Current limit of requests to upstream, which is lower than the budget for some time after upstream answered 429.',
+  )
   allowedPerSecond!: number;
 
-  @perSecond('What was sent recently, on average.') usedPerSecond!: number;
-  @perSecond('What polling can plan with: what sends and callers leave, and at least a fifth.')
+  @perSecond('Recent average of requests to upstream.') usedPerSecond!: number;
+  @perSecond(
+    'Part of the budget for polling: the part that sends and callers do not use, and at least a fifth.',
+  )
   forPollsPerSecond!: number;
 }
 
 class BudgetForecastView {
-  @perSecond('A budget.') requestsPerSecond!: number;
-  @unknownMs('The median detection delay to expect with it, in milliseconds. Null if there are no contacts.')
+  @perSecond('Request budget of this forecast.') requestsPerSecond!: number;
+  @unknownMs(
+    'Expected median detection delay with this budget, in milliseconds. Null if there are no contacts.',
+  )
   p50Ms!: number | null;
 
-  @unknownMs('The same for the 95th percentile.') p95Ms!: number | null;
+  @unknownMs(
+    'Expected 95th percentile of the detection delay with this budget, in milliseconds. Null if there are no contacts.',
+  )
+  p95Ms!: number | null;
 }
 
 class DeepReadsView {
-  @ApiProperty({ type: 'integer', description: 'Reads of older messages that are due.' }) waiting!: number;
-  @ApiProperty({ type: 'integer', description: 'For how long the first has been due, in milliseconds.' })
+  @ApiProperty({
+    type: 'integer',
+    description: 'Number of contacts whose older messages are due to be read.',
+  })
+  waiting!: number;
+  @ApiProperty({
+    type: 'integer',
+    description: 'Time for which the oldest of these reads has been due, in milliseconds.',
+  })
   lagMs!: number;
 }
 
 class VolatileFieldView implements VolatileField {
-  @ApiProperty({ enum: ['message', 'contact'], description: 'What it is a field of.' })
+  @ApiProperty({ enum: ['message', 'contact'], description: 'Object that has the field.' })
   of!: VolatileField['of'];
 
   @ApiProperty({ example: 'attachments' }) field!: string;
-  @ApiProperty({ type: 'integer', description: 'Number of contacts for which it is muted.' })
+  @ApiProperty({ type: 'integer', description: 'Number of contacts for which the field is muted.' })
   contacts!: number;
 }
 
@@ -76,20 +94,25 @@ class ListFaultView {
 export class PollerStatusView {
   @ApiProperty({
     enum: ['ok', 'suspect'],
-    description: 'suspect: upstream shows far less than before, and nothing is reported as deleted.',
+    description:
+      '`suspect`: the messaging service shows far fewer contacts or messages than before. While the state is `suspect`, no deletions are reported.',
   })
   state!: 'ok' | 'suspect';
 
   @ApiProperty({ type: String, format: 'date-time', nullable: true }) suspectSince!: string | null;
-  @ApiProperty({ type: 'integer', description: 'Contacts that are polled.' }) contacts!: number;
-  @ApiProperty({ type: 'integer', description: 'Of these, how many are due now.' }) due!: number;
-  @ApiProperty({ type: 'integer', description: 'For how long the first has been due, in milliseconds.' })
+  @ApiProperty({ type: 'integer', description: 'Number of polled contacts.' }) contacts!: number;
+  @ApiProperty({ type: 'integer', description: 'Number of contacts that are due to be polled now.' })
+  due!: number;
+  @ApiProperty({
+    type: 'integer',
+    description: 'Time for which the longest overdue contact has been due, in milliseconds.',
+  })
   lagMs!: number;
 
   @ApiProperty({
     type: 'integer',
     description:
-      'How long it takes at the least to read every contact once within the budget, one request each, in milliseconds. `POLL_SWEEP_INTERVAL_MS` can be kept only where it is well longer.',
+      'Minimum time to read every contact once within the budget, with one request per contact, in milliseconds. `POLL_SWEEP_INTERVAL_MS` must be much longer to be met.',
   })
   sweepMs!: number;
 
@@ -97,56 +120,59 @@ export class PollerStatusView {
     type: String,
     format: 'date-time',
     nullable: true,
-    description: 'When the contact list was last read in full, on upstream’s clock.',
+    description: 'Time of the last complete read of the contact list, on upstream’s clock.',
   })
   listedAt!: string | null;
 
   @ApiProperty({
     type: ListFaultView,
     nullable: true,
-    description: 'Why the contact list cannot be read, for example because it is too large; null if it can.',
+    description: 'Reason why the contact list cannot be read, or null if the list can be read.',
   })
   listFault!: ListFaultView | null;
 
-  @ApiProperty({ type: 'integer', description: 'Messages that could not be read, each counted once.' })
+  @ApiProperty({
+    type: 'integer',
+    description: 'Number of messages that could not be parsed. Each message counts once.',
+  })
   unreadable!: number;
 
   @ApiProperty({
     type: 'integer',
-    description: 'Messages that were skipped because every page that contains them fails upstream.',
+    description: 'Number of messages that were skipped because upstream fails for every page with them.',
   })
   skipped!: number;
 
   @ApiProperty({
     type: [VolatileFieldView],
     description:
-      'Fields that differ at nearly every read, at most 20. Their changes are not emitted until they settle.',
+      'Fields that change at nearly every read, at most 20. Tidings emits no events for their changes until they become stable.',
   })
   volatileFields!: VolatileFieldView[];
 
   @ApiProperty({ type: DeepReadsView }) deep!: DeepReadsView;
 
-  @ApiProperty({ type: DetectionDelayView, description: 'How late new messages were emitted.' })
+  @ApiProperty({ type: DetectionDelayView, description: 'Delay between new messages and their events.' })
   detectionDelay!: DetectionDelayView;
 
-  @ApiProperty({ type: BudgetStatusView, description: 'How the budget of upstream requests is used.' })
+  @ApiProperty({ type: BudgetStatusView, description: 'Use of the request budget for upstream.' })
   budget!: BudgetStatusView;
 
   @ApiProperty({
     type: [BudgetForecastView],
     description:
-      'The detection delay to expect with half the budget, the current one and twice as much, if contacts stay as active as they are. Upstream’s response time comes on top.',
+      'Expected detection delay with half the current budget, with the current budget and with twice the current budget. The forecast assumes that contacts stay as active as now. The forecast does not include upstream’s response time.',
   })
   forecast!: BudgetForecastView[];
 
-  @unknownMs('`POLL_MIN_INTERVAL_MS` of the workers. Null if none has polled yet.')
+  @unknownMs('`POLL_MIN_INTERVAL_MS` of the workers. Null if no worker has polled yet.')
   minIntervalMs!: number | null;
 
-  @unknownMs('`POLL_MAX_INTERVAL_MS` of the workers. Null if none has polled yet.')
+  @unknownMs('`POLL_MAX_INTERVAL_MS` of the workers. Null if no worker has polled yet.')
   maxIntervalMs!: number | null;
 
   @unknownMs(
-    'The longest interval between two reads of a contact that the budget allows. If it is longer than `maxIntervalMs`, the budget is too small for that setting.',
+    'Longest interval between two reads of a contact with the current budget, in milliseconds. If `longestIntervalMs` is longer than `maxIntervalMs`, the budget is too small for `POLL_MAX_INTERVAL_MS`.',
   )
   longestIntervalMs!: number | null;
 }

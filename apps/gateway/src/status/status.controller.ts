@@ -26,7 +26,7 @@ import { pollerOf } from './poller-status.js';
 import { StatusView } from './status.view.js';
 import { timeOf } from './time-of.js';
 
-/** What is wrong is shown for so many accounts. */
+/** Maximum number of account problems in a response. */
 const MAX_ACCOUNTS = 100;
 
 @ApiTags('Status')
@@ -46,7 +46,10 @@ export class StatusController {
 
   @Get('status')
   @RequireScope('admin')
-  @ApiOperation({ operationId: 'getStatus', summary: 'How the account stands' })
+  @ApiOperation({
+    operationId: 'getStatus',
+    summary: 'Get the status of the account and of the installation',
+  })
   @ApiOkResponse({ type: StatusView })
   @ApiProblems()
   async get(@Caller() caller: Principal): Promise<StatusView> {

@@ -24,7 +24,7 @@ const status = async (): Promise<Record<string, Record<string, unknown>>> =>
   (await (await gateway.fetch('/v1/status')).json()) as never;
 
 describe('the status of an account', () => {
-  it('before anything happened says so', async () => {
+  it('is empty before the first activity', async () => {
     expect(await status()).toEqual({
       account: 'default',
       installedAt: null,
@@ -58,7 +58,7 @@ describe('the status of an account', () => {
     });
   });
 
-  it('shows since when upstream is down, and why', async () => {
+  it('shows the start and reason of an upstream outage', async () => {
     const health = new RedisUpstreamHealth(gateway.redis, 'tidings');
     await health.down('default', 'away', 'upstream answered 503');
     expect((await status())['upstream']).toMatchObject({ state: 'down', reason: 'upstream answered 503' });
@@ -67,7 +67,7 @@ describe('the status of an account', () => {
     expect((await status())['upstream']).toEqual({ state: 'up', since: null, reason: null });
   });
 
-  it('shows the contacts, those that are due, and the suspicion that too much vanished, until deletions are confirmed', async () => {
+  it('shows the number of contacts and due contacts, and the state suspect until deletions are confirmed', async () => {
     const store = new RedisFeedStore(gateway.redis, 'tidings');
     const contact = (id: string): object => ({
       ...{ id, listed: { fingerprint: '0011223344556677', deleted: false }, raw: '{}', numbers: [] },
@@ -94,13 +94,13 @@ describe('the status of an account', () => {
     expect(poller).toMatchObject({ state: 'suspect', suspectSince: '1970-01-01T00:00:01.000Z' });
     expect(poller).toMatchObject({ contacts: 2, due: 2, listedAt: '2026-11-20T10:00:00.000Z' });
     expect(poller?.['lagMs']).toBeGreaterThanOrEqual(0);
-    // Two requests at ten a second.
+    // Two requests at ten requests per second.
     expect(poller?.['sweepMs']).toBe(200);
     await gateway.fetch('/v1/accounts/default/confirm-deletions', { method: 'POST' });
     expect((await status())['poller']).toMatchObject({ state: 'ok', suspectSince: null });
   });
 
-  it('shows how prompt the feed is, and what half the budget and twice as much would give', async () => {
+  it('shows the detection delay, and a forecast for half and for twice the request budget', async () => {
     const store = new RedisFeedStore(gateway.redis, 'tidings');
     const state = await store.contactState('default', 'a');
     if (state === undefined) throw new Error('The contact is there since the test before.');
@@ -128,7 +128,7 @@ describe('the status of an account', () => {
     for (const { p95Ms: expected } of forecast) expect(expected).toBeGreaterThan(0);
   });
 
-  it('names the interval that the budget allows where that is longer than the maximum', async () => {
+  it('shows the longest interval of the budget if it exceeds the maximum interval', async () => {
     expect((await status())['poller']?.['longestIntervalMs']).toBeLessThanOrEqual(300_000);
     // At ten requests a second, 5,000 contacts take 500 s.
     const due = 'tidings:{default}:polls:due';
@@ -140,7 +140,7 @@ describe('the status of an account', () => {
     expect(longestIntervalMs).toBeGreaterThanOrEqual(500_000);
   });
 
-  it('says why the contact list cannot be read, and since when', async () => {
+  it('shows the reason and start of a contact list failure', async () => {
     const list = 'tidings:{default}:contact-list';
     await gateway.redis.hset(list, { listFault: 'the reply is too large', listFaultSince: 1_000 });
     expect((await status())['poller']).toMatchObject({
@@ -149,7 +149,7 @@ describe('the status of an account', () => {
     await gateway.redis.hdel(list, 'listFault', 'listFaultSince');
   });
 
-  it('shows what sends, callers and polls use of the budget', async () => {
+  it('shows the use of the request budget by sends, callers and polls', async () => {
     const budget = new RedisRequestBudget(gateway.redis, 'tidings');
     for (let sends = 0; sends < 5; sends += 1) await budget.acquire('default', 10, 'send', 1_000);
     const { usedPerSecond, forPollsPerSecond } = (await status())['poller']?.['budget'] as Record<
@@ -160,7 +160,7 @@ describe('the status of an account', () => {
     expect(forPollsPerSecond).toBeCloseTo(10 - (usedPerSecond ?? NaN), 2);
   });
 
-  it('names the volatile fields that are muted', async () => {
+  it('lists the muted volatile fields', async () => {
     const volatile = new RedisVolatileFields(gateway.redis, 'tidings');
     await volatile.countMessageFields('default', { muted: ['attachments'], heard: [] });
     expect((await status())['poller']).toMatchObject({
@@ -168,7 +168,7 @@ describe('the status of an account', () => {
     });
   });
 
-  it('shows webhooks, and for how long events wait for their dispatch', async () => {
+  it('shows the webhooks and the delay of the dispatch of events', async () => {
     const body = JSON.stringify({ url: 'https://example.com/', enabled: false });
     const headers = { 'content-type': 'application/json' };
     await gateway.fetch('/v1/webhooks', { method: 'POST', headers, body });
@@ -182,7 +182,7 @@ describe('the status of an account', () => {
     expect(seen).toMatchObject({ endpoints: { count: 1, disabled: 1, due: 0 }, oldestDueMs: 0 });
   });
 
-  it('is for keys with the scope admin', async () => {
+  it('requires an API key with the scope admin', async () => {
     expect((await gateway.fetch('/v1/status', { key: null })).status).toBe(401);
   });
 });

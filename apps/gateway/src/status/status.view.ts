@@ -11,10 +11,11 @@ class UpstreamStatusView {
 }
 
 class LanesView {
-  @ApiProperty({ type: 'integer', description: 'Recipients with sends that are queued or relaying.' })
+  @ApiProperty({ type: 'integer', description: 'Number of recipients with queued or relaying sends.' })
   count!: number;
-  @ApiProperty({ type: 'integer', description: 'Of these, how many have something to do now.' }) due!: number;
-  @ApiProperty({ type: 'integer', description: 'The most sends that wait for one recipient.' })
+  @ApiProperty({ type: 'integer', description: 'Number of recipients with relay work that is due now.' })
+  due!: number;
+  @ApiProperty({ type: 'integer', description: 'Maximum number of waiting sends of one recipient.' })
   deepest!: number;
 }
 
@@ -22,14 +23,14 @@ class SendsStatusView implements SendsOverview {
   @ApiProperty({
     type: 'object',
     properties: Object.fromEntries(SEND_STATUSES.map((status) => [status, { type: 'integer' }])),
-    description: 'How many sends stand so.',
+    description: 'Number of kept sends by status.',
   })
   counts!: SendsOverview['counts'];
 
   @ApiProperty({ type: LanesView }) lanes!: LanesView;
   @ApiProperty({
     type: 'integer',
-    description: 'For how long the first of the queued and relaying sends has waited, in milliseconds.',
+    description: 'Age of the oldest queued or relaying send, in milliseconds.',
   })
   oldestQueuedMs!: number;
 }
@@ -43,27 +44,29 @@ class DeliveryCountsView {
 class EndpointCountsView {
   @ApiProperty({ type: 'integer' }) count!: number;
   @ApiProperty({ type: 'integer' }) disabled!: number;
-  @ApiProperty({ type: 'integer', description: 'Those that have something due, whatever keeps it waiting.' })
+  @ApiProperty({ type: 'integer', description: 'Number of webhooks with a delivery that is due.' })
   due!: number;
 }
 
 class DeliveriesStatusView implements DeliveriesOverview {
-  @ApiProperty({ type: DeliveryCountsView, description: 'Deliveries that are kept, by status.' })
+  @ApiProperty({
+    type: DeliveryCountsView,
+    description: 'Number of kept deliveries by status. `failed` includes missed deliveries.',
+  })
   counts!: DeliveriesOverview['counts'];
 
-  @ApiProperty({ type: EndpointCountsView, description: 'Webhooks.' })
+  @ApiProperty({ type: EndpointCountsView, description: 'Number of webhooks.' })
   endpoints!: DeliveriesOverview['endpoints'];
 
   @ApiProperty({
     type: 'integer',
-    description: 'For how long the first of the deliveries that are due has waited, in milliseconds.',
+    description: 'Time for which the oldest due delivery has been due, in milliseconds.',
   })
   oldestDueMs!: number;
 
   @ApiProperty({
     type: 'integer',
-    description:
-      'For how long the first event of which no deliveries were made yet has been in the log, in milliseconds.',
+    description: 'Age of the oldest event for which no deliveries have been created yet, in milliseconds.',
   })
   dispatchLagMs!: number;
 }
@@ -74,13 +77,14 @@ export class StatusView {
     type: String,
     format: 'date-time',
     nullable: true,
-    description: 'When this installation began: with the first event log on this Redis.',
+    description: 'Start of this installation: the time when its first event log was created in this Redis.',
   })
   installedAt!: string | null;
 
   @ApiProperty({
     type: FullReadyView,
-    description: 'As `/health/ready` shows it, but of the accounts only those that the key may know of.',
+    description:
+      'Readiness as in `GET /health/ready`, with the problems of the accounts that the API key may see.',
   })
   readiness!: FullReadyView;
 

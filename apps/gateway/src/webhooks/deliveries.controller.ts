@@ -18,7 +18,8 @@ export class DeliveriesController {
   @RequireScope('webhooks:manage')
   @ApiOperation({
     operationId: 'getDelivery',
-    summary: 'One event on its way to one webhook, with every attempt',
+    summary: 'Get a delivery with its attempts',
+    description: 'A delivery is the transfer of one event to one webhook.',
   })
   @ApiOkResponse({ type: DeliveryView })
   @ApiProblems('not_found')
@@ -33,10 +34,10 @@ export class DeliveriesController {
   @RequireScope('webhooks:manage')
   @ApiOperation({
     operationId: 'retryDelivery',
-    summary: 'Try a delivery now',
+    summary: 'Retry a delivery now',
     description:
-      'One that failed or succeeded is pending then: tried at once, and on the whole schedule if that fails. One that is ' +
-      'pending is tried before its time, and its schedule goes on.',
+      'A finished delivery becomes pending and is attempted now. If the attempt fails, the full retry schedule applies. ' +
+      'A pending delivery is also attempted now, and its retry schedule continues.',
   })
   @ApiAcceptedResponse({ type: DeliveryView })
   @ApiProblems('not_found', 'conflict')

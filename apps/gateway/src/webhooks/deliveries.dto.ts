@@ -9,19 +9,19 @@ import type {
   ReplayRequest,
   ReplayScope,
 } from '#webhooks';
-import { formatPlace, parsePlace } from '../input/place.js';
+import { decodePosition, encodePosition } from '../input/place.js';
 import { Instant, ListOf, Optional, parseInstant, rule, WholeNumberText } from '../input/rules.js';
 import { invalid } from '../problems/problem.js';
 
 const STATUSES = ['pending', 'succeeded', 'failed', 'missed'] as const satisfies readonly DeliveryStatus[];
 const SCOPES = ['failed', 'missed', 'pending', 'all'] as const satisfies readonly ReplayScope[];
-const PLACES = 'deliveries';
+const LIST_NAME = 'deliveries';
 
 export class DeliveriesQuery {
   @ApiPropertyOptional({
     enum: STATUSES,
     description:
-      'A page of `failed` or `missed` may hold fewer than `limit` deliveries and still have a `next`.',
+      'Returns only deliveries with this status. A page of `failed` or `missed` deliveries may have fewer than `limit` entries even if more pages follow.',
   })
   @Optional()
   @rule('status', `must be one of ${STATUSES.join(', ')}`, (value) =>
@@ -34,19 +34,19 @@ export class DeliveriesQuery {
   @WholeNumberText(1, 100)
   limit: string = '20';
 
-  @ApiPropertyOptional({ type: 'string', description: 'The `next` of an earlier answer.' })
+  @ApiPropertyOptional({ type: 'string', description: 'The value of `next` in the previous page.' })
   @Optional()
   @rule(
     'cursor',
-    'must be a cursor that an earlier answer gave',
-    (value) => parsePlace(PLACES, value) !== undefined,
+    'must be the next value of a previous page',
+    (value) => decodePosition(LIST_NAME, value) !== undefined,
   )
   cursor?: string;
 }
 
-/** What a query asks for. */
+/** Converts query parameters to a query of the delivery store. */
 export function deliveryQueryOf({ status, limit, cursor }: DeliveriesQuery): DeliveryQuery {
-  const before = parsePlace(PLACES, cursor);
+  const before = decodePosition(LIST_NAME, cursor);
   return {
     limit: Number(limit),
     ...(status === undefined ? {} : { status }),
@@ -57,10 +57,14 @@ export function deliveryQueryOf({ status, limit, cursor }: DeliveriesQuery): Del
 class AttemptView implements Attempt {
   @ApiProperty({ format: 'date-time' }) at!: string;
   @ApiProperty({ type: 'integer' }) durationMs!: number;
-  @ApiProperty({ type: 'integer', nullable: true, description: 'Null where no reply came.' })
+  @ApiProperty({
+    type: 'integer',
+    nullable: true,
+    description: 'HTTP status of the response, or null if there was no response.',
+  })
   statusCode!: number | null;
-  @ApiProperty({ description: 'The first KB of the reply.' }) reply!: string;
-  @ApiProperty({ type: 'string', nullable: true, description: 'Why the exchange failed.' })
+  @ApiProperty({ description: 'First KB of the response body.' }) reply!: string;
+  @ApiProperty({ type: 'string', nullable: true, description: 'Reason why the attempt failed.' })
   error!: string | null;
 }
 
@@ -74,20 +78,24 @@ export class DeliveryView implements Omit<Delivery, 'endpointId'> {
   @ApiProperty({
     enum: STATUSES,
     description:
-      '`missed`: the webhook was disabled, or the event was no longer kept. `POST /v1/webhooks/{id}/replay` with ' +
-      '`only: missed` delivers what is still kept.',
+      '`missed` means that the webhook was disabled or the event was no longer kept. `POST /v1/webhooks/{id}/replay` with ' +
+      '`only: missed` delivers the missed events that are still kept.',
   })
   status!: DeliveryStatus;
-  @ApiProperty({ type: 'string', nullable: true, description: 'Why it failed for good.' })
+  @ApiProperty({
+    type: 'string',
+    nullable: true,
+    description: 'Reason why the delivery failed or was missed.',
+  })
   reason!: string | null;
-  @ApiProperty({ type: [AttemptView], description: 'The newest hundred, oldest first.' })
+  @ApiProperty({ type: [AttemptView], description: 'The latest 100 attempts, oldest first.' })
   attempts!: AttemptView[];
   @ApiProperty({ format: 'date-time' }) createdAt!: string;
   @ApiProperty({
     type: 'string',
     format: 'date-time',
     nullable: true,
-    description: 'Null while an attempt is under way and after the last.',
+    description: 'Time of the next attempt, or null during an attempt and after the last attempt.',
   })
   nextAttemptAt!: string | null;
   @ApiProperty({ type: 'string', format: 'date-time', nullable: true }) finishedAt!: string | null;
@@ -98,26 +106,34 @@ export function deliveryViewOf({ id, endpointId, ...rest }: Delivery): DeliveryV
 }
 
 export class DeliveriesReply {
-  @ApiProperty({ type: [DeliveryView], description: 'The newest first.' }) deliveries!: DeliveryView[];
-  @ApiProperty({ type: 'string', nullable: true, description: 'Where to read on; null at the end.' })
+  @ApiProperty({ type: [DeliveryView], description: 'The deliveries of the page, newest first.' })
+  deliveries!: DeliveryView[];
+  @ApiProperty({
+    type: 'string',
+    nullable: true,
+    description: 'Cursor of the next page, or null on the last page.',
+  })
   next!: string | null;
-  @ApiProperty() hasMore!: boolean;
+  @ApiProperty({ description: 'True if another page follows.' }) hasMore!: boolean;
 }
 
 export function deliveriesReplyOf({ deliveries, next }: DeliveryPage): DeliveriesReply {
   return {
     deliveries: deliveries.map(deliveryViewOf),
-    next: next === undefined ? null : formatPlace(PLACES, next),
+    next: next === undefined ? null : encodePosition(LIST_NAME, next),
     hasMore: next !== undefined,
   };
 }
 
 export class ReplayDto {
-  @ApiProperty({ format: 'date-time', description: 'Events from then on.' })
+  @ApiProperty({ format: 'date-time', description: 'Replays events from this time on.' })
   @Instant()
   since!: string;
 
-  @ApiPropertyOptional({ format: 'date-time', description: 'Events before then. Left out: up to now.' })
+  @ApiPropertyOptional({
+    format: 'date-time',
+    description: 'Replays events before this time. By default, events up to now are replayed.',
+  })
   @Optional()
   @Instant()
   until?: string;
@@ -125,7 +141,7 @@ export class ReplayDto {
   @ApiPropertyOptional({
     type: [String],
     example: ['message.*'],
-    description: 'Of these alone. Left out: all that the webhook asks for.',
+    description: 'Event types to replay. By default, all event types of the webhook are replayed.',
   })
   @Optional()
   @ListOf('event types or patterns such as message.*', 50, isEventTypePattern)
@@ -135,10 +151,9 @@ export class ReplayDto {
     enum: SCOPES,
     default: 'failed',
     description:
-      '`failed`: whose delivery failed. `missed`: from while the webhook was disabled, before it existed, ' +
-      'or above the bound of its backlog. `pending`: ' +
-      'whose delivery waits for its next attempt, which is made now. `all`: all but those that are pending, delivered ' +
-      'or not.',
+      'Selects the events to replay. `failed`: events whose delivery failed. `missed`: events from the time before the ' +
+      'webhook existed, from the time while it was disabled, or above the limit of its backlog. `pending`: events whose ' +
+      'delivery waits for a retry, which is made now. `all`: all events except those with a pending delivery.',
   })
   @Optional()
   @rule('only', `must be one of ${SCOPES.join(', ')}`, (value) => SCOPES.some((scope) => scope === value))
@@ -146,8 +161,8 @@ export class ReplayDto {
 }
 
 /**
- * What is to be replayed.
- * @throws {Problem} for a window that ends before it begins
+ * Converts a request body to a replay request.
+ * @throws {Problem} if `until` is not later than `since`
  */
 export function replayRequestOf({ since, until, eventTypes, only }: ReplayDto): ReplayRequest {
   const from = parseInstant(since) ?? 0;
@@ -157,6 +172,6 @@ export function replayRequestOf({ since, until, eventTypes, only }: ReplayDto): 
 }
 
 export class ReplayReply {
-  @ApiProperty({ type: 'integer', description: 'How many deliveries became pending, or due now.' })
+  @ApiProperty({ type: 'integer', description: 'Number of deliveries that will be attempted.' })
   count!: number;
 }

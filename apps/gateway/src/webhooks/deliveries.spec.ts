@@ -56,7 +56,7 @@ const list = (query = ''): Promise<Listed> =>
 const post = (path: string, given?: unknown): Promise<Response> =>
   gateway.fetch(path, given === undefined ? { method: 'POST' } : json(given));
 
-/** Events with their deliveries to the webhook. */
+/** Creates events and their deliveries to the webhook. */
 async function dispatched(count: number): Promise<LoggedEvent[]> {
   const end = await log.end(ACCOUNT);
   await log.append(
@@ -86,7 +86,7 @@ async function failAll(): Promise<void> {
 }
 
 describe('The deliveries of a webhook', () => {
-  it('are listed the newest first, page by page, and by status', async () => {
+  it('are listed newest first, page by page, and by status', async () => {
     const failed = await dispatched(3);
     await failAll();
     const pending = await dispatched(2);
@@ -102,7 +102,7 @@ describe('The deliveries of a webhook', () => {
     expect((await list('?status=succeeded')).deliveries).toEqual([]);
   });
 
-  it('are read one by one, with every attempt', async () => {
+  it('can be read one by one, with all attempts', async () => {
     const [event] = await dispatched(1);
     await failAll();
     const id = (await list()).deliveries[0]?.id;
@@ -121,7 +121,7 @@ describe('The deliveries of a webhook', () => {
     });
   });
 
-  it('are made again by hand once they are finished, and tried now while they are pending', async () => {
+  it('can be retried: finished deliveries again, and pending deliveries now', async () => {
     await dispatched(1);
     const id = String((await list()).deliveries[0]?.id);
     const retry = (): Promise<Response> => post(`/v1/deliveries/${id}/retry`);
@@ -133,7 +133,7 @@ describe('The deliveries of a webhook', () => {
     expect((await retry()).status).toBe(202);
   });
 
-  it('cannot be made again without their event, their webhook, or while it is disabled', async () => {
+  it('cannot be retried without their event or webhook, or while the webhook is disabled', async () => {
     const [event] = await dispatched(1);
     await failAll();
     const id = String((await list()).deliveries[0]?.id);
@@ -153,7 +153,7 @@ describe('The deliveries of a webhook', () => {
     expect(await problemIn(await gateway.fetch(`${path}/deliveries`))).toMatchObject({ status: 404 });
   });
 
-  it('are replayed: 202 with the number', async () => {
+  it('can be replayed: the response is 202 with their number', async () => {
     await dispatched(3);
     await failAll();
     const since = new Date(0).toISOString();
@@ -182,7 +182,7 @@ describe('The deliveries of a webhook', () => {
     expect(refused.detail).toMatch(/disabled.*PATCH it/);
   });
 
-  it('are asked for with filters that are as they must be', async () => {
+  it('are not listed with invalid parameters', async () => {
     for (const [field, value] of [
       ['status', 'done'],
       ['limit', '0'],
@@ -197,7 +197,7 @@ describe('The deliveries of a webhook', () => {
     }
   });
 
-  it('belong to their account, and to keys that may manage webhooks', async () => {
+  it('are accessible only to their account, with keys that may manage webhooks', async () => {
     await dispatched(1);
     const delivery = `/v1/deliveries/${String((await list()).deliveries[0]?.id)}`;
     for (const [method, address] of [

@@ -2,18 +2,19 @@ import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import type { Rotation } from '#webhooks';
 import { Optional, WholeNumber } from '../input/rules.js';
 
-const LONGEST_OVERLAP_SECONDS = 2_592_000;
+const MAX_OVERLAP_SECONDS = 2_592_000;
 
 export class RotateSecretDto {
   @ApiPropertyOptional({
     type: 'integer',
     minimum: 0,
-    maximum: LONGEST_OVERLAP_SECONDS,
+    maximum: MAX_OVERLAP_SECONDS,
     default: 86_400,
-    description: 'How long the secrets so far still sign beside the new one. 0: they end at once.',
+    description:
+      'Time for which the previous signing secrets stay valid, in seconds. With 0, the previous signing secrets end immediately.',
   })
   @Optional()
-  @WholeNumber(0, LONGEST_OVERLAP_SECONDS)
+  @WholeNumber(0, MAX_OVERLAP_SECONDS)
   overlapSeconds: number = 86_400;
 }
 
@@ -24,7 +25,7 @@ export class SecretView {
 export class RotationView extends SecretView implements Rotation {
   @ApiProperty({
     format: 'date-time',
-    description: 'Until when the secrets before it sign at the latest.',
+    description: 'Time by which all previous signing secrets have ended.',
   })
   previousExpireAt!: string;
 }

@@ -28,7 +28,7 @@ export class WebhookDeliveriesController {
 
   @Get(':id/deliveries')
   @RequireScope('webhooks:manage')
-  @ApiOperation({ operationId: 'listDeliveries', summary: 'What was delivered to a webhook, or shall be' })
+  @ApiOperation({ operationId: 'listDeliveries', summary: 'List the deliveries of a webhook, newest first' })
   @ApiOkResponse({ type: DeliveriesReply })
   @ApiProblems('not_found', 'validation_failed')
   async list(
@@ -46,10 +46,10 @@ export class WebhookDeliveriesController {
   @RequireScope('webhooks:manage')
   @ApiOperation({
     operationId: 'replayWebhook',
-    summary: 'Deliver events of the past once more, or for the first time',
+    summary: 'Deliver past events again, or for the first time',
     description:
-      'As far as the log still has them, and no more than 50,000 events of it at a time: for more, replay in parts. ' +
-      'What is pending stays pending, so that a replay that broke off can be made again.',
+      'Only events that are still kept can be replayed. One request covers at most 50,000 events; use several requests ' +
+      'for more. It is safe to repeat an interrupted replay: pending deliveries stay pending.',
   })
   @ApiAcceptedResponse({ type: ReplayReply })
   @ApiProblems('not_found', 'conflict', 'validation_failed', 'malformed_body')

@@ -20,7 +20,7 @@ export class WebhookSecretsController {
   @Header('cache-control', 'no-store')
   @RequireScope('webhooks:manage')
   @Audited('webhook.secret-read')
-  @ApiOperation({ operationId: 'getWebhookSecret', summary: 'The newest signing secret' })
+  @ApiOperation({ operationId: 'getWebhookSecret', summary: 'Get the current signing secret' })
   @ApiOkResponse({ type: SecretView })
   @ApiProblems('not_found')
   async get(@Caller() { account }: Principal, @Param('id') id: string): Promise<SecretView> {
@@ -36,10 +36,10 @@ export class WebhookSecretsController {
   @Audited('webhook.secret-rotated')
   @ApiOperation({
     operationId: 'rotateWebhookSecret',
-    summary: 'A new signing secret',
+    summary: 'Create a new signing secret',
     description:
-      'The new secret signs at once, and those before it beside it until `overlapSeconds` have passed, or they end ' +
-      'anyway: `webhook-signature` has one signature for each. At most five secrets sign at a time.',
+      'The new signing secret is used immediately. The previous signing secrets stay valid for at most `overlapSeconds`. ' +
+      '`webhook-signature` has one signature per valid signing secret. A webhook has at most five valid signing secrets at a time.',
   })
   @ApiOkResponse({ type: RotationView })
   @ApiProblems('not_found', 'conflict', 'validation_failed', 'malformed_body')

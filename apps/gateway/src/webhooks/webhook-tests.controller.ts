@@ -9,8 +9,8 @@ import { notFound } from '../problems/problem.js';
 import { ENDPOINT_TEST } from '../tokens.js';
 
 class TestView implements TestStarted {
-  @ApiProperty({ description: 'The event `webhook.test`.' }) eventId!: string;
-  @ApiProperty({ description: 'Its delivery, which is there a moment later.' }) deliveryId!: string;
+  @ApiProperty({ description: 'Id of the `webhook.test` event.' }) eventId!: string;
+  @ApiProperty({ description: 'Id of the delivery, which is created a moment later.' }) deliveryId!: string;
 }
 
 @ApiTags('Webhooks')
@@ -23,8 +23,9 @@ export class WebhookTestsController {
   @RequireScope('webhooks:manage')
   @ApiOperation({
     operationId: 'testWebhook',
-    summary: 'Have a `webhook.test` delivered to this webhook alone',
-    description: 'Whatever its eventTypes and contactIds are.',
+    summary: 'Send a test event to a webhook',
+    description:
+      'Tidings emits a `webhook.test` event and delivers the event to this webhook only. The filters `eventTypes` and `contactIds` do not apply.',
   })
   @ApiAcceptedResponse({ type: TestView })
   @ApiProblems('not_found', 'conflict')

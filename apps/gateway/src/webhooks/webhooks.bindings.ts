@@ -27,7 +27,7 @@ import {
   REPLAYS,
 } from '../tokens.js';
 
-/** What webhooks are made of. */
+/** Dependencies of the webhook services. */
 export interface WebhookParts {
   environment: GatewayEnvironment;
   redis: RedisClient;
@@ -36,7 +36,7 @@ export interface WebhookParts {
   resolver: Resolver;
 }
 
-/** What the names of `tokens.ts` are bound to for webhooks. */
+/** Returns the providers of the webhook tokens of `tokens.ts`. */
 export function webhookBindings({
   environment,
   redis,

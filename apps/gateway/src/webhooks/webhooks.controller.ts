@@ -34,12 +34,13 @@ export class WebhooksController {
   @Audited('webhook.created')
   @ApiOperation({
     operationId: 'createWebhook',
-    summary: 'Have events delivered to an address',
-    description: 'An account has at most 1,000 webhooks, with at most 1 MiB of `contactIds` in all of them.',
+    summary: 'Create a webhook',
+    description:
+      'Tidings delivers events to the URL of the webhook. An account has at most 1,000 webhooks. The `contactIds` of all webhooks of an account have at most 1 MiB in total.',
   })
   @ApiCreatedResponse({
     type: CreatedWebhookView,
-    headers: { Location: { description: 'Where the webhook is.', schema: { type: 'string' } } },
+    headers: { Location: { description: 'Path of the webhook.', schema: { type: 'string' } } },
   })
   @ApiProblems(
     'validation_failed',
@@ -60,7 +61,7 @@ export class WebhooksController {
 
   @Get()
   @RequireScope('webhooks:manage')
-  @ApiOperation({ operationId: 'listWebhooks', summary: 'Every webhook' })
+  @ApiOperation({ operationId: 'listWebhooks', summary: 'List all webhooks' })
   @ApiOkResponse({ type: WebhooksReply })
   @ApiProblems()
   async list(@Caller() { account }: Principal): Promise<{ webhooks: Endpoint[] }> {
@@ -69,7 +70,7 @@ export class WebhooksController {
 
   @Get(':id')
   @RequireScope('webhooks:manage')
-  @ApiOperation({ operationId: 'getWebhook', summary: 'One webhook' })
+  @ApiOperation({ operationId: 'getWebhook', summary: 'Get a webhook' })
   @ApiOkResponse({ type: WebhookView })
   @ApiProblems('not_found')
   async get(@Caller() { account }: Principal, @Param('id') id: string): Promise<Endpoint> {
@@ -83,8 +84,9 @@ export class WebhooksController {
   @Audited('webhook.changed')
   @ApiOperation({
     operationId: 'changeWebhook',
-    summary: 'Change what is given, leave the rest',
-    description: 'Null clears a field. `enabled` clears `disabledReason`.',
+    summary: 'Update a webhook',
+    description:
+      'Omitted fields stay unchanged. A field with the value null is cleared. Setting `enabled` clears `disabledReason`.',
   })
   @ApiOkResponse({ type: WebhookView })
   @ApiProblems('not_found', 'validation_failed', 'malformed_body', 'unsupported_media_type', 'conflict')
@@ -102,7 +104,10 @@ export class WebhooksController {
   @HttpCode(204)
   @RequireScope('webhooks:manage')
   @Audited('webhook.removed')
-  @ApiOperation({ operationId: 'deleteWebhook', summary: 'End a webhook and its pending deliveries' })
+  @ApiOperation({
+    operationId: 'deleteWebhook',
+    summary: 'Delete a webhook and cancel its pending deliveries',
+  })
   @ApiNoContentResponse()
   @ApiProblems('not_found')
   async remove(@Caller() { account }: Principal, @Param('id') id: string): Promise<void> {

@@ -19,10 +19,10 @@ const EventTypes = (): PropertyDecorator =>
   ListOf('event types or patterns such as message.*', 50, isEventTypePattern);
 const ContactIds = (): PropertyDecorator =>
   applyDecorators(
-    ListOf('ids of contacts', 1000, (id) => id.length >= 1 && id.length <= 512),
+    ListOf('contact ids', 1000, (id) => id.length >= 1 && id.length <= 512),
     rule(
       'bytes',
-      `must take at most ${MOST_FILTER_BYTES} bytes together; name fewer, or leave it out and choose at the receiver`,
+      `must have at most ${MOST_FILTER_BYTES} bytes in total; list fewer ids, or omit the field and filter in your own service`,
       (value) =>
         !Array.isArray(value) ||
         filterBytes(value.filter((id) => typeof id === 'string')) <= MOST_FILTER_BYTES,
@@ -44,27 +44,36 @@ const DOCS = {
   maxConcurrency: { type: 'integer', minimum: 1, maximum: 1_000 },
   rateLimitPerSecond: { type: 'number', minimum: 0.01, maximum: 10_000 },
 } as const;
-const NOT_THOSE = 'Never `webhook-*`, `content-*`, `host`, `user-agent`, or one of a single connection.';
-const PACE = {
-  headers: `Sent with every attempt. ${NOT_THOSE}`,
-  maxConcurrency: 'Requests in flight to it, over all workers.',
-  rateLimitPerSecond: 'Attempts a second, over all workers.',
+const FORBIDDEN_HEADERS =
+  'These HTTP headers are not allowed: `webhook-*`, `content-*`, `proxy-*`, `host`, `user-agent`, `expect`, and connection headers such as `keep-alive`.';
+const DESCRIPTIONS = {
+  url: 'URL to which Tidings sends events with POST.',
+  headers: `HTTP headers to add to every request to the webhook. ${FORBIDDEN_HEADERS}`,
+  maxConcurrency: 'Maximum number of simultaneous requests to the webhook, over all workers.',
+  rateLimitPerSecond: 'Maximum number of requests per second to the webhook, over all workers.',
   ordered:
-    'One event at a time per contact, by `sequence`, the next only after the last succeeded or gave up.',
+    'True if the events of each contact are delivered one at a time, in the order of `sequence`. ' +
+    'An ordered webhook gets the next event of a contact after the previous delivery has succeeded or finally failed.',
 };
 
-/** What a subscriber asks for. */
+/** Request to create a webhook. */
 export class CreateWebhookDto {
-  @ApiProperty(DOCS.url)
+  @ApiProperty({ ...DOCS.url, description: DESCRIPTIONS.url })
   @WebAddress()
   url!: string;
 
-  @ApiPropertyOptional({ ...DOCS.eventTypes, description: 'Left out: all.' })
+  @ApiPropertyOptional({
+    ...DOCS.eventTypes,
+    description: 'Event types to deliver. By default, all event types are delivered.',
+  })
   @Optional()
   @EventTypes()
   eventTypes?: string[];
 
-  @ApiPropertyOptional({ ...DOCS.contactIds, description: 'Only events of these contacts. Left out: all.' })
+  @ApiPropertyOptional({
+    ...DOCS.contactIds,
+    description: 'Contacts whose events are delivered. By default, the events of all contacts are delivered.',
+  })
   @Optional()
   @ContactIds()
   contactIds?: string[];
@@ -74,14 +83,14 @@ export class CreateWebhookDto {
   @Description()
   description?: string;
 
-  @ApiPropertyOptional({ ...DOCS.headers, description: PACE.headers })
+  @ApiPropertyOptional({ ...DOCS.headers, description: DESCRIPTIONS.headers })
   @Optional()
   @Headers()
   headers?: Record<string, string>;
 
   @ApiPropertyOptional({
     ...DOCS.maxConcurrency,
-    description: `${PACE.maxConcurrency} Left out: WEBHOOK_MAX_CONCURRENCY.`,
+    description: `${DESCRIPTIONS.maxConcurrency} The default is \`WEBHOOK_MAX_CONCURRENCY\`.`,
   })
   @Optional()
   @MaxConcurrency()
@@ -89,36 +98,44 @@ export class CreateWebhookDto {
 
   @ApiPropertyOptional({
     ...DOCS.rateLimitPerSecond,
-    description: `${PACE.rateLimitPerSecond} Left out: no limit.`,
+    description: `${DESCRIPTIONS.rateLimitPerSecond} By default, there is no limit.`,
   })
   @Optional()
   @RateLimit()
   rateLimitPerSecond?: number;
 
-  @ApiPropertyOptional({ default: false, description: PACE.ordered })
+  @ApiPropertyOptional({ default: false, description: DESCRIPTIONS.ordered })
   @Optional()
   @Flag()
   ordered: boolean = false;
 
-  @ApiPropertyOptional({ default: true, description: 'Whether events are delivered to it.' })
+  @ApiPropertyOptional({ default: true, description: 'True if events are delivered to the webhook.' })
   @Optional()
   @Flag()
   enabled: boolean = true;
 }
 
-/** What is to be changed. */
+/** Request to update a webhook. Fields that are not given stay unchanged. */
 export class ChangeWebhookDto {
-  @ApiPropertyOptional(DOCS.url)
+  @ApiPropertyOptional({ ...DOCS.url, description: DESCRIPTIONS.url })
   @Optional()
   @WebAddress()
   url?: string;
 
-  @ApiPropertyOptional({ ...DOCS.eventTypes, nullable: true, description: 'Null: all.' })
+  @ApiPropertyOptional({
+    ...DOCS.eventTypes,
+    nullable: true,
+    description: 'Event types to deliver, or null for all event types.',
+  })
   @Clearable()
   @EventTypes()
   eventTypes?: string[] | null;
 
-  @ApiPropertyOptional({ ...DOCS.contactIds, nullable: true, description: 'Null: events of all contacts.' })
+  @ApiPropertyOptional({
+    ...DOCS.contactIds,
+    nullable: true,
+    description: 'Contacts whose events are delivered, or null for all contacts.',
+  })
   @Clearable()
   @ContactIds()
   contactIds?: string[] | null;
@@ -131,7 +148,7 @@ export class ChangeWebhookDto {
   @ApiPropertyOptional({
     ...DOCS.headers,
     nullable: true,
-    description: `${PACE.headers} They replace all of those before; null: none.`,
+    description: `${DESCRIPTIONS.headers} The given headers replace all existing headers. Null removes all headers.`,
   })
   @Clearable()
   @Headers()
@@ -140,7 +157,7 @@ export class ChangeWebhookDto {
   @ApiPropertyOptional({
     ...DOCS.maxConcurrency,
     nullable: true,
-    description: `${PACE.maxConcurrency} Null: WEBHOOK_MAX_CONCURRENCY.`,
+    description: `${DESCRIPTIONS.maxConcurrency} Null sets the limit to \`WEBHOOK_MAX_CONCURRENCY\`.`,
   })
   @Clearable()
   @MaxConcurrency()
@@ -149,20 +166,20 @@ export class ChangeWebhookDto {
   @ApiPropertyOptional({
     ...DOCS.rateLimitPerSecond,
     nullable: true,
-    description: `${PACE.rateLimitPerSecond} Null: no limit.`,
+    description: `${DESCRIPTIONS.rateLimitPerSecond} Null removes the limit.`,
   })
   @Clearable()
   @RateLimit()
   rateLimitPerSecond?: number | null;
 
-  @ApiPropertyOptional({ description: PACE.ordered })
+  @ApiPropertyOptional({ description: DESCRIPTIONS.ordered })
   @Optional()
   @Flag()
   ordered?: boolean;
 
   @ApiPropertyOptional({
     description:
-      'True: events are delivered from now on, and what was missed can be replayed. False: what is pending ends as failed.',
+      'With true, events are delivered from now on, and missed events can be replayed. With false, pending deliveries end as `missed`.',
   })
   @Optional()
   @Flag()
@@ -181,7 +198,7 @@ export class WebhookView implements Endpoint {
   @ApiProperty({ type: 'number', nullable: true }) rateLimitPerSecond!: number | null;
   @ApiProperty() ordered!: boolean;
   @ApiProperty() enabled!: boolean;
-  @ApiProperty({ type: 'string', nullable: true, description: 'Why Tidings disabled it, if it did.' })
+  @ApiProperty({ type: 'string', nullable: true, description: 'Reason why Tidings disabled the webhook.' })
   disabledReason!: string | null;
   @ApiProperty({ format: 'date-time' }) createdAt!: string;
   @ApiProperty({ format: 'date-time' }) updatedAt!: string;
@@ -190,7 +207,7 @@ export class WebhookView implements Endpoint {
 export class CreatedWebhookView extends WebhookView {
   @ApiProperty({
     example: 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYo=',
-    description: 'Verifies what it gets.',
+    description: 'Signing secret, with which you verify the signature of each delivery.',
   })
   secret!: string;
 }

@@ -43,8 +43,8 @@ const read = async (path: string): Promise<object> => (await (await gateway.fetc
 const post = (path: string, body?: unknown): Promise<Response> =>
   gateway.fetch(path, body === undefined ? { method: 'POST' } : json(body));
 
-describe('Webhooks', () => {
-  it('are made, listed, read and removed; the secret is shown once', async () => {
+describe('Webhooks of an account', () => {
+  it('can be created, listed, read and deleted; only the creation shows the secret', async () => {
     const url = 'https://example.com/hook';
     const made = await create({ url, eventTypes: ['message.*'], contactIds: ['c1'], description: 'mine' });
     expect(made.headers.get('cache-control')).toBe('no-store');
@@ -88,19 +88,19 @@ describe('Webhooks', () => {
     ['rateLimitPerSecond', { url: 'https://example.com', rateLimitPerSecond: 10_001 }],
     ['ordered', { url: 'https://example.com', ordered: 1 }],
     ['secret', { url: 'https://example.com', secret: 'mine' }],
-  ])('are refused with a faulty %s: %j', async (field, body) => {
+  ])('are not created with an invalid %s: %j', async (field, body) => {
     const problem = await problemIn(await create(body));
     expect(problem).toMatchObject({ status: 400, code: 'validation_failed' });
     expect(problem.errors?.map((fault) => fault.field)).toEqual([field]);
   });
 });
 
-it('ids of contacts are refused where they are too large together, with what to do', async () => {
+it('contactIds above the total size limit are rejected, and the error names the remedy', async () => {
   const contactIds = Array.from({ length: 129 }, (_, n) => String(n).padStart(512, 'x'));
   const problem = await problemIn(await create({ url: 'https://example.com', contactIds }));
   expect(problem).toMatchObject({ status: 400, code: 'validation_failed' });
   expect(problem.errors).toEqual([
-    { field: 'contactIds', message: expect.stringMatching(/at most 65536 bytes together; name fewer/) },
+    { field: 'contactIds', message: expect.stringMatching(/at most 65536 bytes in total; list fewer/) },
   ]);
   const { id } = (await (await create({ url: 'https://example.com' })).json()) as { id: string };
   const change = { ...json({ contactIds }), method: 'PATCH' };
@@ -108,7 +108,7 @@ it('ids of contacts are refused where they are too large together, with what to 
 });
 
 describe('An account', () => {
-  it('has at most 1,000 webhooks, however many are made at once; a deleted one makes room', async () => {
+  it('has at most 1,000 webhooks, even with simultaneous requests; a deleted webhook frees its slot', async () => {
     const account = 'tidings:{other}:webhooks';
     const makeOne = (): Promise<Response> =>
       gateway.fetch('/v1/webhooks', { ...json({ url: URL_OF_MINE }), key: OTHER_KEY });
@@ -132,7 +132,7 @@ describe('An account', () => {
 });
 
 describe('A webhook', () => {
-  it('has what it was made with, and what it lacks is null', async () => {
+  it('has the values of its creation, and null for omitted fields', async () => {
     const whole = {
       headers: { Authorization: 'Bearer abc' },
       maxConcurrency: 3,
@@ -150,14 +150,14 @@ describe('A webhook', () => {
     });
   });
 
-  it('keeps its own headers encrypted', async () => {
+  it('stores its HTTP headers encrypted', async () => {
     const { id } = await made({ headers: { Authorization: 'Bearer abc' } });
     const stored = String(await gateway.redis.hget('tidings:{default}:webhooks', id));
     expect(stored).toContain(id);
     expect(stored).not.toMatch(/Authorization|Bearer/);
   });
 
-  it('is changed in what is given; null clears; the rest stays', async () => {
+  it('can be updated: given fields change, null clears a field, omitted fields stay', async () => {
     const { path } = await made({
       eventTypes: ['message.*'],
       contactIds: ['c1'],
@@ -206,20 +206,20 @@ describe('A webhook', () => {
     ['ordered', { ordered: 'yes' }],
     ['id', { id: 'whk_x' }],
     ['disabledReason', { disabledReason: null }],
-  ])('stays as it is where its %s would be faulty: %j', async (field, body) => {
+  ])('is not updated with an invalid %s: %j', async (field, body) => {
     const { path } = await made();
     const before = await read(path);
     expect(await problemIn(await patch(path, body))).toMatchObject({ status: 400, errors: [{ field }] });
     expect(await read(path)).toEqual(before);
   });
 
-  it('says what its address is refused for, and the remedy', async () => {
+  it('with a forbidden URL is rejected, and the error names the reason and the remedy', async () => {
     const { path } = await made();
     const problem = await problemIn(await patch(path, { url: 'https://private.example/' }));
     expect(problem.detail).toMatch(/10\.0\.0\.1 is not public.*WEBHOOK_ALLOW_NETWORKS/);
   });
 
-  it('that changes in many ways at once loses none of them', async () => {
+  it('keeps all changes of simultaneous updates', async () => {
     const { path } = await made();
     const changes = [
       { description: 'mine' },
@@ -239,7 +239,7 @@ describe('A webhook', () => {
     expect(await read(path)).toMatchObject(Object.assign({}, ...changes) as object);
   });
 
-  it('that is enabled by its owner has no reason to be disabled any more', async () => {
+  it('has no disabledReason after its owner enables it', async () => {
     const { id, path } = await made();
     const key = 'tidings:{default}:webhooks';
     const stored = JSON.parse(String(await gateway.redis.hget(key, id))) as object;
@@ -258,7 +258,7 @@ describe('A webhook', () => {
     });
   });
 
-  it('shows its secret, and a rotation gives it another', async () => {
+  it('shows its signing secret, and a rotation replaces it', async () => {
     const { path, secret } = await made();
     const shown = await gateway.fetch(`${path}/secret`);
     expect([await shown.json(), shown.headers.get('cache-control')]).toEqual([{ secret }, 'no-store']);
@@ -273,7 +273,7 @@ describe('A webhook', () => {
     expect(await read(`${path}/secret`)).toEqual({ secret: rotated.secret });
   });
 
-  it('has at most five secrets that sign; more are refused with the remedy, which helps', async () => {
+  it('has at most five valid signing secrets; a further rotation is rejected with a working remedy', async () => {
     const { path } = await made();
     for (let i = 0; i < 4; i++) expect((await post(`${path}/rotate-secret`, {})).status).toBe(200);
     const before = await read(`${path}/secret`);
@@ -290,7 +290,7 @@ describe('A webhook', () => {
     }
   });
 
-  it('is tested by an event of its own, each time another; a disabled one is not', async () => {
+  it('gets a new test event for each test, unless it is disabled', async () => {
     const { id, path } = await made({ eventTypes: ['contact.*'] });
     const tests = await Promise.all([post(`${path}/test`), post(`${path}/test`)]);
     expect(tests.map(({ status }) => status)).toEqual([202, 202]);
@@ -309,7 +309,7 @@ describe('A webhook', () => {
     expect(refused.detail).toMatch(/PATCH it with \{"enabled": true\}/);
   });
 
-  it('belongs to its account, and to keys that may manage webhooks', async () => {
+  it('is accessible only to its account, with keys that may manage webhooks', async () => {
     const { path } = await made();
     for (const [method, address] of [
       ['GET', path],

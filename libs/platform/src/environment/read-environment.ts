@@ -3,10 +3,10 @@ import { validateSync } from 'class-validator';
 import { ConfigurationError } from './configuration-error.js';
 
 /**
- * Reads the environment once, at start. Unset and empty variables take the default of their class;
- * variables that the class does not name are left alone.
+ * Reads and validates the environment variables of a class. Unset and empty variables get the default value of the class.
+ * Variables that the class does not declare are ignored.
  *
- * @throws {ConfigurationError} with one fault a variable: its name, what is wrong, an example.
+ * @throws {ConfigurationError} with one fault per invalid variable: its name, the reason and an example
  */
 export function readEnvironment<T extends object>(
   shape: new () => T,

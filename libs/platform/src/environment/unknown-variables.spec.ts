@@ -40,7 +40,7 @@ describe('a variable that looks like one of ours and is none', () => {
     const many = Array.from({ length: 1_000 }, (_, n) => [`SEND_${n}`, 'a secret'] as const);
     warnOfUnknownVariables(logger, Object.fromEntries(many));
     expect(lines).toHaveLength(20);
-    expect(lines.join('')).toContain('SEND_7 is not a variable of Tidings, and has no effect');
+    expect(lines.join('')).toContain('SEND_7 is unknown and has no effect');
     expect(lines.join('')).not.toContain('a secret');
   });
 });

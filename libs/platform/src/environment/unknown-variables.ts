@@ -2,26 +2,27 @@ import { getMetadataStorage } from 'class-validator';
 import type { Logger } from '../log/logger.js';
 import { GatewayEnvironment, WorkerEnvironment } from './environment.js';
 
-/** A variable that is set, has no effect, and may be meant for another one. */
+/** An environment variable without effect whose name is probably misspelled. `nearest` is the most similar valid name. */
 export interface UnknownVariable {
   name: string;
   nearest: string;
 }
 
-/** More than so many are not named: then the whole environment is another program's. */
+/** Maximum number of reported variables. A larger number means that the environment is that of another program. */
 const MAX_NAMED = 20;
-/** No name of ours is nearly as long; in characters. */
+/** Maximum length of a misspelled name, in characters. Every valid name is much shorter. */
 const MAX_LENGTH = 64;
-/** Up to so many characters may be wrong, and up to this part of the name. */
+/** Maximum number of wrong characters in a misspelled name. */
 const MAX_WRONG = 3;
+/** Maximum share of wrong characters in a misspelled name. */
 const MAX_WRONG_PART = 0.25;
 
-/** Read by the AWS SDK, which knows many more of them. */
+/** Variables of the AWS SDK, which reads many variables that Tidings does not declare. */
 const FOREIGN = /^AWS_/;
-/** Set by Kubernetes in every container for a service, which may well be named `redis` or `worker`. */
+/** Variables that Kubernetes sets in every container for each service, for example for a service named `redis`. */
 const SERVICE_LINK = /_SERVICE_(HOST|PORT)(_|$)|_PORT(_\d+_(TCP|UDP|SCTP).*)?$/;
 
-/** The names of all processes: they are often given the same environment. */
+/** Valid names of all processes, because gateways and workers often share one environment. */
 const KNOWN: ReadonlySet<string> = new Set(
   [GatewayEnvironment, WorkerEnvironment].flatMap((shape) =>
     getMetadataStorage()
@@ -30,10 +31,10 @@ const KNOWN: ReadonlySet<string> = new Set(
   ),
 );
 
-/** First words that several of our names share: another name that begins so is most likely meant for us. */
+/** First words that several valid names share. An unknown name with such a first word is probably misspelled. */
 const FAMILIES = familiesOf([...KNOWN].filter((name) => !FOREIGN.test(name)));
 
-/** Which variables of the environment look like ours, and are none. */
+/** Returns the variables whose names resemble those of Tidings but are unknown. */
 export function unknownVariables(source: Readonly<Record<string, string | undefined>>): UnknownVariable[] {
   const found: UnknownVariable[] = [];
   for (const [name, text] of Object.entries(source)) {
@@ -46,7 +47,7 @@ export function unknownVariables(source: Readonly<Record<string, string | undefi
   return found;
 }
 
-/** Names them in the log, so that a misspelt setting does not go unnoticed. */
+/** Logs a warning for every variable that is probably misspelled. */
 export function warnOfUnknownVariables(
   logger: Logger,
   source: Readonly<Record<string, string | undefined>> = process.env,
@@ -54,7 +55,7 @@ export function warnOfUnknownVariables(
   for (const { name, nearest } of unknownVariables(source)) {
     logger.warn(
       { variable: name, nearest },
-      `${name} is not a variable of Tidings, and has no effect: did you mean ${nearest}?`,
+      `the environment variable ${name} is unknown and has no effect; did you mean ${nearest}?`,
     );
   }
 }
@@ -86,7 +87,7 @@ function nearestTo(name: string): { nearest: string; distance: number } {
   return best;
 }
 
-/** How many characters are to be inserted, removed or replaced to make one of the other (Levenshtein). */
+/** Returns the Levenshtein distance: the number of characters to insert, remove or replace to turn one text into the other. */
 function editDistance(from: string, to: string): number {
   let above = Array.from({ length: to.length + 1 }, (_, column) => column);
   for (let row = 1; row <= from.length; row++) {

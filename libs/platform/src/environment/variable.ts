@@ -5,14 +5,14 @@ import { parseRedisAddress } from './redis-address.js';
 import { parseBlobLocation } from './blob-location.js';
 import { describeVariable } from './variable-description.js';
 
-/** What a variable's text could not be read as; the words follow "must be". */
+/** The value of a variable whose text is invalid. `wanted` describes valid text and follows "must be" in the fault. */
 class Unreadable {
   constructor(readonly wanted: string) {}
 }
 
 /**
- * A variable that is read from text by `parse`, which throws on text it cannot read.
- * The message of a fault names the variable, what it must be, and an example.
+ * Decorator of an environment variable. `parse` converts its text, and throws for invalid text.
+ * The fault of an invalid variable has its name, a description of valid text, and an example.
  */
 function variable(wanted: string, example: string, parse: (text: string) => unknown): PropertyDecorator {
   return (target, property) => {
@@ -45,38 +45,39 @@ function wholeNumber(text: string, min: number, max: number): number {
   return /^-?\d+$/.test(text) && value >= min && value <= max ? value : fail();
 }
 
-const LARGEST_DELAY = 2_147_483_647;
+/** Maximum delay of a timer in Node.js, in milliseconds. */
+const MAX_TIMER_MS = 2_147_483_647;
 
-/** A whole number from `min` to `max`, both included. */
-export function Whole(example: number, min = 0, max = LARGEST_DELAY): PropertyDecorator {
+/** Decorator: an integer from `min` to `max`, both inclusive. */
+export function Whole(example: number, min = 0, max = MAX_TIMER_MS): PropertyDecorator {
   return variable(`a whole number from ${min} to ${max}`, String(example), (text) =>
     wholeNumber(text, min, max),
   );
 }
 
-/** What the variable is for, as the page of the configuration shows it. */
+/** Decorator: the description of the variable in docs/configuration.md. */
 export function Meaning(text: string): PropertyDecorator {
   return (target, property) => {
     describeVariable(target, property, { meaning: text });
   };
 }
 
-/** The variable, a number, must not be below the one of that name. */
+/** Decorator: the number must not be below the number in the variable `other`. */
 export function NotBelow(other: string): PropertyDecorator {
   return (target, property) => {
     describeVariable(target, property, { notBelow: other });
-    const least = (object: object | undefined): unknown =>
+    const minimum = (object: object | undefined): unknown =>
       Object.entries(object ?? {}).find(([name]) => name === other)?.[1];
     ValidateBy({
       name: 'notBelow',
       validator: {
-        // A value that could not be read has its own fault.
+        // An invalid value already has a fault of its own.
         validate: (value: unknown, context) => {
-          const bound = least(context?.object);
+          const bound = minimum(context?.object);
           return typeof value !== 'number' || typeof bound !== 'number' || value >= bound;
         },
         defaultMessage: (context) => {
-          const bound = String(least(context?.object));
+          const bound = String(minimum(context?.object));
           return `${String(property)} must not be below ${other}, which is ${bound}, for example ${String(property)}=${bound}`;
         },
       },
@@ -84,7 +85,7 @@ export function NotBelow(other: string): PropertyDecorator {
   };
 }
 
-/** A number above zero; fractions are allowed. */
+/** Decorator: a number above zero, which may have a fraction. */
 export function Positive(example: number): PropertyDecorator {
   return variable('a number above 0', String(example), (text) => {
     const value = Number(text);
@@ -92,7 +93,7 @@ export function Positive(example: number): PropertyDecorator {
   });
 }
 
-/** Whole numbers from `min` to `max`, separated by commas; empty text is the empty list if `mayBeEmpty`. */
+/** Decorator: integers from `min` to `max`, separated by commas. Empty text is an empty list if `mayBeEmpty` is true. */
 export function WholeList(example: string, min: number, max: number, mayBeEmpty = false): PropertyDecorator {
   return variable(`whole numbers from ${min} to ${max}, separated by commas`, example, (text) => {
     if (text === '') return mayBeEmpty ? [] : fail();
@@ -100,12 +101,12 @@ export function WholeList(example: string, min: number, max: number, mayBeEmpty 
   });
 }
 
-/** One of the given words. */
+/** Decorator: one of the given words. */
 export function OneOf(...words: readonly [string, ...string[]]): PropertyDecorator {
   return variable(`one of ${words.join(', ')}`, words[0], (text) => (words.includes(text) ? text : fail()));
 }
 
-/** Origins of web pages, separated by commas; empty text is the empty list. */
+/** Decorator: web origins, separated by commas. Empty text is an empty list. */
 export function Origins(example: string): PropertyDecorator {
   return variable('origins such as https://example.com, separated by commas', example, (text) => {
     const origins = text === '' ? [] : text.split(',').map((item) => item.trim());
@@ -115,30 +116,30 @@ export function Origins(example: string): PropertyDecorator {
   });
 }
 
-/** Some of the given words, at least one, separated by commas. */
+/** Decorator: one or more of the given words, separated by commas. */
 export function SomeOf(...words: readonly [string, ...string[]]): PropertyDecorator {
-  return variable(`some of ${words.join(', ')}, separated by commas`, words.join(','), (text) => {
+  return variable(`one or more of ${words.join(', ')}, separated by commas`, words.join(','), (text) => {
     const chosen = text.split(',').map((item) => item.trim());
     return chosen.every((item) => words.includes(item)) ? [...new Set(chosen)] : fail();
   });
 }
 
-/** Text of at least `min` characters without control characters. */
+/** Decorator: text of at least `min` characters without control characters. */
 export function Text(example: string, min = 1): PropertyDecorator {
-  const length = min === 1 ? 'not empty' : `of at least ${min} characters`;
-  return variable(`text, ${length}, without control characters`, example, (text) =>
+  const wanted = min === 1 ? 'non-empty text' : `text of at least ${min} characters`;
+  return variable(`${wanted} without control characters`, example, (text) =>
     text.length >= min && !/\p{Cc}/u.test(text) ? text : fail(),
   );
 }
 
-/** The first part of every key: letters, digits, `.`, `_`, `-`. */
+/** Decorator: a prefix of Redis keys, with letters, digits, `.`, `_` and `-`. */
 export function KeyPrefix(example: string): PropertyDecorator {
-  return variable('1 to 64 of the characters A-Z a-z 0-9 . _ -', example, (text) =>
+  return variable('1 to 64 characters of A-Z, a-z, 0-9, ".", "_" and "-"', example, (text) =>
     /^[\w.-]{1,64}$/.test(text) ? text : fail(),
   );
 }
 
-/** An `http:` or `https:` address without a trailing slash, query or fragment. */
+/** Decorator: an `http:` or `https:` URL without query and fragment. A trailing slash is removed. */
 export function HttpAddress(example: string): PropertyDecorator {
   return variable('an http:// or https:// address without query and fragment', example, (text) => {
     const url = new URL(text);
@@ -148,15 +149,17 @@ export function HttpAddress(example: string): PropertyDecorator {
   });
 }
 
-/** `size` bytes in base64, as a Buffer. */
+/** Decorator: `size` bytes in base64, read as a Buffer. */
 export function Base64Bytes(size: number): PropertyDecorator {
   return variable(`${size} bytes in base64`, '$(openssl rand -base64 32)', (text) => bytesOf(text, size));
 }
 
-/** Several times `size` bytes in base64, separated by commas, as Buffers; empty text is the empty list. */
+/** Decorator: values of `size` bytes each in base64, separated by commas, read as Buffers. Empty text is an empty list. */
 export function Base64BytesList(size: number): PropertyDecorator {
-  return variable(`${size} bytes in base64, separated by commas`, '$(openssl rand -base64 32)', (text) =>
-    text === '' ? [] : text.split(',').map((item) => bytesOf(item.trim(), size)),
+  return variable(
+    `values of ${size} bytes each in base64, separated by commas`,
+    '$(openssl rand -base64 32)',
+    (text) => (text === '' ? [] : text.split(',').map((item) => bytesOf(item.trim(), size))),
   );
 }
 
@@ -165,12 +168,12 @@ function bytesOf(text: string, size: number): Buffer {
   return bytes.length === size && bytes.toString('base64') === text ? bytes : fail();
 }
 
-/** CIDR blocks separated by commas; empty text is the empty list. */
+/** Decorator: CIDR blocks, separated by commas. Empty text is an empty list. */
 export function Networks(example: string): PropertyDecorator {
   return variable('CIDR blocks separated by commas', example, parseNetworks);
 }
 
-/** Where Redis is; see {@link parseRedisAddress}. */
+/** Decorator: the address of Redis. {@link parseRedisAddress} describes its forms. */
 export function RedisLocation(): PropertyDecorator {
   return variable(
     'a redis://, rediss://, redis-sentinel://host:port,host:port/name or redis-cluster://host:port,host:port address',
@@ -179,10 +182,10 @@ export function RedisLocation(): PropertyDecorator {
   );
 }
 
-/** Where uploads wait; see {@link parseBlobLocation}. */
+/** Decorator: the location of the blob store. {@link parseBlobLocation} describes its forms. */
 export function BlobStoreLocation(): PropertyDecorator {
   return variable(
-    'file:DIR, or s3:// with a bucket and a prefix such as s3://company-tidings/uploads',
+    'file:DIRECTORY, or s3://BUCKET/PREFIX such as s3://company-tidings/uploads',
     'file:.data/blobs',
     parseBlobLocation,
   );

@@ -166,12 +166,12 @@ export function listenFault(error: unknown, address: ListenAddress): unknown {
       ]);
     case 'EACCES':
       return new ConfigurationError([
-        `${portVariable}: this user may not listen on ${place}; choose a port of 1024 or above, for example ${portVariable}=3000`,
+        `${portVariable}: the user of this process may not listen on ${place}; choose a port of 1024 or above, for example ${portVariable}=3000`,
       ]);
     case 'EADDRNOTAVAIL':
     case 'ENOTFOUND':
       return new ConfigurationError([
-        `${hostVariable}: ${host} is not an address of this machine, for example ${hostVariable}=127.0.0.1`,
+        `${hostVariable}: ${host} is not an address of this machine; choose another address, for example ${hostVariable}=127.0.0.1`,
       ]);
     default:
       return error;

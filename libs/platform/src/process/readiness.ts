@@ -1,56 +1,58 @@
-/** What can be wrong, and what to do about each, for whoever runs the product. */
+/** The remedy for each readiness problem, for the operator. */
 const REMEDIES = {
-  stopping: 'nothing to do: another gateway, or its next start, takes over',
-  redis_unwritable: 'start Redis, give it room (maxmemory), and let the gateway reach it (REDIS_URL)',
-  redis_not_persistent: 'set appendonly yes in Redis',
+  stopping: 'no action is needed: another gateway takes over, or this gateway starts again',
+  redis_unwritable: 'check that Redis is running, has free memory (maxmemory) and is reachable at REDIS_URL',
+  redis_not_persistent: 'set "appendonly yes" in the Redis configuration',
   no_worker: 'start a worker with the same REDIS_URL and REDIS_KEY_PREFIX',
-  no_relay_worker: 'start a worker that has relay in WORKER_ROLES',
-  no_poll_worker: 'start a worker that has poll in WORKER_ROLES',
-  no_dispatch_worker: 'start a worker that has dispatch in WORKER_ROLES',
-  upstream_down: 'see that the upstream service runs, and that its address (UPSTREAM_BASE_URL) is right',
-  upstream_refused: 'set a valid upstream key: UPSTREAM_API_KEY, or PATCH /v1/accounts/{id}',
+  no_relay_worker: 'start a worker with the role relay in WORKER_ROLES',
+  no_poll_worker: 'start a worker with the role poll in WORKER_ROLES',
+  no_dispatch_worker: 'start a worker with the role dispatch in WORKER_ROLES',
+  upstream_down:
+    'check that the messaging service is running and that its base address is correct: UPSTREAM_BASE_URL, or GET /v1/accounts/{id}',
+  upstream_refused: 'set a valid upstream API key: UPSTREAM_API_KEY, or PATCH /v1/accounts/{id}',
   upstream_is_tidings:
-    'set the upstream address to that of the messaging service: UPSTREAM_BASE_URL, or PATCH /v1/accounts/{id}',
-  contact_list_unreadable: 'see that the upstream address ends with the path of the API, such as /v1',
+    'set the base address of the messaging service: UPSTREAM_BASE_URL, or PATCH /v1/accounts/{id}',
+  contact_list_unreadable:
+    'check that the upstream base address ends with the path of the API, for example /v1',
   contacts_vanished:
-    'see that upstream shows all contacts; if they are deleted: POST /v1/accounts/{id}/confirm-deletions',
-  blob_store_unusable: 'see that BLOB_STORE is there, has room, and can be written',
-  versions_mixed: 'start every gateway and worker anew from the same build',
+    'check that the messaging service lists all contacts; if the contacts were deleted on purpose, call POST /v1/accounts/{id}/confirm-deletions',
+  blob_store_unusable: 'check that BLOB_STORE exists, has free space and is writable',
+  versions_mixed: 'restart every gateway and worker from the same build',
   blob_store_not_shared:
-    'give gateways and workers the same BLOB_STORE: a directory that all of them mount, or s3://',
-  clock_off: 'set the clocks of this machine and of Redis by NTP',
+    'set the same BLOB_STORE for all gateways and workers: a directory that all of them mount, or an s3:// address',
+  clock_off: 'synchronize the clocks of this machine and of the Redis machine with NTP',
 } as const;
 
 export type ReasonCode = keyof typeof REMEDIES;
 
 export const REASON_CODES = Object.keys(REMEDIES) as [ReasonCode, ...ReasonCode[]];
 
-/** Something that is wrong. */
+/** A problem that affects the readiness of an installation. */
 export interface Reason {
   code: ReasonCode;
-  /** Of what it is about, such as accounts. */
+  /** Number of affected objects, such as accounts or workers. */
   count: number;
-  /** What is wrong, in words that anybody may read: they name no account, address or file. */
+  /** Description for the public: it names no account, address or file. */
   words: string;
 }
 
-/** A reason as it is shown beside the words. */
+/** A {@link Reason} in machine-readable form. */
 export interface ReasonDetail {
   code: ReasonCode;
   count: number;
   remedy: string;
 }
 
-/** Whether sends can be stored, and what else is wrong. */
+/** The readiness of a gateway. `unavailable` means that sends cannot be stored. */
 export interface Readiness {
   status: 'ok' | 'degraded' | 'unavailable';
-  /** What is wrong and what to do, in words. */
+  /** One text per problem: its description and its remedy. */
   reasons: string[];
-  /** The same for programs, in the same order. */
+  /** The same problems in machine-readable form, in the order of `reasons`. */
   details: ReasonDetail[];
 }
 
-/** What is wrong in the form in which it is shown. */
+/** Returns a readiness with the given status and reasons, in the form of the API. */
 export function readinessOf(status: Readiness['status'], reasons: readonly Reason[]): Readiness {
   return {
     status,
@@ -59,7 +61,7 @@ export function readinessOf(status: Readiness['status'], reasons: readonly Reaso
   };
 }
 
-/** `degraded` where something is wrong. */
+/** Returns the readiness of a gateway that can store sends: `ok` without reasons, else `degraded`. */
 export function degradedBy(reasons: readonly Reason[]): Readiness {
   return readinessOf(reasons.length === 0 ? 'ok' : 'degraded', reasons);
 }

@@ -2,11 +2,11 @@ import { Cluster } from 'ioredis';
 import { ConfigurationError } from '../environment/configuration-error.js';
 import type { RedisClient } from './redis-connection.js';
 
-const OLDEST_VERSION = [7, 0] as const;
+const MIN_VERSION = [7, 0] as const;
 
 /**
- * Checks that Redis is new enough and never evicts: evicted keys would be lost sends.
- * @throws {ConfigurationError} naming what to change.
+ * Checks the Redis version and that Redis never evicts keys. An evicted key would be a lost send.
+ * @throws {ConfigurationError} that names the required change
  */
 export async function checkRedisRequirements(client: RedisClient): Promise<void> {
   const nodes = client instanceof Cluster ? client.nodes('master') : [client];
@@ -17,20 +17,20 @@ export async function checkRedisRequirements(client: RedisClient): Promise<void>
   if (all.length > 0) throw new ConfigurationError(all);
 }
 
-/** The faults of one Redis, from its `INFO server` and `INFO memory`. */
+/** Returns the faults of one Redis server, from its replies to `INFO server` and `INFO memory`. */
 export function faultsOf(server: string, memory: string): string[] {
   const faults: string[] = [];
   const version = /^redis_version:(\d+)\.(\d+)(\S*)/m.exec(server);
   const [major, minor] = [Number(version?.[1] ?? 0), Number(version?.[2] ?? 0)];
-  if (major < OLDEST_VERSION[0] || (major === OLDEST_VERSION[0] && minor < OLDEST_VERSION[1])) {
+  if (major < MIN_VERSION[0] || (major === MIN_VERSION[0] && minor < MIN_VERSION[1])) {
     faults.push(
-      `REDIS_URL points at Redis ${version === null ? 'of an unknown version' : version[0].slice('redis_version:'.length)}, but ${OLDEST_VERSION.join('.')} or newer is needed; for example install the package redis-server of Debian 12`,
+      `REDIS_URL points at Redis ${version === null ? 'of an unknown version' : version[0].slice('redis_version:'.length)}, but ${MIN_VERSION.join('.')} or newer is required; for example, install the package redis-server of Debian 12`,
     );
   }
   const policy = /^maxmemory_policy:(\S+)/m.exec(memory)?.[1] ?? 'unknown';
   if (policy !== 'noeviction') {
     faults.push(
-      `REDIS_URL points at a Redis with maxmemory-policy ${policy}, which may drop stored sends; set it with: redis-cli CONFIG SET maxmemory-policy noeviction`,
+      `REDIS_URL points at a Redis with maxmemory-policy ${policy}, which may delete stored sends; run: redis-cli CONFIG SET maxmemory-policy noeviction`,
     );
   }
   return faults;

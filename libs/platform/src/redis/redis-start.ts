@@ -4,15 +4,15 @@ import type { RedisAddress } from '../environment/redis-address.js';
 import { openRedis, type RedisClient, type RedisManners } from './redis-connection.js';
 import { checkRedisRequirements } from './redis-requirements.js';
 
-/** A Redis that has not answered by then is taken as away for the moment, in milliseconds. */
-const ANSWER_WITHIN_MS = 3_000;
+/** Time to wait for the first connection to Redis before the process starts without Redis, in milliseconds. */
+const CONNECT_TIMEOUT_MS = 3_000;
 
 /**
- * Opens Redis and checks that it is fit, now if it is there, and again whenever a connection comes about.
- * A Redis that is away is no reason not to start: it is waited for in the background.
+ * Opens a connection to Redis and checks the requirements of {@link checkRedisRequirements}, now and after every
+ * reconnect. If Redis is unreachable, the connection is retried in the background.
  *
- * @param unfit is told of a Redis that turns out unfit later on
- * @throws {ConfigurationError} for an unfit Redis
+ * @param unfit is called if Redis does not meet the requirements after a later reconnect
+ * @throws {ConfigurationError} if Redis does not meet the requirements now
  */
 export async function openFitRedis(
   address: RedisAddress,
@@ -30,7 +30,7 @@ export async function openFitRedis(
       throw error;
     }
   } else {
-    logger.warn('Redis cannot be reached; waiting for it');
+    logger.warn('cannot connect to Redis; the connection is retried in the background');
   }
   redis.on('ready', () => {
     logger.info('connected to Redis');
@@ -39,17 +39,17 @@ export async function openFitRedis(
   return redis;
 }
 
-/** @throws {ConfigurationError}, and nothing else: a Redis that goes away while it is asked is asked again later */
+/** Checks the requirements. Logs a failed check, which is repeated after the next reconnect. @throws {ConfigurationError} */
 async function check(redis: RedisClient, logger: Logger): Promise<void> {
   try {
     await checkRedisRequirements(redis);
   } catch (error) {
     if (error instanceof ConfigurationError) throw error;
-    logger.warn({ err: error }, 'Redis could not be checked');
+    logger.warn({ err: error }, 'could not check the version and settings of Redis');
   }
 }
 
-/** Resolves at the first connection, the first failure to connect, or the deadline. */
+/** Resolves at the first connection, at the first failed attempt to connect, or after a timeout. */
 async function firstWord(redis: RedisClient): Promise<void> {
   await new Promise<void>((resolve) => {
     const done = (): void => {
@@ -58,13 +58,13 @@ async function firstWord(redis: RedisClient): Promise<void> {
       redis.off('close', done);
       resolve();
     };
-    const timer = setTimeout(done, ANSWER_WITHIN_MS);
+    const timer = setTimeout(done, CONNECT_TIMEOUT_MS);
     redis.once('ready', done);
     redis.once('close', done);
   });
 }
 
-/** A connection that is tried again and again fails in the same words: they are logged when they change. */
+/** Returns an error handler that logs a connection error only if its message differs from the one before. */
 export function oncePerFault(logger: Logger): (error: Error) => void {
   let last = '';
   return (error) => {
