@@ -389,10 +389,10 @@ const setup: fc.Arbitrary<WorldSetup> = fc.record({
 });
 
 /**
- * Generates histories with `least` to `most` steps. Most steps are polls, because only polls can miss
+ * Generates histories with `min` to `max` steps. Most steps are polls, because only polls can miss
  * changes.
  */
-export function histories(steps: { least: number; most: number }): fc.Arbitrary<History> {
+export function histories(steps: { min: number; max: number }): fc.Arbitrary<History> {
   const stepGroup = fc.oneof(
     { weight: 16, arbitrary: read.map((step): Step[] => [step]) },
     { weight: 2, arbitrary: contest.map((step): Step[] => [step]) },
@@ -405,7 +405,7 @@ export function histories(steps: { least: number; most: number }): fc.Arbitrary<
     // Steps are optional, so that fast-check can simplify a failing history below the minimum length.
     steps: fc
       .array(fc.option(stepGroup, { freq: 1_000_000, nil: undefined }), {
-        ...{ minLength: steps.least, maxLength: steps.most, size: 'max' },
+        ...{ minLength: steps.min, maxLength: steps.max, size: 'max' },
       })
       .map((all) => all.flatMap((one) => one ?? [])),
   });

@@ -14,7 +14,7 @@ import { UpstreamWitness } from './upstream-witness.js';
  * processor.
  */
 const LANES = 4;
-const STEPS = { least: 40, most: 75 };
+const STEPS = { min: 40, max: 75 };
 /** Request timeout for a busy machine, in milliseconds. No fault in the histories causes a timeout. */
 const UPSTREAM_TIMEOUT_MS = 30_000;
 

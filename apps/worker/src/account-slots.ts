@@ -28,7 +28,7 @@ export interface WaitingJob {
  * block other accounts.
  *
  * A waiting job is only a hint. A job that is dropped or lost with the process is delayed, not lost: the due
- * work is stored in Redis and is hinted again.
+ * work is stored in Redis, and a later round sends the hint again.
  */
 export class AccountSlots {
   private readonly lines = new Map<string, Line>();
