@@ -8,226 +8,232 @@ import type { PollMemory } from './snapshot/poll-memory.js';
 import type { ContactRates } from './schedule/poll-plans.js';
 import type { UnreadableElements } from './snapshot/unreadable-elements.js';
 
-/** What is known of one contact in the list. */
+/** Snapshot of one contact in the contact list. */
 export interface ListedContact {
-  /** Of its fields, in hexadecimal. */
+  /** Fingerprint of the contact's fields, in hexadecimal. */
   fingerprint: string;
-  /** Since when the list has not shown it; milliseconds since 1970 by Redis' clock. */
+  /** Time since which the contact is missing from the list, in milliseconds since 1970 by Redis' clock. */
   missingSince?: number;
-  /** Told as deleted. It stays known, so that its return is told. */
+  /** True if `contact.deleted` was emitted. The snapshot is kept so that a return of the contact is recognized. */
   deleted: boolean;
 }
 
-/** What is known of the account's contact list. */
+/** Snapshot of an account's contact list. */
 export interface KnownContacts {
-  /** Changes with every commit; a commit against an older one is refused. */
+  /** Changes with every commit. A commit that started from an older version is refused. */
   version: number;
-  /** Redis' clock, in milliseconds since 1970. */
+  /** Current time by Redis' clock, in milliseconds since 1970. */
   now: number;
-  /** When the list was last read in full, on upstream's clock; absent before the first time. */
+  /** Time of the last complete read of the list, by upstream's clock; absent before the first read. */
   listedAt?: number;
-  /** Since when too many contacts are missing to be believed, by Redis' clock. */
+  /** Time since which so many contacts are missing that an outage is likely, by Redis' clock. */
   suspectSince?: number;
-  /** When it was last said that deletions may be believed, by Redis' clock. */
+  /** Time at which an administrator last confirmed deletions, by Redis' clock. */
   believedAt?: number;
-  /** When it was last found that too much of the account is missing, by Redis' clock. */
+  /** Time at which a read last found too much of the account missing, by Redis' clock. */
   suspectAt?: number;
-  /** Revisions go on above this: lower ones may have been used before Redis lost its last seconds. */
+  /** New revisions must be higher: lower ones may have been used before Redis lost its last seconds. */
   revisionFloor: number;
-  /** Redis' life, which ends with a restart or a failover; a commit in another one is refused. */
+  /** Identifies the Redis run, which ends with a restart or failover. A commit in another run is refused. */
   life: string;
-  /** How many elements could not be read in the last list that missed nobody; older builds decide by it. */
+  /** Number of unreadable elements in the last list without missing contacts. Only older builds read this number. */
   skipped: number;
-  /** Absent before the first list. */
+  /** History of unreadable elements in the list; absent before the first list. */
   unreadable?: UnreadableElements;
-  /** How many contacts are scheduled to be polled. */
+  /** Number of contacts that are scheduled for polling. */
   scheduled: number;
-  /** The stamp of the address that the last list came from; absent before the first. */
+  /** Stamp of the upstream address that served the last list; absent before the first list. */
   upstream?: string;
-  /** The addresses that lists came from, by stamp, each with that of the first address of the same service. */
+  /** For each address that served a list, by stamp: the stamp of the first address of the same upstream service. */
   services: ReadonlyMap<string, string>;
   contacts: ListedContacts;
 }
 
-/** A contact that is new or changed in the list, or missing from it. */
+/** Change of one contact in the list: new, changed or missing. */
 export interface ContactUpdate {
   id: string;
   listed: ListedContact;
-  /** What upstream said of it, as JSON; absent if it is missing. */
+  /** Contact as upstream sent it, as JSON; absent if the contact is missing. */
   raw?: string;
-  /** The E.164 numbers among its fields. */
+  /** E.164 numbers in the contact's fields. */
   numbers: readonly string[];
-  /** For a new contact: which messages its first read will tell; see `FirstRead`. */
+  /** For a new contact: bound of the first read, see `FirstRead`. */
   tellAfter?: number;
-  /** At most one event a contact. */
+  /** Event of the change, if the change is emitted; at most one per contact. */
   event?: NewEvent;
 }
 
-/** Who a phone number belongs to. */
+/** Owners of a phone number. */
 export interface Recipient {
   /**
-   * The contacts that hold it, at most 20, those first whose messages showed it last; deleted ones are left out.
-   * `isMissing`: the last list does not show it.
+   * Contacts that own the number, most recently used first, at most 20. Deleted contacts are left out.
+   * `isMissing`: the last list does not contain the contact.
    */
   contacts: readonly { id: string; isMissing: boolean }[];
-  /** When the reading of the last contact list began, by Redis' clock; absent before the first. */
+  /** Start of the last read of the contact list, by Redis' clock; absent before the first read. */
   listReadAt?: number;
-  /** Whether that list misses so many contacts that it is not believed. */
+  /** True if so many contacts are missing from that list that an outage is likely. */
   isListDoubted: boolean;
 }
 
-/** What a read of the contact list brought. */
+/** Result of one read of the contact list, to be committed. */
 export interface ListCommit {
-  /** The version, and Redis' life, that the read started from. */
+  /** Version and Redis run at the start of the read. */
   version: number;
   life: string;
-  /** When it began, by Redis' clock. */
+  /** Start of the read, by Redis' clock. */
   startedAt: number;
-  /** On upstream's clock. */
+  /** Time of the list by upstream's clock, in milliseconds since 1970. */
   listedAt: number;
-  /** {@link KnownContacts.skipped} and {@link KnownContacts.unreadable} from now on. */
+  /** New values of {@link KnownContacts.skipped} and {@link KnownContacts.unreadable}. */
   skipped: number;
   unreadable: UnreadableElements;
-  /** The stamp of the address that it came from, and that of the first address of the same service. */
+  /** Stamp of the upstream address, and stamp of the first address of the same service. */
   upstream: string;
   service: string;
-  /** Taken some at a time. If they end with an error, those before it may be committed, and the list is not read. */
+  /** Changes, consumed in batches. If the iteration throws, earlier batches may be committed, but the list is not. */
   updates: Iterable<ContactUpdate> | AsyncIterable<ContactUpdate>;
-  /** Since when too many contacts are missing, if they are. */
+  /** Time since which too many contacts are missing, by Redis' clock; absent if not too many are missing. */
   suspectSince?: number;
-  /** Events that are not of one contact. */
+  /** Events of the account, not of a contact. */
   events: readonly NewEvent[];
 }
 
-/** The state of one contact's polling. */
+/** Polling state of one contact. */
 export interface ContactState {
-  /** Changes with every commit; a commit against an older one is refused. */
+  /** Changes with every commit. A commit that started from an older version is refused. */
   version: number;
-  /** Redis' clock, in milliseconds since 1970. */
+  /** Current time by Redis' clock, in milliseconds since 1970. */
   now: number;
   memory: PollMemory;
   extension: ContactExtension;
-  /** How many polls of it failed in a row. */
+  /** Number of consecutive failed polls of the contact. */
   failures: number;
-  /** How many elements the longest page held that any contact of the account has shown; 0 before the first. */
+  /** Number of elements on the longest page of any contact of the account; 0 before the first page. */
   longestPage: number;
-  /** Present until everything was read for the first time; see `FirstRead`. */
+  /** Bound of the first read, see `FirstRead`; present until the first deep read of all pages ends. */
   tellAfter?: number;
-  /** Counts the calls to hasten; one that comes during a poll is honoured after it. */
+  /** Counts the requests to poll the contact sooner. A request during a poll takes effect after the poll. */
   hastened: number;
-  /** How many messages are stored as known. */
+  /** Number of stored message snapshots. */
   stored: number;
-  /** The epoch of the account's log, if it has one. */
+  /** Epoch of the account's event log; absent without a log. */
   epoch?: string;
-  /** When it was last said that deletions may be believed, by Redis' clock. */
+  /** Time at which an administrator last confirmed deletions, by Redis' clock. */
   believedAt?: number;
-  /** Since when too many contacts are missing from the list, by Redis' clock. */
+  /** Time since which too many contacts are missing from the list, by Redis' clock. */
   listSuspectSince?: number;
-  /** When it was last found that too much of the account is missing, by Redis' clock. */
+  /** Time at which a read last found too much of the account missing, by Redis' clock. */
   suspectAt?: number;
-  /** When a poll of any contact was last shown a message, by Redis' clock. */
+  /** Time at which a poll of any contact last returned a message, by Redis' clock. */
   shownAt?: number;
-  /** How many contacts are known, deleted ones included. */
+  /** Number of known contacts of the account, deleted contacts included. */
   contacts: number;
-  /** Its record was gone and had to be made anew. */
+  /** True if the contact's record was lost and created again. */
   lost: boolean;
   /**
-   * Above which the revisions of events go on: Redis may have lost its last seconds, and an event that somebody read
-   * then must not share its id with another one. 0 while that never was.
+   * New revisions of events must be higher. A subscriber may have read an event that Redis lost; a later event must not
+   * get the same id. 0 if Redis never lost data.
    */
   revisionFloor: number;
-  /** Redis' life, which ends with a restart or a failover; a commit in another one is refused. */
+  /** Identifies the Redis run, which ends with a restart or failover. A commit in another run is refused. */
   life: string;
 }
 
-/** What one poll of a contact brought. */
+/** Result of one poll of a contact, to be committed. */
 export interface PollCommit {
-  /** The version, and Redis' life, that the poll started from. */
+  /** Version and Redis run at the start of the poll. */
   version: number;
   life: string;
-  /** {@link ContactState.hastened} at the start. */
+  /** {@link ContactState.hastened} at the start of the poll. */
   hastened: number;
-  /** Whether everything that was known before is forgotten first. */
+  /** True if the commit first deletes all message snapshots of the contact. */
   afresh: boolean;
   known: ReadonlyMap<string, KnownMessage>;
   events: readonly NewEvent[];
   /**
-   * Absent where neither it nor anything else changed, and nobody called to hasten: then the version stays, so that no other
-   * read is refused for it.
+   * Memory to store. Absent if the poll changed nothing and nobody asked to poll the contact sooner: then the version
+   * stays the same, and concurrent reads of the contact can still commit.
    */
   memory?: PollMemory;
-  /** Absent: as it is. */
+  /** Extension to store; absent if unchanged. */
   extension?: ContactExtension;
-  /** How often it changes, as a bucket of the account's histogram; with {@link dueInMs}. */
+  /** Bucket of the contact's rate of change in the account's histogram; present together with {@link dueInMs}. */
   bucket?: number;
-  /** When to poll its head next, from now on, in milliseconds; absent: as it was decided before. */
+  /** Time until the next head read, in milliseconds; absent if the due time stays the same. */
   dueInMs?: number;
-  /** A first reading begins, with what it emits; goes on; or is over. */
+  /** First read of the contact: starts with this bound, goes on, or ends (`over`). */
   baseline: { tellAfter: number } | 'unchanged' | 'over';
-  /** When to read below its head, from now on, in milliseconds; unless `anew`, an earlier decision stays. */
+  /** Time until the next deep read, in milliseconds. With `anew: false` an existing due time stays. */
   deep: { inMs: number; anew: boolean } | 'unchanged' | 'over';
-  /** When it began, by Redis' clock, if it found that too much is missing. */
+  /** Start of the poll by Redis' clock, if the poll found too much missing. */
   suspectAt?: number;
-  /** Since when too much of this contact is missing, by Redis' clock; `over` if it was, and is not any more. */
+  /** Time since which too many messages of this contact are missing, by Redis' clock; `over` if the suspicion ends. */
   suspicion?: number | 'over' | undefined;
-  /** When it began, by Redis' clock, if it was shown a message. */
+  /** Start of the poll by Redis' clock, if upstream returned a message. */
   shownAt?: number;
-  /** {@link ContactState.longestPage}, if it was shown a longer one. */
+  /** New value of {@link ContactState.longestPage}, if the poll returned a longer page. */
   longestPage?: number;
-  /** How many elements it found unreadable that were not found before. */
+  /** Number of unreadable elements that were not known before. */
   unreadable: number;
-  /** Numbers that messages of this contact were exchanged with. */
+  /** Phone numbers of the contact in its messages. */
   numbers: readonly string[];
-  /** What the account's figures take from it. */
+  /** Measurements for the account's statistics. */
   report: PollReport;
 }
 
-/** What the feed remembers, one account at a time. Each commit is one step together with its events. */
+/** Storage of the feed. Each commit is atomic together with its events. */
 export interface FeedStore {
   knownContacts(account: string): Promise<KnownContacts>;
 
-  /** The fields of a contact as JSON and its revision, as of the last commit; undefined for an unknown contact. */
+  /** Returns a contact's JSON and revision as of the last commit; undefined for an unknown contact. */
   contactRecord(account: string, contactId: string): Promise<{ raw: string; revision: number } | undefined>;
 
-  /** Whether it was committed: not if another list was committed meanwhile. New and changed contacts are due at once. */
+  /**
+   * Commits a read of the contact list. New and changed contacts become due at once.
+   * @returns false if another list was committed since the read started
+   */
   commitContacts(account: string, commit: ListCommit): Promise<boolean>;
 
-  /** Notes that the contact list could not be read; the next good reading ends that. */
+  /** Stores why the contact list cannot be read. The next successful read clears the reason. */
   noteListFault(account: string, reason: string): Promise<void>;
 
-  /** Undefined for a contact that no list has shown. */
+  /** Returns a contact's polling state; undefined if no list has contained the contact. */
   contactState(account: string, contactId: string): Promise<ContactState | undefined>;
 
-  /** What is known of these messages; those that are unknown are left out. */
+  /** Returns the snapshots of these messages; unknown messages are left out. */
   knownMessages(
     account: string,
     contactId: string,
     ids: readonly string[],
   ): Promise<Map<string, KnownMessage>>;
 
-  /** The account's contacts by how often they change. */
+  /** Returns the number of contacts in each bucket of the rate of change. */
   contactRates(account: string): Promise<ContactRates>;
 
-  /** Everything that is known of a contact's messages. */
+  /** Returns the snapshots of all known messages of a contact. */
   allKnownMessages(account: string, contactId: string): Promise<Map<string, KnownMessage>>;
 
-  /** Whether it was committed: not if another poll was committed since `version`. */
+  /**
+   * Commits a poll of a contact.
+   * @returns false if another poll of the contact was committed since `version`
+   */
   commitPoll(account: string, contactId: string, commit: PollCommit): Promise<boolean>;
 
-  /** Sees to it that a contact is polled within `ms`; one that is due sooner stays so. */
+  /** Makes a contact due within `ms` milliseconds. An earlier due time stays. */
   hasten(account: string, contactId: string, ms: number): Promise<void>;
 
-  /** Asks for a reading of the contact list soon; many who ask at once get one. */
+  /** Requests a read of the contact list. Concurrent requests lead to one read. */
   wishForList(account: string): Promise<void>;
 
-  /** Whether somebody asked since the last time. */
+  /** Returns whether a read of the list was requested since the last call, and clears the request. */
   takeListWish(account: string): Promise<boolean>;
 
-  /** Who a phone number belongs to, as far as it is known. */
+  /** Returns the known owners of a phone number. */
   recipientOf(account: string, phoneNumber: string): Promise<Recipient>;
 
   overview(account: string): Promise<FeedOverview>;
 
-  /** Notes that deletions that look like an outage may be believed. */
+  /** Confirms deletions that look like an outage, so that they are emitted. */
   believeDeletions(account: string): Promise<void>;
 }

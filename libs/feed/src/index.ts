@@ -1,18 +1,18 @@
 /**
- * What changed at upstream, found out by reading it again and again.
+ * Polls upstream and emits an event for every change of a contact or message.
  *
- * | | |
+ * | file or folder | content |
  * |---|---|
- * | `ports.ts`  | what the lib needs of others; `feed-store.ts` is the port of its store |
- * | `form/`     | what of a message or contact counts as its content, and which fields differ at every read |
- * | `snapshot/` | what is known of messages, contacts and the contact list, and how it is packed |
- * | `diff/`     | what a read says has changed, appeared or vanished; pure |
- * | `walk/`     | pages of unknown order: in which to read them, and where to stop |
- * | `poll/`     | one read of one contact, from its turn to its commit |
- * | `contacts/` | the contact list, and which contact has a phone number |
- * | `schedule/` | who is read when; pure |
- * | `delay/`    | how late changes were detected |
- * | `redis/`    | snapshots and the queue of polls in Redis |
+ * | `ports.ts`, `feed-store.ts` | ports: what the lib needs from other libs and from its store |
+ * | `form/`     | fingerprints of messages and contacts; detection of volatile fields |
+ * | `snapshot/` | what the feed stores about messages, contacts and the contact list; packed formats |
+ * | `diff/`     | comparison of a read with the snapshot: new, changed and missing messages; pure |
+ * | `walk/`     | order of a contact's message pages; which pages a read asks for |
+ * | `poll/`     | head read and deep read of one contact, up to the commit |
+ * | `contacts/` | poll of the contact list; lookup of a contact by phone number |
+ * | `schedule/` | interval of each contact; forecast of delays; pure |
+ * | `delay/`    | measurement of the detection delay |
+ * | `redis/`    | store and poll queue on Redis |
  */
 export { ContactListPoll } from './contacts/contact-list-poll.js';
 export { ContactPoll } from './poll/contact-poll.js';

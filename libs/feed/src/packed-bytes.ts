@@ -1,14 +1,14 @@
-/** What is remembered of a contact was written by something else, or is damaged. */
+/** The stored bytes of a snapshot are damaged or have an unknown format. */
 export class DamagedSnapshotError extends Error {
   constructor() {
-    super('What is remembered of a contact cannot be read.');
+    super('The stored snapshot of a contact cannot be decoded.');
     this.name = 'DamagedSnapshotError';
   }
 }
 
-const MOST_BYTES_OF_A_NUMBER = 8;
+const MAX_NUMBER_BYTES = 8;
 
-/** Writes small records byte by byte. */
+/** Writes a record as bytes. */
 export class PackedWriter {
   private readonly bytes: number[] = [];
 
@@ -17,7 +17,7 @@ export class PackedWriter {
     return this;
   }
 
-  /** A whole number from 0 to 2^53 - 1, seven bits a byte: small numbers are short. */
+  /** Writes an integer from 0 to 2^53 - 1 with seven bits per byte, so that small numbers are short. */
   number(value: number): this {
     let rest = value;
     for (; rest >= 0x80; rest = Math.floor(rest / 0x80)) this.bytes.push((rest % 0x80) | 0x80);
@@ -25,7 +25,7 @@ export class PackedWriter {
     return this;
   }
 
-  /** As many as 32 bits, always in four bytes. */
+  /** Writes the lowest 32 bits in four bytes. */
   bits32(value: number): this {
     return this.bits16(value >>> 16).bits16(value);
   }
@@ -34,7 +34,7 @@ export class PackedWriter {
     return this.byte(value >>> 8).byte(value);
   }
 
-  /** Any number at all. */
+  /** Writes any number in eight bytes. */
   float(value: number): this {
     const bytes = Buffer.alloc(8);
     bytes.writeDoubleBE(value);
@@ -42,7 +42,7 @@ export class PackedWriter {
     return this;
   }
 
-  /** With their length before them. */
+  /** Writes the length of the block, then the block. */
   block(block: Uint8Array): this {
     this.number(block.length);
     this.bytes.push(...block);
@@ -54,7 +54,7 @@ export class PackedWriter {
   }
 }
 
-/** Reads what {@link PackedWriter} wrote. Every method throws {@link DamagedSnapshotError} where it cannot. */
+/** Reads what {@link PackedWriter} wrote. Every method throws {@link DamagedSnapshotError} on invalid bytes. */
 export class PackedReader {
   private at = 0;
 
@@ -69,9 +69,9 @@ export class PackedReader {
 
   number(): number {
     let value = 0;
-    for (let n = 0, place = 1; n < MOST_BYTES_OF_A_NUMBER; n += 1, place *= 0x80) {
+    for (let n = 0, factor = 1; n < MAX_NUMBER_BYTES; n += 1, factor *= 0x80) {
       const byte = this.byte();
-      value += (byte & 0x7f) * place;
+      value += (byte & 0x7f) * factor;
       if (byte < 0x80) {
         if (!Number.isSafeInteger(value)) break;
         return value;
@@ -80,7 +80,7 @@ export class PackedReader {
     throw new DamagedSnapshotError();
   }
 
-  /** Unsigned. */
+  /** Reads an unsigned integer. */
   bits32(): number {
     return this.bits16() * 0x1_00_00 + this.bits16();
   }
@@ -89,7 +89,7 @@ export class PackedReader {
     return (this.byte() << 8) | this.byte();
   }
 
-  /** So many bytes in hexadecimal. */
+  /** Reads `length` bytes as hexadecimal text. */
   hex(length: number): string {
     return this.take(length).toString('hex');
   }
@@ -102,7 +102,7 @@ export class PackedReader {
     return this.take(this.number());
   }
 
-  /** To be called at the end: nothing may be left over. */
+  /** Checks that no bytes are left over; call after the last read. */
   end(): void {
     if (this.at !== this.bytes.length) throw new DamagedSnapshotError();
   }

@@ -2,32 +2,32 @@ import type { ContactList, ContactReader, MessagePage, UpstreamMessage } from '#
 import type { PollKind } from './poll/poll-queue.js';
 
 /**
- * The reads of one claimed poll. Whoever reads hands it on from request to request as it is: the first one uses up the
- * token that came with the claim, each later one waits for its own.
+ * Context of a claimed poll. The poll passes the same object to each of its requests: the first request consumes
+ * {@link token}, each later request waits for a token of its own.
  */
 export interface ClaimedRead {
   readonly kind: PollKind;
-  /** How many reads of this kind failed in a row before this one. */
+  /** Number of consecutive failed reads of this kind before this read. */
   readonly failed: number;
-  /** How long the contact had been due, in milliseconds. */
+  /** Time that the contact has been overdue, in milliseconds. */
   readonly lateMs: number;
-  /** Requests a second that the planning of polls can count on. */
+  /** Share of the request budget that polls can rely on, in requests per second. */
   readonly availableForPolls: number;
-  /** When the claim's token was asked for; absent once it is used. */
+  /** Time at which the claim asked for its token, by `performance.now()`; absent once the token is consumed. */
   token?: number;
-  /** Aborts when the read is to end: then no further request is waited for. */
+  /** Aborts when the read must end: then the read waits for no further request. */
   readonly signal: AbortSignal;
 }
 
 /**
- * What the reads of a poll are paid as: a look-up for a send that may not have been taken goes before all else, one that
- * confirms what was taken goes before polls, claimed or not.
+ * Budget class of a read, from the highest priority to the lowest: `lookup` (of a send that upstream may not have taken),
+ * `confirmation` (of a send that upstream took), then polls, whether claimed or not.
  */
 export type ReadPurpose = 'poll' | 'lookup' | 'confirmation' | ClaimedRead;
 
-/** Reads one account's upstream within its budget. */
+/** Reads upstream on behalf of one account, within the account's request budget. */
 export interface FeedSource {
-  /** Shows the contact list to a reader while it comes. To be closed. */
+  /** Passes each contact of the list to a reader while the list arrives. The caller closes the result. */
   listContacts<R extends ContactReader>(
     account: string,
     purpose: ReadPurpose,
@@ -42,34 +42,34 @@ export interface FeedSource {
   ): Promise<MessagePage>;
 }
 
-/** A poll's news about outbound messages of one contact. */
+/** Outbound messages of one contact that a poll found new or changed. */
 export interface Sightings {
   account: string;
   contactId: string;
-  /** Not seen before, oldest first. */
+  /** Messages that were not known before, oldest first. */
   fresh: readonly UpstreamMessage[];
-  /** Seen before, with other flags or another form than then. */
+  /** Known messages whose flags or fingerprint changed. */
   changed: readonly UpstreamMessage[];
-  /** Upstream's clock at the poll, in milliseconds since 1970, if it said so. */
+  /** Upstream's time at the poll, in milliseconds since 1970; absent if upstream did not send a `Date`. */
   upstreamNow?: number;
 }
 
-/** The send that a message is. */
+/** The send that a message belongs to. */
 export interface BoundSend {
   sendId: string;
-  /** Whether another message is that send too, and was found before. */
+  /** True if another message was bound to the same send before. */
   duplicate?: true;
 }
 
-/** Knows which messages belong to sends. */
+/** Knows which message belongs to which send. */
 export interface SendBinder {
   /**
-   * Binds outbound messages to the sends that they are, and carries their flags over: the sends by message id, of all
-   * that are ours. The same sighting again gives the same answer.
+   * Binds outbound messages to the sends they belong to and copies the messages' flags to the sends. Idempotent.
+   * @returns the bound sends by message id; messages of other origin are left out
    */
   bind(sightings: Sightings): Promise<ReadonlyMap<string, BoundSend>>;
 
-  /** The sends that these messages were bound to, by message id, of all that are ours. */
+  /** Returns the sends that these messages are bound to, by message id; messages of other origin are left out. */
   sendsOf(
     account: string,
     contactId: string,
@@ -77,9 +77,9 @@ export interface SendBinder {
   ): Promise<ReadonlyMap<string, BoundSend>>;
 }
 
-/** Knows the last recorded form of a message, as far as it is still kept. */
+/** Reads the last recorded form of a message from the event log, while the log still keeps it. */
 export interface LastForms {
-  /** @param revision of the message's last event */
+  /** @param revision revision of the message's last event */
   lastForm(
     account: string,
     subject: string,
@@ -87,11 +87,11 @@ export interface LastForms {
   ): Promise<Readonly<Record<string, unknown>> | undefined>;
 }
 
-/** Knows when an account is to be looked at for contacts that are due. */
+/** Schedules the next time at which a worker looks for due contacts of an account. */
 export interface PollAgenda {
   /**
-   * Some contact of the account is due at this time, in milliseconds since 1970 by Redis' clock. To be told right after
-   * it was stored; one that is lost costs at most a minute.
+   * Announces that a contact of the account is due at `dueAtMs` (milliseconds since 1970 by Redis' clock). Call right after
+   * the due time is stored. A lost announcement delays the poll by at most a minute.
    */
   at(account: string, dueAtMs: number): void;
 }

@@ -21,8 +21,8 @@ afterEach(async () => {
 
 const due = (): Promise<string[]> => house.takeDue();
 
-describe('the contact list', () => {
-  it('that is read first is silent, and all its contacts are due', async () => {
+describe('a read of the contact list', () => {
+  it('emits nothing if it is the first, and makes all contacts due', async () => {
     house.control('contacts', { count: 450 });
     await house.list.poll(A);
     expect(await house.types()).toEqual([]);
@@ -33,7 +33,7 @@ describe('the contact list', () => {
     expect(await due()).toEqual([]);
   });
 
-  it('tells a contact that comes later, once, and has it polled at once', async () => {
+  it('emits a new contact once and makes it due at once', async () => {
     await house.list.poll(A);
     const id = house.contact('+15551234567', { name: 'New' });
     await house.list.poll(A);
@@ -45,7 +45,7 @@ describe('the contact list', () => {
     expect(await house.recipient('+15551234567')).toBe(id);
   });
 
-  it('tells a change of any field with from and to, and has the contact polled at once', async () => {
+  it('emits a change of any field with from and to, and makes the contact due at once', async () => {
     const id = house.contact('+15551234567', { name: 'Old', mood: { a: 1 } });
     await house.sweep();
     await due();
@@ -63,7 +63,7 @@ describe('the contact list', () => {
     expect(await due()).toEqual([id]);
   });
 
-  it('tells a change there and back as two', async () => {
+  it('emits a change and its reversal as two updates', async () => {
     const contactId = house.contact('+15551234567', { name: 'a' });
     await house.list.poll(A);
     for (const name of ['b', 'a', 'b']) {
@@ -73,7 +73,7 @@ describe('the contact list', () => {
     expect((await house.told()).map(({ sequence }) => sequence)).toEqual([1, 2, 3]);
   });
 
-  it('is a hint: a contact whose last message moves is polled at once', async () => {
+  it('makes a contact due at once if its last message changed', async () => {
     house.control('settings', { extraContactFields: true });
     const id = house.contact('+15551234567');
     const other = house.contact('+15551234568');
@@ -86,7 +86,7 @@ describe('the contact list', () => {
     expect(await due()).toEqual([id]);
   });
 
-  it('that cannot be read changes nothing', async () => {
+  it('changes nothing if it fails', async () => {
     house.contact('+15551234567');
     for (const fault of ['status', 'html', 'emptyObject', 'truncatedJson']) {
       house.control('faults', { fault });
@@ -95,14 +95,14 @@ describe('the contact list', () => {
     expect(await house.store.knownContacts(A)).toMatchObject({ version: 0, contacts: { size: 0 } });
   });
 
-  it('of two who read it at once tells each contact once', async () => {
+  it('emits each new contact once if several reads run at once', async () => {
     await house.list.poll(A);
     house.control('contacts', { count: 20 });
     await Promise.all([house.list.poll(A), house.list.poll(A), house.list.poll(A)]);
     expect(await house.types()).toEqual(Array.from({ length: 20 }, () => 'contact.created'));
   });
 
-  it('whose first commit is broken off half-way is silent all the same', async () => {
+  it('emits nothing if it is the first, even after a commit that was aborted halfway', async () => {
     house.control('contacts', { count: 450 });
     let scripts = 0;
     const dying = new Proxy(house.redis, {
@@ -110,7 +110,7 @@ describe('the contact list', () => {
         const value: unknown = Reflect.get(target, name);
         if (typeof value !== 'function') return value;
         return (...args: unknown[]): unknown => {
-          // The clock, the first part, and no more.
+          // Lets the read of the state and the first part of the commit through.
           if (name === 'call' && ++scripts > 2) return Promise.reject(new Error('killed'));
           return Reflect.apply(value, target, args);
         };
@@ -127,7 +127,7 @@ describe('the contact list', () => {
 });
 
 describe('a contact that is missing from the list', () => {
-  /** Reads the list, of which so many elements cannot be read, as if the time between two reads were over. */
+  /** Reads the list with this number of unreadable elements, without a minimum time between two reads. */
   const readWithUnreadable = (skipped: number): Promise<void> => {
     const source: FeedSource = {
       listContacts: async (...args) => ({ ...(await house.source.listContacts(...args)), skipped }),
@@ -136,7 +136,7 @@ describe('a contact that is missing from the list', () => {
     return new ContactListPoll(house.store, source, 0).poll(A);
   };
 
-  it('is not told as deleted while more elements than before cannot be read: one of them may be it', async () => {
+  it('is not emitted as deleted while the list has more unreadable elements than before', async () => {
     const id = house.contact('+15551234567');
     await readWithUnreadable(1);
     house.control('contacts/delete', { contactId: id });
@@ -146,7 +146,7 @@ describe('a contact that is missing from the list', () => {
     expect(await house.types()).toEqual(['contact.deleted']);
   });
 
-  it('is told as deleted where the element that cannot be read was there before, or came later', async () => {
+  it('is emitted as deleted if an unreadable element appeared before or after the contact went missing', async () => {
     const [unreadable, early, late] = ['1', '2', '3'].map((n) => house.contact(`+1555123456${n}`));
     await readWithUnreadable(0);
     house.control('contacts/delete', { contactId: early });
@@ -163,8 +163,8 @@ describe('a contact that is missing from the list', () => {
   });
 });
 
-describe('what is due', () => {
-  it('is sooner for a contact that is hastened, never later', async () => {
+describe('the due contacts', () => {
+  it('include a contact that is to be polled sooner; a later due time is ignored', async () => {
     const id = house.contact('+15551234567');
     await house.sweep();
     await due();
@@ -177,7 +177,7 @@ describe('what is due', () => {
     expect(await due()).toEqual([]);
   });
 
-  it('keeps a hastening that comes while the contact is polled', async () => {
+  it('include a contact for which a sooner poll was requested during its poll', async () => {
     const id = house.contact('+15551234567');
     await house.sweep();
     await due();
@@ -192,7 +192,7 @@ describe('what is due', () => {
     expect(await due()).toEqual([id]);
   });
 
-  it('does not come back after a poll whose hastening was before it', async () => {
+  it('do not include a contact for which a sooner poll was requested before its poll', async () => {
     const id = house.contact('+15551234567');
     await house.sweep();
     await house.store.hasten(A, id, 0);
@@ -201,7 +201,7 @@ describe('what is due', () => {
     expect(await due()).toEqual([]);
   });
 
-  it('counts each contact once by how often it changes, and no more when it is gone', async () => {
+  it('are counted once each by their rate of change, and no longer once they are deleted', async () => {
     house.control('contacts', { count: 5 });
     await house.sweep();
     await house.sweep();

@@ -21,7 +21,7 @@ afterEach(async () => {
   await house.close();
 });
 
-/** `type id` of each message event, sorted: what was told, each as often as it was. */
+/** Returns the message events as sorted lines `type id`. */
 async function told(): Promise<string[]> {
   const events = (await house.told()).filter(({ type }) => type.startsWith('message.'));
   return events.map(({ type, data }) => `${type} ${String((data['message'] as { id: unknown }).id)}`).sort();
@@ -36,12 +36,12 @@ async function gapless(): Promise<void> {
   }
 }
 
-describe.each(['newestFirst', 'oldestFirst', 'random'] as const)('where messages come %s', (order) => {
+describe.each(['newestFirst', 'oldestFirst', 'random'] as const)('with messages in order %s,', (order) => {
   beforeEach(() => {
     house.control('settings', { order });
   });
 
-  it('each new message and each flag becomes one event', async () => {
+  it('each new message and each flag is emitted once', async () => {
     const contactId = house.contact(NUMBER);
     const old = { count: 45, timestamp: Date.now() - 86_400_000 * 3, intervalMs: 1_000 };
     house.messages(contactId, old);
@@ -49,13 +49,13 @@ describe.each(['newestFirst', 'oldestFirst', 'random'] as const)('where messages
     expect(await house.types()).toEqual([]);
 
     const ids = house.messages(contactId, { count: 53, intervalMs: 10 });
-    await house.sweepUntil('all told', async () => (await told()).length >= ids.length);
+    await house.sweepUntil('all messages are emitted', async () => (await told()).length >= ids.length);
     expect(await told()).toEqual(received(ids));
 
     const sent = house.messages(contactId, { direction: 'outbound', count: 3, text: 'out {n}' });
-    await house.sweepUntil('all told', async () => (await told()).length >= ids.length + 3);
+    await house.sweepUntil('all sends are emitted', async () => (await told()).length >= ids.length + 3);
     house.control('messages/flags', { ids: sent, delivered: true, read: true });
-    await house.sweepUntil('flags told', async () => (await told()).length >= ids.length + 9);
+    await house.sweepUntil('all flags are emitted', async () => (await told()).length >= ids.length + 9);
     await house.sweep();
     expect(await told()).toEqual(
       [
@@ -66,7 +66,7 @@ describe.each(['newestFirst', 'oldestFirst', 'random'] as const)('where messages
     await gapless();
   });
 
-  it('what comes while the pages are read is told once', async () => {
+  it('a message that arrives while pages are read is emitted once', async () => {
     const contactId = house.contact(NUMBER);
     await house.sweep();
     const ids = house.messages(contactId, { count: 30, intervalMs: 10 });
@@ -80,27 +80,27 @@ describe.each(['newestFirst', 'oldestFirst', 'random'] as const)('where messages
       );
     expect(inserted.length).toBeGreaterThan(1);
     const all = received([...ids, ...inserted]);
-    await house.sweepUntil('all told', async () => (await told()).length >= all.length);
+    await house.sweepUntil('all messages are emitted', async () => (await told()).length >= all.length);
     expect(await told()).toEqual(all);
   });
 });
 
 describe('a poll', () => {
   it.each([{ pageIgnored: true }, { limitCap: 3 }, { limitIgnored: true }, { timestampFormat: 'absent' }])(
-    'tells what is new under %j',
+    'emits new messages if upstream behaves as %j',
     async (settings) => {
       const contactId = house.contact(NUMBER);
       house.messages(contactId, { count: 5, timestamp: Date.now() - 86_400_000 * 3, intervalMs: 1_000 });
       house.control('settings', settings);
       await house.sweep();
       const ids = house.messages(contactId, { count: 12, intervalMs: 10 });
-      await house.sweepUntil('all told', async () => (await told()).length >= 12);
+      await house.sweepUntil('all messages are emitted', async () => (await told()).length >= 12);
       await house.sweep();
       expect(await told()).toEqual(received(ids));
     },
   );
 
-  it('skips a poison element and tells all others', async () => {
+  it('skips an unreadable element and emits all other messages', async () => {
     const contactId = house.contact(NUMBER);
     await house.sweep();
     const ids = house.messages(contactId, { count: 4, intervalMs: 10 });
@@ -115,7 +115,7 @@ describe('a poll', () => {
   });
 
   it.each(['status', 'html', 'emptyObject', 'errorBody200', 'truncatedJson', 'resetBefore'])(
-    'struck by %s fails and changes nothing; the next tells everything',
+    'that gets the fault %s fails and changes nothing; the next poll emits everything',
     async (fault) => {
       const contactId = house.contact(NUMBER);
       house.control('settings', { limitCap: 20 });
@@ -131,7 +131,7 @@ describe('a poll', () => {
     },
   );
 
-  it('of an unchanged contact costs one request once the order is known, and no event', async () => {
+  it('of an unchanged contact costs one request and emits nothing, once the order is known', async () => {
     const contactId = house.contact(NUMBER);
     house.messages(contactId, { count: 60, intervalMs: 10 });
     await house.sweep();
@@ -141,7 +141,7 @@ describe('a poll', () => {
     expect((await house.store.contactState(A, contactId))?.memory.order).toBe('newestFirst');
   });
 
-  it('tells an edited text and a late attachment as updates', async () => {
+  it('emits an edited text and a late attachment as updates', async () => {
     const contactId = house.contact(NUMBER);
     await house.sweep();
     const [id] = house.messages(contactId, { text: 'first' });
@@ -153,12 +153,12 @@ describe('a poll', () => {
     expect(Object.keys(update?.data['changes'] as object).sort()).toEqual(['attachments', 'message']);
   });
 
-  it('of a contact that no list has shown does nothing', async () => {
+  it('of a contact that no list has contained does nothing', async () => {
     expect(await house.polls.poll(A, 'nobody')).toBe(false);
     expect(house.requests(/./)).toBe(0);
   });
 
-  it('of a contact whose direction values are odd is no fault', async () => {
+  it('emits message.created for a message with an undocumented direction', async () => {
     const contactId = house.contact(NUMBER);
     await house.sweep();
     house.messages(contactId, { direction: 'constructor' });
@@ -167,8 +167,8 @@ describe('a poll', () => {
   });
 });
 
-describe('two polls of one contact at once', () => {
-  it('tell each change once: the second starts over', async () => {
+describe('two concurrent polls of one contact', () => {
+  it('emit each change once: the second poll starts over', async () => {
     const contactId = house.contact(NUMBER);
     await house.sweep();
     const ids = house.messages(contactId, { count: 25, intervalMs: 10 });
@@ -176,7 +176,7 @@ describe('two polls of one contact at once', () => {
     let heads = 0;
     let open: () => void = () => undefined;
     const gate = new Promise<void>((resolve) => (open = resolve));
-    // Both have read their first page before either goes on.
+    // Both polls have read their first page before either goes on.
     const source: FeedSource = {
       ...house.source,
       listMessages: async (account, id, page, limit, purpose) => {
@@ -199,12 +199,12 @@ describe('two polls of one contact at once', () => {
 });
 
 describe('a deep read', () => {
-  it('loses no page to polls of the head that find nothing new', async () => {
+  it('loses no page to concurrent head reads without news', async () => {
     house.control('settings', { limitCap: 20 });
     const contactId = house.contact(NUMBER);
     const ids = house.messages(contactId, { count: 70, timestamp: Date.now() - 3_600_000, intervalMs: 10 });
     const pages: string[] = [];
-    // Beside every page of the deep read a poll of the head begins and ends.
+    // A head read begins and ends during every page of the deep read.
     const beside: FeedSource = {
       ...house.source,
       listMessages: async (account, id, page, limit, purpose) => {
@@ -226,16 +226,16 @@ describe('a deep read', () => {
   });
 });
 
-describe('a look at messages whose flags may still change', () => {
-  it('that meets a page of which nothing is known reads everything, and tells it', async () => {
+describe('a look-up of messages whose flags may still change', () => {
+  it('that meets a page without known messages reads all pages and emits their messages', async () => {
     house.control('settings', { limitCap: 20 });
     const contactId = house.contact(NUMBER);
     house.messages(contactId, { direction: 'outbound', count: 20, intervalMs: 10 });
     await house.sweep();
-    // From now on a shorter head is read, for a full one could not be.
+    // One failed read of the full head: from now on, a shorter head is read.
     house.control('faults', { match: { contactId }, fault: { kind: 'status', status: 500 }, times: 1 });
     await house.sweep();
-    // It appears below all that is known, while the head shows nothing.
+    // The new message appears below all known messages, while the head is empty.
     const [late] = house.messages(contactId, { timestamp: Date.now() - 86_400_000 * 2 });
     house.store.aheadMs = 60_000;
     expect((await house.store.contactState(A, contactId))?.memory.lookDueAt).toBeLessThan(
@@ -252,8 +252,8 @@ describe('a look at messages whose flags may still change', () => {
   });
 });
 
-describe('a read of everything that finds something new at the head', () => {
-  it('leaves nothing for the next poll to doubt', async () => {
+describe('a deep read of all pages that finds a new message at the head', () => {
+  it('leaves no reason for another deep read', async () => {
     const contactId = house.contact(NUMBER);
     house.messages(contactId, { count: 45, timestamp: Date.now() - 3_600_000, intervalMs: 10 });
     await house.sweep();
@@ -274,7 +274,7 @@ describe('a read of everything that finds something new at the head', () => {
 });
 
 describe('the first read of a contact', () => {
-  it('of the first list tells what was stamped since the account was added, less a minute', async () => {
+  it('on the first list emits messages stamped up to a minute before the account was added', async () => {
     const contactId = house.contact(NUMBER);
     house.messages(contactId, { text: 'old', timestamp: Date.now() - 70_000 });
     const [fresh] = house.messages(contactId, { text: 'fresh', timestamp: Date.now() - 50_000 });
@@ -284,7 +284,7 @@ describe('the first read of a contact', () => {
     expect(await told()).toEqual(received([fresh ?? '', later ?? '']));
   });
 
-  it('of a later contact tells what is newer than the last list less a day', async () => {
+  it('on a later list emits messages stamped up to a day before the previous list', async () => {
     await house.list.poll(A);
     const contactId = house.contact(NUMBER);
     house.messages(contactId, { text: 'years ago', timestamp: Date.now() - 86_400_000 * 700 });
@@ -296,7 +296,7 @@ describe('the first read of a contact', () => {
   it.each([
     ['silent', 0],
     ['emit', 3],
-  ] as const)('of messages without a timestamp is %s', async (undated, count) => {
+  ] as const)('with `undated: %s` emits %d of three messages without a timestamp', async (undated, count) => {
     house.control('settings', { timestampFormat: 'absent' });
     const contactId = house.contact(NUMBER);
     house.messages(contactId, { count: 3 });

@@ -7,17 +7,17 @@ import { NUMBER, WithHouse } from './with-house.js';
 const here = new WithHouse();
 const HOUR_MS = 3_600_000;
 
-/** The time by Redis' clock. */
+/** Returns the time by Redis' clock, in milliseconds since 1970. */
 const redisNow = async (): Promise<number> => (await here.house.store.knownContacts(A)).now;
 
 const delays = async (): Promise<DetectionDelay> => (await here.house.store.overview(A)).detectionDelay;
 
 const keyOf = (name: string): string => `${here.house.prefix}:{${A}}:polls:${name}`;
 
-/** The bounds of the clock difference, among others. */
+/** Returns the stored bounds of the clock difference and of the interval. */
 const facts = (): Promise<Record<string, string>> => here.house.redis.hgetall(keyOf('facts'));
 
-/** A contact without messages, read so often that the clock difference is known to well less than a second. */
+/** Returns a contact without messages, read so often that the clock difference is known to less than a second. */
 async function watched(): Promise<string> {
   const contactId = here.house.contact(NUMBER);
   await here.house.sweep();
@@ -25,7 +25,7 @@ async function watched(): Promise<string> {
   return contactId;
 }
 
-/** Commits arrivals by themselves, as a poll that began `tookMs` ago. */
+/** Commits arrivals, as a poll that began `tookMs` milliseconds ago. */
 async function commitArrivals(
   arrivals: PollReport['arrivals'],
   { tookMs = 0, ...more }: Partial<PollReport> & { tookMs?: number } = {},
@@ -33,7 +33,7 @@ async function commitArrivals(
   const { store } = here.house;
   const [contactId = ''] = [...(await store.knownContacts(A)).contacts.keys()];
   const state = await store.contactState(A, contactId);
-  if (state === undefined) throw new Error('no such contact');
+  if (state === undefined) throw new Error('contact not found');
   const done = await store.commitPoll(A, contactId, {
     ...{ version: state.version, life: state.life, hastened: state.hastened, afresh: false },
     ...{ known: new Map(), events: [], memory: state.memory, bucket: 1, dueInMs: 1_000, unreadable: 0 },
@@ -50,11 +50,11 @@ async function commitArrivals(
 }
 
 describe.each([
-  ['the same as Redis’', 0],
+  ['in step with Redis', 0],
   ['an hour behind', -HOUR_MS],
   ['an hour ahead', HOUR_MS],
-])('the detection delay, upstream’s clock being %s', (_, clockSkewMs) => {
-  it('is that from the timestamp to the commit, the clock difference taken out', async () => {
+])('the detection delay with upstream’s clock %s', (_, clockSkewMs) => {
+  it('is the time from the message’s timestamp to the commit, without the clock difference', async () => {
     const { house } = here;
     house.control('settings', { clockSkewMs });
     const contactId = await watched();
@@ -65,7 +65,7 @@ describe.each([
     const { p50Ms = NaN, p95Ms, count, estimated } = await delays();
     expect({ count, estimated }).toEqual({ count: 1, estimated: 0 });
     expect(p95Ms).toBe(p50Ms);
-    // `Date` is in whole seconds, so the difference is known to half a second; a bucket is off by 7.3 % at most.
+    // `Date` has whole seconds: the clock difference is known to half a second. A bucket is off by at most 7.3 %.
     expect(p50Ms).toBeGreaterThan((20_000 - 600) / 1.073);
     expect(p50Ms).toBeLessThan((took + 600) * 1.073);
   });
@@ -77,7 +77,7 @@ describe('the detection delay', () => {
     expect(await delays()).toEqual({ count: 0, estimated: 0, late: 0 });
   });
 
-  it('counts no baseline, and no message twice', async () => {
+  it('is measured for no message of a baseline, and once per message', async () => {
     const { house } = here;
     const contactId = house.contact(NUMBER);
     here.old(contactId, 10);
@@ -88,7 +88,7 @@ describe('the detection delay', () => {
     expect((await delays()).count).toBe(3);
   });
 
-  it('of a message that upstream shows a day late is counted apart', async () => {
+  it('is counted as late for a message that is more than a day old', async () => {
     const { house } = here;
     const contactId = await watched();
     here.old(contactId, 2);
@@ -96,7 +96,7 @@ describe('the detection delay', () => {
     expect(await delays()).toEqual({ count: 0, estimated: 0, late: 2 });
   });
 
-  it('without a timestamp is estimated from the read before; without that one, too, it is not counted', async () => {
+  it('without a timestamp is estimated from the previous read; without a previous read it is not measured', async () => {
     await watched();
     const now = await redisNow();
     await commitArrivals([{ shownAt: now - 8_000 }, {}]);
@@ -105,7 +105,7 @@ describe('the detection delay', () => {
     expect(p50Ms).toBeGreaterThan(8_000 / 1.073);
   });
 
-  it('is estimated, too, from a timestamp that lies far ahead, and while upstream never told its time', async () => {
+  it('is estimated if the timestamp lies far ahead, or while the clock difference is unknown', async () => {
     await watched();
     const now = await redisNow();
     await commitArrivals([{ timestamp: now + HOUR_MS, shownAt: now - 8_000 }]);
@@ -115,11 +115,11 @@ describe('the detection delay', () => {
     expect((await delays()).p95Ms).toBeLessThan(HOUR_MS / 10);
   });
 
-  it('goes by a clock difference that each read narrows down, for all its whole seconds', async () => {
+  it('uses a clock difference that each read narrows down to less than a second', async () => {
     const { house } = here;
     house.control('settings', { clockSkewMs: 10_000 });
     const contactId = await watched();
-    await eventually('the bounds of the difference are close', async () => {
+    await eventually('the bounds of the clock difference are close', async () => {
       await house.polls.poll(A, contactId);
       const { low, high } = await facts();
       expect(Number(low)).toBeLessThanOrEqual(10_001);
@@ -128,7 +128,7 @@ describe('the detection delay', () => {
     });
   });
 
-  it('starts anew with the clock difference when upstream’s clock was set', async () => {
+  it('measures the clock difference again after upstream’s clock was set', async () => {
     await watched();
     const now = await redisNow();
     await commitArrivals([], { upstreamDate: now - HOUR_MS });
@@ -136,14 +136,14 @@ describe('the detection delay', () => {
     const { p50Ms = NaN } = await delays();
     expect(p50Ms).toBeGreaterThan((5_000 - 1_000) / 1.073);
     expect(p50Ms).toBeLessThan(60_000);
-    // Set once more: the bounds are as far apart as before, and others.
+    // Upstream's clock is set again: the bounds have the same distance as before but other values.
     const low = -5 * HOUR_MS;
     await here.house.redis.hset(keyOf('facts'), { low, high: low + 1_001, at: await redisNow() });
     await commitArrivals([], { upstreamDate: now + HOUR_MS });
     expect(Math.abs(Number((await facts())['low']) - HOUR_MS)).toBeLessThan(60_000);
   });
 
-  it('is forgotten after an hour', async () => {
+  it('expires after an hour', async () => {
     const { house } = here;
     await watched();
     const now = await redisNow();
@@ -153,13 +153,13 @@ describe('the detection delay', () => {
     const slots = await house.redis.keys(keyOf('delays:*'));
     expect(slots).toHaveLength(2);
     for (const slot of slots) {
-      const life = await house.redis.pttl(slot);
-      expect(life).toBeGreaterThan(HOUR_MS);
-      expect(life).toBeLessThan(2 * HOUR_MS);
+      const ttl = await house.redis.pttl(slot);
+      expect(ttl).toBeGreaterThan(HOUR_MS);
+      expect(ttl).toBeLessThan(2 * HOUR_MS);
     }
   });
 
-  it('is not recorded by a poll that is refused', async () => {
+  it('is not measured by a poll whose commit is refused', async () => {
     const { house } = here;
     const contactId = await watched();
     house.messages(contactId);
@@ -168,21 +168,21 @@ describe('the detection delay', () => {
   });
 });
 
-describe('the overview', () => {
-  it('names the bounds of the interval that the worker goes by', async () => {
+describe('the polling overview', () => {
+  it('contains the bounds of the interval that the worker uses', async () => {
     expect(await here.house.store.overview(A)).not.toHaveProperty('interval');
     await watched();
     expect((await here.house.store.overview(A)).interval).toEqual({ minMs: 50, maxMs: 60_000 });
   });
 
-  it('counts the elements that were given up', async () => {
+  it('counts the skipped elements', async () => {
     await watched();
     await commitArrivals([], { skipped: 2 });
     await commitArrivals([], { skipped: 1 });
     expect((await here.house.store.overview(A)).skipped).toBe(3);
   });
 
-  it('shows how many deep reads are due, and for how long, and how many contacts change how often', async () => {
+  it('contains the number of due deep reads, their delay, and the histogram of rates', async () => {
     const { house } = here;
     await watched();
     const now = await redisNow();

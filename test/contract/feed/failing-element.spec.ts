@@ -5,11 +5,11 @@ import { A } from './house.js';
 import { DAY_MS, NUMBER, received, WithHouse } from './with-house.js';
 
 const here = new WithHouse();
-/** The documented size of a page. */
+/** Documented page size of upstream. */
 const PAGE_LIMIT = 20;
 
-describe('a reading of everything', () => {
-  it('keeps the order that it knows though messages come while it goes on', async () => {
+describe('a deep read of all pages', () => {
+  it('keeps the known order if messages arrive meanwhile', async () => {
     const { house } = here;
     house.control('settings', { limitCap: 20 });
     const { contactId } = await here.learned(50);
@@ -19,8 +19,8 @@ describe('a reading of everything', () => {
   });
 });
 
-describe('a message below the head that makes every page fail that holds it', () => {
-  it('is skipped and counted once; what is behind it is read, and the order stays known', async () => {
+describe('a message below the head that makes its page fail', () => {
+  it('is skipped and counted once; the messages after it are read, and the order stays known', async () => {
     const { house } = here;
     const { contactId, ids } = await here.learned(50);
     house.control('settings', { failingMessageIds: [ids.at(-26)] });
@@ -38,13 +38,13 @@ describe('a message below the head that makes every page fail that holds it', ()
   });
 });
 
-describe('a message that makes a page fail, where upstream serves fewer than are asked for', () => {
-  it.each([4, 8, 11])('hides none of its neighbours: message %i of 12 in pages of 3', async (place) => {
+describe('a message that makes its page fail, if upstream caps pages,', () => {
+  it.each([4, 8, 11])('hides no other message: message %i of 12 in pages of 3', async (index) => {
     const { house } = here;
     house.control('settings', { limitCap: 3 });
     const { contactId, ids } = await here.learned(12);
-    house.control('settings', { failingMessageIds: [ids.at(-1 - place)] });
-    const edited = ids.filter((_, i) => i !== ids.length - 1 - place);
+    house.control('settings', { failingMessageIds: [ids.at(-1 - index)] });
+    const edited = ids.filter((_, i) => i !== ids.length - 1 - index);
     for (const id of edited) house.control('messages/edit', { id, message: 'Edited' });
     const poller = house.poller(house.source, 'silent', { sweepMs: 0, pageRetriesMs: [0] });
     await poller.poll(A, contactId);
@@ -53,12 +53,12 @@ describe('a message that makes a page fail, where upstream serves fewer than are
   });
 });
 
-describe('a first page that fails once, where upstream serves fewer than are asked for', () => {
-  it('does not keep what is new on the last page from being read', async () => {
+describe('a first page that fails once, if upstream caps pages,', () => {
+  it('does not prevent the read of new messages on the last page', async () => {
     const { house } = here;
     house.control('settings', { order: 'oldestFirst', limitCap: 2 });
     const contactId = house.contact(NUMBER);
-    // Of one time: nothing shows where new ones will stand.
+    // Equal timestamps: the order, and so the page of new messages, is unknown.
     house.messages(contactId, { count: 6, timestamp: Date.now() - DAY_MS });
     for (let reads = 0; reads < 3; reads += 1) await house.sweep();
     const fresh = house.messages(contactId, { count: 2, intervalMs: 10 });
@@ -78,14 +78,14 @@ describe('a first page that fails once, where upstream serves fewer than are ask
   });
 });
 
-describe('a message that an element which cannot be read may have hidden', () => {
-  it('is missing from the first read on that could read all', async () => {
+describe('a missing message that an unreadable element may have hidden', () => {
+  it('is missing only from the first complete read without unreadable elements', async () => {
     const { house } = here;
     const { contactId, ids } = await here.learned(5);
     house.control('faults', {
       match: { contactId },
       fault: { kind: 'poisonMessage', garbage: 'noId', mode: 'replace', position: 2 },
-      // The head, and page 1 of the reading of everything.
+      // The head read, and page 1 of the deep read.
       times: 2,
     });
     await here.readAll(contactId);

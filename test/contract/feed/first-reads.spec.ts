@@ -5,15 +5,15 @@ import { DAY_MS, NUMBER, received, WithHouse } from './with-house.js';
 
 const here = new WithHouse();
 
-/** As a worker does: some at a time. */
+/** Polls contacts in batches, as a worker does. */
 async function pollAll(contactIds: readonly string[]): Promise<void> {
   for (let at = 0; at < contactIds.length; at += 16) {
     await Promise.all(contactIds.slice(at, at + 16).map((id) => here.house.polls.poll(A, id)));
   }
 }
 
-describe('at the first read', () => {
-  it('500 old messages are no news', async () => {
+describe('the first read', () => {
+  it('emits none of 500 old messages', async () => {
     const contactId = here.house.contact(NUMBER);
     here.old(contactId, 500);
     await here.house.sweep();
@@ -21,7 +21,7 @@ describe('at the first read', () => {
     expect((await here.house.store.contactState(A, contactId))?.stored).toBe(500);
   });
 
-  it('a reply that arrives while 1,000 contacts are still being read is told, and nothing else', async () => {
+  it('of 1,000 contacts emits the replies that arrive meanwhile, and nothing else', async () => {
     const { house } = here;
     house.control('contacts', { count: 1_000 });
     await house.list.poll(A);
@@ -36,9 +36,9 @@ describe('at the first read', () => {
   });
 
   it.each([
-    ['counts from when the account was added, though upstream was away then', 300_000, 1],
-    ['tells at most a day of it', 900 * DAY_MS, 2],
-  ])('of an account %s', async (_, addedAgoMs, told) => {
+    ['five minutes ago emits the messages since then, though upstream was away', 300_000, 1],
+    ['900 days ago emits at most the messages of the last day', 900 * DAY_MS, 2],
+  ])('of an account added %s', async (_, addedAgoMs, told) => {
     const { house } = here;
     const contactId = house.contact(NUMBER);
     house.messages(contactId, { timestamp: Date.now() - 2 * DAY_MS });
@@ -50,7 +50,7 @@ describe('at the first read', () => {
     expect(await here.told()).toEqual(received([since, yesterday].slice(0, told)));
   });
 
-  it('counts from now where what was known of the list is lost: it was read before', async () => {
+  it('emits no older message after the loss of the stored contact list', async () => {
     const { house } = here;
     const contactId = house.contact(NUMBER);
     await house.sweep();
@@ -63,7 +63,7 @@ describe('at the first read', () => {
     expect(await here.told()).toEqual([]);
   });
 
-  it('of an old contact that surfaces late, years of history are no news but the last day is', async () => {
+  it('of an old contact that appears late emits the last day, but not years of history', async () => {
     const { house } = here;
     await house.sweep();
     const contactId = house.contact(NUMBER);
@@ -76,7 +76,7 @@ describe('at the first read', () => {
     expect(await here.told()).toEqual(received([fresh ?? '']));
   });
 
-  it('of a contact that is new after the baseline, contact and message are told once', async () => {
+  it('of a new contact emits the contact and its messages once', async () => {
     const { house } = here;
     await house.sweep();
     const ids = house.messages(house.contact(NUMBER), { count: 2 });
@@ -87,7 +87,7 @@ describe('at the first read', () => {
   });
 
   it.each([-600_000, 600_000])(
-    'upstream’s clock counts: with it %d ms off, old stays old and new is told',
+    'uses upstream’s clock: with that clock %d ms off, old messages stay silent and new ones are emitted',
     async (clockSkewMs) => {
       const { house } = here;
       house.control('settings', { clockSkewMs });
@@ -103,7 +103,7 @@ describe('at the first read', () => {
   );
 
   it.each([-600_000, 600_000])(
-    'our own clock does not count: with it %d ms off, old stays old and new is told',
+    'does not use Redis’ clock: with that clock %d ms off, old messages stay silent and new ones are emitted',
     async (aheadMs) => {
       const { house } = here;
       house.store.aheadMs = aheadMs;
@@ -118,7 +118,7 @@ describe('at the first read', () => {
     },
   );
 
-  it('after Redis was emptied it is a new installation: no storm', async () => {
+  it('after Redis was emptied emits no old message', async () => {
     const { house } = here;
     house.control('contacts', { count: 30 });
     await house.list.poll(A);

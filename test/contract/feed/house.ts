@@ -32,12 +32,12 @@ import { eventually } from '../../support/eventually.js';
 import { ShiftedClockStore } from './shifted-clock.js';
 
 export const A = 'default';
-/** Of an account whose sends may go to whatever service there is. */
+/** Lets the sends of an account go to any upstream service. */
 export const ANYWHERE = (): Promise<undefined> => Promise.resolve(undefined);
-/** Deadline of one exchange with upstream, in milliseconds. */
+/** Timeout of one exchange with upstream, in milliseconds. */
 export const UPSTREAM_TIMEOUT_MS = 1_000;
 
-/** The feed with all it needs, on a key prefix of its own, against a simulator of its own. */
+/** Test harness of the feed: the feed and its dependencies on a key prefix of their own, with a simulator of their own. */
 export class House {
   readonly log: RedisEventLog;
   readonly store: ShiftedClockStore;
@@ -49,7 +49,7 @@ export class House {
   readonly list: ContactListPoll;
   readonly polls: ContactPoll;
   readonly lookup: RecipientLookup;
-  /** The last forms of messages, as the worker has them: from the log. */
+  /** Reads the last forms of messages from the event log, as the worker does. */
   private readonly lastForms: LastForms = {
     lastForm: async (account, subject, revision) => {
       const event = await this.log.findRevision(account, subject, revision);
@@ -104,7 +104,7 @@ export class House {
     return new House(redis, simulator, { baseUrl, apiKey: 'simulator-key' }, directory, timeoutMs);
   }
 
-  /** Another poller of the same contacts. */
+  /** Returns another poller of the same contacts. */
   poller(
     source: FeedSource = this.source,
     undated: 'silent' | 'emit' = 'silent',
@@ -130,7 +130,7 @@ export class House {
     );
   }
 
-  /** Reads the contact list and every contact that it shows once. */
+  /** Reads the contact list, then polls every contact on the list once. */
   async sweep(): Promise<void> {
     await this.list.poll(A);
     const { contacts } = await this.store.knownContacts(A);
@@ -139,7 +139,7 @@ export class House {
     }
   }
 
-  /** Contacts whose head is due, the longest first; none of them is due again before so many milliseconds have gone by. */
+  /** Returns the contacts with a due head read, longest overdue first, and puts all of them off by `ms` milliseconds. */
   async takeDue(count = 1_000, ms = 60_000): Promise<string[]> {
     const key = accountKeys(this.prefix, A)('polls', 'due');
     const [seconds, microseconds] = await this.redis.time();
@@ -157,7 +157,7 @@ export class House {
     return (await this.events()).map(({ type }) => type);
   }
 
-  /** The events as subscribers see them. */
+  /** Returns the events as subscribers receive them. */
   async told(): Promise<
     { type: string; contactId: string; sequence: number; data: Record<string, unknown> }[]
   > {
@@ -168,7 +168,7 @@ export class House {
     return this.simulator.control(verb, body) as Record<string, unknown>;
   }
 
-  /** A contact that upstream has, by id. */
+  /** Creates a contact in the simulator. Returns the contact's id. */
   contact(phoneNumber: string, fields: Record<string, unknown> = {}): string {
     const { contacts } = this.control('contacts', { phoneNumber, ...fields }) as {
       contacts: { id: string }[];
@@ -176,12 +176,12 @@ export class House {
     return contacts[0]?.id ?? '';
   }
 
-  /** Messages of a contact, by id; `count` of them. */
+  /** Creates `count` messages of a contact in the simulator. Returns the messages' ids. */
   messages(contactId: string, fields: Record<string, unknown> = {}): string[] {
     return (this.control('messages', { contactId, ...fields }) as { ids: string[] }).ids;
   }
 
-  /** The contact that a number belongs to most likely. */
+  /** Returns the most likely owner of a phone number. */
   async recipient(phoneNumber: string): Promise<string | undefined> {
     return (await this.store.recipientOf(A, phoneNumber)).contacts[0]?.id;
   }
@@ -192,7 +192,7 @@ export class House {
       .length;
   }
 
-  /** Sweeps until it has come to this. */
+  /** Sweeps repeatedly until `look` returns true. */
   async sweepUntil(what: string, look: () => Promise<boolean>): Promise<void> {
     await eventually(what, async () => {
       await this.sweep();

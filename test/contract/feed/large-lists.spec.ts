@@ -6,11 +6,11 @@ import { A } from './house.js';
 import { WithHouse } from './with-house.js';
 
 const here = new WithHouse();
-/** Other replies are bounded by 16 MB. */
+/** Larger than the limit of other responses, 16 MB. */
 const TWENTY_MEGABYTES: ServedList = { count: 20_000, bytes: 1_024 };
-/** More than is kept in memory. */
+/** Larger than what is kept in memory. */
 const SIX_MEGABYTES: ServedList = { count: 6_000, bytes: 1_024 };
-/** Long enough for a busy machine. */
+/** Timeout of an exchange with upstream, in milliseconds; long enough for a busy machine. */
 const TIMEOUT_MS = 60_000;
 
 let server: ListServer;
@@ -42,7 +42,7 @@ async function read(list: ServedList): Promise<void> {
 const known = (): ReturnType<typeof here.house.store.knownContacts> => here.house.store.knownContacts(A);
 
 describe('a contact list of 20 MB', () => {
-  it('is read, and read again: all its contacts are due, and what is as it was changes nothing', async () => {
+  it('is read twice: all contacts become due, and the unchanged second list changes nothing', async () => {
     await read(TWENTY_MEGABYTES);
     const { version, contacts, listedAt } = await known();
     expect([contacts.size, listedAt]).toEqual([TWENTY_MEGABYTES.count, expect.any(Number)]);
@@ -56,7 +56,7 @@ describe('a contact list of 20 MB', () => {
 });
 
 describe('a contact list of 6 MB', () => {
-  it('tells of each contact that it shows for the first time, of any number', async () => {
+  it('emits every one of 1,000 new contacts once', async () => {
     await read({ ...SIX_MEGABYTES, count: 5_000 });
     await read({ ...SIX_MEGABYTES });
     const told = await here.house.told();
@@ -66,7 +66,7 @@ describe('a contact list of 6 MB', () => {
   });
 
   it.each(['connection', 'body'] as const)(
-    'that breaks off is no shorter list: nothing is new, changed or missing (%s)',
+    'that is cut off does not count as a shorter list: no contact is new, changed or missing (%s)',
     async (how) => {
       await read({ ...SIX_MEGABYTES, count: 4_500 });
       const before = await known();
@@ -79,17 +79,17 @@ describe('a contact list of 6 MB', () => {
   );
 });
 
-describe('a contact that is nested 4,000 deep', () => {
+describe('a contact with JSON nested 4,000 levels deep', () => {
   const poison = { at: 1, json: `{"id":"deep","x":${'['.repeat(4_000)}${']'.repeat(4_000)}}` };
 
-  it('is skipped, and all others are read', async () => {
+  it('is skipped, and all other contacts are read', async () => {
     await read({ count: 3, bytes: 100, poison });
     const { contacts, skipped } = await known();
     expect([...contacts.keys()].sort()).toEqual([contactIdOf(0), contactIdOf(2)]);
     expect(skipped).toBe(1);
   });
 
-  it('may be one that was known: then nobody is missing', async () => {
+  it('may be a known contact: then no contact counts as missing', async () => {
     await read({ count: 3, bytes: 100 });
     for (let reads = 0; reads < 3; reads += 1) await read({ count: 3, bytes: 100, poison });
     expect(await here.house.types()).toEqual([]);
@@ -97,10 +97,10 @@ describe('a contact that is nested 4,000 deep', () => {
 });
 
 describe('a contact list that cannot be read', () => {
-  it('keeps what is known, and the overview says why and since when, until it can be read', async () => {
+  it('keeps the snapshot; the overview shows the reason and the time until a read succeeds', async () => {
     await read({ count: 3, bytes: 100 });
     expect(await here.house.store.overview(A)).not.toHaveProperty('listFault');
-    // More elements than are ever read, in 2 MB.
+    // One element more than the maximum, in 2 MB.
     const envelope = [`[${'0,'.repeat(1_000_001)}`, '0]'] as const;
     for (let reads = 0; reads < 2; reads += 1) {
       await expect(read({ count: 0, bytes: 0, envelope })).rejects.toThrow('more than 1000000 elements');

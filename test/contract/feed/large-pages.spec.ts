@@ -7,7 +7,7 @@ import { received, WithHouse } from './with-house.js';
 
 const here = new WithHouse();
 
-/** The feed's source, and with which limit each page was asked for. */
+/** Returns a source that records the limit of each page request. */
 function watched(read: FeedSource['listMessages'] = here.house.source.listMessages.bind(here.house.source)): {
   source: FeedSource;
   limits: number[];
@@ -23,8 +23,8 @@ function watched(read: FeedSource['listMessages'] = here.house.source.listMessag
   return { source, limits };
 }
 
-describe.each(['newestFirst', 'oldestFirst'] as const)('a page of 100 MB, %s', (order) => {
-  it('is read in parts: the message that makes it so large is skipped, all others are told', async () => {
+describe.each(['newestFirst', 'oldestFirst'] as const)('a page of 100 MB in order %s', (order) => {
+  it('is read in parts: the oversized message is skipped, and all others are emitted', async () => {
     const { house } = here;
     house.control('settings', { order });
     const { contactId } = await here.learned(10);
@@ -34,7 +34,7 @@ describe.each(['newestFirst', 'oldestFirst'] as const)('a page of 100 MB, %s', (
     const before = process.memoryUsage().rss;
     await house.sweep();
     await house.sweep();
-    // The simulator that streams it lives in the same process.
+    // The simulator that streams the page runs in the same process.
     expect(process.memoryUsage().rss - before).toBeLessThan(200_000_000);
     expect(await here.told()).toEqual(received(others));
     house.control('settings', { hugePage: null });
@@ -42,7 +42,7 @@ describe.each(['newestFirst', 'oldestFirst'] as const)('a page of 100 MB, %s', (
     expect(await here.told()).toEqual(received(ids));
   });
 
-  it('of nothing but too large messages tells nothing, deletes nothing, and ends', async () => {
+  it('with oversized messages only emits nothing, deletes nothing, and the poll ends', async () => {
     const { house } = here;
     house.control('settings', { order });
     const { contactId } = await here.learned(5);
@@ -58,7 +58,7 @@ describe.each(['newestFirst', 'oldestFirst'] as const)('a page of 100 MB, %s', (
 
 describe('a limit above 20', () => {
   it.each(['newestFirst', 'oldestFirst', 'random'] as const)(
-    'is used where everything is read, once upstream has shown that it honours it: %s',
+    'is used in deep reads once upstream has shown that it honours the limit: %s',
     async (order) => {
       const { house } = here;
       house.control('settings', { order });
@@ -78,7 +78,7 @@ describe('a limit above 20', () => {
   );
 
   it.each([{ limitIgnored: true }, { limitCap: 20 }, { limitCap: 7 }, { limitCap: 50 }])(
-    'is no harm where upstream does as it likes: %j',
+    'does no harm if upstream behaves as %j',
     async (settings) => {
       const { house } = here;
       house.control('settings', settings);
@@ -96,7 +96,7 @@ describe('a limit above 20', () => {
     new UpstreamStatusError(500, '', undefined),
     new UpstreamTimeoutError(10_000),
   ])(
-    'is given up where upstream refuses it (%s), and not asked for again until the sweep',
+    'is abandoned if upstream refuses it (%s), and not requested again until the next sweep',
     async (refusal) => {
       const { house } = here;
       const { source } = house;
@@ -104,7 +104,7 @@ describe('a limit above 20', () => {
         limit > 20 ? Promise.reject(refusal) : source.listMessages(account, contactId, page, limit, purpose),
       );
       const { contactId } = await here.learned(45);
-      // It was honoured before: that must be forgotten, too.
+      // Upstream honoured the limit before: the feed must forget that as well.
       await house.poller(refusing, 'silent', { sweepMs: 0 }).poll(A, contactId);
       expect(limits).toContain(100);
       expect((await house.store.contactState(A, contactId))?.memory.limit).toBe(20);
@@ -117,7 +117,7 @@ describe('a limit above 20', () => {
     },
   );
 
-  it('makes a deletion known although each read is in another order', async () => {
+  it('detects a deletion even if each read has another order', async () => {
     const { house } = here;
     house.control('settings', { order: 'random' });
     const { contactId, ids } = await here.learned(80);
@@ -127,7 +127,7 @@ describe('a limit above 20', () => {
   });
 });
 
-describe('what cannot be read', () => {
+describe('an unreadable element', () => {
   it('is logged and counted once', async () => {
     const { house } = here;
     const { contactId } = await here.learned(8);
@@ -141,7 +141,7 @@ describe('what cannot be read', () => {
     expect((await house.store.overview(A)).unreadable).toBe(1);
   });
 
-  it('may be what is missing: then nothing is deleted; later, what is missing is', async () => {
+  it('may be the missing message: then nothing is deleted until all elements are readable', async () => {
     const { house } = here;
     const { contactId, ids } = await here.learned(8);
     house.control('faults', { match: { contactId }, fault: poison('replace'), times: 'always' });
@@ -153,7 +153,7 @@ describe('what cannot be read', () => {
     expect(await here.told()).toEqual([`message.deleted ${ids[1] ?? ''}`]);
   });
 
-  it('from the start hides no deletion', async () => {
+  it('that was there from the start hides no deletion', async () => {
     const { house } = here;
     house.control('faults', { match: { path: 'page=1' }, fault: poison('insert'), times: 'always' });
     const { contactId, ids } = await here.learned(8);

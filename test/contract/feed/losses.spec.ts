@@ -22,8 +22,8 @@ async function lose(part: Part, contactId: string): Promise<void> {
   expect(await house.redis.del(...lost[part])).toBeGreaterThan(0);
 }
 
-describe('after Redis lost its last seconds', () => {
-  it('what is told anew shares no id with what was told of another form', async () => {
+describe('after Redis lost its last seconds,', () => {
+  it('events of other contents have other ids than the lost events', async () => {
     const { house } = here;
     const { contactId, ids } = await here.learned(5);
     const before = await RedisMemory.of(house.redis, house.prefix);
@@ -41,7 +41,7 @@ describe('after Redis lost its last seconds', () => {
     const told = await house.events();
     expect(told.map(({ type }) => type)).toEqual(['message.received', 'message.updated']);
     expect(told.filter((event) => lost.some((other) => other.id === event.id))).toEqual([]);
-    // And it goes on like that: the floor stays.
+    // The revision floor stays: later events do not reuse a lost id either.
     house.control('messages/edit', { id, message: 'Edited again' });
     await house.sweep();
     const last = (await house.events()).slice(2);
@@ -49,7 +49,7 @@ describe('after Redis lost its last seconds', () => {
     expect(lost.some((other) => other.id === last[0]?.id)).toBe(false);
   });
 
-  it('a poll that began before commits nothing: what it believes to be told may be lost', async () => {
+  it('a poll that began before the loss commits nothing, since events it relies on may be lost', async () => {
     const { house } = here;
     const { contactId } = await here.learned(5);
     const before = await RedisMemory.of(house.redis, house.prefix);
@@ -58,7 +58,7 @@ describe('after Redis lost its last seconds', () => {
     house.control('messages/edit', { id: lost, message: 'Edited' });
     const straddling = here.afterPage(1, async () => {
       await before.loseAllSince(here.redis);
-      // In the new life another poll brings the contact to the version that the first one knows, and sees nothing of it.
+      // In the new Redis run, another poll brings the contact to the version that the first poll knows.
       house.control('messages/delete', { id: lost });
       await house.polls.poll(A, contactId);
       house.control('messages/restore', { id: lost });
@@ -68,7 +68,7 @@ describe('after Redis lost its last seconds', () => {
     expect(await here.told()).toEqual(received([lost]));
   });
 
-  it('the same holds for what is told of a contact', async () => {
+  it('events of a contact have other ids than the lost events', async () => {
     const { house } = here;
     const { contactId } = await here.learned(5);
     const before = await RedisMemory.of(house.redis, house.prefix);
@@ -84,13 +84,13 @@ describe('after Redis lost its last seconds', () => {
   });
 });
 
-describe('after one part was lost', () => {
+describe('after the loss of', () => {
   it.each(
     (['contact', 'messages', 'log', 'stream'] as const).flatMap((part) =>
       (['newestFirst', 'oldestFirst', 'random'] as const).map((order) => ({ part, order })),
     ),
   )(
-    '($part, $order) a new baseline is taken, contact.resynced says so once, and there is no storm',
+    'the $part key ($order), a new baseline starts, contact.resynced is emitted once, and no message is emitted',
     async ({ part, order }) => {
       const { house } = here;
       house.control('settings', { order });
@@ -108,7 +108,7 @@ describe('after one part was lost', () => {
     },
   );
 
-  it('(what the contact list said) the next list is taken as the first: nothing is told, nothing missed', async () => {
+  it('the stored contact list, the next list counts as the first: no event is repeated or missed', async () => {
     const { house } = here;
     const { contactId } = await here.learned(5);
     const ids = house.messages(contactId);
@@ -119,7 +119,7 @@ describe('after one part was lost', () => {
     expect(await here.told()).toEqual(received(ids));
   });
 
-  it('a change after it is told although one of the same kind was told before it', async () => {
+  it('messages, a later change is emitted even if a change of the same kind was emitted before', async () => {
     const { house } = here;
     const { contactId } = await here.learned(5);
     const [id = ''] = house.messages(contactId);
@@ -134,7 +134,7 @@ describe('after one part was lost', () => {
     expect(await house.types()).toEqual(['message.received', ...updated]);
   });
 
-  it('(upstream, set up anew with other ids) it is told as that, and there is no storm', async () => {
+  it('all upstream ids, account.suspect is emitted and nothing else', async () => {
     const { house } = here;
     house.control('contacts', { count: 15 });
     await house.list.poll(A);
@@ -146,7 +146,7 @@ describe('after one part was lost', () => {
     expect(await house.types()).toEqual(['account.suspect']);
   });
 
-  it('(the same, found by a sweep) nothing of the old messages is kept, so none is missed later', async () => {
+  it('all upstream messages, found by a sweep, the old snapshots are deleted', async () => {
     const { house } = here;
     const { contactId, ids } = await here.learned(12);
     house.control('messages/delete', { ids });
@@ -157,7 +157,7 @@ describe('after one part was lost', () => {
     expect(ids.filter((id) => stored.has(id))).toEqual([]);
   });
 
-  it('(the same) one that returns later is told again, under an id of its own, although it was told before', async () => {
+  it('all upstream messages, a message that returns is emitted again with a new event id', async () => {
     const { house } = here;
     const { contactId, ids: old } = await here.learned(2);
     const ids = house.messages(contactId, { count: 12, intervalMs: 10 });
@@ -175,7 +175,7 @@ describe('after one part was lost', () => {
     expect(new Set(events.map(({ id }) => id)).size).toBe(events.length);
   });
 
-  it('(the messages of a contact, which all have other ids) it is resynced, and there is no storm', async () => {
+  it('all upstream messages, found by a head read, the contact is resynced and no old message is emitted', async () => {
     const { house } = here;
     const { contactId, ids } = await here.learned(30);
     house.control('messages/delete', { ids });
@@ -191,7 +191,7 @@ describe('after one part was lost', () => {
 
 describe('two pollers on one contact', () => {
   it.each(['newestFirst', 'oldestFirst'] as const)(
-    'whose first one’s lease expires while it reads tell each change once: %s',
+    'emit each change once if the lease of the first expires during its read: %s',
     async (order) => {
       const { house } = here;
       house.control('settings', { order });
@@ -203,7 +203,7 @@ describe('two pollers on one contact', () => {
       expect(await claim(100)).toBe(true);
       let second = false;
       const slow = here.afterPage(order === 'newestFirst' ? 1 : 2, async () => {
-        await eventually('the lease is over', () => claim(60_000));
+        await eventually('the lease has expired', () => claim(60_000));
         second = true;
         await house.polls.poll(A, contactId);
         ids.push(...house.messages(contactId));
@@ -218,17 +218,17 @@ describe('two pollers on one contact', () => {
   );
 });
 
-describe('what is remembered of a contact, damaged or of another version,', () => {
+describe('the stored state of a contact', () => {
   const damages = {
     memory: (keys: AccountKeys, contactId: string) =>
       here.house.redis.hset(keys('c', contactId), 'm0', '{"order":"newestFirst"}'),
-    'a message on the head': (keys: AccountKeys, contactId: string, id: string) =>
+    'a message at the head': (keys: AccountKeys, contactId: string, id: string) =>
       here.house.redis.hset(keys('m', contactId), packId(id), 'damaged'),
-    'a field that is no id': (keys: AccountKeys, contactId: string) =>
+    'a field with an invalid id': (keys: AccountKeys, contactId: string) =>
       here.house.redis.hset(keys('m', contactId), Buffer.of(0xff, 1, 2), 'damaged'),
   };
   it.each(Object.entries(damages))(
-    '(%s) is lost: a new baseline is taken, and told once',
+    'with damaged bytes (%s) counts as lost: a new baseline starts and contact.resynced is emitted once',
     async (_, damage) => {
       const { house } = here;
       const { contactId, ids } = await here.learned(45);

@@ -6,7 +6,7 @@ const here = new WithHouse();
 
 const HOUR_MS = 3_600_000;
 
-/** An outbound message that was told, of a contact that was read. */
+/** Creates an outbound message of a known contact and polls it. */
 async function sent(): Promise<{ contactId: string; id: string }> {
   const { contactId } = await here.learned(3);
   const [id = ''] = here.house.messages(contactId, { direction: 'outbound' });
@@ -16,14 +16,14 @@ async function sent(): Promise<{ contactId: string; id: string }> {
 const types = async (): Promise<string[]> => (await here.house.types()).slice(1);
 
 describe('the flags of a message', () => {
-  it('both at once are delivered, then read', async () => {
+  it('are emitted as delivered, then read, if both are set at once', async () => {
     const { id } = await sent();
     here.house.control('messages/flags', { id, delivered: true, read: true });
     await here.house.sweep();
     expect(await types()).toEqual(['message.delivered', 'message.read']);
   });
 
-  it('read without delivered is read alone; delivered still comes', async () => {
+  it('are emitted as read alone, then as delivered, if set in this order', async () => {
     const { id } = await sent();
     here.house.control('messages/flags', { id, read: true });
     await here.house.sweep();
@@ -33,7 +33,7 @@ describe('the flags of a message', () => {
     expect(await types()).toEqual(['message.read', 'message.delivered']);
   });
 
-  it('that flip back and forth are told once as set, then as updates', async () => {
+  it('that flip back and forth are emitted as read once, then as updated', async () => {
     const { id } = await sent();
     for (const read of [true, false, true, false]) {
       here.house.control('messages/flags', { id, read });
@@ -46,7 +46,7 @@ describe('the flags of a message', () => {
   });
 
   it.each(['newestFirst', 'oldestFirst'] as const)(
-    'that are set on page 7 are looked up while they may change, without a complete read: %s',
+    'that are set on page 7 are looked up without a read of all pages: %s',
     async (order) => {
       const { house } = here;
       house.control('settings', { order });
@@ -71,13 +71,13 @@ describe('the flags of a message', () => {
   );
 });
 
-describe('the form of a message', () => {
+describe('a message', () => {
   it.each([
     ['an edited text', { message: 'other' }, { message: { to: 'other' } }],
     ['a downgraded service', { service: 'SMS' }, { service: { to: 'SMS' } }],
     ['a late attachment', { attachments: [{ url: 'x' }] }, { attachments: { to: [{ url: 'x' }] } }],
     ['an undocumented field', { mood: 'good' }, { other: expect.anything() }],
-  ])('%s is one update', async (_, edit, changes) => {
+  ])('with %s is emitted as one update', async (_, edit, changes) => {
     const { id } = await sent();
     here.house.control('messages/edit', { id, ...edit });
     await here.house.sweep();
@@ -93,7 +93,7 @@ describe('the form of a message', () => {
     ['right to left', '\u202bשלום عليكم\u202c'],
     ['empty', ''],
     ['with control characters', 'a\u0000\u2028\r\n"\\'],
-  ])('%s text goes through as it is, and is no change when seen again', async (_, text) => {
+  ])('with a text that is %s is emitted once, with exactly that text', async (_, text) => {
     const { contactId } = await here.learned(1);
     here.house.messages(contactId, { text });
     await here.house.sweep();
@@ -103,7 +103,7 @@ describe('the form of a message', () => {
     expect((told[0]?.data['message'] as { message: string }).message).toBe(text);
   });
 
-  it('another normal form of the same text is an update: the bytes differ', async () => {
+  it('whose text changes to another Unicode normal form is emitted as an update, since the bytes differ', async () => {
     const { contactId } = await here.learned(1);
     const [id] = here.house.messages(contactId, { text: 'caf\u00e9' });
     await here.house.sweep();
@@ -113,7 +113,7 @@ describe('the form of a message', () => {
   });
 
   it.each([{ message: null }, { message: null, attachments: [{ url: 'https://x/y.jpg' }] }])(
-    'without a text is told as it is: %j',
+    'without a text is emitted once, with its other fields: %j',
     async (fields) => {
       const { contactId } = await here.learned(1);
       here.house.messages(contactId, { fields });
@@ -126,7 +126,7 @@ describe('the form of a message', () => {
   );
 });
 
-describe('a page that cannot be read', () => {
+describe('a message page', () => {
   it.each([
     { kind: 'status', status: 503 },
     'html',
@@ -135,7 +135,7 @@ describe('a page that cannot be read', () => {
     'emptyObject',
     'errorBody200',
     'resetBefore',
-  ])('as the third of a walk fails the poll, and the next tells everything: %j', async (fault) => {
+  ])('that cannot be read fails the poll, and the next poll emits everything: %j', async (fault) => {
     const { house } = here;
     house.control('settings', { limitCap: 20 });
     const { contactId } = await here.learned(5);
@@ -148,7 +148,7 @@ describe('a page that cannot be read', () => {
   });
 
   it.each(['null', 'number', 'string', 'array', 'noId'])(
-    'has a poison element (%s) in it: all others are told, once',
+    'with an unreadable element (%s) hides no other message',
     async (garbage) => {
       const { house } = here;
       const { contactId } = await here.learned(5);
@@ -162,7 +162,7 @@ describe('a page that cannot be read', () => {
   );
 
   it.each([{ pageIgnored: true }, { limitIgnored: true }, { limitCap: 7 }, { limitCap: 2 }])(
-    'is another thing than one that is not as asked for: new messages are told under %j',
+    'that differs from the request hides no new message: %j',
     async (settings) => {
       const { house } = here;
       house.control('settings', settings);

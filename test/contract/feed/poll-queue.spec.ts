@@ -43,7 +43,7 @@ async function redisNow(): Promise<number> {
   return seconds * 1000 + Math.floor(micros / 1000);
 }
 
-/** Schedules a contact so many milliseconds from now. */
+/** Makes a contact due `inMs` milliseconds from now. */
 async function schedule(kind: 'due' | 'deep', contactId: string, inMs: number): Promise<void> {
   await redis.zadd(key('polls', kind), (await redisNow()) + inMs, contactId);
 }
@@ -52,13 +52,13 @@ async function dueAt(contactId: string, kind: 'due' | 'deep' = 'due'): Promise<n
   return Number(await redis.zscore(key('polls', kind), contactId));
 }
 
-/** What was claimed, or undefined. */
+/** Claims a poll; undefined if nothing can be claimed now. */
 async function claim(by = one, rate = RATE): Promise<ClaimedPoll | undefined> {
   const reply = await by.claim(A, rate);
   return 'claimed' in reply ? reply.claimed : undefined;
 }
 
-/** As {@link claim}, but waits for the token. */
+/** Claims a poll like {@link claim}, but waits for the budget token. */
 async function claimInTime(by = one, rate = RATE): Promise<ClaimedPoll> {
   for (const end = performance.now() + 30_000; performance.now() < end;) {
     const reply = await by.claim(A, rate);
@@ -74,7 +74,7 @@ const drain = async (rate = RATE): Promise<void> => {
 };
 
 describe('a claim', () => {
-  it('takes the contact that has been due for longest, and says for how long', async () => {
+  it('takes the contact that has been overdue for longest, and returns for how long', async () => {
     await schedule('due', 'late', -500);
     await schedule('due', 'later', -100);
     await schedule('due', 'not yet', 60_000);
@@ -85,7 +85,7 @@ describe('a claim', () => {
     expect(second?.lateMs).toBeLessThan(2_000);
   });
 
-  it('says when the next one is due where nobody is', async () => {
+  it('returns when the next contact is due if none is due now', async () => {
     expect(await one.claim(A, RATE)).toEqual({});
     await schedule('due', 'c', 60_000);
     await schedule('deep', 'd', 30_000);
@@ -93,7 +93,7 @@ describe('a claim', () => {
     expect(reply).toEqual({ nextDueAt: await dueAt('d', 'deep'), nextDueInMs: expect.any(Number) });
   });
 
-  it('takes a token with the contact, and leaves the contact where there is none', async () => {
+  it('takes a token together with the contact; without a token the contact stays due', async () => {
     await schedule('due', 'c', -100);
     await drain(1);
     const before = await dueAt('c');
@@ -105,12 +105,12 @@ describe('a claim', () => {
     expect((await budget.ask(A, 1, 'send')).waitMs).toBeGreaterThan(0);
   });
 
-  it('takes no token where nobody is due', async () => {
+  it('takes no token if no contact is due', async () => {
     await one.claim(A, 1);
     expect((await budget.ask(A, 1, 'send')).waitMs).toBe(0);
   });
 
-  it('is never the same for two workers', async () => {
+  it('never gives one contact to two workers', async () => {
     for (let i = 0; i < 30; i += 1) await schedule('due', `c${i}`, -i);
     const taken: string[] = [];
     const work = async (queue: RedisPollQueue): Promise<void> => {
@@ -122,7 +122,7 @@ describe('a claim', () => {
     expect(new Set(taken).size).toBe(30);
   });
 
-  it('waits while a further request of a poll under way does', async () => {
+  it('waits behind a further request of a poll under way', async () => {
     await schedule('due', 'c', -100);
     await drain(2);
     await budget.ask(A, 2, 'more');
@@ -135,7 +135,7 @@ describe('a claim', () => {
     expect(await claimInTime(one, 2)).toMatchObject({ contactId: 'c' });
   });
 
-  it('keeps a fifth of the budget under a flood of sends', async () => {
+  it('gets a fifth of the budget during a flood of sends', async () => {
     const end = performance.now() + 2_500;
     let [sends, polls] = [0, 0];
     const flood = async (): Promise<void> => {
@@ -158,9 +158,9 @@ describe('a claim', () => {
 
 describe('deep reads', () => {
   it.each([
-    ['a fifth of what heads get where they are an hour late', 3_600_000, 9],
-    ['next to nothing where they have just become due', 1_000, 0],
-  ])('get %s, and all where no head is due', async (_, lateMs, expected) => {
+    ['a fifth of what head reads get if they are an hour overdue', 3_600_000, 9],
+    ['almost nothing if they have just become due', 1_000, 0],
+  ])('get %s, and everything if no head read is due', async (_, lateMs, expected) => {
     for (let i = 0; i < 200; i += 1) await schedule('due', `h${i}`, -100);
     for (let i = 0; i < 100; i += 1) await schedule('deep', `d${i}`, -lateMs);
     await drain();
@@ -171,7 +171,7 @@ describe('deep reads', () => {
     for (let i = 0; i < 20; i += 1) expect((await claimInTime()).kind).toBe('deep');
   });
 
-  it('get it also for their further pages, while heads wait', async () => {
+  it('get their share for further pages as well while head reads wait', async () => {
     for (let i = 0; i < 200; i += 1) await schedule('due', `h${i}`, -100);
     await drain();
     await redis.hset(key('budget'), 'deepShare', 0.2);
@@ -195,7 +195,7 @@ describe('deep reads', () => {
 });
 
 describe('a lease', () => {
-  it('keeps a contact from being claimed again, also when it becomes due meanwhile', async () => {
+  it('prevents another claim of the contact, even if the contact becomes due again', async () => {
     await schedule('due', 'c', -100);
     await claimInTime();
     await schedule('due', 'c', -50);
@@ -203,33 +203,33 @@ describe('a lease', () => {
     expect(await dueAt('c')).toBeGreaterThan(await redisNow());
   });
 
-  it('ends within 3 s where it is not renewed', async () => {
+  it('expires within 3 s if it is not renewed', async () => {
     await schedule('due', 'c', -100);
     await claimInTime();
     const begun = performance.now();
-    await eventually('it is claimed again', async () => (await claim(two)) !== undefined, 10_000);
+    await eventually('the contact is claimed again', async () => (await claim(two)) !== undefined, 10_000);
     expect(performance.now() - begun).toBeGreaterThan(1_900);
     expect(performance.now() - begun).toBeLessThan(3_000);
   });
 
-  it('that nobody ended gives the contact its place before those that became due later', async () => {
+  it('that expires puts the contact back before contacts that became due later', async () => {
     const quick = new RedisPollQueue(redis, prefix, 50);
     await schedule('due', 'first', -5_000);
     await schedule('due', 'second', -3_000);
     expect((await claimInTime(quick)).contactId).toBe('first');
-    await eventually('its lease is over', async () => (await dueAt('first')) <= (await redisNow()));
+    await eventually('the lease has expired', async () => (await dueAt('first')) <= (await redisNow()));
     const [next, last] = [await claimInTime(two), await claimInTime(two)];
     expect([next.contactId, last.contactId]).toEqual(['first', 'second']);
     expect(next.lateMs).toBeGreaterThanOrEqual(5_000);
   });
 
-  it('that a commit has overtaken gives nothing back', async () => {
+  it('that expires does not change a due time set by a commit', async () => {
     const quick = new RedisPollQueue(redis, prefix, 50);
     await schedule('due', 'c', -5_000);
     await claimInTime(quick);
     await schedule('due', 'c', 60_000);
     const set = await dueAt('c');
-    await eventually('its lease is over', async () => {
+    await eventually('the lease has expired', async () => {
       expect(await claim(two)).toBeUndefined();
       return (await redis.zcard(key('polls', 'leased'))) === 0;
     });
@@ -248,7 +248,7 @@ describe('a lease', () => {
     expect(await claim(other)).toMatchObject({ contactId: 'c' });
   });
 
-  it('does not overwrite by its renewal a due time that a commit or a hint has set', async () => {
+  it('does not change a due time set by a commit or a hint when it is renewed or ended', async () => {
     await schedule('due', 'c', -100);
     const claimed = await claimInTime();
     await schedule('due', 'c', 60_000);
@@ -259,7 +259,7 @@ describe('a lease', () => {
     expect(await dueAt('c')).toBe(set);
   });
 
-  it('that another worker has taken over is lost, and is not ended by the first', async () => {
+  it('that another worker has taken over is reported as lost; the first worker cannot end it', async () => {
     const quick = new RedisPollQueue(redis, prefix, 1);
     await schedule('due', 'c', -100);
     const first = await claimInTime(quick);
@@ -270,7 +270,7 @@ describe('a lease', () => {
     expect(await one.renew(A, [second])).toEqual([]);
   });
 
-  it('of a head and one of a deep read of the same contact are two', async () => {
+  it('of a head read does not prevent a deep read of the same contact', async () => {
     await schedule('due', 'c', -100);
     await schedule('deep', 'c', -100);
     const kinds = [await claimInTime(), await claimInTime()].map(({ kind }) => kind);
@@ -278,8 +278,8 @@ describe('a lease', () => {
   });
 });
 
-describe('a read that failed', () => {
-  it('is put off for longer with each failure in a row, and counted until a commit', async () => {
+describe('a failed read', () => {
+  it('doubles the backoff with each consecutive failure, and is counted until a commit', async () => {
     await redis.hset(key('c', 'c'), 'v', 1);
     const waits: (number | undefined)[] = [];
     for (let i = 0; i < 8; i += 1) {
@@ -300,7 +300,7 @@ describe('a read that failed', () => {
     expect((await claimInTime()).failed).toBe(0);
   });
 
-  it('for a reason that is not the contact’s is due again after a second, and not counted', async () => {
+  it('for a reason outside the contact is due again after a second and is not counted', async () => {
     await redis.hset(key('c', 'c'), 'v', 1);
     await schedule('due', 'c', -100);
     expect(await one.end(A, await claimInTime(), 'later')).toMatchObject({
@@ -310,15 +310,15 @@ describe('a read that failed', () => {
     expect(await redis.hget(key('c', 'c'), 'failed')).toBeNull();
   });
 
-  it('makes no record for a contact that has none', async () => {
+  it('creates no record for a contact without one', async () => {
     await schedule('due', 'c', -100);
     await one.end(A, await claimInTime(), 'failed');
     expect(await redis.exists(key('c', 'c'))).toBe(0);
   });
 });
 
-describe('what an earlier build stored', () => {
-  it('is read as it is: the bucket without the new fields, and contacts that its claims put off', async () => {
+describe('the state that an earlier build stored', () => {
+  it('stays valid: a token bucket without the new fields, and contacts claimed by that build', async () => {
     const at = await redisNow();
     await redis.hset(key('budget'), {
       tokens: '0.500000',

@@ -8,8 +8,8 @@ const here = new WithHouse();
 const holders = async (number = NUMBER): Promise<string[]> =>
   (await here.house.store.recipientOf(A, number)).contacts.map(({ id }) => id);
 
-describe('the contacts of a number', () => {
-  it('are all that hold it, those first whose messages showed it last', async () => {
+describe('the contacts that own a number', () => {
+  it('are sorted by the last message that showed the number', async () => {
     const { house } = here;
     const named = house.contact('+15550000001', { referredBy: NUMBER });
     await house.sweep();
@@ -21,13 +21,13 @@ describe('the contacts of a number', () => {
     const third = house.contact('+15550000002', { assistant: NUMBER });
     await house.sweep();
     expect(await holders()).toEqual([own, named, third]);
-    // Nobody moves for what is known already.
+    // A change that leaves the numbers the same does not change the order.
     house.control('contacts/edit', { contactId: named, name: 'Renamed' });
     await house.sweep();
     expect(await holders()).toEqual([own, named, third]);
   });
 
-  it('are no more than twenty, of which the one with the messages is never one too many', async () => {
+  it('are at most twenty, and include the contact whose messages show the number', async () => {
     const { house } = here;
     const named = Array.from({ length: 25 }, (_, n) =>
       house.contact(`+1555000${String(1_000 + n)}`, { switchboard: NUMBER }),
@@ -40,7 +40,7 @@ describe('the contacts of a number', () => {
     expect(await holders()).toEqual([own, ...named.slice(0, 19)]);
   });
 
-  it('leave out those that were deleted, and say which the last list did not show', async () => {
+  it('do not include deleted contacts, and mark contacts missing from the last list', async () => {
     const { house } = here;
     const own = house.contact(NUMBER);
     house.contact('+15550000001', { referredBy: NUMBER });
@@ -55,7 +55,7 @@ describe('the contacts of a number', () => {
     expect(await holders()).toHaveLength(1);
   });
 
-  it('are the one that an earlier build noted, and those that were noted beside it', async () => {
+  it('include the contact that an earlier build stored, and contacts that were added later', async () => {
     const { house } = here;
     const [one, two] = [house.contact('+15550000001'), house.contact('+15550000002')];
     await house.sweep();
@@ -65,12 +65,12 @@ describe('the contacts of a number', () => {
     house.control('contacts/edit', { contactId: two, fields: { formerly: NUMBER } });
     await house.sweep();
     expect(await holders()).toEqual([one, two]);
-    // An earlier build that runs beside this one knows of one only.
+    // An earlier build that still runs stores one contact only.
     await house.redis.hset(numbers, NUMBER, two);
     expect(await holders()).toEqual([two]);
   });
 
-  it('say when the reading of the last list began', async () => {
+  it('come with the start time of the last list read', async () => {
     const { house } = here;
     expect((await house.store.recipientOf(A, NUMBER)).listReadAt).toBeUndefined();
     const { now } = await house.store.knownContacts(A);

@@ -1,8 +1,8 @@
 import { type FeedStore, RedisFeedStore } from '#feed';
 
-/** A store by whose clock a test lets time pass. */
+/** Store with a clock that a test can move. */
 export class ShiftedClockStore extends RedisFeedStore {
-  /** How far its clock is ahead of Redis', in milliseconds. */
+  /** Time by which the clock is ahead of Redis' clock, in milliseconds. */
   aheadMs = 0;
 
   override async knownContacts(account: string): ReturnType<FeedStore['knownContacts']> {

@@ -4,20 +4,20 @@ import { received, WithHouse } from './with-house.js';
 
 const here = new WithHouse();
 
-describe.each(['newestFirst', 'oldestFirst', 'random'] as const)('where messages come %s', (order) => {
-  it('one that is inserted between page 1 and page 2 is told, and none twice', async () => {
+describe.each(['newestFirst', 'oldestFirst', 'random'] as const)('with messages in order %s,', (order) => {
+  it('a message that arrives between the reads of page 1 and page 2 is emitted once', async () => {
     const { house } = here;
     house.control('settings', { order });
     const { contactId } = await here.learned(15);
     const ids = house.messages(contactId, { count: 30, intervalMs: 10 });
     await house.poller(here.afterPage(1, () => ids.push(...house.messages(contactId)))).poll(A, contactId);
     if (ids.length === 30) ids.push(...house.messages(contactId));
-    await house.sweepUntil('all told', async () => (await here.told()).length >= ids.length);
+    await house.sweepUntil('all messages are emitted', async () => (await here.told()).length >= ids.length);
     await house.sweep();
     expect(await here.told()).toEqual(received(ids));
   });
 
-  it('one that is deleted between two pages makes none of the others missed', async () => {
+  it('a message that is deleted between two pages hides no other message', async () => {
     const { house } = here;
     house.control('settings', { order });
     const { contactId } = await here.learned(25);
@@ -25,26 +25,26 @@ describe.each(['newestFirst', 'oldestFirst', 'random'] as const)('where messages
     const act = (): unknown => house.control('messages/delete', { id: ids.at(-1) });
     const page = order === 'oldestFirst' ? 2 : 1;
     await house.poller(here.afterPage(page, act)).poll(A, contactId);
-    await house.sweepUntil('all told', async () => (await here.told()).length >= 44);
+    await house.sweepUntil('all messages are emitted', async () => (await here.told()).length >= 44);
     await house.sweep();
     expect((await here.told()).filter((line) => !line.endsWith(` ${String(ids.at(-1))}`))).toEqual(
       received(ids.slice(0, -1)),
     );
   });
 
-  it('a burst larger than a page is told whole, in the order of its timestamps', async () => {
+  it('a burst larger than a page is emitted completely, in the order of timestamps', async () => {
     const { house } = here;
     house.control('settings', { order });
     const { contactId } = await here.learned(20);
     const ids = house.messages(contactId, { count: 70, intervalMs: 10 });
-    await house.sweepUntil('all told', async () => (await here.told()).length >= 70);
+    await house.sweepUntil('all messages are emitted', async () => (await here.told()).length >= 70);
     expect(await here.told()).toEqual(received(ids));
     if (order === 'random') return;
     const inTime = (await house.told()).map(({ data }) => (data['message'] as { id: string }).id);
     expect(inTime).toEqual(ids);
   });
 
-  it('a message with an old timestamp that comes late is told at the next complete read', async () => {
+  it('a late message with an old timestamp is emitted at the next read of all pages', async () => {
     const { house } = here;
     house.control('settings', { order });
     const { contactId, ids } = await here.learned(75);
@@ -55,7 +55,7 @@ describe.each(['newestFirst', 'oldestFirst', 'random'] as const)('where messages
     expect(await here.told()).toEqual(received([late ?? '']));
   });
 
-  it('messages of one timestamp, some before a poll and some after it, are all told', async () => {
+  it('messages with equal timestamps are all emitted, whether they arrive before or after a poll', async () => {
     const { house } = here;
     house.control('settings', { order });
     const { contactId } = await here.learned(25);
@@ -63,13 +63,16 @@ describe.each(['newestFirst', 'oldestFirst', 'random'] as const)('where messages
     const ids: string[] = [];
     for (const count of [2, 3, 1]) {
       ids.push(...house.messages(contactId, { count, timestamp }));
-      await house.sweepUntil('all told', async () => (await here.told()).length >= ids.length);
+      await house.sweepUntil(
+        'all messages are emitted',
+        async () => (await here.told()).length >= ids.length,
+      );
     }
     expect(await here.told()).toEqual(received(ids));
   });
 });
 
-it('where the oldest come first, as many vanish as come: the new ones are told', async () => {
+it('in an oldest-first list, new messages are emitted even if as many old ones vanish', async () => {
   const { house } = here;
   house.control('settings', { order: 'oldestFirst' });
   const { contactId, ids } = await here.learned(41);
@@ -79,7 +82,7 @@ it('where the oldest come first, as many vanish as come: the new ones are told',
   expect(await here.told()).toEqual(received(fresh));
 });
 
-it('the same message on two pages with other flags is told with the later ones, once', async () => {
+it('a message served on two pages with different flags is emitted once, with the later flags', async () => {
   const { house } = here;
   const { contactId } = await here.learned(5);
   const ids = house.messages(contactId, { direction: 'outbound', count: 25, intervalMs: 10 });
@@ -95,7 +98,7 @@ it('the same message on two pages with other flags is told with the later ones, 
 });
 
 it.each(['newestFirst', 'oldestFirst'] as const)(
-  'an empty page in the middle, with status 200, is no end: %s',
+  'an empty page in the middle of the list does not end the read: %s',
   async (order) => {
     const { house } = here;
     house.control('settings', { order });
@@ -115,9 +118,9 @@ it.each(['newestFirst', 'oldestFirst'] as const)(
   },
 );
 
-describe.each(['newestFirst', 'oldestFirst'] as const)('an unchanged contact, %s', (order) => {
+describe.each(['newestFirst', 'oldestFirst'] as const)('an unchanged contact in order %s', (order) => {
   it.each([1, 19, 20, 21, 40, 75])(
-    'with %d messages costs one request a poll, once learned',
+    'with %d messages costs one request per poll once its order is known',
     async (count) => {
       const { house } = here;
       house.control('settings', { order });
@@ -132,8 +135,8 @@ describe.each(['newestFirst', 'oldestFirst'] as const)('an unchanged contact, %s
   );
 });
 
-describe('pages that show nothing that is known are held back, and another worker tells what they show', () => {
-  it('it is not told again, and each later change is', async () => {
+describe('if pages without known messages are held back while another worker commits their messages,', () => {
+  it('no message is emitted twice, and each later change is emitted', async () => {
     const { house } = here;
     house.control('settings', { limitCap: 20 });
     const { contactId } = await here.learned(25);
@@ -154,7 +157,7 @@ describe('pages that show nothing that is known are held back, and another worke
     expect(await here.told()).toEqual([...received(ids), updated, updated].sort());
   });
 
-  it('and then all that was known before vanishes: no new baseline is taken', async () => {
+  it('and all formerly known messages vanish, no new baseline starts', async () => {
     const { house } = here;
     house.control('settings', { limitCap: 20 });
     const { contactId, ids: before } = await here.learned(15);

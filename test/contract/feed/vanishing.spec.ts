@@ -4,7 +4,7 @@ import { A } from './house.js';
 import { DAY_MS, NUMBER, received, WithHouse } from './with-house.js';
 
 const here = new WithHouse();
-/** Reads the contact list as if `absenceMs` were over at once. */
+/** Poll of the contact list without a minimum time between the two reads of a deletion. */
 let list: ContactListPoll;
 beforeEach(() => {
   list = new ContactListPoll(here.house.store, here.house.source, 0);
@@ -15,9 +15,9 @@ async function lists(count: number): Promise<void> {
 }
 const typesOf = async (): Promise<string[]> => here.house.types();
 
-describe('a message that vanishes', () => {
+describe('a missing message', () => {
   it.each(['newestFirst', 'oldestFirst'] as const)(
-    'is deleted with its last form while the log has it, with its id otherwise: %s',
+    'is emitted as deleted with its last form if the log has that form, else with its id: %s',
     async (order) => {
       const { house } = here;
       house.control('settings', { order });
@@ -39,23 +39,20 @@ describe('a message that vanishes', () => {
 
   it.each(
     (['newestFirst', 'oldestFirst'] as const).flatMap((order) =>
-      [0, 2, 4].map((place) => ({ order, place })),
+      [0, 2, 4].map((index) => ({ order, index })),
     ),
-  )(
-    'is missed by the next ordinary poll, wherever it stood on a page with room: $order, $place',
-    async (given) => {
-      const { house } = here;
-      house.control('settings', { order: given.order });
-      const { contactId, ids } = await here.learned(5);
-      await house.polls.poll(A, contactId);
-      expect((await house.store.contactState(A, contactId))?.memory.completeDueAt).toBeUndefined();
-      house.control('messages/delete', { id: ids[given.place] });
-      await house.polls.poll(A, contactId);
-      expect((await house.store.contactState(A, contactId))?.memory.completeDueAt).toBeDefined();
-    },
-  );
+  )('is noticed by the next head read if its page is not full: $order, message $index', async (given) => {
+    const { house } = here;
+    house.control('settings', { order: given.order });
+    const { contactId, ids } = await here.learned(5);
+    await house.polls.poll(A, contactId);
+    expect((await house.store.contactState(A, contactId))?.memory.completeDueAt).toBeUndefined();
+    house.control('messages/delete', { id: ids[given.index] });
+    await house.polls.poll(A, contactId);
+    expect((await house.store.contactState(A, contactId))?.memory.completeDueAt).toBeDefined();
+  });
 
-  it('is not deleted before two reads a minute apart have missed it', async () => {
+  it('is not deleted before two reads at least a minute apart lack it', async () => {
     const { contactId, ids } = await here.learned(25);
     here.house.control('messages/delete', { id: ids[20] });
     for (let reads = 0; reads < 4; reads += 1) await here.readAll(contactId);
@@ -64,7 +61,7 @@ describe('a message that vanishes', () => {
     expect(state?.memory.completeDueAt).toBeGreaterThan(state?.now ?? Infinity);
   });
 
-  it('and returns before that is no event; after it, one update and never a second arrival', async () => {
+  it('that returns before its deletion emits nothing; after its deletion, one update', async () => {
     const { house } = here;
     const { contactId, ids } = await here.learned(5);
     const [id = ''] = ids;
@@ -83,8 +80,8 @@ describe('a message that vanishes', () => {
   });
 });
 
-describe('a contact that vanishes', () => {
-  it('and returns is deleted, then created again; its known messages are not told again', async () => {
+describe('a missing contact', () => {
+  it('that returns after its deletion is emitted as created; its known messages are not emitted again', async () => {
     const { house } = here;
     const contactId = house.contact(NUMBER, { name: 'Ann' });
     house.contact('+15551234568');
@@ -105,7 +102,7 @@ describe('a contact that vanishes', () => {
     expect(await here.told()).toEqual(received([told ?? '', fresh ?? '']));
   });
 
-  it('is not deleted before two lists a minute apart have missed it', async () => {
+  it('is not deleted before two lists at least a minute apart lack it', async () => {
     const { house } = here;
     const contactId = house.contact(NUMBER);
     await house.sweep();
@@ -116,7 +113,7 @@ describe('a contact that vanishes', () => {
     expect(await typesOf()).toEqual([]);
   });
 
-  it('and comes back with the same number under a new id is a new contact, its history no news', async () => {
+  it('that returns with the same number and a new id is a new contact whose history is not emitted', async () => {
     const { house } = here;
     const contactId = house.contact(NUMBER);
     here.old(contactId, 5);
@@ -132,8 +129,8 @@ describe('a contact that vanishes', () => {
   });
 });
 
-describe('in an outage that looks like emptiness', () => {
-  /** An account of 15 contacts, the first few with but a few messages. */
+describe('during an outage that looks like an empty account,', () => {
+  /** Creates an account of 15 contacts: five with few messages, ten with many. */
   async function account(): Promise<string[]> {
     const { house } = here;
     house.control('contacts', { count: 15 });
@@ -145,7 +142,7 @@ describe('in an outage that looks like emptiness', () => {
   }
 
   it.each([true, 'contacts', 'messages'] as const)(
-    'nothing is deleted, account.suspect comes once, and all is well afterwards: %s',
+    'nothing is deleted and account.suspect is emitted once: %s',
     async (outage) => {
       const { house } = here;
       const ids = await account();
@@ -167,7 +164,7 @@ describe('in an outage that looks like emptiness', () => {
     },
   );
 
-  it('even contacts of a few messages each keep them, until another one shows something again', async () => {
+  it('even contacts with few messages keep them, until another contact shows messages again', async () => {
     const { house } = here;
     const [first = '', second = '', third = ''] = ['+15551230001', '+15551230002', '+15551230003'].map(
       (number) => house.contact(number),
@@ -178,18 +175,18 @@ describe('in an outage that looks like emptiness', () => {
     house.control('settings', { outage: 'messages' });
     for (const id of [first, second, third, first, second, third]) await here.readMinutes(id, 1);
     expect(await typesOf()).toEqual(['account.suspect']);
-    // Upstream is well again, but for what is really gone.
+    // Upstream works again; one contact's messages are really deleted.
     house.control('settings', { outage: false });
     house.control('messages/delete', { ids: gone });
     await here.readAll(second);
     await here.readMinutes(first, 2);
     expect(await here.told()).toEqual([]);
-    // Ten minutes later the suspicion is over.
+    // Ten minutes later the suspicion has ended.
     await here.readMinutes(first, 10);
     expect(await here.told()).toEqual(gone.map((id) => `message.deleted ${id}`).sort());
   });
 
-  it('that lasted two days, what a contact that is new after it wrote meanwhile is told', async () => {
+  it('messages of a contact created during two days of outage are emitted afterwards', async () => {
     const { house } = here;
     await account();
     house.control('settings', { outage: true, clockSkewMs: 2 * DAY_MS });
@@ -202,7 +199,7 @@ describe('in an outage that looks like emptiness', () => {
     expect(await here.told()).toEqual(received(ids));
   });
 
-  it('whoever runs the account may say that it is none: then the deletions are told', async () => {
+  it('an administrator can confirm the deletions: then they are emitted', async () => {
     const { house } = here;
     const ids = await account();
     house.control('contacts/delete', { contactIds: ids.slice(0, 12) });

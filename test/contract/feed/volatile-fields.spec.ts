@@ -6,7 +6,7 @@ const here = new WithHouse();
 
 const READS = 12;
 
-/** A contact with so many messages, each with a picture, that were there before. */
+/** Creates a contact with old messages, each with a picture. */
 async function withPictures(count: number): Promise<string> {
   const contactId = here.house.contact(NUMBER);
   const attachments = [{ id: 'f', url: 'https://files.example/f.jpg?w=200', contentType: 'image/jpeg' }];
@@ -24,7 +24,7 @@ async function read(contactId: string, reads: number): Promise<void> {
   for (let n = 0; n < reads; n += 1) await here.house.polls.poll(A, contactId);
 }
 
-/** How many events the message has that has the most of them. */
+/** Returns the highest number of events of a single message. */
 async function mostOfOneMessage(): Promise<number> {
   const counts = new Map<string, number>();
   for (const event of await here.told()) {
@@ -36,8 +36,8 @@ async function mostOfOneMessage(): Promise<number> {
 
 const types = async (): Promise<string[]> => (await here.told()).map((event) => event.split(' ')[0] ?? '');
 
-describe('addresses of attachments that are signed anew at each read', () => {
-  it('in their query give no event', async () => {
+describe('attachment URLs that are signed anew at each read', () => {
+  it('emit nothing if the signature is in the query', async () => {
     here.house.control('settings', { signedAddresses: 'query' });
     const contactId = await withPictures(45);
     await read(contactId, READS);
@@ -45,7 +45,7 @@ describe('addresses of attachments that are signed anew at each read', () => {
     expect(await here.told()).toEqual([]);
   });
 
-  it('in their query tell all the same when the picture is another one', async () => {
+  it('emit an update if the picture changes', async () => {
     const { house } = here;
     house.control('settings', { signedAddresses: 'query' });
     const contactId = await withPictures(3);
@@ -55,24 +55,27 @@ describe('addresses of attachments that are signed anew at each read', () => {
     await read(contactId, 3);
     expect(await here.told()).toEqual([`message.received ${id}`, `message.updated ${id}`]);
     const updated = (await house.told()).find(({ type }) => type === 'message.updated');
-    // Whole, and as upstream shows it.
+    // The event contains the whole URL as upstream sent it.
     expect(updated?.data['message']).toMatchObject({
       attachments: [{ url: expect.stringMatching(/2\.jpg\?Expires=\d+&Signature=/) }],
     });
   });
 
-  it.each([45, 2])('in their path give at most two events a message: %d messages', async (count) => {
-    here.house.control('settings', { signedAddresses: 'path' });
-    const contactId = await withPictures(count);
-    await read(contactId, READS);
-    for (let n = 0; n < 3; n += 1) await here.readAll(contactId);
-    expect(await mostOfOneMessage()).toBe(2);
-    expect(await here.house.volatile.volatileFields(A)).toEqual([
-      { of: 'message', field: 'attachments', contacts: 1 },
-    ]);
-  });
+  it.each([45, 2])(
+    'emit at most two events per message if the signature is in the path: %d messages',
+    async (count) => {
+      here.house.control('settings', { signedAddresses: 'path' });
+      const contactId = await withPictures(count);
+      await read(contactId, READS);
+      for (let n = 0; n < 3; n += 1) await here.readAll(contactId);
+      expect(await mostOfOneMessage()).toBe(2);
+      expect(await here.house.volatile.volatileFields(A)).toEqual([
+        { of: 'message', field: 'attachments', contacts: 1 },
+      ]);
+    },
+  );
 
-  it('do not hide other changes, nor new messages', async () => {
+  it('hide neither other changes nor new messages', async () => {
     const { house } = here;
     house.control('settings', { signedAddresses: 'path' });
     const contactId = await withPictures(10);
@@ -92,7 +95,7 @@ describe('addresses of attachments that are signed anew at each read', () => {
     expect(told[2]?.data['changes']).toEqual({ message: { to: 'other' } });
   });
 
-  it('are heard again when they settle, without an event for each message', async () => {
+  it('are unmuted once they settle, without an event for each message', async () => {
     const { house } = here;
     house.control('settings', { signedAddresses: 'path' });
     const contactId = await withPictures(10);
@@ -111,7 +114,7 @@ describe('addresses of attachments that are signed anew at each read', () => {
   });
 });
 
-describe('the address of a picture of contacts that is signed anew at each list', () => {
+describe('a contact’s picture URL that is signed anew at each list', () => {
   const updates = async (): Promise<number> =>
     (await here.house.types()).filter((type) => type === 'contact.updated').length;
   const contacts = (count: number): string[] =>
@@ -120,7 +123,7 @@ describe('the address of a picture of contacts that is signed anew at each list'
     for (let n = 0; n < count; n += 1) await here.house.list.poll(A);
   };
 
-  it('in its query is no change, and no reason to poll them', async () => {
+  it('emits nothing and makes no contact due if the signature is in the query', async () => {
     here.house.control('settings', { signedAddresses: 'query' });
     contacts(12);
     await lists(1);
@@ -130,7 +133,7 @@ describe('the address of a picture of contacts that is signed anew at each list'
     expect(await here.house.takeDue()).toEqual([]);
   });
 
-  it('in its path gives two events a contact, and other fields stay the hint that they are', async () => {
+  it('emits two events per contact if the signature is in the path; other changed fields still make the contact due', async () => {
     const { house } = here;
     house.control('settings', { signedAddresses: 'path', extraContactFields: true });
     const [contactId = ''] = contacts(12);
@@ -148,14 +151,14 @@ describe('the address of a picture of contacts that is signed anew at each list'
     expect(Object.keys(last?.data['changes'] ?? {}).sort()).toEqual(['lastMessageAt', 'unreadCount']);
   });
 
-  it('is heard again when it settles, without an event for each contact', async () => {
+  it('is unmuted once it settles, without an event for each contact', async () => {
     const { house } = here;
     house.control('settings', { signedAddresses: 'path' });
     const ids = contacts(12);
     for (const contactId of ids)
       house.control('contacts/edit', { contactId, avatarUrl: 'https://a.example/1' });
     await lists(READS);
-    // The field stays, and stands still.
+    // The field stays, with a constant value.
     house.control('settings', { signedAddresses: 'off' });
     const before = await updates();
     await lists(8);
@@ -166,7 +169,7 @@ describe('the address of a picture of contacts that is signed anew at each list'
     expect(await updates()).toBe(before + 1);
   });
 
-  it('of a few contacts in conversation at list after list is no reason to mute what moves with it', async () => {
+  it('is not the reason to mute fields that change for one contact in conversation', async () => {
     const { house } = here;
     house.control('settings', { extraContactFields: true });
     const [contactId = ''] = contacts(12);

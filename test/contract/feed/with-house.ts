@@ -3,17 +3,17 @@ import { ABSENCE_MS, type FeedSource } from '#feed';
 import { startTestRedis, type TestRedis } from '../../support/redis-server.js';
 import { A, House } from './house.js';
 
-/** No test of these waits for it: long enough for a busy machine. */
+/** Timeout of an exchange with upstream, in milliseconds. Long enough for a busy machine: no test waits for it. */
 const UPSTREAM_TIMEOUT_MS = 5_000;
 
 export const DAY_MS = 86_400_000;
 export const NUMBER = '+15551234567';
 
-/** What the events of messages come to: `type id` each, sorted, as often as they were told. */
+/** Returns the expected result of {@link WithHouse.told}: `message.received <id>` for each id, sorted. */
 export const received = (ids: readonly string[]): string[] =>
   ids.map((id) => `message.received ${id}`).sort();
 
-/** A house for each test of a file. */
+/** Opens a test harness before each test of a file and closes it afterwards. */
 export class WithHouse {
   private server: TestRedis | undefined;
   private opened: House | undefined;
@@ -34,16 +34,16 @@ export class WithHouse {
   }
 
   get redis(): TestRedis {
-    if (this.server === undefined) throw new Error('There is a Redis only within a test.');
+    if (this.server === undefined) throw new Error('Redis is available only during a test.');
     return this.server;
   }
 
   get house(): House {
-    if (this.opened === undefined) throw new Error('There is a house only within a test.');
+    if (this.opened === undefined) throw new Error('The test harness is available only during a test.');
     return this.opened;
   }
 
-  /** The events of messages, as {@link received} has them. */
+  /** Returns the message events as sorted lines `type id`. */
   async told(): Promise<string[]> {
     const events = (await this.house.told()).filter(({ type }) => type.startsWith('message.'));
     return events
@@ -51,7 +51,7 @@ export class WithHouse {
       .sort();
   }
 
-  /** A contact with messages of three days ago, read until how it is read does not change any more. */
+  /** Creates a contact with messages of three days ago and reads it until its poll memory is stable. */
   async learned(count: number): Promise<{ contactId: string; ids: string[] }> {
     const contactId = this.house.contact(NUMBER);
     const ids = this.old(contactId, count);
@@ -59,13 +59,13 @@ export class WithHouse {
     return { contactId, ids };
   }
 
-  /** Messages of three days ago, each a second after the one before. */
+  /** Creates messages of three days ago, each a second after the previous one. */
   old(contactId: string, count: number): string[] {
     const timestamp = Date.now() - 3 * DAY_MS;
     return this.house.messages(contactId, { count, timestamp, intervalMs: 1_000 });
   }
 
-  /** Does something once, when this page was read. */
+  /** Returns a source that calls `act` once, right after page `wanted` was read. */
   afterPage(wanted: number, act: () => unknown): FeedSource {
     let done = false;
     const { source } = this.house;
@@ -82,12 +82,12 @@ export class WithHouse {
     };
   }
 
-  /** Reads everything of a contact. */
+  /** Reads all pages of a contact. */
   async readAll(contactId: string): Promise<void> {
     await this.house.poller(this.house.source, 'silent', { sweepMs: 0 }).poll(A, contactId);
   }
 
-  /** Reads everything again and again, a little more than a minute after the time before. */
+  /** Reads all pages of a contact `reads` times, with more than a minute between two reads. */
   async readMinutes(contactId: string, reads: number): Promise<void> {
     for (let read = 0; read < reads; read += 1) {
       this.house.store.aheadMs += ABSENCE_MS + 2_000;

@@ -17,38 +17,38 @@ import type { FeedSource, ReadPurpose } from '../ports.js';
 import { afterList, mayBeUnreadable, type UnreadableElements } from '../snapshot/unreadable-elements.js';
 import type { VolatileFieldStore } from '../form/volatile-fields.js';
 
-/** A contact of the first list: messages stamped so long before the account was added are still told. */
+/** For contacts of the first list: messages up to this much older than the account are emitted, in milliseconds. */
 const FIRST_LIST_SLACK_MS = 60_000;
-/** An account whose first list comes late, as upstream was away: what is older than this is not told all the same. */
+/** Upper bound of the delay between account creation and first list that is compensated, in milliseconds. */
 const LATEST_FIRST_LIST_MS = 24 * 3_600_000;
-/** A contact that appears later: messages so much older than the last good list are still told. */
+/** For contacts that appear later: messages up to this much older than the last good list are emitted, in ms. */
 const LATER_CONTACT_SLACK_MS = 24 * 3_600_000;
 
-const MOST_RACES = 3;
+const MAX_RACES = 3;
 
-/** When an account was added, in milliseconds since 1970 by Redis' clock; undefined where nothing of it is known yet. */
+/** Returns the time at which an account was added, in milliseconds since 1970 by Redis' clock; undefined if unknown. */
 export type WhenAdded = (account: string) => Promise<number | undefined>;
 
-/** What one list says of the contacts, against what is known. */
+/** Conclusions from one list, compared with the snapshot. */
 interface ListVerdict {
   known: KnownContacts;
   lesson: ContactListLesson;
   missing: readonly [id: string, before: ListedContact][];
-  /** Upstream shows another world than before: what is new in it is no news. */
+  /** True if upstream shows other contacts than before: its new contacts form a new baseline without events. */
   isReplaced: boolean;
-  /** Some contacts are to be scheduled again; the commit sees whom. */
+  /** True if some contacts must be scheduled again; the commit finds out which. */
   someUnscheduled: boolean;
-  /** No deletion is believed: too many are missing. */
+  /** True if so many contacts are missing that no deletion is emitted. */
   doubted: boolean;
   unreadable: UnreadableElements;
-  /** Messages of contacts that are new in this list are told if they are stamped later; on upstream's clock. */
+  /** Bound of the first read of new contacts: later messages are emitted. Milliseconds since 1970, upstream's clock. */
   tellAfter: number;
 }
 
 /**
- * Reads the contact list and commits which contacts are new, changed, gone or back; a changed contact is polled at
- * once. Two lists at least `absenceMs` apart that do not show a contact make it a deleted one, unless so many vanish
- * together that an outage is the likelier cause.
+ * Polls the contact list and commits new, changed, missing and returned contacts. A changed contact is due at once. A
+ * contact is deleted if two lists at least `absenceMs` apart lack it, unless so many contacts vanish together that an outage
+ * is more likely.
  */
 export class ContactListPoll {
   constructor(
@@ -59,11 +59,11 @@ export class ContactListPoll {
     private readonly volatile?: { store: VolatileFieldStore; logger: Logger },
   ) {}
 
-  /** @throws {UpstreamError} if the list could not be read; it is noted, and nothing else was committed then */
+  /** @throws {UpstreamError} if the list could not be read; the store keeps the reason, and nothing is committed */
   async poll(account: string, purpose: ReadPurpose = 'poll'): Promise<void> {
     try {
       let done = false;
-      for (let race = 0; !done && race < MOST_RACES; race += 1) done = await this.readOnce(account, purpose);
+      for (let race = 0; !done && race < MAX_RACES; race += 1) done = await this.readOnce(account, purpose);
     } catch (error) {
       if (error instanceof UpstreamError && !(error instanceof UpstreamUnavailableError))
         await this.store.noteListFault(account, logWords(error));
@@ -71,11 +71,11 @@ export class ContactListPoll {
     }
   }
 
-  /** Whether it was committed. */
+  /** Reads and commits the list. Returns false if another list was committed meanwhile. */
   private async readOnce(account: string, purpose: ReadPurpose): Promise<boolean> {
     const known = await this.store.knownContacts(account);
     const learned = (await this.volatile?.store.contactVolatility(account)) ?? NO_CONTACT_VOLATILITY;
-    // A list that is read twice, since its first reply could not be read to the end, is counted once.
+    // A list whose first response broke off is read twice, but must be counted once.
     let lesson = new ContactListLesson(learned);
     const newReader = (): ContactListReading => {
       lesson = new ContactListLesson(learned);
@@ -101,14 +101,14 @@ export class ContactListPoll {
     if (heard.length > 0) logger.info({ account, fields: heard }, 'contact fields are no longer muted');
   }
 
-  /** Whether it was committed: not if another list was committed meanwhile. */
+  /** Commits the list. Returns false if another list was committed meanwhile. */
   private async commit(
     account: string,
     known: KnownContacts,
     list: ContactList<ContactListReading>,
     lesson: ContactListLesson,
   ): Promise<boolean> {
-    // On upstream's clock where it tells it: its stamps are what is compared.
+    // By upstream's clock if known, since message timestamps are compared with this time.
     const listedAt = list.date ?? known.now;
     const missing = list.reader.missing();
     const believed = known.suspectSince !== undefined && (known.believedAt ?? 0) >= known.suspectSince;
@@ -133,7 +133,7 @@ export class ContactListPoll {
       version: known.version,
       life: known.life,
       startedAt: known.now,
-      // Only a good list is one that later contacts are measured by.
+      // The bound of later contacts is measured from the last good list.
       listedAt: tooMany ? (known.listedAt ?? listedAt) : listedAt,
       skipped: missing.length === 0 ? list.skipped : known.skipped,
       unreadable: verdict.unreadable,
@@ -145,7 +145,7 @@ export class ContactListPoll {
     });
   }
 
-  /** Those that the list shows come first. They are made up as they are committed: all of them may be too many to hold. */
+  /** Yields the changes, contacts of the list first. Lazy, since all changes together may not fit into memory. */
   private async *updates(
     account: string,
     list: ContactList<ContactListReading>,
@@ -162,7 +162,7 @@ export class ContactListPoll {
     }
   }
 
-  /** Messages of contacts that are new in this list are told if they are stamped later; on upstream's clock. */
+  /** Returns the bound of the first read of new contacts, in milliseconds since 1970 by upstream's clock. */
   private async tellAfter(
     account: string,
     { version, now, listedAt }: KnownContacts,
@@ -170,7 +170,7 @@ export class ContactListPoll {
     replaced: boolean,
   ): Promise<number> {
     if (listedAt !== undefined && !replaced) return listedAt - LATER_CONTACT_SLACK_MS;
-    // One that was read before is not new: only where it stood is lost.
+    // A list was committed before, so the account is not new: only its snapshot is lost.
     const addedAt = version > 0 || replaced ? undefined : await this.addedAt(account);
     const late = Math.min(Math.max(now - (addedAt ?? now), 0), LATEST_FIRST_LIST_MS);
     return upstreamNow - late - FIRST_LIST_SLACK_MS;
@@ -183,7 +183,7 @@ export class ContactListPoll {
   ): Promise<ContactUpdate | undefined> {
     const before = known.contacts.get(contact.id);
     const isNew = before === undefined;
-    // The contacts of the first list were there before, and those of a replaced upstream are no news.
+    // Contacts of the first list and of a replaced upstream form a baseline without events.
     const isBaseline = isNew && (known.listedAt === undefined || isReplaced);
     const record =
       isBaseline || quick === 'same' || quick === 'quiet'
@@ -236,7 +236,7 @@ export class ContactListPoll {
   }
 }
 
-/** Whether most of the contacts that were known are shown. */
+/** Returns true if the list contains most of the known contacts. */
 function isShown(
   { reader: { present } }: ContactList<ContactListReading>,
   missing: readonly unknown[],
@@ -244,7 +244,7 @@ function isShown(
   return present > 0 && missing.length * 2 < present;
 }
 
-/** Which service an address is of, by the stamp of its first address: what was found once stays. */
+/** Returns the service of an upstream address, named by the stamp of its first address. A stored mapping stays. */
 function serviceOf({ services, upstream }: KnownContacts, address: string, isAnother: boolean): string {
   const before = upstream === undefined || isAnother ? undefined : services.get(upstream);
   return services.get(address) ?? before ?? address;

@@ -2,31 +2,31 @@ import type { ContactReader, UpstreamContact } from '#upstream';
 import type { ContactListLesson, QuickVerdict } from '../form/contact-volatility.js';
 import type { KnownContacts, ListedContact } from '../feed-store.js';
 
-/** Stand for the position of a contact that is as it was, and of one that the list has not shown. */
+/** Special positions: of an unchanged contact, and of a known contact that the list has not contained so far. */
 const UNCHANGED = -1;
 const UNSEEN = -2;
 
-/** A contact of which there is something to be committed. */
+/** A contact of the list that must be committed. */
 export interface ChangedContact {
   contact: UpstreamContact;
   fingerprint: string;
-  /** What the fingerprint alone says of a contact that is known. */
+  /** Verdict on a known contact by its fingerprint alone. */
   verdict: QuickVerdict;
 }
 
 /**
- * Compares a contact list with what is known of it, while it comes. Of a contact that is as it was only its id is kept;
- * the others are asked for again. If an id comes more than once, the last one counts.
+ * Compares a contact list with the snapshot while the list arrives. Keeps only the id of an unchanged contact and requests
+ * the other contacts again afterwards. If the list contains an id twice, the last element counts.
  */
 export class ContactListReading implements ContactReader {
-  /** By ordinal, the position of each contact that is known, {@link UNCHANGED} or {@link UNSEEN}. */
+  /** Position of each known contact by its ordinal; {@link UNCHANGED} or {@link UNSEEN} if it has none. */
   private readonly positions: Int32Array;
-  /** The position of each contact that is new. */
+  /** Position of each new contact by its id. */
   private readonly newPositions = new Map<string, number>();
   private seen = 0;
-  /** By position, of those that are not as they were. */
+  /** New and changed contacts by their position. */
   private readonly noted = new Map<number, { fingerprint: string; verdict: QuickVerdict }>();
-  /** How many contacts were there before. */
+  /** Number of known contacts that are not deleted. */
   readonly present: number;
 
   constructor(
@@ -53,12 +53,12 @@ export class ContactListReading implements ContactReader {
     return isNoted;
   }
 
-  /** How many different contacts the list has shown. */
+  /** Number of different contacts in the list so far. */
   get count(): number {
     return this.seen + this.newPositions.size;
   }
 
-  /** What of the contacts that it asked for counts. */
+  /** Returns those of the requested contacts that must be committed. */
   changed(wanted: readonly { contact: UpstreamContact; position: number }[]): ChangedContact[] {
     return wanted.flatMap(({ contact, position }): ChangedContact[] => {
       const noted = this.noted.get(position);
@@ -66,7 +66,7 @@ export class ContactListReading implements ContactReader {
     });
   }
 
-  /** The contacts that were there before, and that the list has not shown. */
+  /** Returns the known contacts that the list does not contain. */
   missing(): [id: string, before: ListedContact][] {
     const missing: [string, ListedContact][] = [];
     for (const entry of this.known.contacts) {
@@ -91,7 +91,7 @@ export class ContactListReading implements ContactReader {
   }
 
   private isScheduledAnew(before: ListedContact | undefined): boolean {
-    // Where some are to be scheduled again, the commit sees whom.
+    // If some contacts must be scheduled again, all are passed on: the commit finds out which.
     return before?.missingSince !== undefined || this.present > this.known.scheduled;
   }
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { NextRun } from './next-run.js';
 
-/** Runs that end when they are told to, in the order of their beginning. */
+/** Starts runs that a test ends with `end`, in the order in which they began. */
 function controlled(): { runs: NextRun; begun: string[]; end: (error?: Error) => Promise<void> } {
   const begun: string[] = [];
   const ends: ((error?: Error) => void)[] = [];
@@ -21,8 +21,8 @@ function controlled(): { runs: NextRun; begun: string[]; end: (error?: Error) =>
   return { runs, begun, end };
 }
 
-describe('the next run of a task', () => {
-  it('begins at once where none is under way', async () => {
+describe('a requested run of a task', () => {
+  it('begins at once if no run is under way', async () => {
     const { runs, begun, end } = controlled();
     const run = runs.run('a');
     expect(begun).toEqual(['a']);
@@ -30,7 +30,7 @@ describe('the next run of a task', () => {
     await run;
   });
 
-  it('is one for all who ask while another is under way, and begins after it', async () => {
+  it('begins after the current run and is shared by all callers that wait', async () => {
     const { runs, begun, end } = controlled();
     const first = runs.run('a');
     const later = [runs.run('a'), runs.run('a'), runs.run('a')];
@@ -43,7 +43,7 @@ describe('the next run of a task', () => {
     expect(begun).toHaveLength(2);
   });
 
-  it('is no other task’s', async () => {
+  it('does not wait for runs of another task', async () => {
     const { runs, begun, end } = controlled();
     const both = [runs.run('a'), runs.run('b')];
     expect(begun).toEqual(['a', 'b']);
@@ -52,7 +52,7 @@ describe('the next run of a task', () => {
     await Promise.all(both);
   });
 
-  it('fails for those who share it, and begins although the one before failed', async () => {
+  it('rejects for all callers that share it, and begins even if the previous run failed', async () => {
     const { runs, begun, end } = controlled();
     const first = runs.run('a').catch((error: unknown) => error);
     const later = [runs.run('a'), runs.run('a')].map((run) => run.catch((error: unknown) => error));
@@ -60,9 +60,9 @@ describe('the next run of a task', () => {
     expect(await first).toEqual(new Error('one'));
     await end(new Error('two'));
     expect(await Promise.all(later)).toEqual([new Error('two'), new Error('two')]);
-    const anew = runs.run('a');
+    const next = runs.run('a');
     expect(begun).toHaveLength(3);
     await end();
-    await anew;
+    await next;
   });
 });

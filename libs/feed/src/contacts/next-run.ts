@@ -1,11 +1,11 @@
-/** Runs of one task by name: whoever asks gets one that begins after that, and all who wait for the same one share it. */
+/** Runs a task per name, one run at a time. A caller gets a run that starts after the call; waiting callers share it. */
 export class NextRun {
   private readonly current = new Map<string, Promise<void>>();
   private readonly next = new Map<string, Promise<void>>();
 
   constructor(private readonly task: (name: string) => Promise<void>) {}
 
-  /** @throws what the run throws */
+  /** @throws the error of the run */
   async run(name: string): Promise<void> {
     const current = this.current.get(name);
     if (current === undefined) return this.begin(name);
@@ -18,7 +18,7 @@ export class NextRun {
   }
 
   private async after(current: Promise<void>, name: string): Promise<void> {
-    // Those who share it hear of its failure.
+    // Callers of the current run handle its failure.
     await current.catch(() => undefined);
     this.next.delete(name);
     return this.begin(name);

@@ -4,12 +4,12 @@ import type { ContactPoll } from '../poll/contact-poll.js';
 import type { FeedStore, Recipient } from '../feed-store.js';
 import { NextRun } from './next-run.js';
 
-/** How soon the contact of a send that upstream just took is read. */
+/** Time within which the contact of an accepted send is read, in milliseconds. */
 const EXPECT_MS = 250;
 
-/** Reads the messages of a recipient when a send asks for it. */
+/** Reads the messages of a send's recipient. */
 export class RecipientLookup {
-  /** Of the contact list, by account. */
+  /** Runs of the contact list poll, by account. */
   private readonly lists: NextRun;
 
   constructor(
@@ -21,11 +21,12 @@ export class RecipientLookup {
   }
 
   /**
-   * Reads the recipient's messages now; they are bound to sends on the way. Whether the look was complete: all contacts
-   * that hold the number were read, or are gone, and so says the contact list.
-   * @param options `listSince`: since when the contact list should have been read, by Redis' clock, absent where an older
-   * one will do; `yields`: whether new sends go first
-   * @throws {UpstreamError} if upstream could not be read; whatever else could be was
+   * Reads the new messages of the recipient now. The polls bind them to sends.
+   * @param options `listSince`: earliest acceptable start of the last contact list read, by Redis' clock; without it any
+   * list will do. `yields`: true to let new sends go first
+   * @returns true if the look-up was complete: each contact that owns the number was read, or upstream and the list agree
+   * that the contact does not exist
+   * @throws {UpstreamError} if upstream could not be read; the readable contacts were read
    */
   async lookUp(
     account: string,
@@ -49,7 +50,7 @@ export class RecipientLookup {
           if (!contact.isMissing) recipient = await this.refreshed(account, phoneNumber);
           if (isGone(recipient, contact.id)) continue;
         }
-        // The others are looked at all the same: what is looked for may stand there.
+        // The remaining contacts are still read: the message may be found there.
         failure ??= error;
       }
     }
@@ -58,23 +59,23 @@ export class RecipientLookup {
   }
 
   /**
-   * Reads the contact list, once for all who ask meanwhile.
-   * @throws {UpstreamError} if it could not be read
+   * Reads the contact list. Callers that wait at the same time share one read.
+   * @throws {UpstreamError} if the list could not be read
    */
   readList(account: string): Promise<void> {
     return this.lists.run(account);
   }
 
-  /** Sees to it that a message to this recipient is noticed soon. */
+  /** Makes the recipient due soon, so that the message of a send is found soon. */
   async expect(account: string, phoneNumber: string): Promise<void> {
     const { contacts } = await this.store.recipientOf(account, phoneNumber);
     const [likeliest] = contacts;
-    // A recipient without a contact will have one: the list shows it, and a new contact is read at once.
+    // An unknown recipient becomes a new contact: the list contains it, and new contacts are due at once.
     if (likeliest === undefined) await this.store.wishForList(account);
     else await this.store.hasten(account, likeliest.id, EXPECT_MS);
   }
 
-  /** The recipient by a list that is new enough, if one can be read; without any contact, by one that is read now. */
+  /** Returns the owners of the number. Reads the list if it is too old, or if no contact owns the number. */
   private async withList(
     account: string,
     phoneNumber: string,
@@ -87,7 +88,7 @@ export class RecipientLookup {
       return await this.refreshed(account, phoneNumber);
     } catch (error) {
       if (!(error instanceof UpstreamError) || error instanceof UpstreamUnavailableError) throw error;
-      // A list that fails for good must not keep what its contacts' messages show from being believed.
+      // A list that cannot be read must not block the look-up: the messages of known contacts still count.
       return recipient;
     }
   }
@@ -102,7 +103,7 @@ function isNotFound(error: UpstreamError): boolean {
   return error instanceof UpstreamStatusError && (error.status === 404 || error.status === 410);
 }
 
-/** Whether the list says too that there is no such contact, and is to be believed. */
+/** Returns true if a trustworthy list confirms that the contact does not exist. */
 function isGone({ contacts, isListDoubted }: Recipient, id: string): boolean {
   if (isListDoubted) return false;
   return contacts.find((contact) => contact.id === id)?.isMissing ?? true;

@@ -12,7 +12,7 @@ import {
 } from './delay-histogram.js';
 
 const DAY_MS = 86_400_000;
-/** Half a bucket, and half a millisecond of rounding. */
+/** Maximum relative error: half a bucket. Tests add half a millisecond for rounding. */
 const ERROR = Math.sqrt(BUCKET_STEP) - 1;
 
 const delays = fc.array(fc.double({ min: 11, max: DAY_MS, noNaN: true }), { minLength: 1, maxLength: 200 });
@@ -22,7 +22,7 @@ function histogramOf(values: readonly number[]): DelayHistogram {
 }
 
 describe('a histogram of delays', () => {
-  it('tells a delay from 10 ms to a day with an error of at most 7.3 %', () => {
+  it('represents a delay from 10 ms to a day with an error of at most 7.3 %', () => {
     fc.assert(
       fc.property(fc.double({ min: 10.1, max: DAY_MS, noNaN: true }), (delay) => {
         expect(Math.abs(delayOf(bucketOf(delay)) / delay - 1)).toBeLessThanOrEqual(ERROR + 1e-9);
@@ -31,12 +31,12 @@ describe('a histogram of delays', () => {
     expect(ERROR).toBeLessThan(0.073);
   });
 
-  it('has a bounded number of buckets, whatever the delay is', () => {
+  it('has a limited number of buckets, whatever the delay is', () => {
     expect([-DAY_MS, 0, 10].map(bucketOf)).toEqual([0, 0, 0]);
     expect(bucketOf(Number.MAX_VALUE)).toBe(LAST_BUCKET);
   });
 
-  it('puts a longer delay into no lower bucket', () => {
+  it('never assigns a longer delay to a lower bucket', () => {
     const delay = fc.double({ min: -1_000, max: 2 * DAY_MS, noNaN: true });
     fc.assert(
       fc.property(delay, delay, (a, b) => {
@@ -45,7 +45,7 @@ describe('a histogram of delays', () => {
     );
   });
 
-  it('has percentiles that are within its error of the true ones', () => {
+  it('returns percentiles with an error of at most 7.3 %', () => {
     const quantile = fc.double({ min: 0, max: 1, noNaN: true });
     fc.assert(
       fc.property(delays, quantile, (values, q) => {
@@ -57,7 +57,7 @@ describe('a histogram of delays', () => {
     );
   });
 
-  it('has percentiles that never fall as the quantile rises', () => {
+  it('returns percentiles that never fall as the quantile rises', () => {
     const quantiles = Array.from({ length: 21 }, (_, n) => n / 20);
     fc.assert(
       fc.property(delays, (values) => {
@@ -67,7 +67,7 @@ describe('a histogram of delays', () => {
     );
   });
 
-  it('that is merged of several holds the delays of all of them', () => {
+  it('merged from two histograms contains the delays of both', () => {
     fc.assert(
       fc.property(delays, delays, (a, b) => {
         const merged = mergeHistograms([histogramOf(a), histogramOf(b)]);
@@ -77,7 +77,7 @@ describe('a histogram of delays', () => {
     );
   });
 
-  it('without delays has no percentiles', () => {
+  it('has no percentiles without delays', () => {
     expect(percentiles(new Map(), [0.5, 0.95])).toEqual([undefined, undefined]);
   });
 });

@@ -1,29 +1,29 @@
 /**
- * How many delays fell into each bucket. A bucket is {@link BUCKET_STEP} times as wide as the one before it, so that 116
- * numbers cover 10 ms to more than a day with an error of at most 7.3 % in either direction.
+ * Number of delays per bucket. Each bucket is {@link BUCKET_STEP} times as wide as the previous one: 116 buckets cover
+ * 10 ms to more than a day with an error of at most 7.3 %.
  */
 export type DelayHistogram = ReadonlyMap<number, number>;
 
-/** The first bucket holds all delays up to this, in milliseconds. */
+/** Upper bound of the first bucket, in milliseconds. */
 export const FIRST_BUCKET_MS = 10;
-/** The upper bound of a bucket, divided by its lower one. */
+/** Ratio of a bucket's upper bound to its lower bound. */
 export const BUCKET_STEP = 1.15;
-/** The last bucket: it holds everything that is too long for the others. */
+/** Index of the last bucket, which has no upper bound. */
 export const LAST_BUCKET = 115;
 
-/** The bucket that a delay in milliseconds belongs to; a negative one counts as none. */
+/** Returns the bucket of a delay in milliseconds. A negative delay belongs to the first bucket. */
 export function bucketOf(delayMs: number): number {
   if (delayMs <= FIRST_BUCKET_MS) return 0;
   return Math.min(Math.ceil(Math.log(delayMs / FIRST_BUCKET_MS) / Math.log(BUCKET_STEP)), LAST_BUCKET);
 }
 
-/** What the delays of a bucket count as: the geometric middle of its bounds, in milliseconds. */
+/** Returns the delay that stands for a bucket, in milliseconds: the geometric mean of the bucket's bounds. */
 export function delayOf(bucket: number): number {
   if (bucket <= 0) return FIRST_BUCKET_MS;
   return FIRST_BUCKET_MS * BUCKET_STEP ** (Math.min(bucket, LAST_BUCKET) - 0.5);
 }
 
-/** All delays of several histograms. */
+/** Adds up several histograms. */
 export function mergeHistograms(histograms: Iterable<DelayHistogram>): DelayHistogram {
   const merged = new Map<number, number>();
   for (const histogram of histograms) {
@@ -32,15 +32,14 @@ export function mergeHistograms(histograms: Iterable<DelayHistogram>): DelayHist
   return merged;
 }
 
-/** How many delays there are. */
+/** Returns the number of delays. */
 export function countOf(histogram: DelayHistogram): number {
   return [...histogram.values()].reduce((sum, count) => sum + count, 0);
 }
 
 /**
- * Percentiles by nearest rank, in whole milliseconds: of the delays, at least the share `quantile` is not longer.
- * Undefined each where there are no delays.
- * @param quantiles from 0 to 1
+ * Returns percentiles by nearest rank, in whole milliseconds; undefined without delays.
+ * @param quantiles numbers from 0 to 1
  */
 export function percentiles(histogram: DelayHistogram, quantiles: readonly number[]): (number | undefined)[] {
   const buckets = [...histogram].sort(([a], [b]) => a - b);

@@ -5,7 +5,7 @@ import { SLOT_LIFE_MS, slotOf, slotsOfWindow, WINDOW_MS } from './delay-window.j
 const moment = fc.integer({ min: 1_600_000_000_000, max: 2_600_000_000_000 });
 
 describe('the window of delays', () => {
-  it('ends after an hour: an older delay is in none of its slots', () => {
+  it('covers at most an hour: no slot contains an older delay', () => {
     fc.assert(
       fc.property(moment, fc.integer({ min: WINDOW_MS, max: 10 * WINDOW_MS }), (now, age) => {
         expect(slotsOfWindow(now)).not.toContain(slotOf(now - age));
@@ -21,7 +21,7 @@ describe('the window of delays', () => {
     );
   });
 
-  it('is over before a slot of it expires', () => {
+  it('contains no slot that may have expired', () => {
     fc.assert(
       fc.property(moment, (writtenAt) => {
         expect(slotsOfWindow(writtenAt + SLOT_LIFE_MS)).not.toContain(slotOf(writtenAt));

@@ -41,23 +41,23 @@ function arrivals(
   return arrivalsIn({ contactId: 'c', startedAt: 11_000, readAt: 1_000, observed, events });
 }
 
-describe('the messages whose delay counts', () => {
-  it.each(['inbound', 'outbound', 'of no known direction'])('are those that are new, %s', (direction) => {
+describe('the messages whose detection delay is measured', () => {
+  it.each(['inbound', 'outbound', 'of no known direction'])('include new messages: %s', (direction) => {
     expect(arrivals([message('m', { direction })])).toMatchObject([{ timestamp: STAMP }]);
   });
 
-  it('are none of a baseline', () => {
+  it('do not include messages of a baseline', () => {
     expect(arrivals([message('m')], undefined, 'silent')).toEqual([]);
     expect(arrivals([message('m')], undefined, { tellAfter: STAMP, undated: 'silent' })).toEqual([]);
   });
 
-  it('are those of a first read that are emitted', () => {
+  it('include the messages that a first read emits', () => {
     const observed = [message('old'), message('new', { timestamp: STAMP + 1 })];
     const found = arrivals(observed, undefined, { tellAfter: STAMP, undated: 'silent' });
     expect(found.map(({ timestamp }) => timestamp)).toEqual([STAMP + 1]);
   });
 
-  it('are none that only changed', () => {
+  it('do not include messages that only changed', () => {
     const { known } = read([message('m', { direction: 'outbound' })]);
     const changed = message('m', { direction: 'outbound', message: 'other', status: { delivered: true } });
     expect(read([changed], known).events).not.toEqual([]);
@@ -65,10 +65,10 @@ describe('the messages whose delay counts', () => {
   });
 });
 
-describe('a message without a timestamp', () => {
+describe('the estimated arrival of a message without a timestamp', () => {
   const undated = Array.from({ length: 1_000 }, (_, n) => message(`m${n}`, { timestamp: undefined }));
 
-  it('came at a moment between the two reads, spread evenly over all of them', () => {
+  it('lies between the two reads and is spread evenly over the messages', () => {
     const moments = arrivals(undated).map(({ shownAt }) => shownAt ?? NaN);
     expect(Math.min(...moments)).toBeGreaterThanOrEqual(1_000);
     expect(Math.max(...moments)).toBeLessThanOrEqual(11_000);
@@ -80,11 +80,11 @@ describe('a message without a timestamp', () => {
     for (const share of quarters) expect(share).toBeGreaterThan(200);
   });
 
-  it('gets the same moment again when the same read is made again', () => {
+  it('is the same if the same read is repeated', () => {
     expect(arrivals(undated)).toEqual(arrivals(undated));
   });
 
-  it('has no moment where its contact was not read before', () => {
+  it('is unknown without a previous read', () => {
     const [observed] = undated;
     const { events } = read([observed as UpstreamMessage]);
     expect(
@@ -92,7 +92,7 @@ describe('a message without a timestamp', () => {
     ).toEqual([{}]);
   });
 
-  it('of which the read before began later by a clock that went back came at that moment', () => {
+  it('is the time of the previous read if the clock went back since', () => {
     const [observed] = undated as [UpstreamMessage];
     const { events } = read([observed]);
     expect(

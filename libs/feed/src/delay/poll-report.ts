@@ -3,49 +3,49 @@ import type { NewEvent } from '#events';
 import type { UpstreamMessage } from '#upstream';
 import { messageSubject } from '../diff/diff.js';
 
-/** A message whose arrival is emitted as an event, and what its detection delay can be worked out from. */
+/** A message whose arrival is emitted, with the data for its detection delay. */
 export interface Arrival {
-  /** Its timestamp by upstream's clock, in milliseconds since 1970, if it has one. */
+  /** Timestamp of the message by upstream's clock, in milliseconds since 1970, if any. */
   timestamp?: number;
   /**
-   * When it came, as far as the schedule says it, by Redis' clock: a moment between the read before this one and this
-   * one. Absent where the contact was not read before.
+   * Estimated time of arrival by Redis' clock: a time between the previous read and this read. Absent without a previous
+   * read.
    */
   shownAt?: number;
 }
 
-/** What a poll contributes to the account's figures. */
+/** Measurements of one poll for the account's statistics. */
 export interface PollReport {
-  /** When the poll began, by Redis' clock: no request of it left earlier. Milliseconds since 1970. */
+  /** Start of the poll by Redis' clock, in milliseconds since 1970. No request of the poll left earlier. */
   startedAt: number;
-  /** The `Date` of one of its replies, in milliseconds since 1970, if there was one. */
+  /** `Date` of a response of the poll, in milliseconds since 1970, if any. */
   upstreamDate?: number;
   arrivals: readonly Arrival[];
-  /** The bounds of a contact's interval that this worker goes by, in milliseconds. */
+  /** Bounds of a contact's polling interval in this worker, in milliseconds. */
   interval: { min: number; max: number };
-  /** How many elements it gave up for good, as no page that holds them can be read. */
+  /** Number of elements skipped for good because no page that contains them can be read. */
   skipped?: number;
 }
 
 const ARRIVALS: ReadonlySet<string> = new Set(['message.received', 'message.sent', 'message.created']);
 
-/** Which read the messages come from. */
+/** The read that the messages come from. */
 export interface ReadOfContact {
   contactId: string;
-  /** When this read began, by Redis' clock; in milliseconds since 1970. */
+  /** Start of the read by Redis' clock, in milliseconds since 1970. */
   startedAt: number;
-  /** When the read before it began, if there was one. */
+  /** Start of the previous read, if any. */
   readAt?: number | undefined;
   observed: readonly UpstreamMessage[];
-  /** The events that are committed with it. */
+  /** Events that are committed with the read. */
   events: readonly NewEvent[];
 }
 
 /**
- * The messages among the observed whose arrival is emitted: a baseline, and messages that come back, are none. Pure.
+ * Returns the observed messages whose arrival is emitted. Messages of a baseline and returning messages are left out. Pure.
  *
- * A message without a timestamp may have come at any moment since the read before. Always taking the middle would
- * make the slowest look as prompt as the average, so each message gets a moment of its own, spread evenly by its id.
+ * A message without a timestamp may have arrived at any time since the previous read. The estimate is spread evenly by the
+ * message id: with the middle of that time for all messages, the slowest percentile would equal the average.
  */
 export function arrivalsIn({ contactId, startedAt, readAt, observed, events }: ReadOfContact): Arrival[] {
   const emitted = new Set(events.filter(({ type }) => ARRIVALS.has(type)).map(({ subject }) => subject));
@@ -58,7 +58,7 @@ export function arrivalsIn({ contactId, startedAt, readAt, observed, events }: R
     }));
 }
 
-/** A number from 0 to 1 that depends on the id alone. */
+/** Returns a number from 0 to 1 that depends on the id only. */
 function spread(id: string): number {
   return createHash('sha1').update(id).digest().readUInt32BE() / 2 ** 32;
 }

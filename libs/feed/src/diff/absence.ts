@@ -3,70 +3,76 @@ import { messageSubject } from './diff.js';
 import type { KnownMessage } from '../snapshot/known-message.js';
 import type { BoundSend } from '../ports.js';
 
-/** What a complete read of a contact did not show. */
+/** Result of a complete read of a contact, and the snapshots to compare the read with. */
 export interface AbsenceInput {
   contactId: string;
-  /** Everything that is known of the contact. */
+  /** Snapshots of all known messages of the contact. */
   known: ReadonlyMap<string, KnownMessage>;
-  /** What the read showed. */
+  /** Ids of the messages that the read returned. */
   seen: ReadonlySet<string>;
-  /** By Redis' clock, in milliseconds since 1970. */
+  /** Current time by Redis' clock, in milliseconds since 1970. */
   now: number;
-  /** Two complete reads that do not show a message are at least so far apart before it is told as deleted. */
+  /** Minimum time between the two complete reads without a message that make it a deleted one, in milliseconds. */
   apartMs: number;
-  /** However many they are: whoever runs the account said that deletions may be believed. */
+  /** True if an administrator confirmed deletions: then any number of missing messages counts as deleted. */
   believed: boolean;
-  /** However few they are: upstream shows far less of the whole account than before. */
+  /** True if the whole account looks like an outage: then no missing message counts as deleted. */
   doubted: boolean;
-  /** Whether the read may have shown them as elements that could not be read: then it says nothing of what is missing. */
+  /** True if unreadable elements of the read may be the missing messages: then no message counts as missing. */
   unreadable: boolean;
   /**
-   * The read showed nothing at all: then only what is missing since before this, the last time when upstream showed a
-   * message of any contact, is believed.
+   * Present if the read returned no message at all: last time at which upstream returned a message of any contact, by
+   * Redis' clock. Then only messages missing since before this time count as deleted.
    */
   emptiedSince?: number;
 }
 
-/** What follows from it. */
+/** Decision about the missing messages. */
 export interface AbsenceResult {
-  /** What is known from now on, of the messages whose absence is news. */
+  /** Snapshots that change: of messages that are newly missing or deleted. */
   known: Map<string, KnownMessage>;
-  /** The messages that are told as deleted, with their revision before that. */
+  /** Deleted messages, with the revision before the deletion. */
   deleted: { id: string; revision: number }[];
-  /** How many vanished together, if they are too many to be believed. */
+  /** Number of missing messages if the number suggests an outage, else 0. */
   suspected: number;
-  /** Whether some are missing that a later complete read decides about. */
+  /** True if a later complete read decides about some missing messages. */
   pending: boolean;
 }
 
-/** So many may vanish together and are still believed… */
+/** Up to this number of missing messages or contacts never suggests an outage. */
 const FEW = 10;
-/** …and, of many, so large a part. */
+/** Above {@link FEW}, a share of missing messages or contacts up to this one does not suggest an outage either. */
 const BELIEVED_PART = 1 / 5;
 
 /**
- * While upstream shows too little, it is found out again and again, contact by contact: all that within so long of each
- * other is one suspicion, and is told once. In milliseconds.
+ * Minimum time between two `account.suspect` events, in milliseconds. An outage is noticed contact by contact, and all
+ * these findings belong to one suspicion.
  */
 const SUSPICION_MS = 600_000;
 
-/** Whether a suspicion still lasts. @param suspectAt when there last was one, by Redis' clock */
+/**
+ * Returns true while the account's last suspicion lasts.
+ * @param suspectAt time at which a read last found too much missing, by Redis' clock
+ */
 export function isSuspect(suspectAt: number, now: number): boolean {
   return now - suspectAt < SUSPICION_MS;
 }
 
-/** The event of a suspicion, or undefined if it was told. @param suspectAt when there last was one, by Redis' clock */
+/**
+ * Returns the event of a new suspicion; undefined if the suspicion was emitted before.
+ * @param suspectAt time at which a read last found too much missing, by Redis' clock
+ */
 export function suspectEvent(
   now: number,
   suspectAt: number | undefined,
   data: { reason: string; count: number; contactId?: string },
 ): NewEvent | undefined {
   if (isSuspect(suspectAt ?? 0, now)) return undefined;
-  // Of two who find it out at once, both have seen the same suspicion before it.
+  // Two workers that find the outage at once use the same revision: the log keeps one event.
   return { type: 'account.suspect', subject: 'suspect', revision: `after:${suspectAt ?? 0}`, data };
 }
 
-/** Decides about the messages that a complete read did not show. Pure. */
+/** Decides about the known messages that a complete read did not return. Pure. */
 export function absences(input: AbsenceInput): AbsenceResult {
   const present = [...input.known].filter(([, { deleted }]) => !deleted);
   const missing = present.filter(([id]) => !input.seen.has(id));
@@ -88,7 +94,7 @@ export function absences(input: AbsenceInput): AbsenceResult {
     } else if (tooMany || input.doubted || input.now - before.missingSince < input.apartMs) {
       waiting += 1;
     } else if (before.missingSince > emptiedSince) {
-      // No other contact shows anything either: more likely an outage.
+      // No other contact shows messages either: an outage is more likely than a deletion.
       result.suspected = missing.length;
       waiting += 1;
     } else {
@@ -99,19 +105,19 @@ export function absences(input: AbsenceInput): AbsenceResult {
   return { ...result, pending: waiting > 0 };
 }
 
-/** Whether so many of so many vanish together that an outage is the likelier cause. */
+/** Returns true if the number of missing elements suggests an outage rather than deletions. */
 export function isTooMany(missing: number, of: number): boolean {
   return missing > FEW && missing > of * BELIEVED_PART;
 }
 
-/** What changed of something that is gone, and of something that returned. */
+/** `changes` of the events for a deletion and for a return. */
 export const GONE = { deleted: { from: false, to: true } };
 export const RETURNED = { deleted: { from: true, to: false } };
 
 /**
- * The event of a deletion.
- * @param last the message's last form, as far as it is still kept
- * @param send which it is, if it is one of ours
+ * Returns the event of a deletion.
+ * @param last last recorded form of the message, if the log still keeps it
+ * @param send the send that the message belongs to, if any
  */
 export function deletionEvent(
   contactId: string,
@@ -128,7 +134,7 @@ export function deletionEvent(
   };
 }
 
-/** Without the mark of its absence. */
+/** Returns the snapshot without the time since which the message is missing. */
 function found(known: KnownMessage): KnownMessage {
   const rest = { ...known };
   delete rest.missingSince;

@@ -26,7 +26,7 @@ const flags = (delivered: boolean, read: boolean): Record<string, unknown> => ({
 });
 const inbound = { direction: 'inbound' };
 
-/** One contact's memory over several reads, packed in between as it is stored. */
+/** Stores the snapshots of one contact between reads, packed as in Redis. */
 class Memory {
   readonly known = new Map<string, KnownMessage>();
 
@@ -41,12 +41,12 @@ class Memory {
 const types = (events: DiffResult['events']): string[] => events.map(({ type }) => type);
 const changes = (events: DiffResult['events']): unknown[] => events.map(({ data }) => data['changes']);
 
-describe('a message that is new', () => {
+describe('a new message', () => {
   it.each([
     ['outbound', 'message.sent'],
     ['inbound', 'message.received'],
     ['sideways', 'message.created'],
-  ])('and %s is told as %s, whole', (direction, type) => {
+  ])('that is %s is emitted as %s with all its fields', (direction, type) => {
     const message = shown('m', { direction, extra: { kept: 1 } });
     const [event, ...more] = new Memory().see([message]);
     expect(more).toEqual([]);
@@ -59,7 +59,7 @@ describe('a message that is new', () => {
     });
   });
 
-  it('and outbound with its flags already set is told as sent, then delivered, then read', () => {
+  it('that is outbound with both flags set is emitted as sent, then delivered, then read', () => {
     const events = new Memory().see([shown('m', flags(true, true))]);
     expect(types(events)).toEqual(['message.sent', 'message.delivered', 'message.read']);
     expect(changes(events)).toEqual([
@@ -74,7 +74,7 @@ describe('a message that is new', () => {
     ]);
   });
 
-  it('and inbound with its flags set is told as received only, and those flags never', () => {
+  it('that is inbound with flags set is emitted as received only: its flags are never emitted as delivered or read', () => {
     const memory = new Memory();
     expect(types(memory.see([shown('m', { ...inbound, ...flags(true, true) })]))).toEqual([
       'message.received',
@@ -88,7 +88,7 @@ describe('a message that is new', () => {
     ]);
   });
 
-  it('and one of our sends names it, in all its events', () => {
+  it('that belongs to a send carries the send id in all its events', () => {
     const memory = new Memory();
     const sends = new Map([['m', { sendId: 'snd_1' }]]);
     const events = [
@@ -98,7 +98,7 @@ describe('a message that is new', () => {
     expect(events.map(({ data }) => data['sendId'])).toEqual(['snd_1', 'snd_1']);
   });
 
-  it('and there twice has a subject of its own, whatever the ids look like', () => {
+  it('gets a subject of its own, even if ids contain quotes or separators', () => {
     const subjectOf = (contactId: string, id: string): string | undefined =>
       new Memory().see([shown(id)], { contactId })[0]?.subject;
     expect(subjectOf('a:b', 'c')).not.toBe(subjectOf('a', 'b:c'));
@@ -112,7 +112,7 @@ describe('the first read of a contact', () => {
     timestamp: new Date(firstRead.tellAfter + ms).toISOString(),
   });
 
-  it('tells what is stamped later than its line, and takes the rest as there before', () => {
+  it('emits the messages stamped after its bound and no others', () => {
     const events = new Memory().see([shown('old', at(-1)), shown('line', at(0)), shown('new', at(1))], {
       firstRead,
     });
@@ -122,14 +122,14 @@ describe('the first read of a contact', () => {
   it.each([
     ['silent', []],
     ['emit', ['message.sent']],
-  ] as const)('of messages without a timestamp is %s', (undated, told) => {
+  ] as const)('with `undated: %s` emits %j for a message without a timestamp', (undated, told) => {
     const events = new Memory().see([shown('m', { timestamp: null })], {
       firstRead: { ...firstRead, undated },
     });
     expect(types(events)).toEqual(told);
   });
 
-  it('always tells a message that belongs to a send', () => {
+  it('emits a message that belongs to a send, however old the message is', () => {
     const events = new Memory().see([shown('m', at(-99_999_999))], {
       firstRead,
       sends: new Map([['m', { sendId: 'snd_1' }]]),
@@ -137,7 +137,15 @@ describe('the first read of a contact', () => {
     expect(types(events)).toEqual(['message.sent']);
   });
 
-  it('never tells flags that were set in it, but those that are set after it', () => {
+  it('emits nothing if the read is silent, not even a message that belongs to a send', () => {
+    const events = new Memory().see([shown('m', at(1))], {
+      firstRead: 'silent',
+      sends: new Map([['m', { sendId: 'snd_1' }]]),
+    });
+    expect(events).toEqual([]);
+  });
+
+  it('does not emit flags that are set at the read, but emits flags that are set later', () => {
     const memory = new Memory();
     expect(memory.see([shown('m', { ...at(-1), ...flags(true, false) })], { firstRead })).toEqual([]);
     expect(memory.see([shown('m', { ...at(-1), ...flags(true, false) })])).toEqual([]);
@@ -147,8 +155,8 @@ describe('the first read of a contact', () => {
   });
 });
 
-describe('a message that is known', () => {
-  it('and as it was is no event, in whatever order its keys come', () => {
+describe('a known message', () => {
+  it('that is unchanged causes no event, in whatever order its keys come', () => {
     const memory = new Memory();
     memory.see([shown('m', { nested: { a: 1, b: [{ c: 1, d: 2 }] } })]);
     const { raw } = shown('m', { nested: { b: [{ d: 2, c: 1 }], a: 1 } });
@@ -156,7 +164,7 @@ describe('a message that is known', () => {
     expect(memory.see(turned === undefined ? [] : [turned])).toEqual([]);
   });
 
-  it('gets delivered and read once each; back, and forward again, is an update', () => {
+  it('is emitted as delivered once and as read once; further flag changes are emitted as updated', () => {
     const memory = new Memory();
     memory.see([shown('m')]);
     const steps: [boolean, boolean][] = [
@@ -182,20 +190,20 @@ describe('a message that is known', () => {
     ]);
   });
 
-  it('with both flags at once is delivered, then read', () => {
+  it('that gets both flags at once is emitted as delivered, then as read', () => {
     const memory = new Memory();
     memory.see([shown('m')]);
     expect(types(memory.see([shown('m', flags(true, true))]))).toEqual(['message.delivered', 'message.read']);
   });
 
-  it('may be read without ever being delivered', () => {
+  it('can be emitted as read before it is delivered', () => {
     const memory = new Memory();
     memory.see([shown('m')]);
     expect(types(memory.see([shown('m', flags(false, true))]))).toEqual(['message.read']);
     expect(types(memory.see([shown('m', flags(true, true))]))).toEqual(['message.delivered']);
   });
 
-  it('and edited names the fields, with what they are now', () => {
+  it('that is edited names the changed fields and their new values', () => {
     const memory = new Memory();
     memory.see([shown('m')]);
     const edited = { message: 'Ho', service: 'SMS', attachments: [{ url: 'x' }], mood: 'new' };
@@ -212,7 +220,7 @@ describe('a message that is known', () => {
     expect(memory.see([shown('m', edited)])).toEqual([]);
   });
 
-  it('with a new flag and a new text is told of both: the flag first', () => {
+  it('that changes both a flag and its text is emitted as delivered, then as updated', () => {
     const memory = new Memory();
     memory.see([shown('m')]);
     const events = memory.see([shown('m', { message: 'Ho', ...flags(true, false) })]);
@@ -223,7 +231,7 @@ describe('a message that is known', () => {
     ]);
   });
 
-  it('with a field gone says that it is null now; with another timestamp, that', () => {
+  it('that loses a field or changes its timestamp names that field', () => {
     const memory = new Memory();
     memory.see([shown('m')]);
     const { service, ...raw } = shown('m').raw as Record<string, unknown>;
@@ -234,7 +242,7 @@ describe('a message that is known', () => {
     expect(Object.keys(changes(moved)[0] ?? {}).sort()).toEqual(['service', 'timestamp']);
   });
 
-  it('and changed is told even where the few bits of its fields do not show where', () => {
+  it('that changed is emitted as updated even if no field hash differs', () => {
     const before: KnownMessage = {
       direction: 'outbound',
       delivered: false,
@@ -256,8 +264,8 @@ describe('a message that is known', () => {
   });
 });
 
-describe('the events of one read', () => {
-  it('are new messages first, oldest first, then changes', () => {
+describe('the result of one comparison', () => {
+  it('lists new messages first, oldest first, then changes', () => {
     const memory = new Memory();
     memory.see([shown('a'), shown('b')]);
     const events = memory.see([
@@ -274,7 +282,7 @@ describe('the events of one read', () => {
     ]);
   });
 
-  it('remember only what is new or changed', () => {
+  it('contains snapshots of new and changed messages only', () => {
     const known = new Map<string, KnownMessage>();
     const first = diff({ contactId: 'c', observed: [shown('a'), shown('b')], known, sends: new Map() });
     const second = diff({

@@ -20,39 +20,39 @@ import {
 import type { BoundSend } from '../ports.js';
 import { learn, type Lesson, NO_LESSON, NOTHING_VOLATILE, type Volatility } from '../form/volatility.js';
 
-/** What a poll saw, and what was known before. */
+/** Result of a read, and the snapshots to compare the read with. */
 export interface DiffInput {
   contactId: string;
-  /** Each message once, oldest first. */
+  /** Messages of the read, each once, oldest first. */
   observed: readonly UpstreamMessage[];
-  /** What was known of the observed messages, by id. */
+  /** Snapshots of the observed messages, by message id. */
   known: ReadonlyMap<string, KnownMessage>;
-  /** Fingerprints of observed messages that were worked out before, by id. */
+  /** Fingerprints of observed messages that the caller computed before, by message id. */
   fingerprints?: ReadonlyMap<string, SeenFingerprint>;
-  /** What was learned of the contact's fields that differ at nearly every read. */
+  /** State of the contact's volatile fields. */
   volatility?: Volatility;
-  /** Which of the observed are our sends, by message id. */
+  /** Sends that observed messages belong to, by message id. */
   sends: ReadonlyMap<string, BoundSend>;
-  /** Present while the contact is read for the first time. */
+  /** Present during the first read of the contact. */
   firstRead?: FirstRead;
-  /** Above which the revisions of all events go on: below it, some may have been used for what was lost. */
+  /** New revisions must be higher: lower ones may have been used for events that were lost. */
   revisionFloor?: number;
 }
 
-/** What is to be committed, in one step. */
+/** Events and snapshots to be committed in one step. */
 export interface DiffResult {
-  /** In the order in which they are to be recorded: new messages first, oldest first, then changes. */
+  /** Events in the order of the log: new messages first (oldest first), then changes. */
   events: NewEvent[];
-  /** What is known from now on, of the messages that are new or changed. */
+  /** Snapshots of the messages that are new or changed. */
   known: Map<string, KnownMessage>;
-  /** What is learned of the contact's fields from now on, and which of them were muted or are heard again. */
+  /** New state of the contact's volatile fields, and which fields become muted or unmuted. */
   volatile: Lesson;
 }
 
-/** One change of a message. `from` is absent: the former text is not kept. */
+/** Changed fields of a message. `from` is absent where the snapshot does not keep the former value. */
 type Changes = Record<string, { from?: unknown; to: unknown }>;
 
-/** The differences between what was known and what is seen, as events and as the new knowledge. Pure. */
+/** Compares observed messages with their snapshots and returns the events and the new snapshots. Pure. */
 export function diff(input: DiffInput): DiffResult {
   const arrivals: NewEvent[] = [];
   const alterations: NewEvent[] = [];
@@ -79,7 +79,7 @@ export function diff(input: DiffInput): DiffResult {
   return { events: [...arrivals, ...alterations], known, volatile };
 }
 
-/** A message that is seen, and how its form differs from what was known of it, if anything was. */
+/** Observed message with its snapshot and the difference between both; a new message has no snapshot. */
 interface Comparison {
   message: UpstreamMessage;
   seen: SeenFingerprint;
@@ -119,7 +119,7 @@ function arrival(
     direction,
     delivered,
     read,
-    // Flags that are set at first sight are told now or never.
+    // Flags that are set at first sight are emitted with the arrival or never.
     toldDelivered: delivered,
     toldRead: read,
     fingerprint: knownForm(message, seen, volatile),
@@ -179,12 +179,15 @@ function alteration(
       Object.assign(updates, change);
     }
   }
-  // Once in many thousands, the field that changed cannot be named: its few bits are the same as before.
+  // Rarely, the changed field cannot be named: its 16 hash bits are the same as before.
   if (isTold || Object.keys(updates).length > 0) teller.tell('message.updated', updates);
   return { events: teller.events, known };
 }
 
-/** Whether its flags differ, or it was missing. Seen again before it was told as deleted is no event, but remembered. */
+/**
+ * Returns true if the message's flags differ from the snapshot or the snapshot marks the message as missing or deleted.
+ * A message that returns before `message.deleted` causes no event, but the snapshot changes.
+ */
 function hasOtherState({ delivered, read }: UpstreamMessage, before: KnownMessage): boolean {
   return (
     delivered !== before.delivered ||
@@ -194,12 +197,12 @@ function hasOtherState({ delivered, read }: UpstreamMessage, before: KnownMessag
   );
 }
 
-/** What the events of a message are about. Ids are any text: with a mere separator, two messages could share a subject. */
+/** Returns the event subject of a message. JSON keeps subjects distinct, whatever characters the ids contain. */
 export function messageSubject(contactId: string, messageId: string): string {
   return `message:${JSON.stringify([contactId, messageId])}`;
 }
 
-/** Collects the events of one message, each with the next revision. */
+/** Collects the events of one message and assigns each the next revision. */
 class Teller {
   readonly events: NewEvent[] = [];
   private readonly subject: string;

@@ -1,16 +1,23 @@
 import type { UpstreamMessage } from '#upstream';
 
-/** What the first read of a contact tells, and what it takes as there before; `silent`: all of it was there before. */
+/**
+ * Rule for the messages of a contact's first read. `silent`: emit none, not even our own sends. The feed uses `silent` for
+ * the commit that starts a new baseline after a loss.
+ */
 export type FirstRead = 'silent' | TellAfter;
 
 interface TellAfter {
-  /** Messages stamped later are told; milliseconds since 1970 on upstream's clock. */
+  /** Messages stamped later are emitted; milliseconds since 1970 on upstream's clock. */
   tellAfter: number;
-  /** What becomes of messages without a readable timestamp. */
+  /** Treatment of messages without a readable timestamp: `silent` emits none of them, `emit` emits all. */
   undated: 'silent' | 'emit';
 }
 
-/** Whether a message that is met at the first read of its contact is told. One of our own sends always is. */
+/**
+ * Returns true if the first read of a contact emits this message. A read that is not `silent` emits every message that
+ * belongs to one of our sends.
+ * @param isOurs true if the message belongs to one of our sends
+ */
 export function isTold(first: FirstRead, message: UpstreamMessage, isOurs: boolean): boolean {
   if (first === 'silent') return false;
   if (isOurs) return true;

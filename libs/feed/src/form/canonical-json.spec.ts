@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { canonicalJson } from './canonical-json.js';
 
 describe('canonical JSON', () => {
-  it('says everything: the value reads back from it', () => {
+  it('is valid JSON of the same value', () => {
     fc.assert(
       fc.property(fc.jsonValue(), (value) => {
         const plain: unknown = JSON.parse(JSON.stringify(value));
@@ -12,7 +12,7 @@ describe('canonical JSON', () => {
     );
   });
 
-  it('tells what is absent from null, and from its own word for it', () => {
+  it('distinguishes an absent value from null and from the text "absent"', () => {
     expect(canonicalJson(undefined)).not.toBe(canonicalJson(null));
     expect(canonicalJson('absent')).not.toBe(canonicalJson(undefined));
   });

@@ -1,8 +1,8 @@
 import { isRecord } from '#upstream';
 
 /**
- * JSON with the keys of every object in order, so that equal values have equal texts.
- * @param textOf what stands for a text that is not a key
+ * Returns JSON with sorted object keys: equal values give equal texts.
+ * @param textOf replaces each string value; object keys stay as they are
  */
 export function canonicalJson(value: unknown, textOf: (text: string) => string = asItIs): string {
   if (typeof value === 'string') return JSON.stringify(textOf(value));

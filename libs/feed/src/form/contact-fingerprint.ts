@@ -5,13 +5,13 @@ import { withoutSignature } from './signed-address.js';
 
 type Raw = UpstreamContact['raw'];
 
-/** What changed of a contact: `from` and `to` by field, each absent where the field was. */
+/** Changed fields of a contact. `from` is absent for a new field, `to` for a removed field. */
 export type ContactChanges = Record<string, { from?: unknown; to?: unknown }>;
 
 const NO_FIELDS: ReadonlySet<string> = new Set();
 
 /**
- * 64 bits, in hexadecimal, that tell one form of a contact from another, the signatures of its addresses aside.
+ * Returns a 64-bit hash of a contact, in hexadecimal. Signatures in URLs do not count.
  * @param ignored top-level fields that do not count
  */
 export function contactFingerprint(
@@ -21,14 +21,14 @@ export function contactFingerprint(
   return hashOf(without(raw, ignored), withoutSignature);
 }
 
-/** As builds before signatures were left out worked it out and stored it; the same for all but signed contacts. */
+/** Returns the fingerprint as older builds stored it, with signatures. Equals the new one if no URL is signed. */
 export function plainContactFingerprint({ raw }: Pick<UpstreamContact, 'raw'>): string {
   return hashOf(raw);
 }
 
 /**
- * Which fields changed, other than in the signature of an address.
- * @param before the contact's last form as JSON, if it is known
+ * Returns the changed fields of a contact. A change in the signature of a URL does not count.
+ * @param before the contact's last stored form as JSON, if known
  */
 export function contactChanges(
   before: string | undefined,
@@ -46,7 +46,7 @@ export function contactChanges(
   );
 }
 
-/** A few bits that tell one value of a field from another. */
+/** Returns a 32-bit hash of a value. Signatures in URLs do not count. */
 export function valueMark(value: unknown): number {
   return createHash('sha1').update(levelled(value)).digest().readUInt32BE(0);
 }
@@ -61,6 +61,6 @@ function without(raw: Raw, ignored: ReadonlySet<string>): Raw {
 }
 
 function hashOf(raw: Raw, textOf?: (text: string) => string): string {
-  // A slice of the whole text would hold on to all of it, once for each contact.
+  // Not `slice` of the full digest text: a slice keeps the whole text in memory, once per contact.
   return createHash('sha256').update(canonicalJson(raw, textOf)).digest().toString('hex', 0, 8);
 }

@@ -10,7 +10,7 @@ import {
 
 type Fields = Record<string, unknown>;
 
-/** What is done about a contact that is known, as the reading of a list finds it out. */
+/** Returns the verdict on a known contact, as the poll of the list determines it. */
 function verdictOf(
   lesson: ContactListLesson,
   contact: { id: string; raw: Fields },
@@ -21,14 +21,14 @@ function verdictOf(
   return quick === 'differs' ? lesson.verdict(contact, changes()) : quick;
 }
 
-/** An account's contacts as they are stored, read list by list. */
+/** Stores the contacts of an account between reads of the list. */
 class Account {
   private readonly stored = new Map<string, { fingerprint: string; raw: string }>();
   private volatility = NO_CONTACT_VOLATILITY;
   readonly said: string[] = [];
   events = 0;
 
-  /** The changed fields of each contact that is told, by id. */
+  /** Reads a list. Returns the changed fields of each contact whose change is emitted, by contact id. */
   list(contacts: readonly Fields[]): Record<string, string[]> {
     const lesson = new ContactListLesson(this.volatility);
     const told: Record<string, string[]> = {};
@@ -62,8 +62,8 @@ const contacts = (count: number, fields: (i: number) => Fields): Fields[] =>
   Array.from({ length: count }, (_, i) => ({ id: `c${i}`, name: `Name ${i}`, ...fields(i) }));
 const avatar = (n: number): Fields => ({ avatarUrl: `https://a.example/${n}.png` });
 
-describe('a field of contacts', () => {
-  it('that differs at every list for all of many gives two events a contact, and is heard again when it settles', () => {
+describe('a contact field', () => {
+  it('that differs at every list for all of 30 contacts emits two events per contact, and is unmuted once it settles', () => {
     const account = new Account();
     for (let n = 0; n < 20; n += 1) account.list(contacts(30, () => avatar(n)));
     expect(account.said).toEqual(['muted avatarUrl']);
@@ -77,7 +77,7 @@ describe('a field of contacts', () => {
     expect(account.list(other)).toEqual({ c3: ['avatarUrl'] });
   });
 
-  it('that differs for some at a time is told at once, each time', () => {
+  it('that differs for at most half of the contacts is emitted every time', () => {
     const busy = fc.array(fc.uniqueArray(fc.integer({ min: 0, max: 19 }), { maxLength: 10 }), {
       maxLength: 30,
     });
@@ -96,7 +96,7 @@ describe('a field of contacts', () => {
     );
   });
 
-  it('of the one contact that there is moves while it is in conversation, and is told', () => {
+  it('of the only contact is emitted at each of nine consecutive changes', () => {
     const account = new Account();
     for (let n = 0; n < 10; n += 1) account.list(contacts(1, () => ({ lastMessageAt: n })));
     expect(account.events).toBe(9);
@@ -109,13 +109,13 @@ describe('the fingerprint of a contact', () => {
   const bare = 'https://x.example/a.png?v=2';
   const signed = `${bare}&Expires=1&Signature=a`;
 
-  it('is what older builds stored, signatures aside', () => {
+  it('equals the fingerprint of older builds for unsigned URLs, and ignores signatures', () => {
     expect(contactFingerprint(shown(bare))).toBe('d2268692bbb1388a');
     expect(contactFingerprint(shown(signed))).toBe('d2268692bbb1388a');
     expect(plainContactFingerprint(shown(signed))).toBe('acfc7a4bbbfd87d2');
   });
 
-  it('as older builds stored it is taken as it is, and so is one whose signature is another one now', () => {
+  it('that an older build stored stays valid, even if a signature changes', () => {
     const stored = plainContactFingerprint(shown(signed));
     const verdictOn = (avatarUrl: string): string => {
       const contact = { id: 'c', ...shown(avatarUrl) };
@@ -129,7 +129,7 @@ describe('the fingerprint of a contact', () => {
   });
 });
 
-describe('what is remembered of contacts’ volatile fields', () => {
+describe('the stored state of volatile contact fields', () => {
   it.each([
     '',
     'x',
@@ -138,11 +138,11 @@ describe('what is remembered of contacts’ volatile fields', () => {
     '{"v":1,"fields":{"a":[0]}}',
     '{"v":1,"fields":{"a":"b"}}',
     null,
-  ])('reads as nothing where it is damaged or of a later version: %p', (text) => {
+  ])('counts as empty if damaged or of a later version: %p', (text) => {
     expect(readContactVolatility(text)).toEqual(NO_CONTACT_VOLATILITY);
   });
 
-  it('is bounded, whatever contacts show', () => {
+  it('has at most 20 fields, however many fields the contacts have', () => {
     const lesson = new ContactListLesson(NO_CONTACT_VOLATILITY);
     const raw = Object.fromEntries(Array.from({ length: 500 }, (_, i) => [`field ${i}`, i]));
     const changed = Object.keys(raw);

@@ -3,40 +3,40 @@ import { contactFingerprint, plainContactFingerprint, valueMark } from './contac
 import { advance, type Patience, type Sample, type Streak } from './streak.js';
 
 /**
- * What was learned of the top-level fields of an account's contacts: which of them differ at nearly every reading of the
- * list, for nearly all contacts that have them. A field that changes for a few contacts at a time, such as the date of a
- * last message, is the hint by which a contact is polled at once, and never muted.
+ * State of the volatile fields of an account's contacts: top-level fields that differ at nearly every read of the list, for
+ * nearly all contacts that have the field. A field that changes for a few contacts at a time, such as the date of the last
+ * message, is never muted: its change makes the contact due at once.
  */
 export interface ContactVolatility {
-  /** By name; at most {@link MAX_FIELDS}. */
+  /** Streaks by field name; at most {@link MAX_FIELDS}. */
   fields: ReadonlyMap<string, Streak>;
-  /** Were muted up to the last list: what they are now is taken as it is. */
+  /** Fields that were muted until the last list. Their next values are stored without an event. */
   settled: readonly string[];
 }
 
 export const NO_CONTACT_VOLATILITY: ContactVolatility = { fields: new Map(), settled: [] };
 
-/** Of so many names something is remembered at most. */
+/** Maximum number of fields with a streak. */
 const MAX_FIELDS = 20;
-/** Longer names are not learned. In characters. */
+/** Maximum length of the name of a field with a streak, in characters. */
 const MAX_NAME = 64;
 
-/** Where nearly all of many contacts differ at once, no person did it. */
+/** Patience for a field of at least ten contacts: if nearly all of them differ at once, no person caused the change. */
 const MANY: Patience = { told: 2, samples: 10 };
-/** A few contacts may well be in conversation at so many lists in a row. */
+/** Patience for a field of fewer contacts: these may really change at several consecutive reads of the list. */
 const FEW: Patience = { told: 9, samples: 10 };
 
-/** What is to be done about a contact that is known and listed. */
+/** What the poll does with a known contact on the list. */
 export type ContactVerdict =
-  /** It is as it was. */
+  /** The contact is unchanged. */
   | 'same'
-  /** Nothing is told; its fingerprint is stored. */
+  /** The fingerprint is stored; no event is emitted. */
   | 'quiet'
-  /** Nothing is told or stored: it is told later, if it stands still. */
+  /** Neither stored nor emitted: if the field stops changing, the change is emitted later. */
   | 'withheld'
   | 'changed';
 
-/** What the fingerprint alone says: `differs` where it is to be looked at which fields changed. */
+/** Verdict from the fingerprint alone. `differs`: the caller must find the changed fields and call `verdict`. */
 export type QuickVerdict = 'same' | 'quiet' | 'differs' | 'changed';
 
 interface Counts {
@@ -45,20 +45,20 @@ interface Counts {
   carriers: Sample[];
 }
 
-/** One reading of an account's contact list: what it does with volatile fields, and what it teaches of them. */
+/** Decides, during one read of the contact list, about changes in volatile fields, and updates the fields' streaks. */
 export class ContactListLesson {
   private readonly muted: ReadonlySet<string>;
   private readonly formerlyMuted: ReadonlySet<string> | undefined;
   private readonly withheld: ReadonlySet<string>;
   private readonly counts = new Map<string, Counts>();
-  /** The values that sampled contacts have now, by field and by their mark. */
+  /** Present values of the sampled contacts, by field name and by the hash of the contact id. */
   private readonly sampled = new Map<string, Map<number, number>>();
 
   constructor(private readonly before: ContactVolatility) {
     const names = (of: (streak: Streak) => boolean): string[] =>
       [...before.fields].filter(([, streak]) => of(streak)).map(([name]) => name);
     this.muted = new Set(names(({ muted }) => muted));
-    // Whether it differs for nearly all is known only after the list: what would be too much is withheld beforehand.
+    // Whether a field differs for nearly all contacts is known only at the end of the list. Until then it is withheld.
     this.withheld = new Set(names((streak) => !streak.muted && streak.length >= patienceOf(streak).told));
     if (before.settled.length > 0) this.formerlyMuted = new Set([...this.muted, ...before.settled]);
     for (const [name, { samples }] of before.fields) {
@@ -66,15 +66,15 @@ export class ContactListLesson {
     }
   }
 
-  /** What is to be stored of a contact. */
+  /** Returns the fingerprint to store of a contact. */
   fingerprintOf(contact: UpstreamContact): string {
     return contactFingerprint(contact, this.muted);
   }
 
   /**
-   * Whether a contact that is known has changed, as far as its fingerprint alone says it. To be called for each listed
-   * contact that is known, once.
-   * @param stored its fingerprint, whichever build wrote it
+   * Returns whether a known contact has changed, judging by the fingerprint alone. Call once for each known contact on the
+   * list.
+   * @param stored stored fingerprint of the contact, possibly written by an older build
    */
   quickVerdict(contact: UpstreamContact, stored: string): QuickVerdict {
     const isSame =
@@ -90,8 +90,8 @@ export class ContactListLesson {
   }
 
   /**
-   * What to do about a contact whose fingerprint differs.
-   * @param changed the fields that differ from its last form, signatures aside
+   * Returns what to do with a contact whose fingerprint differs.
+   * @param changed names of the changed fields; a change in the signature of a URL does not count
    */
   verdict(contact: UpstreamContact, changed: readonly string[]): ContactVerdict {
     this.saw(contact, changed);
@@ -100,15 +100,15 @@ export class ContactListLesson {
     return heard.every((field) => this.withheld.has(field)) ? 'withheld' : 'changed';
   }
 
-  /** The changes that are named in an event: not those of muted fields. */
+  /** Returns the changes that an event names: all but those of muted fields. */
   named<T>(changes: Record<string, T>): Record<string, T> {
     return Object.fromEntries(Object.entries(changes).filter(([field]) => !this.muted.has(field)));
   }
 
-  /** What is to be remembered after all contacts were seen, and what is to be logged, once. */
+  /** Returns the new state of the volatile fields, and the changes to log. Call once, after the last contact. */
   conclude(): {
     volatility: ContactVolatility;
-    /** Whether there is anything to be stored. */
+    /** True if the state must be stored. */
     isNews: boolean;
     newlyMuted: string[];
     newlyHeard: string[];
@@ -162,7 +162,7 @@ export class ContactListLesson {
     }
   }
 
-  /** Undefined for a name beyond those that are watched. */
+  /** Returns the counts of a field; undefined once {@link MAX_WATCHED} other fields are counted. */
   private countsOf(name: string): Counts | undefined {
     const known = this.counts.get(name);
     if (known !== undefined || this.counts.size >= MAX_WATCHED) return known;
@@ -172,21 +172,21 @@ export class ContactListLesson {
   }
 }
 
-/** So many names are counted in one list at most: contacts with a field of their own each are nobody's avatars. */
+/** Maximum number of fields counted in one list. Limits memory if every contact has fields of its own. */
 const MAX_WATCHED = 200;
 
 function patienceFor(carriers: readonly Sample[]): Patience {
   return carriers.length < MANY.samples ? FEW : MANY;
 }
 
-/** By how many it was found of first: it stays as it began. */
+/** Returns the patience of a streak. The number of samples decides, as at the start of the streak. */
 function patienceOf({ samples }: Streak): Patience {
   return patienceFor(samples);
 }
 
 const FORMAT = 1;
 
-/** As JSON: `{"v":1,"fields":{name: [length, still, muted, many, missed, mark, value, …]},"settled":[name…]}`. */
+/** Returns the JSON to store: `{"v":1,"fields":{name: [length, still, muted, many, missed, mark, value, …]},"settled":[name…]}`. */
 export function writeContactVolatility({ fields, settled }: ContactVolatility): string {
   const streaks = [...fields].map(([name, { length, still, muted, many, missed, samples }]) => [
     name,
@@ -202,7 +202,7 @@ export function writeContactVolatility({ fields, settled }: ContactVolatility): 
   return JSON.stringify({ v: FORMAT, fields: Object.fromEntries(streaks) as unknown, settled });
 }
 
-/** What cannot be read, or is of a later version, is as if nothing had been learned. */
+/** Parses stored JSON. Invalid JSON and JSON of a later version count as an empty state. */
 export function readContactVolatility(text: string | null | undefined): ContactVolatility {
   const parsed = parsedJson(text ?? '');
   if (!isRecord(parsed) || parsed.v !== FORMAT || !isRecord(parsed.fields)) return NO_CONTACT_VOLATILITY;

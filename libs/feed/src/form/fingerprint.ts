@@ -1,7 +1,7 @@
 import { isRecord, type UpstreamMessage } from '#upstream';
 import { JsonHash } from './json-hash.js';
 
-/** The fields of a message whose changes are told by name; all others together are `other`. */
+/** Message fields that `changes` names; all other fields together are named `other`. */
 export const NAMED_FIELDS = [
   'from',
   'to',
@@ -13,45 +13,42 @@ export const NAMED_FIELDS = [
   'type',
 ] as const;
 
-/** A named field, or what stands for all others. */
+/** A named field, or `other` for all other fields together. */
 export type FingerprintField = (typeof NAMED_FIELDS)[number] | 'other';
 
 export const FINGERPRINT_FIELDS: readonly FingerprintField[] = [...NAMED_FIELDS, 'other'];
 
-/** What tells one form of a message from another without keeping its text. */
+/** Hashes of a message, which detect changes without keeping the message's text. */
 export interface Fingerprint {
-  /** 64 bits over everything but the id and the two flags, as two signed halves: whether it changed. */
+  /** Hash of all fields but the id and the two flags: 64 bits in two signed 32-bit halves. Detects a change. */
   high: number;
   low: number;
-  /** 16 bits a field, in the order of {@link FINGERPRINT_FIELDS}: what changed. */
+  /** One 16-bit hash per field, in the order of {@link FINGERPRINT_FIELDS}. Shows which field changed. */
   fields: readonly number[];
 }
 
-/** The fingerprint of a message as it was just read. */
+/** Fingerprint of a message that was just read. */
 export interface SeenFingerprint extends Fingerprint {
-  /** A signature was left out of it: {@link plainFingerprintOf} is another one. */
+  /** Present if the fingerprint leaves out a signature: then {@link plainFingerprintOf} differs. */
   signed?: true;
 }
 
-/** Sets of fields are bits, in the order of {@link FINGERPRINT_FIELDS}. */
+/** Set of fields as a bit mask: bit n stands for entry n of {@link FINGERPRINT_FIELDS}. */
 export type FieldSet = number;
 export const OTHER: FieldSet = 1 << NAMED_FIELDS.length;
 const ATTACHMENTS: FieldSet = 1 << NAMED_FIELDS.indexOf('attachments');
-/**
- * Where signatures of addresses are left out. In what people write they count: somebody may well correct a link.
- */
+/** Fields in which the signatures of URLs are left out. In a message's text they count: a person may correct a link. */
 const SIGNED_FIELDS: FieldSet = ATTACHMENTS | OTHER;
 
 const hash = new JsonHash();
 const wholeHash = new JsonHash();
 
-/** What stands for a field that is not looked at. */
+/** The 16 bits that stand for an ignored field. */
 const IGNORED_BITS = ignoredBits();
 
 /**
- * The fingerprint of a message as upstream shows it, the signatures of its addresses aside. The order of its keys does
- * not matter.
- * @param ignored fields that are not looked at: {@link ignoredFields} finds them in what comes out
+ * Returns the fingerprint of a message. Neither signatures in URLs nor the order of keys matter.
+ * @param ignored fields to leave out; {@link ignoredFields} recognizes them in the result
  */
 export function fingerprintOf({ raw }: Pick<UpstreamMessage, 'raw'>, ignored: FieldSet = 0): SeenFingerprint {
   const fingerprint: SeenFingerprint = hashed(raw, SIGNED_FIELDS, ignored);
@@ -59,7 +56,7 @@ export function fingerprintOf({ raw }: Pick<UpstreamMessage, 'raw'>, ignored: Fi
   return fingerprint;
 }
 
-/** As builds before signatures were left out worked it out and stored it; the same for all but signed messages. */
+/** Returns the fingerprint as older builds stored it, with signatures. Equals the new one if no URL is signed. */
 export function plainFingerprintOf({ raw }: Pick<UpstreamMessage, 'raw'>): Fingerprint {
   return hashed(raw, 0, 0);
 }
@@ -98,7 +95,7 @@ function ignoredBits(): number {
   return hash.low & 0xff_ff;
 }
 
-/** Adds what was hashed of one field to the whole; answers the field's 16 bits. */
+/** Adds the hash of one field to the hash of the whole message and returns the field's 16 bits. */
 function taken(): number {
   hash.finish();
   wholeHash.addBits(hash.high);
@@ -107,8 +104,8 @@ function taken(): number {
 }
 
 /**
- * Which fields were not looked at when a fingerprint was taken. Once in 65,536 a field looks so that was: whoever asks
- * compares the whole, too.
+ * Returns the fields that were left out of a fingerprint. One field in 65,536 has the same bits by chance, so callers also
+ * compare the hash of the whole message.
  */
 export function ignoredFields({ fields }: Fingerprint): FieldSet {
   let ignored = 0;
@@ -116,7 +113,7 @@ export function ignoredFields({ fields }: Fingerprint): FieldSet {
   return ignored;
 }
 
-/** The fields in which two fingerprints differ. */
+/** Returns the fields in which two fingerprints differ. */
 export function differingFields(before: Fingerprint, after: Fingerprint): FieldSet {
   let differing = 0;
   for (let i = 0; i < before.fields.length; i += 1) {
@@ -125,12 +122,12 @@ export function differingFields(before: Fingerprint, after: Fingerprint): FieldS
   return differing;
 }
 
-/** The names of a set of fields, in their order. */
+/** Returns the names of a set of fields, in the order of {@link FINGERPRINT_FIELDS}. */
 export function namesOf(fields: FieldSet): FingerprintField[] {
   return FINGERPRINT_FIELDS.filter((_, i) => (fields & (1 << i)) !== 0);
 }
 
-/** Whether a field of a message holds anything: only then can it differ from read to read. */
+/** Returns true if a field of a message is not empty. An empty field cannot be volatile. */
 export function isFilled({ raw }: Pick<UpstreamMessage, 'raw'>, field: number): boolean {
   const name = NAMED_FIELDS[field];
   if (name !== undefined) return !isEmpty(raw[name]);
@@ -138,7 +135,7 @@ export function isFilled({ raw }: Pick<UpstreamMessage, 'raw'>, field: number): 
   return isRecord(raw.status) && Object.keys(raw.status).some((key) => !isFlag(key));
 }
 
-/** The fields of a message, out of these, that hold anything. */
+/** Returns those of the given fields that are not empty in the message. */
 export function filledFields(message: Pick<UpstreamMessage, 'raw'>, of: FieldSet): FieldSet {
   let filled = 0;
   for (let field = 0; of >> field > 0; field += 1) {
@@ -153,17 +150,17 @@ function isEmpty(value: unknown): boolean {
   );
 }
 
-/** Whether two fingerprints are of the same form. */
+/** Returns true if two fingerprints have the same hash of the whole message. */
 export function isSameForm(one: Fingerprint, other: Fingerprint): boolean {
   return one.high === other.high && one.low === other.low;
 }
 
-/** Which fields differ between two fingerprints. */
+/** Returns the names of the fields in which two fingerprints differ. */
 export function changedFields(before: Fingerprint, after: Fingerprint): FingerprintField[] {
   return namesOf(differingFields(before, after));
 }
 
-/** What a message holds besides its id, its named fields and the two flags. */
+/** Returns the fields of a message other than the id, the named fields and the two flags. */
 export function otherFields(raw: UpstreamMessage['raw']): Record<string, unknown> {
   const rest = Object.entries(raw).filter(([key]) => key === 'status' || !isTakenElsewhere(key));
   return Object.fromEntries(

@@ -1,12 +1,12 @@
 import { withoutSignature } from './signed-address.js';
 
-/** Two lanes of 32 bits each, with a multiplier of their own; both are odd, so that no step loses anything. */
+/** Odd multipliers of the two 32-bit lanes. Multiplication by an odd number loses no bits. */
 const HIGH_FACTOR = 0x9e3779b1;
 const LOW_FACTOR = 0x85ebca77;
 const HIGH_START = 0x2545f491;
 const LOW_START = 0x4f6cdd1d;
 
-/** What kind of value follows: without it, the number 1 and the text "1" could look alike. */
+/** Type tags, hashed before each value, so that the number 1 and the text "1" differ. */
 const ABSENT = 1;
 const NULL = 2;
 const TRUE = 3;
@@ -15,31 +15,30 @@ const NUMBER = 5;
 const TEXT = 6;
 const LIST = 7;
 const RECORD = 8;
-/** A value that is not looked at. */
+/** Tag of an ignored value. */
 const IGNORED = 9;
 
-/** Texts are read 32 bits at a time from here: asking a string for its characters one by one takes ten times as long. */
-const MOST_UNITS = 4_096;
-/** Up to this length it does not. */
+/** Longer texts are hashed in pieces of this many UTF-16 units, copied into a buffer: ten times as fast as charCodeAt. */
+const MAX_UNITS = 4_096;
+/** Up to this many units, charCodeAt is as fast. */
 const FEW_UNITS = 6;
-const scratch = Buffer.alloc(2 * MOST_UNITS);
-const units = new Uint16Array(scratch.buffer, scratch.byteOffset, MOST_UNITS);
-const words = new Int32Array(scratch.buffer, scratch.byteOffset, MOST_UNITS / 2);
-
+const scratch = Buffer.alloc(2 * MAX_UNITS);
+const units = new Uint16Array(scratch.buffer, scratch.byteOffset, MAX_UNITS);
+const words = new Int32Array(scratch.buffer, scratch.byteOffset, MAX_UNITS / 2);
 const double = new Float64Array(1);
 const halves = new Int32Array(double.buffer);
 
 /**
- * A hash of 64 bits over JSON values, fed one after the other. It takes them as they are, without making a text of them
- * first, which is what costs most; and it does not depend on the order of an object's keys.
+ * 64-bit hash of JSON values, added one after another. Independent of the order of an object's keys. Hashes the values
+ * themselves, since serializing them first would cost most of the time.
  *
- * It spreads well, and texts that differ in one character never share it. It is no guard against somebody who looks for
- * two values with the same hash: who could, would but hide a change of a message of theirs.
+ * Texts that differ in one character never have the same hash. Not collision-resistant: the sender of a message could find
+ * a second text with the same hash, but would only hide a change of that message.
  */
 export class JsonHash {
   high = HIGH_START;
   low = LOW_START;
-  /** Whether signatures of addresses are left out, keys aside; see {@link withoutSignature}. */
+  /** True to leave out the signatures of URLs in string values; see {@link withoutSignature}. */
   ignoresSignatures = false;
   private ignoredSignature = false;
 
@@ -58,19 +57,19 @@ export class JsonHash {
     else this.addBits(ABSENT);
   }
 
-  /** Whether the signature of an address was left out since this was last asked. */
+  /** Returns whether a signature was left out since the last call. */
   takeIgnoredSignature(): boolean {
     const ignored = this.ignoredSignature;
     this.ignoredSignature = false;
     return ignored;
   }
 
-  /** In the place of a value that is not looked at. */
+  /** Adds the tag of an ignored value. */
   addIgnored(): void {
     this.addBits(IGNORED);
   }
 
-  /** The members of an object, in whatever order they come. */
+  /** Adds the members of an object; their order does not matter. */
   addRecord(
     record: Readonly<Record<string, unknown>>,
     isLeftOut: (key: string) => boolean = isNothing,
@@ -100,11 +99,11 @@ export class JsonHash {
     this.addBits(text.length);
     if (text.length <= FEW_UNITS) {
       for (let i = 0; i < text.length; i += 1) this.addBits(text.charCodeAt(i));
-    } else if (text.length < MOST_UNITS) {
+    } else if (text.length < MAX_UNITS) {
       this.addUnits(text);
     } else {
-      for (let at = 0; at < text.length; at += MOST_UNITS - 1)
-        this.addUnits(text.slice(at, at + MOST_UNITS - 1));
+      for (let at = 0; at < text.length; at += MAX_UNITS - 1)
+        this.addUnits(text.slice(at, at + MAX_UNITS - 1));
     }
   }
 
@@ -114,7 +113,7 @@ export class JsonHash {
     return rest;
   }
 
-  /** @param text shorter than {@link MOST_UNITS} */
+  /** @param text shorter than {@link MAX_UNITS} */
   private addUnits(text: string): void {
     scratch.write(text, 'utf16le');
     units[text.length] = 0;
@@ -128,20 +127,20 @@ export class JsonHash {
     this.low = low;
   }
 
-  /** @param bits as many as 32 */
+  /** @param bits at most 32 bits */
   addBits(bits: number): void {
     this.high = Math.imul(((this.high << 5) | (this.high >>> 27)) ^ bits, HIGH_FACTOR);
     this.low = Math.imul(((this.low << 5) | (this.low >>> 27)) ^ bits, LOW_FACTOR);
   }
 
-  /** Lets every bit that was fed reach every bit of the hash. */
+  /** Mixes the state: every bit of the input affects every bit of the hash. */
   finish(): void {
     this.high = spread(this.high ^ this.low);
     this.low = spread(Math.imul(this.low, HIGH_FACTOR) ^ this.high);
   }
 
   private addNumber(value: number): void {
-    // JSON has one zero.
+    // JSON does not distinguish -0 from 0.
     double[0] = value === 0 ? 0 : value;
     this.addBits(NUMBER);
     this.addBits(halves[0] ?? 0);
@@ -157,7 +156,7 @@ export class JsonHash {
 
 const isNothing = (): boolean => false;
 
-/** A one-to-one scramble of 32 bits in which each bit depends on all. */
+/** Permutes the 32-bit integers: each bit of the result depends on all bits of the input. */
 function spread(bits: number): number {
   let spreading = bits;
   spreading = Math.imul(spreading ^ (spreading >>> 16), 0x85ebca6b);

@@ -12,19 +12,19 @@ import {
 } from './fingerprint.js';
 import { ALL_HEARD, type QuietFields } from './volatility.js';
 
-/** How the form of a message that is known differs from the one that is seen. */
+/** Difference between the stored fingerprint of a message and the message as just read. */
 export interface FormChange {
-  /** In these fields; none where it differs in one that cannot be named: its few bits are the same as before. */
+  /** Changed fields; empty if the changed field has the same 16 bits as before. */
   differing: FieldSet;
-  /** Whether it differs at all in what is kept of it. */
+  /** True if any field differs that the stored fingerprint covers. */
   differs: boolean;
-  /** What is not kept of it, as it was volatile when it was last seen. */
+  /** Fields that the stored fingerprint leaves out, since they were volatile at the last read. */
   unkept: FieldSet;
 }
 
 export const NO_CHANGE: FormChange = { differing: 0, differs: false, unkept: 0 };
 
-/** Compares what is seen of a message with what is known, whichever build wrote that. */
+/** Compares a message with its stored fingerprint, which an older build may have written. */
 export function formChange(message: UpstreamMessage, seen: SeenFingerprint, known: Fingerprint): FormChange {
   if (isSameForm(seen, known)) return NO_CHANGE;
   const unkept = ignoredFields(known);
@@ -40,13 +40,13 @@ export function formChange(message: UpstreamMessage, seen: SeenFingerprint, know
   return { differing: differing & ~unkept, differs: true, unkept };
 }
 
-/** Whether a change of form is told: it is in a field that is not quiet. */
+/** Returns true if the change is emitted: a field that is not quiet differs. */
 export function isTold({ differing, differs }: FormChange, { quiet }: QuietFields): boolean {
   if (!differs) return false;
   return differing === 0 ? quiet === 0 : (differing & ~quiet) !== 0;
 }
 
-/** What is to be known of a message that is new, or whose change is told. */
+/** Returns the fingerprint to store of a message that is new or whose change is emitted. */
 export function knownForm(
   message: UpstreamMessage,
   seen: SeenFingerprint,
@@ -57,8 +57,8 @@ export function knownForm(
 }
 
 /**
- * What is to be known of a message whose change is not told; undefined: what is known already. A field that is muted for
- * many messages is not kept of them any more, and one that is heard again is kept again, as it is now.
+ * Returns the fingerprint to store of a message whose change is not emitted; undefined if the stored fingerprint stays.
+ * Leaves out fields that are muted for many messages, and includes fields that are no longer muted.
  */
 export function quietForm(
   message: UpstreamMessage,
@@ -67,7 +67,7 @@ export function quietForm(
   fields: QuietFields,
 ): Fingerprint | undefined {
   const { differing, differs, unkept } = change;
-  // What is withheld is told later: until then the message is known as it was told.
+  // A withheld change is emitted later: until then the stored fingerprint stays.
   if (differs && (differing & ~fields.ignored) !== 0) return undefined;
   if (!differs && (unkept & ~fields.ignored) === 0) return undefined;
   return knownForm(message, seen, fields);

@@ -4,7 +4,7 @@ import { withoutSignature } from './signed-address.js';
 
 const at = (query: string): string => `https://files.example/a/b.jpg?${query}`;
 
-describe('an address', () => {
+describe('removing the signature of a URL', () => {
   it.each([
     ['Amazon S3', 'X-Amz-Algorithm=AWS4&X-Amz-Date=2026&X-Amz-Expires=60&X-Amz-Signature=ab', ''],
     ['Amazon S3 of old', 'AWSAccessKeyId=AK&Expires=177&Signature=a%2Fb', ''],
@@ -19,11 +19,11 @@ describe('an address', () => {
     ['a token', 'size=l&TOKEN=abc&expires=1', 'size=l'],
     ['a token of a film, at a place in it', 't=90&token=abc&ts=1767225600', 't=90'],
     [
-      'Alibaba, whose image processing counts',
+      'Alibaba, with a parameter for image processing',
       'x-oss-process=image&x-oss-signature=b&x-oss-date=1',
       'x-oss-process=image',
     ],
-  ])('signed as by %s is the same without its signature', (_, query, rest) => {
+  ])('removes the signature of %s and nothing else', (_, query, rest) => {
     const bare = rest === '' ? 'https://files.example/a/b.jpg' : at(rest);
     expect(withoutSignature(at(query))).toBe(bare);
     expect(withoutSignature(`${at(query)}#page=2`)).toBe(`${bare}#page=2`);
@@ -44,11 +44,11 @@ describe('an address', () => {
     'https://files.example/a#b?sig=1',
     'half past six? sig=1',
     '',
-  ])('without one, and a text that is none, stays as it is: %s', (text) => {
+  ])('leaves unsigned URLs and other texts unchanged: %s', (text) => {
     expect(withoutSignature(text)).toBe(text);
   });
 
-  it('differs still if anything else in it does', () => {
+  it('keeps two URLs different if anything else differs', () => {
     const other = fc.stringMatching(/^[a-z0-9]{1,8}$/);
     fc.assert(
       fc.property(other, other, other, other, (one, two, sigOne, sigTwo) => {
@@ -61,7 +61,7 @@ describe('an address', () => {
     );
   });
 
-  it('of any form never throws, and is levelled in one step', () => {
+  it('never throws, and removes all signatures in one call', () => {
     const part = fc.constantFrom(
       'http',
       's',
@@ -86,7 +86,7 @@ describe('an address', () => {
     );
   });
 
-  it('however long and odd is levelled in a time that grows with its length only', () => {
+  it('takes linear time, even for long malformed URLs', () => {
     const long = `https://a.example/${'?&sig='.repeat(200_000)}`;
     const began = performance.now();
     withoutSignature(long);

@@ -1,9 +1,9 @@
 /**
- * Addresses that are signed anew at each read: what changes in them says until when, and for whom, they open; not what
- * they lead to. Names are compared in lower case.
+ * Signed URLs. Upstream may sign the same URL anew at each read: the signature says who may open the URL and until when,
+ * not where the URL leads. Parameter names are compared in lower case.
  */
 
-/** Parameters that make an address a signed one. */
+/** Query parameters that belong to a signature. */
 const SIGNATURES: ReadonlySet<string> = new Set([
   'signature',
   'sig',
@@ -22,7 +22,7 @@ const SIGNATURES: ReadonlySet<string> = new Set([
   'expires',
   'expires_at',
   'expiry',
-  // Akamai and those who follow it.
+  // Akamai and compatible CDNs.
   'hdnts',
   'hdnea',
   'hdntl',
@@ -30,30 +30,30 @@ const SIGNATURES: ReadonlySet<string> = new Set([
   '__token__',
 ]);
 
-/** The same, by how they begin: Amazon, Google, Alibaba, Tencent. `x-oss-process` is no signature: it is the image. */
+/** Name prefixes of such parameters: Amazon, Google, Alibaba, Tencent. `x-oss-process` selects the image: no signature. */
 const SIGNATURE = /^(?:x-(?:amz|goog)-|x-oss-(?:signature|credential|date|expires|security)|q-sign)/;
 
 /**
- * What stands beside a signature and changes with it, but means something else where there is none: `policy`, Azure's
- * two and more letters, Tencent's `q-…`; and some that do only if their value looks like a time or a digest, for `t=90`
- * is a place in a film.
+ * Parameters that belong to a signature only if the URL also has a parameter of {@link SIGNATURES}: `policy`, the short
+ * names of Azure, `q-…` of Tencent. Some count only with a long value, such as a time or a digest: `t=90` may be a position
+ * in a video.
  */
 const BESIDE_SIGNATURES =
   /^(?:(?:policy|st|se|sp|sv|sr|si|sip|spr|srt|ss|sdd|ske|skt|sks|skv|skoid|sktid|token_path|q-.*)(?:=|$)|(?:exp|expiration|e|t|ts|timestamp|hash|md5|nonce)=.{8})/i;
 
-/** Parameters that sign an address only together, and what goes with them. */
+/** Parameters that form a signature only together, and parameters that accompany them. */
 const SIGNED_TOGETHER: readonly { all: readonly string[]; beside: RegExp }[] = [
   { all: ['oh', 'oe'], beside: /^(?:_nc_.*|ccb)$/ },
   { all: ['ex', 'is', 'hm'], beside: /^$/ },
 ];
 
-/** A longer text is no address that anybody would sign. In characters. */
+/** Maximum length of a signed URL, in characters. */
 const MAX_LENGTH = 16_384;
 const ADDRESS = /^https?:\/\/[^\s/?#]+[^\s?#]*\?[^\s]*$/i;
 
 /**
- * The text without its signature, if the whole of it is an absolute `http` or `https` address with one in its query;
- * else the very same text. Called for many strings of every message of every poll: most are done after a character.
+ * Returns the text without its signature if the whole text is an absolute `http` or `https` URL with a signature in its
+ * query, else the same text. Called for many strings of every message, so most strings are rejected by their first character.
  */
 export function withoutSignature(text: string): string {
   const first = text.charCodeAt(0);
@@ -70,7 +70,7 @@ export function withoutSignature(text: string): string {
   return text.slice(0, queryAt) + query + text.slice(end);
 }
 
-/** Which parameters belong to the signature of an address with these names; undefined if it has none. */
+/** Returns a test for the parameters of the signature, given all parameter names; undefined without a signature. */
 function signatureIn(names: readonly string[]): ((name: string, parameter: string) => boolean) | undefined {
   if (names.some(isSignature)) {
     return (name, parameter) => isSignature(name) || BESIDE_SIGNATURES.test(parameter);
@@ -83,7 +83,7 @@ function isSignature(name: string): boolean {
   return SIGNATURES.has(name) || SIGNATURE.test(name);
 }
 
-/** In lower case. Not decoded: no name of a signature has a character that needs to be escaped. */
+/** Returns the name of a parameter in lower case, not decoded: names of signature parameters are never escaped. */
 function nameOf(parameter: string): string {
   const end = parameter.indexOf('=');
   return (end < 0 ? parameter : parameter.slice(0, end)).toLowerCase();

@@ -1,63 +1,64 @@
 /**
- * Whether one field differs at nearly every read, found out from a few of those that carry it: at each read they are
- * looked for again. Pure; used for the fields of a contact's messages, and for those of an account's contacts.
+ * Detects whether a field is volatile: differs at nearly every read. Judges by a few sampled elements (messages or
+ * contacts) that have the field. Pure; used for the fields of a contact's messages and of an account's contacts.
  *
- * A field that differs for nearly all that carry it begins a streak, and what differs is told. The streak goes on while
- * the same few differ again, and shrinks with each read at which they do not. One that is longer than what is told is
- * *withheld*: nothing is told, and nothing taken for known, until it either stands still for two reads (then it is told
- * as it stands, so that no difference is lost), or goes on for one more (then it is *muted*). What is muted is heard
- * again when it has stood still for five reads in a row.
+ * A streak starts when the field differs for nearly all elements that have it. The streak grows when the samples differ
+ * again, and shrinks when they do not.
  *
- * So a field that differs at every read gives as many events as are told, and never more; whatever differs at no more
- * than so many reads in a row is told at once, each time.
+ * 1. The first {@link Patience.told} differing reads emit events.
+ * 2. The next differing read is *withheld*: no event, and the snapshot stays. If the field then stands still for two reads,
+ *    the change is emitted, so that no change is lost.
+ * 3. At one more differing read the field is *muted*: no events. It is unmuted after five consecutive reads without change.
+ *
+ * A field that differs at every read therefore emits `told` events per element and no more.
  */
 export interface Streak {
-  /** Reads at which it differed, less those at which it did not: up to {@link Patience.told} and two. */
+  /** Reads at which the field differed, minus reads at which it did not; at most {@link Patience.told} + 2. */
   length: number;
-  /** Reads in a row at which it stood still, while it is withheld or muted. */
+  /** Consecutive reads without a change, counted while the field is withheld or muted. */
   still: number;
   muted: boolean;
-  /** Whether, since it is muted, as many carried it as are sampled. */
+  /** True if at least {@link Patience.samples} elements had the field at a read since it was muted. */
   many: boolean;
-  /** Reads in a row that showed none of the samples: others are taken after {@link MAX_MISSED}. */
+  /** Consecutive reads that contained no sampled element. New samples are taken after {@link MAX_MISSED}. */
   missed: number;
-  /** At most {@link Patience.samples}. */
+  /** Sampled elements, at most {@link Patience.samples}. */
   samples: readonly Sample[];
 }
 
-/** One of those that carry the field, and the field's value, each by a few bits of its hash. */
+/** An element that has the field, and the field's value there, each as a few bits of a hash. */
 export interface Sample {
   mark: number;
   value: number;
 }
 
-/** How soon a field is muted. */
+/** Thresholds for muting a field. */
 export interface Patience {
-  /** At how many reads in a row it is told that the field differs. */
+  /** Number of consecutive differing reads that emit events. */
   told: number;
   samples: number;
 }
 
-/** What one read shows of a field. */
+/** A field as one read shows it. */
 export interface FieldView {
-  /** How many of those that were known carry it, and for how many of them it differs from what is known. */
+  /** Number of known elements that have the field, and number of those whose value differs from the snapshot. */
   carrying: number;
   differing: number;
-  /** Some of those that carry it: those that will most likely be seen again first. */
+  /** Returns elements that have the field, those most likely to be read again first. */
   carriers(): readonly Sample[];
-  /** The field's value in one of those that were sampled; undefined if the read does not show it. */
+  /** Returns the field's value in a sampled element; undefined if the read does not contain the element. */
   valueOf(mark: number): number | undefined;
 }
 
-/** So large a part is "nearly all". */
+/** Share of elements that counts as "nearly all". */
 const NEARLY_ALL = 0.8;
-/** Of so few samples one may stand still by chance. */
+/** Share of samples that must differ: with few samples, one may stand still by chance. */
 const MOST_SAMPLES = 0.75;
 const MAX_MISSED = 3;
 const STILL_UNTIL_TOLD = 2;
 const STILL_UNTIL_HEARD = 5;
 
-/** How a field stands after a read; undefined: nothing is remembered of it. */
+/** Returns the streak after a read (undefined: none), and whether the read contained a sampled element. */
 export function advance(
   streak: Streak | undefined,
   view: FieldView,
@@ -85,14 +86,14 @@ export function advance(
   return { streak: { ...next, many, missed: 0, samples }, shown: true };
 }
 
-/** The samples may be gone, or the read may have been of other messages than the last one. */
+/** Returns the streak after a read without any sampled element: the elements may be gone, or on other pages. */
 function missing(streak: Streak, sampled: () => readonly Sample[]): Streak {
   if (streak.missed < MAX_MISSED) return { ...streak, missed: streak.missed + 1 };
   const samples = sampled();
   return samples.length === 0 ? streak : { ...streak, missed: 0, samples };
 }
 
-/** Whether what differs is withheld or muted. */
+/** Returns true if changes of the field emit no events: the field is withheld or muted. */
 export function isQuiet({ length, muted }: Streak, { told }: Patience): boolean {
   return muted || length > told;
 }

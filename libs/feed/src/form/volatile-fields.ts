@@ -1,29 +1,29 @@
 import type { ContactVolatility } from './contact-volatility.js';
 
-/** A field that is muted, as `GET /v1/status` shows it. */
+/** A muted field, as `GET /v1/status` shows it. */
 export interface VolatileField {
   of: 'message' | 'contact';
   field: string;
   /**
-   * Of how many contacts: for a field of messages, those in whose messages it is muted. A process that is killed between
-   * a commit and the count of it leaves the count behind by one.
+   * Number of contacts concerned: contacts that have the field, or contacts in whose messages the field is muted. May be
+   * too low by one for each process that was killed between a commit and the count.
    */
   contacts: number;
 }
 
-/** What is remembered, beside what stands with each contact, of an account's volatile fields. */
+/** Stores the account-wide state of volatile fields. The state of a contact's messages is stored with the contact. */
 export interface VolatileFieldStore {
   contactVolatility(account: string): Promise<ContactVolatility>;
 
-  /** To be called after the list from which it was learned was committed. @param contacts how many the list showed */
+  /** Stores the state. Call after the commit of the list. @param contacts number of contacts on the list */
   keepContactVolatility(account: string, volatility: ContactVolatility, contacts: number): Promise<void>;
 
-  /** Counts fields that were muted in one contact's messages, or are heard again. To be called after the commit. */
+  /** Counts message fields that became muted or unmuted for one contact. Call after the commit. */
   countMessageFields(
     account: string,
     change: { muted: readonly string[]; heard: readonly string[] },
   ): Promise<void>;
 
-  /** All muted fields of an account, at most 20, those of most contacts first. */
+  /** Returns the account's muted fields, at most 20, those that concern most contacts first. */
   volatileFields(account: string): Promise<VolatileField[]>;
 }

@@ -25,15 +25,15 @@ const picture = (path: string | number): Fields => ({
   attachments: [{ url: `https://a.example/${path}/f.jpg` }],
 });
 
-/** One contact, read again and again; all that is remembered is packed in between, as it is stored. */
+/** Reads one contact repeatedly and stores the state between reads, packed as in Redis. */
 class Contact {
   readonly known = new Map<string, KnownMessage>();
   private volatility: Volatility = new Map();
-  /** Fields that were said to be muted, and to be heard again. */
+  /** Fields that became muted or unmuted, in order. */
   readonly said: string[] = [];
   writes = 0;
 
-  /** The events of one read, each as `id:field,field`. */
+  /** Reads messages. Returns the events, each as `id:field,field`. */
   read(messages: readonly UpstreamMessage[]): string[] {
     const { events, known, volatile } = diff({
       contactId: 'c',
@@ -52,7 +52,7 @@ class Contact {
     return events.map(nameOf);
   }
 
-  /** The events of each of some reads. */
+  /** Performs several reads. Returns the events of each read. */
   reads(count: number, messages: (n: number) => readonly UpstreamMessage[]): string[][] {
     return Array.from({ length: count }, (_, n) => this.read(messages(n)));
   }
@@ -66,7 +66,7 @@ const ids = (count: number): string[] => Array.from({ length: count }, (_, i) =>
 const countOf = (events: readonly string[][], id: string): number =>
   events.flat().filter((event) => event.startsWith(`${id}:`)).length;
 
-describe('a field that differs at every read', () => {
+describe('a message field that differs at every read', () => {
   const volatile = fc.constantFrom<(id: string, n: number) => Fields>(
     (id, n) => picture(`${id}-${n}`),
     (_, n) => ({ views: n }),
@@ -74,11 +74,11 @@ describe('a field that differs at every read', () => {
     (id, n) => ({ ...picture(`${id}-${n}`), views: n }),
   );
 
-  it('gives at most two events a message, is muted once, and costs one write more a message', () => {
+  it('emits at most two events per message, is muted once, and costs at most four writes per message', () => {
     fc.assert(
       fc.property(
         volatile,
-        // Of fewer messages, a field that nobody documented is given more reads.
+        // With fewer messages, an undocumented field is never muted.
         fc.integer({ min: 4, max: 8 }),
         fc.integer({ min: 5, max: 10 }),
         (fields, count, reads) => {
@@ -86,7 +86,7 @@ describe('a field that differs at every read', () => {
           const events = contact.reads(reads, (n) => ids(count).map((id) => shown(id, fields(id, n))));
           for (const id of ids(count)) expect(countOf(events, id)).toBeLessThanOrEqual(2);
           expect(new Set(contact.said).size).toBe(contact.said.length);
-          // New, twice told, and once without what is not kept any more.
+          // One write of the new message, two emitted changes, one write without the muted field.
           expect(contact.writes).toBeLessThanOrEqual(4 * count);
           const settled = contact.reads(reads, () => ids(count).map((id) => shown(id, fields(id, reads))));
           for (const id of ids(count)) expect(countOf(settled, id)).toBe(0);
@@ -95,7 +95,7 @@ describe('a field that differs at every read', () => {
     );
   });
 
-  it('does so at the head while the pages behind it are read in between, and new messages come', () => {
+  it('emits at most two events per message at the head, while deep reads go on and new messages arrive', () => {
     const reads = fc.array(fc.integer({ min: 0, max: 2 }), { minLength: 10, maxLength: 25 });
     fc.assert(
       fc.property(reads, (deepPages) => {
@@ -118,7 +118,7 @@ describe('a field that differs at every read', () => {
     );
   });
 
-  it('hides no change of another field, and no new message', () => {
+  it('hides neither changes of other fields nor new messages', () => {
     const contact = new Contact();
     const message = (id: string, n: number, fields: Fields = {}): UpstreamMessage =>
       shown(id, { ...picture(n), ...fields });
@@ -133,18 +133,18 @@ describe('a field that differs at every read', () => {
     ).toEqual([]);
   });
 
-  it('is heard again once it stood still, without an event for each message, and then tells at once', () => {
+  it('is unmuted once it stands still, without events; later changes are emitted at once', () => {
     const contact = new Contact();
     contact.reads(8, (n) => ids(10).map((id) => shown(id, picture(n))));
     expect(contact.reads(6, () => ids(10).map((id) => shown(id, picture('still')))).flat()).toEqual([]);
     expect(contact.said).toEqual(['muted attachments', 'heard attachments']);
-    // One that was not read since then, too.
+    // Includes a message that was not read since the field settled.
     const other = ids(10).map((id) => shown(id, picture(id === 'm4' ? 'other' : 'still')));
     expect(contact.read(other)).toEqual(['m4:attachments']);
     expect(contact.read(other)).toEqual([]);
   });
 
-  it('that nearly always differs gives a few events a message', () => {
+  it('with occasional pauses emits at most 12 events per message in 50 reads', () => {
     const stills = fc.array(fc.integer({ min: 0, max: 9 }), { minLength: 50, maxLength: 50 });
     fc.assert(
       fc.property(stills, (draws) => {
@@ -160,8 +160,8 @@ describe('a field that differs at every read', () => {
   });
 });
 
-describe('what people do', () => {
-  /** Which messages are edited before each read; no message at more than two reads in a row. */
+describe('changes made by people', () => {
+  /** Messages that are edited before each read; none at more than two consecutive reads. */
   const edits = fc
     .array(fc.uniqueArray(fc.integer({ min: 0, max: 4 }), { maxLength: 2 }), { minLength: 5, maxLength: 30 })
     .map((reads) => {
@@ -175,7 +175,7 @@ describe('what people do', () => {
       );
     });
 
-  it('is told at the read that shows it, every time, of few messages and of many', () => {
+  it('are emitted at the read that shows them, with few and with many messages', () => {
     fc.assert(
       fc.property(edits, fc.integer({ min: 3, max: 5 }), (reads, count) => {
         const contact = new Contact();
@@ -193,7 +193,7 @@ describe('what people do', () => {
     );
   });
 
-  it('to one single message however often and fast is never lost: its last form is told once it stands still', () => {
+  it('to a single message are never lost: its last text is emitted once edits stop', () => {
     const edited = fc.array(fc.boolean(), { maxLength: 30 });
     fc.assert(
       fc.property(edited, fc.integer({ min: 1, max: 3 }), (reads, count) => {
@@ -214,7 +214,7 @@ describe('what people do', () => {
     );
   });
 
-  it('to all messages at once, twice, is told twice', () => {
+  it('to all messages at two consecutive reads are emitted twice per message', () => {
     const contact = new Contact();
     const events = contact.reads(9, (n) =>
       ids(20).map((id) => shown(id, picture(n < 3 ? 0 : n < 4 ? 1 : 2))),
@@ -223,11 +223,11 @@ describe('what people do', () => {
   });
 });
 
-describe('what older builds stored', () => {
+describe('fingerprints of older builds', () => {
   const signed = (n: number, more: Fields = {}): UpstreamMessage =>
     shown('m', { attachments: [{ url: `https://a.example/f.jpg?Expires=${n}&Signature=${n}` }], ...more });
 
-  /** As a build before signatures were left out stored it. */
+  /** Returns a contact whose message was stored by a build that did not leave out signatures. */
   function storedBefore(message: UpstreamMessage): Contact {
     const contact = new Contact();
     contact.read([message]);
@@ -237,7 +237,7 @@ describe('what older builds stored', () => {
     return contact;
   }
 
-  it('is the same form still, and told once where the signature is another one', () => {
+  it('stay valid; a changed signature is emitted once', () => {
     const contact = storedBefore(signed(1));
     expect(contact.read([signed(1)])).toEqual([]);
     expect(contact.read([signed(2)])).toEqual(['m:attachments']);
@@ -245,7 +245,7 @@ describe('what older builds stored', () => {
     expect(storedBefore(signed(1)).read([signed(1, { message: 'edited' })])).toEqual(['m:message']);
   });
 
-  it('has the same fingerprint still, to the bit', () => {
+  it('equal the present fingerprints bit for bit if no URL is signed', () => {
     const raw = {
       id: 'm',
       from: '+15550000000',
@@ -272,8 +272,8 @@ describe('what older builds stored', () => {
   });
 });
 
-describe('what is remembered of volatile fields', () => {
-  it('takes nothing where nothing was learned, and some bytes a field where it was', () => {
+describe('the packed state of volatile message fields', () => {
+  it('is empty without volatile fields, else takes about 20 bytes per field', () => {
     expect(packVolatility(new Map()).length).toBe(0);
     const contact = new Contact();
     contact.reads(8, (n) => ids(10).map((id) => shown(id, picture(n))));
@@ -282,7 +282,7 @@ describe('what is remembered of volatile fields', () => {
     expect(packVolatility(new Map([[8, streak]])).length).toBe(20);
   });
 
-  it('of any other form reads as nothing', () => {
+  it('counts as empty if the bytes have an unknown form', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 60 }), (bytes) => {
         const read = unpackVolatility(Buffer.from(bytes));

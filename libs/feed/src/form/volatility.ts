@@ -12,60 +12,60 @@ import { DamagedSnapshotError, PackedReader, PackedWriter } from '../packed-byte
 import { advance, type FieldView, isQuiet, type Patience, type Sample, type Streak } from './streak.js';
 
 /**
- * What was learned of the fields of one contact's messages: which of them differ at nearly every read; by their place in
- * {@link FINGERPRINT_FIELDS}. Empty for almost every contact.
+ * Streaks of the volatile fields of one contact's messages, by index in {@link FINGERPRINT_FIELDS}. Empty for almost every
+ * contact.
  *
- * Known limits. Where fewer than four messages carry undocumented fields, these are told each time. A field is what a
- * fingerprint tells apart: all that nobody documented is one field, so that a counter of
- * views mutes whatever else is not documented, too. A field that differs for few messages only, or only at one read in
- * several (an address signed anew every minute outside of its query), is told each time.
+ * Known limits:
+ * - If fewer than four messages have undocumented fields, every change of these fields is emitted.
+ * - All undocumented fields count as one field: a view counter mutes the other undocumented fields as well.
+ * - A field that differs for few messages, or only at some reads, is never muted. Example: a URL that is signed anew every
+ *   minute outside its query.
  */
 export type Volatility = ReadonlyMap<number, Streak>;
 
 export const NOTHING_VOLATILE: Volatility = new Map();
 
-/** Every field but the text: a person may edit that at one read after the other, and each edit is told. */
+/** All fields but the text. A person may edit a text at several consecutive reads, and each edit is emitted. */
 const VOLATILE_FIELDS: FieldSet = FINGERPRINT_FIELDS.reduce(
   (set, field, i) => (field === 'message' ? set : set | (1 << i)),
   0,
 );
 
 /**
- * So many differing reads are told, and a sample is of so many messages. Where fewer carry the field, one of them may
- * be edited again and again by a person: what was muted is then told once it stands still. Where more do, it is not:
- * there would be an event for each of them.
+ * Thresholds for message fields. If fewer than four messages have the field, a person may have edited one repeatedly: a
+ * muted change is then emitted once the field stands still. With more messages that would emit an event for each of them.
  */
 const PATIENCE: Patience = { told: 2, samples: 4 };
 
-/** A message that was known, as a read shows it. */
+/** A known message as just read. */
 export interface ReadMessage {
   message: Pick<UpstreamMessage, 'id' | 'raw'>;
   fingerprint: Fingerprint;
-  /** In which it differs from what is known. */
+  /** Fields that differ from the snapshot. */
   differing: FieldSet;
 }
 
-/** What a read does with the fields that it finds volatile. */
+/** Treatment of the volatile fields at a read. */
 export interface QuietFields {
-  /** Differences in these alone are not told. */
+  /** Fields whose changes alone emit no event: withheld or muted. */
   quiet: FieldSet;
-  /** Of these, those that are muted: they are not named among the changes of a message either. */
+  /** Muted fields; the `changes` of an event do not name them either. */
   muted: FieldSet;
-  /** Of these, those that are not kept of any message, so that nothing is told of it when they are heard again. */
+  /** Muted fields that are left out of the stored fingerprints, so that unmuting emits no event for each message. */
   ignored: FieldSet;
 }
 
 export const ALL_HEARD: QuietFields = { quiet: 0, muted: 0, ignored: 0 };
 
-/** What a read taught. */
+/** Treatment of volatile fields at a read, and their state after the read. */
 export interface Lesson extends QuietFields {
   volatility: Volatility;
-  /** Fields that are muted from now on, and that are heard again from now on; each is to be logged once. */
+  /** Fields that became muted or unmuted at this read; each is logged once. */
   newlyMuted: readonly FingerprintField[];
   newlyHeard: readonly FingerprintField[];
 }
 
-/** Where nothing differs and nothing was learned before. */
+/** Result without any volatile field. */
 export const NO_LESSON: Lesson = {
   ...ALL_HEARD,
   volatility: NOTHING_VOLATILE,
@@ -73,7 +73,10 @@ export const NO_LESSON: Lesson = {
   newlyHeard: [],
 };
 
-/** @param messages those that were known before, the newest last */
+/**
+ * Updates the state of a contact's volatile fields after a read.
+ * @param messages known messages of the read, newest last
+ */
 export function learn(before: Volatility, messages: readonly ReadMessage[]): Lesson {
   let [all, quiet, muted, ignored] = [0, 0, 0, 0];
   for (const { differing } of messages) all |= differing;
@@ -89,7 +92,7 @@ export function learn(before: Volatility, messages: readonly ReadMessage[]): Les
     const { streak, shown } = advance(before.get(field), view, PATIENCE);
     if (streak === undefined) continue;
     volatility.set(field, streak);
-    // What is withheld is told all the same of messages of which nothing was learned: it may be long till the next read.
+    // Without a sampled message in the read, a withheld change is emitted: the next read may be far off.
     if (isQuiet(streak, PATIENCE) && (streak.muted || shown)) quiet |= bit;
     if (streak.muted) muted |= bit;
     if (streak.many) ignored |= bit;
@@ -106,8 +109,8 @@ export function learn(before: Volatility, messages: readonly ReadMessage[]): Les
 }
 
 /**
- * Where fewer messages than are sampled carry a field that nobody documented, each may well change at many reads in a row, as
- * a counter of its edits does. Addresses of attachments do not.
+ * Returns true if fewer messages have an undocumented field than are sampled. Each of these may really change at many
+ * consecutive reads, for example by a counter of edits. URLs of attachments do not change in that way.
  */
 function isTooFew(field: number, streak: Streak | undefined, { carrying }: FieldView): boolean {
   const carriers = streak?.samples.length ?? carrying;
@@ -162,16 +165,16 @@ function markOf(id: string): number {
   return hash.low & 0xff_ff;
 }
 
-/** Another one is written by another version, and cannot be read by this one. */
+/** Version of the packed form. Any other version counts as damaged. */
 const FORMAT = 1;
 const MUTED = 16;
 const MANY = 32;
-/** Two bits. */
+/** Two bits: the number of missed reads. */
 const MISSED_SHIFT = 6;
 
 /**
- * The packed form: format (1 byte), then for each field its place and its flags (1), length and stillness (1),
- * the number of samples (1), and 4 bytes a sample. Nothing at all where nothing was learned.
+ * Returns the packed form: format (1 byte), then for each field its index and flags (1), its length and still count (1), the
+ * number of samples (1), and 4 bytes per sample. Empty without volatile fields.
  */
 export function packVolatility(volatility: Volatility): Buffer {
   const packed = new PackedWriter();
@@ -187,7 +190,7 @@ export function packVolatility(volatility: Volatility): Buffer {
   return packed.done();
 }
 
-/** What cannot be read is as if nothing had been learned: it is learned again, at the price of two events a message. */
+/** Unpacks the state. Damaged bytes count as an empty state: volatile fields then emit two more events per message. */
 export function unpackVolatility(bytes: Buffer | undefined): Volatility {
   if (bytes === undefined || bytes.length === 0) return NOTHING_VOLATILE;
   try {

@@ -20,41 +20,41 @@ import type { PollConclusion, PollStart } from './poll-conclusion.js';
 import type { FeedSource, ReadPurpose } from '../ports.js';
 import type { Reading } from '../walk/reading.js';
 
-/** So many pages are held back at most, while none of them shows anything that was known. */
+/** Maximum number of pages held back uncommitted while none of them shows a known message. */
 const MAX_HELD_PAGES = 50;
-/** Another read of the same contact was committed meanwhile, this many times in a row. */
+/** Maximum number of consecutive commits refused because another read of the contact was committed first. */
 export const MAX_RACES = 5;
 
-/** Whose pages are read, and on whose behalf. */
+/** The contact whose pages are read, and the context of the read. */
 export interface PagesTask {
   account: string;
   contactId: string;
   purpose: ReadPurpose;
-  /** Ends it after the page that is under way. */
+  /** Aborts the read after the current page. */
   signal?: AbortSignal;
-  /** Waits before a page that failed is asked for again, in milliseconds; then it is read in parts. */
+  /** Delays before the retries of a failed page, in milliseconds; after the last retry the page is read in parts. */
   pageRetriesMs: readonly number[];
 }
 
-/** A contact's pages, each of which is compared with what is known and committed by itself. */
+/** Reads pages of a contact; compares each page with the snapshot and commits it separately. */
 export class CommittedPages {
   readonly reader: PageReader;
-  /** The order that the list is believed to be in. */
+  /** Assumed order of the message list. */
   order: PageOrder;
-  /** The limit that upstream honours; undefined while that is not known. */
+  /** Page limit that upstream honours; undefined while unknown. */
   limit: number | undefined;
-  /** What is known of the contact, as of the last page. */
+  /** Polling state of the contact, read before the last page was requested. */
   state: ContactState;
-  /** Whether a page of this pass showed something that was not known. */
+  /** True if a page of this pass contained a message that was not known. */
   foundNew = false;
-  /** Known messages of the page that was read last. */
+  /** Snapshots of the known messages on the last page. */
   private lastKnown: ReadonlyMap<string, KnownMessage> = new Map();
-  /** Pages that wait to be committed until something known is met. */
+  /** Pages held back until a page contains a known message. */
   private held: PageRead[] = [];
   private holds = false;
-  /** How many elements the page before held. */
+  /** Number of elements on the previous page. */
   private lastCount: number | undefined;
-  /** The page that was asked for again and again, until it could be read, or failed for good. */
+  /** Number of the page that was last retried, whether a retry succeeded or not. */
   private waitedFor: number | undefined;
 
   constructor(
@@ -84,12 +84,12 @@ export class CommittedPages {
     this.foundNew = false;
   }
 
-  /** Where so many messages are known, pages that show none of them are held back until one does. */
+  /** Holds pages back until one contains a known message, if `known` (number of known messages) is large enough. */
   holdBack(known: number): void {
     this.holds = isTooMany(known, known);
   }
 
-  /** Whether pages were held back to the end: upstream shows other messages than before. */
+  /** True if pages were held back to the end: upstream shows none of the known messages. */
   get showsOthers(): boolean {
     return this.held.some(({ ids }) => ids.length > 0);
   }
@@ -99,18 +99,18 @@ export class CommittedPages {
   }
 
   /**
-   * Reads a page and commits what it shows; again, if another read of the contact was committed meanwhile. What is known is
-   * looked at before each request: a page is never compared with what was committed after it was asked for.
+   * Reads a page and commits the result. If another read of the contact was committed meanwhile, reads the page again. The
+   * state is read before each request: a page is never compared with snapshots that are newer than the request.
    *
-   * A page that fails is asked for again after a while, then in parts. Undefined if the contact is not known any more, or
-   * others were always faster.
+   * Retries a failed page after a delay, then reads the page in parts.
+   * @returns undefined if the contact is unknown or {@link MAX_RACES} commits were refused in a row
    */
   async take(page: number, limit: number): Promise<PageRead | undefined> {
     const read = await this.tryPage(page, limit);
     return read instanceof FailedPage ? this.takeParts(page, limit, read) : read;
   }
 
-  /** {@link take}, but for the parts. */
+  /** Reads a page like {@link take}, but returns a {@link FailedPage} instead of reading the page in parts. */
   async tryPage(page: number, limit: number): Promise<PageRead | FailedPage | undefined> {
     const isPatient = !this.wasWaitedFor(page) && !this.failedBefore();
     const retries = isPatient ? [...this.task.pageRetriesMs] : [];
@@ -138,7 +138,7 @@ export class CommittedPages {
     return undefined;
   }
 
-  /** Whether the contact is known; what of it is, from now on. */
+  /** Reads the current state of the contact. Returns false if the contact is unknown or its record was lost. */
   private async look(): Promise<boolean> {
     const state = await this.store.contactState(this.task.account, this.task.contactId);
     if (state === undefined || state.lost) return false;
@@ -148,8 +148,8 @@ export class CommittedPages {
   }
 
   /**
-   * A page that fails, because of one of its messages, in smaller and smaller parts, each committed by itself.
-   * @throws what it failed with, if not one of its messages can be read: then it is not one of them that is to blame
+   * Reads a page that fails because of one of its messages: in smaller and smaller parts, each committed separately.
+   * @throws the failure of the page if no message of the page can be read: then the cause is not a single message
    */
   async takeParts(page: number, limit: number, { failure }: FailedPage): Promise<PageRead | undefined> {
     if (!mayBeAboutContent(failure)) throw failure;
@@ -167,12 +167,12 @@ export class CommittedPages {
     return whole;
   }
 
-  /** A page covers what upstream's cap lets it, which its parts must not reach beyond. */
+  /** Returns the number of messages on a page. Parts must not reach beyond a page that upstream caps. */
   private sizeOf(limit: number): number {
     return Math.min(limit, this.lastCount ?? this.reader.pageSize);
   }
 
-  /** Whether the contact has more messages than its longest page: then all its pages are as long as that at most. */
+  /** Returns true if upstream caps pages below `limit`: the contact has more messages than its longest page. */
   private knowsCap(limit: number): boolean {
     return limit === PAGE_LIMIT && this.state.memory.length > this.reader.pageSize;
   }
@@ -217,9 +217,9 @@ export class CommittedPages {
       }
       this.holds = false;
     }
-    // What others committed while it was held is not compared: they may have read it later.
+    // Messages that others committed while a page was held are skipped: their read may be newer than the held page.
     const held = this.held.flatMap(({ items }) => items).filter(({ id }) => !known.has(id));
-    // Each message once, in its latest form: what is held may have been read again.
+    // Each message counts once, in its latest form: a held message may have been read again.
     const served = [...new Map([...held, ...read.items].map((item) => [item.id, item])).values()];
     const isNew = served.some(({ id }) => !known.has(id));
     const reading = { ...this.readingOf(served), ...this.headOn(page, read), learns: page === 1 };
@@ -231,7 +231,7 @@ export class CommittedPages {
     return true;
   }
 
-  /** What is known of the messages of this page and of those that are held. */
+  /** Returns the snapshots of the messages on this page and on the held pages. */
   private async knownNow({ ids, fresh }: PageRead): Promise<ReadonlyMap<string, KnownMessage>> {
     const isLookedUp = ids.every((id) => this.lastKnown.has(id) || fresh.includes(id));
     if (isLookedUp && this.held.length === 0) return this.lastKnown;
@@ -239,15 +239,15 @@ export class CommittedPages {
     return this.store.knownMessages(this.task.account, this.task.contactId, [...all]);
   }
 
-  /** Where the newest come first, page 1 is the head: the next poll of it is to find there what is known from now on. */
+  /** Returns the ids of page 1 as the new head if page 1 was read as the head: the next poll compares with them. */
   private headOn(page: number, { ids, limit }: PageRead): Pick<Reading, 'head'> {
     const isHead = page === 1 && limit >= PAGE_LIMIT && this.state.memory.order === 'newestFirst';
     return isHead ? { head: ids.slice(0, PAGE_LIMIT) } : {};
   }
 
   /**
-   * Nothing that was known is there any more, and something else is: from now on that is what is known, and everything is to
-   * be read once more.
+   * Commits a new baseline: upstream shows none of the known messages but others. The held pages become the new
+   * snapshot, and another deep read of all pages follows.
    */
   async takeNewBaseline(): Promise<false> {
     const served = this.held.flatMap(({ items }) => items);
@@ -279,23 +279,23 @@ export class CommittedPages {
     };
   }
 
-  /** Whether this page was waited for; what makes it fail may have moved by one since. */
+  /** Returns true if this page or a neighbour was retried: the failing message may have moved by one page. */
   wasWaitedFor(page: number): boolean {
     return this.waitedFor !== undefined && Math.abs(page - this.waitedFor) <= 1;
   }
 
-  /** Whether a message that upstream fails to show was met before: then to wait for it is no use. */
+  /** Returns true if the contact is known to have a message that upstream fails to show: then retries are useless. */
   private failedBefore(): boolean {
     return markUnreadable(this.state.memory.unreadable, [FAILS]).fresh === 0;
   }
 }
 
-/** A page that failed also when it was asked for again. */
+/** Failure of a page after all retries. */
 export class FailedPage {
   constructor(readonly failure: unknown) {}
 }
 
-/** Whether the same request may succeed a little later. */
+/** Returns true if the same request may succeed a little later. */
 function isTransient(error: unknown): boolean {
   if (error instanceof UpstreamStatusError) return error.status >= 500 || error.status === 429;
   return error instanceof UpstreamError && !(error instanceof UpstreamUnavailableError);

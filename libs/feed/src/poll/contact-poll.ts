@@ -15,12 +15,12 @@ import type { FeedSource, LastForms, ReadPurpose, SendBinder } from '../ports.js
 import type { Reading } from '../walk/reading.js';
 import type { VolatileFieldStore } from '../form/volatile-fields.js';
 
-/** Another reading of the same contact was committed meanwhile, this many times in a row. */
+/** Maximum number of consecutive commits refused because another read of the contact was committed first. */
 const MAX_RACES = 3;
 
 const DAMAGED = 'what was known of its messages is damaged';
 
-/** Reads one contact's messages and commits what changed, together with its events. */
+/** Polls one contact: reads its messages and commits the changes together with their events. */
 export class ContactPoll {
   private readonly conclusion: PollConclusion;
 
@@ -37,9 +37,9 @@ export class ContactPoll {
   }
 
   /**
-   * Reads the head of a contact, and what is due below it.
-   * @returns whether the contact is known and was read and committed, by this poll or by one that was faster
-   * @throws {UpstreamError} if a page could not be read; what was read before it is committed
+   * Runs a head read and, if one is due, a deep read.
+   * @returns true if the contact is known and a head read was committed, by this call or by a faster one
+   * @throws {UpstreamError} if a page could not be read; earlier pages stay committed
    */
   async poll(account: string, contactId: string, purpose: ReadPurpose = 'poll'): Promise<boolean> {
     if (!(await this.pollHead(account, contactId, purpose))) return false;
@@ -48,18 +48,18 @@ export class ContactPoll {
   }
 
   /**
-   * Reads the head of a contact: where new messages appear.
-   * @returns whether the contact is known and was read and committed, by this poll or by one that was faster
-   * @throws {UpstreamError} if a page could not be read; nothing was committed then
+   * Runs a head read: reads the pages on which new messages appear.
+   * @returns true if the contact is known and a head read was committed, by this call or by a faster one
+   * @throws {UpstreamError} if a page could not be read; nothing is committed then
    */
   async pollHead(account: string, contactId: string, purpose: ReadPurpose = 'poll'): Promise<boolean> {
     return (await this.headOf(account, contactId, purpose)) !== undefined;
   }
 
   /**
-   * Reads what is new of a contact: its head, and everything where its head is not known to show what is new.
-   * @returns whether that was read and committed
-   * @throws {UpstreamError} if a page could not be read; what was read before it is committed
+   * Reads all new messages of a contact: runs a head read, and a deep read if the head may not show all new messages.
+   * @returns true if the reads were committed
+   * @throws {UpstreamError} if a page could not be read; earlier pages stay committed
    */
   async pollNews(account: string, contactId: string, purpose: ReadPurpose): Promise<boolean> {
     const read = await this.headOf(account, contactId, purpose);
@@ -68,7 +68,7 @@ export class ContactPoll {
     return this.readDeep(account, contactId, purpose, signal);
   }
 
-  /** Undefined where the contact is not known. */
+  /** Runs a head read. Returns whether the head shows all new messages; undefined if the contact is unknown. */
   private async headOf(
     account: string,
     contactId: string,
@@ -87,10 +87,10 @@ export class ContactPoll {
   }
 
   /**
-   * Reads what is due below the head of a contact: everything, or as far as messages stand whose flags may still change.
-   * @param signal ends it after the page that is under way
-   * @returns whether it came to its end, or nothing was due
-   * @throws {UpstreamError} if a page could not be read; what was read before it is committed
+   * Runs the deep read that is due, if any: reads all pages, or all messages whose flags may still change.
+   * @param signal aborts the read after the current page
+   * @returns true if the read reached its end, or no deep read was due
+   * @throws {UpstreamError} if a page could not be read; earlier pages stay committed
    */
   async readDeep(
     account: string,
@@ -133,7 +133,7 @@ export class ContactPoll {
     return memory.completeAt + this.settings.sweepMs <= now;
   }
 
-  /** What is known of messages and cannot be read is lost: it would fail the next poll, too. */
+  /** Reads the head; starts a new baseline if the snapshot is lost or damaged, since the next poll would fail as well. */
   private async readAnew(start: PollStart, purpose: ReadPurpose): Promise<HeadCommit> {
     const resync = lossOf(start.state);
     try {
@@ -186,7 +186,7 @@ export class ContactPoll {
     };
   }
 
-  /** Whether the head showed all messages whose flags may still change, when these were to be looked up. */
+  /** Returns true if unsettled messages were due for a look-up and the head contained all of them. */
   private isLooked({ state }: PollStart, { served }: HeadReading, { all }: KnownOfHead): boolean {
     if (all === undefined) return false;
     const shown = new Set(served.map(({ id }) => id));
@@ -195,7 +195,7 @@ export class ContactPoll {
     );
   }
 
-  /** Whether upstream shows messages, and of many known ones none. */
+  /** Returns true if upstream shows messages of the contact but none of its many known ones. */
   private async isReplaced({ account, contactId }: PollStart, { served }: HeadReading): Promise<boolean> {
     if (served.length === 0) return false;
     const known = await this.store.allKnownMessages(account, contactId);
@@ -204,21 +204,21 @@ export class ContactPoll {
   }
 }
 
-/** A reading of the head, and whether it was committed: not if another reading of the contact was meanwhile. */
+/** A head read, and whether its commit was accepted (false if another read of the contact was committed meanwhile). */
 interface HeadCommit {
   reading: Reading;
   isCommitted: boolean;
 }
 
-/** What the account's polls may cost, as whoever claimed this one learned it with the token. */
+/** Returns the request budget of the account's polls, as the claim reported it. */
 function budgetOf(purpose: ReadPurpose): Pick<PollStart, 'requestsPerSecond'> {
   return typeof purpose === 'object' ? { requestsPerSecond: purpose.availableForPolls } : {};
 }
 
 interface KnownOfHead {
-  /** What is known of the messages that were read. */
+  /** Snapshots of the messages that were read. */
   served: ReadonlyMap<string, KnownMessage>;
-  /** Everything that is known of the contact, where it was needed. */
+  /** Snapshots of all known messages of the contact, if they were needed. */
   all?: ReadonlyMap<string, KnownMessage>;
 }
 
@@ -228,7 +228,7 @@ function planOf({ state, resync }: PollStart): HeadPlan {
   const { headLimit, headLimitUntil = 0 } = extension;
   return {
     ...{ order, length, pageSize, longestPage, failures },
-    // While everything was never read, only a page that shows the newest first can stand for the head.
+    // Before the first complete deep read, only a newest-first page can serve as the head.
     ...(memory.completeAt === undefined && order === 'oldestFirst' ? { order: 'unknown' } : {}),
     known: resync === undefined ? stored : 0,
     isFirst: state.tellAfter !== undefined || resync !== undefined,
@@ -253,33 +253,33 @@ function readingOf(head: HeadReading, { state }: PollStart, disturbed: boolean):
   };
 }
 
-/** Whether what stood at the head does not stand there any more as it did. */
+/** Returns true if messages at the head disappeared or moved since the last head read. */
 function isDisturbed(
   { memory, tellAfter }: ContactState,
   { shown, order, showsEnd }: HeadReading,
   known: ReadonlyMap<string, KnownMessage>,
 ): boolean {
-  // It is being read whole anyway.
+  // The first deep read is still under way and reads all pages anyway.
   if (tellAfter !== undefined) return false;
   const { head: before, length } = memory;
   const now = headMark(shown.filter((id) => known.has(id)));
   const marks = new Set(splitMarks(now));
   const isMissing = splitMarks(before).some((mark) => !marks.has(mark));
-  // An order that was not known before and is now is no other one.
+  // The order changed. From `unknown` to a known order is no disturbance.
   if (order !== memory.order) return memory.order !== 'unknown' && (!showsEnd || isMissing);
-  // Where the oldest come first, what was at the end must stand there still, and nothing of what stood before it.
+  // Oldest first: the last messages must still stand at the same positions, with no earlier message among them.
   if (order === 'oldestFirst') {
     const { page, limit } = tailOf(length, memory.pageSize);
     const wasRead = before !== '' || (page - 1) * limit >= length;
     return wasRead && now !== before;
   }
   if (order === 'unsorted' || (order === 'unknown' && showsEnd)) return isMissing;
-  // A page with room on it shows the end: all that stood there must still be there.
+  // A page that is not full shows the end of the list: all former head messages must still be there.
   if (showsEnd) return !now.startsWith(before);
   return !before.startsWith(now) && !now.startsWith(before);
 }
 
-/** Why what is remembered of a contact cannot be built on, or undefined. */
+/** Returns the reason why the stored state of a contact is unusable; undefined if the state is usable. */
 function lossOf({ lost, memory, stored, epoch }: ContactState): string | undefined {
   if (lost) return 'what was known of the contact was lost';
   if (memory.count > 0 && stored === 0) return 'what was known of its messages was lost';

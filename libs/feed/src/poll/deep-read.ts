@@ -16,56 +16,56 @@ import type { PollConclusion } from './poll-conclusion.js';
 import type { FeedSource, ReadPurpose } from '../ports.js';
 import type { Everything, Reading } from '../walk/reading.js';
 
-/** A contact with more messages or pages than this is read as far as that: so many are a fault upstream. */
+/** Maximum number of pages and messages that a deep read covers. A contact with more indicates a fault of upstream. */
 const MAX_PAGES = 10_000;
 const MAX_MESSAGES = 200_000;
-/** So many times at most everything is read again, while something new turns up. */
+/** Maximum number of passes over all pages; a further pass follows a pass that found new messages. */
 const MAX_PASSES = 5;
-/** After a wait at one of the first pages everything is read from the first one again: there is little to be read twice. */
+/** After a retry delay at one of the first pages (up to this one), the pass restarts at page 1: little is read twice. */
 const MAX_PAGES_ANEW = 5;
-/** So many ids of the end of the list are remembered: the longest stretch that new messages are looked for on. */
+/** Number of ids remembered from the end of the list: the longest page on which new messages are looked for. */
 const TAIL_IDS = LARGE_LIMIT;
 
 export interface DeepReadSettings {
-  /** How long after its timestamp a message's flags are looked after, in milliseconds. */
+  /** Time after a message's timestamp during which its flags may still change, in milliseconds. */
   settleMs: number;
-  /** Waits before a page that failed is asked for again, in milliseconds; then it is read in parts. */
+  /** Delays before the retries of a failed page, in milliseconds; after the last retry the page is read in parts. */
   pageRetriesMs: readonly number[];
 }
 
-/** What is to be read, and on whose behalf. */
+/** The contact and the goal of a deep read. */
 export interface DeepTask {
   account: string;
   contactId: string;
   purpose: ReadPurpose;
-  /** `everything`: every message of the contact; `look`: as far as all messages are met whose flags may still change. */
+  /** `everything`: read all messages. `look`: read until all messages were met whose flags may still change. */
   goal: 'everything' | 'look';
-  /** Ends it after the page that is under way. */
+  /** Aborts the read after the current page. */
   signal?: AbortSignal;
 }
 
 /**
- * Reads a contact beyond its head, page after page; each page is compared and committed by itself, so that the head can be
- * polled meanwhile, and nothing of it is lost when it breaks off.
+ * Reads a contact's pages below the head. Each page is compared and committed separately, so that head reads can go on
+ * meanwhile and an aborted deep read loses nothing.
  *
- * What a reading of everything does not show may have slipped from page to page while it went on: then everything is read
- * again, and only what neither shows is missing.
+ * A message that a pass over all pages does not show may have shifted from page to page during the pass. Only messages
+ * that two passes do not show are missing.
  */
 export class DeepRead {
   private readonly pages: CommittedPages;
-  /** What the pages showed. */
+  /** Collects the messages of the pages. */
   private readonly reader: PageReader;
   private readonly wanted = new Set<string>();
-  /** The ids that were known before it began, and those of them that are not told as deleted: only these can be missing. */
+  /** Ids that were known before the read began, and those of them that are not deleted. Only these can be missing. */
   private knownBefore: ReadonlySet<string> = new Set();
   private presentBefore: readonly string[] = [];
   private orderSeen = new OrderSeen();
-  /** Whether a larger page than documented could not be read. */
+  /** True if a page above the documented size could not be read. */
   private refusesMore = false;
   private firstIds: readonly string[] = [];
   private lastIds: string[] = [];
   private stable = false;
-  /** Whether the last page repeated others: a whole page may have moved there. */
+  /** True if the last page repeated earlier ones: messages may have moved by a whole page. */
   private endedOnRepeat = false;
 
   constructor(
@@ -82,8 +82,9 @@ export class DeepRead {
   }
 
   /**
-   * @returns whether it came to its end
-   * @throws {UpstreamError} if a page could not be read; what was read before it is committed
+   * Runs the deep read.
+   * @returns true if the read reached its end
+   * @throws {UpstreamError} if a page could not be read; earlier pages stay committed
    */
   async run(): Promise<boolean> {
     const { goal } = this.task;
@@ -92,11 +93,11 @@ export class DeepRead {
     return goal === 'everything' || !this.canLook() ? this.readEverything() : this.lookUp();
   }
 
-  /** Of what is known only the ids are kept: it may be a lot, and a read takes long. */
+  /** Keeps the ids of the known messages, not the snapshots: a deep read takes long, and the snapshots may be many. */
   private begin(known: ReadonlyMap<string, KnownMessage>): void {
     this.knownBefore = new Set(known.keys());
     this.presentBefore = [...known].filter(([, { deleted }]) => !deleted).map(([id]) => id);
-    // Those at the head are seen by the polls of the head.
+    // Head reads look after the messages at the head.
     const head = new Set(splitMarks(this.pages.state.memory.head));
     for (const [id, message] of known)
       if (isUnsettled(message, this.pages.state.now, this.settings.settleMs) && !head.has(headMark([id])))
@@ -110,14 +111,14 @@ export class DeepRead {
   private async lookUp(): Promise<boolean> {
     const met = this.pages.order === 'newestFirst' ? await this.lookDown() : await this.lookBack();
     if (met === 'stopped') return false;
-    // What waits for something known to be met waits in vain: only everything shows what it is.
+    // Pages are still held back because no known message was met. Only a read of all pages shows why.
     if (this.pages.showsOthers) return this.readEverything();
     return this.end(met === 'all' ? undefined : 'missed');
   }
 
   private async lookDown(): Promise<'all' | 'end' | 'stopped'> {
     const limit = this.pages.limit ?? PAGE_LIMIT;
-    // The first page of the documented size was just read as the head.
+    // The head read has just read the first page of the documented size.
     for (let page = limit > PAGE_LIMIT ? 1 : 2; page <= MAX_PAGES; page += 1) {
       if (this.pages.isStopped()) return 'stopped';
       const read = await this.pages.take(page, limit);
@@ -145,10 +146,10 @@ export class DeepRead {
       const pages = await this.pass();
       if (pages === 'stopped') return false;
       if (this.pages.showsOthers) return this.pages.takeNewBaseline();
-      // What cannot be read may be what is missing: to read it all once more would say nothing new.
+      // An unreadable element may be a missing message: a further pass would not show more.
       const isWhole = this.reader.skipped === 0;
       const isMissing = this.stable && isWhole && this.someMissing();
-      // The first time all is new: it is read again only where something may have been missed.
+      // On the first read every message is new: a further pass is needed only if messages may have been missed.
       const again = isFirst ? !this.stable && this.shifted() : this.pages.foundNew && pages > 1 && isWhole;
       if (again) continue;
       if (!isMissing || !looksAgainForMissing) break;
@@ -157,7 +158,7 @@ export class DeepRead {
     return this.end('everything');
   }
 
-  /** One reading from the first page to the last. Answers how many pages it has, or that it was told to stop. */
+  /** Reads all pages once. Returns the number of pages, or `stopped` if the signal aborted the read. */
   private async pass(): Promise<number | 'stopped'> {
     const small = async (): Promise<number | 'stopped'> => {
       this.refusesMore = true;
@@ -172,15 +173,15 @@ export class DeepRead {
     try {
       return await this.passOf(limit);
     } catch (error) {
-      // Upstream may have ceased to honour what it honoured once.
+      // Upstream may have stopped honouring the large limit.
       if (limit !== LARGE_LIMIT || !this.reader.askedForMuch || !mayBeAboutSize(error)) throw error;
       return small();
     }
   }
 
   /**
-   * Finds out which limit upstream honours, by a page of the documented size, unless the head has shown that it is full,
-   * and a larger one. Answers the first page as it was read last.
+   * Finds out which page limit upstream honours: asks for a page of the documented size, unless the head read showed that
+   * this page is full, then for a larger page. Returns the first page as read last.
    */
   private async findLimit(): Promise<PageRead | undefined> {
     let first: PageRead | undefined;
@@ -212,7 +213,7 @@ export class DeepRead {
     this.endedOnRepeat = false;
   }
 
-  /** @param first its first page, if that was just read */
+  /** @param first the first page, if it was just read */
   private async passOf(limit: number, first?: PageRead): Promise<number | 'stopped'> {
     if (first === undefined) this.beginPass();
     let last: PageRead | undefined;
@@ -223,7 +224,7 @@ export class DeepRead {
       const waitedBefore = this.pages.wasWaitedFor(page);
       let read = page === 1 && first !== undefined ? first : await this.pages.tryPage(page, limit);
       if (read instanceof FailedPage) {
-        // What was read before the wait may have moved meanwhile, and then this page would have to be searched twice.
+        // Earlier pages may have moved during the delay, and this page would then have to be searched twice.
         const hasWaited = !waitedBefore && this.pages.wasWaitedFor(page);
         if (hasWaited && page > 1 && page <= MAX_PAGES_ANEW) return this.passOf(limit);
         read = await this.pages.takeParts(page, limit, read);
@@ -239,14 +240,14 @@ export class DeepRead {
       if (read.repeats) {
         const isEmpty = read.ids.length === 0;
         if (isEmpty && last !== undefined && (await this.reader.goesOn(last, page))) continue;
-        // A page that repeats others may be one of a shuffled list, or `page` is ignored: more may stand elsewhere.
+        // The list may be shuffled, or upstream ignores `page`: other messages may exist elsewhere.
         this.stable = read.count === 0 && count === this.reader.servedCount;
         this.endedOnRepeat = !isEmpty;
         return page;
       }
       count += read.ids.length;
       last = read;
-      // What shifted from the page before stands here again, and says nothing of the order.
+      // A message that shifted from the previous page appears again and says nothing about the order.
       const added = read.items.filter(({ id }) => read.added.has(id));
       this.orderSeen.add(added);
       this.lastIds = [...this.lastIds, ...added.map(({ id }) => id)].slice(-TAIL_IDS);
@@ -256,12 +257,12 @@ export class DeepRead {
     return MAX_PAGES;
   }
 
-  /** Whether the list moved while it was read, so that something may have been missed. */
+  /** Returns true if the list moved during the pass, so that messages may have been missed. */
   private shifted(): boolean {
     return this.reader.servedTwice || this.endedOnRepeat;
   }
 
-  /** Concludes: what is missing, in which order the list is, and when to look again. */
+  /** Commits the end of the read: missing messages, order of the list, time of the next deep read. */
   private async end(result: 'everything' | 'missed' | undefined): Promise<boolean> {
     const { account, contactId } = this.task;
     for (let race = 0; race < MAX_RACES; race += 1) {
@@ -289,7 +290,7 @@ export class DeepRead {
     return false;
   }
 
-  /** What a reading of everything shows of how the contact is to be read. */
+  /** Returns the order, the length and the head of the list, as a pass over all pages shows them. */
   private learned(): Pick<Reading, 'order' | 'length' | 'head'> {
     const seen = this.orderSeen.order;
     const order = seen === 'unknown' ? this.pages.order : seen;
@@ -300,12 +301,12 @@ export class DeepRead {
       const count = length - (page - 1) * limit;
       return { order, length, head: count > 0 ? this.lastIds.slice(-count) : [] };
     }
-    // The head was read by polls meanwhile, which know it better.
+    // Head reads went on meanwhile; their head is newer.
     const isKnown = order === memory.order && memory.head !== '';
     return { order, length, ...(isKnown ? {} : { head: this.firstIds.slice(0, PAGE_LIMIT) }) };
   }
 
-  /** Whether everything shows which limit upstream honours: few messages fill no larger page. */
+  /** Returns true if the passes show which limit upstream honours: too few messages cannot fill a larger page. */
   private knowsLimit(): boolean {
     return this.pages.limit !== PAGE_LIMIT || this.refusesMore || this.reader.servedCount > PAGE_LIMIT;
   }

@@ -1,20 +1,20 @@
-/** How the feed polls. */
+/** Settings of the polling. */
 export interface FeedSettings {
-  /** Bounds of one contact's interval, in milliseconds. */
+  /** Bounds of a contact's polling interval, in milliseconds. */
   interval: { min: number; max: number };
-  /** Upstream requests a second that an account's polls may plan with. */
+  /** Returns the upstream requests per second that the account's polls can plan with. */
   readsPerSecond(account: string): Promise<number>;
-  /** What becomes of messages without a readable timestamp when their contact is first read. */
+  /** Whether the first read of a contact emits messages without a readable timestamp (`emit`) or not (`silent`). */
   undated: 'silent' | 'emit';
-  /** How long after its timestamp a message's flags are looked after, in milliseconds. */
+  /** Time after a message's timestamp during which its flags may still change, in milliseconds. */
   settleMs: number;
-  /** Every message of every contact is read again this often, in milliseconds. */
+  /** Time between two deep reads of all messages of a contact, in milliseconds. */
   sweepMs: number;
-  /** Two reads that do not show something are at least so far apart before it is told as deleted, in milliseconds. */
+  /** Minimum time between the two reads without an element that make it a deleted one, in milliseconds. */
   absenceMs: number;
-  /** Waits before a page below the head that failed is asked for again, in milliseconds; then it is read in parts. */
+  /** Delays before the retries of a failed page of a deep read, in milliseconds; then the page is read in parts. */
   pageRetriesMs?: readonly number[];
 }
 
-/** What the product promises: a deletion needs two complete reads at least so far apart. */
+/** Minimum time between the two complete reads that a deletion needs, in milliseconds; part of the public contract. */
 export const ABSENCE_MS = 60_000;

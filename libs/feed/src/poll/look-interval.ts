@@ -1,10 +1,10 @@
-/** A message is looked up again after this part of its age… */
-const PART_OF_AGE = 1 / 4;
-/** …but not before, and not later than this, in milliseconds. */
-const SHORTEST_MS = 10_000;
-const LONGEST_MS = 3_600_000;
+/** Interval between two look-ups of a message, as a share of the message's age. */
+const SHARE_OF_AGE = 1 / 4;
+/** Bounds of that interval, in milliseconds. */
+const MIN_INTERVAL_MS = 10_000;
+const MAX_INTERVAL_MS = 3_600_000;
 
-/** When a message of this age, whose flags may still change, is to be looked up again; in milliseconds from now. */
+/** Returns the time until the next look-up of an unsettled message of this age, in milliseconds. */
 export function lookIntervalMs(ageMs: number): number {
-  return Math.min(Math.max(ageMs * PART_OF_AGE, SHORTEST_MS), LONGEST_MS);
+  return Math.min(Math.max(ageMs * SHARE_OF_AGE, MIN_INTERVAL_MS), MAX_INTERVAL_MS);
 }

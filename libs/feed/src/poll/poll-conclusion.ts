@@ -24,21 +24,21 @@ import { rateOf, recordRead } from '../schedule/rate.js';
 import type { VolatileFieldStore } from '../form/volatile-fields.js';
 import { ALL_HEARD, type Lesson, packVolatility, unpackVolatility } from '../form/volatility.js';
 
-/** What is known of a contact before a stretch of it is read. */
+/** State of a contact before some of its pages are read. */
 export interface PollStart {
   account: string;
   contactId: string;
   state: ContactState;
-  /** Why a new baseline is taken: a part was lost. */
+  /** Reason why a new baseline starts: a part of the stored state was lost. */
   resync?: string;
-  /** What the account's polls may cost, as far as whoever claimed this one knows it. */
+  /** Request budget of the account's polls, if the claim reported it. */
   requestsPerSecond?: number;
 }
 
-/** What a reading is: the head, which decides when to poll next; a page further down; the end of reading those. */
+/** Part of a poll: `head` sets the next due time, `page` is a page of a deep read, `end` concludes a deep read. */
 export type ReadingKind = 'head' | 'page' | 'end';
 
-/** Draws the conclusion of a reading: what changed, what is known from now on, when to read again; and commits it. */
+/** Concludes a read: derives events, new snapshots and the next due times, and commits all of them. */
 export class PollConclusion {
   private readonly plans: PollPlans;
 
@@ -55,8 +55,9 @@ export class PollConclusion {
   }
 
   /**
-   * @param known what is known of the messages that were read; at an end, of all
-   * @returns whether it was committed, or there was nothing to commit: not if another reading of the contact was committed
+   * Commits a read.
+   * @param known snapshots of the messages that were read; for `end`, of all known messages
+   * @returns true if the read was committed or nothing had to be; false if another read of the contact was committed
    * meanwhile
    */
   async commit(
@@ -117,7 +118,7 @@ export class PollConclusion {
     const isQuiet =
       kind === 'head' &&
       resync === undefined &&
-      // Whoever honours a call to hasten refuses all that began before it.
+      // Clearing a request to poll sooner needs a new version, which refuses all reads that began before.
       state.hastened === 0 &&
       next.size === 0 &&
       events.length === 0 &&
@@ -191,7 +192,7 @@ export class PollConclusion {
     });
   }
 
-  /** When the head is to be polled next, by how often the contact changes. */
+  /** Returns when the next head read is due, by the contact's rate of change. */
   private async schedule(
     { account, state, requestsPerSecond }: PollStart,
     { date }: Reading,
@@ -199,7 +200,7 @@ export class PollConclusion {
     arrivals: readonly Arrival[],
   ): Promise<{ extension: { rate: Buffer }; bucket: number; dueInMs: number }> {
     const { now, extension } = state;
-    // Upstream writes its clock in whole seconds.
+    // Upstream's `Date` has whole seconds: half a second is added as the mean error.
     const aheadMs = date === undefined ? 0 : date + 500 - now;
     const before = extension.rate === undefined ? undefined : unpackRate(extension.rate);
     const rate = recordRead(before, {
@@ -211,7 +212,7 @@ export class PollConclusion {
     const perSecond = rateOf(rate, now);
     const budget = requestsPerSecond ?? (await this.settings.readsPerSecond(account));
     const plan = await this.plans.planOf(account, budget, state.contacts);
-    // What a reading could not settle is due still, but is not read again and again without a pause.
+    // A look-up that is already due does not shorten the interval: the contact is not read without a pause.
     const intervalMs = Math.min(plan.intervalMs(perSecond), lookDueInMs(memory, now));
     return {
       extension: { rate: packRate(rate) },
@@ -220,7 +221,7 @@ export class PollConclusion {
     };
   }
 
-  /** What is to be read below the head after this: at once, later, nothing any more, or as it was decided before. */
+  /** Returns when the next deep read is due: at once, later, never (`over`), or as before (`unchanged`). */
   private deepAfter(
     { state, resync }: PollStart,
     { looked, needsEverything, order }: Reading,
@@ -242,7 +243,7 @@ export class PollConclusion {
       (completeDueAt !== undefined && completeDueAt <= state.now) ||
       (!looked && lookDueAt !== undefined && lookDueAt <= state.now);
     if (!isDue) return 'unchanged';
-    // Where the head does not show what is new, whoever reads it goes on at once; others only if that broke off.
+    // If the head does not show all new messages, the same worker continues at once. Others wait until it has failed.
     const goesOn = !isHeadEnough(order) && (needsEverything || state.tellAfter !== undefined);
     return { inMs: goesOn ? BROKEN_OFF_MS : 0, anew: false };
   }
@@ -254,7 +255,7 @@ export class PollConclusion {
     { volatility }: Lesson,
   ): ContactExtension | undefined {
     const before = state.extension;
-    // The polls of the head, which go on meanwhile, know more of it.
+    // Head reads run concurrently and know the head better than a deep read.
     const isOver = kind === 'end' && before.resyncing === true;
     if (kind !== 'head' && !learns && !isOver && resync === undefined) return undefined;
     const after: ContactExtension = { ...before };
@@ -284,12 +285,12 @@ export class PollConclusion {
     { seen, knownBefore }: Everything,
     all: ReadonlyMap<string, KnownMessage>,
   ): AbsenceResult {
-    // What became known while it was read was seen elsewhere.
+    // Messages that became known during the deep read were seen by another read.
     const known = new Map([...all].filter(([id]) => knownBefore.has(id) || seen.has(id)));
     const { suspectSince } = state.memory;
     const { listSuspectSince, believedAt = 0, suspectAt = 0, shownAt = 0 } = state;
     const listDoubted = listSuspectSince !== undefined && believedAt < listSuspectSince;
-    // That one contact is empty says little, unless another one is suspect too, or none shows a message any more.
+    // An empty contact proves nothing alone. Doubt needs another suspect contact, or no messages from any contact.
     const empty = seen.size === 0;
     const emptied = empty && isSuspect(suspectAt, state.now) && believedAt < suspectAt;
     const emptiedSince = Math.max(shownAt, believedAt);
@@ -323,7 +324,7 @@ export class PollConclusion {
   }
 
   private firstRead({ state, resync }: PollStart): FirstRead | undefined {
-    // A new baseline after a loss: what is there now was there before.
+    // After a loss, a new baseline starts: present messages count as old.
     if (resync !== undefined) return 'silent';
     if (state.tellAfter === undefined) return undefined;
     const undated = state.extension.resyncing === true ? 'silent' : this.settings.undated;
@@ -331,20 +332,20 @@ export class PollConclusion {
   }
 }
 
-/** A reading of everything that has not ended after so long is taken up by others. */
+/** Time after which another worker takes over a deep read that has not ended, in milliseconds. */
 const BROKEN_OFF_MS = 30_000;
 
-/** So long a shorter first page is asked for, before a full one is tried again. */
+/** Time for which a shorter first page is requested before a full one is tried again, in milliseconds. */
 const HEAD_LIMIT_MS = 600_000;
 
-/** A first reading ends with the end of everything; a new baseline begins another one. */
+/** Returns how the first read goes on: a complete deep read ends it, a new baseline starts another one. */
 function baselineAfter({ state, resync }: PollStart, { everything, date }: Reading): PollCommit['baseline'] {
-  // Upstream writes its clock in whole seconds: what is stamped within the same one was there before.
+  // Upstream's `Date` has whole seconds: messages stamped within the same second count as old.
   if (resync !== undefined) return { tellAfter: (date ?? state.now) + 1_000 };
   return everything === undefined ? 'unchanged' : 'over';
 }
 
-/** What the account is to know of the contact's suspicion, where that changes. */
+/** Returns the change of the contact's suspicion that the account stores; undefined if nothing changed. */
 function suspicionIn(
   { suspectSince }: PollMemory,
   before: PollMemory,
@@ -353,12 +354,12 @@ function suspicionIn(
   return suspectSince ?? (before.suspectSince !== undefined || afresh ? 'over' : undefined);
 }
 
-/** More than are told of one message between two losses within one second. */
+/** Upper bound of the events of one message between two losses within one second. */
 const REVISIONS_A_SECOND = 1_000;
 
 /**
- * After a loss, revisions go on above all that were used before, of every message that may ever be seen again: the same
- * revision would be the same event, which is not told twice. By the second there are fewer than the time has passed.
+ * Returns a revision floor above all revisions used before a loss. A repeated revision would repeat an event id, and the
+ * event log would drop the event. A message gets fewer events than seconds pass, so the Unix time in seconds is a safe floor.
  */
 function floorAfterLoss({ now, memory }: ContactState): number {
   return Math.max(Math.floor(now / 1_000), (memory.revisionFloor ?? 0) + REVISIONS_A_SECOND);
@@ -383,7 +384,7 @@ function isChanged(
   );
 }
 
-/** The contact's own numbers, as its messages show them. */
+/** Returns the contact's own phone numbers, as the messages show them. */
 function numbersIn(messages: readonly UpstreamMessage[]): string[] {
   const numbers = messages.map(({ direction, from, to }) =>
     direction === 'outbound' ? to : direction === 'inbound' ? from : undefined,

@@ -1,17 +1,17 @@
 import type { AgendaHints } from '#platform';
 import type { PollAgenda } from '../ports.js';
 
-/** The rounds of the polling role. */
+/** Kinds of rounds that a worker of role `poll` runs. */
 export const POLL_ROUND = {
-  /** Contacts are due. */
+  /** Polls the contacts that are due. */
   due: 'due',
-  /** The contact list is to be read. */
+  /** Reads the contact list. */
   contacts: 'contacts',
-  /** An outage is to be probed. */
+  /** Probes whether an upstream outage has ended. */
   probe: 'probe',
 } as const;
 
-/** {@link PollAgenda} by hints. */
+/** Implements {@link PollAgenda} with hints to the agenda. */
 export class PollHints implements PollAgenda {
   constructor(private readonly hints: Pick<AgendaHints, 'tell'>) {}
 

@@ -1,21 +1,21 @@
-/** `head`: the newest messages of a contact; `deep`: a read that goes through its old ones, page by page. */
+/** `head`: read of the pages with the newest messages. `deep`: read of older pages, page by page. */
 export type PollKind = 'head' | 'deep';
 
-/** A contact that was claimed, together with the token for its first request. */
+/** A claimed contact. The claim includes the budget token for the first request. */
 export interface ClaimedPoll {
   kind: PollKind;
   contactId: string;
-  /** How long it had been due, in milliseconds. */
+  /** Time that the contact had been overdue, in milliseconds. */
   lateMs: number;
-  /** How many reads of this kind failed in a row before this one. */
+  /** Number of consecutive failed reads of this kind before this read. */
   failed: number;
-  /** Tells this claim from all others. */
+  /** Unique id of the claim. */
   lease: string;
 }
 
 /**
- * When the next contact is due, by Redis' clock and from now on in milliseconds, leases included. Absent: nobody is
- * scheduled.
+ * Time at which the account's next contact is due, leases included: by Redis' clock, and from now on, in milliseconds.
+ * Absent if no contact is scheduled.
  */
 export interface NextDue {
   nextDueAt?: number;
@@ -25,62 +25,63 @@ export interface NextDue {
 export type ClaimReply =
   | (NextDue & {
       claimed: ClaimedPoll;
-      /** When its token was asked for, by `performance.now()`; see `TOKEN_LIFE_MS`. */
+      /** Time at which the token was requested, by `performance.now()`; see `TOKEN_LIFE_MS`. */
       tokenAskedAt: number;
-      /** Requests a second that the planning of polls can count on. */
+      /** Share of the request budget that polls can rely on, in requests per second. */
       availableForPolls: number;
     })
-  /** Somebody is due, but there is no token yet: ask again after so many milliseconds. */
+  /** A contact is due, but no token is available yet: claim again after `waitMs` milliseconds. */
   | { waitMs: number }
-  /** Nobody is due. */
+  /** No contact is due. */
   | NextDue;
 
 /**
- * How a claimed read ended.
+ * Result of a claimed read.
  *
- * - `done`: it was committed, which set when the contact is due again; a deep read that it did not ask for again is over.
- * - `failed`: counts as a failure of this contact; it is put off for longer the more came in a row.
- * - `later`: it could not be read, which says nothing about the contact; it is due again after a second.
- * - `back`: it was broken off; the contact is due at once.
+ * - `done`: the read was committed, and the commit set the next due time. A deep read without a next due time is over.
+ * - `failed`: the read failed because of this contact. The backoff grows with each consecutive failure.
+ * - `later`: the read failed for a reason outside the contact. The contact is due again after {@link LATER_MS}.
+ * - `back`: the read was aborted. The contact is due at once.
  */
 export type ReadEnd = 'done' | 'failed' | 'later' | 'back';
 
-/** When the account's next contact is due after the end of a claim. */
+/** Due times after the end of a claim. */
 export interface EndedClaim extends NextDue {
-  /** When this contact is due again, in milliseconds, where it was not read. */
+  /** Time until this contact is due again, in milliseconds; present if the contact was not read. */
   dueAgainInMs?: number;
 }
 
 /**
- * Who is read next: the contacts of an account that are due, each with the token for its first request. All times are
- * Redis' own. Nobody who has a lease is claimed again, also if the contact becomes due meanwhile.
+ * Queue of an account's due contacts. A claim includes the budget token for the first request. All times are by Redis'
+ * clock. A contact with a lease is not claimed again, even if the contact becomes due meanwhile.
  */
 export interface PollQueue {
   /**
-   * The contact that is due most urgently, if there is a token for it; without a token nobody is claimed.
+   * Claims the most urgent due contact if a budget token is available.
    *
-   * A head goes before a deep read, except that deep reads are granted a part of what the other polls get: a hundredth, and
-   * up to a fifth where the first of them is an hour late.
-   * @param rate the account's budget in requests a second
+   * Head reads go before deep reads, but deep reads get a guaranteed share of what head reads get: one hundredth, rising to
+   * one fifth when the first deep read is an hour overdue.
+   * @param rate budget of the account, in requests per second
    */
   claim(account: string, rate: number): Promise<ClaimReply>;
 
   /**
-   * Keeps the leases of reads under way: without this a lease ends {@link POLL_LEASE_MS} after the claim. When a contact
-   * is due is left as commits and hints set it. The claims among them that are not ours any more.
+   * Renews the leases of reads under way. A lease that is not renewed expires {@link POLL_LEASE_MS} after the claim. Due
+   * times stay as commits and hints set them.
+   * @returns the claims whose lease was lost
    */
   renew(account: string, claims: readonly ClaimedPoll[]): Promise<ClaimedPoll[]>;
 
-  /** Ends a claim. One that is not ours any more is left to whoever has it. */
+  /** Ends a claim. A claim whose lease was lost is left to its new holder. */
   end(account: string, claim: ClaimedPoll, how: ReadEnd): Promise<EndedClaim>;
 }
 
-/** A claim that is not renewed ends after so long, in milliseconds: a killed worker's contacts are due again then. */
+/** Duration of a lease without renewal, in milliseconds. After this time, contacts of a killed worker are due again. */
 export const POLL_LEASE_MS = 2_000;
-/** How often a worker renews its claims, in milliseconds. One renewal that is lost or slow must not end them. */
+/** Time between two renewals of a lease, in milliseconds. Short enough that one lost renewal does not end the lease. */
 export const POLL_RENEWAL_MS = 700;
 
-/** Waits after a failure, in milliseconds: doubled with each one in a row, up to a bound. */
+/** Backoff after a failed read, in milliseconds: starts at `first`, doubles with each consecutive failure, up to `max`. */
 export const FAILED_BACKOFF_MS = { first: 2_000, max: 300_000 } as const;
-/** When a contact is due again whose read ended with `later`, in milliseconds. */
+/** Delay until a contact is due again after a read that ended with `later`, in milliseconds. */
 export const LATER_MS = 1_000;

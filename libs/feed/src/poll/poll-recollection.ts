@@ -6,30 +6,30 @@ import { lookIntervalMs } from './look-interval.js';
 import { headMark, type PollMemory } from '../snapshot/poll-memory.js';
 import type { Reading } from '../walk/reading.js';
 
-/** Since when a message is missing is remembered to the second, rounded up: the deciding read waits that much longer. */
+/** `missingSince` is stored in whole seconds, rounded up. The deciding read waits this much longer, in milliseconds. */
 const ROUNDING_MS = 1_000;
 
-/** What a read leaves to be remembered. */
+/** A read and the state before it, from which the next {@link PollMemory} is computed. */
 export interface Recollection {
   state: ContactState;
-  /** Whether everything that was known before is forgotten. */
+  /** True if the commit deletes all message snapshots of the contact. */
   afresh: boolean;
   reading: Reading;
-  /** What was known before of the messages that were read, and what is known of them from now on. */
+  /** Snapshots of the messages that were read: before the read, and after it (changed ones only). */
   known: ReadonlyMap<string, KnownMessage>;
   next: ReadonlyMap<string, KnownMessage>;
   absence: AbsenceResult | undefined;
-  /** What could not be read; see `markUnreadable`. */
+  /** Marks of the contact's unreadable elements; see `markUnreadable`. */
   unreadable: string;
-  /** Above which the revisions of its messages go on, if anything was forgotten of them. */
+  /** New revisions must be higher, if snapshots of the contact were lost. */
   revisionFloor: number | undefined;
   settings: Pick<FeedSettings, 'absenceMs' | 'settleMs'>;
 }
 
-/** While elements cannot be read that may be what is missing, everything is read again only so often. */
+/** Interval between deep reads while unreadable elements may be the missing messages, in milliseconds. */
 const DOUBTED_MS = 1_800_000;
 
-/** How the contact is to be read from now on. Pure. */
+/** Returns what to remember of the contact for the next reads. Pure. */
 export function remember(recollection: Recollection): PollMemory {
   const { state, afresh, reading, known, next, absence, unreadable, revisionFloor } = recollection;
   const { memory, now, epoch } = state;
@@ -59,7 +59,7 @@ export function remember(recollection: Recollection): PollMemory {
   };
 }
 
-/** When everything is to be read again before the sweep is due. */
+/** Returns when all messages are to be read again, if that is before the next sweep. */
 function nextComplete({ state, reading, absence, settings }: Recollection): number | undefined {
   const { memory, now } = state;
   const { everything, needsEverything } = reading;
@@ -71,7 +71,7 @@ function nextComplete({ state, reading, absence, settings }: Recollection): numb
   return now + (isDoubted ? DOUBTED_MS : settings.absenceMs + ROUNDING_MS);
 }
 
-/** When the first of the messages that may still change is to be looked up; those on the head are seen anyway. */
+/** Returns when the first unsettled message is to be looked up. Head reads already cover the messages at the head. */
 function nextLook({
   state: { memory, now },
   reading,
@@ -89,7 +89,7 @@ function nextLook({
   return due === undefined ? memory.lookDueAt : Math.min(memory.lookDueAt, due);
 }
 
-/** How long the next look-up of messages that may still change can wait, in milliseconds; one that is due is under way. */
+/** Returns the time until the next look-up of unsettled messages, in milliseconds; Infinity if a look-up is under way. */
 export function lookDueInMs({ lookDueAt }: PollMemory, now: number): number {
   return lookDueAt === undefined || lookDueAt <= now ? Infinity : lookDueAt - now;
 }

@@ -3,7 +3,7 @@ import type { ContactUpdate, ListCommit, PollCommit } from '../feed-store.js';
 import { POLL_ROUND } from '../poll/poll-hints.js';
 import { RedisFeedStore } from './redis-feed-store.js';
 
-/** The feed's store that tells the agenda of everything that makes a contact, or the contact list, due sooner. */
+/** {@link RedisFeedStore} that informs the agenda when a contact or the contact list becomes due sooner. */
 export class HintingFeedStore extends RedisFeedStore {
   constructor(
     redis: RedisClient,
@@ -24,7 +24,7 @@ export class HintingFeedStore extends RedisFeedStore {
     try {
       return await super.commitContacts(account, { ...commit, updates: counted() });
     } finally {
-      // Also where only a first part of it was committed.
+      // Also after a partial commit.
       if (count > 0) this.hints.tell(account, POLL_ROUND.due, 0);
     }
   }

@@ -38,13 +38,13 @@ import {
   takeListWish,
 } from './redis-feed-scripts.js';
 
-/** How many contacts one script changes: a script holds up everybody else. */
+/** Maximum number of contacts per script run: a running script blocks all other clients. */
 const CONTACTS_A_COMMIT = 200;
-/** Contacts of so much text are as many as one script changes, too. */
+/** Maximum size of the contacts' JSON per script run, in characters. */
 const CHARACTERS_A_COMMIT = 1_000_000;
-/** So many known messages are asked for at a time, where all of them are. */
+/** Messages per scan step when all snapshots of a contact are read. */
 const KNOWN_A_SCAN = 1_000;
-/** And how many are read at once. */
+/** Contacts per scan step when the snapshot of the list is read. */
 const CONTACTS_A_SCAN = 500;
 
 /** {@link FeedStore} on Redis. */
@@ -68,7 +68,7 @@ export class RedisFeedStore implements FeedStore {
       now: Number(now),
       revisionFloor: Number(revisionFloor),
       life: String(life),
-      // Without what it said, the last list is none to compare with: the next is taken as the first.
+      // If the list's content is lost, there is nothing to compare with: the next list counts as the first.
       ...(listedAt == null || lost ? {} : { listedAt: Number(listedAt) }),
       ...(suspectSince == null ? {} : { suspectSince: Number(suspectSince) }),
       ...(believedAt == null ? {} : { believedAt: Number(believedAt) }),
@@ -90,8 +90,8 @@ export class RedisFeedStore implements FeedStore {
   }
 
   /**
-   * The fields of a hash, some at a time: all of a long one at once would take many times the memory of what is made of
-   * it. What is committed in between changes the version, so that nothing can be committed against what this shows.
+   * Yields the fields of a hash in batches: reading a long hash at once would take many times the memory of the result. A
+   * commit during the scan changes the version, so that a commit based on a mixed state is refused.
    */
   private async *fieldsOf(key: string, atATime: number): AsyncGenerator<[field: Buffer, value: Buffer]> {
     let cursor = '0';
@@ -140,7 +140,7 @@ export class RedisFeedStore implements FeedStore {
         [...shared, ...part.map(({ id }) => keys('c', id))],
         [
           expected,
-          // Only with its last part the list is read: a crash before it must not turn the rest into later contacts.
+          // Only the last part marks the list as read: after a crash, the remaining contacts must not count as new ones.
           last ? Math.round(listedAt) : '',
           suspectSince ?? '',
           part.length,
@@ -330,7 +330,7 @@ export class RedisFeedStore implements FeedStore {
   }
 }
 
-/** What one script commits. The last part, and no other, may be empty. */
+/** Splits the changes into parts of one script run each. Only the last part may be empty. */
 async function* inParts(
   updates: ListCommit['updates'],
 ): AsyncGenerator<{ part: ContactUpdate[]; last: boolean }> {
@@ -368,7 +368,7 @@ function contactArguments({
   ];
 }
 
-/** Undefined where it cannot be read: then it is lost. */
+/** Unpacks the memory; undefined if the bytes are damaged. */
 function memoryOf(packed: Buffer): PollMemory | undefined {
   if (packed.length === 0) return NOTHING_REMEMBERED;
   try {

@@ -1,49 +1,49 @@
 import type { IntervalBounds } from './intervals.js';
 import type { RateHistogram } from './rate-histogram.js';
 
-/** How late the account's new messages were emitted within the last hour. */
+/** Detection delay of the account's new messages within the last hour. */
 export interface DetectionDelay {
-  /** From a message's timestamp to the commit of its event, in milliseconds; absent where there was no message. */
+  /** Time from a message's timestamp to the commit of its event, in milliseconds; absent without messages. */
   p50Ms?: number;
   p95Ms?: number;
-  /** How many messages these are of. */
+  /** Number of messages measured. */
   count: number;
-  /** Of how many of them the delay is estimated from the schedule, for want of a usable timestamp. */
+  /** Number of these messages without a usable timestamp; their delay is estimated from the schedule. */
   estimated: number;
-  /** How many more were older than a day when upstream first showed them. */
+  /** Number of further messages that were more than a day old when upstream first showed them. */
   late: number;
 }
 
-/** Why the contact list cannot be read. */
+/** Why and since when the contact list cannot be read. */
 export interface ListFault {
-  /** For people; without upstream's own words. */
+  /** Reason for humans; does not quote upstream. */
   reason: string;
-  /** Since when no reading came to a good end, in milliseconds since 1970 by Redis' clock. */
+  /** Time since which every read of the list failed, in milliseconds since 1970 by Redis' clock. */
   since: number;
 }
 
-/** How the polling of an account stands. */
+/** State of an account's polling. */
 export interface FeedOverview {
-  /** How many contacts are polled. */
+  /** Number of polled contacts. */
   contacts: number;
-  /** How many of them are due, and for how long the first has been, in milliseconds. */
+  /** Number of due contacts, and time that the first of them has been overdue, in milliseconds. */
   due: number;
   lagMs: number;
-  /** When the contact list was last read in full, on upstream's clock. */
+  /** Time of the last complete read of the contact list, by upstream's clock. */
   listedAt?: number;
-  /** Why it could not be read since; absent while it can. */
+  /** Present while the contact list cannot be read. */
   listFault?: ListFault;
-  /** Since when upstream shows far less than before, by Redis' clock. */
+  /** Time since which upstream shows far less than before, by Redis' clock. */
   suspectSince?: number;
-  /** How many unreadable elements were met so far. */
+  /** Number of unreadable elements so far. */
   unreadable: number;
   detectionDelay: DetectionDelay;
-  /** How many contacts change how often, by the buckets of the schedule; those that were never read are missing. */
+  /** Number of contacts in each bucket of the rate of change; contacts that were never read are left out. */
   rates: RateHistogram;
-  /** The bounds of a contact's interval that the workers last went by; absent before the first poll. */
+  /** Bounds of a contact's polling interval that the workers last used; absent before the first poll. */
   interval?: IntervalBounds;
-  /** Reads beyond the head of a contact: how many are due, and for how long the first has been, in milliseconds. */
+  /** Number of due deep reads, and time that the first of them has been overdue, in milliseconds. */
   deep: { waiting: number; lagMs: number };
-  /** How many elements were given up so far, as no page that holds them can be read. */
+  /** Number of elements skipped so far because no page that contains them can be read. */
   skipped: number;
 }

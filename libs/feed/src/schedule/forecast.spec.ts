@@ -3,8 +3,8 @@ import { forecastDelay } from './forecast.js';
 
 const BOUNDS = { minMs: 2_000, maxMs: 300_000 };
 
-describe('the forecast of delays', () => {
-  it('of contacts that are all equal is spread evenly over the interval that all have', () => {
+describe('the forecast of detection delays', () => {
+  it('is uniform from 0 to the interval if all contacts change equally often', () => {
     const forecast = forecastDelay(new Map([[20, 1_000]]), 10, BOUNDS);
     expect(forecast?.meanMs).toBeCloseTo(50_000, -2);
     expect(forecast?.p50Ms).toBeCloseTo(50_000, -2);
@@ -12,7 +12,7 @@ describe('the forecast of delays', () => {
     expect(forecast?.p99Ms).toBeCloseTo(99_000, -2);
   });
 
-  it('is shorter with twice the budget and longer with half of it', () => {
+  it('is shorter with twice the budget and longer with half the budget', () => {
     const histogram = new Map([
       [10, 1_000],
       [30, 100],
@@ -25,7 +25,7 @@ describe('the forecast of delays', () => {
     }
   });
 
-  it('counts contacts for as much as they change', () => {
+  it('weights contacts by their rate of change', () => {
     const forecast = forecastDelay(
       new Map([
         [5, 1_000],
@@ -37,7 +37,7 @@ describe('the forecast of delays', () => {
     expect(forecast?.p50Ms).toBeLessThan(5_000);
   });
 
-  it('is none where there are no contacts', () => {
+  it('is undefined without contacts', () => {
     expect(forecastDelay(new Map(), 10, BOUNDS)).toBeUndefined();
   });
 });

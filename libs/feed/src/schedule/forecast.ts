@@ -1,7 +1,7 @@
 import { type IntervalBounds, planIntervals } from './intervals.js';
 import { type RateHistogram, rateOfBucket } from './rate-histogram.js';
 
-/** How late messages are found; milliseconds. */
+/** Expected detection delay, in milliseconds. */
 export interface DelayForecast {
   meanMs: number;
   p50Ms: number;
@@ -9,17 +9,17 @@ export interface DelayForecast {
   p99Ms: number;
 }
 
-/** Messages, a second, that are found this late at the latest: each delay up to it is equally likely. */
+/** Messages per second with the same maximum delay; their delays are uniform between 0 and the interval. */
 interface Share {
   perSecond: number;
   intervalMs: number;
 }
 
 /**
- * The delays to be expected under a budget if the contacts change as often as they seem to. A message comes at any time
- * between two reads of its contact; contacts that change more often count for more. Upstream's own time to reply comes on
- * top. Undefined where there are no contacts.
- * @param requestsPerSecond what polls may cost; more than 0
+ * Returns the expected detection delays under a budget, if contacts keep changing at their present rates; undefined without
+ * contacts. Assumes that a message arrives at any time between two reads of its contact. Does not include upstream's
+ * response time.
+ * @param requestsPerSecond request budget of polls; more than 0
  */
 export function forecastDelay(
   histogram: RateHistogram,
@@ -47,7 +47,7 @@ export function forecastDelay(
   };
 }
 
-/** The delay that so many messages a second do not exceed. */
+/** Returns the delay that `wanted` messages per second do not exceed. */
 function percentile(shares: readonly Share[], wanted: number): number {
   let low = 0;
   let high = Math.max(...shares.map(({ intervalMs }) => intervalMs));

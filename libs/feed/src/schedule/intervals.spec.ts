@@ -15,13 +15,13 @@ const budgets = fc.double({ min: 0.01, max: 500, noNaN: true });
 const contactsOf = (histogram: RateHistogram): number =>
   [...histogram.values()].reduce((sum, n) => sum + n, 0);
 
-/** Requests a second that a plan costs. */
+/** Returns the requests per second that a plan costs. */
 function costOf(histogram: RateHistogram, intervalMs: (rate: number) => number): number {
   return [...histogram].reduce((sum, [bucket, n]) => sum + (n * 1000) / intervalMs(rateOfBucket(bucket)), 0);
 }
 
 describe('the planned intervals', () => {
-  it('cost the budget, unless nobody may be read more often', () => {
+  it('use the whole budget, unless every contact has the minimum interval', () => {
     fc.assert(
       fc.property(histograms, budgets, (histogram, budget) => {
         const { intervalMs } = planIntervals(histogram, budget, BOUNDS);
@@ -45,7 +45,7 @@ describe('the planned intervals', () => {
     );
   });
 
-  it('are at least the minimum and at most 1.25 times what all would have if all were equal', () => {
+  it('are between the minimum and 1.25 times the interval of an equal distribution', () => {
     fc.assert(
       fc.property(histograms, budgets, fc.double({ min: 0, max: 1e3 }), (histogram, budget, rate) => {
         const { intervalMs } = planIntervals(histogram, budget, BOUNDS);
@@ -56,7 +56,7 @@ describe('the planned intervals', () => {
     );
   });
 
-  it('are at most the maximum where the budget allows that with a tenth to spare, and say what it allows', () => {
+  it('do not exceed the maximum if the budget allows the maximum with a tenth to spare', () => {
     fc.assert(
       fc.property(histograms, budgets, (histogram, budget) => {
         const { intervalMs, budgetAllowsMaxMs } = planIntervals(histogram, budget, BOUNDS);
@@ -69,7 +69,7 @@ describe('the planned intervals', () => {
     );
   });
 
-  it('follow the square root of the rate where they are short: four times the changes, twice the reads', () => {
+  it('are proportional to the inverse square root of the rate if short: four times the changes, twice the reads', () => {
     const histogram = new Map([
       [40, 20],
       [45, 20],
@@ -78,7 +78,7 @@ describe('the planned intervals', () => {
     expect(intervalMs(0.04) / intervalMs(0.16)).toBeCloseTo(2, 1);
   });
 
-  it('of a few busy contacts are not kept long by many silent ones', () => {
+  it('are short for a few busy contacts among many silent ones', () => {
     const histogram = new Map([
       [4, 9_990],
       [44, 10],
@@ -87,7 +87,7 @@ describe('the planned intervals', () => {
     expect(intervalMs(rateOfBucket(44))).toBeLessThan(6_000);
   });
 
-  it('leave room for contacts that the histogram does not hold yet', () => {
+  it('reserve requests for contacts that the histogram does not include yet', () => {
     const whole = planIntervals(new Map([[10, 1_000]]), 10, BOUNDS);
     const half = planIntervals(new Map([[10, 500]]), 10, BOUNDS, {
       contacts: 500,
@@ -97,7 +97,7 @@ describe('the planned intervals', () => {
     expect(half.budgetAllowsMaxMs).toBe(whole.budgetAllowsMaxMs);
   });
 
-  it('are the shortest allowed where there are no contacts', () => {
+  it('equal the minimum without contacts', () => {
     expect(planIntervals(new Map(), 10, BOUNDS).intervalMs(1e-6)).toBe(BOUNDS.minMs);
     expect(planIntervals(new Map(), 10, BOUNDS).budgetAllowsMaxMs).toBe(BOUNDS.minMs);
   });

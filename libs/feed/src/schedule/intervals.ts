@@ -1,44 +1,44 @@
 import { type RateHistogram, rateOfBucket } from './rate-histogram.js';
 
-/** Bounds of one contact's interval, in milliseconds. */
+/** Bounds of a contact's polling interval, in milliseconds. */
 export interface IntervalBounds {
   minMs: number;
   maxMs: number;
 }
 
-// Looked up once: plans are solved often, and a global's look-up is slow in a context of its own, as tests have.
+// Local copies: plans are computed often, and access to globals is slow in a VM context such as Jest's.
 const { cbrt, max, min, sqrt } = Math;
 const SMALLEST = Number.MIN_VALUE;
 
-/** Contacts that are expected to change equally often. */
+/** Contacts with the same expected rate of change. */
 interface Group {
   perSecond: number;
   contacts: number;
 }
 
 /**
- * A late first message makes those late that follow it in the same conversation: after about so long there is a second
- * one. An interval T at rate r costs r × T² × (1 + T / this) requests' worth of lateness, and is chosen so that this is
- * the same for all contacts: short intervals follow the square root of the rate, long ones its cube root.
+ * Time after which a second message usually follows the first one of a conversation, in seconds. A late first message makes
+ * the following ones late as well, so an interval T at rate r costs r × T² × (1 + T / 60 s). The plan equalizes this cost:
+ * short intervals are proportional to the inverse square root of the rate, long ones to the inverse cube root.
  */
 const FOLLOWED_AFTER_SECONDS = 60;
-/** No contact waits longer than this many times the interval that all would have if all were equal… */
+/** Maximum interval of a contact, as a multiple of the interval that all contacts would have with equal rates. */
 const MAX_STARVATION = 1.25;
-/** …and it takes at least this many before the maximum interval counts, so that some of the budget is free to follow changes. */
+/** Minimum of that bound, in the same unit: leaves a part of the budget for contacts that change often. */
 const MIN_STARVATION = 1.1;
 
-/** How often to read each contact of an account. */
+/** Polling intervals of an account's contacts. */
 export interface IntervalPlan {
-  /** How long to wait before the next read of a contact that changes so often (messages a second); milliseconds. */
+  /** Returns the time until the next read of a contact, in milliseconds, by its rate of change in messages per second. */
   readonly intervalMs: (perSecond: number) => number;
-  /** The longest interval that is planned for any contact: more than the maximum where the budget does not allow that. */
+  /** Longest planned interval, in milliseconds. Exceeds the configured maximum if the budget is too small. */
   budgetAllowsMaxMs: number;
 }
 
 /**
- * Plans the intervals so that all contacts together cost the budget, or less where none may be read more often.
- * @param requestsPerSecond what polls may cost; more than 0
- * @param missing contacts that the histogram does not hold yet, and the rate that is expected of them
+ * Plans intervals so that polling all contacts uses the whole budget, or less if every contact is at the minimum interval.
+ * @param requestsPerSecond request budget of polls; more than 0
+ * @param missing number of contacts that the histogram does not include yet, and their assumed rate
  */
 export function planIntervals(
   histogram: RateHistogram,
@@ -63,7 +63,7 @@ function groupsOf(histogram: RateHistogram, missing: { contacts: number; perSeco
   return [...known, missing].filter(({ contacts }) => contacts > 0);
 }
 
-/** The shortest and the longest interval, in seconds. */
+/** Bounds of the interval, in seconds. */
 interface Limits {
   shortest: number;
   longest: number;
@@ -77,7 +77,7 @@ function limitsOf(groups: readonly Group[], requestsPerSecond: number, bounds: I
   return { shortest, longest: Math.max(longest, shortest) };
 }
 
-/** The weight of a read at which all contacts together cost the budget. */
+/** Returns the cost per read at which polling all contacts uses the whole budget. */
 function solveWeight(groups: readonly Group[], requestsPerSecond: number, limits: Limits): number {
   const cost = (weight: number): number => {
     let sum = 0;
@@ -97,18 +97,18 @@ function solveWeight(groups: readonly Group[], requestsPerSecond: number, limits
   return Math.exp(high);
 }
 
-/** What an interval costs in lateness; see {@link FOLLOWED_AFTER_SECONDS}. */
+/** Returns the cost of an interval in lateness; see {@link FOLLOWED_AFTER_SECONDS}. */
 function lateness(seconds: number, perSecond: number): number {
   return perSecond * seconds ** 2 * (1 + seconds / FOLLOWED_AFTER_SECONDS);
 }
 
-/** The interval whose lateness has this weight, within the limits. */
+/** Returns the interval that has the given cost, within the bounds. */
 function intervalSeconds(weight: number, perSecond: number, { shortest, longest }: Limits): number {
   const ratio = weight / max(perSecond, SMALLEST);
-  // Also where the rate is not a number.
+  // The negation also covers NaN.
   if (!(ratio < lateness(longest, 1))) return longest;
   if (ratio <= lateness(shortest, 1)) return shortest;
-  // Newton's method from above on a convex function: it only comes down.
+  // Newton's method. The function is convex and the start value is too high, so the iteration only decreases.
   let seconds = min(sqrt(ratio), cbrt(ratio * FOLLOWED_AFTER_SECONDS));
   for (let n = 0; n < 4; n += 1) {
     const slope = 2 * seconds + (3 * seconds ** 2) / FOLLOWED_AFTER_SECONDS;

@@ -3,14 +3,14 @@ import { pollOutlook } from './poll-outlook.js';
 import { bucketOf } from './rate-histogram.js';
 
 const interval = { minMs: 2_000, maxMs: 300_000 };
-/** 900 contacts that change once a day, and 100 in conversation. */
+/** 900 contacts that change once a day, and 100 contacts in conversation. */
 const rates = new Map([
   [bucketOf(1 / 86_400), 900],
   [bucketOf(1 / 30), 100],
 ]);
 
-describe('the outlook of an account', () => {
-  it('tells the delay with half the budget, the same and twice as much: more never makes it later', () => {
+describe('the polling outlook of an account', () => {
+  it('forecasts delays for half, the same and twice the budget; more budget never means more delay', () => {
     const { forecast } = pollOutlook(
       { contacts: 1_000, rates, interval },
       { requestsPerSecond: 20, allowed: 20, usedByOthers: 0 },
@@ -22,18 +22,18 @@ describe('the outlook of an account', () => {
     expect(twice).toBeGreaterThan(0);
   });
 
-  it('names a longer interval than the maximum where the budget does not allow that', () => {
+  it('shows an interval above the maximum if the budget is too small', () => {
     const at = (requestsPerSecond: number): number =>
       pollOutlook(
         { contacts: 1_000, rates, interval },
         { requestsPerSecond, allowed: requestsPerSecond, usedByOthers: 0 },
       ).longestIntervalMs ?? NaN;
     expect(at(100)).toBeLessThanOrEqual(interval.maxMs);
-    // A thousand contacts at one request a second: none of them can be read every five minutes.
+    // A thousand contacts at one request per second: none can be read every five minutes.
     expect(at(1)).toBeGreaterThanOrEqual(1_000_000);
   });
 
-  it('takes what sends and callers use off the budget, and leaves polls a fifth all the same', () => {
+  it('subtracts what other requests use, but leaves a fifth of the budget to polls', () => {
     const p95 = (usedByOthers: number): number =>
       pollOutlook({ contacts: 1_000, rates, interval }, { requestsPerSecond: 20, allowed: 20, usedByOthers })
         .forecast[1]?.p95Ms ?? NaN;
@@ -47,14 +47,14 @@ describe('the outlook of an account', () => {
     expect(p95(1_000)).toBe(p95(16));
   });
 
-  it('goes by what may leave where upstream refused the whole budget', () => {
+  it('uses the throttled budget if upstream throttles', () => {
     const p95 = (requestsPerSecond: number, allowed: number): unknown =>
       pollOutlook({ contacts: 1_000, rates, interval }, { requestsPerSecond, allowed, usedByOthers: 0 })
         .forecast[1]?.p95Ms;
     expect(p95(20, 5)).toBe(p95(5, 5));
   });
 
-  it('counts contacts that nobody has read yet in', () => {
+  it('includes contacts that were never read', () => {
     const unread = pollOutlook(
       { contacts: 1_000, rates: new Map(), interval },
       { requestsPerSecond: 1, allowed: 1, usedByOthers: 0 },
@@ -66,7 +66,7 @@ describe('the outlook of an account', () => {
   it.each([
     ['there are no contacts', { contacts: 0, rates: new Map<number, number>(), interval }],
     ['no worker has polled yet', { contacts: 5, rates: new Map<number, number>() }],
-  ])('is unknown while %s', (_, overview) => {
+  ])('has no delays if %s', (_, overview) => {
     expect(pollOutlook(overview, { requestsPerSecond: 10, allowed: 10, usedByOthers: 0 })).toEqual({
       forecast: [{ requestsPerSecond: 5 }, { requestsPerSecond: 10 }, { requestsPerSecond: 20 }],
     });

@@ -3,38 +3,38 @@ import { forecastDelay } from './forecast.js';
 import { planIntervals } from './intervals.js';
 import { rateOf } from './rate.js';
 
-/** What an account may ask upstream, in requests a second. */
+/** Request budget of an account, in requests per second. */
 export interface PlannedBudget {
-  /** The account's setting. */
+  /** Configured budget. */
   requestsPerSecond: number;
-  /** What of it may leave now: less where upstream refused more. */
+  /** Budget that is effective now: lower than configured while upstream throttles. */
   allowed: number;
-  /** What is used by others than the heads of contacts. */
+  /** Part of the budget that other requests than head reads use. */
   usedByOthers: number;
 }
 
-/** The detection delay to be expected with a budget; absent where there are no contacts, or no worker has polled yet. */
+/** Expected detection delay under a budget; no delays without contacts or before the first poll of a worker. */
 export interface BudgetForecast {
   requestsPerSecond: number;
   p50Ms?: number;
   p95Ms?: number;
 }
 
-/** What the schedule comes to. */
+/** Expected polling of an account. */
 export interface PollOutlook {
-  /** The longest interval that the budget allows to plan with: above the maximum where that cannot be kept. */
+  /** Longest planned interval; above the configured maximum if the budget is too small. */
   longestIntervalMs?: number;
-  /** With half the budget, this one, and twice as much. */
+  /** Forecasts for half the budget, the budget, and twice the budget. */
   forecast: readonly BudgetForecast[];
 }
 
-/** Polls always keep so much of the budget. */
+/** Share of the budget that polls always keep. */
 const FLOOR = 1 / 5;
 const FACTORS = [1 / 2, 1, 2];
 
 /**
- * What the polls of an account come to under its budget and under others, if contacts change as often as they do now and
- * the rest of the work stays as it is. By the arithmetic that the contacts are scheduled by. Pure.
+ * Forecasts the polling of an account under its own and other budgets, if contacts keep changing at their present rates and
+ * other requests stay as they are. Uses the same computation as the schedule. Pure.
  */
 export function pollOutlook(
   { contacts, rates, interval }: Pick<FeedOverview, 'contacts' | 'rates' | 'interval'>,
@@ -44,7 +44,7 @@ export function pollOutlook(
   if (contacts === 0 || interval === undefined)
     return { forecast: budgets.map((budget) => ({ requestsPerSecond: budget })) };
   const known = [...rates.values()].reduce((sum, count) => sum + count, 0);
-  // A contact that nobody has read yet is taken for an average one.
+  // Contacts that were never read get the average rate.
   const missing = { contacts: Math.max(contacts - known, 0), perSecond: rateOf(undefined, 0) };
   const forPolls = (budget: number): number => {
     const leaving = (budget * allowed) / requestsPerSecond;

@@ -6,7 +6,7 @@ import { bucketOf } from './rate-histogram.js';
 
 const BOUNDS = { minMs: 2_000, maxMs: 300_000 };
 
-/** Plans of accounts whose contacts all change so often; how often that was asked for. */
+/** Returns plans for contacts with equal rates, and a counter of the reads of the rates. */
 function plansOf(contacts: number, perSecond = 0.01): { plans: PollPlans; asked: () => number } {
   let asked = 0;
   const ratesOf = (): Promise<{ rates: Map<number, number>; contacts: number }> => {
@@ -16,8 +16,8 @@ function plansOf(contacts: number, perSecond = 0.01): { plans: PollPlans; asked:
   return { plans: new PollPlans(ratesOf, BOUNDS), asked: () => asked };
 }
 
-describe('the plan of an account', () => {
-  it('is the shortest interval for all where the budget allows that, without a look at who changes how often', async () => {
+describe('the interval plan of an account', () => {
+  it('is the minimum for all contacts if the budget allows that; the rates are not read then', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.integer({ min: 1, max: 1_000 }),
@@ -36,7 +36,7 @@ describe('the plan of an account', () => {
     );
   });
 
-  it('is worked out from the rates where it does not, and kept for a while', async () => {
+  it('is computed from the rates if the budget is smaller, and is cached', async () => {
     const { plans, asked } = plansOf(100);
     const plan = await plans.planOf('a', 10, 100);
     expect(plan.intervalMs(0.01)).toBeGreaterThan(BOUNDS.minMs);

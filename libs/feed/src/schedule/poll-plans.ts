@@ -3,19 +3,19 @@ import { type IntervalBounds, type IntervalPlan, planIntervals } from './interva
 import type { RateHistogram } from './rate-histogram.js';
 import { rateOf } from './rate.js';
 
-/** An account's contacts, by how often they change. */
+/** Rates of change of an account's contacts. */
 export interface ContactRates {
-  /** Those that were read; see `rate-histogram.ts`. */
+  /** Contacts that were read at least once, by bucket of their rate. */
   rates: RateHistogram;
-  /** How many contacts are polled. */
+  /** Number of polled contacts. */
   contacts: number;
 }
 
-/** A plan is worked out anew after so long, in milliseconds: conversations begin and end, but an account has many contacts. */
+/** Lifetime of a plan, in milliseconds. Short, because rates change; not zero, because a plan covers many contacts. */
 const PLAN_LIFE_MS = 500;
-/** Plans are kept of so many accounts. */
+/** Maximum number of accounts whose plan is cached. */
 const MAX_PLANS = 2_000;
-/** The plans by which an account's contacts are scheduled, for as long as they are fresh. */
+/** Caches the interval plans of accounts. */
 export class PollPlans {
   private readonly plans = new LRUCache<string, IntervalPlan>({
     max: MAX_PLANS,
@@ -28,19 +28,20 @@ export class PollPlans {
   ) {}
 
   /**
-   * @param requestsPerSecond what the account's polls may cost
-   * @param most how many contacts it has at most
+   * Returns the account's current plan.
+   * @param requestsPerSecond request budget of the account's polls
+   * @param most upper bound of the account's number of contacts
    */
   async planOf(account: string, requestsPerSecond: number, most: number): Promise<IntervalPlan> {
     const { minMs } = this.bounds;
-    // Where all may be read as often as anybody, it does not matter who changes how often.
+    // The budget allows the minimum interval for every contact: rates do not matter.
     if ((most * 1_000) / minMs <= requestsPerSecond)
       return { intervalMs: () => minMs, budgetAllowsMaxMs: minMs };
     const kept = this.plans.get(account);
     if (kept !== undefined) return kept;
     const { rates, contacts } = await this.ratesOf(account);
     const known = [...rates.values()].reduce((sum, count) => sum + count, 0);
-    // Those that nobody has read yet are taken for average ones.
+    // Contacts that were never read get the average rate.
     const missing = { contacts: Math.max(contacts - known, 0), perSecond: rateOf(undefined, 0) };
     const plan = planIntervals(rates, requestsPerSecond, this.bounds, missing);
     this.plans.set(account, plan);

@@ -18,8 +18,8 @@ const states: fc.Arbitrary<RateState> = fc.record(
   { requiredKeys: ['at', 'starts', 'follows', 'watchedMs', 'gaps', 'gapsMs'] },
 );
 
-describe('the packed rate', () => {
-  it('reads back as it was, but for rounding', () => {
+describe('a packed rate', () => {
+  it('unpacks to the same rate, up to rounding', () => {
     fc.assert(
       fc.property(states, (state) => {
         const read = unpackRate(packRate(state));
@@ -29,7 +29,7 @@ describe('the packed rate', () => {
     );
   });
 
-  it('does not drift when it is written and read many times', () => {
+  it('does not drift if packed and unpacked many times', () => {
     fc.assert(
       fc.property(states, (state) => {
         const once = packRate(state);
@@ -40,7 +40,7 @@ describe('the packed rate', () => {
     );
   });
 
-  it('takes 16 bytes, and 5 more while a send is fresh', () => {
+  it('takes 16 bytes, and 5 more after a send', () => {
     fc.assert(
       fc.property(states, (state) => {
         expect(packRate(state).length).toBeLessThanOrEqual(state.expectedAt === undefined ? 16 : 21);
@@ -48,7 +48,7 @@ describe('the packed rate', () => {
     );
   });
 
-  it('is nothing known where bytes are missing, left over, or of another version', () => {
+  it('is undefined if bytes are missing, left over, or of another version', () => {
     const bytes = packRate({ at: NOW, starts: 3, follows: 9, watchedMs: 1e6, gaps: 2, gapsMs: 4e4 });
     for (let length = 0; length < bytes.length; length += 1) {
       expect(unpackRate(bytes.subarray(0, length))).toBeUndefined();
@@ -57,7 +57,7 @@ describe('the packed rate', () => {
     expect(unpackRate(Buffer.concat([Buffer.of(2), bytes.subarray(1)]))).toBeUndefined();
   });
 
-  it('never throws, and gives a usable rate, whatever the bytes', () => {
+  it('never throws and gives a valid rate, whatever the bytes are', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 30 }), fc.boolean(), (bytes, ours) => {
         const state = unpackRate(Buffer.from(ours ? [1, ...bytes] : bytes));

@@ -2,18 +2,18 @@ import { DamagedSnapshotError, PackedReader, PackedWriter } from '../packed-byte
 import type { RateState } from './rate.js';
 
 const VERSION = 1;
-/** The version's bit that says that a send was relayed lately. */
+/** Bit of the version byte: the state contains `expectedAt`. */
 const EXPECTED = 0x80;
-/** Times are kept in tenths of a second. */
+/** Resolution of stored times, in milliseconds. */
 const TICK_MS = 100;
 const MAX_TIME = Date.UTC(2200, 0, 1);
-/** Amounts are kept by their logarithm: from this… */
-const LEAST = 1e-6;
-/** …in steps of one in 2,000, which is up to 10^8. */
+/** Smallest stored amount above 0. Amounts are stored as logarithms. */
+const MIN_AMOUNT = 1e-6;
+/** Logarithmic steps per factor e. The largest amount is about 10^8. */
 const STEPS_AN_E = 2000;
 const MAX_CODE = 0xffff;
 
-/** In 16 bytes, and five more for some minutes after a send. */
+/** Packs a state into 16 bytes, or 21 bytes with `expectedAt`. */
 export function packRate(state: RateState): Buffer {
   const { at, starts, follows, watchedMs, gaps, gapsMs, expectedAt } = state;
   const writer = new PackedWriter().byte(expectedAt === undefined ? VERSION : VERSION | EXPECTED);
@@ -24,7 +24,7 @@ export function packRate(state: RateState): Buffer {
   return writer.done();
 }
 
-/** What {@link packRate} wrote; undefined, which is what nothing known is, where it is damaged or of another version. */
+/** Unpacks what {@link packRate} wrote; undefined (an unknown rate) if damaged or of another version. */
 export function unpackRate(bytes: Buffer): RateState | undefined {
   try {
     return read(new PackedReader(bytes));
@@ -50,7 +50,7 @@ function read(reader: PackedReader): RateState | undefined {
   return state;
 }
 
-/** A time too large to be one is damage, too: the contact would be in conversation until then. */
+/** Reads a time. A time in the far future counts as damage: it would keep the contact in conversation until then. */
 function timeOf(reader: PackedReader): number {
   const time = reader.number() * TICK_MS;
   if (time > MAX_TIME) throw new DamagedSnapshotError();
@@ -62,10 +62,10 @@ function ticks(ms: number): number {
 }
 
 function codeOf(amount: number): number {
-  if (!(amount > LEAST)) return 0;
-  return Math.min(Math.round(Math.log(amount / LEAST) * STEPS_AN_E) + 1, MAX_CODE);
+  if (!(amount > MIN_AMOUNT)) return 0;
+  return Math.min(Math.round(Math.log(amount / MIN_AMOUNT) * STEPS_AN_E) + 1, MAX_CODE);
 }
 
 function amountOf(code: number): number {
-  return code === 0 ? 0 : LEAST * Math.exp((code - 1) / STEPS_AN_E);
+  return code === 0 ? 0 : MIN_AMOUNT * Math.exp((code - 1) / STEPS_AN_E);
 }

@@ -2,18 +2,18 @@ import { describe, expect, it } from '@jest/globals';
 import { bucketOf, RATE_BUCKETS, rateOfBucket } from './rate-histogram.js';
 
 describe('the buckets of rates', () => {
-  it('hold the rate in their middle', () => {
+  it('contain the rate in their middle', () => {
     for (let bucket = 0; bucket < RATE_BUCKETS; bucket += 1)
       expect(bucketOf(rateOfBucket(bucket))).toBe(bucket);
   });
 
-  it('are wide enough apart that no rate is off by more than a sixth', () => {
+  it('represent each rate with an error of at most a sixth', () => {
     for (let rate = 2e-7; rate < 5; rate *= 1.01) {
       expect(Math.abs(rateOfBucket(bucketOf(rate)) / rate - 1)).toBeLessThan(1 / 6);
     }
   });
 
-  it.each([0, -1, NaN, 1e-30, Infinity, 1e9])('have a place for %p', (rate) => {
+  it.each([0, -1, NaN, 1e-30, Infinity, 1e9])('include %p', (rate) => {
     const bucket = bucketOf(rate);
     expect(Number.isInteger(bucket) && bucket >= 0 && bucket < RATE_BUCKETS).toBe(true);
   });

@@ -6,7 +6,7 @@ const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 const START = Date.UTC(2026, 0, 1);
 
-/** A conversation whose messages are found as soon as they are written. */
+/** Returns the state after a conversation whose messages are found at once. */
 function talk(state: RateState | undefined, from: number, messages: number, gapMs: number): RateState {
   let next = recordRead(state, { arrivals: 1, at: from, times: [from] });
   for (let n = 1; n < messages; n += 1) {
@@ -18,19 +18,19 @@ function talk(state: RateState | undefined, from: number, messages: number, gapM
 
 const silent = (): RateState => recordRead(undefined, { arrivals: 0, at: START });
 
-describe('the rate of a contact', () => {
-  it('is small but not nothing where nothing is known', () => {
+describe('the rate of change of a contact', () => {
+  it('is small but not zero for an unknown contact', () => {
     expect(rateOf(undefined, START)).toBeGreaterThan(1e-7);
     expect(rateOf(undefined, START)).toBeLessThan(1e-4);
   });
 
-  it('rises by more than a thousand times with the first message of a conversation', () => {
+  it('rises more than a thousandfold with the first message of a conversation', () => {
     const state = recordRead(silent(), { arrivals: 1, at: START + HOUR, times: [START + HOUR] });
     expect(rateOf(state, START + HOUR)).toBeGreaterThan(1000 * rateOf(undefined, START));
   });
 
   it.each([2, 30, 120])(
-    'is within a fifth and twice of the true one after eight messages with gaps of %d s',
+    'is between a fifth and twice the true rate after eight messages with gaps of %d s',
     (seconds) => {
       const state = talk(silent(), START + HOUR, 8, seconds * SECOND);
       const rate = rateOf(state, state.at);
@@ -39,20 +39,20 @@ describe('the rate of a contact', () => {
     },
   );
 
-  it('has fallen to a tenth three minutes after a conversation with gaps of 15 s, and to a thousandth in an hour', () => {
+  it('falls to a tenth three minutes after a conversation with gaps of 15 s, and to a thousandth in an hour', () => {
     const state = talk(silent(), START + HOUR, 8, 15 * SECOND);
     const high = rateOf(state, state.at);
     expect(rateOf(state, state.at + 3 * MINUTE)).toBeLessThan(high / 10);
     expect(rateOf(state, state.at + HOUR)).toBeLessThan(high / 1000);
   });
 
-  it('only falls while nothing comes', () => {
+  it('only falls while no message arrives', () => {
     const state = talk(silent(), START + HOUR, 5, 10 * SECOND);
     const rates = Array.from({ length: 200 }, (_, n) => rateOf(state, state.at + n * 20 * SECOND));
     for (const [n, rate] of rates.entries()) expect(rate).toBeLessThanOrEqual(rates[n - 1] ?? Infinity);
   });
 
-  it('is higher, between conversations, of a contact that has had many than of one that had one or none', () => {
+  it('is higher between conversations if the contact has had many conversations', () => {
     const often = Array.from({ length: 10 }, (_, n) => START + n * HOUR).reduce<RateState>(
       (state, from) => talk(state, from, 8, 30 * SECOND),
       silent(),
@@ -63,7 +63,7 @@ describe('the rate of a contact', () => {
     expect(rateOf(often, later)).toBeGreaterThan(5 * rateOf(once, later));
   });
 
-  it('forgets in weeks what a contact used to do', () => {
+  it('forgets old conversations within weeks', () => {
     const often = Array.from({ length: 10 }, (_, n) => START + n * HOUR).reduce<RateState>(
       (state, from) => talk(state, from, 8, 30 * SECOND),
       silent(),
@@ -71,19 +71,19 @@ describe('the rate of a contact', () => {
     expect(rateOf(often, START + 21 * 24 * HOUR)).toBeLessThan(2 * rateOf(undefined, START));
   });
 
-  it('is not changed by a read that finds nothing', () => {
+  it('does not change at a read without new messages', () => {
     const state = talk(silent(), START, 3, 10 * SECOND);
     expect(recordRead(state, { arrivals: 0, at: START + HOUR, since: START + MINUTE })).toBe(state);
   });
 
-  it('takes messages without a time for spread over the time since the last read', () => {
+  it('treats messages without a timestamp as spread over the time since the last read', () => {
     const findings = { arrivals: 5, at: START + MINUTE, since: START };
     const timed = [6, 18, 30, 42, 54].map((second) => START + second * SECOND);
     expect(recordRead(silent(), findings)).toEqual(recordRead(silent(), { ...findings, times: timed }));
   });
 
   it.each([NaN, Infinity, -Infinity, 0, START + 100 * 24 * HOUR])(
-    'stays a number with a message of the time %p',
+    'stays a finite number after a message with the timestamp %p',
     (time) => {
       const state = recordRead(talk(silent(), START, 3, SECOND), {
         arrivals: 1,
@@ -97,7 +97,7 @@ describe('the rate of a contact', () => {
     },
   );
 
-  it('rises for some minutes after a send was relayed, also where nothing was known', () => {
+  it('rises for some minutes after a send, even for an unknown contact', () => {
     const state = expectReply(undefined, START);
     expect(rateOf(state, START)).toBeGreaterThan(0.05);
     expect(rateOf(state, START + 2 * MINUTE)).toBeGreaterThan(100 * rateOf(undefined, START));

@@ -1,89 +1,86 @@
 /**
- * What is known of how often one contact changes. Conversations begin at a slow rate, which is learned over days; within
- * one, messages follow each other at a pace that is learned from message to message.
+ * Estimate of how often one contact changes. Conversations begin at a slow rate, which is learned over days. Within a
+ * conversation, messages follow at a pace that is learned from message to message.
  *
- * A read that finds nothing new leaves it as it is: the passing of time alone lowers the rate. All times are in
- * milliseconds since 1970, on the reader's clock.
+ * A read without new messages leaves the state unchanged: the rate falls with time alone. All times are in milliseconds
+ * since 1970, by the reader's clock.
  */
 export interface RateState {
-  /** When the last message came; all other figures are right for this moment. */
+  /** Time of the last message. All other values refer to this time. */
   at: number;
-  /** Conversations that began, decayed over days. */
+  /** Number of conversations begun, decayed over days. */
   starts: number;
-  /** Messages that followed another one of the same conversation, decayed like {@link starts}. */
+  /** Number of messages that continued a conversation, decayed like {@link starts}. */
   follows: number;
-  /** For how long the contact has been watched, decayed like {@link starts}; in milliseconds. */
+  /** Time that the contact has been observed, decayed like {@link starts}; in milliseconds. */
   watchedMs: number;
-  /** Gaps between the latest messages of a conversation; each counts less with every newer one… */
+  /** Number of gaps between messages of a conversation; older gaps weigh less. */
   gaps: number;
-  /** …and their sum, in milliseconds. */
+  /** Sum of these gaps with the same weights, in milliseconds. */
   gapsMs: number;
-  /** When a send was relayed to the contact last, if that was not long ago. */
+  /** Time of the last send to the contact; absent if that was long ago. */
   expectedAt?: number;
 }
 
-/** What one read of a contact found. */
+/** Result of one read of a contact. */
 export interface ReadFindings {
-  /** Messages that were not known before. Changed flags and fields are no activity. */
+  /** Number of messages that were not known before. Changed flags and fields do not count. */
   arrivals: number;
-  /** When it was read. */
+  /** Time of the read. */
   at: number;
-  /** When the contact was read before, if it was: what has no time of its own came after it. */
+  /** Time of the previous read, if any: a message without a timestamp arrived after it. */
   since?: number;
-  /** When messages of these were written, as far as upstream says so, with the difference between the clocks taken out. */
+  /** Known timestamps of the new messages, converted to the reader's clock. */
   times?: readonly number[];
 }
 
-/** After so long a conversation counts half as much for how often they begin. */
+/** Half-life of the counts of conversations, in milliseconds. */
 const HALF_LIFE_MS = 2 * 86_400_000;
-/** A contact of which nothing is known is taken for one that had been watched so long… */
+/** Prior of an unknown contact: time observed, in milliseconds. */
 const PRIOR_WATCHED_MS = 86_400_000;
-/** …and had begun so many conversations. Few: most contacts of an account are silent for weeks. */
+/** Prior of an unknown contact: number of conversations begun. Low, since most contacts are silent for weeks. */
 const PRIOR_STARTS = 0.2;
 /**
- * Few contacts have most of the conversations, so that one conversation seen is mostly chance, and ten are not: the
- * number of them is discounted, most where it is small.
+ * Discount for small numbers of conversations. Few contacts have most conversations, so one observed conversation is mostly
+ * chance, while ten are not.
  */
 const DISCOUNT = 2;
-/** A message is followed by another one of the same conversation this often, before the contact has shown its habit… */
+/** Prior of a conversation: number of messages that continued it, and number of its ends. */
 const PRIOR_FOLLOWS = 4;
 const PRIOR_ENDS = 0.5;
-/** …after about so long. What is heard of the conversation itself soon outweighs it. */
+/** Prior of the pace: number of gaps, and their sum in milliseconds. The observed gaps soon outweigh it. */
 const PRIOR_GAPS = 0.6;
 const PRIOR_GAPS_MS = 20_000;
-/** How much a gap counts for the pace after one more message. */
+/** Weight of a gap after one more message. */
 const GAP_MEMORY = 0.95;
-/** After a send was relayed its message, its flags and perhaps an answer come: so many changes a second at first… */
+/** Expected changes per second right after a send: the send's message, its flags, perhaps a reply. */
 const EXPECTED_PER_SECOND = 0.2;
-/** …and a quarter of that after so long. */
+/** Time after a send at which that rate has fallen to a quarter, in milliseconds. */
 const EXPECTED_MS = 30_000;
 const EXPECTED_ENDS_MS = 20 * EXPECTED_MS;
-/** Of more messages in one read than these only the latest ones count. */
+/** Maximum number of messages of one read that count; the latest ones count. */
 const MAX_ARRIVALS = 50;
 
-/** The state after a read. It is the same object where the read found nothing that counts. */
+/** Returns the state after a read; the same object if the read changed nothing. */
 export function recordRead(state: RateState | undefined, findings: ReadFindings): RateState {
   let next = state ?? unknownAt(findings.since ?? findings.at);
   for (const time of arrivalTimes(state, findings)) next = arrive(next, time);
   return withoutOldExpectation(next, findings.at);
 }
 
-/** The state after a send was relayed to the contact. */
+/** Returns the state after a send to the contact. */
 export function expectReply(state: RateState | undefined, at: number): RateState {
   return { ...(state ?? unknownAt(at)), expectedAt: at };
 }
 
-/**
- * New messages a second that are to be expected of the contact from now on, if a read has just shown that there are none
- * which are not known.
- */
+/** Returns the expected rate of new messages from now on, in messages per second, right after a read without news. */
 export function rateOf(state: RateState | undefined, at: number): number {
   const known = state ?? unknownAt(at);
   const age = Math.max(at - known.at, 0);
   return startsPerMs(known, age) * 1000 + followsPerMs(known, age) * 1000 + expectedPerSecond(known, at);
 }
 
-/** Nobody has ever read it: an old conversation's end could not be told from its being silent. */
+/** Returns the state of a contact that was never read: whether the contact is in a conversation is unknown. */
 function unknownAt(at: number): RateState {
   return { at, starts: 0, follows: 0, watchedMs: 0, gaps: 0, gapsMs: 0 };
 }
@@ -104,16 +101,16 @@ function startsPerMs(state: RateState, age: number): number {
 }
 
 /**
- * The pace of a conversation is not known but estimated from few gaps, so that the time to the next message has the long
- * tail of a Pareto (Lomax) distribution: the longer it is silent, the slower it may have been all along.
+ * Returns the rate of messages that continue the conversation. The pace is estimated from few gaps, so the time to the next
+ * message has a Pareto (Lomax) distribution: the longer the silence, the slower the conversation may have been all along.
  */
 function followsPerMs(state: RateState, age: number): number {
   return (goesOn(state, age) * (state.gaps + PRIOR_GAPS)) / (state.gapsMs + PRIOR_GAPS_MS + age);
 }
 
-/** How likely it is that the conversation of the last message goes on after this silence. */
+/** Returns the probability that the conversation of the last message goes on after this silence. */
 function goesOn(state: RateState, age: number): number {
-  // Nothing can go on where nothing was ever heard.
+  // Without any message there is no conversation that could go on.
   const heard = Math.min(state.starts + state.follows, 1);
   const follows = state.follows + PRIOR_FOLLOWS;
   const ends = state.starts + PRIOR_ENDS;
@@ -127,7 +124,7 @@ function expectedPerSecond({ expectedAt }: RateState, at: number): number {
   return EXPECTED_PER_SECOND / (1 + Math.max(at - expectedAt, 0) / EXPECTED_MS) ** 2;
 }
 
-/** One more message: either it goes on with the conversation, or it begins one; it counts as either in part. */
+/** Adds one message: it counts partly as continuing the conversation and partly as starting one. */
 function arrive(state: RateState, time: number): RateState {
   const at = Math.max(time, state.at);
   const age = at - state.at;
@@ -144,7 +141,7 @@ function arrive(state: RateState, time: number): RateState {
   };
 }
 
-/** When the messages came, in order. Those without a time are spread evenly over the time in which they may have come. */
+/** Returns the arrival times in ascending order. Messages without a timestamp are spread evenly over the possible time. */
 function arrivalTimes(state: RateState | undefined, findings: ReadFindings): number[] {
   const { at, arrivals } = findings;
   const since = Math.min(Math.max(findings.since ?? at, state?.at ?? 0), at);

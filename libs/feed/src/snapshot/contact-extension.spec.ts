@@ -11,24 +11,24 @@ const FULL: ContactExtension = {
   resyncing: true,
 };
 
-describe('the extension of a contact', () => {
+describe('a packed contact extension', () => {
   it.each([{}, { readAt: 1 }, { rate: Buffer.alloc(200, 7) }, FULL])(
-    'is read as it was written: %j',
+    'unpacks to the same extension: %j',
     (extension) => {
       expect(unpackExtension(packExtension(extension))).toEqual(extension);
     },
   );
 
-  it('takes no byte where nothing is kept', () => {
+  it('takes no bytes if empty', () => {
     expect(packExtension({})).toHaveLength(0);
   });
 
-  it('keeps what it knows beside a section of a later build', () => {
+  it('skips a section of a later build and keeps the known sections', () => {
     const later = Buffer.concat([packExtension({ readAt: 5 }), Buffer.from([99, 2, 1, 1])]);
     expect(unpackExtension(later)).toEqual({ readAt: 5 });
   });
 
-  it('that is damaged counts as not learned, and never throws', () => {
+  it('counts as empty if damaged, and never throws', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 40 }), (bytes) => {
         expect(typeof unpackExtension(Buffer.from(bytes))).toBe('object');

@@ -1,35 +1,35 @@
 import { DamagedSnapshotError, PackedReader, PackedWriter } from '../packed-bytes.js';
 
 /**
- * What is kept of a contact beside {@link PollMemory}: each part may be lost without harm, and is then learned anew.
- * It is stored in a field of its own, which builds that do not know it leave alone.
+ * Derived state of a contact beside {@link PollMemory}. Each part can be lost without harm and is then learned again.
+ * Stored in a separate hash field, which older builds leave untouched.
  */
 export interface ContactExtension {
-  /** The estimate of its rate of change; see `schedule/rate.ts`. */
+  /** Packed estimate of the contact's rate of change; see `schedule/rate.ts`. */
   rate?: Buffer;
-  /** Which fields of its messages differ at each read; see `volatility.ts`. */
+  /** Packed state of the volatile fields of the contact's messages; see `volatility.ts`. */
   volatile?: Buffer;
-  /** When its head was last read, in milliseconds since 1970 by Redis' clock. */
+  /** Time of the last head read, in milliseconds since 1970 by Redis' clock. */
   readAt?: number;
-  /** The head can only be read in pages of this size: a larger one fails. */
+  /** Limit of the first page while a full page cannot be read. */
   headLimit?: number;
-  /** When a larger one is to be tried again, in milliseconds since 1970 by Redis' clock. */
+  /** Time of the next attempt with a full page, in milliseconds since 1970 by Redis' clock. */
   headLimitUntil?: number;
-  /** The baseline that is being taken replaces a lost one: none of its messages without a timestamp is emitted. */
+  /** True while a new baseline replaces a lost one: then messages without a timestamp are not emitted. */
   resyncing?: boolean;
 }
 
 export const EMPTY_EXTENSION: ContactExtension = {};
 
 const FORMAT = 1;
-/** Tags of the sections. A reader skips those that it does not know. */
+/** Tags of the sections. A reader skips unknown tags. */
 const RATE = 1;
 const VOLATILE = 2;
 const READ_AT = 3;
 const HEAD_LIMIT = 4;
 const RESYNCING = 5;
 
-/** Format, then sections of tag, length and content. Empty if there is nothing to keep. */
+/** Packs an extension: format, then sections of tag, length and content. An empty extension gives no bytes. */
 export function packExtension(extension: ContactExtension): Buffer {
   const { rate, volatile, readAt, headLimit, headLimitUntil, resyncing } = extension;
   const packed = new PackedWriter().byte(FORMAT);
@@ -45,7 +45,7 @@ export function packExtension(extension: ContactExtension): Buffer {
   return bytes.length === 1 ? Buffer.alloc(0) : bytes;
 }
 
-/** What cannot be read counts as not learned yet. */
+/** Unpacks an extension. Damaged bytes count as an empty extension. */
 export function unpackExtension(bytes: Buffer): ContactExtension {
   if (bytes.length === 0) return EMPTY_EXTENSION;
   try {

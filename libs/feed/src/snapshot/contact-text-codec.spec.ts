@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { packContactText, unpackContactText } from './contact-text-codec.js';
 
-describe('the text of a contact', () => {
+describe('the stored JSON text of a contact', () => {
   it.each([
     ['c', '{"id":"c"}', '}'],
     ['c', '{"id":"c","name":"Ada"}', ',"name":"Ada"}'],
@@ -10,7 +10,7 @@ describe('the text of a contact', () => {
     ['c', '{"name":"Ada","id":"c"}', '{"name":"Ada","id":"c"}'],
     ['c', '{"id":"cd"}', '{"id":"cd"}'],
     ['c', '{}', '{}'],
-  ])('of %s, %s, is kept as %s and reads back', (id, text, kept) => {
+  ])('with id %s and text %s is %s, and unpacks to the same text', (id, text, kept) => {
     expect(packContactText(id, text)).toBe(kept);
     expect(unpackContactText(id, kept)).toBe(text);
   });

@@ -1,10 +1,10 @@
-/** What is kept of a contact's JSON text: all of it, but for the id at its start, which stands in its key. */
+/** Returns the JSON text to store of a contact, without the id at its start: the id is part of the key. */
 export function packContactText(contactId: string, text: string): string {
   const start = startOf(contactId);
   return text.startsWith(start) ? text.slice(start.length) : text;
 }
 
-/** The text, to the letter: one that was shortened does not begin as an object does. */
+/** Restores the exact JSON text. A text that starts with `{` was stored whole. */
 export function unpackContactText(contactId: string, packed: string): string {
   return packed.startsWith('{') ? packed : startOf(contactId) + packed;
 }

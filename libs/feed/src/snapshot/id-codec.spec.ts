@@ -6,8 +6,8 @@ import { DamagedSnapshotError } from '../packed-bytes.js';
 const UUID = '0f8fad5b-d9cb-469f-a165-70867728950e';
 const hex = fc.string({ unit: fc.constantFrom(...'0123456789abcdefABCDEF-'.split('')), maxLength: 70 });
 
-describe('the id of a message', () => {
-  it('reads back to the letter, and never as another one', () => {
+describe('a packed message id', () => {
+  it('unpacks to exactly the same id, and never equals another packed id', () => {
     const ids = fc.oneof(fc.uuid(), hex, fc.string({ unit: 'grapheme' }), fc.constantFrom('ÿ', 'þ', '\0'));
     fc.assert(
       fc.property(ids, ids, (one, other) => {
@@ -26,11 +26,11 @@ describe('the id of a message', () => {
     ['65f1c0ffee65f1c0ffee65f', 23],
     ['1234', 4],
     ['msg_65f1c0ffee65f1c0', 20],
-  ])('%s takes %d bytes', (id, length) => {
+  ])('of %s takes %d bytes', (id, length) => {
     expect(packId(id)).toHaveLength(length);
   });
 
-  it('is damaged where a shortened one has another length', () => {
+  it('counts as damaged if a shortened id has another length', () => {
     expect(() => unpackId(packId(UUID).subarray(0, 16))).toThrow(DamagedSnapshotError);
   });
 });

@@ -1,9 +1,8 @@
 import { DamagedSnapshotError } from '../packed-bytes.js';
 
 /**
- * Most ids are hexadecimal, in which a character says half of what a byte can: those are kept in half as many bytes.
- * All others are kept as they are. The first byte of a shortened one is none that UTF-8 begins a character with, so that
- * it is never taken for a text.
+ * First bytes of packed ids. UUIDs and other hexadecimal ids are stored as half as many bytes after a mark; all other ids
+ * are stored unchanged. No UTF-8 text starts with a mark.
  */
 const UUID_MARK = 0xff;
 const HEX_MARK = 0xfe;
@@ -11,7 +10,7 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 const HEX = /^(?:[0-9a-f]{2}){8,32}$/;
 const UUID_BYTES = 16;
 
-/** The bytes that an id is kept as. */
+/** Packs an id into bytes. */
 export function packId(id: string): Buffer {
   if (UUID.test(id)) return marked(UUID_MARK, id.replaceAll('-', ''));
   if (HEX.test(id)) return marked(HEX_MARK, id);
@@ -19,8 +18,8 @@ export function packId(id: string): Buffer {
 }
 
 /**
- * The id, to the letter.
- * @throws {DamagedSnapshotError}
+ * Restores the exact id.
+ * @throws {DamagedSnapshotError} if the bytes are damaged
  */
 export function unpackId(packed: Buffer): string {
   const hex = packed.toString('hex', 1);

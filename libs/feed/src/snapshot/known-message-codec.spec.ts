@@ -32,8 +32,8 @@ const known = fc.oneof(
   }),
 );
 
-describe('a remembered message', () => {
-  it('reads back as it was, and takes at most 64 bytes', () => {
+describe('a packed message snapshot', () => {
+  it('unpacks to the same snapshot and takes at most 64 bytes', () => {
     fc.assert(
       fc.property(known, (message) => {
         const packed = packKnownMessage(message);
@@ -48,13 +48,13 @@ describe('a remembered message', () => {
     [-1, undefined],
     [0, undefined],
     [8.64e15, undefined],
-  ])('stamped %d is remembered to the minute, or without a stamp', (timestamp, kept) => {
+  ])('rounds the timestamp %d to the minute, or leaves it out', (timestamp, kept) => {
     const [message] = fc.sample(fc.record(base), 1);
     if (message === undefined) throw new Error('no sample');
     expect(unpackKnownMessage(packKnownMessage({ ...message, timestamp })).timestamp).toBe(kept);
   });
 
-  it('of another length is damaged', () => {
+  it('counts as damaged if its length is wrong', () => {
     for (const length of [0, 34, 36]) {
       expect(() => unpackKnownMessage(Buffer.alloc(length))).toThrow(DamagedSnapshotError);
     }

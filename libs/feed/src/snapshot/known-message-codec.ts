@@ -4,10 +4,9 @@ import type { KnownMessage } from './known-message.js';
 import { DamagedSnapshotError, PackedReader, PackedWriter } from '../packed-bytes.js';
 
 /**
- * The packed form: flags (1 byte), what follows (2), revision (1 and more), minute of the timestamp (4, if there is one),
- * second since which it is missing (4, if it is), the whole fingerprint (8), and 2 bytes for each field that does not
- * have its usual value.
- * It stays below the 64 bytes up to which Redis keeps a small hash in its compact encoding.
+ * The packed form: flags (1 byte), presence bits (2), revision (1 or more), timestamp in minutes (4, optional), start of the
+ * absence in seconds (4, optional), hash of the whole message (8), then 2 bytes for each field hash that is not the usual one.
+ * The form stays below 64 bytes, the limit up to which Redis stores a small hash compactly.
  */
 const DELIVERED = 1;
 const READ = 2;
@@ -15,10 +14,10 @@ const TOLD_DELIVERED = 4;
 const TOLD_READ = 8;
 const DELETED = 16;
 const DIRECTION_SHIFT = 5;
-/** Set in no form so far: what has it is of a later version. */
+/** Reserved for later versions: no form written so far sets this bit. */
 const LATER_VERSION = 128;
 
-/** Of what follows: the lowest bits are the fields', in their order. */
+/** Presence bits. The lowest bits stand for the field hashes, in the order of the fields. */
 const HAS_TIMESTAMP = 1 << FINGERPRINT_FIELDS.length;
 const HAS_MISSING_SINCE = HAS_TIMESTAMP << 1;
 const ALL_THAT_FOLLOWS = (HAS_MISSING_SINCE << 1) - 1;
@@ -27,7 +26,7 @@ const MINUTE_MS = 60_000;
 const SECOND_MS = 1_000;
 const DIRECTIONS: readonly Direction[] = ['other', 'inbound', 'outbound'];
 
-/** The bits of fields as most messages of a direction have them: no attachments, no fields that nobody documented. */
+/** Usual field hashes by direction: those of a message without attachments and undocumented fields. */
 const USUAL: Readonly<Record<Direction, readonly number[]>> = {
   other: usualFields({}),
   inbound: usualFields({ direction: 'inbound' }),
@@ -41,7 +40,7 @@ function usualFields(fields: Record<string, unknown>): readonly number[] {
 export function packKnownMessage(known: KnownMessage): Buffer {
   const { direction, fingerprint } = known;
   const minute = packTime(known.timestamp, MINUTE_MS);
-  // Up to the next second: a deletion may be told a little later, never sooner.
+  // Rounded up to a whole second: a deletion may be emitted a little later, never earlier.
   const missing = packTime((known.missingSince ?? 1 - SECOND_MS) + SECOND_MS - 1, SECOND_MS);
   const unusual = fingerprint.fields.map((bits, i) => bits !== USUAL[direction][i]);
   const packed = new PackedWriter()
@@ -68,7 +67,7 @@ export function packKnownMessage(known: KnownMessage): Buffer {
   return packed.done();
 }
 
-/** @throws {DamagedSnapshotError} */
+/** @throws {DamagedSnapshotError} if the bytes are damaged or of a later version */
 export function unpackKnownMessage(packed: Buffer): KnownMessage {
   const reader = new PackedReader(packed);
   const flags = reader.byte();
@@ -89,7 +88,7 @@ export function unpackKnownMessage(packed: Buffer): KnownMessage {
     fingerprint: {
       high: reader.bits32() | 0,
       low: reader.bits32() | 0,
-      // Most messages share them.
+      // Shared array, since most messages have the usual field hashes.
       fields:
         (follows & (HAS_TIMESTAMP - 1)) === 0
           ? USUAL[direction]
@@ -100,7 +99,7 @@ export function unpackKnownMessage(packed: Buffer): KnownMessage {
   return known;
 }
 
-/** Whole units since 1970. Zero stands for none; what does not fit, long before or after any message, too. */
+/** Returns a time in whole units since 1970; 0 if the time is absent or does not fit into 32 bits. */
 function packTime(time: number | undefined, unitMs: number): number {
   const units = Math.floor((time ?? 0) / unitMs);
   return units > 0 && units <= 0xff_ff_ff_ff ? units : 0;

@@ -1,26 +1,29 @@
 import type { Direction } from '#upstream';
 import type { Fingerprint } from '../form/fingerprint.js';
 
-/** What is remembered of a message after a poll: enough to tell its next change, none of its text. */
+/** Snapshot of a message: enough to detect the next change, without the message's text. */
 export interface KnownMessage {
   direction: Direction;
   delivered: boolean;
   read: boolean;
-  /** Whether `message.delivered` was told, or is never to be told. */
+  /** True if `message.delivered` was emitted or must never be emitted. */
   toldDelivered: boolean;
   toldRead: boolean;
   fingerprint: Fingerprint;
-  /** Counts its recorded changes. */
+  /** Revision of the message's last event. */
   revision: number;
-  /** Milliseconds since 1970 on upstream's clock, to the minute; absent if it has none. */
+  /** Timestamp by upstream's clock, in milliseconds since 1970, rounded to the minute; absent if unreadable. */
   timestamp?: number;
-  /** Since when complete reads have not shown it; milliseconds since 1970 by Redis' clock, to the second. */
+  /** Time since which complete reads do not contain the message, in milliseconds since 1970 by Redis' clock. */
   missingSince?: number;
-  /** Told as deleted. It stays known, so that its return is told as that. */
+  /** True if `message.deleted` was emitted. The snapshot is kept so that a return of the message is recognized. */
   deleted: boolean;
 }
 
-/** Whether a message may still become delivered or read, and is looked after until `settleMs` after its timestamp. */
+/**
+ * Returns true if the message's flags may still change: the message is outbound, not both delivered and read, and at most
+ * `settleMs` old.
+ */
 export function isUnsettled(known: KnownMessage, upstreamNow: number, settleMs: number): boolean {
   if (known.direction !== 'outbound' || known.deleted || (known.delivered && known.read)) return false;
   return known.timestamp !== undefined && upstreamNow - known.timestamp < settleMs;

@@ -6,7 +6,7 @@ const HAS_MISSING_SINCE = 2;
 const ALL_FLAGS = DELETED | HAS_MISSING_SINCE;
 const FINGERPRINT_BYTES = 8;
 
-/** The packed form: flags (1 byte), the fingerprint (8), then the time since which it is missing, if it is. */
+/** Packs a snapshot: flags (1 byte), fingerprint (8), then the start of the absence if the contact is missing. */
 export function packListedContact({ fingerprint, deleted, missingSince }: ListedContact): Buffer {
   const packed = new PackedWriter()
     .byte((deleted ? DELETED : 0) | (missingSince === undefined ? 0 : HAS_MISSING_SINCE))
@@ -16,7 +16,7 @@ export function packListedContact({ fingerprint, deleted, missingSince }: Listed
   return packed.done();
 }
 
-/** What cannot be read is that of a contact whose fields are all news. */
+/** Unpacks a snapshot. Damaged bytes give an empty fingerprint, so that the contact counts as changed. */
 export function unpackListedContact(packed: Buffer): ListedContact {
   try {
     return read(new PackedReader(packed));

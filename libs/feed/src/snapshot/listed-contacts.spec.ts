@@ -9,8 +9,8 @@ const contact: fc.Arbitrary<ListedContact> = fc.record(
   { requiredKeys: ['fingerprint', 'deleted'] },
 );
 
-describe('listed contacts', () => {
-  it('are what was last set of each, in the order in which they came', () => {
+describe('the snapshots of listed contacts', () => {
+  it('contain the last value of each contact, in the order of the first values', () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(fc.string({ maxLength: 3 }), contact), { maxLength: 300 }), (entries) => {
         const listed = ListedContacts.of(entries);
@@ -26,7 +26,7 @@ describe('listed contacts', () => {
     );
   });
 
-  it('know nothing of others', () => {
+  it('contain no other contacts', () => {
     const listed = ListedContacts.of([['c', { fingerprint: '00000000000000ff', deleted: false }]]);
     expect([listed.get('d'), listed.ordinalOf('d')]).toEqual([undefined, undefined]);
   });

@@ -2,13 +2,13 @@ import type { ListedContact } from '../feed-store.js';
 
 const FIRST_ROOM = 64;
 const FINGERPRINT_BYTES = 8;
-/** Flags, then the fingerprint. */
+/** Size of an entry: flags, then the fingerprint. */
 const ENTRY_BYTES = 1 + FINGERPRINT_BYTES;
 const DELETED = 1;
-/** The fingerprint could not be read. */
+/** Flag: the stored fingerprint was damaged. */
 const UNKNOWN = 2;
 
-/** What is known of the contacts of a list, by id. An account may have a million: each takes a few bytes beside its id. */
+/** Snapshots of a list's contacts, by contact id. Compact, since an account may have a million contacts. */
 export class ListedContacts implements Iterable<[id: string, contact: ListedContact]> {
   private readonly ordinals = new Map<string, number>();
   private readonly missing = new Map<number, number>();
@@ -24,7 +24,7 @@ export class ListedContacts implements Iterable<[id: string, contact: ListedCont
     return this.ordinals.size;
   }
 
-  /** Counts the contacts from 0; undefined for one that is not known. */
+  /** Returns the index of a contact, counted from 0; undefined if the contact is unknown. */
   ordinalOf(id: string): number | undefined {
     return this.ordinals.get(id);
   }

@@ -31,8 +31,8 @@ const memory: fc.Arbitrary<PollMemory> = fc.record(
   { requiredKeys: ['order', 'pageSize', 'length', 'count', 'head'] },
 );
 
-describe('what is remembered of how a contact is read', () => {
-  it('reads back as it was', () => {
+describe('a packed poll memory', () => {
+  it('unpacks to the same memory', () => {
     fc.assert(
       fc.property(memory, (remembered) => {
         expect(unpackPollMemory(packPollMemory(remembered))).toEqual(remembered);
@@ -41,7 +41,7 @@ describe('what is remembered of how a contact is read', () => {
     expect(unpackPollMemory(packPollMemory(NOTHING_REMEMBERED))).toEqual(NOTHING_REMEMBERED);
   });
 
-  it('is damaged where anything of it is missing, or something is left over', () => {
+  it('counts as damaged if bytes are missing or left over', () => {
     fc.assert(
       fc.property(
         memory,
@@ -58,10 +58,10 @@ describe('what is remembered of how a contact is read', () => {
 
   it.each([
     ['another format', 0, 2],
-    ['the JSON of long ago', 0, 0x7b],
-    ['an order that nobody knows', 1, PAGE_ORDERS.length],
+    ['the JSON of an old build', 0, 0x7b],
+    ['an unknown order', 1, PAGE_ORDERS.length],
     ['fields that nobody knows', 2, 0x7f],
-  ])('is damaged where it shows %s', (_, at, byte) => {
+  ])('counts as damaged if it has %s', (_, at, byte) => {
     const packed = packPollMemory({ ...NOTHING_REMEMBERED, completeAt: 1, lookDueAt: 2 });
     packed[at] = byte;
     expect(() => unpackPollMemory(packed)).toThrow(DamagedSnapshotError);

@@ -3,10 +3,10 @@ import { PAGE_ORDERS, type PageOrder } from '../walk/page-order.js';
 import { DamagedSnapshotError, PackedReader, PackedWriter } from '../packed-bytes.js';
 import type { PollMemory } from './poll-memory.js';
 
-/** Another one is written by another version, and cannot be read by this one. */
+/** Version of the packed form. Any other version counts as damaged. */
 const FORMAT = 1;
 
-/** The whole numbers that need not be there. Their places are what is stored of their names: new ones go to the end. */
+/** Optional integers. The position in this list is stored: add new names at the end. */
 const OPTIONAL_NUMBERS = [
   'completeAt',
   'completeDueAt',
@@ -21,10 +21,10 @@ const HAS_EPOCH = 2;
 const HAS_UNREADABLE = 4;
 const FIRST_OPTIONAL = 8;
 
-/** Format, order, what follows, then the numbers, short where they are small; the epoch and the head as bytes. */
+/** Packs the state: format, order, presence bits, integers in variable length, epoch and head as bytes. */
 export function packPollMemory(memory: PollMemory): Buffer {
   const { epoch, unreadable } = memory;
-  // That nothing changed so far is the same as if it were not said.
+  // A weight of 0 is the same as no activity.
   const activity = memory.activity?.weight === 0 ? undefined : memory.activity;
   const given = OPTIONAL_NUMBERS.map((name, i) => ({ bit: FIRST_OPTIONAL << i, value: memory[name] }));
   const packed = new PackedWriter()
@@ -47,7 +47,7 @@ export function packPollMemory(memory: PollMemory): Buffer {
   return packed.done();
 }
 
-/** @throws {DamagedSnapshotError} */
+/** @throws {DamagedSnapshotError} if the bytes are damaged or of another version */
 export function unpackPollMemory(bytes: Buffer): PollMemory {
   const packed = new PackedReader(bytes);
   if (packed.byte() !== FORMAT) throw new DamagedSnapshotError();

@@ -1,39 +1,39 @@
 import { createHash } from 'node:crypto';
 import type { PageOrder } from '../walk/page-order.js';
 
-/** What is remembered of how a contact is read. Times are milliseconds since 1970 by Redis' clock. */
+/** How a contact is to be read next. Times are milliseconds since 1970 by Redis' clock. */
 export interface PollMemory {
   order: PageOrder;
-  /** The longest page seen, and how many messages there were where the oldest come first. */
+  /** Number of messages on the contact's longest page; then the number of all messages of an oldest-first list. */
   pageSize: number;
   length: number;
-  /** The limit that upstream honours where everything is read; absent while that is not known. */
+  /** Page limit that upstream honours in deep reads; absent while unknown. */
   limit?: number;
-  /** What could not be read, as {@link headMark} has it, up to a number: so that each is logged and counted once. */
+  /** Marks of unreadable elements (see {@link markUnreadable}), so that each is logged and counted once. */
   unreadable?: string;
-  /** How many elements a complete read could not read when nothing was missing, if any: more may hide what is. */
+  /** Number of unreadable elements in the last complete read without missing messages. More may hide missing ones. */
   skipped?: number;
-  /** The ids where new messages appear, as {@link headMark} has them. */
+  /** Marks of the ids at the end of the list where new messages appear; see {@link headMark}. */
   head: string;
-  /** As earlier builds wrote it, who scheduled by it; kept while they may run side by side. */
+  /** Rate of change as older builds stored it; kept for older builds that still run. */
   activity?: { weight: number; at: number };
-  /** When everything was last read. */
+  /** Time of the last deep read of all messages. */
   completeAt?: number;
-  /** When everything is to be read again, before the sweep is due: something looks missing. */
+  /** Time of an extra deep read of all messages before the next sweep; present if messages seem to be missing. */
   completeDueAt?: number;
-  /** When unsettled messages are to be looked up again. */
+  /** Time of the next look-up of unsettled messages. */
   lookDueAt?: number;
-  /** Of the known messages: whether their loss can be noticed. */
+  /** Number of known messages, by which a loss of their snapshots is detected. */
   count: number;
-  /** The epoch of the log that its events are in. */
+  /** Epoch of the event log that contains the contact's events. */
   epoch?: string;
-  /** Since when too many messages are missing to be believed. */
+  /** Time since which so many messages are missing that an outage is likely. */
   suspectSince?: number;
-  /** Above which the revisions of its messages go on, since what was known of them was forgotten. */
+  /** New revisions must be higher, since snapshots of the contact were lost. */
   revisionFloor?: number;
 }
 
-/** Before the first read. */
+/** State before the first read. */
 export const NOTHING_REMEMBERED: PollMemory = {
   order: 'unknown',
   pageSize: 0,
@@ -44,10 +44,10 @@ export const NOTHING_REMEMBERED: PollMemory = {
 
 const MARK_BYTES = 3;
 
-/** So many different unreadable elements of a contact are told apart. */
-const MOST_UNREADABLE = 20;
+/** Maximum number of unreadable elements per contact that are distinguished. */
+const MAX_UNREADABLE = 20;
 
-/** The unreadable elements that are new beside those that are remembered, and what is to be remembered of all. */
+/** Adds unreadable elements to the stored marks. Returns the number of new ones and all marks. */
 export function markUnreadable(
   before: string | undefined,
   elements: readonly string[],
@@ -58,11 +58,11 @@ export function markUnreadable(
     marks.add(known.toString('base64', at, at + MARK_BYTES));
   }
   const remembered = marks.size;
-  for (const element of elements) if (marks.size < MOST_UNREADABLE) marks.add(headMark([element]));
+  for (const element of elements) if (marks.size < MAX_UNREADABLE) marks.add(headMark([element]));
   return { fresh: marks.size - remembered, marks: [...marks].join('') };
 }
 
-/** The marks of single ids in a {@link headMark}. */
+/** Splits a {@link headMark} into the marks of single ids. */
 export function splitMarks(marks: string): string[] {
   const bytes = Buffer.from(marks, 'base64');
   return Array.from({ length: bytes.length / MARK_BYTES }, (_, n) =>
@@ -70,7 +70,7 @@ export function splitMarks(marks: string): string[] {
   );
 }
 
-/** Ids in their order, each by a few bits of its hash: whether one is missing among the others can be told from that. */
+/** Returns the ids as a list of short hashes, in which a missing id can be detected. */
 export function headMark(ids: readonly string[]): string {
   const marks = ids.map((id) => createHash('sha1').update(id).digest().subarray(0, MARK_BYTES));
   return Buffer.concat(marks).toString('base64');

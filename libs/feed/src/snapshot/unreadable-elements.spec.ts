@@ -7,7 +7,7 @@ import {
   writeUnreadable,
 } from './unreadable-elements.js';
 
-/** What is remembered after lists at 1, 2, 3… of which so many elements each could not be read. */
+/** Returns the history after lists read at 1, 2, 3… with these numbers of unreadable elements. */
 const after = (...counts: number[]): UnreadableElements => {
   let elements: UnreadableElements | undefined;
   for (const [i, count] of counts.entries()) elements = afterList(elements, count, i + 1);
@@ -15,36 +15,36 @@ const after = (...counts: number[]): UnreadableElements => {
   return elements;
 };
 
-describe('a contact that is missing', () => {
+describe('a missing contact', () => {
   it('may be an element that became unreadable in the same list', () => {
     expect(mayBeUnreadable(after(0, 1, 1, 1), 2)).toBe(true);
   });
 
-  it('is none that was unreadable before, nor one that became so later', () => {
+  it('is not an element that was unreadable before or became unreadable later', () => {
     const elements = after(0, 0, 1, 1, 2, 2);
     const missingAt = [1, 2, 3, 4, 5, 6].filter((at) => mayBeUnreadable(elements, at));
     expect(missingAt).toEqual([3, 5]);
   });
 
-  it('is none once there are as few again as before', () => {
+  it('is not an unreadable element once their number is as low as before', () => {
     expect(mayBeUnreadable(after(1, 3, 1), 2)).toBe(false);
     expect(mayBeUnreadable(after(1, 3, 2), 2)).toBe(true);
   });
 
-  it('may be one where an older build read the lists in between', () => {
+  it('may be an unreadable element if an older build read the previous lists', () => {
     const old = readUnreadable(undefined, 1);
     expect(mayBeUnreadable(afterList(old, 2, 1_000), 900)).toBe(true);
     expect(mayBeUnreadable(afterList(old, 1, 1_000), 900)).toBe(false);
   });
 });
 
-describe('what is remembered', () => {
-  it('is read as it was written', () => {
+describe('the history of unreadable elements', () => {
+  it('is parsed as it was written', () => {
     const elements = after(1, 2, 3, 3);
     expect(readUnreadable(writeUnreadable(elements), 0)).toEqual(elements);
   });
 
-  it('is bounded, and doubts rather too many contacts than too few', () => {
+  it('has a limited size, and errs towards keeping missing contacts', () => {
     const elements = after(...Array.from({ length: 100 }, (_, i) => i + 1));
     expect(elements.rises.length).toBeLessThanOrEqual(20);
     const missingAt = Array.from({ length: 99 }, (_, i) => i + 2);

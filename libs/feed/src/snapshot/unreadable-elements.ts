@@ -1,30 +1,31 @@
 /**
- * What is remembered of the elements of an account's contact lists that could not be read. Such an element has no id: it
- * may be any contact that went missing when the element appeared, but none that went missing at another time.
+ * History of unreadable elements in an account's contact lists. Such an element has no id: it may be any contact that went
+ * missing when the element appeared, but no contact that went missing at another time.
  */
 export interface UnreadableElements {
-  /** How many the last list held. */
+  /** Number of unreadable elements in the last list. */
   count: number;
-  /** When the reading of that list began, by Redis' clock, in milliseconds since 1970. */
+  /** Start of the read of that list, in milliseconds since 1970 by Redis' clock. */
   at: number;
-  /** How many there were before the first rise. */
+  /** Number of unreadable elements before the first rise. */
   base: number;
-  /** Between which two lists their number rose, the latest last; empty once it is back to the base. */
+  /** Rises of the number, latest last; empty once the number is back at {@link base}. */
   rises: readonly Rise[];
 }
 
 interface Rise {
-  /** When the last list with fewer of them began, and the first with more. */
+  /** Start of the read of the last list with the lower number, and of the first list with the higher one. */
   from: number;
   to: number;
 }
 
-/** When there are more, the two oldest become one. */
+/** Maximum number of rises kept. Beyond this number, the two oldest are merged. */
 const MAX_RISES = 20;
 
 /**
- * What is remembered after a list that was read at this time, of which so many elements could not be read.
- * @param before undefined if it is the first
+ * Returns the history after a list with `count` unreadable elements.
+ * @param before undefined for the first list
+ * @param at start of the read, in milliseconds since 1970 by Redis' clock
  */
 export function afterList(
   before: UnreadableElements | undefined,
@@ -38,7 +39,7 @@ export function afterList(
   return { count, at, base, rises };
 }
 
-/** Whether a contact that is missing since then may be there, as an element that cannot be read. */
+/** Returns true if a contact missing since `missingSince` may be an unreadable element of the list. */
 export function mayBeUnreadable({ rises }: UnreadableElements, missingSince: number): boolean {
   return rises.some(({ from, to }) => missingSince > from && missingSince <= to);
 }
@@ -49,14 +50,15 @@ function joined(rises: readonly Rise[]): readonly Rise[] {
   return [{ from: first.from, to: second.to }, ...rest];
 }
 
-/** As it is stored. */
+/** Returns the text to store. */
 export function writeUnreadable({ count, at, base, rises }: UnreadableElements): string {
   return [count, at, base, ...rises.flatMap(({ from, to }) => [from, to])].join(' ');
 }
 
 /**
- * @param text as it was written; absent where only older builds read lists
- * @param baseline what those kept: how many there were in the last list that missed nobody
+ * Parses the stored text.
+ * @param text absent if only older builds have read lists
+ * @param baseline value that older builds store: number of unreadable elements in the last list without missing contacts
  */
 export function readUnreadable(text: string | null | undefined, baseline: number): UnreadableElements {
   const [count = baseline, at = 0, base = count, ...times] = text?.split(' ').map(Number) ?? [];

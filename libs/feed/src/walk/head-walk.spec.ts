@@ -19,10 +19,10 @@ const message = (n: number, minute = n): UpstreamMessage => ({
 const messages = (from: number, to: number): UpstreamMessage[] =>
   Array.from({ length: to - from + 1 }, (_, i) => message(from + i));
 
-/** An upstream of one contact, oldest first within. */
+/** Fake upstream with one contact. `all` is sorted by age, oldest first. */
 class Pages {
   reads: string[] = [];
-  /** Called before each read with its number. */
+  /** Hook before each request, with the number of the request. */
   before: (read: number, page: number, limit: number) => void = () => undefined;
   cap = PAGE_LIMIT;
 
@@ -32,7 +32,7 @@ class Pages {
     readonly known: Set<string> = new Set(),
   ) {}
 
-  /** As a contact of which everything was read once, in this order. */
+  /** Runs a head read, as after a complete read of the list in this order. */
   async head(order: PageOrder, more: Partial<HeadPlan> = {}): Promise<HeadReading> {
     this.reads = [];
     const plan = {
@@ -49,7 +49,7 @@ class Pages {
       {
         read: (page, limit) => {
           this.reads.push(`${page}/${limit}`);
-          if (this.reads.length > 1_000) throw new Error('it goes on for ever');
+          if (this.reads.length > 1_000) throw new Error('the read does not end');
           this.before(this.reads.length, page, limit);
           return Promise.resolve(this.page(page, limit));
         },
@@ -70,15 +70,15 @@ const idsOf = ({ served }: HeadReading): string[] => served.map(({ id }) => id).
 const allIds = (list: readonly UpstreamMessage[]): string[] => list.map(({ id }) => id).sort();
 const ORDERS = ['newestFirst', 'oldestFirst'] as const;
 
-/** A contact of so many messages, of which all but the last few are known. */
+/** Returns a contact with `count` messages, of which the last `fresh` are not known. */
 function contact(order: (typeof ORDERS)[number], count: number, fresh: number): Pages {
   const all = messages(1, count);
   return new Pages(all, order, new Set(allIds(all.slice(0, count - fresh))));
 }
 
-describe('a read of the head', () => {
+describe('a head read', () => {
   it.each(ORDERS.flatMap((order) => [1, 19, 20, 21, 40, 75].map((count) => ({ order, count }))))(
-    'is one request where nothing is new, and one where one message is: $order, $count messages',
+    'costs one request with no new message or one: $order, $count messages',
     async ({ order, count }) => {
       const pages = contact(order, count, 0);
       await pages.head(order);
@@ -89,32 +89,32 @@ describe('a read of the head', () => {
     },
   );
 
-  it('of 25 new messages is two pages and a look at the head, where upstream serves pages of 20', async () => {
+  it('of 25 new messages reads two pages and the first page again, if upstream caps pages at 20', async () => {
     const pages = contact('newestFirst', 75, 25);
     const head = await pages.head('newestFirst', { limit: PAGE_LIMIT });
     expect(pages.reads).toEqual(['1/20', '2/20', '1/20']);
     expect(idsOf(head)).toEqual(expect.arrayContaining(allIds(messages(51, 75))));
   });
 
-  it('of 25 new messages is the first page twice, the second time larger, where upstream serves that', async () => {
+  it('of 25 new messages reads the first page twice, the second time with limit 100, if upstream honours that', async () => {
     const pages = contact('newestFirst', 75, 25);
     pages.cap = LARGE_LIMIT;
     await pages.head('newestFirst', { limit: LARGE_LIMIT, pageSize: PAGE_LIMIT });
     expect(pages.reads).toEqual(['1/20', '1/100']);
   });
 
-  it('of 25 new messages where the oldest come first reads on to the end', async () => {
+  it('of 25 new messages in an oldest-first list reads on to the end', async () => {
     const pages = contact('oldestFirst', 75, 25);
     expect(idsOf(await pages.head('oldestFirst'))).toEqual(expect.arrayContaining(allIds(messages(51, 75))));
     expect(pages.reads.length).toBeLessThanOrEqual(5);
   });
 
-  it.each(ORDERS)('misses no burst larger than a page: %s', async (order) => {
+  it.each(ORDERS)('returns all messages of a burst larger than a page: %s', async (order) => {
     const pages = contact(order, 150, 120);
     expect(idsOf(await pages.head(order))).toEqual(expect.arrayContaining(allIds(messages(31, 150))));
   });
 
-  it('misses nothing that comes while it reads', async () => {
+  it('returns messages that arrive during the read', async () => {
     const pages = contact('newestFirst', 90, 50);
     pages.before = (read) => {
       if (read >= 2 && read <= 4) pages.all.push(message(100 + read));
@@ -123,7 +123,7 @@ describe('a read of the head', () => {
     expect(idsOf(head)).toEqual(expect.arrayContaining(allIds(pages.all.slice(40))));
   });
 
-  it('misses nothing that moves up to a page that was read, because something before it went', async () => {
+  it('returns a message that moves to an earlier page because a newer message was deleted', async () => {
     const pages = contact('newestFirst', 20, 11);
     pages.cap = 5;
     pages.before = (read) => {
@@ -133,7 +133,7 @@ describe('a read of the head', () => {
     expect(idsOf(head)).toEqual(expect.arrayContaining(allIds(messages(10, 20))));
   });
 
-  it('gives each message once, in its latest form', async () => {
+  it('returns each message once, in its latest form', async () => {
     const pages = contact('newestFirst', 45, 25);
     pages.before = (read) => {
       if (read === 2) pages.all = [...pages.all.slice(0, -1), { ...message(45), read: true }, message(46)];
@@ -143,12 +143,12 @@ describe('a read of the head', () => {
     expect(head.served.find(({ id }) => id === 'm45')?.read).toBe(true);
   });
 
-  it('that shows another order than was learned asks for a reading of everything', async () => {
+  it('requests a deep read of all pages if the order differs from the assumed order', async () => {
     const pages = contact('oldestFirst', 75, 5);
     expect(await pages.head('newestFirst')).toMatchObject({ order: 'unsorted', reachesKnown: false });
   });
 
-  it('in no known order is enough where it shows all there was and has room for more', async () => {
+  it('in unknown order is enough if the page contains all former messages and is not full', async () => {
     const alike = (count: number): Pages => {
       const all = Array.from({ length: count }, (_, n) => message(n, 1));
       return new Pages(all, 'newestFirst', new Set(allIds(all.slice(0, count - 1))));
@@ -161,17 +161,17 @@ describe('a read of the head', () => {
     expect(longer.reads).toHaveLength(1);
   });
 
-  it.each(ORDERS)('learns the order from a page that shows it: %s', async (order) => {
+  it.each(ORDERS)('determines the order from a page with two timestamps: %s', async (order) => {
     const pages = contact(order, 2, 1);
     expect(await pages.head('unknown', { pageSize: 2, longestPage: 2 })).toMatchObject({
       order,
       reachesKnown: true,
     });
-    // A page that may be capped, and holds the oldest: whether another follows it must be seen, and that none moved up.
+    // If the page may be capped, page 2 must be read, and then page 1 again, since a message may have moved there.
     expect(pages.reads).toHaveLength(order === 'newestFirst' ? 1 : 3);
   });
 
-  it.each(ORDERS)('is one request where other contacts have shown longer pages: %s', async (order) => {
+  it.each(ORDERS)('costs one request if other contacts have longer pages: %s', async (order) => {
     const pages = contact(order, 2, 1);
     expect(await pages.head('unknown', { pageSize: 2, longestPage: 20 })).toMatchObject({
       reachesKnown: true,
@@ -181,10 +181,10 @@ describe('a read of the head', () => {
   });
 
   it.each([
-    ['as long as its page', 12, true],
-    ['longer than its page', 13, false],
+    ['contact as long as its page', 12, true],
+    ['contact longer than its page', 13, false],
   ])(
-    'ends on a page that is shorter than those of others, unless the contact is known to be longer: %s',
+    'treats a page shorter than other contacts’ pages as the last one, unless the contact is longer: %s',
     async (_, length, showsEnd) => {
       const pages = contact('newestFirst', length, 0);
       pages.cap = 12;
@@ -194,7 +194,7 @@ describe('a read of the head', () => {
     },
   );
 
-  it('meets what moves from the second page to the first between the two', async () => {
+  it('returns a message that moves from page 2 to page 1 between the two requests', async () => {
     const pages = contact('oldestFirst', 11, 11);
     pages.cap = 10;
     pages.before = (read) => {
@@ -203,19 +203,19 @@ describe('a read of the head', () => {
     expect(idsOf(await pages.head('unknown', { pageSize: 10, longestPage: 10 }))).toContain('m11');
   });
 
-  it('goes on from a page that ends in something new, though something known stands on it', async () => {
+  it('reads on after a page that ends in a new message, even if the page contains a known one', async () => {
     const pages = contact('newestFirst', 60, 25);
     pages.known.add('m50');
     expect(idsOf(await pages.head('newestFirst'))).toEqual(expect.arrayContaining(allIds(messages(36, 60))));
   });
 
-  it('that meets nothing known up to the end says so', async () => {
+  it('reports that it met no known message up to the end', async () => {
     const pages = contact('newestFirst', 45, 45);
     for (let n = 0; n < 30; n += 1) pages.known.add(`gone${n}`);
     expect(await pages.head('newestFirst')).toMatchObject({ metNothingKnown: true });
   });
 
-  it('ends where page is ignored', async () => {
+  it('ends if upstream ignores `page`', async () => {
     const pages = contact('newestFirst', 15, 15);
     pages.known.add('gone');
     const first = pages.page(1);
@@ -224,7 +224,7 @@ describe('a read of the head', () => {
     expect(pages.reads.length).toBeLessThanOrEqual(4);
   });
 
-  it('ends where every page is full of new messages, and leaves the rest to a reading of everything', async () => {
+  it('ends if every page is full of new messages, and requests a deep read of all pages', async () => {
     let n = 1_000;
     const pages = contact('newestFirst', 1, 0);
     pages.page = () => ({ items: Array.from({ length: 20 }, () => message((n += 1), 1e6 - n)), skipped: 0 });
@@ -233,7 +233,7 @@ describe('a read of the head', () => {
     expect(pages.reads.length).toBeLessThan(400);
   });
 
-  it('reads on behind a page of which nothing can be read', async () => {
+  it('reads on after a page without readable messages', async () => {
     const pages = contact('newestFirst', 45, 25);
     const inner = pages.page.bind(pages);
     pages.page = (page) => (page === 1 ? { items: [], skipped: 20 } : inner(page));
@@ -248,7 +248,7 @@ describe('a read of the head', () => {
     await expect(pages.head('newestFirst')).rejects.toThrow('503');
   });
 
-  it('says what upstream’s clock was at its first page', async () => {
+  it('returns upstream’s time at the first page', async () => {
     const pages = contact('newestFirst', 45, 25);
     const inner = pages.page.bind(pages);
     pages.page = (page) => ({ ...inner(page), date: 1_000 * page });
@@ -256,8 +256,8 @@ describe('a read of the head', () => {
   });
 });
 
-describe('where one message makes every page fail that holds it', () => {
-  /** The message fails that stands there, counted from 0 at the newest. */
+describe('a head read, if every page with a certain message fails,', () => {
+  /** Returns pages that fail if they contain the message at `index`, counted from 0 at the newest. */
   function failingAt(index: number): Pages {
     const pages = contact('newestFirst', 60, 0);
     pages.before = (_, page, limit) => {
@@ -267,7 +267,7 @@ describe('where one message makes every page fail that holds it', () => {
     return pages;
   }
 
-  it('a shorter first page is read instead, and from then on', async () => {
+  it('reads a shorter first page, from then on in one request', async () => {
     const pages = failingAt(13);
     expect(await pages.head('newestFirst')).toMatchObject({ headLimit: 10 });
     expect(pages.reads).toEqual(['1/20', '1/10']);
@@ -275,7 +275,7 @@ describe('where one message makes every page fail that holds it', () => {
     expect(pages.reads).toEqual(['1/10']);
   });
 
-  it.each([9, 5, 3, 1])('a shorter one still is tried once a read has failed: message %d', async (index) => {
+  it.each([9, 5, 3, 1])('tries even shorter pages after a failed read: message %d', async (index) => {
     const pages = failingAt(index);
     await expect(pages.head('newestFirst')).rejects.toThrow(UpstreamStatusError);
     expect(pages.reads).toHaveLength(2);
@@ -285,9 +285,9 @@ describe('where one message makes every page fail that holds it', () => {
   });
 });
 
-describe('read after read', () => {
+describe('consecutive head reads', () => {
   it.each(ORDERS)(
-    'nothing that comes is missed, however much vanishes and however short the pages are: %s',
+    'miss no new message, however many messages vanish and however short the pages are: %s',
     async (order) => {
       const step = fc.record({ vanish: fc.array(fc.nat(60), { maxLength: 4 }), come: fc.nat(45) });
       const history = fc.tuple(
@@ -317,18 +317,21 @@ describe('read after read', () => {
   );
 });
 
-describe('where the oldest come first, the stretch that is read', () => {
-  it.each([7, 13, 20, 25])('shows the last message and has room for the next, in pages of %d', (pageSize) => {
-    for (let length = 1; length <= 200; length += 1) {
-      const { page, limit } = tailOf(length, pageSize);
-      expect(limit).toBeLessThanOrEqual(pageSize);
-      // Of two messages in pages of two there is no such stretch.
-      if (pageSize === 2 && length % 2 === 0) continue;
-      const shown = length - (page - 1) * limit;
-      expect(shown).toBeGreaterThan(0);
-      expect(shown).toBeLessThan(limit);
-    }
-  });
+describe('the last page of an oldest-first list', () => {
+  it.each([7, 13, 20, 25])(
+    'contains the last message and has room for the next: page size %d',
+    (pageSize) => {
+      for (let length = 1; length <= 200; length += 1) {
+        const { page, limit } = tailOf(length, pageSize);
+        expect(limit).toBeLessThanOrEqual(pageSize);
+        // With two messages and a page size of two there is no such page.
+        if (pageSize === 2 && length % 2 === 0) continue;
+        const shown = length - (page - 1) * limit;
+        expect(shown).toBeGreaterThan(0);
+        expect(shown).toBeLessThan(limit);
+      }
+    },
+  );
 });
 
 describe('the order of messages', () => {
@@ -346,11 +349,11 @@ describe('the order of messages', () => {
     [[3, 2, undefined, 2, 1], 'newestFirst'],
     [[1, undefined, 2, 2], 'oldestFirst'],
     [[1, 3, 2], 'unsorted'],
-  ] as const)('of %j is %s', (minutes, order) => {
+  ] as const)('with timestamps %j is %s', (minutes, order) => {
     expect(orderOf(stamped(...minutes))).toBe(order);
   });
 
-  it('is oldest first for the diff; equal times as they were served, those without one last', () => {
+  it('is normalized to oldest first: equal timestamps keep the order of service, missing ones come last', () => {
     const order = (minutes: (number | undefined)[], as: PageOrder): string[] =>
       oldestFirst(stamped(...minutes), as).map(({ id }) => id);
     expect(order([3, 2, 2, 1], 'newestFirst')).toEqual(['m3', 'm2', 'm1', 'm0']);

@@ -12,77 +12,79 @@ import {
 import type { ReadPage } from './page-reading.js';
 import { tailOf } from './page-tail.js';
 
-/** After so many pages the rest is left to the reading of everything: no upstream may keep a poll busy for ever. */
+/** Maximum number of pages in one head read; a deep read covers the rest. Keeps a faulty upstream from blocking a poll. */
 const MAX_PAGES = 50;
-/** So many times at most several pages are looked at again, while something new turns up on them. */
+/** Maximum number of times the pages of a head read are read again while new messages turn up on them. */
 const MAX_LOOKS = 5;
-/** After so many pages in a row of which nothing can be read, nothing readable is expected any more. */
+/** Number of consecutive pages without a readable message after which a read stops. */
 export const MAX_UNREADABLE_PAGES = 5;
 
-/** What is asked of upstream and of what is known. */
+/** Access to upstream's pages and to the known ids. */
 export interface WalkSource {
   read: ReadPage;
-  /** Which of these ids were known before this walk. */
+  /** Returns those of the given ids that were known before this read. */
   known: KnownIds;
 }
 
-/** What is known of a contact's pages before its head is read. */
+/** What is known about a contact's pages before a head read. */
 export interface HeadPlan {
   order: PageOrder;
-  /** How many messages are known. */
+  /** Number of known messages. */
   known: number;
-  /** How many messages the last read of everything showed; where the oldest come first, how many there were last. */
+  /** Number of messages at the last complete read; with oldest first, at the last head read. */
   length: number;
-  /** The longest page that upstream has shown: a shorter one holds the end. */
+  /** Number of messages on the contact's longest page: a shorter page is the last one. */
   pageSize: number;
-  /** The longest page that upstream has shown of any contact of the account. */
+  /** Number of messages on the longest page of any contact of the account. */
   longestPage: number;
-  /** The limit above 20 that upstream is known to honour, or 20 if it honours none; absent while that is not known. */
+  /** Page limit above 20 that upstream honours, or 20 if upstream honours none; absent while unknown. */
   limit?: number;
-  /** The size of the first page, where a full one cannot be read. */
+  /** Limit of the first page while a full page cannot be read. */
   headLimit?: number;
-  /** The size that could be read when a full one could not, some time ago. */
+  /** Limit of the first page at an earlier time when a full page could not be read. */
   lastHeadLimit?: number;
-  /** Whether everything was never read: what is below the head is going to be. */
+  /** True before the first complete read of the contact: then a deep read follows that covers what is below the head. */
   isFirst: boolean;
-  /** How many reads of the head failed in a row before this one. */
+  /** Number of consecutive failed head reads before this read. */
   failures: number;
 }
 
-/** What a read of the head brought. */
+/** Result of a head read. */
 export interface HeadReading {
-  /** Every message that was seen, once, in its latest form, in the order of service. */
+  /** Messages of the read, each once, in its latest form, in the order of service. */
   served: UpstreamMessage[];
-  /** Of what stood where new messages appear: the ids, in their order. */
+  /** Ids on the pages where new messages appear, in the order of service. */
   shown: readonly string[];
-  /** What stands at last where new messages will appear next, in its order. */
+  /** Ids at the end of the list where the next new messages will appear, in the order of service. */
   head: readonly string[];
   order: PageOrder;
   length: number;
   pageSize: number;
-  /** The longest page of this read. */
+  /** Number of messages on the longest page of this read. */
   longestPage: number;
-  /** Whether the last first page had room for more: the list ends on it. */
+  /** True if the first page, as read last, was not full: the list ends on it. */
   showsEnd: boolean;
   limit?: number;
   headLimit?: number;
-  /** Whether everything that is new at the head was met: else everything is to be read. */
+  /** True if the read covered all new messages at the head; otherwise a deep read of all pages is needed. */
   reachesKnown: boolean;
-  /** Whether it went on to the end of the list and met nothing that was known. */
+  /** True if the read reached the end of the list without a known message. */
   metNothingKnown: boolean;
   skipped: number;
   unreadable: readonly string[];
-  /** Upstream's clock at the first page, in milliseconds since 1970, if it said so. */
+  /** Upstream's time at the first page, in milliseconds since 1970; absent if upstream did not send a `Date`. */
   date?: number;
 }
 
 /**
- * Reads what is new of a contact: where the newest come first, from page 1 to the first page that holds something known;
- * where the oldest come first, from the stretch that was the last to the end. One request, unless a whole page is new.
- * In no order that is known, page 1 is enough only if it shows all there was, and room for more.
+ * Reads the new messages of a contact.
  *
- * Between two pages messages may shift: so a walk of several pages looks at all but the last of them again, until they
- * show nothing new.
+ * - Newest first: from page 1 to the first page that contains a known message.
+ * - Oldest first: from the former last page to the end.
+ * - Other orders: page 1, which is enough only if it contains all former messages and is not full.
+ *
+ * Costs one request, unless a whole page is new. Messages may shift between two requests, so a read of several pages
+ * reads all but the last again, until they contain nothing new.
  */
 export async function readHead(source: WalkSource, plan: HeadPlan): Promise<HeadReading> {
   const walk = new HeadWalk(source, plan);
@@ -106,13 +108,13 @@ class HeadWalk {
     source: WalkSource,
     private readonly plan: HeadPlan,
   ) {
-    // Where a full first page fails, one of the messages makes it fail: then it is found, and skipped.
+    // If a full first page fails, a single message may be the cause: it is found and skipped.
     const isAboutOneMessage = (error: unknown): boolean =>
       this.headLimit !== undefined && mayBeAboutContent(error);
     this.pages = new PageReader(source.read, source.known, plan, isAboutOneMessage);
     this.order = plan.order;
     this.length = plan.length;
-    // What upstream serves of one contact it serves of another.
+    // A limit that upstream honours for one contact is assumed for the others.
     this.limit = plan.limit ?? (plan.longestPage > PAGE_LIMIT ? LARGE_LIMIT : undefined);
     this.headLimit = plan.headLimit;
   }
@@ -127,7 +129,7 @@ class HeadWalk {
     return this.checked(await this.pages.take(page, limit));
   }
 
-  /** A page, which may show that the order is another one than was believed. */
+  /** Returns the page. Switches to `unsorted` if the page contradicts the assumed order. */
   private checked(read: PageRead): PageRead {
     if (contradicts(this.order, read.items)) {
       this.order = 'unsorted';
@@ -150,14 +152,14 @@ class HeadWalk {
     };
   }
 
-  /** Page 1, whose order is not known: all of a short list, or the beginning of what is to be read whole. */
+  /** Reads page 1 of a list in unknown order: the page contains the whole of a short list, else a deep read follows. */
   private async readFirst(): Promise<void> {
     const large = this.limit === LARGE_LIMIT && this.headLimit === undefined;
     const first = large ? await this.takeLarge() : await this.takeFirst();
     this.settleTop(first);
     const showsAll = this.showsAll(first);
     const seen = orderOf(first.items);
-    // What is known of a contact that was empty, or had one message, says nothing of the order; this page does.
+    // An empty list or a single message left the order unknown; this page can show the order.
     const showsOrder = this.order === 'unknown' && (!this.plan.isFirst || this.plan.known === 0);
     if (showsOrder && seen === 'newestFirst') {
       this.order = seen;
@@ -173,13 +175,13 @@ class HeadWalk {
     return this.showsEnd && first.ids.length >= this.length;
   }
 
-  /** In no order, the first page is enough if it shows all there is. */
+  /** Decides, for a list without order, whether page 1 contains the whole list. */
   private settleAll(first: PageRead): void {
     this.reachesKnown = this.showsAll(first);
     if (this.reachesKnown) this.length = first.ids.length;
   }
 
-  /** Page 1 holds the oldest: where page 2 is empty, and nothing of it has moved to page 1, that is all there is. */
+  /** Reads page 2 of an oldest-first list. The list is complete if page 2 is empty and page 1 still the same. */
   private async readSecond(first: PageRead): Promise<void> {
     let top = first;
     for (let looks = 0; looks < MAX_LOOKS && top.count < PAGE_LIMIT; looks += 1) {
@@ -198,14 +200,14 @@ class HeadWalk {
     try {
       return await this.take(1, LARGE_LIMIT);
     } catch (error) {
-      // Upstream may have ceased to honour what it honoured once.
+      // Upstream may have stopped honouring the large limit.
       if (!mayBeAboutSize(error)) throw error;
       this.limit = PAGE_LIMIT;
       return this.takeFirst();
     }
   }
 
-  /** Page 1, or as much of its beginning as can be read: one message may make the whole page fail. */
+  /** Reads page 1, or a smaller first page if one message makes the full page fail. */
   private async takeFirst(): Promise<PageRead> {
     const limit = this.headLimit ?? PAGE_LIMIT;
     const { lastHeadLimit, failures } = this.plan;
@@ -243,19 +245,22 @@ class HeadWalk {
     this.head = first.ids.slice(0, PAGE_LIMIT);
     this.shown = first.ids;
     const { pageSize } = this.pages;
-    // Shorter than the pages of other contacts, it is not capped, unless this contact was seen to have more than it shows.
+    // A page shorter than other contacts' pages is not full, unless upstream caps the pages of this contact.
     const isCapped = this.length > pageSize;
     const longest = isCapped ? pageSize : Math.max(pageSize, Math.min(this.plan.longestPage, PAGE_LIMIT));
     const most = first.limit > PAGE_LIMIT ? first.limit : longest;
     this.showsEnd = first.count === 0 || (first.count < most && this.headLimit === undefined);
   }
 
-  /** Whether more that is new may follow: also where something known stands among it, as what comes at once may shift. */
+  /**
+   * Returns true if more new messages may follow on the next page. The last message of the page decides: messages that
+   * arrive at the same time may shift, so a known message in the middle does not mean that the rest is known.
+   */
   private leadsOn({ endsNew, ids, count }: PageRead): boolean {
     return endsNew || (ids.length === 0 && count > 0);
   }
 
-  /** Page 1 ends in something new: goes on to something known, or to the end. */
+  /** Reads on after a page 1 that ends in a new message, up to a known message or the end of the list. */
   private async readOn(first: PageRead): Promise<void> {
     const top = await this.enlarged(first);
     let last = top;
@@ -280,7 +285,7 @@ class HeadWalk {
     if (pages > 1) await this.lookAgain(pages - 1, top.limit);
   }
 
-  /** The first page again, larger, if upstream serves larger ones. */
+  /** Reads page 1 again with the large limit, unless upstream is known not to honour that limit. */
   private async enlarged(first: PageRead): Promise<PageRead> {
     if (this.limit === PAGE_LIMIT || this.headLimit !== undefined || first.count < PAGE_LIMIT) return first;
     try {
@@ -295,7 +300,7 @@ class HeadWalk {
     }
   }
 
-  /** Reads the first pages again while something new turns up on them: it slipped past between two pages. */
+  /** Reads the first pages again while new messages turn up there: a message may have shifted between two requests. */
   private async lookAgain(count: number, limit: number): Promise<void> {
     for (let looks = 0; looks < MAX_LOOKS; looks += 1) {
       let foundNew = false;
@@ -309,7 +314,7 @@ class HeadWalk {
     this.reachesKnown = false;
   }
 
-  /** Where the oldest come first: the stretch that was the last, and on from there. */
+  /** Reads an oldest-first list from its former last page to the end. */
   private async readTail(): Promise<void> {
     for (let looks = 0; looks < MAX_LOOKS; looks += 1) {
       const { pages, fresh } = await this.tailOnce();
@@ -324,7 +329,7 @@ class HeadWalk {
     const start = (page - 1) * limit;
     let first = page;
     let reads = [await this.take(page, limit)];
-    // The list became shorter, or what stood before this stretch moved into it: back to something that is known.
+    // The list became shorter, or earlier messages moved onto this page: read back to a page that starts with a known one.
     while (first > 1 && page - first < MAX_PAGES) {
       const isEmpty = reads[0]?.count === 0;
       if (!isEmpty && reads[0]?.startsNew !== true) break;
@@ -356,19 +361,19 @@ class HeadWalk {
     }
   }
 
-  /** Everything from a place on is known now. */
+  /** Sets the head and the length of an oldest-first list that was read from the offset `from` to its end. */
   private settleTail(planned: number, from: number, reads: readonly PageRead[]): void {
     const ids = reads.flatMap((read) => read.ids);
     this.shown = ids.slice(Math.max(planned - from, 0));
     this.length = from + reads.reduce((sum, read) => sum + read.count, 0);
     const { page, limit } = tailOf(this.length, this.pages.pageSize);
     const start = (page - 1) * limit - from;
-    // What stands before this stretch was not read: then the next read has nothing to compare with.
+    // Messages before this page were not read: then the next head read has nothing to compare with.
     this.head = start < 0 ? [] : ids.slice(start);
   }
 }
 
-/** Whether what was served is in another order than it was believed to be. */
+/** Returns true if the messages are in another order than assumed. */
 export function contradicts(believed: PageOrder, stretch: readonly UpstreamMessage[]): boolean {
   const seen = orderOf(stretch);
   return believed !== 'unknown' && believed !== 'unsorted' && seen !== 'unknown' && seen !== believed;

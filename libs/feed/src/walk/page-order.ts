@@ -1,29 +1,29 @@
 import type { UpstreamMessage } from '#upstream';
-/** In which order a contact's messages are served, as far as it was seen; `unknown` until two timestamps differ. */
+/** Order in which upstream serves a contact's messages; `unknown` until two timestamps differ. */
 export type PageOrder = (typeof PAGE_ORDERS)[number];
 
-/** Their places are what is stored of them. */
+/** Snapshots store the index in this list: add new orders at the end. */
 export const PAGE_ORDERS = ['unknown', 'newestFirst', 'oldestFirst', 'unsorted'] as const;
 
-/** Whether the first page alone shows what is new, before everything was read once. */
+/** Returns true if a head read of a list in this order always shows the new messages. */
 export function isHeadEnough(order: PageOrder): boolean {
   return order === 'newestFirst';
 }
 
-/** The order that a stretch of messages, as served, is in. Messages without a timestamp say nothing. */
+/** Returns the order of messages by their timestamps. Messages without a timestamp are ignored. */
 export function orderOf(served: readonly UpstreamMessage[]): PageOrder {
   const seen = new OrderSeen();
   seen.add(served);
   return seen.order;
 }
 
-/** Messages oldest first: by timestamp, those of one time and those without one as they were served. */
+/** Returns the messages sorted by timestamp. Messages with equal timestamps, or without one, keep the order of service. */
 export function oldestFirst(served: readonly UpstreamMessage[], order: PageOrder): UpstreamMessage[] {
   const inTime = order === 'newestFirst' ? [...served].reverse() : [...served];
   return inTime.sort((a, b) => (a.timestamp ?? Infinity) - (b.timestamp ?? Infinity) || 0);
 }
 
-/** Learns the order of a list that is read page by page, without keeping it. */
+/** Determines the order of a list that is read page by page, without keeping the messages. */
 export class OrderSeen {
   private falls = false;
   private rises = false;

@@ -8,82 +8,82 @@ import {
 } from '#upstream';
 import { FAILS, inReadableParts, type IsAboutOneMessage, type ReadPage } from './page-reading.js';
 
-/** Upstream's documented page size. */
+/** Documented page size of upstream. */
 export const PAGE_LIMIT = 20;
-/** What is asked for where many messages are read, once upstream has shown that it honours more than that. */
+/** Page limit for reads of many messages, used once upstream has shown that it honours more than {@link PAGE_LIMIT}. */
 export const LARGE_LIMIT = 100;
 /**
- * Pages are taken to hold at least so many: were it one, a first message could not be told from a full page, and each
- * look at it would cost a second request.
+ * Minimum page size to assume. With 1, a contact's first message would look like a full page, and each head read would
+ * cost a second request.
  */
 const MIN_PAGE_SIZE = 2;
 
-/** Asks which of these ids are known already. */
+/** Returns those of the given ids that are known. */
 export type KnownIds = (ids: readonly string[]) => Promise<ReadonlySet<string>>;
 
-/** One page as it was read. */
+/** One page of messages, compared with the known ids. */
 export interface PageRead {
   items: readonly UpstreamMessage[];
   ids: readonly string[];
   limit: number;
-  /** With the elements that could not be read. */
+  /** Number of elements on the page, unreadable ones included. */
   count: number;
-  /** Whether no page that was asked for with this limit was longer. */
+  /** True if no page requested with this limit was longer. */
   full: boolean;
-  /** The ids that were neither known before nor shown by an earlier page of this read. */
+  /** Ids that were neither known before nor on an earlier page of this read. */
   fresh: readonly string[];
-  /** Whether its last message was not known before. */
+  /** True if the last message of the page was not known before this read. */
   endsNew: boolean;
-  /** Whether its first message was not known before. */
+  /** True if the first message of the page was not known before this read. */
   startsNew: boolean;
-  /** Its ids that this pass had not served before. */
+  /** Ids that no earlier page of this pass contained. */
   added: ReadonlySet<string>;
-  /** Whether all of it was served since the last call of {@link PageReader.beginPass}. */
+  /** True if every message of the page was on an earlier page since the last call of {@link PageReader.beginPass}. */
   repeats: boolean;
 }
 
-/** What a reader must know of a contact's pages to begin with. */
+/** Initial state of a {@link PageReader}. */
 export interface PageSizes {
-  /** The longest page that upstream has shown: a shorter one holds the end. */
+  /** Number of messages on the contact's longest page: a shorter page is the last one. */
   pageSize: number;
 }
 
-/** Reads pages of one contact one by one, and keeps account of what they showed. */
+/** Reads pages of one contact and records what the pages contained. */
 export class PageReader {
-  /** Every message that was read and not {@link release}d, in its latest form, in the order of service. */
+  /** Messages that were read and not yet {@link release}d, in their latest form, in the order of service. */
   readonly seen = new Map<string, UpstreamMessage>();
-  /** The ids of everything that was read. */
+  /** Ids of all messages that were read. */
   readonly ids = new Set<string>();
-  /** What was not known before. */
+  /** Ids that were not known before this read. */
   readonly news = new Set<string>();
-  /** What tells the elements apart that could not be read. */
+  /** Unreadable elements, each described by a text that identifies it. */
   readonly unreadable = new Set<string>();
   pageSize: number;
-  /** The longest page of this read, whatever limit it was asked for with. */
+  /** Number of messages on the longest page of this read, whatever its limit. */
   longestPage = 0;
-  /** Upstream's clock at the first page, in milliseconds since 1970, if it said so. */
+  /** Upstream's time at the first page, in milliseconds since 1970; undefined if upstream did not send a `Date`. */
   date: number | undefined;
-  /** Elements that could not be read, since the last call of {@link beginPass}. */
+  /** Number of unreadable elements since the last call of {@link beginPass}. */
   skipped = 0;
-  /** Whether the last page was asked for with more than the documented limit. */
+  /** True if the last request asked for more than the documented page size. */
   askedForMuch = false;
-  /** How many requests were made. */
+  /** Number of requests. */
   requests = 0;
   /**
-   * Whether a message was served twice in this pass where the list cannot just have grown at its beginning: what moves
-   * from the end of one page to the beginning of the next one hides nothing.
+   * True if a message appeared twice in this pass for another reason than growth at the beginning of the list. Growth
+   * moves messages from the end of one page to the beginning of the next, which hides no message.
    */
   servedTwice = false;
   /** Ids of this pass. */
   private served = new Set<string>();
-  /** The last page of this pass that showed a message. */
+  /** Ids of the last page of this pass that contained a message. */
   private previousIds: readonly string[] = [];
-  /** What that was before the last page was read. */
+  /** Value of {@link previousIds} before the last page. */
   private idsBefore: readonly string[] = [];
-  /** What the last page added to it. */
+  /** Ids that the last page added to {@link served}. */
   private lastServed: readonly string[] = [];
   private lastSkipped = 0;
-  /** The longest page that was asked for with the large limit. */
+  /** Number of messages on the longest page that was requested with the large limit. */
   private largestPage = 0;
   private readonly read: ReadPage;
   private readonly readPlain: ReadPage;
@@ -106,7 +106,7 @@ export class PageReader {
     this.read = inReadableParts(counted, sizeOf, isAboutOneMessage);
   }
 
-  /** From now on pages repeat others only if they repeat those that follow. */
+  /** Starts a new pass: from now on, only pages of the new pass count as repeated. */
   beginPass(): void {
     this.served = new Set();
     this.previousIds = [];
@@ -115,13 +115,13 @@ export class PageReader {
     this.lastSkipped = 0;
   }
 
-  /** Forgets the messages, but not their ids: what was committed need not be kept. */
+  /** Forgets committed messages, but keeps their ids. */
   release(): void {
     this.seen.clear();
     this.unreadable.clear();
   }
 
-  /** The last page is to be read again, and must not repeat itself then. */
+  /** Undoes the effect of the last page, so that reading the page again does not count as a repetition. */
   takeBack(): void {
     for (const id of this.lastServed) this.served.delete(id);
     this.lastServed = [];
@@ -130,7 +130,7 @@ export class PageReader {
     this.lastSkipped = 0;
   }
 
-  /** How many different messages this pass has served. */
+  /** Number of different messages in this pass. */
   get servedCount(): number {
     return this.served.size;
   }
@@ -139,12 +139,12 @@ export class PageReader {
     return this.account(await this.read(page, limit), limit);
   }
 
-  /** {@link take}, but a page that fails is not read in parts, unless it is too large. */
+  /** Reads a page like {@link take}. Reads in parts only a page that is too large, not one that fails otherwise. */
   async takePlain(page: number, limit: number): Promise<PageRead> {
     return this.account(await this.readPlain(page, limit), limit);
   }
 
-  /** Stands for a single message that upstream fails to show. */
+  /** Returns a page that stands for a single message that upstream fails to show. */
   unshown(): PageRead {
     this.skipped += 1;
     this.lastSkipped = 1;
@@ -155,7 +155,7 @@ export class PageReader {
     return { ...nothing, limit: 1, count: 1, endsNew: false, startsNew: false, repeats: false };
   }
 
-  /** Parts that cover one page, as that page. */
+  /** Combines the parts of a page into one page. */
   joined(parts: readonly PageRead[], limit: number): PageRead {
     const count = parts.reduce((sum, part) => sum + part.count, 0);
     return {
@@ -177,10 +177,10 @@ export class PageReader {
     this.lastSkipped = skipped;
     for (const element of unreadable) this.unreadable.add(element);
     const count = items.length + skipped;
-    // Without what cannot be read, which may stand there besides: taken for too long, every page would look like the last.
+    // Unreadable elements do not count: a page size that is too high would make every page look like the last one.
     this.longestPage = Math.max(this.longestPage, items.length);
     if (limit > PAGE_LIMIT) this.largestPage = Math.max(this.largestPage, items.length);
-    // Who serves so many on a larger page serves as many on one of the documented size.
+    // A page above the documented size shows that a page of the documented size can be full.
     const onSmall = limit > PAGE_LIMIT ? Math.min(items.length, PAGE_LIMIT) : items.length;
     this.pageSize = Math.max(this.pageSize, onSmall);
     const full = count >= (limit > PAGE_LIMIT ? this.largestPage : Math.min(this.pageSize, limit));
@@ -207,13 +207,13 @@ export class PageReader {
     return { items, ids, limit, count, full, fresh, added, endsNew, startsNew, repeats };
   }
 
-  /** Whether this page begins with the end of the one before it. */
+  /** Returns true if the page begins with the end of the previous page. */
   private movedDown(ids: readonly string[], repeated: number): boolean {
     const end = this.previousIds.slice(-repeated);
     return end.length === repeated && end.every((id, i) => id === ids[i]);
   }
 
-  /** An empty page right behind a full one may be a hole: then the list goes on after it. */
+  /** Returns true if the list goes on after an empty page: an empty page right after a full one may be a gap. */
   async goesOn(last: PageRead, empty: number): Promise<boolean> {
     if (!last.full) return false;
     const { items, skipped } = await this.read(empty + 1, last.limit);
@@ -221,13 +221,13 @@ export class PageReader {
   }
 }
 
-/** Whether upstream may have failed because it was asked for so much. */
+/** Returns true if upstream may have failed because the requested page was too large. */
 export function mayBeAboutSize(error: unknown): boolean {
   if (error instanceof UpstreamStatusError) return ![401, 403, 404, 429].includes(error.status);
   return error instanceof UpstreamError && !(error instanceof UpstreamUnreachableError);
 }
 
-/** Whether a page failed by an answer of upstream's: one of the messages on it may be the cause. */
+/** Returns true if upstream answered with an error or an invalid body: a message on the page may be the cause. */
 export function mayBeAboutContent(error: unknown): boolean {
   return (
     (error instanceof UpstreamStatusError || error instanceof UpstreamReplyError) && mayBeAboutSize(error)

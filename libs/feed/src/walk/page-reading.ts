@@ -1,22 +1,22 @@
 import { type MessagePage, UpstreamReplyTooLargeError } from '#upstream';
 import { PartSearch } from './part-search.js';
 
-/** Reads one page of at most `limit`, as far as upstream honours that; counts from 1. */
+/** Reads one page. `page` counts from 1; the page contains at most `limit` messages if upstream honours the limit. */
 export type ReadPage = (page: number, limit: number) => Promise<MessagePage>;
 
-/** A message that can never be read stands among the unreadable under one of these names: nothing of it is known. */
+/** Identifiers of a message that can never be read, in the list of unreadable elements. */
 const TOO_LARGE = 'a message too large to be read';
 export const FAILS = 'a message that upstream fails to show';
 
-/** Whether a page that failed may be read in parts, since one of its messages makes it fail. */
+/** Returns true if an error may be caused by a single message: then the page can be read in parts. */
 export type IsAboutOneMessage = (error: unknown) => boolean;
 
 const isTooLarge: IsAboutOneMessage = (error) => error instanceof UpstreamReplyTooLargeError;
 
 /**
- * A reader that takes a page which is too large, or fails because of one of its messages, in smaller parts. A single message
- * that cannot be read is skipped, so that it does not hide the others.
- * @param sizeOf how many messages a page holds that is asked for with this limit, and is not the first
+ * Wraps a page reader: reads a page in smaller parts if the page is too large or one of its messages makes it fail. A
+ * message that cannot be read on its own is skipped, so that the other messages stay readable.
+ * @param sizeOf returns the number of messages on a page after the first, by the requested limit
  */
 export function inReadableParts(
   read: ReadPage,
@@ -46,12 +46,12 @@ export function inReadableParts(
   };
 }
 
-/** Stands for a single message that could not be read. */
+/** Returns a page that stands for a single unreadable message. */
 function unread(error: unknown): MessagePage {
   return { items: [], skipped: 1, unreadable: [isTooLarge(error) ? TOO_LARGE : FAILS] };
 }
 
-/** Parts of one page, as one page; what shifted from part to part is in it twice, as it would be on two pages. */
+/** Combines the parts of a page into one page. A message that shifted between two parts appears twice. */
 function joined(parts: readonly MessagePage[]): MessagePage {
   const date = parts.find((part) => part.date !== undefined)?.date;
   return {

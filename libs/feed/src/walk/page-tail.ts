@@ -1,17 +1,19 @@
-/** One stretch of messages, as upstream is asked for it. */
+/** A page as requested from upstream: `page` counts from 1. */
 export interface Stretch {
   page: number;
   limit: number;
 }
 
-/** So many new messages are to find room on the last stretch. */
+/** Number of new messages that the last page must have room for. */
 const ROOM = 3;
 
 /**
- * Where the oldest come first: the one stretch that shows both the last of so many messages and those that come next.
- * Where the last page has no room for a few more, that is one of smaller pages: a page that is full does not show that
- * nothing follows, and one after it would be empty, and not show what vanished. (Of few messages in pages of two to four
- * there may be none; then the page after the last is meant.)
+ * Returns the page to request at the end of an oldest-first list: a page that contains the last of `length` messages and
+ * has room for {@link ROOM} new ones.
+ *
+ * If the last page lacks that room, the function picks a smaller limit. A full page would not show whether more follows,
+ * and the empty page after it would not show whether messages vanished. With a page size of two to four no limit may
+ * leave any room; then the result is the page after the last.
  */
 export function tailOf(length: number, pageSize: number): Stretch {
   const spare = (limit: number): number => Math.min(length % limit, limit - (length % limit));

@@ -9,7 +9,7 @@ interface Found {
   requests: number;
 }
 
-/** Searches a page of which some places fail. */
+/** Searches a page with failing messages at the given positions. */
 function searched(page: Stretch, failing: ReadonlySet<number>): Found {
   const search = new PartSearch(page);
   const found: Found = { read: [], passedOver: [], requests: 0 };
@@ -21,7 +21,7 @@ function searched(page: Stretch, failing: ReadonlySet<number>): Found {
       search.succeeded();
       found.read.push(...places);
     } else if (search.failed()) found.passedOver.push(...places);
-    if (found.requests > 1_000) throw new Error('it goes on for ever');
+    if (found.requests > 1_000) throw new Error('the search does not end');
   }
   return found;
 }
@@ -29,8 +29,8 @@ function searched(page: Stretch, failing: ReadonlySet<number>): Found {
 const placesOf = ({ page, limit }: Stretch): number[] =>
   Array.from({ length: limit }, (_, i) => (page - 1) * limit + i);
 
-describe('a page that fails', () => {
-  it('is read but for the places that fail, each once and in order, whichever these are', () => {
+describe('the search of a page that fails', () => {
+  it('reads every readable message once, in order, whichever messages fail', () => {
     fc.assert(
       fc.property(
         fc.record({ page: fc.integer({ min: 1, max: 50 }), limit: fc.constantFrom(1, 2, 5, 7, 10, 20, 100) }),
@@ -47,7 +47,7 @@ describe('a page that fails', () => {
     );
   });
 
-  it.each([1, 2, 3])('costs few requests where one message of page %i fails', (page) => {
+  it.each([1, 2, 3])('costs at most 11 requests if one message of page %i fails', (page) => {
     const costs = placesOf({ page, limit: 20 }).map(
       (place) => searched({ page, limit: 20 }, new Set([place])).requests,
     );
@@ -55,7 +55,7 @@ describe('a page that fails', () => {
     expect(costs.reduce((sum, cost) => sum + cost, 0) / costs.length).toBeLessThanOrEqual(8);
   });
 
-  it('is read in few parts if it has ceased to fail', () => {
+  it('costs six requests if the page no longer fails', () => {
     expect(searched({ page: 2, limit: 20 }, new Set())).toMatchObject({ passedOver: [], requests: 6 });
   });
 });

@@ -1,38 +1,38 @@
 import type { Stretch } from './page-tail.js';
 
 /**
- * Finds out which messages of a page cannot be read, by asking for smaller pages that lie within it, one after another.
- * What fails is looked for in half as much; once it is found, the rest is taken to be sound again. Pure.
+ * Finds the unreadable messages of a page by requesting smaller pages inside it, one after another. A part that fails is
+ * halved until the failing message is found; the rest is then assumed to be readable. Pure.
  *
- * Places are counted from 0, from the first message of the contact. A page begins at a multiple of its limit.
+ * Positions count from 0, from the first message of the contact. A page begins at a multiple of its limit.
  */
 export class PartSearch {
   private at: number;
   private readonly end: number;
-  /** Something before this place fails; undefined while nothing is known to. */
+  /** A message before this position fails; undefined while no failing message is suspected. */
   private failsBefore: number | undefined;
 
-  /** @param page counts from 1; it was asked for whole, and failed */
+  /** @param page a page that failed as a whole */
   constructor({ page, limit }: Stretch) {
     this.at = (page - 1) * limit;
     this.end = page * limit;
     this.failsBefore = this.end;
   }
 
-  /** What to ask for next; undefined when all of the page was asked for. */
+  /** Returns the next part to request; undefined if the whole page was covered. */
   next(): Stretch | undefined {
     if (this.at >= this.end) return undefined;
     const limit = this.largest();
     return { page: this.at / limit + 1, limit };
   }
 
-  /** What {@link next} named was read. */
+  /** Reports that the part returned by {@link next} was read. */
   succeeded(): void {
     this.at += this.largest();
     if (this.failsBefore !== undefined && this.at >= this.failsBefore) this.failsBefore = undefined;
   }
 
-  /** What {@link next} named could not be read. Answers whether that was a single message: it is passed over. */
+  /** Reports that the part returned by {@link next} failed. Returns true if it was a single message, which is skipped. */
   failed(): boolean {
     const limit = this.largest();
     if (limit > 1) {

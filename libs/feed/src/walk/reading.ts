@@ -1,46 +1,46 @@
 import type { UpstreamMessage } from '#upstream';
 import type { PageOrder } from './page-order.js';
 
-/** A stretch of a contact's messages as it was read, to be compared with what is known and committed. */
+/** Result of a read of some of a contact's pages, to be compared with the snapshot and committed. */
 export interface Reading {
-  /** Each message once, in its latest form, in the order of service. */
+  /** Messages, each once, in its latest form, in the order of service. */
   served: readonly UpstreamMessage[];
-  /** The order that the list is believed to be in. */
+  /** Assumed order of the message list. */
   order: PageOrder;
-  /** What stands where new messages will appear next, in its order; absent where that was not read. */
+  /** Ids at the end of the list where new messages appear, in the order of service; absent if that end was not read. */
   head?: readonly string[];
-  /** How many messages the list holds; where the oldest come first, from this place on new ones appear. */
+  /** Number of messages in the list. With oldest first, new messages appear from this offset on. */
   length: number;
-  /** The longest page that upstream has shown. */
+  /** Number of messages on the contact's longest page. */
   pageSize: number;
-  /** The longest page of this read, whatever limit it was asked for with. */
+  /** Number of messages on the longest page of this read, whatever its limit. */
   longestPage: number;
-  /** The limit above 20 that upstream honours, or 20 if it honours none; absent while that is not known. */
+  /** Page limit above 20 that upstream honours, or 20 if upstream honours none; absent while unknown. */
   limit?: number;
-  /** The size of the first page, where a full one could not be read. */
+  /** Limit of the first page if a full page could not be read. */
   headLimit?: number;
-  /** How many elements could not be read. */
+  /** Number of unreadable elements. */
   skipped: number;
-  /** What tells them apart, one a different element. */
+  /** Unreadable elements, each described by a text that identifies it. */
   unreadable: readonly string[];
-  /** Upstream's clock, in milliseconds since 1970, if it said so. */
+  /** Upstream's time, in milliseconds since 1970; absent if upstream did not send a `Date`. */
   date?: number;
-  /** Present where it ends a reading of everything. */
+  /** Present at the end of a deep read of all pages. */
   everything?: Everything;
-  /** Whether it shows what the last reading showed, too: from that it is learned which fields are volatile. */
+  /** True if the read covers the same pages as the previous read: then volatile fields can be detected. */
   learns: boolean;
-  /** Whether all messages whose flags may still change were looked up. */
+  /** True if all unsettled messages were looked up. */
   looked: boolean;
-  /** Whether it shows that everything is to be read: something is missing, or stands where it is not looked for. */
+  /** True if a deep read of all pages is needed: messages are missing or not where they were expected. */
   needsEverything: boolean;
 }
 
-/** What a reading of everything showed, from its first page to its last. */
+/** Result of a deep read of all pages. */
 export interface Everything {
-  /** The ids of what it showed. */
+  /** Ids of the messages that the pages contained. */
   seen: ReadonlySet<string>;
-  /** The ids that were known before it began: only these can be missing. */
+  /** Ids that were known before the deep read: only these messages can be missing. */
   knownBefore: ReadonlySet<string>;
-  /** Whether it was read without anything moving from page to page: what it does not show is not there. */
+  /** True if no message moved from page to page during the read: messages that were not seen do not exist. */
   stable: boolean;
 }
