@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import * as accounts from '#accounts';
+import * as blobs from '#blobs';
 import * as events from '#events';
 import * as feed from '#feed';
 import * as platform from '#platform';
@@ -10,7 +11,7 @@ import { Problem } from './problem.js';
 import { PROBLEM_CODES, PROBLEMS } from './problem-catalog.js';
 import { problemOf } from './problem-of.js';
 
-const LIBS = { accounts, events, feed, platform, relay, upstream, webhooks };
+const LIBS = { accounts, blobs, events, feed, platform, relay, upstream, webhooks };
 
 /** Errors that end before they get to a caller, and where. */
 const NEVER_TOLD: Readonly<Record<string, string>> = {
