@@ -51,7 +51,9 @@ function expectBound({ counts }: RelayVerdict): void {
  */
 function expectSearchBeforePost(running: RelayTrial<RedisLayout>): void {
   const logs = running.workerLogs();
-  expect(logs.join('\n')).toContain('the send may have been posted already; searching for it before the POST');
+  expect(logs.join('\n')).toContain(
+    'the send may have been posted already; searching for it before the POST',
+  );
   const reports = logs.map((log) => log.match(/Redis restarted or failed over/g)?.length ?? 0);
   expect(Math.max(...reports)).toBe(1);
 }

@@ -1,4 +1,5 @@
-// Jest's transformer with a mutant put in: TIDINGS_MUTANT is one of mutants.ts as JSON.
+// Jest transformer that applies a mutant to the sources. TIDINGS_MUTANT contains one mutant of mutants.ts as
+// JSON.
 import { createHash } from 'node:crypto';
 import swc from '@swc/jest';
 
@@ -7,13 +8,13 @@ const given = process.env['TIDINGS_MUTANT'] ?? '';
 const mutant = JSON.parse(given);
 const { process: transform, processAsync: transformAsync, getCacheKey: keyOf } = swc.createTransformer();
 if (transform === undefined || transformAsync === undefined || keyOf === undefined)
-  throw new Error('@swc/jest lacks a part of a transformer');
+  throw new Error('@swc/jest does not implement a required transformer function');
 
 /**
- * The file's text with the mutant put in.
+ * Returns the text of a file with the mutant's patches applied.
  * @param {string} text
  * @param {string} file
- * @throws {Error} unless each text that is replaced stands there exactly once
+ * @throws {Error} unless each replaced text occurs exactly once
  */
 function mutated(text, file) {
   let result = text;
@@ -22,7 +23,7 @@ function mutated(text, file) {
     const parts = result.split(from);
     if (parts.length !== 2)
       throw new Error(
-        `the mutant "${mutant.name}" replaces a text that stands ${parts.length - 1} times in ${where}`,
+        `the mutant "${mutant.name}" replaces a text that occurs ${parts.length - 1} times in ${where}`,
       );
     result = parts.join(to);
   }

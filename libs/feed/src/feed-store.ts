@@ -152,7 +152,7 @@ export interface PollCommit {
   known: ReadonlyMap<string, KnownMessage>;
   events: readonly NewEvent[];
   /**
-   * Memory to store. Absent if the poll changed nothing and nobody asked to poll the contact sooner: then the version
+   * Memory to store. Absent if the poll changed nothing and no request to poll the contact sooner is open: then the version
    * stays the same, and concurrent reads of the contact can still commit.
    */
   memory?: PollMemory;

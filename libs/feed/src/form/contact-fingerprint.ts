@@ -37,7 +37,7 @@ export function contactChanges(
   const parsed: unknown = before === undefined ? {} : JSON.parse(before);
   const old = isRecord(parsed) ? parsed : {};
   const fields = [...new Set([...Object.keys(old), ...Object.keys(raw)])];
-  const changed = fields.filter((field) => levelled(old[field]) !== levelled(raw[field]));
+  const changed = fields.filter((field) => normalizedJson(old[field]) !== normalizedJson(raw[field]));
   return Object.fromEntries(
     changed.map((field) => [
       field,
@@ -48,10 +48,10 @@ export function contactChanges(
 
 /** Returns a 32-bit hash of a value. Signatures in URLs do not count. */
 export function valueMark(value: unknown): number {
-  return createHash('sha1').update(levelled(value)).digest().readUInt32BE(0);
+  return createHash('sha1').update(normalizedJson(value)).digest().readUInt32BE(0);
 }
 
-function levelled(value: unknown): string {
+function normalizedJson(value: unknown): string {
   return canonicalJson(value, withoutSignature);
 }
 

@@ -48,7 +48,7 @@ export class JsonHash {
   }
 
   add(value: unknown): void {
-    if (typeof value === 'string') this.addText(this.ignoresSignatures ? this.levelled(value) : value);
+    if (typeof value === 'string') this.addText(this.ignoresSignatures ? this.normalized(value) : value);
     else if (typeof value === 'number') this.addNumber(value);
     else if (typeof value === 'boolean') this.addBits(value ? TRUE : FALSE);
     else if (value === null) this.addBits(NULL);
@@ -72,7 +72,7 @@ export class JsonHash {
   /** Adds the members of an object; their order does not matter. */
   addRecord(
     record: Readonly<Record<string, unknown>>,
-    isLeftOut: (key: string) => boolean = isNothing,
+    isLeftOut: (key: string) => boolean = leavesOutNothing,
   ): void {
     const { high, low } = this;
     let [highSum, lowSum, count] = [0, 0, 0];
@@ -107,7 +107,7 @@ export class JsonHash {
     }
   }
 
-  private levelled(text: string): string {
+  private normalized(text: string): string {
     const rest = withoutSignature(text);
     if (rest.length !== text.length) this.ignoredSignature = true;
     return rest;
@@ -154,7 +154,7 @@ export class JsonHash {
   }
 }
 
-const isNothing = (): boolean => false;
+const leavesOutNothing = (): boolean => false;
 
 /** Permutes the 32-bit integers: each bit of the result depends on all bits of the input. */
 function spread(bits: number): number {

@@ -10,19 +10,24 @@ import type { ContactState, FeedStore, PollCommit } from '../feed-store.js';
 import { fingerprintOf, type SeenFingerprint } from '../form/fingerprint.js';
 import type { FirstRead } from '../diff/first-read.js';
 import type { KnownMessage } from '../snapshot/known-message.js';
-import { formChange, isTold } from '../form/message-form.js';
+import { formChange, isChangeEmitted } from '../form/message-form.js';
 import { isHeadEnough, oldestFirst } from '../walk/page-order.js';
 import { markUnreadable, type PollMemory } from '../snapshot/poll-memory.js';
 import { packPollMemory } from '../snapshot/poll-memory-codec.js';
 import { PollPlans } from '../schedule/poll-plans.js';
-import { lookDueInMs, remember } from './poll-recollection.js';
+import { lookDueInMs, nextPollMemory } from './poll-recollection.js';
 import type { BoundSend, LastForms, SendBinder } from '../ports.js';
-import type { Everything, Reading } from '../walk/reading.js';
+import type { FullRead, Reading } from '../walk/reading.js';
 import { packRate, unpackRate } from '../schedule/rate-codec.js';
 import { bucketOf } from '../schedule/rate-histogram.js';
 import { rateOf, recordRead } from '../schedule/rate.js';
 import type { VolatileFieldStore } from '../form/volatile-fields.js';
-import { ALL_HEARD, type Lesson, packVolatility, unpackVolatility } from '../form/volatility.js';
+import {
+  NO_QUIET_FIELDS,
+  type VolatilityUpdate,
+  packVolatility,
+  unpackVolatility,
+} from '../form/volatility.js';
 
 /** State of a contact before some of its pages are read. */
 export interface PollStart {
@@ -83,8 +88,8 @@ export class PollConclusion {
       revisionFloor: Math.max(state.revisionFloor, revisionFloor ?? 0),
     });
     const absence =
-      reading.everything?.stable === true
-        ? this.absences(start, reading, reading.everything, known)
+      reading.fullRead?.isStable === true
+        ? this.absences(start, reading, reading.fullRead, known)
         : undefined;
     const next = new Map([...changes.known, ...(absence?.known ?? [])]);
     const unreadable = markUnreadable(state.memory.unreadable, reading.unreadable);
@@ -100,7 +105,7 @@ export class PollConclusion {
     if (unreadable.fresh > 0) {
       this.logger.warn({ account, contactId, count: unreadable.fresh }, 'unreadable messages are skipped');
     }
-    const memory = remember({
+    const memory = nextPollMemory({
       state,
       afresh: resync !== undefined,
       reading,
@@ -149,14 +154,14 @@ export class PollConclusion {
         ...(unreadable.fresh > 0 && reading.skipped > 0 ? { skipped: unreadable.fresh } : {}),
       },
     });
-    if (done && reading.learns) await this.sayVolatile(account, contactId, changes.volatile);
+    if (done && reading.detectsVolatility) await this.logVolatility(account, contactId, changes.volatile);
     return done;
   }
 
-  private async sayVolatile(
+  private async logVolatility(
     account: string,
     contactId: string,
-    { newlyMuted: muted, newlyHeard: heard }: Lesson,
+    { newlyMuted: muted, newlyUnmuted: unmuted }: VolatilityUpdate,
   ): Promise<void> {
     if (muted.length > 0) {
       this.logger.info(
@@ -164,10 +169,10 @@ export class PollConclusion {
         'message fields are muted: they differ at nearly every read',
       );
     }
-    if (heard.length > 0) {
-      this.logger.info({ account, contactId, fields: heard }, 'message fields are no longer muted');
+    if (unmuted.length > 0) {
+      this.logger.info({ account, contactId, fields: unmuted }, 'message fields are no longer muted');
     }
-    await this.volatile?.countMessageFields(account, { muted, heard });
+    await this.volatile?.countMessageFields(account, { muted, heard: unmuted });
   }
 
   private async sendsIn(
@@ -224,7 +229,7 @@ export class PollConclusion {
   /** Returns when the next deep read is due: at once, later, never (`over`), or as before (`unchanged`). */
   private deepAfter(
     { state, resync }: PollStart,
-    { looked, needsEverything, order }: Reading,
+    { unsettledLookedUp, needsFullRead, order }: Reading,
     memory: PollMemory,
     kind: ReadingKind,
   ): PollCommit['deep'] {
@@ -241,27 +246,27 @@ export class PollConclusion {
       completeAt === undefined ||
       completeAt + this.settings.sweepMs <= state.now ||
       (completeDueAt !== undefined && completeDueAt <= state.now) ||
-      (!looked && lookDueAt !== undefined && lookDueAt <= state.now);
+      (!unsettledLookedUp && lookDueAt !== undefined && lookDueAt <= state.now);
     if (!isDue) return 'unchanged';
     // If the head does not show all new messages, the same worker continues at once. Others wait until it has failed.
-    const goesOn = !isHeadEnough(order) && (needsEverything || state.tellAfter !== undefined);
-    return { inMs: goesOn ? BROKEN_OFF_MS : 0, anew: false };
+    const goesOn = !isHeadEnough(order) && (needsFullRead || state.tellAfter !== undefined);
+    return { inMs: goesOn ? DEEP_READ_TAKEOVER_MS : 0, anew: false };
   }
 
   private extensionAfter(
     { state, resync }: PollStart,
-    { headLimit, learns }: Reading,
+    { headLimit, detectsVolatility }: Reading,
     kind: ReadingKind,
-    { volatility }: Lesson,
+    { volatility }: VolatilityUpdate,
   ): ContactExtension | undefined {
     const before = state.extension;
     // Head reads run concurrently and know the head better than a deep read.
     const isOver = kind === 'end' && before.resyncing === true;
-    if (kind !== 'head' && !learns && !isOver && resync === undefined) return undefined;
+    if (kind !== 'head' && !detectsVolatility && !isOver && resync === undefined) return undefined;
     const after: ContactExtension = { ...before };
     if (resync !== undefined) after.resyncing = true;
     else if (kind === 'end') delete after.resyncing;
-    if (learns) {
+    if (detectsVolatility) {
       delete after.volatile;
       if (volatility.size > 0) after.volatile = packVolatility(volatility);
     }
@@ -282,7 +287,7 @@ export class PollConclusion {
   private absences(
     { contactId, state }: PollStart,
     reading: Reading,
-    { seen, knownBefore }: Everything,
+    { seen, knownBefore }: FullRead,
     all: ReadonlyMap<string, KnownMessage>,
   ): AbsenceResult {
     // Messages that became known during the deep read were seen by another read.
@@ -293,17 +298,17 @@ export class PollConclusion {
     // An empty contact proves nothing alone. Doubt needs another suspect contact, or no messages from any contact.
     const empty = seen.size === 0;
     const emptied = empty && isSuspect(suspectAt, state.now) && believedAt < suspectAt;
-    const emptiedSince = Math.max(shownAt, believedAt);
+    const lastShownAt = Math.max(shownAt, believedAt);
     return absences({
       contactId,
       known,
       seen,
       now: state.now,
-      apartMs: this.settings.absenceMs,
-      believed: suspectSince !== undefined && believedAt >= suspectSince,
-      doubted: listDoubted || emptied,
-      unreadable: reading.skipped > (state.memory.skipped ?? 0),
-      ...(empty && state.contacts > 1 ? { emptiedSince } : {}),
+      minApartMs: this.settings.absenceMs,
+      areDeletionsConfirmed: suspectSince !== undefined && believedAt >= suspectSince,
+      isOutageLikely: listDoubted || emptied,
+      mayBeUnreadable: reading.skipped > (state.memory.skipped ?? 0),
+      ...(empty && state.contacts > 1 ? { lastShownAt } : {}),
     });
   }
 
@@ -333,16 +338,16 @@ export class PollConclusion {
 }
 
 /** Time after which another worker takes over a deep read that has not ended, in milliseconds. */
-const BROKEN_OFF_MS = 30_000;
+const DEEP_READ_TAKEOVER_MS = 30_000;
 
 /** Time for which a shorter first page is requested before a full one is tried again, in milliseconds. */
 const HEAD_LIMIT_MS = 600_000;
 
 /** Returns how the first read goes on: a complete deep read ends it, a new baseline starts another one. */
-function baselineAfter({ state, resync }: PollStart, { everything, date }: Reading): PollCommit['baseline'] {
+function baselineAfter({ state, resync }: PollStart, { fullRead, date }: Reading): PollCommit['baseline'] {
   // Upstream's `Date` has whole seconds: messages stamped within the same second count as old.
   if (resync !== undefined) return { tellAfter: (date ?? state.now) + 1_000 };
-  return everything === undefined ? 'unchanged' : 'over';
+  return fullRead === undefined ? 'unchanged' : 'over';
 }
 
 /** Returns the change of the contact's suspicion that the account stores; undefined if nothing changed. */
@@ -380,7 +385,7 @@ function isChanged(
     (before.delivered !== message.delivered ||
       before.read !== message.read ||
       before.deleted ||
-      isTold(formChange(message, seen, before.fingerprint), ALL_HEARD))
+      isChangeEmitted(formChange(message, seen, before.fingerprint), NO_QUIET_FIELDS))
   );
 }
 

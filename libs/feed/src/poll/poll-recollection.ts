@@ -7,10 +7,10 @@ import { headMark, type PollMemory } from '../snapshot/poll-memory.js';
 import type { Reading } from '../walk/reading.js';
 
 /** `missingSince` is stored in whole seconds, rounded up. The deciding read waits this much longer, in milliseconds. */
-const ROUNDING_MS = 1_000;
+const MISSING_SINCE_ROUNDING_MS = 1_000;
 
 /** A read and the state before it, from which the next {@link PollMemory} is computed. */
-export interface Recollection {
+export interface PollMemoryInput {
   state: ContactState;
   /** True if the commit deletes all message snapshots of the contact. */
   afresh: boolean;
@@ -27,16 +27,16 @@ export interface Recollection {
 }
 
 /** Interval between deep reads while unreadable elements may be the missing messages, in milliseconds. */
-const DOUBTED_MS = 1_800_000;
+const UNREADABLE_RECHECK_MS = 1_800_000;
 
 /** Returns what to remember of the contact for the next reads. Pure. */
-export function remember(recollection: Recollection): PollMemory {
+export function nextPollMemory(recollection: PollMemoryInput): PollMemory {
   const { state, afresh, reading, known, next, absence, unreadable, revisionFloor } = recollection;
   const { memory, now, epoch } = state;
   const added = [...next.keys()].filter((id) => !known.has(id)).length;
   const suspected = absence === undefined ? memory.suspectSince !== undefined : absence.suspected > 0;
   const completeDueAt = nextComplete(recollection);
-  const completeAt = reading.everything === undefined ? memory.completeAt : now;
+  const completeAt = reading.fullRead === undefined ? memory.completeAt : now;
   const lookDueAt = nextLook(recollection);
   const allThere = absence?.pending === false && absence.deleted.length === 0;
   const skipped = allThere ? reading.skipped : (memory.skipped ?? 0);
@@ -59,33 +59,33 @@ export function remember(recollection: Recollection): PollMemory {
   };
 }
 
-/** Returns when all messages are to be read again, if that is before the next sweep. */
-function nextComplete({ state, reading, absence, settings }: Recollection): number | undefined {
+/** Returns when the next deep read of all pages is due, if due before the next sweep. */
+function nextComplete({ state, reading, absence, settings }: PollMemoryInput): number | undefined {
   const { memory, now } = state;
-  const { everything, needsEverything } = reading;
-  if (needsEverything) return Math.min(memory.completeDueAt ?? now, now);
-  if (everything === undefined) return memory.completeDueAt;
+  const { fullRead, needsFullRead } = reading;
+  if (needsFullRead) return Math.min(memory.completeDueAt ?? now, now);
+  if (fullRead === undefined) return memory.completeDueAt;
   if (absence === undefined) return memory.completeDueAt === undefined ? undefined : now + settings.absenceMs;
   if (!absence.pending) return undefined;
-  const isDoubted = reading.skipped > (memory.skipped ?? 0);
-  return now + (isDoubted ? DOUBTED_MS : settings.absenceMs + ROUNDING_MS);
+  const mayBeUnreadable = reading.skipped > (memory.skipped ?? 0);
+  return now + (mayBeUnreadable ? UNREADABLE_RECHECK_MS : settings.absenceMs + MISSING_SINCE_ROUNDING_MS);
 }
 
-/** Returns when the first unsettled message is to be looked up. Head reads already cover the messages at the head. */
+/** Returns when the first look-up of an unsettled message is due. Head reads already cover the messages at the head. */
 function nextLook({
   state: { memory, now },
   reading,
   known,
   next,
   settings,
-}: Recollection): number | undefined {
+}: PollMemoryInput): number | undefined {
   const upstreamNow = reading.date ?? now;
   const unsettled = [...new Map([...known, ...next])].filter(([, message]) =>
     isUnsettled(message, upstreamNow, settings.settleMs),
   );
   const waits = unsettled.map(([, { timestamp = upstreamNow }]) => lookIntervalMs(upstreamNow - timestamp));
   const due = waits.length === 0 ? undefined : now + Math.min(...waits);
-  if (reading.looked || memory.lookDueAt === undefined) return due;
+  if (reading.unsettledLookedUp || memory.lookDueAt === undefined) return due;
   return due === undefined ? memory.lookDueAt : Math.min(memory.lookDueAt, due);
 }
 

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { PageOrder } from '../walk/page-order.js';
 
-/** How a contact is to be read next. Times are milliseconds since 1970 by Redis' clock. */
+/** State of a contact's reads, from which the next read is planned. Times are milliseconds since 1970 by Redis' clock. */
 export interface PollMemory {
   order: PageOrder;
   /** Number of messages on the contact's longest page; then the number of all messages of an oldest-first list. */
