@@ -89,7 +89,7 @@ export function edgeOf(status: SendStatus, transition: TransitionName): Edge | u
 export class InvalidTransitionError extends Error {
   constructor(status: SendStatus, transition: TransitionName) {
     super(`invalid transition of a send: ${transition} from the status ${status}`);
-    this.name = 'ImpossiblePassageError';
+    this.name = 'InvalidTransitionError';
   }
 }
 
