@@ -23,10 +23,12 @@ export interface EventRetention {
   maxCount: number;
 }
 
-/** The cursor's place is no longer in the log, or belongs to an earlier installation. */
+/** The position of a cursor is no longer in the log, or the cursor is from an earlier installation. */
 export class CursorExpiredError extends Error {
   constructor() {
-    super('The cursor is older than the oldest event that is kept, or of an earlier installation.');
+    super(
+      'The cursor is older than the oldest kept event, or it is from an earlier installation. Read from the oldest event, without a cursor.',
+    );
     this.name = 'CursorExpiredError';
   }
 }

@@ -83,7 +83,7 @@ describe('The body of a list from upstream', () => {
       '{"contacts":[{"id":7},42,{"id":12345678901234567890}],"n":1}',
       '{"n":1,"contacts":[{"id":"7"},42,{"id":"12345678901234567890"}]}',
     ],
-  ])('stays, to the letter where nothing has to be changed: %s', async (said, shown = said) => {
+  ])('keeps all its other fields with their exact text: %s', async (said, shown = said) => {
     gateway.upstream.reply = said;
     const response = await gateway.fetch('/v1/contacts');
     expect(response.headers.get('content-type')).toBe('application/json; charset=utf-8');
@@ -287,11 +287,11 @@ describe('A failing upstream', () => {
     expect(new Set((await Promise.all(reads)).map(({ status }) => status))).toEqual(new Set([200]));
     await read('/v1/contacts?n=100');
   });
+});
 
-  it('is like an exhausted request budget, which causes 503 upstream_unavailable', async () => {
-    gateway.budget.fault = new BudgetExhaustedError(1_500);
-    const response = await gateway.fetch('/v1/contacts');
-    expect(response.headers.get('retry-after')).toBe('2');
-    expect(await problemIn(response)).toMatchObject({ status: 503, code: 'upstream_unavailable' });
-  });
+it('an exhausted request budget causes 503 upstream_unavailable', async () => {
+  gateway.budget.fault = new BudgetExhaustedError(1_500);
+  const response = await gateway.fetch('/v1/contacts');
+  expect(response.headers.get('retry-after')).toBe('2');
+  expect(await problemIn(response)).toMatchObject({ status: 503, code: 'upstream_unavailable' });
 });

@@ -31,8 +31,8 @@ function expectProblem(head: string): void {
   expect(head).toContain('connection: close');
 }
 
-describe('A request that Node rejects by default gets problem+json:', () => {
-  it('400 malformed_body without a Host header, for any path', async () => {
+describe('A request that Node.js rejects by default', () => {
+  it('gets 400 malformed_body without a Host header, for any path', async () => {
     for (const path of ['/health/live', '/nowhere']) {
       const { head, body } = await reply(`GET ${path} HTTP/1.1`);
       expectProblem(head);
@@ -40,12 +40,12 @@ describe('A request that Node rejects by default gets problem+json:', () => {
     }
   });
 
-  it('no error for HTTP/1.0 without a Host header', async () => {
+  it('is accepted without a Host header if its version is HTTP/1.0', async () => {
     const { head } = await reply('GET /health/live HTTP/1.0');
     expect(head).toMatch(/^http\/1\.1 200 /);
   });
 
-  it('417 expectation_failed for an Expect header other than 100-continue, with a log line', async () => {
+  it('gets 417 expectation_failed for an Expect header other than 100-continue, and a log line', async () => {
     gateway.log.length = 0;
     const post = ['POST /v1/messages/send HTTP/1.1', 'Host: x', 'Content-Length: 9'];
     const { head, body } = await reply(...post, 'Expect: 200-maybe');
@@ -57,7 +57,7 @@ describe('A request that Node rejects by default gets problem+json:', () => {
     ]);
   });
 
-  it('405 method_not_allowed for CONNECT', async () => {
+  it('gets 405 method_not_allowed if its method is CONNECT', async () => {
     const { head, body } = await reply('CONNECT example.com:443 HTTP/1.1', 'Host: example.com');
     expectProblem(head);
     expect(head).toMatch(/^http\/1\.1 405 /);
@@ -65,7 +65,7 @@ describe('A request that Node rejects by default gets problem+json:', () => {
     expect(body).toMatchObject({ status: 405, code: 'method_not_allowed', requestId: 'mine' });
   });
 
-  it('and a CONNECT caller that disconnects at once does not crash the gateway', async () => {
+  it('does not crash the gateway if a CONNECT caller disconnects at once', async () => {
     for (let i = 0; i < 20; i++) {
       const socket = connect(Number(new URL(gateway.url).port), '127.0.0.1');
       socket.on('error', () => undefined);

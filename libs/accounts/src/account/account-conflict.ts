@@ -1,4 +1,4 @@
-/** What is asked of an account or an API key does not go with how things stand. The words are for the caller. */
+/** The current state of an account or API key does not allow the requested change. The message is shown to the caller. */
 export class AccountConflictError extends Error {
   constructor(words: string) {
     super(words);

@@ -1,8 +1,8 @@
-/** An account's address was to be changed to another server's without its key: that server would be sent the stored one. */
+/** A change of an account's base URL to another origin lacks an API key. The stored key must not be sent to another server. */
 export class KeyNeededError extends Error {
   constructor() {
     super(
-      'is needed with a baseUrl of another origin: the stored key belongs to the server that it was given for',
+      'is required with a baseUrl of another origin, because the stored key is only for the previous server',
     );
     this.name = 'KeyNeededError';
   }

@@ -75,7 +75,7 @@ export class ApiKeyRegistry {
   async remove(id: string): Promise<boolean> {
     if (id !== ENVIRONMENT_KEY) return await this.store.remove(id);
     throw new AccountConflictError(
-      "This is the environment's key: set API_KEY to another one, and start the gateways again.",
+      'This API key comes from the environment variable API_KEY. To replace it, change API_KEY and restart the gateways.',
     );
   }
 }

@@ -24,10 +24,10 @@ function noteOf(removedAt: number): string {
 }
 
 const REFUSALS: Readonly<Record<string, string>> = {
-  taken: 'There is an account of this id. Change it, or take another id.',
+  taken: 'An account with this id already exists. Update that account, or use another id.',
   removing:
-    'An account of this id was removed, and its data is still being removed. Try again in some minutes.',
-  full: `There are ${MOST_ACCOUNTS} accounts, and no more are kept here. Remove one first.`,
+    'An account with this id was deleted, and its data is still being removed. Retry in a few minutes.',
+  full: `The installation has reached its limit of ${MOST_ACCOUNTS} accounts. Delete one first.`,
 };
 
 /** {@link AccountStore} as one hash. */

@@ -29,7 +29,10 @@ export function openAccounts(
       // The list is read several times a second.
       if (told.has(account)) return;
       told.add(account);
-      logger.error({ account, err: error }, 'the account is left out: its key cannot be opened');
+      logger.error(
+        { account, err: error },
+        'the account is ignored, because its upstream API key cannot be decrypted',
+      );
     },
   );
 }

@@ -17,8 +17,8 @@ const findNow = LuaScript.from(import.meta.url, 'lua/find-api-key.lua');
 const listOf = LuaScript.from(import.meta.url, 'lua/list-api-keys.lua');
 
 const REFUSALS: Readonly<Record<string, string>> = {
-  full: `The account has ${MOST_KEYS_OF_ACCOUNT} API keys, and no more are kept. Delete one first.`,
-  'all-full': `There are ${MOST_KEYS} API keys, and no more are kept here. Delete one first.`,
+  full: `The account has reached its limit of ${MOST_KEYS_OF_ACCOUNT} API keys. Delete one first.`,
+  'all-full': `The installation has reached its limit of ${MOST_KEYS} API keys. Delete one first.`,
 };
 
 /** {@link ApiKeyStore} as one hash, and a set of ids an account. */

@@ -68,7 +68,7 @@ export async function noteEncryptionKey(
       if (error instanceof ConfigurationError) throw error;
       logger.warn(
         { err: error },
-        'the encryption key could not be noted; tried again at the next connection',
+        'could not register the id of the encryption key in Redis; the next connection to Redis retries',
       );
       return false;
     }

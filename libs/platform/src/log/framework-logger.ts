@@ -22,7 +22,8 @@ export class FrameworkLogger {
   }
 
   error(words: unknown, ...rest: unknown[]): void {
-    if (words instanceof Error) this.logger.error({ ...contextOf(rest), err: words }, 'the framework failed');
+    if (words instanceof Error)
+      this.logger.error({ ...contextOf(rest), err: words }, 'the web framework reported an error');
     else this.logger.error(contextOf(rest), String(words));
   }
 

@@ -45,7 +45,7 @@ const EXIT_FAILED = 1;
  * - A {@link ConfigurationError} is printed, one fault a line, and ends it with exit code 78.
  * - SIGTERM, SIGINT, and the end of the parent's IPC channel stop it in good order, with exit code 0.
  * - Spawned with an IPC channel, it sends `{ type: 'ready', port }` once it answers.
- * - An error that nobody caught is logged and ends it with exit code 1: its state is not to be trusted any more.
+ * - An uncaught error is logged and ends the process with exit code 1, because its state may be corrupt.
  */
 export async function runProcess(
   start: (context: StartContext) => Promise<RunningProcess>,
@@ -114,7 +114,7 @@ class Life {
 
   private async stop(running: RunningProcess): Promise<void> {
     const giveUp = setTimeout(() => {
-      this.log?.fatal({ afterMs: STOP_WITHIN_MS }, 'could not stop in good order');
+      this.log?.fatal({ afterMs: STOP_WITHIN_MS }, 'the process did not stop in time and exits now');
       this.handle.exit(EXIT_FAILED);
     }, STOP_WITHIN_MS);
     try {
@@ -137,7 +137,7 @@ class Life {
     }
     const logged = loggedError(error);
     if (this.log === undefined) this.handle.stderr.write(`${JSON.stringify(logged)}\n`);
-    else this.log.fatal({ error: logged }, 'an error that nobody caught');
+    else this.log.fatal({ error: logged }, 'the process exits because of an uncaught error');
     this.handle.exit(EXIT_FAILED);
   }
 }

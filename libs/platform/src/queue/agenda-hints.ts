@@ -51,7 +51,8 @@ export class AgendaHints {
         this.failed = false;
       } catch (error) {
         // Once an outage.
-        if (!this.failed) this.logger.warn({ err: error }, 'the agenda could not be told; trying again');
+        if (!this.failed)
+          this.logger.warn({ err: error }, 'could not write due times to Redis; the write is retried');
         this.failed = true;
         for (const task of tasks) this.keep(task);
         // A process that ends does not wait for it.

@@ -72,7 +72,7 @@ export class RedisClock implements Clock {
       this.moment = { redis: redis + (steady - before) / 2, steady, wall: Date.now() };
     } catch (error) {
       // Redis is away. What was measured last goes on, and is measured again.
-      this.logger.debug({ reason: logWords(error) }, "Redis' clock could not be measured");
+      this.logger.debug({ reason: logWords(error) }, 'could not read the time of Redis');
       const { redis, steady } = this.moment;
       const now = performance.now();
       this.moment = { redis: redis + now - steady, steady: now, wall: Date.now() };
@@ -80,7 +80,10 @@ export class RedisClock implements Clock {
     }
     const { fault } = this;
     if (fault !== undefined && !this.wasOff)
-      this.logger.warn({ reason: fault }, 'the clock is off: set it by NTP');
+      this.logger.warn(
+        { reason: fault },
+        'the clocks of this machine and of Redis differ; synchronize the clocks with NTP',
+      );
     this.wasOff = fault !== undefined;
   }
 }
