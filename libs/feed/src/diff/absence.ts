@@ -73,10 +73,10 @@ export function suspectEvent(
 }
 
 /** Decides about the known messages that a complete read did not return. Pure. */
-export function absences(input: AbsenceInput): AbsenceResult {
+export function decideAbsences(input: AbsenceInput): AbsenceResult {
   const present = [...input.known].filter(([, { deleted }]) => !deleted);
   const missing = present.filter(([id]) => !input.seen.has(id));
-  const tooMany = isTooMany(missing.length, present.length) && !input.areDeletionsConfirmed;
+  const tooMany = suggestsOutage(missing.length, present.length) && !input.areDeletionsConfirmed;
   const { lastShownAt = Infinity } = input;
   const result: AbsenceResult = {
     known: new Map(),
@@ -106,7 +106,7 @@ export function absences(input: AbsenceInput): AbsenceResult {
 }
 
 /** Returns true if the number of missing elements suggests an outage rather than deletions. */
-export function isTooMany(missing: number, of: number): boolean {
+export function suggestsOutage(missing: number, of: number): boolean {
   return missing > MAX_FEW_MISSING && missing > of * MAX_MISSING_SHARE;
 }
 

@@ -1,4 +1,4 @@
-/** Settings of the polling. */
+/** Settings for the polls of contacts and of the contact list. */
 export interface FeedSettings {
   /** Bounds of a contact's polling interval, in milliseconds. */
   interval: { min: number; max: number };

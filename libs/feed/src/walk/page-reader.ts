@@ -140,7 +140,7 @@ export class PageReader {
   }
 
   /** Reads a page like {@link take}. Reads in parts only a page that is too large, not one that fails otherwise. */
-  async takePlain(page: number, limit: number): Promise<PageRead> {
+  async takeWhole(page: number, limit: number): Promise<PageRead> {
     return this.record(await this.readPlain(page, limit), limit);
   }
 
