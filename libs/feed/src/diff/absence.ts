@@ -12,7 +12,7 @@ export interface AbsenceInput {
   seen: ReadonlySet<string>;
   /** Current time by Redis' clock, in milliseconds since 1970. */
   now: number;
-  /** Minimum time between the two complete reads without a message that make it a deleted one, in milliseconds. */
+  /** Minimum time between the two complete reads without a message that a deletion needs, in milliseconds. */
   minApartMs: number;
   /** True if an administrator confirmed deletions: then any number of missing messages counts as deleted. */
   areDeletionsConfirmed: boolean;
@@ -33,7 +33,7 @@ export interface AbsenceResult {
   known: Map<string, KnownMessage>;
   /** Deleted messages, with the revision before the deletion. */
   deleted: { id: string; revision: number }[];
-  /** Number of missing messages if the number suggests an outage, else 0. */
+  /** Number of missing messages if an outage is more likely than deletions, else 0. */
   suspected: number;
   /** True if a later complete read decides about some missing messages. */
   pending: boolean;

@@ -14,7 +14,7 @@ import { NO_QUIET_FIELDS, type QuietFields } from './volatility.js';
 
 /** Difference between the stored fingerprint of a message and the message as just read. */
 export interface FormChange {
-  /** Changed fields; empty if the changed field has the same 16 bits as before. */
+  /** Changed fields; empty although the message changed, if the changed field has the same 16-bit hash as before. */
   differing: FieldSet;
   /** True if any field differs that the stored fingerprint covers. */
   differs: boolean;

@@ -134,7 +134,7 @@ export class ContactPoll {
     return memory.completeAt + this.settings.sweepMs <= now;
   }
 
-  /** Reads the head; starts a new baseline if the snapshot is lost or damaged, since the next poll would fail as well. */
+  /** Reads the head. Starts a new baseline if the snapshot is lost or damaged: else every later poll would fail as well. */
   private async readOrResync(start: PollStart, purpose: ReadPurpose): Promise<HeadCommit> {
     const resync = lossReasonOf(start.state);
     try {

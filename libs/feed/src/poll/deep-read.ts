@@ -147,7 +147,7 @@ export class DeepRead {
       const pages = await this.pass();
       if (pages === 'stopped') return false;
       if (this.pages.showsOtherMessages) return this.pages.startNewBaseline();
-      // An unreadable element may be a missing message: a further pass would not show more.
+      // An unreadable element may be a missing message: another pass over the pages would not show more.
       const isWhole = this.reader.skipped === 0;
       const isMissing = this.stable && isWhole && this.areSomeMissing();
       // On the first read every message is new: a further pass is needed only if messages may have been missed.
@@ -159,7 +159,7 @@ export class DeepRead {
     return this.end('everything');
   }
 
-  /** Reads all pages once. Returns the number of pages, or `stopped` if the signal aborted the read. */
+  /** Reads all pages once. Returns the number of pages, or `stopped` if the signal aborted the read or a commit was refused too often. */
   private async pass(): Promise<number | 'stopped'> {
     const small = async (): Promise<number | 'stopped'> => {
       this.refusesLargePages = true;
@@ -302,7 +302,7 @@ export class DeepRead {
       const count = length - (page - 1) * limit;
       return { order, length, head: count > 0 ? this.lastIds.slice(-count) : [] };
     }
-    // Head reads went on meanwhile; their head is newer.
+    // Head reads ran during the deep read, so the stored head is newer than the head of the deep read.
     const isKnown = order === memory.order && memory.head !== '';
     return { order, length, ...(isKnown ? {} : { head: this.firstIds.slice(0, PAGE_LIMIT) }) };
   }

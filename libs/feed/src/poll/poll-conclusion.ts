@@ -266,7 +266,7 @@ export class PollConclusion {
     { volatility }: VolatilityUpdate,
   ): ContactExtension | undefined {
     const before = state.extension;
-    // Head reads run concurrently and know the head better than a deep read.
+    // Head reads run at the same time as a deep read and have newer data about the head.
     const isOver = kind === 'end' && before.resyncing === true;
     if (kind !== 'head' && !detectsVolatility && !isOver && resync === undefined) return undefined;
     const after: ContactExtension = { ...before };
@@ -301,7 +301,7 @@ export class PollConclusion {
     const { suspectSince } = state.memory;
     const { listSuspectSince, believedAt = 0, suspectAt = 0, shownAt = 0 } = state;
     const listDoubted = listSuspectSince !== undefined && believedAt < listSuspectSince;
-    // An empty contact proves nothing alone. Doubt needs another suspect contact, or no messages from any contact.
+    // One contact without messages is no outage. An outage is likely if another contact is suspect or no contact has messages.
     const empty = seen.size === 0;
     const emptied = empty && isSuspect(suspectAt, state.now) && believedAt < suspectAt;
     const lastShownAt = Math.max(shownAt, believedAt);

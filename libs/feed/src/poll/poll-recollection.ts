@@ -59,7 +59,7 @@ export function nextPollMemory(recollection: PollMemoryInput): PollMemory {
   };
 }
 
-/** Returns when the next deep read of all pages is due, if due before the next sweep. */
+/** Returns when an extra deep read of all pages is due; undefined if the next sweep is early enough. */
 function nextFullReadAt({ state, reading, absence, settings }: PollMemoryInput): number | undefined {
   const { memory, now } = state;
   const { fullRead, needsFullRead } = reading;

@@ -68,7 +68,7 @@ export function recordRead(state: RateState | undefined, findings: ReadFindings)
   return withoutOldExpectation(next, findings.at);
 }
 
-/** Returns the state after a send to the contact. */
+/** Returns the state of a contact after a send to this contact was relayed at the time `at`. */
 export function expectReply(state: RateState | undefined, at: number): RateState {
   return { ...(state ?? unknownAt(at)), expectedAt: at };
 }

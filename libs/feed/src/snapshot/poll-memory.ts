@@ -4,8 +4,9 @@ import type { PageOrder } from '../walk/page-order.js';
 /** State of a contact's reads, from which the next read is planned. Times are milliseconds since 1970 by Redis' clock. */
 export interface PollMemory {
   order: PageOrder;
-  /** Number of messages on the contact's longest page; then the number of all messages of an oldest-first list. */
+  /** Number of messages on the contact's longest page. */
   pageSize: number;
+  /** Number of messages at the last complete read; in an oldest-first list, at the last head read. */
   length: number;
   /** Page limit that upstream honours in deep reads; absent while unknown. */
   limit?: number;

@@ -144,7 +144,7 @@ export class PageReader {
     return this.record(await this.readPlain(page, limit), limit);
   }
 
-  /** Returns a page that stands for a single message that upstream fails to show. */
+  /** Returns a page of one unreadable element, in place of a message that upstream fails to show. */
   skippedMessage(): PageRead {
     this.skipped += 1;
     this.lastSkipped = 1;

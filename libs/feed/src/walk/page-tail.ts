@@ -1,4 +1,4 @@
-/** A page as requested from upstream: `page` counts from 1. */
+/** Page number, counted from 1, and page limit of a request to upstream. */
 export interface PageRequest {
   page: number;
   limit: number;
