@@ -8,13 +8,17 @@ import {
   UpstreamError,
   UpstreamUnavailableError,
 } from '#upstream';
-import { DELETED_CHANGES, isTooMany, RETURNED_CHANGES, suspectEvent } from '../diff/absence.js';
+import { DELETED_CHANGES, suggestsOutage, RETURNED_CHANGES, suspectEvent } from '../diff/absence.js';
 import { contactChanges } from '../form/contact-fingerprint.js';
 import { type ChangedContact, ContactListReading } from './contact-list-reading.js';
 import { ContactVolatilityTracker, NO_CONTACT_VOLATILITY } from '../form/contact-volatility.js';
 import type { ContactUpdate, FeedStore, KnownContacts, ListedContact } from '../feed-store.js';
 import type { FeedSource, ReadPurpose } from '../ports.js';
-import { afterList, mayBeUnreadable, type UnreadableElements } from '../snapshot/unreadable-elements.js';
+import {
+  unreadableAfterList,
+  mayBeUnreadable,
+  type UnreadableElements,
+} from '../snapshot/unreadable-elements.js';
 import type { VolatileFieldStore } from '../form/volatile-fields.js';
 
 /** For contacts of the first list: messages up to this much older than the account are emitted, in milliseconds. */
@@ -36,7 +40,7 @@ interface ListVerdict {
   missing: readonly [id: string, before: ListedContact][];
   /** True if upstream shows other contacts than before: its new contacts form a new baseline without events. */
   isReplaced: boolean;
-  /** True if some contacts must be scheduled again; the commit finds out which. */
+  /** True if fewer contacts are scheduled than known; the commit finds out which ones to schedule again. */
   areSomeUnscheduled: boolean;
   /** True if so many contacts are missing that no deletion is emitted. */
   isOutageLikely: boolean;
@@ -119,13 +123,13 @@ export class ContactListPoll {
     const { upstream } = list;
     const isOtherService =
       known.upstream !== undefined && known.upstream !== upstream && !showsMostContacts(list, missing);
-    const isOutage = isTooMany(missing.length, list.reader.present) && !believed;
+    const isOutage = suggestsOutage(missing.length, list.reader.present) && !believed;
     const isSuspect = isOutage || (isOtherService && missing.length > 0);
     const verdict: ListVerdict = {
       ...{ known, tracker, missing, isReplaced: isSuspect || isOtherService },
       areSomeUnscheduled: list.reader.present > known.scheduled,
       isOutageLikely: isSuspect,
-      unreadable: afterList(known.unreadable, list.skipped, known.now),
+      unreadable: unreadableAfterList(known.unreadable, list.skipped, known.now),
       tellAfter: await this.tellAfter(account, known, listedAt, isSuspect || isOtherService),
     };
     const suspicion = isSuspect ? suspicionOf(known, missing.length) : undefined;

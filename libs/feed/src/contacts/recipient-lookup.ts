@@ -75,7 +75,7 @@ export class RecipientLookup {
     else await this.store.hasten(account, likeliest.id, EXPECTED_WITHIN_MS);
   }
 
-  /** Returns the owners of the number. Reads the list if it is too old, or if no contact owns the number. */
+  /** Returns the owners of the number. Reads the contact list first if the last read is too old, or if no contact owns the number. */
   private async withList(
     account: string,
     phoneNumber: string,

@@ -12,7 +12,7 @@ export interface AbsenceInput {
   seen: ReadonlySet<string>;
   /** Current time by Redis' clock, in milliseconds since 1970. */
   now: number;
-  /** Minimum time between the two complete reads without a message that make it a deleted one, in milliseconds. */
+  /** Minimum time between the two complete reads without a message that a deletion needs, in milliseconds. */
   minApartMs: number;
   /** True if an administrator confirmed deletions: then any number of missing messages counts as deleted. */
   areDeletionsConfirmed: boolean;
@@ -33,7 +33,7 @@ export interface AbsenceResult {
   known: Map<string, KnownMessage>;
   /** Deleted messages, with the revision before the deletion. */
   deleted: { id: string; revision: number }[];
-  /** Number of missing messages if the number suggests an outage, else 0. */
+  /** Number of missing messages if an outage is more likely than deletions, else 0. */
   suspected: number;
   /** True if a later complete read decides about some missing messages. */
   pending: boolean;
@@ -73,10 +73,10 @@ export function suspectEvent(
 }
 
 /** Decides about the known messages that a complete read did not return. Pure. */
-export function absences(input: AbsenceInput): AbsenceResult {
+export function decideAbsences(input: AbsenceInput): AbsenceResult {
   const present = [...input.known].filter(([, { deleted }]) => !deleted);
   const missing = present.filter(([id]) => !input.seen.has(id));
-  const tooMany = isTooMany(missing.length, present.length) && !input.areDeletionsConfirmed;
+  const tooMany = suggestsOutage(missing.length, present.length) && !input.areDeletionsConfirmed;
   const { lastShownAt = Infinity } = input;
   const result: AbsenceResult = {
     known: new Map(),
@@ -106,7 +106,7 @@ export function absences(input: AbsenceInput): AbsenceResult {
 }
 
 /** Returns true if the number of missing elements suggests an outage rather than deletions. */
-export function isTooMany(missing: number, of: number): boolean {
+export function suggestsOutage(missing: number, of: number): boolean {
   return missing > MAX_FEW_MISSING && missing > of * MAX_MISSING_SHARE;
 }
 

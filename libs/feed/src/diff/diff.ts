@@ -4,7 +4,7 @@ import { type FirstRead, isEmittedAtFirstRead } from './first-read.js';
 import {
   fingerprintOf,
   type FingerprintField,
-  namesOf,
+  fieldNamesOf,
   otherFields,
   type SeenFingerprint,
 } from '../form/fingerprint.js';
@@ -13,9 +13,9 @@ import {
   type FormChange,
   formChange,
   isChangeEmitted,
-  knownForm,
+  fingerprintToStore,
   NO_CHANGE,
-  quietForm,
+  quietFingerprintToStore,
 } from '../form/message-form.js';
 import type { BoundSend } from '../ports.js';
 import {
@@ -39,9 +39,9 @@ export interface DiffInput {
   volatility?: Volatility;
   /** Sends that observed messages belong to, by message id. */
   sends: ReadonlyMap<string, BoundSend>;
-  /** Present during the first read of the contact. */
+  /** Rule for the messages of a first read; absent for later reads. */
   firstRead?: FirstRead;
-  /** New revisions must be higher: lower ones may have been used for events that were lost. */
+  /** Lower bound of new event revisions: lower ones may have been used for events that were lost. */
   revisionFloor?: number;
 }
 
@@ -128,7 +128,7 @@ function arrival(
     // Flags that are set at first sight are emitted with the arrival or never.
     deliveredEmitted: delivered,
     readEmitted: read,
-    fingerprint: knownForm(message, seen, volatile),
+    fingerprint: fingerprintToStore(message, seen, volatile),
     revision: input.revisionFloor ?? 0,
     deleted: false,
   };
@@ -157,8 +157,8 @@ function alteration(
   if (form === NO_CHANGE && !hasOtherState(message, before)) return undefined;
   const isFormEmitted = isChangeEmitted(form, volatile);
   const fingerprint = isFormEmitted
-    ? knownForm(message, seen, volatile)
-    : quietForm(message, seen, form, volatile);
+    ? fingerprintToStore(message, seen, volatile)
+    : quietFingerprintToStore(message, seen, form, volatile);
   if (fingerprint === undefined && !hasOtherState(message, before)) return undefined;
   const known: KnownMessage = {
     ...before,
@@ -171,7 +171,7 @@ function alteration(
   const updates: Changes = {};
   if (before.deleted) updates.deleted = { from: true, to: false };
   if (isFormEmitted) {
-    for (const field of namesOf(form.differing & ~volatile.muted))
+    for (const field of fieldNamesOf(form.differing & ~volatile.muted))
       updates[field] = { to: valueOf(message, field) };
   }
   const flags = [

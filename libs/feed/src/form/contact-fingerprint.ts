@@ -22,7 +22,7 @@ export function contactFingerprint(
 }
 
 /** Returns the fingerprint as older builds stored it, with signatures. Equals the new one if no URL is signed. */
-export function plainContactFingerprint({ raw }: Pick<UpstreamContact, 'raw'>): string {
+export function contactFingerprintWithSignatures({ raw }: Pick<UpstreamContact, 'raw'>): string {
   return hashOf(raw);
 }
 
@@ -47,7 +47,7 @@ export function contactChanges(
 }
 
 /** Returns a 32-bit hash of a value. Signatures in URLs do not count. */
-export function valueMark(value: unknown): number {
+export function valueHash(value: unknown): number {
   return createHash('sha1').update(normalizedJson(value)).digest().readUInt32BE(0);
 }
 

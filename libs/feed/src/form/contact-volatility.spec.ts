@@ -1,6 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { contactChanges, contactFingerprint, plainContactFingerprint } from './contact-fingerprint.js';
+import {
+  contactChanges,
+  contactFingerprint,
+  contactFingerprintWithSignatures,
+} from './contact-fingerprint.js';
 import {
   ContactVolatilityTracker,
   NO_CONTACT_VOLATILITY,
@@ -113,11 +117,11 @@ describe('the fingerprint of a contact', () => {
   it('equals the fingerprint of older builds for unsigned URLs, and ignores signatures', () => {
     expect(contactFingerprint(shown(bare))).toBe('d2268692bbb1388a');
     expect(contactFingerprint(shown(signed))).toBe('d2268692bbb1388a');
-    expect(plainContactFingerprint(shown(signed))).toBe('acfc7a4bbbfd87d2');
+    expect(contactFingerprintWithSignatures(shown(signed))).toBe('acfc7a4bbbfd87d2');
   });
 
   it('that an older build stored stays valid, even if a signature changes', () => {
-    const stored = plainContactFingerprint(shown(signed));
+    const stored = contactFingerprintWithSignatures(shown(signed));
     const verdictOn = (avatarUrl: string): string => {
       const contact = { id: 'c', ...shown(avatarUrl) };
       const changes = contactChanges(JSON.stringify(shown(signed).raw), contact);

@@ -1,6 +1,6 @@
 import { isRecord, type UpstreamContact } from '#upstream';
-import { contactFingerprint, plainContactFingerprint, valueMark } from './contact-fingerprint.js';
-import { advance, type MutingThresholds, type Sample, type Streak } from './streak.js';
+import { contactFingerprint, contactFingerprintWithSignatures, valueHash } from './contact-fingerprint.js';
+import { nextStreak, type MutingThresholds, type Sample, type Streak } from './streak.js';
 
 /**
  * State of the volatile fields of an account's contacts: top-level fields that differ at nearly every read of the list, for
@@ -28,7 +28,7 @@ const FEW_CONTACTS: MutingThresholds = { emittedReads: 9, samples: 10 };
 
 /** What the poll does with a known contact on the list. */
 export type ContactVerdict =
-  /** The contact is unchanged. */
+  /** The contact is unchanged: nothing is stored or emitted. */
   | 'same'
   /** The fingerprint is stored; no event is emitted. */
   | 'quiet'
@@ -81,7 +81,7 @@ export class ContactVolatilityTracker {
   quickVerdict(contact: UpstreamContact, stored: string): QuickVerdict {
     const isSame =
       stored === this.fingerprintOf(contact) ||
-      (this.muted.size === 0 && stored === plainContactFingerprint(contact));
+      (this.muted.size === 0 && stored === contactFingerprintWithSignatures(contact));
     const isSettled =
       !isSame &&
       this.formerlyMuted !== undefined &&
@@ -110,7 +110,7 @@ export class ContactVolatilityTracker {
   /** Returns the new state of the volatile fields, and the changes to log. Call once, after the last contact. */
   conclude(): {
     volatility: ContactVolatility;
-    /** True if the state must be stored. */
+    /** True if the state changed or contains a streak, so that it must be stored. */
     isToBeStored: boolean;
     newlyMuted: string[];
     newlyUnmuted: string[];
@@ -123,7 +123,7 @@ export class ContactVolatilityTracker {
       const counts = this.counts.get(name) ?? { carrying: 0, differing: 0, carriers: [] };
       const values = this.sampled.get(name);
       const thresholds = streak === undefined ? thresholdsFor(counts.carriers) : thresholdsOf(streak);
-      const next = advance(
+      const next = nextStreak(
         streak,
         {
           carrying: counts.carrying,
@@ -155,10 +155,10 @@ export class ContactVolatilityTracker {
       counts.carrying += 1;
       const values = this.sampled.get(name);
       if (counts.carriers.length >= MANY_CONTACTS.samples && values === undefined) continue;
-      mark ??= valueMark(id);
-      if (values?.has(mark) === true) values.set(mark, valueMark(value));
+      mark ??= valueHash(id);
+      if (values?.has(mark) === true) values.set(mark, valueHash(value));
       if (counts.carriers.length < MANY_CONTACTS.samples)
-        counts.carriers.push({ mark, value: valueMark(value) });
+        counts.carriers.push({ mark, value: valueHash(value) });
     }
     for (const name of changed) {
       const counts = this.countsOf(name);

@@ -29,7 +29,7 @@ export interface Fingerprint {
 
 /** Fingerprint of a message that was just read. */
 export interface SeenFingerprint extends Fingerprint {
-  /** Present if the fingerprint leaves out a signature: then {@link plainFingerprintOf} differs. */
+  /** Present if the fingerprint leaves out a signature: then {@link fingerprintWithSignatures} differs. */
   signed?: true;
 }
 
@@ -43,7 +43,7 @@ const SIGNED_FIELDS: FieldSet = ATTACHMENTS | OTHER;
 const hash = new JsonHash();
 const wholeHash = new JsonHash();
 
-/** The 16 bits that stand for an ignored field. */
+/** The 16-bit hash stored for a field that the fingerprint leaves out. */
 const IGNORED_BITS = ignoredBits();
 
 /**
@@ -57,7 +57,7 @@ export function fingerprintOf({ raw }: Pick<UpstreamMessage, 'raw'>, ignored: Fi
 }
 
 /** Returns the fingerprint as older builds stored it, with signatures. Equals the new one if no URL is signed. */
-export function plainFingerprintOf({ raw }: Pick<UpstreamMessage, 'raw'>): Fingerprint {
+export function fingerprintWithSignatures({ raw }: Pick<UpstreamMessage, 'raw'>): Fingerprint {
   return computeFingerprint(raw, 0, 0);
 }
 
@@ -123,7 +123,7 @@ export function differingFields(before: Fingerprint, after: Fingerprint): FieldS
 }
 
 /** Returns the names of a set of fields, in the order of {@link FINGERPRINT_FIELDS}. */
-export function namesOf(fields: FieldSet): FingerprintField[] {
+export function fieldNamesOf(fields: FieldSet): FingerprintField[] {
   return FINGERPRINT_FIELDS.filter((_, i) => (fields & (1 << i)) !== 0);
 }
 
@@ -157,7 +157,7 @@ export function isSameForm(one: Fingerprint, other: Fingerprint): boolean {
 
 /** Returns the names of the fields in which two fingerprints differ. */
 export function changedFields(before: Fingerprint, after: Fingerprint): FingerprintField[] {
-  return namesOf(differingFields(before, after));
+  return fieldNamesOf(differingFields(before, after));
 }
 
 /** Returns the fields of a message other than the id, the named fields and the two flags. */

@@ -15,12 +15,12 @@ const NUMBER = 5;
 const TEXT = 6;
 const LIST = 7;
 const RECORD = 8;
-/** Tag of an ignored value. */
+/** Type tag that is hashed in place of an ignored value. */
 const IGNORED = 9;
 
 /** Longer texts are hashed in pieces of this many UTF-16 units, copied into a buffer: ten times as fast as charCodeAt. */
 const MAX_UNITS = 4_096;
-/** Up to this many units, charCodeAt is as fast. */
+/** Maximum length of a text that is hashed with charCodeAt, in UTF-16 units: there, charCodeAt is as fast as a buffer. */
 const FEW_UNITS = 6;
 const scratch = Buffer.alloc(2 * MAX_UNITS);
 const units = new Uint16Array(scratch.buffer, scratch.byteOffset, MAX_UNITS);

@@ -7,14 +7,14 @@ import {
   fingerprintOf,
   ignoredFields,
   isSameForm,
-  plainFingerprintOf,
+  fingerprintWithSignatures,
   type SeenFingerprint,
 } from './fingerprint.js';
 import { NO_QUIET_FIELDS, type QuietFields } from './volatility.js';
 
 /** Difference between the stored fingerprint of a message and the message as just read. */
 export interface FormChange {
-  /** Changed fields; empty if the changed field has the same 16 bits as before. */
+  /** Changed fields; empty although the message changed, if the changed field has the same 16-bit hash as before. */
   differing: FieldSet;
   /** True if any field differs that the stored fingerprint covers. */
   differs: boolean;
@@ -33,7 +33,7 @@ export function formChange(message: UpstreamMessage, seen: SeenFingerprint, know
   }
   let differing = differingFields(known, seen);
   if (seen.signed === true) {
-    const plain = plainFingerprintOf(message);
+    const plain = fingerprintWithSignatures(message);
     if (isSameForm(plain, known)) return NO_CHANGE;
     differing &= differingFields(known, plain);
   }
@@ -47,7 +47,7 @@ export function isChangeEmitted({ differing, differs }: FormChange, { quiet }: Q
 }
 
 /** Returns the fingerprint to store of a message that is new or whose change is emitted. */
-export function knownForm(
+export function fingerprintToStore(
   message: UpstreamMessage,
   seen: SeenFingerprint,
   { ignored }: QuietFields = NO_QUIET_FIELDS,
@@ -60,7 +60,7 @@ export function knownForm(
  * Returns the fingerprint to store of a message whose change is not emitted; undefined if the stored fingerprint stays.
  * Leaves out fields that are muted for many messages, and includes fields that are no longer muted.
  */
-export function quietForm(
+export function quietFingerprintToStore(
   message: UpstreamMessage,
   seen: SeenFingerprint,
   change: FormChange,
@@ -70,7 +70,7 @@ export function quietForm(
   // A withheld change is emitted later: until then the stored fingerprint stays.
   if (differs && (differing & ~fields.ignored) !== 0) return undefined;
   if (!differs && (leftOut & ~fields.ignored) === 0) return undefined;
-  return knownForm(message, seen, fields);
+  return fingerprintToStore(message, seen, fields);
 }
 
 function withoutMark({ high, low, fields }: SeenFingerprint): Fingerprint {

@@ -32,14 +32,14 @@ export interface Sample {
   value: number;
 }
 
-/** Thresholds for muting a field. */
+/** Number of reads and samples after which a field is muted. */
 export interface MutingThresholds {
   /** Number of consecutive differing reads that emit events. */
   emittedReads: number;
   samples: number;
 }
 
-/** A field as one read shows it. */
+/** Values of one field in the elements of one read. */
 export interface FieldView {
   /** Number of known elements that have the field, and number of these elements whose value differs from the snapshot. */
   carrying: number;
@@ -50,7 +50,7 @@ export interface FieldView {
   valueOf(mark: number): number | undefined;
 }
 
-/** Share of elements that counts as "nearly all". */
+/** Minimum share of elements that must differ to start or continue a streak. */
 const MIN_DIFFERING_SHARE = 0.8;
 /** Share of samples that must differ: with few samples, one may stand still by chance. */
 const MIN_DIFFERING_SAMPLES = 0.75;
@@ -59,7 +59,7 @@ const STILL_READS_UNTIL_EMITTED = 2;
 const STILL_READS_UNTIL_UNMUTED = 5;
 
 /** Returns the streak after a read (undefined: none), and whether the read contained a sampled element. */
-export function advance(
+export function nextStreak(
   streak: Streak | undefined,
   view: FieldView,
   thresholds: MutingThresholds,
@@ -84,7 +84,7 @@ export function advance(
     moved > 0 &&
     moved >= MIN_DIFFERING_SAMPLES * seen.length &&
     (differsForMost || isQuiet(streak, thresholds));
-  const next = goesOn ? longer(streak, thresholds) : stiller(streak, thresholds);
+  const next = goesOn ? lengthened(streak, thresholds) : shortened(streak, thresholds);
   if (next === undefined) return { streak: undefined, shown: true };
   const samples = sampled();
   const isCommon = next.isCommon || (next.muted && samples.length === thresholds.samples);
@@ -103,12 +103,12 @@ export function isQuiet({ length, muted }: Streak, { emittedReads }: MutingThres
   return muted || length > emittedReads;
 }
 
-function longer(streak: Streak, { emittedReads }: MutingThresholds): Streak {
+function lengthened(streak: Streak, { emittedReads }: MutingThresholds): Streak {
   const length = Math.min(streak.length + 1, emittedReads + 2);
   return { ...streak, length, still: 0, muted: streak.muted || length > emittedReads + 1 };
 }
 
-function stiller(streak: Streak, thresholds: MutingThresholds): Streak | undefined {
+function shortened(streak: Streak, thresholds: MutingThresholds): Streak | undefined {
   if (!isQuiet(streak, thresholds)) {
     return streak.length === 1 ? undefined : { ...streak, length: streak.length - 1 };
   }

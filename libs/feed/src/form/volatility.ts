@@ -5,12 +5,12 @@ import {
   FINGERPRINT_FIELDS,
   type FingerprintField,
   isFilled,
-  namesOf,
+  fieldNamesOf,
 } from './fingerprint.js';
 import { JsonHash } from './json-hash.js';
 import { DamagedSnapshotError, PackedReader, PackedWriter } from '../packed-bytes.js';
 import {
-  advance,
+  nextStreak,
   type FieldView,
   isQuiet,
   type MutingThresholds,
@@ -44,7 +44,7 @@ const VOLATILE_FIELDS: FieldSet = FINGERPRINT_FIELDS.reduce(
  */
 const THRESHOLDS: MutingThresholds = { emittedReads: 2, samples: 4 };
 
-/** A known message as just read. */
+/** A known message with the content and fingerprint of the current read. */
 export interface ReadMessage {
   message: Pick<UpstreamMessage, 'id' | 'raw'>;
   fingerprint: Fingerprint;
@@ -52,7 +52,7 @@ export interface ReadMessage {
   differing: FieldSet;
 }
 
-/** Treatment of the volatile fields at a read. */
+/** Volatile fields of a contact's messages, by how a read treats their changes. */
 export interface QuietFields {
   /** Fields whose changes alone emit no event: withheld or muted. */
   quiet: FieldSet;
@@ -72,7 +72,7 @@ export interface VolatilityUpdate extends QuietFields {
   newlyUnmuted: readonly FingerprintField[];
 }
 
-/** Result without any volatile field. */
+/** Update of a contact without volatile fields. */
 export const NO_VOLATILITY_UPDATE: VolatilityUpdate = {
   ...NO_QUIET_FIELDS,
   volatility: NOTHING_VOLATILE,
@@ -96,7 +96,7 @@ export function updateVolatility(before: Volatility, messages: readonly ReadMess
     if ((all & bit) === 0) continue;
     const view = viewOf(field, messages, marks);
     if (isTooFew(field, before.get(field), view)) continue;
-    const { streak, shown } = advance(before.get(field), view, THRESHOLDS);
+    const { streak, shown } = nextStreak(before.get(field), view, THRESHOLDS);
     if (streak === undefined) continue;
     volatility.set(field, streak);
     // Without a sampled message in the read, a withheld change is emitted: the next read may be far off.
@@ -110,8 +110,8 @@ export function updateVolatility(before: Volatility, messages: readonly ReadMess
     quiet,
     muted,
     ignored,
-    newlyMuted: namesOf(muted & ~wasMuted),
-    newlyUnmuted: namesOf(wasMuted & ~muted),
+    newlyMuted: fieldNamesOf(muted & ~wasMuted),
+    newlyUnmuted: fieldNamesOf(wasMuted & ~muted),
   };
 }
 
@@ -134,7 +134,7 @@ function viewOf(
   field: number,
   messages: readonly ReadMessage[],
   marks: ReadonlyMap<number, ReadMessage> | undefined,
-): Parameters<typeof advance>[1] {
+): Parameters<typeof nextStreak>[1] {
   const bit = 1 << field;
   let [carrying, differing] = [0, 0];
   for (const message of messages) {
@@ -176,7 +176,7 @@ function markOf(id: string): number {
 const FORMAT = 1;
 const MUTED = 16;
 const COMMON = 32;
-/** Two bits: the number of missed reads. */
+/** Position of the two bits that hold the number of missed reads. */
 const MISSED_SHIFT = 6;
 
 /**

@@ -1,6 +1,6 @@
 import { pause } from '#platform';
 import { UpstreamError, UpstreamStatusError, UpstreamUnavailableError } from '#upstream';
-import { isTooMany } from '../diff/absence.js';
+import { suggestsOutage } from '../diff/absence.js';
 import type { ContactState, FeedStore } from '../feed-store.js';
 import type { KnownMessage } from '../snapshot/known-message.js';
 import type { PageOrder } from '../walk/page-order.js';
@@ -15,7 +15,7 @@ import {
 import { FAILING_MESSAGE } from '../walk/page-reading.js';
 import type { PageRequest } from '../walk/page-tail.js';
 import { PartSearch } from '../walk/part-search.js';
-import { markUnreadable } from '../snapshot/poll-memory.js';
+import { addUnreadable } from '../snapshot/poll-memory.js';
 import type { PollConclusion, PollStart } from './poll-conclusion.js';
 import type { FeedSource, ReadPurpose } from '../ports.js';
 import type { Reading } from '../walk/reading.js';
@@ -86,7 +86,7 @@ export class CommittedPages {
 
   /** Holds pages back until one contains a known message, if `known` (number of known messages) is large enough. */
   holdBack(known: number): void {
-    this.isHoldingBack = isTooMany(known, known);
+    this.isHoldingBack = suggestsOutage(known, known);
   }
 
   /** True if pages were held back to the end: upstream shows none of the known messages. */
@@ -118,7 +118,7 @@ export class CommittedPages {
       if (!(await this.refreshState())) return undefined;
       let read: PageRead;
       try {
-        read = await this.reader.takePlain(page, limit);
+        read = await this.reader.takeWhole(page, limit);
       } catch (error) {
         if (limit > PAGE_LIMIT && mayBeCausedBySize(error)) throw error;
         const waitMs = retries.shift();
@@ -186,7 +186,7 @@ export class CommittedPages {
       let read: PageRead;
       let isShown = true;
       try {
-        read = await this.reader.takePlain(page, limit);
+        read = await this.reader.takeWhole(page, limit);
       } catch (error) {
         if (!mayBeCausedByMessage(error)) throw error;
         if (limit > 1) {
@@ -286,7 +286,7 @@ export class CommittedPages {
 
   /** Returns true if the contact is known to have a message that upstream fails to show: then retries are useless. */
   private hasFailingMessage(): boolean {
-    return markUnreadable(this.state.memory.unreadable, [FAILING_MESSAGE]).fresh === 0;
+    return addUnreadable(this.state.memory.unreadable, [FAILING_MESSAGE]).fresh === 0;
   }
 }
 

@@ -1,5 +1,5 @@
 import type { Logger } from '#platform';
-import { isTooMany } from '../diff/absence.js';
+import { suggestsOutage } from '../diff/absence.js';
 import { DeepRead } from './deep-read.js';
 import type { FeedSettings } from './feed-settings.js';
 import type { ContactState, FeedStore } from '../feed-store.js';
@@ -7,10 +7,10 @@ import { type HeadPlan, type HeadReading, readHead } from '../walk/head-walk.js'
 import { isUnsettled, type KnownMessage } from '../snapshot/known-message.js';
 import { DamagedSnapshotError } from '../packed-bytes.js';
 import { PAGE_LIMIT } from '../walk/page-reader.js';
-import { isHeadEnough } from '../walk/page-order.js';
-import { tailOf } from '../walk/page-tail.js';
+import { doesHeadShowAllNew } from '../walk/page-order.js';
+import { lastPageOf } from '../walk/page-tail.js';
 import { PollConclusion, type PollStart } from './poll-conclusion.js';
-import { headMark, NOTHING_REMEMBERED, splitMarks } from '../snapshot/poll-memory.js';
+import { hashIds, NOTHING_REMEMBERED, splitIdHashes } from '../snapshot/poll-memory.js';
 import type { FeedSource, LastForms, ReadPurpose, SendBinder } from '../ports.js';
 import type { Reading } from '../walk/reading.js';
 import type { VolatileFieldStore } from '../form/volatile-fields.js';
@@ -80,7 +80,8 @@ export class ContactPoll {
       if (state === undefined) return undefined;
       const start = { account, contactId, state, ...budgetOf(purpose) };
       const { isCommitted, reading } = await this.readOrResync(start, purpose);
-      isEnough = isHeadEnough(reading.order) || (!reading.needsFullRead && state.tellAfter === undefined);
+      isEnough =
+        doesHeadShowAllNew(reading.order) || (!reading.needsFullRead && state.tellAfter === undefined);
       if (isCommitted) break;
     }
     return isEnough ? 'enough' : 'in part';
@@ -133,7 +134,7 @@ export class ContactPoll {
     return memory.completeAt + this.settings.sweepMs <= now;
   }
 
-  /** Reads the head; starts a new baseline if the snapshot is lost or damaged, since the next poll would fail as well. */
+  /** Reads the head. Starts a new baseline if the snapshot is lost or damaged: else every later poll would fail as well. */
   private async readOrResync(start: PollStart, purpose: ReadPurpose): Promise<HeadCommit> {
     const resync = lossReasonOf(start.state);
     try {
@@ -203,7 +204,7 @@ export class ContactPoll {
     if (served.length === 0) return false;
     const known = await this.store.allKnownMessages(account, contactId);
     const present = [...known.values()].filter(({ deleted }) => !deleted).length;
-    return isTooMany(present, present) && served.every(({ id }) => !known.has(id));
+    return suggestsOutage(present, present) && served.every(({ id }) => !known.has(id));
   }
 }
 
@@ -265,14 +266,14 @@ function isHeadDisturbed(
   // The first deep read is still under way and reads all pages anyway.
   if (tellAfter !== undefined) return false;
   const { head: before, length } = memory;
-  const now = headMark(shown.filter((id) => known.has(id)));
-  const marks = new Set(splitMarks(now));
-  const isMissing = splitMarks(before).some((mark) => !marks.has(mark));
+  const now = hashIds(shown.filter((id) => known.has(id)));
+  const marks = new Set(splitIdHashes(now));
+  const isMissing = splitIdHashes(before).some((mark) => !marks.has(mark));
   // The order changed. From `unknown` to a known order is no disturbance.
   if (order !== memory.order) return memory.order !== 'unknown' && (!showsEnd || isMissing);
   // Oldest first: the last messages must still stand at the same positions, with no earlier message among them.
   if (order === 'oldestFirst') {
-    const { page, limit } = tailOf(length, memory.pageSize);
+    const { page, limit } = lastPageOf(length, memory.pageSize);
     const wasRead = before !== '' || (page - 1) * limit >= length;
     return wasRead && now !== before;
   }

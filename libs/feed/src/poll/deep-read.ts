@@ -1,6 +1,6 @@
 import { CommittedPages, FailedPage, MAX_RACES } from './committed-pages.js';
 import type { ContactState, FeedStore } from '../feed-store.js';
-import { contradicts, MAX_UNREADABLE_PAGES } from '../walk/head-walk.js';
+import { contradictsOrder, MAX_UNREADABLE_PAGES } from '../walk/head-walk.js';
 import { isUnsettled, type KnownMessage } from '../snapshot/known-message.js';
 import { OrderSeen } from '../walk/page-order.js';
 import {
@@ -10,8 +10,8 @@ import {
   type PageRead,
   type PageReader,
 } from '../walk/page-reader.js';
-import { tailOf } from '../walk/page-tail.js';
-import { headMark, splitMarks } from '../snapshot/poll-memory.js';
+import { lastPageOf } from '../walk/page-tail.js';
+import { hashIds, splitIdHashes } from '../snapshot/poll-memory.js';
 import type { PollConclusion } from './poll-conclusion.js';
 import type { FeedSource, ReadPurpose } from '../ports.js';
 import type { FullRead, Reading } from '../walk/reading.js';
@@ -33,7 +33,7 @@ export interface DeepReadSettings {
   pageRetriesMs: readonly number[];
 }
 
-/** The contact and the goal of a deep read. */
+/** Contact, budget class and goal of a deep read. */
 export interface DeepTask {
   account: string;
   contactId: string;
@@ -53,7 +53,7 @@ export interface DeepTask {
  */
 export class DeepRead {
   private readonly pages: CommittedPages;
-  /** Collects the messages of the pages. */
+  /** Reads the pages and collects their messages. */
   private readonly reader: PageReader;
   private readonly unsettledIds = new Set<string>();
   /** Ids that were known before the read began, and those of them that are not deleted. Only these can be missing. */
@@ -98,9 +98,9 @@ export class DeepRead {
     this.knownBefore = new Set(known.keys());
     this.presentBefore = [...known].filter(([, { deleted }]) => !deleted).map(([id]) => id);
     // Head reads look after the messages at the head.
-    const head = new Set(splitMarks(this.pages.state.memory.head));
+    const head = new Set(splitIdHashes(this.pages.state.memory.head));
     for (const [id, message] of known)
-      if (isUnsettled(message, this.pages.state.now, this.settings.settleMs) && !head.has(headMark([id])))
+      if (isUnsettled(message, this.pages.state.now, this.settings.settleMs) && !head.has(hashIds([id])))
         this.unsettledIds.add(id);
   }
 
@@ -131,7 +131,7 @@ export class DeepRead {
   }
 
   private async lookUpFromTail(): Promise<'all' | 'end' | 'stopped'> {
-    const { page: last, limit } = tailOf(this.pages.state.memory.length, this.reader.pageSize);
+    const { page: last, limit } = lastPageOf(this.pages.state.memory.length, this.reader.pageSize);
     for (let page = Math.max(last - 1, 1); page >= 1; page -= 1) {
       if (this.pages.isStopped()) return 'stopped';
       if ((await this.pages.take(page, limit)) === undefined) return 'stopped';
@@ -147,7 +147,7 @@ export class DeepRead {
       const pages = await this.pass();
       if (pages === 'stopped') return false;
       if (this.pages.showsOtherMessages) return this.pages.startNewBaseline();
-      // An unreadable element may be a missing message: a further pass would not show more.
+      // An unreadable element may be a missing message: another pass over the pages would not show more.
       const isWhole = this.reader.skipped === 0;
       const isMissing = this.stable && isWhole && this.areSomeMissing();
       // On the first read every message is new: a further pass is needed only if messages may have been missed.
@@ -159,7 +159,7 @@ export class DeepRead {
     return this.end('everything');
   }
 
-  /** Reads all pages once. Returns the number of pages, or `stopped` if the signal aborted the read. */
+  /** Reads all pages once. Returns the number of pages, or `stopped` if the signal aborted the read or a commit was refused too often. */
   private async pass(): Promise<number | 'stopped'> {
     const small = async (): Promise<number | 'stopped'> => {
       this.refusesLargePages = true;
@@ -214,7 +214,7 @@ export class DeepRead {
     this.endedOnRepeat = false;
   }
 
-  /** @param first the first page, if it was just read */
+  /** Reads all pages with this limit. @param first page 1, if just read */
   private async passOf(limit: number, first?: PageRead): Promise<number | 'stopped'> {
     if (first === undefined) this.beginPass();
     let last: PageRead | undefined;
@@ -252,7 +252,7 @@ export class DeepRead {
       const added = read.items.filter(({ id }) => read.added.has(id));
       this.orderSeen.add(added);
       this.lastIds = [...this.lastIds, ...added.map(({ id }) => id)].slice(-TAIL_IDS);
-      if (contradicts(this.pages.order, read.items)) this.pages.order = 'unsorted';
+      if (contradictsOrder(this.pages.order, read.items)) this.pages.order = 'unsorted';
       if (this.reader.ids.size > MAX_MESSAGES) return page;
     }
     return MAX_PAGES;
@@ -298,11 +298,11 @@ export class DeepRead {
     const length = this.reader.servedCount;
     const { memory } = this.pages.state;
     if (order === 'oldestFirst') {
-      const { page, limit } = tailOf(length, this.reader.pageSize);
+      const { page, limit } = lastPageOf(length, this.reader.pageSize);
       const count = length - (page - 1) * limit;
       return { order, length, head: count > 0 ? this.lastIds.slice(-count) : [] };
     }
-    // Head reads went on meanwhile; their head is newer.
+    // Head reads ran during the deep read, so the stored head is newer than the head of the deep read.
     const isKnown = order === memory.order && memory.head !== '';
     return { order, length, ...(isKnown ? {} : { head: this.firstIds.slice(0, PAGE_LIMIT) }) };
   }

@@ -1,9 +1,15 @@
 import type { NewEvent } from '#events';
 import type { Logger } from '#platform';
 import type { UpstreamMessage } from '#upstream';
-import { type AbsenceResult, absences, deletionEvent, isSuspect, suspectEvent } from '../diff/absence.js';
+import {
+  type AbsenceResult,
+  decideAbsences,
+  deletionEvent,
+  isSuspect,
+  suspectEvent,
+} from '../diff/absence.js';
 import type { ContactExtension } from '../snapshot/contact-extension.js';
-import { type Arrival, arrivalsIn } from '../delay/poll-report.js';
+import { type Arrival, emittedArrivals } from '../delay/poll-report.js';
 import { diff, messageSubject } from '../diff/diff.js';
 import type { FeedSettings } from './feed-settings.js';
 import type { ContactState, FeedStore, PollCommit } from '../feed-store.js';
@@ -11,11 +17,11 @@ import { fingerprintOf, type SeenFingerprint } from '../form/fingerprint.js';
 import type { FirstRead } from '../diff/first-read.js';
 import type { KnownMessage } from '../snapshot/known-message.js';
 import { formChange, isChangeEmitted } from '../form/message-form.js';
-import { isHeadEnough, oldestFirst } from '../walk/page-order.js';
-import { markUnreadable, type PollMemory } from '../snapshot/poll-memory.js';
+import { doesHeadShowAllNew, sortOldestFirst } from '../walk/page-order.js';
+import { addUnreadable, type PollMemory } from '../snapshot/poll-memory.js';
 import { packPollMemory } from '../snapshot/poll-memory-codec.js';
 import { PollPlans } from '../schedule/poll-plans.js';
-import { lookDueInMs, nextPollMemory } from './poll-recollection.js';
+import { lookUpDueInMs, nextPollMemory } from './poll-recollection.js';
 import type { BoundSend, LastForms, SendBinder } from '../ports.js';
 import type { FullRead, Reading } from '../walk/reading.js';
 import { packRate, unpackRate } from '../schedule/rate-codec.js';
@@ -72,7 +78,7 @@ export class PollConclusion {
     kind: ReadingKind,
   ): Promise<boolean> {
     const { account, contactId, state, resync } = start;
-    const observed = oldestFirst(reading.served, reading.order);
+    const observed = sortOldestFirst(reading.served, reading.order);
     const fingerprints = new Map(observed.map((message) => [message.id, fingerprintOf(message)]));
     const sends = await this.sendsIn(start, reading, observed, fingerprints, known);
     const revisionFloor = resync === undefined ? state.memory.revisionFloor : floorAfterLoss(state);
@@ -92,7 +98,7 @@ export class PollConclusion {
         ? this.absences(start, reading, reading.fullRead, known)
         : undefined;
     const next = new Map([...changes.known, ...(absence?.known ?? [])]);
-    const unreadable = markUnreadable(state.memory.unreadable, reading.unreadable);
+    const unreadable = addUnreadable(state.memory.unreadable, reading.unreadable);
     if (kind === 'page' && resync === undefined && next.size === 0 && unreadable.fresh === 0) return true;
     const events: NewEvent[] = [
       ...(resync === undefined ? [] : [resyncEvent(contactId, state, resync)]),
@@ -117,7 +123,7 @@ export class PollConclusion {
       settings: this.settings,
     });
     const { readAt } = state.extension;
-    const arrivals = arrivalsIn({ contactId, startedAt: state.now, readAt, observed, events });
+    const arrivals = emittedArrivals({ contactId, startedAt: state.now, readAt, observed, events });
     const schedule = kind === 'head' ? await this.schedule(start, reading, memory, arrivals) : undefined;
     const extension = this.extensionAfter(start, reading, kind, changes.volatile);
     const isQuiet =
@@ -218,7 +224,7 @@ export class PollConclusion {
     const budget = requestsPerSecond ?? (await this.settings.readsPerSecond(account));
     const plan = await this.plans.planOf(account, budget, state.contacts);
     // A look-up that is already due does not shorten the interval: the contact is not read without a pause.
-    const intervalMs = Math.min(plan.intervalMs(perSecond), lookDueInMs(memory, now));
+    const intervalMs = Math.min(plan.intervalMs(perSecond), lookUpDueInMs(memory, now));
     return {
       extension: { rate: packRate(rate) },
       bucket: bucketOf(perSecond),
@@ -249,7 +255,7 @@ export class PollConclusion {
       (!unsettledLookedUp && lookDueAt !== undefined && lookDueAt <= state.now);
     if (!isDue) return 'unchanged';
     // If the head does not show all new messages, the same worker continues at once. Others wait until it has failed.
-    const goesOn = !isHeadEnough(order) && (needsFullRead || state.tellAfter !== undefined);
+    const goesOn = !doesHeadShowAllNew(order) && (needsFullRead || state.tellAfter !== undefined);
     return { inMs: goesOn ? DEEP_READ_TAKEOVER_MS : 0, anew: false };
   }
 
@@ -260,7 +266,7 @@ export class PollConclusion {
     { volatility }: VolatilityUpdate,
   ): ContactExtension | undefined {
     const before = state.extension;
-    // Head reads run concurrently and know the head better than a deep read.
+    // Head reads run at the same time as a deep read and have newer data about the head.
     const isOver = kind === 'end' && before.resyncing === true;
     if (kind !== 'head' && !detectsVolatility && !isOver && resync === undefined) return undefined;
     const after: ContactExtension = { ...before };
@@ -295,11 +301,11 @@ export class PollConclusion {
     const { suspectSince } = state.memory;
     const { listSuspectSince, believedAt = 0, suspectAt = 0, shownAt = 0 } = state;
     const listDoubted = listSuspectSince !== undefined && believedAt < listSuspectSince;
-    // An empty contact proves nothing alone. Doubt needs another suspect contact, or no messages from any contact.
+    // One contact without messages is no outage. An outage is likely if another contact is suspect or no contact has messages.
     const empty = seen.size === 0;
     const emptied = empty && isSuspect(suspectAt, state.now) && believedAt < suspectAt;
     const lastShownAt = Math.max(shownAt, believedAt);
-    return absences({
+    return decideAbsences({
       contactId,
       known,
       seen,

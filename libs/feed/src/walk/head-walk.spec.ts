@@ -2,9 +2,9 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { type MessagePage, type UpstreamMessage, UpstreamStatusError } from '#upstream';
 import { type HeadPlan, type HeadReading, readHead } from './head-walk.js';
-import { oldestFirst, orderOf, type PageOrder } from './page-order.js';
+import { sortOldestFirst, orderOf, type PageOrder } from './page-order.js';
 import { LARGE_LIMIT, PAGE_LIMIT } from './page-reader.js';
-import { tailOf } from './page-tail.js';
+import { lastPageOf } from './page-tail.js';
 
 const message = (n: number, minute = n): UpstreamMessage => ({
   id: `m${n}`,
@@ -322,7 +322,7 @@ describe('the last page of an oldest-first list', () => {
     'contains the last message and has room for the next: page size %d',
     (pageSize) => {
       for (let length = 1; length <= 200; length += 1) {
-        const { page, limit } = tailOf(length, pageSize);
+        const { page, limit } = lastPageOf(length, pageSize);
         expect(limit).toBeLessThanOrEqual(pageSize);
         // With two messages and a page size of two there is no such page.
         if (pageSize === 2 && length % 2 === 0) continue;
@@ -355,7 +355,7 @@ describe('the order of messages', () => {
 
   it('is normalized to oldest first: equal timestamps keep the order of service, missing ones come last', () => {
     const order = (minutes: (number | undefined)[], as: PageOrder): string[] =>
-      oldestFirst(stamped(...minutes), as).map(({ id }) => id);
+      sortOldestFirst(stamped(...minutes), as).map(({ id }) => id);
     expect(order([3, 2, 2, 1], 'newestFirst')).toEqual(['m3', 'm2', 'm1', 'm0']);
     expect(order([1, 2, 2, 3], 'oldestFirst')).toEqual(['m0', 'm1', 'm2', 'm3']);
     expect(order([2, undefined, 1], 'unsorted')).toEqual(['m2', 'm0', 'm1']);

@@ -10,7 +10,7 @@ import {
   PageReader,
 } from './page-reader.js';
 import type { ReadPage } from './page-reading.js';
-import { tailOf } from './page-tail.js';
+import { lastPageOf } from './page-tail.js';
 
 /** Maximum number of pages in one head read; a deep read covers the rest. Keeps a faulty upstream from blocking a poll. */
 const MAX_PAGES = 50;
@@ -19,7 +19,7 @@ const MAX_REPEATS = 5;
 /** Number of consecutive pages without a readable message after which a read stops. */
 export const MAX_UNREADABLE_PAGES = 5;
 
-/** Access to upstream's pages and to the known ids. */
+/** Functions that read upstream's pages and look up known ids. */
 export interface WalkSource {
   read: ReadPage;
   /** Filters ids: returns the ids that were known before this read. */
@@ -39,9 +39,9 @@ export interface HeadPlan {
   longestPage: number;
   /** Page limit above 20 that upstream honours, or 20 if upstream honours none; absent while unknown. */
   limit?: number;
-  /** Limit of the first page while a full page cannot be read. */
+  /** Reduced limit of the first page, present while a full first page cannot be read. */
   headLimit?: number;
-  /** Limit of the first page at an earlier time when a full page could not be read. */
+  /** Reduced limit of the first page that worked some time ago, when a full page could not be read. */
   lastHeadLimit?: number;
   /** True before the first complete read of the contact. A deep read of the other pages then follows. */
   isFirst: boolean;
@@ -131,7 +131,7 @@ class HeadWalk {
 
   /** Returns the page. Switches to `unsorted` if the page contradicts the assumed order. */
   private withOrderChecked(read: PageRead): PageRead {
-    if (contradicts(this.order, read.items)) {
+    if (contradictsOrder(this.order, read.items)) {
       this.order = 'unsorted';
       this.coversAllNew = false;
     }
@@ -217,7 +217,7 @@ class HeadWalk {
     for (const part of [limit, ...new Set(parts)]) {
       if (part < 1) continue;
       try {
-        const read = await this.pages.takePlain(1, part);
+        const read = await this.pages.takeWhole(1, part);
         if (part < limit) this.headLimit = part;
         return this.withOrderChecked(read);
       } catch (error) {
@@ -325,7 +325,7 @@ class HeadWalk {
 
   private async tailOnce(): Promise<{ pages: number; fresh: boolean }> {
     const before = this.pages.requests;
-    const { page, limit } = tailOf(this.length, this.pages.pageSize);
+    const { page, limit } = lastPageOf(this.length, this.pages.pageSize);
     const start = (page - 1) * limit;
     let first = page;
     let reads = [await this.take(page, limit)];
@@ -366,7 +366,7 @@ class HeadWalk {
     const ids = reads.flatMap((read) => read.ids);
     this.shown = ids.slice(Math.max(planned - from, 0));
     this.length = from + reads.reduce((sum, read) => sum + read.count, 0);
-    const { page, limit } = tailOf(this.length, this.pages.pageSize);
+    const { page, limit } = lastPageOf(this.length, this.pages.pageSize);
     const start = (page - 1) * limit - from;
     // Messages before this page were not read: then the next head read has nothing to compare with.
     this.head = start < 0 ? [] : ids.slice(start);
@@ -374,7 +374,7 @@ class HeadWalk {
 }
 
 /** Returns true if the messages are in another order than assumed. */
-export function contradicts(believed: PageOrder, stretch: readonly UpstreamMessage[]): boolean {
+export function contradictsOrder(believed: PageOrder, stretch: readonly UpstreamMessage[]): boolean {
   const seen = orderOf(stretch);
   return believed !== 'unknown' && believed !== 'unsorted' && seen !== 'unknown' && seen !== believed;
 }

@@ -140,11 +140,11 @@ export class PageReader {
   }
 
   /** Reads a page like {@link take}. Reads in parts only a page that is too large, not one that fails otherwise. */
-  async takePlain(page: number, limit: number): Promise<PageRead> {
+  async takeWhole(page: number, limit: number): Promise<PageRead> {
     return this.record(await this.readPlain(page, limit), limit);
   }
 
-  /** Returns a page that stands for a single message that upstream fails to show. */
+  /** Returns a page of one unreadable element, in place of a message that upstream fails to show. */
   skippedMessage(): PageRead {
     this.skipped += 1;
     this.lastSkipped = 1;

@@ -46,7 +46,7 @@ export function inReadableParts(
   };
 }
 
-/** Returns a page that stands for a single unreadable message. */
+/** Returns a page of one unreadable element, in place of a message that cannot be read. */
 function unread(error: unknown): MessagePage {
   return { items: [], skipped: 1, unreadable: [isTooLarge(error) ? OVERSIZED_MESSAGE : FAILING_MESSAGE] };
 }

@@ -1,4 +1,4 @@
-/** A page as requested from upstream: `page` counts from 1. */
+/** Page number, counted from 1, and page limit of a request to upstream. */
 export interface PageRequest {
   page: number;
   limit: number;
@@ -15,7 +15,7 @@ const MIN_ROOM = 3;
  * and the empty page after it would not show whether messages vanished. With a page size of two to four no limit may
  * leave any room; then the result is the page after the last.
  */
-export function tailOf(length: number, pageSize: number): PageRequest {
+export function lastPageOf(length: number, pageSize: number): PageRequest {
   const spare = (limit: number): number => Math.min(length % limit, limit - (length % limit));
   const smaller = Array.from({ length: pageSize - 1 }, (_, i) => i + 1);
   const roomiest = smaller.reduce((best, limit) => (spare(limit) > spare(best) ? limit : best), pageSize);
