@@ -92,7 +92,7 @@ export class ListScanner {
     return Number(list);
   }
 
-  /** Answers where it ended: at the end of the chunk, or behind the bracket that opens a list. */
+  /** Scans text outside the lists. Returns the offset behind the bracket that opens a list, or the end of the chunk. */
   private scanAround(chunk: Buffer, from: number): number {
     let at = from;
     while (at < chunk.length) {
