@@ -1,12 +1,12 @@
 /**
- * What every process of the product needs, and nothing that knows of messages.
+ * Infrastructure of every process: configuration, logs, life cycle, queues, Redis and time.
  *
  * | | |
  * |---|---|
- * | `environment/` | the variables of the environment, read once and checked |
- * | `log/`         | one logger, and what of an error may be logged |
- * | `process/`     | a process from its start to its end: readiness, version, instance |
- * | `queue/`       | names of queues and their payloads, and the agendas that say what is due |
+ * | `environment/` | environment variables, read and checked once |
+ * | `log/`         | the logger, and the parts of an error that may be logged |
+ * | `process/`     | start and stop of a process, its readiness, version and instance |
+ * | `queue/`       | names and payloads of queues, and the agendas that say what is due |
  * | `redis/`       | the connection to Redis, its requirements, scripts, keys and clock |
  * | `time/`        | clocks, deadlines and waits |
  */

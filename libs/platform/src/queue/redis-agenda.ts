@@ -16,7 +16,7 @@ const conclude = LuaScript.from(import.meta.url, 'lua/agenda-conclude.lua');
 
 const remove = LuaScript.from(import.meta.url, 'lua/agenda-remove.lua');
 
-/** {@link Agenda} as one sorted set; it has a slot of its own in a Redis Cluster. */
+/** {@link Agenda} in one sorted set, which has its own hash slot in Redis Cluster. */
 export class RedisAgenda implements Agenda {
   private readonly keys: { due: string; taken: string; asked: string };
   private readonly claims: string;
@@ -26,7 +26,7 @@ export class RedisAgenda implements Agenda {
     prefix: string,
     name: string,
   ) {
-    // No account's id has a dot.
+    // The name has a dot, which no account's id has, so it never equals an account's id.
     const key = accountKeys(prefix, `.agenda-${name}`);
     this.keys = { due: key('due'), taken: key('taken'), asked: key('asked') };
     this.claims = key('claims');
@@ -101,7 +101,7 @@ function writtenTime(task: AgendaTask, time: AgendaTime): string {
   return `/${everyMs}:${phaseOf(task, everyMs)}`;
 }
 
-/** The same for everyone, and spread evenly over the interval. */
+/** Returns the offset of a task in its interval: the same in every process, and spread evenly over the interval. */
 function phaseOf(task: AgendaTask, everyMs: number): number {
   const bits = createHash('sha1').update(memberOf(task)).digest().readUInt32BE(0);
   return Math.floor((bits / 2 ** 32) * everyMs);

@@ -71,7 +71,7 @@ export class LuaScript {
     return this.named(await this.script.run(redis, this.keysOf(keys), this.argumentsOf(args)));
   }
 
-  /** {@link run}, but for replies that are not all text: what would be text is a Buffer. */
+  /** Runs the script like {@link run}, but returns Buffers in place of strings. */
   async runForBuffers(redis: RedisClient, keys: LuaKeys, args: LuaArguments = {}): Promise<unknown> {
     return this.named(await this.script.runForBuffers(redis, this.keysOf(keys), this.argumentsOf(args)));
   }
@@ -126,7 +126,7 @@ function inOrder<Value>(
   if (tail !== undefined) {
     const rest = given[tail];
     if (!Array.isArray(rest)) throw new TypeError(`${path}: no list of ${kind}s ${tail} is given`);
-    // Not as arguments of push: there may be more of them than a function can be called with.
+    // No spread into `push`: JavaScript limits the number of arguments of a function call.
     for (const value of rest as readonly Value[]) values.push(value);
     count += 1;
   }

@@ -4,8 +4,8 @@ import { LuaScript } from './redis-lua-script.js';
 const time = LuaScript.from(import.meta.url, 'lua/time.lua');
 
 /**
- * Milliseconds since 1970 by the clock of the Redis that keeps this key, whether or not there is such a key. On a
- * Cluster each master has a clock of its own, and only that one is what the scripts on this key go by.
+ * Returns the time of the Redis server that holds this key, in milliseconds since 1970. The key need not exist. On a
+ * Cluster each master has its own clock, and scripts on this key use this clock.
  */
 export async function redisTime(redis: RedisClient, key: string): Promise<number> {
   return Number(await time.run(redis, { slot: key }));

@@ -18,14 +18,17 @@ const shrink = LuaScript.from(import.meta.url, 'lua/shrink-budget.lua');
 
 const grow = LuaScript.from(import.meta.url, 'lua/grow-budget.lua');
 
-/** Answers 429 within so long of the first are one burst: those requests left before the budget was shrunk. */
+/**
+ * Length of a burst of 429 answers, in milliseconds. Later answers of a burst belong to requests that left before the
+ * budget was halved, so they do not halve it again.
+ */
 const BURST_MS = 1_000;
-/** So large a share of the rate comes back with each good answer. */
+/** Share of the rate by which each good answer raises a budget that was halved. */
 const GROWTH = 1 / 50;
 
-/** {@link RequestBudget} kept in Redis, so that it holds over all processes. */
+/** {@link RequestBudget} in Redis, shared by all processes. */
 export class RedisRequestBudget implements AdaptiveBudget {
-  /** The accounts whose budget was shrunk when this process last asked. */
+  /** Accounts whose budget was below their rate when this process last asked. */
   private readonly shrunk = new Set<string>();
 
   constructor(
@@ -61,7 +64,7 @@ export class RedisRequestBudget implements AdaptiveBudget {
     await giveBack.run(this.redis, { bucket: this.bucketOf(account) }, { rate, count: 1 });
   }
 
-  /** How the budget is used, by all processes together. */
+  /** Reads how all processes together use the budget. */
   async usage(account: string, rate: number): Promise<BudgetUsage> {
     const reply = await readUsage.run(this.redis, { bucket: this.bucketOf(account) }, { rate });
     const usage = reply as Record<keyof BudgetUsage, string>;
