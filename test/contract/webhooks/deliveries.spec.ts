@@ -135,7 +135,7 @@ describe('an attempt that fails', () => {
     const delivery = await find(events[0], id);
     expect(delivery).toMatchObject({
       status: 'failed',
-      reason: 'The last of 3 attempts failed: status 500.',
+      reason: 'All 3 attempts failed. Last error: status 500.',
     });
     expect(delivery.attempts.map(({ statusCode }) => statusCode)).toEqual([500, 302, 500]);
     expect(to.received.map(({ path }) => path)).toEqual(['/hook', '/hook', '/hook']);
@@ -173,7 +173,7 @@ describe('an attempt that fails', () => {
     expect(gone.received).toHaveLength(1);
     expect(await on.street.endpoints.find(ACCOUNT, id)).toMatchObject({
       enabled: false,
-      disabledReason: 'The receiver answered 410 Gone: it wants no more events.',
+      disabledReason: 'The receiver answered 410 Gone, which disables the webhook.',
     });
     for (const event of events) {
       const { status, reason } = await find(event, id);
@@ -291,7 +291,7 @@ describe('an endpoint', () => {
     const hanging = await receiver(() => 'hang');
     const healthy = await receiver();
     const [bad, good] = [await subscribe(hanging), await subscribe(healthy)];
-    on.street.pump([60], { maxConcurrency: 3, timeoutMs: 10_000, places: 8 });
+    on.street.pump([60], { maxConcurrency: 3, timeoutMs: 10_000, attemptSlots: 8 });
     const events = await on.street.record(60);
     await on.street.dispatcher.dispatch(ACCOUNT, events);
     await eventually('the healthy one has all', async () => {

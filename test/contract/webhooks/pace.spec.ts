@@ -193,7 +193,7 @@ describe('an endpoint that only fails', () => {
       'disabled',
       async () => (await on.street.endpoints.find(ACCOUNT, id))?.enabled === false,
     );
-    const reason = /^Nothing but failures for 0\.0 hours; the last: status 500\.$/;
+    const reason = /^All attempts failed for 0\.0 hours\. Last error: status 500\.$/;
     expect((await on.street.endpoints.find(ACCOUNT, id))?.disabledReason).toMatch(reason);
     const { events } = await on.street.log.read(ACCOUNT, undefined, 100);
     const disabled = events.filter(({ type }) => type === 'webhook.disabled');
