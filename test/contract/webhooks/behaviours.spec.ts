@@ -141,7 +141,7 @@ const BEHAVIOURS: [string, RequestListener, Expected][] = [
       response.writeHead(200).write('so far');
     },
     {
-      attempts: [/^status 200, but no end of the reply, within 600 ms$/, /^status 200/, /^status 200/],
+      attempts: [/^status 200, but no complete reply within 600 ms$/, /^status 200/, /^status 200/],
       duration: 'all',
       ...THRICE,
     },
@@ -152,7 +152,7 @@ const BEHAVIOURS: [string, RequestListener, Expected][] = [
       drip(response.writeHead(200));
     },
     {
-      attempts: [/no end of the reply/, /no end of the reply/, /no end of the reply/],
+      attempts: [/no complete reply/, /no complete reply/, /no complete reply/],
       duration: 'all',
       ...THRICE,
     },

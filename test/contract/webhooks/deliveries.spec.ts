@@ -135,7 +135,7 @@ describe('an attempt that fails', () => {
     const delivery = await find(events[0], id);
     expect(delivery).toMatchObject({
       status: 'failed',
-      reason: 'All 3 attempts failed. Last error: status 500.',
+      reason: 'Attempt 3 of 3 failed: status 500.',
     });
     expect(delivery.attempts.map(({ statusCode }) => statusCode)).toEqual([500, 302, 500]);
     expect(to.received.map(({ path }) => path)).toEqual(['/hook', '/hook', '/hook']);

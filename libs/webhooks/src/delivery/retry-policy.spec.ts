@@ -29,7 +29,7 @@ describe('the decision after an attempt', () => {
     expect(decide(policy, 2, broken, now)).toEqual({ kind: 'retry', waitMs: 300_000 });
     expect(decide(policy, 3, broken, now)).toEqual({
       kind: 'failed',
-      reason: 'All 3 attempts failed. Last error: ECONNREFUSED.',
+      reason: 'Attempt 3 of 3 failed: ECONNREFUSED.',
     });
   });
 

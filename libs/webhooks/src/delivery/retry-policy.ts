@@ -59,7 +59,7 @@ export function decide(policy: RetryPolicy, attempt: number, outcome: AttemptOut
   }
   const seconds = policy.scheduleSeconds[attempt - 1];
   if (seconds === undefined) {
-    return { kind: 'failed', reason: `All ${attempt} attempts failed. Last error: ${describe(outcome)}.` };
+    return { kind: 'failed', reason: `Attempt ${attempt} of ${attempt} failed: ${describe(outcome)}.` };
   }
   const scheduled = seconds * 1000 * (1 + JITTER * (2 * policy.random() - 1));
   const asked = OBEYS_RETRY_AFTER.has(statusCode) ? retryAfterMs(outcome, now) : 0;

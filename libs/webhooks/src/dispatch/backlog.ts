@@ -1,5 +1,5 @@
 import { type EventLog, isBefore } from '#events';
-import { type Behind, type DeliveryStore, MOST_REFILLED } from '../delivery/delivery-store.js';
+import { type Behind, type DeliveryStore, MAX_REFILLED } from '../delivery/delivery-store.js';
 import { wants } from '../endpoint/endpoint-index.js';
 import type { EndpointStore } from '../endpoint/endpoint-store.js';
 import { placeAfter, placeBefore, readKept } from './log-window.js';
@@ -35,7 +35,7 @@ export class Backlog {
     // As it is now: it may have asked for other events meanwhile.
     const endpoint = await this.endpoints.find(account, endpointId);
     if (endpoint === undefined) return false;
-    const limit = Math.min(Math.max(room, SMALLEST_PAGE), MOST_REFILLED);
+    const limit = Math.min(Math.max(room, SMALLEST_PAGE), MAX_REFILLED);
     const { events } = await readKept(this.log, account, { epoch, position: placeBefore(from) }, limit);
     const here = events.filter(({ position }) => !isBefore(to, position));
     const last = here.at(-1);
