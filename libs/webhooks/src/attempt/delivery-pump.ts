@@ -158,7 +158,9 @@ export class DeliveryPump {
     const stop = new AbortController();
     // A drain that began during the claim expects the delivery to be given back.
     if (this.draining) stop.abort();
-    const task = this.attempt(account, endpoint, delivery, stop.signal).finally(() => this.attempts.delete(stop));
+    const task = this.attempt(account, endpoint, delivery, stop.signal).finally(() =>
+      this.attempts.delete(stop),
+    );
     this.attempts.set(stop, task);
   }
 

@@ -87,7 +87,7 @@ export interface DeliveryQuery {
 export type Retried = 'retried' | 'lost' | 'disabled' | 'removed' | 'unknown';
 
 /** Max deliveries that one {@link DeliveryStore.refill} creates. */
-export const MAX_REFILLED = 500;
+export const MOST_REFILLED = 500;
 
 /** The stretch of the log that still awaits deliveries, because the endpoint's backlog was full. Both ends are inclusive. */
 export interface Behind {
@@ -146,7 +146,7 @@ export interface DeliveryStore {
    * changed since {@link DeliveryStore.behind} returned it.
    * @param from start of the stretch, from {@link DeliveryStore.behind}
    * @param next start of the remaining stretch once all the deliveries are created
-   * @param deliveries at most {@link MAX_REFILLED}, in the order of the log
+   * @param deliveries at most {@link MOST_REFILLED}, in the order of the log
    */
   refill(
     account: string,
