@@ -45,9 +45,7 @@ function expectBound({ counts }: RelayVerdict): void {
 /** Sends of the former life were looked for before they were posted; each process says at most once that it is over. */
 function expectLookedFirst(running: RelayTrial<RedisLayout>): void {
   const logs = running.workerLogs();
-  expect(logs.join('\n')).toContain(
-    'the send may have been posted already; searching for it before the POST',
-  );
+  expect(logs.join('\n')).toContain('the send may have been posted already; searching for it before the POST');
   const told = logs.map((log) => log.match(/Redis restarted or failed over/g)?.length ?? 0);
   expect(Math.max(...told)).toBe(1);
 }
