@@ -1,6 +1,6 @@
 /**
- * Notifies waiting readers that an account's log may have grown. A notification carries no events. Notifications are lost
- * while Redis is unreachable, so readers also poll the log at intervals.
+ * Notifies waiting readers that an account's log may have grown. A notification carries no events. Notifications are
+ * lost while Redis is unreachable, so readers also poll the log at intervals.
  */
 export interface EventTail {
   /**

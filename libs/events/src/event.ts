@@ -8,8 +8,8 @@ export interface NewEvent {
   /** Kind and id of the object that changed, such as `message:abc` or `send:snd_…`. */
   subject: string;
   /**
-   * Revision of the subject after the change. Subject and event are committed together, so one change cannot be recorded
-   * under two ids.
+   * Revision of the subject after the change. Subject and event are committed together, so one change cannot be
+   * recorded under two ids.
    */
   revision: string | number;
   /** Value of the event's `data` field, to be serialized as JSON. */
@@ -27,7 +27,9 @@ export interface Event {
   contactId?: string;
   /** Number of the event, increasing by one: per contact for `message.*` and `contact.*`, else per account. */
   sequence: number;
-  /** The recorded `data` as JSON text. The text is never parsed and reserialized, so every reader gets the same bytes. */
+  /**
+   * The recorded `data` as JSON text. The text is never parsed and reserialized, so every reader gets the same bytes.
+   */
   data: string;
 }
 

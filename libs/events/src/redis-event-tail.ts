@@ -9,9 +9,9 @@ const HEARTBEAT_MS = 5_000;
 const TRUSTED_MS = 12_000;
 
 /**
- * Implements {@link EventTail} with Redis publish/subscribe. The script that appends events also publishes. One connection
- * serves all accounts, even on a Redis Cluster, where a blocking read would need one connection per node. The first
- * follower opens the connection. The tail subscribes only to the channels of followed accounts.
+ * Implements {@link EventTail} with Redis publish/subscribe. The script that appends events also publishes. One
+ * connection serves all accounts, even on a Redis Cluster, where a blocking read would need one connection per node.
+ * The first follower opens the connection. The tail subscribes only to the channels of followed accounts.
  */
 export class RedisEventTail implements EventTail {
   private readonly followers = new Map<string, Set<LogFollower>>();

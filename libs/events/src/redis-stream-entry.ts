@@ -2,7 +2,9 @@ import { hashOf } from '#platform';
 import type { EventType } from './event-type.js';
 import type { LoggedEvent } from './event.js';
 
-/** A Redis stream entry as ioredis returns it. `fields` alternates names and values, and is null for a deleted entry. */
+/**
+ * A Redis stream entry as ioredis returns it. `fields` alternates names and values, and is null for a deleted entry.
+ */
 export type StreamEntry = [position: string, fields: string[] | null];
 
 /** Returns the event that a stream entry records, or undefined for a deleted entry. */

@@ -1,6 +1,6 @@
 /**
- * Delivers events to webhooks. In this library, `Endpoint` means a webhook: a subscriber's URL with its filter, pace and
- * signing secrets.
+ * Delivers events to webhooks. In this library, `Endpoint` means a webhook: a subscriber's URL with its filter, pace
+ * and signing secrets.
  *
  * | | |
  * |---|---|

@@ -210,7 +210,10 @@ describe('a read of the log', () => {
     await expect(log.read(A, cursor, 10)).rejects.toThrow(CursorExpiredError);
   });
 
-  it('can follow the query for the time of installation', async () => {
+});
+
+describe('the installation time of a log', () => {
+  it('is the time of the first append', async () => {
     expect(await log.installedAt(A)).toBeUndefined();
     await log.append(A, many(1));
     const [seconds] = await redis.time();

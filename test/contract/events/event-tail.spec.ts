@@ -48,13 +48,13 @@ async function connect(url: string): Promise<{
   };
 }
 
-/** Returns true if `waiting` resolves during `what`. */
-async function resolvesBy(waiting: Promise<void>, what: () => Promise<void>): Promise<boolean> {
+/** Returns true if `waiting` resolves during `action` or within 100 ms after. */
+async function resolvesBy(waiting: Promise<void>, action: () => Promise<void>): Promise<boolean> {
   let resolved = false;
   const noted = waiting.then(() => {
     resolved = true;
   });
-  await what();
+  await action();
   await Promise.race([noted, new Promise((resolve) => setTimeout(resolve, 100))]);
   return resolved;
 }

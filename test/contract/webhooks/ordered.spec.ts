@@ -20,23 +20,23 @@ interface Exchange {
 
 /** Starts a receiver that records its exchanges and the max concurrency per contact. */
 async function receiver(
-  answer: (exchanges: Omit<Exchange, 'status'>) => number,
-): Promise<{ to: Receiver; exchanges: Exchange[]; mostAtOnce: (contact: string) => number }> {
+  answer: (request: Omit<Exchange, 'status'>) => number,
+): Promise<{ to: Receiver; exchanges: Exchange[]; maxConcurrent: (contact: string) => number }> {
   const exchanges: Exchange[] = [];
   const underWay = new Map<string, number>();
-  const most = new Map<string, number>();
+  const maxima = new Map<string, number>();
   const reply = ({ body }: Received): Answer => {
     const { contactId = '', sequence } = JSON.parse(body) as { contactId?: string; sequence: number };
-    const now = (underWay.get(contactId) ?? 0) + 1;
-    underWay.set(contactId, now);
-    most.set(contactId, Math.max(most.get(contactId) ?? 0, now));
+    const concurrent = (underWay.get(contactId) ?? 0) + 1;
+    underWay.set(contactId, concurrent);
+    maxima.set(contactId, Math.max(maxima.get(contactId) ?? 0, concurrent));
     setTimeout(() => underWay.set(contactId, (underWay.get(contactId) ?? 0) - 1), 1);
     const status = answer({ contact: contactId, sequence });
     exchanges.push({ contact: contactId, sequence, status });
     return { status, afterMs: 2 };
   };
   const to = await on.receiver(reply);
-  return { to, exchanges, mostAtOnce: (contact) => most.get(contact) ?? 0 };
+  return { to, exchanges, maxConcurrent: (contact) => maxima.get(contact) ?? 0 };
 }
 
 /** Records events of several contacts in turn and returns them as logged. */
@@ -83,7 +83,7 @@ describe('an ordered endpoint', () => {
   it('receives 1,000 events of 20 contacts in sequence per contact, each after the previous one finished', async () => {
     let seed = 42;
     const random = (): number => (seed = (seed * 48_271) % 2_147_483_647) / 2_147_483_647;
-    const { to, exchanges, mostAtOnce } = await receiver(() => (random() < 0.3 ? 500 : 204));
+    const { to, exchanges, maxConcurrent } = await receiver(() => (random() < 0.3 ? 500 : 204));
     const id = await subscribe(to.url);
     // Some deliveries fail all three attempts.
     for (let i = 0; i < 3; i++) on.harness.pump([0.005, 0.005]);
@@ -113,7 +113,7 @@ describe('an ordered endpoint', () => {
         expected.push(...attempts);
       }
       expect(own).toEqual(expected);
-      expect(mostAtOnce(`c${contact}`)).toBe(1);
+      expect(maxConcurrent(`c${contact}`)).toBe(1);
     }
     expect(gaveUp).toBeGreaterThan(0);
     expect(to.maxConcurrent).toBeGreaterThan(1);

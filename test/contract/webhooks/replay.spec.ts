@@ -21,8 +21,8 @@ const replays = (mostEvents?: number): Replays =>
     silent,
     mostEvents,
   );
-async function subscribe(wish: object = {}): Promise<string> {
-  return (await on.harness.endpoints.create(ACCOUNT, { url: URL_OF_MINE, ...wish })).endpoint.id;
+async function subscribe(filter: object = {}): Promise<string> {
+  return (await on.harness.endpoints.create(ACCOUNT, { url: URL_OF_MINE, ...filter })).endpoint.id;
 }
 const replay = (id: string, request: Partial<ReplayRequest>): Promise<number | undefined> =>
   replays().start(ACCOUNT, id, { ...ALWAYS, only: 'missed', ...request });

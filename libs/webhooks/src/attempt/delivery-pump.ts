@@ -71,8 +71,8 @@ export class DeliveryPump {
   }
 
   /**
-   * Starts attempts of the deliveries that an endpoint has due, as far as the endpoint and this process have free slots.
-   * Resolves when the attempts are started. The pump itself claims the next deliveries when attempts end.
+   * Starts attempts of the deliveries that an endpoint has due, as far as the endpoint and this process have free
+   * slots. Resolves when the attempts are started. The pump itself claims the next deliveries when attempts end.
    */
   work(account: string, endpointId: string): Promise<void> {
     const key = `${account}\n${endpointId}`;
@@ -211,7 +211,9 @@ export class DeliveryPump {
     return settled.more;
   }
 
-  /** Disables an endpoint that failed for too long. Returns true if this attempt disabled it, by that rule or by 410. */
+  /**
+   * Disables an endpoint that failed for too long. Returns true if this attempt disabled it, by that rule or by 410.
+   */
   private async isDisabledBy(
     account: string,
     { id, url }: DeliveryTarget,

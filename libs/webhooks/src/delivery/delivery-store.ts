@@ -40,7 +40,10 @@ export type Claimed =
       canRefill: boolean;
       /** Number of due deliveries that ended as missed, because the log no longer holds their events. */
       missed: number;
-      /** Time until the endpoint's rate limit or pause allows the next claim, in milliseconds. Absent if neither applies. */
+      /**
+       * Time until the endpoint's rate limit or pause allows the next claim, in milliseconds. Absent if neither
+       * applies.
+       */
       waitMs?: number;
     }
   /** The endpoint was removed or disabled. The caller must end its pending deliveries. */
@@ -89,7 +92,10 @@ export type Retried = 'retried' | 'lost' | 'disabled' | 'removed' | 'unknown';
 /** Max deliveries that one {@link DeliveryStore.refill} creates. */
 export const MOST_REFILLED = 500;
 
-/** The stretch of the log that still awaits deliveries, because the endpoint's backlog was full. Both ends are inclusive. */
+/**
+ * The stretch of the log that still awaits deliveries, because the endpoint's backlog was full. Both ends are
+ * inclusive.
+ */
 export interface Behind {
   from: string;
   to: string;

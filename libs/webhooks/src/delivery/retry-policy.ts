@@ -67,8 +67,8 @@ export function decide(policy: RetryPolicy, attempt: number, outcome: AttemptOut
 }
 
 /**
- * Returns how an outcome throttles the endpoint. The statuses 429, 502 and 504 mean overload. The `Retry-After` of a 429
- * pauses all deliveries to the endpoint, for one hour at most: one wrong reply must not stop them for a day.
+ * Returns how an outcome throttles the endpoint. The statuses 429, 502 and 504 mean overload. The `Retry-After` of a
+ * 429 pauses all deliveries to the endpoint, for one hour at most: one wrong reply must not stop them for a day.
  * @param now milliseconds since 1970
  */
 export function strainOf(outcome: AttemptOutcome, now: number): Strain {

@@ -57,8 +57,8 @@ export class DestinationGuard {
   }
 
   /**
-   * Returns why the URL's scheme must not be used for an address, or undefined if the address is allowed. Refuses invalid
-   * addresses. Judges an IPv6 address that embeds an IPv4 address by the embedded address.
+   * Returns why the URL's scheme must not be used for an address, or undefined if the address is allowed. Refuses
+   * invalid addresses. Judges an IPv6 address that embeds an IPv4 address by the embedded address.
    */
   refusal(protocol: string, address: string): string | undefined {
     const parsed = parseAddress(address);

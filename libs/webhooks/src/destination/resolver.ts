@@ -24,9 +24,9 @@ export interface ResolverSettings {
 }
 
 /**
- * Returns a resolver that asks the hosts file, then DNS, then the operating system, which knows search domains and other
- * sources. DNS queries occupy no thread of the process, so a hanging DNS server delays nothing else. Concurrent calls for
- * the same name share one answer.
+ * Returns a resolver that asks the hosts file, then DNS, then the operating system, which knows search domains and
+ * other sources. DNS queries occupy no thread of the process, so a hanging DNS server delays nothing else. Concurrent
+ * calls for the same name share one answer.
  */
 export function systemResolver({ servers, hostsFile }: ResolverSettings = {}): Resolver {
   const hosts = new HostsFile(hostsFile);

@@ -19,8 +19,8 @@ export class Dispatcher {
   }
 
   /**
-   * Stores the deliveries of the events. The caller may acknowledge the events afterwards. A repeated call with the same
-   * events skips existing deliveries.
+   * Stores the deliveries of the events. The caller may acknowledge the events afterwards. A repeated call with the
+   * same events skips existing deliveries.
    * @param reader lease under which the events were read, if any
    * @throws {ReaderLeaseLostError} if the lease belongs to another process
    */

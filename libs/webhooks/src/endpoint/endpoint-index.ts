@@ -4,7 +4,9 @@ import type { Endpoint } from './endpoint.js';
 /** The filter of an endpoint: which events it receives. */
 export type EndpointFilter = Pick<Endpoint, 'id' | 'eventTypes' | 'contactIds'>;
 
-/** Returns true if an event is for an endpoint. A `webhook.test` is for the endpoint that it names, despite any filter. */
+/**
+ * Returns true if an event is for an endpoint. A `webhook.test` is for the endpoint that it names, despite any filter.
+ */
 export function wants(endpoint: EndpointFilter, event: LoggedEvent): boolean {
   if (event.type === 'webhook.test') return testedEndpoint(event) === endpoint.id;
   const { eventTypes, contactIds } = endpoint;

@@ -11,8 +11,8 @@ const RESERVED =
   /^(?:webhook-.*|content-.*|proxy-.*|host|user-agent|expect|connection|keep-alive|te|trailer|transfer-encoding|upgrade)$/i;
 
 /**
- * Returns what is wrong with an endpoint's own headers, or undefined if they are valid. The text continues a sentence that
- * starts with the field's name, `headers`.
+ * Returns what is wrong with an endpoint's own headers, or undefined if they are valid. The text continues a sentence
+ * that starts with the field's name, `headers`.
  */
 export function headersFault(headers: unknown): string | undefined {
   if (typeof headers !== 'object' || headers === null || Array.isArray(headers)) {

@@ -9,8 +9,8 @@ export function newSigningSecret(): string {
 }
 
 /**
- * Returns the value of the `webhook-signature` header, as defined by Standard Webhooks 1.0. Each secret yields `v1,` and
- * the base64 HMAC-SHA256 of `id.timestamp.body` with the secret's raw bytes as key. Spaces separate the signatures.
+ * Returns the value of the `webhook-signature` header, as defined by Standard Webhooks 1.0. Each secret yields `v1,`
+ * and the base64 HMAC-SHA256 of `id.timestamp.body` with the secret's raw bytes as key. Spaces separate the signatures.
  * @param timestamp seconds since 1970
  */
 export function sign(secrets: readonly string[], id: string, timestamp: number, body: string): string {

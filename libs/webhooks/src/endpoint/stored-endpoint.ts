@@ -82,7 +82,9 @@ const DEFAULTS = {
   ordered: false,
 } satisfies Partial<StoredEndpoint>;
 
-/** Returns the encryption context of an endpoint's headers. A ciphertext decrypts only with the context it was made for. */
+/**
+ * Returns the encryption context of an endpoint's headers. A ciphertext decrypts only with the context it was made for.
+ */
 export function headersContext(endpointId: string): string {
   return `${endpointId}/headers`;
 }

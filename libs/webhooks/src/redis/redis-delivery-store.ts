@@ -205,7 +205,10 @@ export class RedisDeliveryStore implements DeliveryStore {
   }
 }
 
-/** Reply of the claim script for one delivery. `body` is '' unless an older build stored it. `entry` is the event's log entry. */
+/**
+ * Reply of the claim script for one delivery. `body` is '' unless an older build stored it. `entry` is the event's log
+ * entry.
+ */
 type ClaimedFields = [id: string, eventId: string, attempts: string, body: string, entry: StreamEntry];
 
 /** Returns the event as JSON: the same bytes for every attempt and from every build. */
