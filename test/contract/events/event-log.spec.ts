@@ -209,7 +209,6 @@ describe('a read of the log', () => {
     await log.append(A, many(1));
     await expect(log.read(A, cursor, 10)).rejects.toThrow(CursorExpiredError);
   });
-
 });
 
 describe('the installation time of a log', () => {
