@@ -1,6 +1,6 @@
 import { expect, it } from '@jest/globals';
 import { Receiver } from '../contract/webhooks/receiver.js';
-import { ACCOUNT, Street } from '../contract/webhooks/street.js';
+import { ACCOUNT, WebhookHarness } from '../contract/webhooks/webhook-harness.js';
 import { withTestRedis } from '../support/redis-server.js';
 import { usedMemory } from '../support/used-memory.js';
 
@@ -29,41 +29,41 @@ it(`${EVENTS} events with ${ENDPOINTS} dead webhooks need at most ${MAX_GROWTH} 
 function memoryGrowth(endpoints: number): Promise<number> {
   return withTestRedis(async ({ url }) => {
     const before = await usedMemory(url);
-    const street = await Street.open(url);
+    const harness = await WebhookHarness.open(url);
     const failing = await Receiver.start(() => ({ status: 500 }));
     try {
       for (let n = 0; n < endpoints; n += 1) {
         const target = n % 2 === 0 ? 'http://127.0.0.1:9/' : failing.url;
-        await street.endpoints.create(ACCOUNT, { url: target });
+        await harness.endpoints.create(ACCOUNT, { url: target });
       }
-      if (endpoints > 0) street.pump(SCHEDULE);
-      await recordAndDispatch(street, failing);
-      await report(street);
+      if (endpoints > 0) harness.pump(SCHEDULE);
+      await recordAndDispatch(harness, failing);
+      await report(harness);
     } finally {
-      await street.close();
+      await harness.close();
       await failing.stop();
     }
     return (await usedMemory(url)) - before;
   });
 }
 
-async function recordAndDispatch(street: Street, failing: Receiver): Promise<void> {
-  const reader = street.reader();
+async function recordAndDispatch(harness: WebhookHarness, failing: Receiver): Promise<void> {
+  const reader = harness.reader();
   for (let made = 0; made < EVENTS; made += BATCH_SIZE) {
     const events = Array.from({ length: BATCH_SIZE }, (_, n) => eventOf(made + n));
-    await street.log.append(ACCOUNT, events);
+    await harness.log.append(ACCOUNT, events);
     const reading = await reader.take(BATCH_SIZE);
     if (reading.kind !== 'events') throw new Error('Could not read the recorded events.');
-    await street.dispatcher.dispatch(ACCOUNT, reading.events);
+    await harness.dispatcher.dispatch(ACCOUNT, reading.events);
     await reader.acknowledge(reading.events);
     // Free what this process keeps in memory.
     failing.received.length = 0;
-    street.lines.length = 0;
-    street.jobs.hints.length = 0;
+    harness.lines.length = 0;
+    harness.jobs.hints.length = 0;
   }
 }
 
-function eventOf(n: number): Parameters<Street['log']['append']>[1][number] {
+function eventOf(n: number): Parameters<WebhookHarness['log']['append']>[1][number] {
   const contactId = `contact-${n % CONTACTS}`;
   const message = {
     id: `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`,
@@ -76,11 +76,11 @@ function eventOf(n: number): Parameters<Street['log']['append']>[1][number] {
   };
 }
 
-async function report(street: Street): Promise<void> {
+async function report(harness: WebhookHarness): Promise<void> {
   const pending: number[] = [];
-  for (const { id } of await street.endpointStore.list(ACCOUNT)) {
-    const key = `${street.prefix}:{${ACCOUNT}}:endpoint:${id}:deliveries:pending`;
-    pending.push(await street.redis.zcard(key));
+  for (const { id } of await harness.endpointStore.list(ACCOUNT)) {
+    const key = `${harness.prefix}:{${ACCOUNT}}:endpoint:${id}:deliveries:pending`;
+    pending.push(await harness.redis.zcard(key));
   }
   if (pending.length === 0) return;
   process.stdout.write(`Dead webhooks: ${Math.min(...pending)} to ${Math.max(...pending)} pending at each\n`);

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { RedisEventConsumer } from '#events';
 import type { Attempt, DeliveryStatus } from '#webhooks';
-import { ACCOUNT, Street } from '../contract/webhooks/street.js';
+import { ACCOUNT, WebhookHarness } from '../contract/webhooks/webhook-harness.js';
 import { startTestRedis, type TestRedis } from '../support/redis-server.js';
 import { usedMemory } from '../support/used-memory.js';
 
@@ -21,15 +21,15 @@ const FAILURE: Attempt = { at: '', durationMs: 3, statusCode: 500, reply: 'x'.re
 const SUCCESS: Attempt = { at: '', durationMs: 3, statusCode: 200, reply: 'ok', error: null };
 
 let server: TestRedis;
-let street: Street;
+let harness: WebhookHarness;
 
 beforeAll(async () => {
   server = await startTestRedis();
-  street = await Street.open(server.url);
-  street.jobs.lost = true;
+  harness = await WebhookHarness.open(server.url);
+  harness.jobs.lost = true;
 });
 afterAll(async () => {
-  await street.close();
+  await harness.close();
   await server.dispose();
 });
 
@@ -37,13 +37,13 @@ it('retention keeps Redis memory constant from 20,000 to 200,000 deliveries, and
   const busy: string[] = [];
   for (let n = 0; n < ENDPOINTS; n++) busy.push(await subscribe('message.*'));
   const waiting = await subscribe('send.*');
-  const consumer = street.reader();
+  const consumer = harness.reader();
 
-  const sent = await street.record(WAITING, { type: 'send.accepted', contactId: '', subject: 'send:1' });
+  const sent = await harness.record(WAITING, { type: 'send.accepted', contactId: '', subject: 'send:1' });
   await dispatchAll(consumer);
   const rounds = async (deliveries: number): Promise<void> => {
     for (let made = 0; made < deliveries; made += EVENTS_A_ROUND * ENDPOINTS) {
-      await street.record(EVENTS_A_ROUND);
+      await harness.record(EVENTS_A_ROUND);
       await dispatchAll(consumer);
       for (const id of busy) await settleAll(id);
       await trim();
@@ -60,26 +60,26 @@ it('retention keeps Redis memory constant from 20,000 to 200,000 deliveries, and
   const kept: number[] = [];
   for (const id of busy) kept.push(await count(id));
   expect(kept.reduce((sum, one) => sum + one)).toBe(KEPT.maxCount);
-  expect(await street.redis.keys(`${street.prefix}:*:delivery:*`)).toHaveLength(KEPT.maxCount + WAITING);
+  expect(await harness.redis.keys(`${harness.prefix}:*:delivery:*`)).toHaveLength(KEPT.maxCount + WAITING);
 
   // More events than retention keeps, none of them dispatched.
-  const undispatched = await street.record(UNDISPATCHED);
+  const undispatched = await harness.record(UNDISPATCHED);
   await trim();
-  const { events } = await street.log.read(ACCOUNT, undefined, 10_000);
+  const { events } = await harness.log.read(ACCOUNT, undefined, 10_000);
   expect(events.slice(-UNDISPATCHED).map(({ id }) => id)).toEqual(undispatched.map(({ id }) => id));
-  expect(await street.log.find(ACCOUNT, sent[0]?.id ?? '')).toBeUndefined();
+  expect(await harness.log.find(ACCOUNT, sent[0]?.id ?? '')).toBeUndefined();
 }, 1_200_000);
 
 async function subscribe(pattern: string): Promise<string> {
   const request = { url: 'http://127.0.0.1:9/', eventTypes: [pattern] };
-  return (await street.endpoints.create(ACCOUNT, request)).endpoint.id;
+  return (await harness.endpoints.create(ACCOUNT, request)).endpoint.id;
 }
 
 async function dispatchAll(consumer: RedisEventConsumer): Promise<void> {
   for (;;) {
     const reading = await consumer.take(EVENTS_A_ROUND);
     if (reading.kind !== 'events') return;
-    await street.dispatcher.dispatch(ACCOUNT, reading.events);
+    await harness.dispatcher.dispatch(ACCOUNT, reading.events);
     await consumer.acknowledge(reading.events);
   }
 }
@@ -90,7 +90,7 @@ async function dispatchAll(consumer: RedisEventConsumer): Promise<void> {
  */
 async function settleAll(endpointId: string): Promise<void> {
   for (let n = 0; ;) {
-    const claimed = await street.deliveries.claim(ACCOUNT, endpointId, {
+    const claimed = await harness.deliveries.claim(ACCOUNT, endpointId, {
       slots: 1_000,
       room: 1_000,
       leaseMs: 600_000,
@@ -100,7 +100,7 @@ async function settleAll(endpointId: string): Promise<void> {
       claimed.deliveries.map((delivery) => {
         n++;
         const { attempts } = delivery;
-        const settle = street.deliveries.settle.bind(street.deliveries, ACCOUNT, delivery);
+        const settle = harness.deliveries.settle.bind(harness.deliveries, ACCOUNT, delivery);
         if (attempts === 0 && n % 3 === 0) return settle(FAILURE, { status: 'pending', waitMs: 0 });
         if (attempts === 0 && n % 7 === 0) return settle(FAILURE, { status: 'failed', reason: 'x' });
         return settle(SUCCESS, { status: 'succeeded' });
@@ -110,8 +110,8 @@ async function settleAll(endpointId: string): Promise<void> {
 }
 
 async function trim(): Promise<void> {
-  while ((await street.deliveries.trim(ACCOUNT, KEPT)) > 0);
-  while ((await street.log.trim(ACCOUNT, EVENTS_KEPT)) > 0);
+  while ((await harness.deliveries.trim(ACCOUNT, KEPT)) > 0);
+  while ((await harness.log.trim(ACCOUNT, EVENTS_KEPT)) > 0);
 }
 
 /** Counts the stored deliveries of an endpoint, page by page like an API caller. */
@@ -119,7 +119,7 @@ async function count(endpointId: string, status?: DeliveryStatus): Promise<numbe
   const query = { limit: PAGE, ...(status === undefined ? {} : { status }) };
   let found = 0;
   for (let before: number | undefined; ;) {
-    const page = await street.deliveries.list(ACCOUNT, endpointId, {
+    const page = await harness.deliveries.list(ACCOUNT, endpointId, {
       ...query,
       ...(before === undefined ? {} : { before }),
     });

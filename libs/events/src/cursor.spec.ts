@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { formatCursor, isBefore, parseCursor } from './cursor.js';
 
 describe('a cursor', () => {
-  it('is opaque text that reads back', () => {
+  it('is formatted as opaque text and parsed back unchanged', () => {
     const cursor = { epoch: 'a1b2', position: '1700000000000-18446744073709551615' };
     const text = formatCursor(cursor);
     expect(text).toMatch(/^[\w-]+$/);
@@ -17,12 +17,12 @@ describe('a cursor', () => {
     'x'.repeat(1_000),
     Buffer.from('a/1-').toString('base64url'),
     Buffer.from('a/18446744073709551616-0').toString('base64url'),
-  ])('is no other text: %p', (text) => {
+  ])('cannot be parsed from the invalid text %p', (text) => {
     expect(parseCursor(text)).toBeUndefined();
   });
 });
 
-describe('places in the log', () => {
+describe('positions in the log', () => {
   it.each([
     ['0-0', '1-0', true],
     ['9-0', '10-0', true],

@@ -1,15 +1,17 @@
-/** A place in one account's log, of one installation. */
+/** A position in the event log of one account. */
 export interface Cursor {
+  /** Random id of the log. A recreated log has another epoch. */
   epoch: string;
+  /** Id of an entry in the Redis stream: `<milliseconds>-<count>`. */
   position: string;
 }
 
-/** The cursor as callers see it: opaque text. */
+/** Returns the opaque text that callers receive for a cursor. */
 export function formatCursor(cursor: Cursor): string {
   return Buffer.from(`${cursor.epoch}/${cursor.position}`).toString('base64url');
 }
 
-/** The cursor of a text that {@link formatCursor} made, or undefined for any other text. */
+/** Parses a text that {@link formatCursor} returned. Returns undefined for any other text. */
 export function parseCursor(text: string): Cursor | undefined {
   const [, epoch, position] =
     /^(\w+)\/(\d{1,20}-\d{1,20})$/.exec(Buffer.from(text, 'base64url').toString()) ?? [];
@@ -17,10 +19,10 @@ export function parseCursor(text: string): Cursor | undefined {
   return position.split('-').every((part) => BigInt(part) <= LARGEST_PART) ? { epoch, position } : undefined;
 }
 
-/** Redis counts both parts of a place in 64 bits, and refuses any other. */
+/** Max value of either part of a position. Redis stores each part in 64 bits and rejects larger numbers. */
 const LARGEST_PART = 2n ** 64n - 1n;
 
-/** Whether the first place in the log is before the second. */
+/** Returns true if the first position in the log precedes the second. */
 export function isBefore(first: string, second: string): boolean {
   const [ms = '0', n = '0'] = first.split('-');
   const [otherMs = '0', otherN = '0'] = second.split('-');

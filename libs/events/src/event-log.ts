@@ -2,28 +2,30 @@ import type { Cursor } from './cursor.js';
 import { type EventTypePattern, matchesEventType } from './event-type.js';
 import type { LoggedEvent, NewEvent } from './event.js';
 
-/** Which events a reader wants; nothing given means all. */
+/** Selects events. An absent field selects all events. */
 export interface EventFilter {
   types?: readonly EventTypePattern[];
   contactId?: string;
 }
 
-/** A stretch of the log. */
+/** One page of the event log. */
 export interface EventPage {
   events: LoggedEvent[];
-  /** Where to read on; also after an empty stretch. */
+  /** Cursor of the next page. An empty page has one too. */
   next: Cursor;
-  /** Whether more is there to be read at once. */
+  /** True if the log holds further entries after this page. */
   hasMore: boolean;
 }
 
-/** How long events are kept. What is not yet dispatched is kept however old. */
+/** Limits on the kept events. An event that is not yet dispatched is always kept. */
 export interface EventRetention {
+  /** Max age of an event, in milliseconds. */
   maxAgeMs: number;
+  /** Max number of events per account. */
   maxCount: number;
 }
 
-/** The position of a cursor is no longer in the log, or the cursor is from an earlier installation. */
+/** Thrown for a cursor whose position was trimmed from the log, or that belongs to an earlier installation. */
 export class CursorExpiredError extends Error {
   constructor() {
     super(
@@ -33,41 +35,41 @@ export class CursorExpiredError extends Error {
   }
 }
 
-/** The record of everything that changed, one log an account. */
+/** Stores the events of each account in a log of its own. */
 export interface EventLog {
-  /** Records events that belong to no other state. An event whose id is already recorded is left alone. */
+  /** Records events that no other script commits with its state. Skips an event whose id is already recorded. */
   append(account: string, events: readonly NewEvent[]): Promise<void>;
 
   /**
-   * Events after a cursor, oldest first, at most `limit`. Without a cursor: from the oldest that is kept.
-   * A filter bounds what is returned, not what is passed over: `next` may be far ahead with few events.
+   * Returns at most `limit` events after a cursor, oldest first. Starts at the oldest kept event if the cursor is
+   * undefined. Events that the filter rejects are skipped and not counted, so `next` may be far ahead.
    * @throws {CursorExpiredError}
    */
   read(account: string, after: Cursor | undefined, limit: number, filter?: EventFilter): Promise<EventPage>;
 
-  /** The place after the newest event; also of an empty log. */
+  /** Returns the cursor after the newest event. An empty log has one too. */
   end(account: string): Promise<Cursor>;
 
-  /** One event, or undefined if it is not kept (any more). */
+  /** Returns one event, or undefined if the log does not hold the event. */
   find(account: string, id: string): Promise<LoggedEvent | undefined>;
 
   /**
-   * The event of a subject's revision, whatever its type, or undefined if it is not kept (any more): ids are made from
-   * exactly that.
+   * Returns the event of any type that records a revision of a subject, or undefined if the log does not hold it. The
+   * lookup computes the event's id, which is a hash of the subject and its revision among others.
    */
   findRevision(account: string, subject: string, revision: string | number): Promise<LoggedEvent | undefined>;
 
-  /** Removes what retention lets go, a bounded number at a time; the number that was removed. */
+  /** Removes a bounded number of expired or excess events. Returns the number of removed events. */
   trim(account: string, retention: EventRetention): Promise<number>;
 
-  /** For how long the first event that is not dispatched yet has been there, in milliseconds; 0 where none is. */
+  /** Returns the age of the oldest event that is not yet dispatched, in milliseconds, or 0 if all are dispatched. */
   dispatchLagMs(account: string): Promise<number>;
 
-  /** When this installation's log began, or undefined while nothing has been recorded. */
+  /** Returns when the first event or cursor created the account's log, or undefined if the log does not exist. */
   installedAt(account: string): Promise<Date | undefined>;
 }
 
-/** Whether an event passes a filter. */
+/** Returns true if an event passes a filter. */
 export function passes(filter: EventFilter, event: Pick<LoggedEvent, 'type' | 'contactId'>): boolean {
   if (filter.contactId !== undefined && filter.contactId !== event.contactId) return false;
   return filter.types === undefined || filter.types.some((pattern) => matchesEventType(pattern, event.type));

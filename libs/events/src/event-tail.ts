@@ -1,22 +1,26 @@
 /**
- * Tells those who wait that an account's log may have grown, so that they read it. It carries no events and may miss a
- * growth (a Redis that was away): whoever waits also looks by itself from time to time.
+ * Notifies waiting readers that an account's log may have grown. A notification carries no events. Notifications are
+ * lost while Redis is unreachable, so readers also poll the log at intervals.
  */
 export interface EventTail {
-  /** Follows an account's log from now on. What grew before that, the caller has read by its first {@link LogFollower.grown}. */
+  /**
+   * Starts to follow an account's log. The caller must read the log once before the first {@link LogFollower.grown},
+   * because earlier growth is not notified.
+   */
   follow(account: string): LogFollower;
 
-  /** Ends it for everyone. */
+  /** Closes the connection. Followers receive no further notifications. */
   close(): Promise<void>;
 }
 
-/** One who waits for an account's log to grow. */
+/** Lets one reader wait until an account's log grows. */
 export class LogFollower {
-  private ring: (() => void) | undefined;
+  /** Ends the wait under way, if any. */
+  private endWait: (() => void) | undefined;
 
   /**
-   * @param fresh whether nothing can have been missed yet
-   * @param leave is called when it stops
+   * @param fresh true if no growth can have been missed so far
+   * @param leave callback that {@link LogFollower.stop} calls
    */
   constructor(
     private fresh: boolean,
@@ -25,31 +29,32 @@ export class LogFollower {
 
   /** Resolves when the log may have grown since the last call, after `ms` milliseconds, or when the signal aborts. */
   async grown(ms: number, signal: AbortSignal): Promise<void> {
-    if (this.fresh && !signal.aborted) await this.rung(ms, signal);
+    if (this.fresh && !signal.aborted) await this.waitForWake(ms, signal);
     this.fresh = true;
   }
 
+  /** Ends the present wait, or the next one if none is under way. */
   wake(): void {
     this.fresh = false;
-    this.ring?.();
+    this.endWait?.();
   }
 
-  /** Follows no more; to be called once. */
+  /** Stops following. Must be called exactly once. */
   stop(): void {
     this.leave(this);
   }
 
-  private rung(ms: number, signal: AbortSignal): Promise<void> {
+  private waitForWake(ms: number, signal: AbortSignal): Promise<void> {
     return new Promise((resolve) => {
       const done = (): void => {
         clearTimeout(timer);
         signal.removeEventListener('abort', done);
-        this.ring = undefined;
+        this.endWait = undefined;
         resolve();
       };
       const timer = setTimeout(done, ms);
       signal.addEventListener('abort', done, { once: true });
-      this.ring = done;
+      this.endWait = done;
     });
   }
 }

@@ -1,4 +1,4 @@
-/** Every type of event that the gateway tells of. */
+/** Every event type that the product emits. */
 export const EVENT_TYPES = [
   'message.received',
   'message.sent',
@@ -27,18 +27,18 @@ export const EVENT_TYPES = [
 
 export type EventType = (typeof EVENT_TYPES)[number];
 
-/** The types of one subject, such as every `message.…`. */
+/** The event types of one subject: for `message`, every type that starts with `message.`. */
 export type EventTypeOf<Subject extends string> = Extract<EventType, `${Subject}.${string}`>;
 
-/** A type, or every type of a subject (`message.*`), or every type (`*`). */
+/** An event type, a subject with a wildcard (`message.*`), or `*` for all types. */
 export type EventTypePattern = string;
 
-/** Whether the text is a known type or a pattern that at least one known type matches. */
+/** Returns true if the pattern matches at least one known event type. */
 export function isEventTypePattern(text: string): text is EventTypePattern {
   return EVENT_TYPES.some((type) => matchesEventType(text, type));
 }
 
-/** Whether a pattern covers a type. */
+/** Returns true if a pattern matches an event type. */
 export function matchesEventType(pattern: EventTypePattern, type: EventType): boolean {
   if (pattern === '*' || pattern === type) return true;
   return pattern.endsWith('.*') && type.startsWith(pattern.slice(0, -1));

@@ -13,13 +13,13 @@ const event: Event = {
 };
 
 describe('an event as JSON', () => {
-  it('has the fields of the contract in one order, with the data as it was recorded', () => {
+  it('has the documented fields in a fixed order and the data as recorded', () => {
     expect(eventToJson(event)).toBe(
       '{"id":"evt_1","type":"message.received","timestamp":"2026-01-01T00:00:00.000Z","account":"default","contactId":"c\\"1","sequence":17,"data":{"n":1.0,"b":{}}}',
     );
   });
 
-  it('leaves contactId out where there is none, and nothing else of the log in', () => {
+  it('omits an absent contactId and fields that only the log uses', () => {
     const { contactId, ...account } = event;
     expect(contactId).toBeDefined();
     const logged = { ...account, position: '1-1' };
@@ -34,8 +34,8 @@ describe('an event as JSON', () => {
   });
 });
 
-describe('a pattern of event types', () => {
-  it('covers itself, its subject, or everything', () => {
+describe('an event type pattern', () => {
+  it('matches one type, all types of a subject, or every type', () => {
     expect(matchesEventType('*', 'send.failed')).toBe(true);
     expect(matchesEventType('send.*', 'send.failed')).toBe(true);
     expect(matchesEventType('send.failed', 'send.failed')).toBe(true);
@@ -45,13 +45,13 @@ describe('a pattern of event types', () => {
   });
 
   it.each(['', 'message', 'messages.*', '.*', 'message.lost', '**'])(
-    'that covers nothing is none: %p',
+    'is invalid if it matches no known type: %p',
     (text) => {
       expect(isEventTypePattern(text)).toBe(false);
     },
   );
 
-  it('is every known type', () => {
+  it('can be any known type', () => {
     expect(EVENT_TYPES.every(isEventTypePattern)).toBe(true);
   });
 });

@@ -1,43 +1,45 @@
 import type { EventType } from './event-type.js';
 
-/** A change that is to be recorded. */
+/** An event that is not yet recorded. */
 export interface NewEvent {
   type: EventType;
-  /** The contact that it is about; its `message.*` and `contact.*` events are counted per contact. */
+  /** Id of the contact concerned. Events of `message.*` and `contact.*` have one sequence per contact. */
   contactId?: string;
-  /** What changed, such as `message:abc` or `send:snd_…`. */
+  /** Kind and id of the object that changed, such as `message:abc` or `send:snd_…`. */
   subject: string;
   /**
-   * Which change of that subject it is. Committed together with the subject, so that the same change can never be
+   * Revision of the subject after the change. Subject and event are committed together, so one change cannot be
    * recorded under two ids.
    */
   revision: string | number;
-  /** The `data` of the event, as JSON. */
+  /** Value of the event's `data` field, to be serialized as JSON. */
   data: Readonly<Record<string, unknown>>;
 }
 
-/** A recorded change. */
+/** A recorded event. */
 export interface Event {
-  /** `evt_…`: a hash of the account, its log's epoch, the subject, the type and the subject's revision. */
+  /** `evt_…`: a hash of the account, the log's epoch, the subject, the type and the subject's revision. */
   id: string;
   type: EventType;
-  /** When it was recorded, by Redis' clock: ISO 8601 in UTC. */
+  /** Time of recording by Redis' clock: ISO 8601 in UTC. */
   timestamp: string;
   account: string;
   contactId?: string;
-  /** Counts up by one: per contact for `message.*` and `contact.*`, per account for all others. */
+  /** Number of the event, increasing by one: per contact for `message.*` and `contact.*`, else per account. */
   sequence: number;
-  /** The `data` as the JSON text that was recorded; kept as text, so that every reader sees the same bytes. */
+  /**
+   * The recorded `data` as JSON text. The text is never parsed and reserialized, so every reader gets the same bytes.
+   */
   data: string;
 }
 
-/** An event with its place in the log. */
+/** An event with its position in the log. */
 export interface LoggedEvent extends Event {
-  /** The place: later events have later places. */
+  /** Id of the Redis stream entry. Later events have greater positions. */
   position: string;
 }
 
-/** The event as the JSON text that subscribers get; the same bytes every time. */
+/** Returns the JSON text that subscribers receive: the same bytes at every call. */
 export function eventToJson(event: Event): string {
   const { id, type, timestamp, account, contactId, sequence } = event;
   const head = JSON.stringify({ id, type, timestamp, account, contactId, sequence });

@@ -3,63 +3,64 @@ import { accountKeys, closeRedis, type RedisClient } from '#platform';
 import { type EventTail, LogFollower } from './event-tail.js';
 import { grownChannel } from './redis-append.js';
 
-/** The tail publishes this often to itself, and trusts its connection for so long after it heard that. */
-const PULSE_MS = 5_000;
+/** Time between two heartbeats that the tail publishes to itself, in milliseconds. */
+const HEARTBEAT_MS = 5_000;
+/** Time for which a received heartbeat proves that the connection works, in milliseconds. */
 const TRUSTED_MS = 12_000;
 
 /**
- * {@link EventTail} by Redis' publish and subscribe: the script that appends also publishes. One connection serves all
- * accounts, in a Redis Cluster as well, where a blocking read of the logs would take a connection for each slot. It is
- * opened when somebody first waits, and subscribed only to accounts that somebody waits for.
+ * Implements {@link EventTail} with Redis publish/subscribe. The script that appends events also publishes. One
+ * connection serves all accounts, even on a Redis Cluster, where a blocking read would need one connection per node.
+ * The first follower opens the connection. The tail subscribes only to the channels of followed accounts.
  */
 export class RedisEventTail implements EventTail {
   private readonly followers = new Map<string, Set<LogFollower>>();
   private subscriber: RedisClient | undefined;
   private closed = false;
-  private readonly pulseChannel: string;
-  private pulse: NodeJS.Timeout | undefined;
-  /** By `performance.now()`. */
-  private heardAt = -Infinity;
+  private readonly heartbeatChannel: string;
+  private heartbeat: NodeJS.Timeout | undefined;
+  /** When the last heartbeat arrived, by `performance.now()`, in milliseconds. */
+  private lastHeartbeatAt = -Infinity;
 
   /**
-   * @param open opens a connection that waits for Redis to come back; it belongs to the tail alone
-   * @param publisher with which the tail tries whether it hears what is published; without it it is never trusted
+   * @param open opens a connection that reconnects while Redis is unreachable; the tail closes the connection
+   * @param publisher client that publishes the heartbeats; without a publisher the tail is never trusted
    */
   constructor(
     private readonly open: () => RedisClient,
     private readonly prefix: string,
     private readonly publisher?: RedisClient,
   ) {
-    this.pulseChannel = `${prefix}:tail:${randomBytes(8).toString('hex')}`;
+    this.heartbeatChannel = `${prefix}:tail:${randomBytes(8).toString('hex')}`;
   }
 
   /**
-   * Whether what is published is heard just now: not while its connection is away, nor where a Redis user may not publish
-   * or subscribe. When that ends everyone who waits is woken.
+   * Returns true if notifications arrive at present. Returns false while the connection is lost, and if the Redis user
+   * lacks the right to publish or subscribe. All followers are woken when the result turns false.
    */
   isTrusted(): boolean {
-    return performance.now() - this.heardAt < TRUSTED_MS;
+    return performance.now() - this.lastHeartbeatAt < TRUSTED_MS;
   }
 
   follow(account: string): LogFollower {
     const channel = grownChannel(accountKeys(this.prefix, account));
-    const others = this.followers.get(channel);
-    // Where a subscription is under way, its confirmation wakes whoever follows by then.
-    const follower = new LogFollower(others === undefined, (leaving) => {
+    const existing = this.followers.get(channel);
+    // The confirmation of a pending subscription wakes all followers that exist by then.
+    const follower = new LogFollower(existing === undefined, (leaving) => {
       this.leave(channel, leaving);
     });
-    if (others === undefined) {
+    if (existing === undefined) {
       this.followers.set(channel, new Set([follower]));
       this.subscribe(channel);
     } else {
-      others.add(follower);
+      existing.add(follower);
     }
     return follower;
   }
 
   async close(): Promise<void> {
     this.closed = true;
-    clearInterval(this.pulse);
+    clearInterval(this.heartbeat);
     if (this.subscriber !== undefined) await closeRedis(this.subscriber);
   }
 
@@ -73,9 +74,9 @@ export class RedisEventTail implements EventTail {
   }
 
   private leave(channel: string, follower: LogFollower): void {
-    const those = this.followers.get(channel);
-    those?.delete(follower);
-    if (those?.size !== 0) return;
+    const remaining = this.followers.get(channel);
+    remaining?.delete(follower);
+    if (remaining?.size !== 0) return;
     this.followers.delete(channel);
     if (!this.closed) this.connection().unsubscribe(channel).catch(ignoreClosed);
   }
@@ -88,34 +89,34 @@ export class RedisEventTail implements EventTail {
     if (this.subscriber === undefined) {
       this.subscriber = this.open();
       this.subscriber.on('message', (channel: string) => {
-        if (channel === this.pulseChannel) this.heardAt = performance.now();
+        if (channel === this.heartbeatChannel) this.lastHeartbeatAt = performance.now();
         else this.wake(channel);
       });
-      if (this.publisher !== undefined) this.startPulse(this.subscriber, this.publisher);
+      if (this.publisher !== undefined) this.startHeartbeat(this.subscriber, this.publisher);
     }
     return this.subscriber;
   }
 
-  private startPulse(subscriber: RedisClient, publisher: RedisClient): void {
-    const beat = (): void => {
-      if (this.heardAt > -Infinity && !this.isTrusted()) this.trustNoMore();
-      publisher.publish(this.pulseChannel, '').catch(ignoreClosed);
+  private startHeartbeat(subscriber: RedisClient, publisher: RedisClient): void {
+    const publishHeartbeat = (): void => {
+      if (this.lastHeartbeatAt > -Infinity && !this.isTrusted()) this.endTrust();
+      publisher.publish(this.heartbeatChannel, '').catch(ignoreClosed);
     };
-    this.pulse = setInterval(beat, PULSE_MS);
+    this.heartbeat = setInterval(publishHeartbeat, HEARTBEAT_MS);
     subscriber.on('close', () => {
-      this.trustNoMore();
+      this.endTrust();
     });
-    subscriber.subscribe(this.pulseChannel).then(beat, ignoreClosed);
+    subscriber.subscribe(this.heartbeatChannel).then(publishHeartbeat, ignoreClosed);
   }
 
-  private trustNoMore(): void {
-    this.heardAt = -Infinity;
+  private endTrust(): void {
+    this.lastHeartbeatAt = -Infinity;
     if (this.closed) return;
     for (const channel of this.followers.keys()) this.wake(channel);
   }
 }
 
-/** The connection tells of its own troubles, and followers look by themselves meanwhile. */
+/** Ignores a failed command: the connection logs its own errors, and followers poll the log meanwhile. */
 function ignoreClosed(): void {
-  // Nothing is left to do.
+  // Intentionally empty.
 }

@@ -2,10 +2,12 @@ import { hashOf } from '#platform';
 import type { EventType } from './event-type.js';
 import type { LoggedEvent } from './event.js';
 
-/** An entry of a stream as ioredis returns it: its id and its fields and values in turn; null once it was deleted. */
+/**
+ * A Redis stream entry as ioredis returns it. `fields` alternates names and values, and is null for a deleted entry.
+ */
 export type StreamEntry = [position: string, fields: string[] | null];
 
-/** The event that a stream entry records, or undefined for an entry that was deleted meanwhile. */
+/** Returns the event that a stream entry records, or undefined for a deleted entry. */
 export function readStreamEntry(account: string, [position, fields]: StreamEntry): LoggedEvent | undefined {
   if (fields === null) return undefined;
   const value = hashOf(fields);

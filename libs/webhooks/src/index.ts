@@ -1,15 +1,16 @@
 /**
- * Events, to those who subscribed to them.
+ * Delivers events to webhooks. In this library, `Endpoint` means a webhook: a subscriber's URL with its filter, pace
+ * and signing secrets.
  *
  * | | |
  * |---|---|
- * | `endpoint/`    | what an endpoint is, what it asked for, how it is signed, and the port of its store |
- * | `registry/`    | endpoints made, changed, tested, and their secrets rotated |
- * | `delivery/`    | what a delivery is, when it is retried, what wakes it, and the port of its store |
- * | `dispatch/`    | from the log to deliveries: now, out of a backlog, and again as a replay |
- * | `attempt/`     | from a delivery to its settlement: how many at once, and what follows from the reply |
- * | `destination/` | one HTTP request to a stranger: addresses that are refused, names resolved, the reply read |
- * | `redis/`       | endpoints and deliveries in Redis |
+ * | `endpoint/`    | endpoints, their filters and signatures, and the interface of their store |
+ * | `registry/`    | creates, changes and tests endpoints, and rotates their secrets |
+ * | `delivery/`    | deliveries, their retry policy and hints, and the interface of their store |
+ * | `dispatch/`    | creates deliveries of events: newly recorded, held back by a full backlog, or replayed |
+ * | `attempt/`     | attempts deliveries within concurrency limits, and records the outcomes |
+ * | `destination/` | makes one HTTP request: refuses forbidden addresses, resolves names, reads the reply |
+ * | `redis/`       | stores endpoints and deliveries in Redis |
  */
 export { Backlog } from './dispatch/backlog.js';
 export { BullmqDeliveryJobs } from './delivery/bullmq-delivery-jobs.js';
@@ -47,7 +48,7 @@ export {
 export { EndpointSeals, type ResealedEndpoints } from './registry/endpoint-seals.js';
 export { EndpointSecrets, type Rotation } from './registry/endpoint-secrets.js';
 export { type EndpointStore, filterBytes, MOST_FILTER_BYTES } from './endpoint/endpoint-store.js';
-export { EndpointIndex, wants, type Wish } from './endpoint/endpoint-index.js';
+export { EndpointIndex, wants, type EndpointFilter } from './endpoint/endpoint-index.js';
 export { EndpointTest, type TestStarted } from './registry/endpoint-test.js';
 export { Endpoints } from './registry/endpoints.js';
 export { headersFault, MOST_HEADERS } from './endpoint/header-rules.js';

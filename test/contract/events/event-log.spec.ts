@@ -20,7 +20,7 @@ let redis: RedisClient;
 let prefix: string;
 let log: RedisEventLog;
 let revision = 0;
-/** Where lost groups began again. */
+/** Positions at which recreated consumer groups started. */
 let restarts: string[] = [];
 
 beforeAll(async () => {
@@ -56,7 +56,7 @@ const all = async (account = A): Promise<LoggedEvent[]> =>
 function consumerOf(name: string, leaseMs = 60_000, on = redis): RedisEventConsumer {
   return new RedisEventConsumer(on, prefix, A, name, leaseMs, (place) => restarts.push(place));
 }
-/** Nothing, if there is nothing or somebody else reads. */
+/** Takes events. Returns none if there are none or another consumer holds the lease. */
 async function take(consumer: RedisEventConsumer, count: number): Promise<LoggedEvent[]> {
   const reading = await consumer.take(count);
   return reading.kind === 'events' ? reading.events : [];
@@ -71,7 +71,7 @@ async function dispatchAll(): Promise<void> {
 }
 
 describe('an event’s id', () => {
-  it('is the same for the same change, which is then recorded once', async () => {
+  it('is the same for the same change, which is recorded once', async () => {
     const change = event();
     await log.append(A, [change, change]);
     await log.append(A, [change, event()]);
@@ -80,7 +80,7 @@ describe('an event’s id', () => {
     expect(recorded[0]?.id).toMatch(/^evt_[0-9a-f]{40}$/);
   });
 
-  it('differs with the account, the type, the subject and the revision', async () => {
+  it('depends on the account, type, subject and revision', async () => {
     const change = event({ revision: 1 });
     const others = [
       { type: 'message.sent' as const },
@@ -93,7 +93,7 @@ describe('an event’s id', () => {
     expect(new Set([...(await all()), ...(await all('other'))].map(({ id }) => id)).size).toBe(6);
   });
 
-  it('is another one in another installation', async () => {
+  it('differs between installations', async () => {
     const change = event();
     await log.append(A, [change]);
     const [before] = await all();
@@ -104,7 +104,7 @@ describe('an event’s id', () => {
     expect(after?.sequence).toBe(1);
   });
 
-  it('finds it, as long as it is kept', async () => {
+  it('finds the event while it is kept', async () => {
     await log.append(A, many(3));
     const [, second] = await all();
     expect(await log.find(A, second?.id ?? '')).toEqual(second);
@@ -114,7 +114,7 @@ describe('an event’s id', () => {
 });
 
 describe('the sequence', () => {
-  it('counts by one per contact for its messages and itself, and per account for all else', async () => {
+  it('increases by one per contact for message and contact events, and per account for others', async () => {
     await log.append(A, [
       event(),
       event({ contactId: 'c2' }),
@@ -133,13 +133,13 @@ describe('the sequence', () => {
     ]);
   });
 
-  it('has no gap and no double, however many append at once', async () => {
+  it('has no gap or duplicate after concurrent appends', async () => {
     await Promise.all(Array.from({ length: 50 }, () => log.append(A, many(4))));
     const sequences = (await all()).map(({ sequence }) => sequence);
     expect(sequences).toEqual(Array.from({ length: 200 }, (_, i) => i + 1));
   });
 
-  it('goes on over a restart of Redis', async () => {
+  it('continues after a restart of Redis', async () => {
     await log.append(A, many(2));
     server.server.kill('SIGKILL');
     await server.server.exited;
@@ -150,8 +150,8 @@ describe('the sequence', () => {
   });
 });
 
-describe('reading', () => {
-  it('goes from cursor to cursor without missing or repeating one', async () => {
+describe('a read of the log', () => {
+  it('continues at the cursor without missing or repeating an event', async () => {
     await log.append(A, many(1_203));
     const read: LoggedEvent[] = [];
     let page = await log.read(A, undefined, 250);
@@ -162,7 +162,7 @@ describe('reading', () => {
     expect((await log.read(A, page.next, 10)).events.map(({ sequence }) => sequence)).toEqual([1_204]);
   });
 
-  it('says whether more is there: not at the end, though the page is full', async () => {
+  it('reports that no more events follow a full last page', async () => {
     await log.append(A, many(500));
     expect(await log.read(A, undefined, 500)).toMatchObject({ hasMore: false });
     const page = await log.read(A, undefined, 499);
@@ -170,7 +170,7 @@ describe('reading', () => {
     expect(await log.read(A, page.next, 10)).toMatchObject({ hasMore: false, events: [{ sequence: 500 }] });
   });
 
-  it('filters by type and contact, and moves on over what it passes over', async () => {
+  it('filters by type and contact, and moves the cursor past rejected events', async () => {
     await log.append(A, [
       ...many(700),
       event({ contactId: 'c2' }),
@@ -185,12 +185,12 @@ describe('reading', () => {
     expect(await log.read(A, both.next, 10)).toMatchObject({ events: [], hasMore: false });
   });
 
-  it('of one account shows nothing of another', async () => {
+  it('returns no events of other accounts', async () => {
     await log.append('other', many(1));
     expect(await all()).toEqual([]);
   });
 
-  it('from now on begins at the end, also of an empty log', async () => {
+  it('from the end cursor returns only later events, even in an empty log', async () => {
     const empty = await log.end(A);
     expect(await log.read(A, empty, 10)).toEqual({ events: [], next: empty, hasMore: false });
     await log.append(A, many(2));
@@ -201,7 +201,7 @@ describe('reading', () => {
     expect((await log.read(A, now, 10)).events).toHaveLength(1);
   });
 
-  it('with a cursor of an earlier installation is refused', async () => {
+  it('is refused for a cursor of an earlier installation', async () => {
     await log.append(A, many(1));
     const cursor = await log.end(A);
     await redis.flushall();
@@ -209,8 +209,10 @@ describe('reading', () => {
     await log.append(A, many(1));
     await expect(log.read(A, cursor, 10)).rejects.toThrow(CursorExpiredError);
   });
+});
 
-  it('knows since when this installation records', async () => {
+describe('the installation time of a log', () => {
+  it('is the time of the first append', async () => {
     expect(await log.installedAt(A)).toBeUndefined();
     await log.append(A, many(1));
     const [seconds] = await redis.time();
@@ -227,7 +229,7 @@ describe('an event', () => {
     'nul \u0000 and \u001f',
     'lone \ud800 and \udc00 surrogates',
     '"quotes" \\ back </script>',
-  ])('is the same bytes every time, and says what was given: %j', async (text) => {
+  ])('has the same bytes at every read and keeps its text: %j', async (text) => {
     await log.append(A, [event({ data: { message: { text } } })]);
     const [first] = await all();
     const found = await log.find(A, first?.id ?? '');
@@ -238,10 +240,10 @@ describe('an event', () => {
   });
 });
 
-describe('retention', () => {
+describe('event retention', () => {
   const keep = { maxAgeMs: 3_600_000, maxCount: 1_000_000 };
 
-  it('by number removes the oldest, and their ids', async () => {
+  it('by count removes the oldest events and their ids', async () => {
     await log.append(A, many(10));
     const recorded = await all();
     await dispatchAll();
@@ -253,7 +255,7 @@ describe('retention', () => {
     expect(await log.trim(A, { ...keep, maxCount: 4 })).toBe(0);
   });
 
-  it('by age removes what is older, and nothing younger', async () => {
+  it('by age removes only events older than the limit', async () => {
     await log.append(A, many(3));
     await dispatchAll();
     expect(await log.trim(A, keep)).toBe(0);
@@ -261,7 +263,7 @@ describe('retention', () => {
     expect(await all()).toEqual([]);
   });
 
-  it('never passes what is not yet dispatched', async () => {
+  it('never removes an event that is not yet dispatched', async () => {
     await log.append(A, many(10));
     const everything = { maxAgeMs: -10_000, maxCount: 0 };
     expect(await log.trim(A, everything)).toBe(0);
@@ -269,7 +271,7 @@ describe('retention', () => {
     const taken = await take(consumer, 6);
     expect(taken).toHaveLength(6);
     expect(await log.trim(A, everything)).toBe(0);
-    // Acknowledged out of order: everything below the first that is open is dispatched.
+    // After acknowledgements out of order, all events before the first unacknowledged one count as dispatched.
     await consumer.acknowledge([...taken.slice(0, 3), ...taken.slice(4)]);
     expect(await log.trim(A, everything)).toBe(3);
     await consumer.acknowledge(taken.slice(3, 4));
@@ -277,7 +279,7 @@ describe('retention', () => {
     expect((await all()).map(({ sequence }) => sequence)).toEqual([7, 8, 9, 10]);
   });
 
-  it('lets cursors before it expire, and the others live; what comes later goes on counting', async () => {
+  it('expires only cursors before the trimmed position, and leaves the sequence intact', async () => {
     const start = await log.end(A);
     await log.append(A, many(5));
     const third = (await log.read(A, undefined, 3)).next;
@@ -294,10 +296,10 @@ describe('retention', () => {
   });
 });
 
-describe('consumers', () => {
+describe('consumers of the log', () => {
   const sequences = (events: readonly LoggedEvent[]): number[] => events.map(({ sequence }) => sequence);
   const mark = (): Promise<string | null> => redis.hget(`${prefix}:{${A}}:events:counters`, 'dispatched');
-  /** Whether somebody who holds this lease may still store what is made of events. */
+  /** Returns true if the holder of this lease may still store deliveries. */
   async function mayStore(token: string): Promise<boolean> {
     const deliveries = new RedisDeliveryStore(redis, prefix);
     const delivery = {
@@ -313,7 +315,7 @@ describe('consumers', () => {
     }
   }
 
-  it('read one at a time: the others learn for how long', async () => {
+  it('read one at a time, and the others learn how long the lease lasts', async () => {
     const [one, two] = [consumerOf('one'), consumerOf('two')];
     await log.append(A, many(10));
     expect(sequences(await take(one, 4))).toEqual([1, 2, 3, 4]);
@@ -321,18 +323,18 @@ describe('consumers', () => {
     expect(elsewhere).toMatchObject({ kind: 'elsewhere' });
     expect(elsewhere.kind === 'elsewhere' ? elsewhere.forMs : 0).toBeGreaterThan(50_000);
     await one.leave();
-    // What was not acknowledged comes first.
+    // Unacknowledged events come first.
     expect(sequences(await take(two, 4))).toEqual([1, 2, 3, 4]);
     expect(await one.take(4)).toMatchObject({ kind: 'elsewhere' });
   });
 
-  it('get what was recorded before the first of them came', async () => {
+  it('receive events from before the first consumer existed', async () => {
     await log.append(A, many(3));
     expect(sequences(await take(consumerOf('one'), 10))).toEqual([1, 2, 3]);
     expect(restarts).toEqual([]);
   });
 
-  it('get what a dead one left, first and in order, when its lease is over and not before', async () => {
+  it('receive a crashed consumer’s events first and in order, once its lease expires', async () => {
     const dead = consumerOf('dead', 200);
     await log.append(A, many(6));
     const left = await take(dead, 4);
@@ -346,7 +348,7 @@ describe('consumers', () => {
     expect(sequences(await take(heir, 10))).toEqual([5, 6]);
   });
 
-  it('that were paused store nothing after their successor', async () => {
+  it('that were paused cannot store deliveries after a successor took over', async () => {
     const paused = consumerOf('paused', 100);
     await log.append(A, many(1));
     await take(paused, 1);
@@ -359,7 +361,7 @@ describe('consumers', () => {
     expect(await mayStore('successor')).toBe(true);
   });
 
-  it('of a lost group start again at the mark, once and not in silence: nothing is missed', async () => {
+  it('of a lost group restart at the dispatched mark, once and with a notification, without missing events', async () => {
     const one = consumerOf('one');
     await log.append(A, many(6));
     const taken = await take(one, 4);
@@ -374,7 +376,7 @@ describe('consumers', () => {
     expect(restarts).toHaveLength(1);
   });
 
-  it('start anew after Redis was emptied', async () => {
+  it('start from the beginning after Redis was emptied', async () => {
     const one = consumerOf('one');
     await log.append(A, many(3));
     await one.acknowledge(await take(one, 10));

@@ -7,15 +7,15 @@ import { startTestCluster } from '../../support/redis-cluster.js';
 import { startTestRedis, type TestRedis } from '../../support/redis-server.js';
 
 const A = 'default';
-/** Nobody waits for so long: a test that needs it has failed. */
+/** Wait in milliseconds that a passing test never reaches. */
 const LONG_MS = 60_000;
-/** Whoever still waits at the end of a test is let go. */
+/** Aborts all waits at the end of a test. */
 let over: AbortController;
 
 const open = (url: string, manners: 'failFast' | 'patient'): RedisClient =>
   openRedis(parseRedisAddress(url), manners, () => undefined);
 
-/** A client, a log and a tail on one Redis. */
+/** Opens a client, a log and a tail on one Redis. */
 async function connect(url: string): Promise<{
   redis: RedisClient;
   log: RedisEventLog;
@@ -48,13 +48,13 @@ async function connect(url: string): Promise<{
   };
 }
 
-/** Whether it resolves before others have had their turn. */
-async function resolvesBy(waiting: Promise<void>, what: () => Promise<void>): Promise<boolean> {
+/** Returns true if `waiting` resolves during `action` or within 100 ms after. */
+async function resolvesBy(waiting: Promise<void>, action: () => Promise<void>): Promise<boolean> {
   let resolved = false;
   const noted = waiting.then(() => {
     resolved = true;
   });
-  await what();
+  await action();
   await Promise.race([noted, new Promise((resolve) => setTimeout(resolve, 100))]);
   return resolved;
 }
@@ -73,15 +73,15 @@ afterEach(async () => {
   await server.dispose();
 });
 
-/** A follower whose subscription is confirmed. */
+/** Returns a follower whose subscription is confirmed. */
 async function follow(account = A): Promise<LogFollower> {
   const follower = one.tail.follow(account);
   await follower.grown(LONG_MS, over.signal);
   return follower;
 }
 
-describe('a tail', () => {
-  it('wakes every follower of the account whose log grew, and no other', async () => {
+describe('a tail of the event log', () => {
+  it('wakes exactly the followers of the account whose log grew', async () => {
     const [first, second, other] = [await follow(), await follow(), await follow('other')];
     const others = other.grown(LONG_MS, over.signal);
     await one.grow();
@@ -91,7 +91,7 @@ describe('a tail', () => {
     await others;
   });
 
-  it('remembers a growth that came while its follower was busy', async () => {
+  it('remembers growth of the log while its follower is busy', async () => {
     const follower = await follow();
     const wake = jest.spyOn(follower, 'wake');
     await one.grow();
@@ -100,7 +100,7 @@ describe('a tail', () => {
     expect(await resolvesBy(follower.grown(LONG_MS, over.signal), () => Promise.resolve())).toBe(false);
   });
 
-  it('wakes nobody for an event that is recorded already, nor for a look at the log', async () => {
+  it('wakes no follower for a duplicate event or a read of the log', async () => {
     const follower = await follow();
     await one.grow();
     await follower.grown(LONG_MS, over.signal);
@@ -112,7 +112,7 @@ describe('a tail', () => {
     expect(await quiet).toBe(false);
   });
 
-  it('opens no connection before somebody follows, one for all, and unsubscribes when nobody does', async () => {
+  it('opens one connection at the first follower and unsubscribes after the last', async () => {
     expect(one.opened()).toBe(0);
     const followers = [await follow(), await follow(), await follow('other')];
     const channels = async (): Promise<number> =>
@@ -128,7 +128,7 @@ describe('a tail', () => {
     expect(one.opened()).toBe(1);
   });
 
-  it('lets its followers go after their time, or when they are told to stop', async () => {
+  it('ends a wait after its time or when its signal aborts', async () => {
     const follower = await follow();
     await follower.grown(1, over.signal);
     const aborter = new AbortController();
@@ -138,7 +138,7 @@ describe('a tail', () => {
     await follower.grown(LONG_MS, aborter.signal);
   });
 
-  it('wakes again after Redis was restarted', async () => {
+  it('wakes its followers after a restart of Redis', async () => {
     const follower = await follow();
     server.server.kill('SIGKILL');
     await server.server.exited;
@@ -152,7 +152,7 @@ describe('a tail', () => {
     await waiting;
   });
 
-  it('is trusted while it hears what it publishes itself, and wakes everyone when that ends', async () => {
+  it('is trusted while it receives its own heartbeats, and wakes all followers when trust ends', async () => {
     expect(one.tail.isTrusted()).toBe(false);
     const tail = new RedisEventTail(() => open(server.url, 'patient'), 'tidings', one.redis);
     const follower = tail.follow(A);
@@ -171,7 +171,7 @@ describe('a tail', () => {
     }
   });
 
-  it('does not keep a user who may not publish from recording', async () => {
+  it('lets a Redis user without the right to publish record events', async () => {
     await one.redis.call('ACL', 'SETUSER', 'mute', 'on', '>pw', '~*', '+@all', 'resetchannels');
     const mute = open(server.url.replace(/\/\/[^@]*@/, '//mute:pw@'), 'failFast');
     await once(mute, 'ready');
@@ -182,11 +182,11 @@ describe('a tail', () => {
     await closeRedis(mute);
   });
 
-  it('wakes the followers of every account on a Redis Cluster, by one connection', async () => {
+  it('wakes the followers of every account on a Redis Cluster over one connection', async () => {
     await using cluster = await startTestCluster();
     const wide = await connect(cluster.url);
     try {
-      // Enough for both halves of the slots.
+      // Six accounts cover the cluster slots of both nodes.
       const accounts = ['a', 'b', 'c', 'd', 'e', 'f'];
       const followers = accounts.map((account) => wide.tail.follow(account));
       await Promise.all(followers.map((follower) => follower.grown(LONG_MS, over.signal)));

@@ -4,7 +4,7 @@ import { type DeliveryStore, RedisDeliveryStore } from '#webhooks';
 import { eventually } from '../../support/eventually.js';
 import { startTestRedis, type TestRedis } from '../../support/redis-server.js';
 import { Receiver } from './receiver.js';
-import { ACCOUNT, Street } from './street.js';
+import { ACCOUNT, WebhookHarness } from './webhook-harness.js';
 
 type Claimed = Extract<
   Awaited<ReturnType<DeliveryStore['claim']>>,
@@ -21,7 +21,7 @@ const STEPS = [
   'fail',
   'release',
   'stale',
-  'again',
+  'manual retry',
 ] as const;
 
 let server: TestRedis;
@@ -33,17 +33,17 @@ afterAll(async () => {
 });
 
 describe('the agenda', () => {
-  it('names every endpoint with something pending, no later than when it can go on, whatever happened', async () => {
+  it('lists every endpoint with pending deliveries, no later than the next one is due, after any sequence of steps', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.constantFrom(...STEPS), { maxLength: 40 }),
         fc.boolean(),
         async (steps, ordered) => {
-          const street = await Street.open(server.url);
+          const harness = await WebhookHarness.open(server.url);
           try {
-            await walk(street, steps, ordered);
+            await walk(harness, steps, ordered);
           } finally {
-            await street.close();
+            await harness.close();
           }
         },
       ),
@@ -51,40 +51,40 @@ describe('the agenda', () => {
     );
   });
 
-  it('brings everything to its end, however often processes vanish', async () => {
-    const street = await Street.open(server.url);
+  it('lets every delivery finish, even if processes crash after claiming', async () => {
+    const harness = await WebhookHarness.open(server.url);
     const receiver = await Receiver.start((_, count) => ({ status: count % 3 === 0 ? 500 : 204 }));
     try {
-      const { endpoint } = await street.endpoints.create(ACCOUNT, { url: receiver.url });
-      const events = await street.record(40);
-      street.jobs.lost = true;
-      await street.dispatcher.dispatch(ACCOUNT, events);
-      // Each of these claims and is never heard of again.
+      const { endpoint } = await harness.endpoints.create(ACCOUNT, { url: receiver.url });
+      const events = await harness.record(40);
+      harness.jobs.lost = true;
+      await harness.dispatcher.dispatch(ACCOUNT, events);
+      // Each claim simulates a process that crashes before its attempts.
       for (let i = 0; i < 10; i++) {
-        await street.deliveries.claim(ACCOUNT, endpoint.id, { slots: 20, room: 3, leaseMs: 50 });
+        await harness.deliveries.claim(ACCOUNT, endpoint.id, { slots: 20, room: 3, leaseMs: 50 });
       }
-      street.jobs.lost = false;
-      const pump = street.pump([0, 0.02, 0.02, 0.02, 0.02, 0.02], { maxConcurrency: 5 });
+      harness.jobs.lost = false;
+      const pump = harness.pump([0, 0.02, 0.02, 0.02, 0.02, 0.02], { maxConcurrency: 5 });
       await eventually('nothing left', async () => {
         await pump.reconcile(ACCOUNT);
-        return (await street.redis.exists(`${street.prefix}:{${ACCOUNT}}:webhooks:agenda`)) === 0;
+        return (await harness.redis.exists(`${harness.prefix}:{${ACCOUNT}}:webhooks:agenda`)) === 0;
       });
       const ids = new Set(receiver.received.map(({ headers }) => headers['webhook-id']));
       expect(ids).toEqual(new Set(events.map(({ id }) => id)));
     } finally {
-      await street.close();
+      await harness.close();
       await receiver.stop();
     }
   });
 });
 
 async function walk(
-  street: Street,
+  harness: WebhookHarness,
   steps: readonly (typeof STEPS)[number][],
   ordered: boolean,
 ): Promise<void> {
-  const { endpoint } = await street.endpoints.create(ACCOUNT, { url: 'http://127.0.0.1:9/', ordered });
-  const store = new RedisDeliveryStore(street.redis, street.prefix);
+  const { endpoint } = await harness.endpoints.create(ACCOUNT, { url: 'http://127.0.0.1:9/', ordered });
+  const store = new RedisDeliveryStore(harness.redis, harness.prefix);
   const held: Claimed[] = [];
   const attempt = { at: '', durationMs: 1, statusCode: 500, reply: '', error: null };
   const claim = async (leaseMs: number): Promise<Claimed[]> => {
@@ -94,10 +94,10 @@ async function walk(
   for (const step of steps) {
     if (step === 'create') {
       for (const contactId of ['c1', 'c2']) {
-        await street.dispatcher.dispatch(ACCOUNT, await street.record(1, { contactId }));
+        await harness.dispatcher.dispatch(ACCOUNT, await harness.record(1, { contactId }));
       }
     }
-    if (step === 'again') {
+    if (step === 'manual retry') {
       const { deliveries } = await store.list(ACCOUNT, endpoint.id, { limit: 50 });
       const finished = deliveries.filter(({ finishedAt }) => finishedAt !== null).at(-1);
       if (finished !== undefined) await store.retry(ACCOUNT, finished.id);
@@ -116,19 +116,19 @@ async function walk(
         held.push(one);
       }
     }
-    await checkAgenda(street, endpoint.id);
-    if (ordered) await checkLanes(street, endpoint.id);
+    await checkAgenda(harness, endpoint.id);
+    if (ordered) await checkLanes(harness, endpoint.id);
   }
 }
 
-/** Whatever is pending is in a lane; of each, one is due or under way, and what is due is the first. */
-async function checkLanes(street: Street, endpointId: string): Promise<void> {
-  const key = (name: string): string => `${street.prefix}:{${ACCOUNT}}:endpoint:${endpointId}:${name}`;
+/** Checks that each pending delivery is in a lane, and that only the first of each lane is due or under way. */
+async function checkLanes(harness: WebhookHarness, endpointId: string): Promise<void> {
+  const key = (name: string): string => `${harness.prefix}:{${ACCOUNT}}:endpoint:${endpointId}:${name}`;
   const [due, underWay, places, pending] = await Promise.all([
-    street.redis.zrange(key('due'), '0', '-1'),
-    street.redis.zrange(key('inflight'), '0', '-1'),
-    street.redis.zrange(key('lanes'), '0', '-1'),
-    street.redis.zrange(key('deliveries:pending'), '0', '-1'),
+    harness.redis.zrange(key('due'), '0', '-1'),
+    harness.redis.zrange(key('inflight'), '0', '-1'),
+    harness.redis.zrange(key('lanes'), '0', '-1'),
+    harness.redis.zrange(key('deliveries:pending'), '0', '-1'),
   ]);
   const lanes = new Map<string, string[]>();
   for (const place of places) {
@@ -144,12 +144,12 @@ async function checkLanes(street: Street, endpointId: string): Promise<void> {
   }
 }
 
-async function checkAgenda(street: Street, endpointId: string): Promise<void> {
-  const key = (name: string): string => `${street.prefix}:{${ACCOUNT}}:${name}`;
+async function checkAgenda(harness: WebhookHarness, endpointId: string): Promise<void> {
+  const key = (name: string): string => `${harness.prefix}:{${ACCOUNT}}:${name}`;
   const [agenda, due, leases] = await Promise.all([
-    street.redis.zscore(key('webhooks:agenda'), endpointId),
-    street.redis.zrange(key(`endpoint:${endpointId}:due`), '0', '-1', 'WITHSCORES'),
-    street.redis.zrange(key(`endpoint:${endpointId}:inflight`), '0', '-1', 'WITHSCORES'),
+    harness.redis.zscore(key('webhooks:agenda'), endpointId),
+    harness.redis.zrange(key(`endpoint:${endpointId}:due`), '0', '-1', 'WITHSCORES'),
+    harness.redis.zrange(key(`endpoint:${endpointId}:inflight`), '0', '-1', 'WITHSCORES'),
   ]);
   expect(leases.length / 2).toBeLessThanOrEqual(SLOTS);
   if (due.length + leases.length === 0) {

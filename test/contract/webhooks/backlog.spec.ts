@@ -2,31 +2,31 @@ import { describe, expect, it } from '@jest/globals';
 import { eventToJson, type LoggedEvent } from '#events';
 import { Backlog, type DeliveryStore, deliveryId, type NewEndpoint } from '#webhooks';
 import { eventually } from '../../support/eventually.js';
-import { ACCOUNT } from './street.js';
-import { WithStreet } from './with-street.js';
+import { ACCOUNT } from './webhook-harness.js';
+import { WithWebhookHarness } from './with-webhook-harness.js';
 
 type Claimed = Extract<Awaited<ReturnType<DeliveryStore['claim']>>, { kind: 'claimed' }>;
 
 const TERMS = { slots: 1_000, room: 1_000, leaseMs: 60_000 };
 const ATTEMPT = { at: '', durationMs: 1, statusCode: 500, reply: '', error: null };
-/** What is pending at an endpoint that never worked is no more. */
-const MOST_AT_DEAD = 500;
+/** Max pending deliveries of an endpoint without any success. */
+const MAX_PENDING_DEAD = 500;
 const LATER_MS = 600_000;
 
-const on = new WithStreet({ hintsLost: true });
+const on = new WithWebhookHarness({ hintsLost: true });
 const { dispatched } = on;
 
-async function subscribe(wish: Partial<NewEndpoint> = {}): Promise<string> {
-  return (await on.street.endpoints.create(ACCOUNT, { url: 'http://127.0.0.1:9/', ...wish })).endpoint.id;
+async function subscribe(request: Partial<NewEndpoint> = {}): Promise<string> {
+  return (await on.harness.endpoints.create(ACCOUNT, { url: 'http://127.0.0.1:9/', ...request })).endpoint.id;
 }
 async function claim(id: string, terms: Partial<typeof TERMS> = {}): Promise<Claimed> {
-  const claimed = await on.street.deliveries.claim(ACCOUNT, id, { ...TERMS, ...terms });
+  const claimed = await on.harness.deliveries.claim(ACCOUNT, id, { ...TERMS, ...terms });
   if (claimed.kind === 'ended') throw new Error('ended');
   return claimed;
 }
 async function settle({ deliveries }: Claimed, how: 'succeeded' | 'fails'): Promise<void> {
   for (const delivery of deliveries) {
-    await on.street.deliveries.settle(
+    await on.harness.deliveries.settle(
       ACCOUNT,
       delivery,
       ATTEMPT,
@@ -34,7 +34,7 @@ async function settle({ deliveries }: Claimed, how: 'succeeded' | 'fails'): Prom
     );
   }
 }
-/** Has one succeed; which. */
+/** Lets one delivery succeed and returns its event id. */
 async function succeedOne(id: string): Promise<string | undefined> {
   const claimed = await claim(id, { room: 1 });
   await settle(claimed, 'succeeded');
@@ -42,41 +42,42 @@ async function succeedOne(id: string): Promise<string | undefined> {
 }
 async function pending(id: string): Promise<string[]> {
   const query = { status: 'pending', limit: 30_000 } as const;
-  const { deliveries } = await on.street.deliveries.list(ACCOUNT, id, query);
+  const { deliveries } = await on.harness.deliveries.list(ACCOUNT, id, query);
   return deliveries.map(({ eventId }) => eventId).reverse();
 }
 const ids = (events: readonly LoggedEvent[]): string[] => events.map(({ id }) => id);
 const refill = (id: string): Promise<void> => {
-  const { endpointStore, deliveries, log } = on.street;
+  const { endpointStore, deliveries, log } = on.harness;
   return new Backlog(endpointStore, deliveries, log).refill(ACCOUNT, id);
 };
-const keyOf = (id: string, name: string): string => `${on.street.prefix}:{${ACCOUNT}}:endpoint:${id}:${name}`;
-/** As if it had not been looked whether something else would succeed for long. */
-const probeNow = (id: string): Promise<number> => on.street.redis.hdel(keyOf(id, 'backlog'), 'probedAt');
-/** As if all of the log had been dispatched, and retention let go all but so many. */
+const keyOf = (id: string, name: string): string =>
+  `${on.harness.prefix}:{${ACCOUNT}}:endpoint:${id}:${name}`;
+/** Makes the next probe of a full backlog due. */
+const probeNow = (id: string): Promise<number> => on.harness.redis.hdel(keyOf(id, 'backlog'), 'probedAt');
+/** Marks the whole log as dispatched and trims it to `maxCount` events. */
 async function trimLog(maxCount: number): Promise<void> {
-  const counters = `${on.street.prefix}:{${ACCOUNT}}:events:counters`;
-  await on.street.redis.hset(counters, 'dispatched', (await on.street.log.end(ACCOUNT)).position);
-  await on.street.log.trim(ACCOUNT, { maxAgeMs: 3_600_000, maxCount });
+  const counters = `${on.harness.prefix}:{${ACCOUNT}}:events:counters`;
+  await on.harness.redis.hset(counters, 'dispatched', (await on.harness.log.end(ACCOUNT)).position);
+  await on.harness.log.trim(ACCOUNT, { maxAgeMs: 3_600_000, maxCount });
 }
 
 describe('a delivery', () => {
-  it('has no body of its own: it is read from the log with each claim, the same bytes each time', async () => {
+  it('stores no body: each claim reads the same bytes from the log', async () => {
     const id = await subscribe();
     const [event] = await dispatched(1);
     if (event === undefined) throw new Error('no event');
     const delivery = deliveryId(event.id, id);
-    const key = `${on.street.prefix}:{${ACCOUNT}}:delivery:${delivery}`;
-    expect(Object.keys(await on.street.redis.hgetall(key))).not.toContain('body');
+    const key = `${on.harness.prefix}:{${ACCOUNT}}:delivery:${delivery}`;
+    expect(Object.keys(await on.harness.redis.hgetall(key))).not.toContain('body');
     for (let attempts = 0; attempts < 2; attempts += 1) {
       const claimed = await claim(id);
       expect(claimed.deliveries).toMatchObject([{ id: delivery, attempts, body: eventToJson(event) }]);
       await settle(claimed, 'fails');
-      expect(await on.street.deliveries.retry(ACCOUNT, delivery)).toBe('retried');
+      expect(await on.harness.deliveries.retry(ACCOUNT, delivery)).toBe('retried');
     }
   });
 
-  it('whose event the log has lost when its turn comes is missed, and the next has its turn', async () => {
+  it('ends as missed if the log no longer holds its event, and the lane continues', async () => {
     const id = await subscribe({ ordered: true });
     const events = await dispatched(3);
     await trimLog(1);
@@ -85,149 +86,149 @@ describe('a delivery', () => {
     await claim(id);
     expect((await claim(id)).deliveries).toMatchObject([{ eventId: events[2]?.id }]);
     const lost = deliveryId(events[0]?.id ?? '', id);
-    expect(await on.street.deliveries.find(ACCOUNT, lost)).toMatchObject({
+    expect(await on.harness.deliveries.find(ACCOUNT, lost)).toMatchObject({
       status: 'missed',
       reason: 'The event was no longer kept when its turn came.',
     });
-    expect(await on.street.deliveries.retry(ACCOUNT, lost)).toBe('lost');
+    expect(await on.harness.deliveries.retry(ACCOUNT, lost)).toBe('lost');
   });
 
-  it('that was missed is replayed where the log has its event again', async () => {
+  it('that was missed can be replayed once the log holds its event again', async () => {
     const id = await subscribe();
     const [event] = await dispatched(1);
     if (event === undefined) throw new Error('no event');
-    const log = `${on.street.prefix}:{${ACCOUNT}}:events`;
-    await on.street.redis.rename(log, `${log}:away`);
+    const log = `${on.harness.prefix}:{${ACCOUNT}}:events`;
+    await on.harness.redis.rename(log, `${log}:away`);
     expect((await claim(id)).missed).toBe(1);
-    await on.street.redis.rename(`${log}:away`, log);
+    await on.harness.redis.rename(`${log}:away`, log);
     const again = [{ endpointId: id, event }];
-    expect(await on.street.deliveries.replay(ACCOUNT, 'missed', again)).toBe(1);
+    expect(await on.harness.deliveries.replay(ACCOUNT, 'missed', again)).toBe(1);
     expect((await claim(id)).deliveries).toMatchObject([{ body: eventToJson(event) }]);
   });
 });
 
-describe('the backlog of an endpoint that does not work', () => {
-  it('has a bound, and what is above it is missed and can be replayed', async () => {
+describe('the backlog of a failing endpoint', () => {
+  it('is bounded, and events above the bound are missed and can be replayed', async () => {
     const id = await subscribe();
-    const events = [...(await dispatched(MOST_AT_DEAD - 10)), ...(await dispatched(30))];
-    expect(await pending(id)).toEqual(ids(events.slice(0, MOST_AT_DEAD)));
-    const gap = { from: events[MOST_AT_DEAD]?.position, to: events.at(-1)?.position };
-    expect(await on.street.deliveries.gaps(ACCOUNT, id)).toEqual([gap]);
+    const events = [...(await dispatched(MAX_PENDING_DEAD - 10)), ...(await dispatched(30))];
+    expect(await pending(id)).toEqual(ids(events.slice(0, MAX_PENDING_DEAD)));
+    const gap = { from: events[MAX_PENDING_DEAD]?.position, to: events.at(-1)?.position };
+    expect(await on.harness.deliveries.gaps(ACCOUNT, id)).toEqual([gap]);
     const all = events.map((event) => ({ endpointId: id, event }));
-    expect(await on.street.deliveries.replay(ACCOUNT, 'missed', all)).toBe(20);
+    expect(await on.harness.deliveries.replay(ACCOUNT, 'missed', all)).toBe(20);
     expect(await pending(id)).toEqual(ids(events));
   });
 
-  it('is not widened by a test, which somebody waits for', async () => {
+  it('accepts a test event even if full', async () => {
     const id = await subscribe();
-    await dispatched(MOST_AT_DEAD + 1);
-    const [test] = await on.street.record(1, {
+    await dispatched(MAX_PENDING_DEAD + 1);
+    const [test] = await on.harness.record(1, {
       type: 'webhook.test',
       contactId: '',
       data: { webhookId: id },
     });
-    await on.street.dispatcher.dispatch(ACCOUNT, test === undefined ? [] : [test]);
+    await on.harness.dispatcher.dispatch(ACCOUNT, test === undefined ? [] : [test]);
     expect(await pending(id)).toContain(test?.id);
   });
 
-  it('is filled again from the log after the first success, in its order, each once', async () => {
+  it('is refilled from the log after the first success, in order and without duplicates', async () => {
     const id = await subscribe();
-    const events = await dispatched(MOST_AT_DEAD + 700);
+    const events = await dispatched(MAX_PENDING_DEAD + 700);
     await refill(id);
     const done = await succeedOne(id);
     const rest = ids(events).filter((event) => event !== done);
-    // While it is behind nothing overtakes.
+    // New events must not overtake the events that wait for a refill.
     const newest = await dispatched(2);
-    expect(await pending(id)).toEqual(rest.slice(0, MOST_AT_DEAD));
+    expect(await pending(id)).toEqual(rest.slice(0, MAX_PENDING_DEAD));
     expect((await claim(id, { room: 1 })).canRefill).toBe(true);
     await Promise.all([refill(id), refill(id)]);
     expect(await pending(id)).toEqual([...rest, ...ids(newest)]);
-    expect(await on.street.deliveries.gaps(ACCOUNT, id)).toEqual([]);
+    expect(await on.harness.deliveries.gaps(ACCOUNT, id)).toEqual([]);
     const [after] = await dispatched(1);
     expect((await pending(id)).at(-1)).toBe(after?.id);
   });
 
-  it('holds only what the endpoint asks for', async () => {
+  it('is refilled only with events that match the filter', async () => {
     const id = await subscribe({ contactIds: ['c1'] });
     const wanted: LoggedEvent[] = [];
     for (let n = 0; n < 7; n += 1) {
       wanted.push(...(await dispatched(100)));
-      await on.street.dispatcher.dispatch(ACCOUNT, await on.street.record(100, { contactId: 'c2' }));
+      await on.harness.dispatcher.dispatch(ACCOUNT, await on.harness.record(100, { contactId: 'c2' }));
     }
     const done = await succeedOne(id);
     await refill(id);
     expect(await pending(id)).toEqual(ids(wanted).filter((event) => event !== done));
   });
 
-  it('passes over what the log has lost meanwhile', async () => {
+  it('skips events that the log no longer holds', async () => {
     const id = await subscribe();
-    const events = await dispatched(MOST_AT_DEAD + 300);
+    const events = await dispatched(MAX_PENDING_DEAD + 300);
     await trimLog(100);
-    expect((await claim(id)).missed).toBe(MOST_AT_DEAD);
+    expect((await claim(id)).missed).toBe(MAX_PENDING_DEAD);
     await refill(id);
     expect(await pending(id)).toEqual(ids(events.slice(-100)));
-    expect(await on.street.deliveries.gaps(ACCOUNT, id)).toEqual([]);
+    expect(await on.harness.deliveries.gaps(ACCOUNT, id)).toEqual([]);
   });
 
-  it('lets one through from time to time, as it may be that only what is pending fails', async () => {
+  it('admits one further event at intervals, since only the pending deliveries may fail', async () => {
     const id = await subscribe();
-    const events = await dispatched(MOST_AT_DEAD + 10);
+    const events = await dispatched(MAX_PENDING_DEAD + 10);
     await settle(await claim(id), 'fails');
     await refill(id);
     await refill(id);
-    expect(await pending(id)).toEqual(ids(events.slice(0, MOST_AT_DEAD + 1)));
+    expect(await pending(id)).toEqual(ids(events.slice(0, MAX_PENDING_DEAD + 1)));
     const agenda = Number(
-      await on.street.redis.zscore(`${on.street.prefix}:{${ACCOUNT}}:webhooks:agenda`, id),
+      await on.harness.redis.zscore(`${on.harness.prefix}:{${ACCOUNT}}:webhooks:agenda`, id),
     );
     expect(agenda).toBeLessThan(Date.now() + 25_000);
     await probeNow(id);
     await refill(id);
-    expect(await pending(id)).toEqual(ids(events.slice(0, MOST_AT_DEAD + 2)));
-    // What was let through succeeds: the rest follows.
+    expect(await pending(id)).toEqual(ids(events.slice(0, MAX_PENDING_DEAD + 2)));
+    // The admitted event succeeds, so the backlog is refilled.
     await settle(await claim(id), 'succeeded');
     await refill(id);
     expect((await pending(id)).slice(-8)).toEqual(ids(events.slice(-8)));
   });
 
-  it('is small again after a minute of nothing but failures, and was not before', async () => {
+  it('gets the small bound only after a minute of uninterrupted failures', async () => {
     const id = await subscribe();
     await dispatched(1);
     await settle(await claim(id), 'succeeded');
-    await dispatched(MOST_AT_DEAD + 10);
-    expect(await pending(id)).toHaveLength(MOST_AT_DEAD + 10);
+    await dispatched(MAX_PENDING_DEAD + 10);
+    expect(await pending(id)).toHaveLength(MAX_PENDING_DEAD + 10);
     await settle(await claim(id, { room: 1 }), 'fails');
     await dispatched(1);
-    expect(await pending(id)).toHaveLength(MOST_AT_DEAD + 11);
-    await on.street.redis.hset(keyOf(id, 'speed'), 'failingSince', Date.now() - 61_000);
+    expect(await pending(id)).toHaveLength(MAX_PENDING_DEAD + 11);
+    await on.harness.redis.hset(keyOf(id, 'speed'), 'failingSince', Date.now() - 61_000);
     await dispatched(1);
-    expect(await pending(id)).toHaveLength(MOST_AT_DEAD + 11);
+    expect(await pending(id)).toHaveLength(MAX_PENDING_DEAD + 11);
   });
 
-  it('that is disabled was missed, what is behind included', async () => {
+  it('counts as missed when the endpoint is disabled, including events that wait for a refill', async () => {
     const id = await subscribe();
-    const events = await dispatched(MOST_AT_DEAD + 10);
-    await on.street.endpoints.change(ACCOUNT, id, { enabled: false });
+    const events = await dispatched(MAX_PENDING_DEAD + 10);
+    await on.harness.endpoints.change(ACCOUNT, id, { enabled: false });
     const meanwhile = await dispatched(5);
-    await on.street.endpoints.change(ACCOUNT, id, { enabled: true });
+    await on.harness.endpoints.change(ACCOUNT, id, { enabled: true });
     await refill(id);
     expect(await pending(id)).toEqual([]);
     const all = [...events, ...meanwhile].map((event) => ({ endpointId: id, event }));
-    expect(await on.street.deliveries.replay(ACCOUNT, 'missed', all)).toBe(all.length);
+    expect(await on.harness.deliveries.replay(ACCOUNT, 'missed', all)).toBe(all.length);
   });
 
-  it('reaches a receiver that is back whole and, where that was asked for, in order', async () => {
+  it('reaches a recovered ordered endpoint completely and in order', async () => {
     let isBack = false;
     const to = await on.receiver(() => ({ status: isBack ? 204 : 500 }));
     const id = await subscribe({ url: to.url, ordered: true });
-    on.street.jobs.lost = false;
-    const pump = on.street.pump([0.05, 0.05, ...Array.from({ length: 200 }, () => 0.2)]);
-    const events = await dispatched(MOST_AT_DEAD + 400);
+    on.harness.jobs.lost = false;
+    const pump = on.harness.pump([0.05, 0.05, ...Array.from({ length: 200 }, () => 0.2)]);
+    const events = await dispatched(MAX_PENDING_DEAD + 400);
     await eventually('it was tried', () => to.received.length > 2);
     isBack = true;
     const from = to.received.length;
     await eventually('all arrived', async () => {
       await pump.reconcile(ACCOUNT);
-      return (await pending(id)).length === 0 && (await on.street.deliveries.gaps(ACCOUNT, id)).length === 0;
+      return (await pending(id)).length === 0 && (await on.harness.deliveries.gaps(ACCOUNT, id)).length === 0;
     });
     const arrived = to.received.slice(from).map(({ headers }) => headers['webhook-id']);
     expect([...new Set(arrived)]).toEqual(ids(events));

@@ -10,18 +10,18 @@ import { CERTIFICATE, KEY } from '../../../libs/webhooks/src/destination/fixture
 import { eventually } from '../../support/eventually.js';
 import { liveBytes } from '../../support/live-memory.js';
 import { startTestRedis, type TestRedis } from '../../support/redis-server.js';
-import { ACCOUNT, Street } from './street.js';
+import { ACCOUNT, WebhookHarness } from './webhook-harness.js';
 
-/** A whole exchange. */
+/** Timeout of a whole exchange, in milliseconds. */
 const TIMEOUT_MS = 600;
-/** Two more attempts; the waits are long enough to be told from the time that an attempt takes. */
+/** Waits before the second and third attempt, in seconds. They clearly exceed the duration of an attempt. */
 const SCHEDULE = [0.3, 0.5];
 const WAITS_MS = SCHEDULE.map((seconds) => seconds * 1_000);
-/** Of one delivery's record in Redis, whatever its receiver answered: three attempts of 1 KB and what is known of them. */
-const LARGEST_RECORD = 8 * 1_024;
+/** Max size of a delivery in Redis, in bytes: three attempts with 1 KB of reply each, and their other fields. */
+const MAX_RECORD_BYTES = 8 * 1_024;
 
 let redis: TestRedis;
-let street: Street;
+let harness: WebhookHarness;
 const open: (() => Promise<unknown>)[] = [];
 
 beforeAll(async () => {
@@ -31,14 +31,14 @@ afterAll(async () => {
   await redis.dispose();
 });
 beforeEach(async () => {
-  street = await Street.open(redis.url);
+  harness = await WebhookHarness.open(redis.url);
 });
 afterEach(async () => {
-  await street.close();
+  await harness.close();
   for (const close of open.splice(0).reverse()) await close();
 });
 
-/** Listens on a private address, counts its connections, and ends with the test. */
+/** Starts a server on a loopback address that counts its connections. The server closes after the test. */
 async function listen(server: TcpServer): Promise<{ port: number; connections: () => number }> {
   const sockets = new Set<Socket>();
   let connections = 0;
@@ -57,7 +57,7 @@ async function listen(server: TcpServer): Promise<{ port: number; connections: (
   return { port: (server.address() as AddressInfo).port, connections: () => connections };
 }
 
-/** Writes for as long as the other end reads. */
+/** Writes an endless body as fast as the client reads. */
 function endlessly(response: ServerResponse): void {
   const more = (): void => {
     while (!response.destroyed && response.write('x'.repeat(16_384)));
@@ -73,7 +73,7 @@ function drip(response: ServerResponse): void {
   });
 }
 
-/** Answers the first request so, and all others with 204. */
+/** Answers the first request with `first`, and all later requests with 204. */
 function once204(first: (response: ServerResponse) => void): RequestListener {
   let requests = 0;
   return (_, response) => {
@@ -82,18 +82,18 @@ function once204(first: (response: ServerResponse) => void): RequestListener {
   };
 }
 
-/** The next whole second that is more than a second away: HTTP's dates know no less. */
+/** Returns a whole second, one to two seconds from now. HTTP dates have no fractions of seconds. */
 function soon(): Date {
   return new Date((Math.floor(Date.now() / 1_000) + 2) * 1_000);
 }
 
 interface Expected {
-  /** The status of each attempt, or what its error says. */
+  /** For each attempt, the status or a pattern of its error. */
   attempts: (number | RegExp)[];
   status: Delivery['status'];
-  /** The least between the beginnings of attempts, in ms; the schedule's where it is not given. */
+  /** Min waits between attempts, in milliseconds. Default: the schedule. */
   waitsMs?: number[];
-  /** How long each attempt took: none, or its whole time. */
+  /** `all` if each attempt must last for its whole timeout. */
   duration?: 'short' | 'all';
   disabled?: true;
 }
@@ -127,7 +127,7 @@ const BEHAVIOURS: [string, RequestListener, Expected][] = [
     { attempts: [503, 204], status: 'succeeded', waitsMs: [1_000] },
   ],
   [
-    'a hang before the headers',
+    'no headers',
     () => undefined,
     {
       attempts: [/^no reply within 600 ms$/, /^no reply/, /^no reply/],
@@ -136,23 +136,23 @@ const BEHAVIOURS: [string, RequestListener, Expected][] = [
     },
   ],
   [
-    'a hang in the body',
+    'an unfinished body',
     (_, response) => {
       response.writeHead(200).write('so far');
     },
     {
-      attempts: [/^status 200, but no end of the reply, within 600 ms$/, /^status 200/, /^status 200/],
+      attempts: [/^status 200, but no complete reply within 600 ms$/, /^status 200/, /^status 200/],
       duration: 'all',
       ...THRICE,
     },
   ],
   [
-    'a body that drips',
+    'a body of slow single bytes',
     (_, response) => {
       drip(response.writeHead(200));
     },
     {
-      attempts: [/no end of the reply/, /no end of the reply/, /no end of the reply/],
+      attempts: [/no complete reply/, /no complete reply/, /no complete reply/],
       duration: 'all',
       ...THRICE,
     },
@@ -172,7 +172,7 @@ const BEHAVIOURS: [string, RequestListener, Expected][] = [
     { attempts: [500, 500, 500], ...THRICE },
   ],
   [
-    'a reset',
+    'a connection reset before the headers',
     (request) => {
       request.socket.resetAndDestroy();
     },
@@ -182,7 +182,7 @@ const BEHAVIOURS: [string, RequestListener, Expected][] = [
     },
   ],
   [
-    'a reset in the body',
+    'a connection reset in the body',
     (request, response) => {
       response.writeHead(200).write('so far', () => request.socket.resetAndDestroy());
     },
@@ -190,19 +190,19 @@ const BEHAVIOURS: [string, RequestListener, Expected][] = [
   ],
 ];
 
-/** One event to one endpoint, to its end. */
+/** Delivers one event to one endpoint and waits until the delivery is finished. */
 async function delivered(url: string): Promise<{ delivery: Delivery; endpointId: string }> {
-  street.pump(SCHEDULE, { timeoutMs: TIMEOUT_MS });
-  const { endpoint } = await street.endpoints.create(ACCOUNT, { url: 'http://127.0.0.1:9/' });
-  // What is refused when an endpoint is made may still become of it.
-  const key = `${street.prefix}:{${ACCOUNT}}:webhooks`;
-  const stored = JSON.parse((await street.redis.hget(key, endpoint.id)) ?? '') as object;
-  await street.redis.hset(key, endpoint.id, JSON.stringify({ ...stored, url }));
-  const events = await street.record(1);
-  await street.dispatcher.dispatch(ACCOUNT, events);
+  harness.pump(SCHEDULE, { timeoutMs: TIMEOUT_MS });
+  const { endpoint } = await harness.endpoints.create(ACCOUNT, { url: 'http://127.0.0.1:9/' });
+  // Bypasses the check of the URL, since a valid URL can become forbidden later.
+  const key = `${harness.prefix}:{${ACCOUNT}}:webhooks`;
+  const stored = JSON.parse((await harness.redis.hget(key, endpoint.id)) ?? '') as object;
+  await harness.redis.hset(key, endpoint.id, JSON.stringify({ ...stored, url }));
+  const events = await harness.record(1);
+  await harness.dispatcher.dispatch(ACCOUNT, events);
   const id = deliveryId(events[0]?.id ?? '', endpoint.id);
-  const delivery = await eventually('its end', async () => {
-    const found = await street.deliveries.find(ACCOUNT, id);
+  const delivery = await eventually('the delivery is finished', async () => {
+    const found = await harness.deliveries.find(ACCOUNT, id);
     return found?.finishedAt === null ? undefined : found;
   });
   return { delivery, endpointId: endpoint.id };
@@ -224,12 +224,14 @@ async function check(
     const before = made[n - 1];
     if (before === undefined) continue;
     const waited = Date.parse(made[n]?.at ?? '') - Date.parse(before.at) - before.durationMs;
-    // The clock of `at` and the one of `durationMs` are rounded apart.
+    // `at` and `durationMs` are rounded separately.
     expect(waited).toBeGreaterThanOrEqual((waitsMs[n - 1] ?? 0) - 2);
   }
-  expect(await street.endpoints.find(ACCOUNT, endpointId)).toMatchObject({ enabled: disabled === undefined });
-  const key = `${street.prefix}:{${ACCOUNT}}:delivery:${delivery.id}`;
-  expect(await street.redis.memory('USAGE', key)).toBeLessThan(LARGEST_RECORD);
+  expect(await harness.endpoints.find(ACCOUNT, endpointId)).toMatchObject({
+    enabled: disabled === undefined,
+  });
+  const key = `${harness.prefix}:{${ACCOUNT}}:delivery:${delivery.id}`;
+  expect(await harness.redis.memory('USAGE', key)).toBeLessThan(MAX_RECORD_BYTES);
 }
 
 function describeAttempt({ statusCode, error }: Attempt): string {
@@ -242,7 +244,7 @@ describe('a receiver that answers', () => {
     await check(await delivered(`http://127.0.0.1:${port}/hook`), expected);
   });
 
-  it('with a redirect to a private address is not followed there', async () => {
+  it('with a redirect to a private address is not followed', async () => {
     const elsewhere = await listen(createServer((_, response) => response.end()));
     const location = `http://127.0.0.1:${elsewhere.port}/`;
     const { port } = await listen(createServer((_, response) => response.writeHead(301, { location }).end()));
@@ -251,7 +253,7 @@ describe('a receiver that answers', () => {
     expect(elsewhere.connections()).toBe(0);
   });
 
-  it('with a certificate that nobody vouches for gets no request', async () => {
+  it('with an untrusted certificate receives no request', async () => {
     let requests = 0;
     const server = createTlsServer({ key: KEY, cert: CERTIFICATE }, (_, response) => {
       requests++;
@@ -266,7 +268,7 @@ describe('a receiver that answers', () => {
     expect(requests).toBe(0);
   });
 
-  it('on no name that can be found', async () => {
+  it('at an unresolvable host name gets failed attempts', async () => {
     const unknown = /ENOTFOUND|EAI_AGAIN/;
     await check(await delivered('https://nobody.invalid/'), {
       attempts: [unknown, unknown, unknown],
@@ -274,7 +276,7 @@ describe('a receiver that answers', () => {
     });
   });
 
-  it('on no port at all', async () => {
+  it('at a closed port gets failed attempts', async () => {
     const server = createServer();
     const { port } = await listen(server);
     await new Promise((closed) => server.close(closed));
@@ -287,7 +289,7 @@ describe('a receiver that answers', () => {
 });
 
 describe('the memory of a worker', () => {
-  it('does not grow with endless replies, however many at once', async () => {
+  it('does not grow with concurrent endless replies', async () => {
     const { port } = await listen(
       createServer(
         drained((_, response) => {
@@ -295,35 +297,35 @@ describe('the memory of a worker', () => {
         }),
       ),
     );
-    const { endpoint } = await street.endpoints.create(ACCOUNT, { url: `http://127.0.0.1:${port}/` });
-    street.pump([], { maxConcurrency: 50, timeoutMs: 15_000 });
-    await street.dispatcher.dispatch(ACCOUNT, await street.record(50));
+    const { endpoint } = await harness.endpoints.create(ACCOUNT, { url: `http://127.0.0.1:${port}/` });
+    harness.pump([], { maxConcurrency: 50, timeoutMs: 15_000 });
+    await harness.dispatcher.dispatch(ACCOUNT, await harness.record(50));
     const settled = async (): Promise<boolean> => {
-      const { deliveries } = await street.deliveries.list(ACCOUNT, endpoint.id, {
+      const { deliveries } = await harness.deliveries.list(ACCOUNT, endpoint.id, {
         limit: 1,
         status: 'pending',
       });
       return deliveries.length === 0;
     };
-    await eventually('a first round', settled, 40_000);
+    await eventually('the first deliveries are finished', settled, 40_000);
     const before = liveBytes();
-    await street.dispatcher.dispatch(ACCOUNT, await street.record(200));
-    let most = 0;
-    // To look is to collect garbage, which takes its time: now and then will do.
+    await harness.dispatcher.dispatch(ACCOUNT, await harness.record(200));
+    let maxGrowth = 0;
+    // Measuring collects garbage, which is slow, so the test measures at intervals.
     for (let looked = 0; !(await settled());) {
       await pause(10);
       if (performance.now() - looked < 300) continue;
-      most = Math.max(most, liveBytes() - before);
+      maxGrowth = Math.max(maxGrowth, liveBytes() - before);
       looked = performance.now();
     }
-    // Fifty at once, each with what a socket reads at a time and what the receiver has written ahead.
-    expect(most).toBeLessThan(32 * 1_024 * 1_024);
-    const page = await street.deliveries.list(ACCOUNT, endpoint.id, { limit: 1_000 });
+    // Fifty concurrent replies, each with one socket read and the receiver's write buffer.
+    expect(maxGrowth).toBeLessThan(32 * 1_024 * 1_024);
+    const page = await harness.deliveries.list(ACCOUNT, endpoint.id, { limit: 1_000 });
     expect(page.deliveries.filter(({ status }) => status === 'succeeded')).toHaveLength(250);
   }, 60_000);
 });
 
-/** Reads the request to its end before it is answered. */
+/** Reads the whole request before calling `answer`. */
 function drained(answer: RequestListener): RequestListener {
   return (request: IncomingMessage, response) => {
     request.resume();

@@ -50,7 +50,7 @@ function startWorker(process: (job: Job) => Promise<void>): void {
 }
 
 describe('a hint', () => {
-  it('is a job of its own for each endpoint, and leaves nothing behind', async () => {
+  it('creates one job per endpoint, which is removed when done', async () => {
     await jobs.wake('a:b', ['whk_1', 'whk_2']);
     await jobs.wake('a', ['whk_1']);
     const done: Job[] = [];
@@ -66,7 +66,7 @@ describe('a hint', () => {
     });
   });
 
-  it('for later comes later, and merges with those for about the same time', async () => {
+  it('with a delay runs after the delay, merged with hints for about the same time', async () => {
     let runs = 0;
     const began = Date.now();
     for (let i = 0; i < 20; i++) await jobs.wake('a', ['whk_1'], 500);
@@ -81,7 +81,7 @@ describe('a hint', () => {
     expect(at - began).toBeGreaterThanOrEqual(495);
   });
 
-  it('of a job that failed is not in the way of the next', async () => {
+  it('can be repeated after its job failed', async () => {
     let runs = 0;
     startWorker(() => (++runs === 1 ? Promise.reject(new Error('Redis was away')) : Promise.resolve()));
     await jobs.wake('a', ['whk_1']);

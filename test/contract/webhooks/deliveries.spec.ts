@@ -4,22 +4,22 @@ import { eventToJson, type LoggedEvent } from '#events';
 import { type DeliveryClient, type Delivery, deliveryId } from '#webhooks';
 import { eventually } from '../../support/eventually.js';
 import type { Receiver } from './receiver.js';
-import { ACCOUNT } from './street.js';
-import { WithStreet } from './with-street.js';
+import { ACCOUNT } from './webhook-harness.js';
+import { WithWebhookHarness } from './with-webhook-harness.js';
 
-const on = new WithStreet();
+const on = new WithWebhookHarness();
 const { receiver } = on;
 
 async function subscribe(
   to: Receiver,
   request: { eventTypes?: string[] } = {},
 ): Promise<{ id: string; secret: string }> {
-  const { endpoint, secret } = await on.street.endpoints.create(ACCOUNT, { url: to.url, ...request });
+  const { endpoint, secret } = await on.harness.endpoints.create(ACCOUNT, { url: to.url, ...request });
   return { id: endpoint.id, secret };
 }
 
 async function find(event: LoggedEvent | undefined, endpointId: string): Promise<Delivery> {
-  const delivery = await on.street.deliveries.find(ACCOUNT, deliveryId(event?.id ?? '', endpointId));
+  const delivery = await on.harness.deliveries.find(ACCOUNT, deliveryId(event?.id ?? '', endpointId));
   if (delivery === undefined) throw new Error('no such delivery');
   return delivery;
 }
@@ -28,12 +28,12 @@ const finished = (event: LoggedEvent | undefined, endpointId: string) => async (
   (await find(event, endpointId)).finishedAt !== null;
 
 describe('a delivery', () => {
-  it('is the event as it is in the log, signed so that the library of Standard Webhooks verifies it', async () => {
+  it('has the logged event as body and a signature that the Standard Webhooks library accepts', async () => {
     const to = await receiver();
     const { id, secret } = await subscribe(to);
-    on.street.pump();
-    const [event] = await on.street.record(1);
-    await on.street.dispatcher.dispatch(ACCOUNT, event === undefined ? [] : [event]);
+    on.harness.pump();
+    const [event] = await on.harness.record(1);
+    await on.harness.dispatcher.dispatch(ACCOUNT, event === undefined ? [] : [event]);
     await eventually('succeeded', finished(event, id));
     const [got] = to.received;
     expect(got?.body).toBe(event === undefined ? '' : eventToJson(event));
@@ -56,17 +56,17 @@ describe('a delivery', () => {
     });
   });
 
-  it('is made once, however often its event is dispatched', async () => {
+  it('is created once, even if its event is dispatched repeatedly', async () => {
     const to = await receiver();
     const { id } = await subscribe(to);
-    const pump = on.street.pump();
-    const events = await on.street.record(3);
-    await Promise.all([1, 2, 3].map(() => on.street.dispatcher.dispatch(ACCOUNT, events)));
+    const pump = on.harness.pump();
+    const events = await on.harness.record(3);
+    await Promise.all([1, 2, 3].map(() => on.harness.dispatcher.dispatch(ACCOUNT, events)));
     await eventually('all succeeded', async () => {
       const all = await Promise.all(events.map((event) => finished(event, id)()));
       return all.every(Boolean);
     });
-    await on.street.dispatcher.dispatch(ACCOUNT, events);
+    await on.harness.dispatcher.dispatch(ACCOUNT, events);
     await pump.work(ACCOUNT, id);
     await pump.drain(5_000);
     expect(to.received.map(({ headers }) => headers['webhook-id']).sort()).toEqual(
@@ -74,7 +74,7 @@ describe('a delivery', () => {
     );
   });
 
-  it('goes to the endpoints that asked for its type or contact, and a test only to the one that it names', async () => {
+  it('goes to the endpoints whose filter matches, and a test event only to the endpoint that it names', async () => {
     const [all, sends, other, disabled] = [
       await receiver(),
       await receiver(),
@@ -83,14 +83,14 @@ describe('a delivery', () => {
     ];
     await subscribe(all);
     const named = await subscribe(sends, { eventTypes: ['send.*'] });
-    await on.street.endpoints.create(ACCOUNT, { url: other.url, contactIds: ['c2'] });
-    await on.street.endpoints.create(ACCOUNT, { url: disabled.url, enabled: false });
-    const pump = on.street.pump();
-    await on.street.dispatcher.dispatch(ACCOUNT, [
-      ...(await on.street.record(1)),
-      ...(await on.street.record(1, { contactId: 'c2' })),
-      ...(await on.street.record(1, { type: 'send.accepted', contactId: '' })),
-      ...(await on.street.record(1, { type: 'webhook.test', contactId: '', data: { webhookId: named.id } })),
+    await on.harness.endpoints.create(ACCOUNT, { url: other.url, contactIds: ['c2'] });
+    await on.harness.endpoints.create(ACCOUNT, { url: disabled.url, enabled: false });
+    const pump = on.harness.pump();
+    await on.harness.dispatcher.dispatch(ACCOUNT, [
+      ...(await on.harness.record(1)),
+      ...(await on.harness.record(1, { contactId: 'c2' })),
+      ...(await on.harness.record(1, { type: 'send.accepted', contactId: '' })),
+      ...(await on.harness.record(1, { type: 'webhook.test', contactId: '', data: { webhookId: named.id } })),
     ]);
     await eventually(
       'all arrived',
@@ -105,37 +105,37 @@ describe('a delivery', () => {
     expect(disabled.received).toEqual([]);
   });
 
-  it('is logged in one line an attempt, without body or secret', async () => {
+  it('is logged in one line per attempt, without body or secret', async () => {
     const to = await receiver((_, count) => ({ status: count === 1 ? 500 : 204 }));
     const { id, secret } = await subscribe(to);
-    on.street.pump([0]);
-    const events = await on.street.record(1);
-    await on.street.dispatcher.dispatch(ACCOUNT, events);
+    on.harness.pump([0]);
+    const events = await on.harness.record(1);
+    await on.harness.dispatcher.dispatch(ACCOUNT, events);
     await eventually('succeeded', finished(events[0], id));
-    await eventually('logged', () => on.street.lines.length === 2);
-    expect(on.street.lines).toMatchObject([
+    await eventually('logged', () => on.harness.lines.length === 2);
+    expect(on.harness.lines).toMatchObject([
       { endpointId: id, eventId: events[0]?.id, attempt: 1, status: 500, decision: 'retry in 0 ms' },
       { endpointId: id, eventId: events[0]?.id, attempt: 2, status: 204, decision: 'succeeded' },
     ]);
-    expect(JSON.stringify(on.street.lines)).not.toContain('Grüße');
-    expect(JSON.stringify(on.street.lines)).not.toContain(secret);
+    expect(JSON.stringify(on.harness.lines)).not.toContain('Grüße');
+    expect(JSON.stringify(on.harness.lines)).not.toContain(secret);
   });
 });
 
-describe('an attempt that fails', () => {
-  it('is repeated by the schedule, with the same id and a new time, until the schedule ends', async () => {
+describe('a failed attempt', () => {
+  it('is retried until the schedule ends, with the same id and a new timestamp', async () => {
     const to = await receiver((_, count) =>
       count % 2 === 0 ? { status: 302, headers: { location: '/x' } } : { status: 500 },
     );
     const { id } = await subscribe(to);
-    on.street.pump([0.1, 1.1]);
-    const events = await on.street.record(1);
-    await on.street.dispatcher.dispatch(ACCOUNT, events);
+    on.harness.pump([0.1, 1.1]);
+    const events = await on.harness.record(1);
+    await on.harness.dispatcher.dispatch(ACCOUNT, events);
     await eventually('failed', finished(events[0], id));
     const delivery = await find(events[0], id);
     expect(delivery).toMatchObject({
       status: 'failed',
-      reason: 'The last of 3 attempts failed: status 500.',
+      reason: 'Attempt 3 of 3 failed: status 500.',
     });
     expect(delivery.attempts.map(({ statusCode }) => statusCode)).toEqual([500, 302, 500]);
     expect(to.received.map(({ path }) => path)).toEqual(['/hook', '/hook', '/hook']);
@@ -146,77 +146,77 @@ describe('an attempt that fails', () => {
     expect((at[2] ?? 0) - (at[1] ?? 0)).toBeGreaterThanOrEqual(1_099);
   });
 
-  it('waits as long as Retry-After asks', async () => {
+  it('is retried after the time that Retry-After asks for', async () => {
     const to = await receiver((_, count) =>
       count === 1 ? { status: 429, headers: { 'retry-after': '1' } } : { status: 204 },
     );
     const { id } = await subscribe(to);
-    on.street.pump([0.01]);
-    const events = await on.street.record(1);
-    await on.street.dispatcher.dispatch(ACCOUNT, events);
+    on.harness.pump([0.01]);
+    const events = await on.harness.record(1);
+    await on.harness.dispatcher.dispatch(ACCOUNT, events);
     await eventually('succeeded', finished(events[0], id));
     const [first, second] = (await find(events[0], id)).attempts.map(({ at }) => Date.parse(at));
     expect((second ?? 0) - (first ?? 0)).toBeGreaterThanOrEqual(999);
   });
 
-  it('with 410 disables the endpoint, ends what waits there, and tells the others', async () => {
+  it('with status 410 disables the endpoint, ends its pending deliveries, and emits webhook.disabled to other endpoints', async () => {
     const gone = await receiver(() => ({ status: 410 }));
     const other = await receiver();
     const { id } = await subscribe(gone);
     const telling = await subscribe(other, { eventTypes: ['webhook.disabled'] });
-    on.street.pump([60], { maxConcurrency: 1 });
-    const events = await on.street.record(5);
-    await on.street.dispatcher.dispatch(ACCOUNT, events);
+    on.harness.pump([60], { maxConcurrency: 1 });
+    const events = await on.harness.record(5);
+    await on.harness.dispatcher.dispatch(ACCOUNT, events);
     await eventually('all ended', async () =>
       (await Promise.all(events.map((event) => finished(event, id)()))).every(Boolean),
     );
     expect(gone.received).toHaveLength(1);
-    expect(await on.street.endpoints.find(ACCOUNT, id)).toMatchObject({
+    expect(await on.harness.endpoints.find(ACCOUNT, id)).toMatchObject({
       enabled: false,
-      disabledReason: 'The receiver answered 410 Gone: it wants no more events.',
+      disabledReason: 'The receiver answered 410 Gone, which disables the webhook.',
     });
     for (const event of events) {
       const { status, reason } = await find(event, id);
       expect(status).toBe('failed');
       expect(reason).toMatch(/410 Gone/);
     }
-    const { events: logged } = await on.street.log.read(ACCOUNT, undefined, 100);
+    const { events: logged } = await on.harness.log.read(ACCOUNT, undefined, 100);
     const disabled = logged.filter(({ type }) => type === 'webhook.disabled');
     expect(disabled).toHaveLength(1);
     expect(JSON.parse(disabled[0]?.data ?? '')).toMatchObject({ webhook: { id, enabled: false } });
     expect(disabled[0]?.data).not.toContain('sealed');
-    await on.street.dispatcher.dispatch(ACCOUNT, disabled);
+    await on.harness.dispatcher.dispatch(ACCOUNT, disabled);
     await eventually('told', finished(disabled[0], telling.id));
   });
 
-  it('with 410 of an address that was changed meanwhile does not disable the endpoint at its new one', async () => {
+  it('with status 410 does not disable an endpoint whose URL changed during the attempt', async () => {
     const old = await receiver(() => ({ status: 410, afterMs: 1_500 }));
     const moved = await receiver();
     const { id } = await subscribe(old);
-    on.street.pump([60], { maxConcurrency: 1, timeoutMs: 10_000 });
-    const [first, second] = await on.street.record(2);
-    await on.street.dispatcher.dispatch(ACCOUNT, first === undefined ? [] : [first]);
+    on.harness.pump([60], { maxConcurrency: 1, timeoutMs: 10_000 });
+    const [first, second] = await on.harness.record(2);
+    await on.harness.dispatcher.dispatch(ACCOUNT, first === undefined ? [] : [first]);
     await eventually('it is asked', () => old.received.length === 1);
-    await on.street.endpoints.change(ACCOUNT, id, { url: moved.url });
+    await on.harness.endpoints.change(ACCOUNT, id, { url: moved.url });
     await eventually('the old one has answered', finished(first, id));
     expect((await find(first, id)).status).toBe('failed');
-    expect(await on.street.endpoints.find(ACCOUNT, id)).toMatchObject({ enabled: true, url: moved.url });
-    await on.street.dispatcher.dispatch(ACCOUNT, second === undefined ? [] : [second]);
+    expect(await on.harness.endpoints.find(ACCOUNT, id)).toMatchObject({ enabled: true, url: moved.url });
+    await on.harness.dispatcher.dispatch(ACCOUNT, second === undefined ? [] : [second]);
     await eventually('the new one is asked', finished(second, id));
     expect(moved.received).toHaveLength(1);
   });
 });
 
-describe('a process that ends', () => {
-  it('between claim and attempt leaves a delivery that another makes when the lease ends', async () => {
+describe('a worker process that ends', () => {
+  it('between claim and attempt leaves a delivery that another process attempts after the lease expires', async () => {
     const to = await receiver();
     const { id } = await subscribe(to);
-    const events = await on.street.record(1);
-    on.street.jobs.lost = true;
-    await on.street.dispatcher.dispatch(ACCOUNT, events);
-    await on.street.deliveries.claim(ACCOUNT, id, { slots: 20, room: 10, leaseMs: 300 });
-    on.street.jobs.lost = false;
-    const pump = on.street.pump();
+    const events = await on.harness.record(1);
+    on.harness.jobs.lost = true;
+    await on.harness.dispatcher.dispatch(ACCOUNT, events);
+    await on.harness.deliveries.claim(ACCOUNT, id, { slots: 20, room: 10, leaseMs: 300 });
+    on.harness.jobs.lost = false;
+    const pump = on.harness.pump();
     await eventually('succeeded', async () => {
       await pump.reconcile(ACCOUNT);
       return await finished(events[0], id)();
@@ -224,11 +224,11 @@ describe('a process that ends', () => {
     expect(to.received).toHaveLength(1);
   });
 
-  it('between attempt and its record leaves a delivery that is made again, with the same id', async () => {
+  it('before recording an attempt leaves a delivery that is attempted again with the same id', async () => {
     const to = await receiver();
     const { id } = await subscribe(to);
-    const events = await on.street.record(1);
-    // Posts, and is never heard of again.
+    const events = await on.harness.record(1);
+    // Posts the request and never returns, like a crashed process.
     const dying: DeliveryClient = {
       post: async (request, signal) => {
         await fetch(request.url, { method: 'POST', headers: { ...request.headers }, body: request.body });
@@ -240,11 +240,11 @@ describe('a process that ends', () => {
       },
       close: () => Promise.resolve(),
     };
-    const dead = on.street.pump([], { timeoutMs: 100, leaseMarginMs: 200 }, dying);
-    await on.street.dispatcher.dispatch(ACCOUNT, events);
+    const dead = on.harness.pump([], { timeoutMs: 100, leaseMarginMs: 200 }, dying);
+    await on.harness.dispatcher.dispatch(ACCOUNT, events);
     await eventually('posted once', () => to.received.length === 1);
-    on.street.jobs.pumps.splice(on.street.jobs.pumps.indexOf(dead), 1);
-    const alive = on.street.pump();
+    on.harness.jobs.pumps.splice(on.harness.jobs.pumps.indexOf(dead), 1);
+    const alive = on.harness.pump();
     await eventually('succeeded', async () => {
       await alive.reconcile(ACCOUNT);
       return await finished(events[0], id)();
@@ -254,138 +254,139 @@ describe('a process that ends', () => {
     expect((await find(events[0], id)).attempts).toHaveLength(1);
   });
 
-  it('in good order waits for what is under way, and gives back the rest, due at once', async () => {
+  it('by a drain waits for attempts under way, then gives the rest back, due at once', async () => {
     const quick = await receiver(() => ({ status: 204, afterMs: 100 }));
     const hanging = await receiver(() => 'hang');
     const [first, second] = [await subscribe(quick), await subscribe(hanging)];
-    const events = await on.street.record(1);
-    const pump = on.street.pump();
-    await on.street.dispatcher.dispatch(ACCOUNT, events);
+    const events = await on.harness.record(1);
+    const pump = on.harness.pump();
+    await on.harness.dispatcher.dispatch(ACCOUNT, events);
     await eventually('both under way', () => quick.received.length === 1 && hanging.received.length === 1);
-    on.street.jobs.lost = true;
+    on.harness.jobs.lost = true;
     await pump.drain(500);
     expect(await find(events[0], first.id)).toMatchObject({ status: 'succeeded' });
     expect(await find(events[0], second.id)).toMatchObject({ status: 'pending', attempts: [] });
     hanging.answer = () => ({ status: 204 });
-    on.street.jobs.lost = false;
-    await on.street.pump().work(ACCOUNT, second.id);
+    on.harness.jobs.lost = false;
+    await on.harness.pump().work(ACCOUNT, second.id);
     await eventually('made by another', finished(events[0], second.id));
     await pump.work(ACCOUNT, second.id);
   });
 
-  it('before its hints are given leaves deliveries that the reconciler finds', async () => {
+  it('before adding its hints leaves deliveries that the reconciler finds', async () => {
     const to = await receiver();
     const { id } = await subscribe(to);
-    const events = await on.street.record(1);
-    on.street.jobs.lost = true;
-    await on.street.dispatcher.dispatch(ACCOUNT, events);
-    on.street.jobs.lost = false;
-    await on.street.pump().reconcile(ACCOUNT);
+    const events = await on.harness.record(1);
+    on.harness.jobs.lost = true;
+    await on.harness.dispatcher.dispatch(ACCOUNT, events);
+    on.harness.jobs.lost = false;
+    await on.harness.pump().reconcile(ACCOUNT);
     await eventually('succeeded', finished(events[0], id));
     expect(to.received).toHaveLength(1);
   });
 });
 
 describe('an endpoint', () => {
-  it('that hangs holds its own slots only', async () => {
+  it('that hangs occupies only its own slots', async () => {
     const hanging = await receiver(() => 'hang');
     const healthy = await receiver();
     const [bad, good] = [await subscribe(hanging), await subscribe(healthy)];
-    on.street.pump([60], { maxConcurrency: 3, timeoutMs: 10_000, places: 8 });
-    const events = await on.street.record(60);
-    await on.street.dispatcher.dispatch(ACCOUNT, events);
+    on.harness.pump([60], { maxConcurrency: 3, timeoutMs: 10_000, attemptSlots: 8 });
+    const events = await on.harness.record(60);
+    await on.harness.dispatcher.dispatch(ACCOUNT, events);
     await eventually('the healthy one has all', async () => {
       const all = await Promise.all(events.map((event) => finished(event, good.id)()));
       return all.every(Boolean);
     });
     expect(hanging.received).toHaveLength(3);
-    expect(hanging.most).toBe(3);
+    expect(hanging.maxConcurrent).toBe(3);
     expect(await find(events[59], bad.id)).toMatchObject({ status: 'pending' });
   });
 
-  it('never has more requests in flight than it may, over all processes', async () => {
+  it('never has more requests in flight than its limit, over all processes', async () => {
     const to = await receiver(() => ({ status: 204, afterMs: 5 }));
     const { id } = await subscribe(to);
-    for (let i = 0; i < 3; i++) on.street.pump([], { maxConcurrency: 4 });
-    const events = await on.street.record(100);
-    await on.street.dispatcher.dispatch(ACCOUNT, events);
+    for (let i = 0; i < 3; i++) on.harness.pump([], { maxConcurrency: 4 });
+    const events = await on.harness.record(100);
+    await on.harness.dispatcher.dispatch(ACCOUNT, events);
     await eventually('all succeeded', async () =>
       (await Promise.all(events.map((event) => finished(event, id)()))).every(Boolean),
     );
-    expect(to.most).toBeLessThanOrEqual(4);
-    expect(to.most).toBeGreaterThan(1);
+    expect(to.maxConcurrent).toBeLessThanOrEqual(4);
+    expect(to.maxConcurrent).toBeGreaterThan(1);
     expect(to.received).toHaveLength(100);
   });
 
-  it('keeps its secret sealed', async () => {
+  it('stores its secret encrypted', async () => {
     const { id, secret } = await subscribe(await receiver());
-    const stored = await on.street.redis.hget(`${on.street.prefix}:{${ACCOUNT}}:webhooks`, id);
+    const stored = await on.harness.redis.hget(`${on.harness.prefix}:{${ACCOUNT}}:webhooks`, id);
     expect(stored).toContain('sealed');
     expect(stored).not.toContain(secret.slice('whsec_'.length));
-    expect(JSON.stringify(await on.street.endpoints.list(ACCOUNT))).not.toMatch(/sealed|whsec/);
+    expect(JSON.stringify(await on.harness.endpoints.list(ACCOUNT))).not.toMatch(/sealed|whsec/);
   });
 
-  it('that is removed gets nothing more, and its keys go', async () => {
+  it('that is removed receives nothing more, and its Redis keys are deleted', async () => {
     const to = await receiver(() => 'hang');
     const { id } = await subscribe(to);
-    const pump = on.street.pump([0], { maxConcurrency: 2 });
-    const events = await on.street.record(1_200);
-    await on.street.dispatcher.dispatch(ACCOUNT, events);
+    const pump = on.harness.pump([0], { maxConcurrency: 2 });
+    const events = await on.harness.record(1_200);
+    await on.harness.dispatcher.dispatch(ACCOUNT, events);
     await eventually('two under way', () => to.received.length === 2);
-    expect(await on.street.endpoints.remove(ACCOUNT, id)).toBe(true);
-    expect(await on.street.endpoints.remove(ACCOUNT, id)).toBe(false);
-    await on.street.dispatcher.dispatch(ACCOUNT, await on.street.record(1));
+    expect(await on.harness.endpoints.remove(ACCOUNT, id)).toBe(true);
+    expect(await on.harness.endpoints.remove(ACCOUNT, id)).toBe(false);
+    await on.harness.dispatcher.dispatch(ACCOUNT, await on.harness.record(1));
     await pump.work(ACCOUNT, id);
     await pump.drain(0);
     expect(to.received).toHaveLength(2);
     for (const event of [events[0], events[499]]) {
       expect(await find(event, id)).toMatchObject({ status: 'failed', reason: 'The endpoint was removed.' });
     }
-    expect(await on.street.redis.keys(`${on.street.prefix}:*endpoint*`)).toEqual([]);
-    expect(await on.street.redis.exists(`${on.street.prefix}:{${ACCOUNT}}:webhooks:agenda`)).toBe(0);
+    expect(await on.harness.redis.keys(`${on.harness.prefix}:*endpoint*`)).toEqual([]);
+    expect(await on.harness.redis.exists(`${on.harness.prefix}:{${ACCOUNT}}:webhooks:agenda`)).toBe(0);
   });
 
-  it('that is removed by a process that ends meanwhile is cleared up after by the reconciler', async () => {
+  it('that is removed by a crashing process is cleaned up by the reconciler', async () => {
     const to = await receiver();
     const { id } = await subscribe(to);
-    on.street.jobs.lost = true;
-    const events = await on.street.record(1);
-    await on.street.dispatcher.dispatch(ACCOUNT, events);
-    await on.street.endpointStore.remove(ACCOUNT, id);
-    on.street.jobs.lost = false;
-    await on.street.pump().reconcile(ACCOUNT);
+    on.harness.jobs.lost = true;
+    const events = await on.harness.record(1);
+    await on.harness.dispatcher.dispatch(ACCOUNT, events);
+    await on.harness.endpointStore.remove(ACCOUNT, id);
+    on.harness.jobs.lost = false;
+    await on.harness.pump().reconcile(ACCOUNT);
     await eventually('ended', finished(events[0], id));
     expect(to.received).toEqual([]);
     await eventually(
       'keys gone',
-      async () => (await on.street.redis.exists(`${on.street.prefix}:{${ACCOUNT}}:webhooks:agenda`)) === 0,
+      async () => (await on.harness.redis.exists(`${on.harness.prefix}:{${ACCOUNT}}:webhooks:agenda`)) === 0,
     );
   });
 });
 
-describe('retention', () => {
-  it('removes finished deliveries by number and by age, the oldest first, and never a pending one', async () => {
+describe('delivery retention', () => {
+  it('removes finished deliveries by count and by age, oldest first, and never pending deliveries', async () => {
     const to = await receiver();
     const { id } = await subscribe(to);
-    const pump = on.street.pump();
-    const events = await on.street.record(5);
+    const pump = on.harness.pump();
+    const events = await on.harness.record(5);
     for (const event of events) {
-      await on.street.dispatcher.dispatch(ACCOUNT, [event]);
+      await on.harness.dispatcher.dispatch(ACCOUNT, [event]);
       await eventually('succeeded', finished(event, id));
     }
-    on.street.jobs.lost = true;
-    const [waiting] = await on.street.record(1);
-    await on.street.dispatcher.dispatch(ACCOUNT, waiting === undefined ? [] : [waiting]);
+    on.harness.jobs.lost = true;
+    const [waiting] = await on.harness.record(1);
+    await on.harness.dispatcher.dispatch(ACCOUNT, waiting === undefined ? [] : [waiting]);
     const kept = async (): Promise<boolean[]> =>
       await Promise.all(
         events.map(
-          async (event) => (await on.street.deliveries.find(ACCOUNT, deliveryId(event.id, id))) !== undefined,
+          async (event) =>
+            (await on.harness.deliveries.find(ACCOUNT, deliveryId(event.id, id))) !== undefined,
         ),
       );
-    expect(await on.street.deliveries.trim(ACCOUNT, { maxAgeMs: 60_000, maxCount: 5 })).toBe(0);
-    expect(await on.street.deliveries.trim(ACCOUNT, { maxAgeMs: 60_000, maxCount: 2 })).toBe(3);
+    expect(await on.harness.deliveries.trim(ACCOUNT, { maxAgeMs: 60_000, maxCount: 5 })).toBe(0);
+    expect(await on.harness.deliveries.trim(ACCOUNT, { maxAgeMs: 60_000, maxCount: 2 })).toBe(3);
     expect(await kept()).toEqual([false, false, false, true, true]);
-    expect(await on.street.deliveries.trim(ACCOUNT, { maxAgeMs: -1_000, maxCount: 100 })).toBe(2);
+    expect(await on.harness.deliveries.trim(ACCOUNT, { maxAgeMs: -1_000, maxCount: 100 })).toBe(2);
     expect(await find(waiting, id)).toMatchObject({ status: 'pending' });
     await pump.drain(0);
   });

@@ -15,13 +15,13 @@ import {
 import { eventually } from '../../support/eventually.js';
 import { startTestRedis, type TestRedis } from '../../support/redis-server.js';
 import { Receiver } from './receiver.js';
-import { ACCOUNT, Street } from './street.js';
+import { ACCOUNT, WebhookHarness } from './webhook-harness.js';
 
 const PUBLIC = '93.184.215.14';
 
-/** Ways to write or to reach this machine, its network, or a cloud's metadata service, by address. */
+/** Notations of addresses of this machine, its network, and metadata services of clouds. */
 const ADDRESSES = [
-  // this machine: dotted, short, decimal, octal, hexadecimal, mixed, dotted at the end, full width, escaped
+  // This machine: dotted, short, decimal, octal, hexadecimal, mixed, trailing dot, full-width, escaped.
   ...[
     '127.0.0.1',
     '127.1',
@@ -61,12 +61,12 @@ const ADDRESSES = [
   ...['[::ffff:127.0.0.1]', '[::ffff:7f00:1]', '[::ffff:a9fe:a9fe]', '[::127.0.0.1]', '[::ffff:0:127.0.0.1]'],
   ...['[64:ff9b::7f00:1]', '[64:ff9b::169.254.169.254]', '[64:ff9b:1::7f00:1]', '[2002:7f00:1::1]'],
   ...['[2002:a9fe:a9fe::1]', '[2001:0:7f00:1::f7f7:f7f7]', '[2001:0:808:808::80ff:fffe]'],
-  // not for anybody: multicast, broadcast, reserved, documentation, benchmarks, protocols
+  // Not usable for hosts: multicast, broadcast, reserved, documentation, benchmarks, protocols
   ...['224.0.0.1', '255.255.255.255', '240.0.0.1', '192.0.2.1', '198.18.0.1', '192.88.99.1', '[ff02::1]'],
   ...['[2001:db8::1]', '[3fff::1]', '[2001:2::1]', '[2001:10::1]', '[2001:20::1]', '[5f00::1]', '[100::1]'],
 ];
 
-/** Names, and what they resolve to: at first, then, and from then on. */
+/** Names and their successive DNS answers. The last answer repeats. */
 const NAMES: Record<string, readonly (readonly string[])[]> = {
   localhost: [['127.0.0.1']],
   'a.localhost': [[]],
@@ -86,7 +86,7 @@ const NAMES: Record<string, readonly (readonly string[])[]> = {
   redis: [['172.30.77.2']],
 };
 
-/** Names that are harmless, or nobody's, when the webhook is made. */
+/** Names that are harmless or unresolvable when the webhook is created. Same form as {@link NAMES}. */
 const CHANGING: Record<string, readonly (readonly string[])[]> = {
   'rebinding.example': [[PUBLIC], ['127.0.0.1']],
   'rebinding-six.example': [['2606:4700::1111'], ['::1']],
@@ -95,7 +95,7 @@ const CHANGING: Record<string, readonly (readonly string[])[]> = {
   'later.example': [[], ['127.0.0.1']],
 };
 
-/** Forms that say one thing and mean another; PORT is the listener's. */
+/** URLs whose apparent host differs from the real host. `PORT` stands for the listener's port. */
 const FORMS = [
   ...[
     'https://example.com@127.0.0.1:PORT/',
@@ -120,10 +120,10 @@ const FORMS = [
 ];
 
 let server: TestRedis;
-let street: Street;
+let harness: WebhookHarness;
 let listener: Listener;
 
-/** What must never be reached: everything that this machine listens on at one port. */
+/** A server on all addresses of this machine, which no delivery may reach. */
 interface Listener {
   server: Server;
   port: number;
@@ -134,7 +134,7 @@ async function listen(): Promise<Listener> {
   const http = createServer((_, response) => response.end());
   const open: Listener = { server: http, port: 0, connections: 0 };
   http.on('connection', () => open.connections++);
-  // Of both families; where there is but one, of that.
+  // Listens on IPv6 and IPv4, or on IPv4 alone if IPv6 is unavailable.
   http.listen(0, '::').on('error', () => http.listen(0, '0.0.0.0'));
   await once(http, 'listening');
   open.port = (http.address() as AddressInfo).port;
@@ -148,15 +148,15 @@ afterAll(async () => {
   await server.dispose();
 });
 beforeEach(async () => {
-  street = await Street.open(server.url);
+  harness = await WebhookHarness.open(server.url);
   listener = await listen();
 });
 afterEach(async () => {
-  await street.close();
+  await harness.close();
   listener.server.close();
 });
 
-/** Answers as the tables say, each time one further; names that they do not know do not resolve. */
+/** Returns a resolver that gives the next answer of a name's table at each call. Rejects unknown names. */
 function resolver(): Resolver {
   const asked = new Map<string, number>();
   return (name) => {
@@ -173,27 +173,27 @@ const urlsOf = (hosts: readonly string[]): string[] =>
   hosts.flatMap((host) => [`https://${host}:${listener.port}/hook`, `http://${host}:${listener.port}/hook`]);
 const forms = (): string[] => FORMS.map((form) => form.replaceAll('PORT', String(listener.port)));
 
-/** Has an event delivered to each address, as if it had passed when the webhook was made; what became of each. */
+/** Delivers an event to each URL, without the check at creation. Returns the finished delivery of each URL. */
 async function attempted(
   urls: readonly string[],
   client: HttpDeliveryClient,
 ): Promise<Map<string, Delivery>> {
-  const pump = street.pump([], { timeoutMs: 2_000 }, client);
+  const pump = harness.pump([], { timeoutMs: 2_000 }, client);
   const ids = new Map<string, string>();
   for (const url of urls) {
-    const { endpoint } = await street.endpoints.create(ACCOUNT, { url: 'http://127.0.0.1:9/' });
-    await street.endpointStore.change(ACCOUNT, endpoint.id, (before) => ({ ...before, url }));
+    const { endpoint } = await harness.endpoints.create(ACCOUNT, { url: 'http://127.0.0.1:9/' });
+    await harness.endpointStore.change(ACCOUNT, endpoint.id, (before) => ({ ...before, url }));
     ids.set(url, endpoint.id);
   }
-  const [event] = await street.record(1);
+  const [event] = await harness.record(1);
   if (event === undefined) throw new Error('no event was recorded');
-  await street.dispatcher.dispatch(ACCOUNT, [event]);
+  await harness.dispatcher.dispatch(ACCOUNT, [event]);
   const ended = new Map<string, Delivery>();
   await eventually('every attempt ended', async () => {
-    // So many at one time find no place at first; as in the worker, they are found again.
+    // Not all deliveries find a slot at first. Reconciliation picks up the rest, as in the worker.
     await pump.reconcile(ACCOUNT);
     for (const [url, id] of ids) {
-      const delivery = ended.get(url) ?? (await street.deliveries.find(ACCOUNT, deliveryId(event.id, id)));
+      const delivery = ended.get(url) ?? (await harness.deliveries.find(ACCOUNT, deliveryId(event.id, id)));
       if (delivery?.status === 'failed') ended.set(url, delivery);
     }
     return ended.size === ids.size;
@@ -201,7 +201,7 @@ async function attempted(
   return ended;
 }
 
-/** That the listener would have counted. */
+/** Proves that the listener counts a connection. */
 async function reach(): Promise<void> {
   const socket = connect(listener.port, '127.0.0.1');
   await once(socket, 'connect');
@@ -210,7 +210,7 @@ async function reach(): Promise<void> {
 }
 
 describe('a hostile address', () => {
-  it('is refused when the webhook is made', async () => {
+  it('is refused when the webhook is created', async () => {
     const check = new DestinationCheck(strict, resolver());
     const urls = [...urlsOf([...ADDRESSES, ...Object.keys(NAMES)]), ...forms()];
     expect(new Set(urls).size).toBeGreaterThanOrEqual(60);
@@ -222,7 +222,7 @@ describe('a hostile address', () => {
     await reach();
   });
 
-  it('is refused when the connection is made, whatever was thought of it before', async () => {
+  it('is refused at connection time even if the check at creation accepted it', async () => {
     const client = new HttpDeliveryClient(strict, resolver(), 2_000);
     const urls = [...urlsOf([...ADDRESSES, ...Object.keys(NAMES)]), ...forms()];
     const ended = await attempted(urls, client);
@@ -236,7 +236,7 @@ describe('a hostile address', () => {
     await reach();
   }, 60_000);
 
-  it('behind a name that was public, or unknown, when the webhook was made is refused when the connection is', async () => {
+  it('is refused at connection time if its name was public or unknown at creation', async () => {
     const resolve = resolver();
     const urls = Object.keys(CHANGING).map((name) => `https://${name}:${listener.port}/hook`);
     const check = new DestinationCheck(strict, resolve);
@@ -250,7 +250,7 @@ describe('a hostile address', () => {
     await reach();
   });
 
-  it('that an allowed receiver redirects to is not followed, in any of the ways', async () => {
+  it('is not followed as the target of any redirect', async () => {
     const statuses = [301, 302, 303, 307, 308];
     const receiver = await Receiver.start((_, count) => ({
       status: statuses[(count - 1) % statuses.length] ?? 301,
@@ -273,7 +273,7 @@ describe('a hostile address', () => {
     await reach();
   });
 
-  it('in the proxy variables of the environment gets nothing', async () => {
+  it('receives nothing if the environment names it as proxy', async () => {
     const proxy = `http://127.0.0.1:${listener.port}`;
     const variables = ['HTTP_PROXY', 'HTTPS_PROXY', 'ALL_PROXY', 'http_proxy', 'https_proxy', 'all_proxy'];
     const before = new Map(variables.map((name) => [name, process.env[name]]));
@@ -285,9 +285,9 @@ describe('a hostile address', () => {
     );
     try {
       for (const name of variables) process.env[name] = proxy;
-      street.pump([], {}, client);
-      await street.endpoints.create(ACCOUNT, { url: receiver.url });
-      await street.dispatcher.dispatch(ACCOUNT, await street.record(1));
+      harness.pump([], {}, client);
+      await harness.endpoints.create(ACCOUNT, { url: receiver.url });
+      await harness.dispatcher.dispatch(ACCOUNT, await harness.record(1));
       await eventually('the receiver itself gets it', () => receiver.received.length === 1);
     } finally {
       for (const [name, value] of before) {

@@ -1,45 +1,45 @@
 import { describe, expect, it } from '@jest/globals';
 import { eventToJson, type LoggedEvent } from '#events';
 import { deliveryId, type DeliveryStatus, type ReplayScope } from '#webhooks';
-import { ACCOUNT } from './street.js';
-import { WithStreet } from './with-street.js';
+import { ACCOUNT } from './webhook-harness.js';
+import { WithWebhookHarness } from './with-webhook-harness.js';
 
 const TERMS = { slots: 1_000, room: 1_000, leaseMs: 60_000 };
 const ATTEMPT = { at: '', durationMs: 1, statusCode: 500, reply: '', error: null };
 
-const on = new WithStreet({ hintsLost: true });
+const on = new WithWebhookHarness({ hintsLost: true });
 const { dispatched } = on;
 
 async function subscribe(): Promise<string> {
-  return (await on.street.endpoints.create(ACCOUNT, { url: 'http://127.0.0.1:9/' })).endpoint.id;
+  return (await on.harness.endpoints.create(ACCOUNT, { url: 'http://127.0.0.1:9/' })).endpoint.id;
 }
-/** Ends everything that is due at an endpoint. */
+/** Claims all due deliveries of an endpoint and settles them with a status. */
 async function settleAll(endpointId: string, status: 'succeeded' | 'failed'): Promise<void> {
-  const claimed = await on.street.deliveries.claim(ACCOUNT, endpointId, TERMS);
+  const claimed = await on.harness.deliveries.claim(ACCOUNT, endpointId, TERMS);
   if (claimed.kind === 'ended') throw new Error('ended');
   for (const delivery of claimed.deliveries) {
     const settlement = status === 'failed' ? ({ status, reason: 'x' } as const) : ({ status } as const);
-    await on.street.deliveries.settle(ACCOUNT, delivery, ATTEMPT, settlement);
+    await on.harness.deliveries.settle(ACCOUNT, delivery, ATTEMPT, settlement);
   }
 }
 async function listed(endpointId: string, status?: DeliveryStatus): Promise<string[]> {
   const query = { limit: 1_000, ...(status === undefined ? {} : { status }) };
-  const { deliveries } = await on.street.deliveries.list(ACCOUNT, endpointId, query);
+  const { deliveries } = await on.harness.deliveries.list(ACCOUNT, endpointId, query);
   return deliveries.map(({ eventId }) => eventId);
 }
 const ids = (events: readonly LoggedEvent[]): string[] => events.map(({ id }) => id);
 const newestFirst = (events: readonly LoggedEvent[]): string[] => ids(events).reverse();
 const replay = (endpointId: string, scope: ReplayScope, events: readonly LoggedEvent[]): Promise<number> =>
-  on.street.deliveries.replay(
+  on.harness.deliveries.replay(
     ACCOUNT,
     scope,
     events.map((event) => ({ endpointId, event })),
   );
-/** What no API does yet. */
+/** Enables an endpoint in the store directly. */
 async function enable(endpointId: string): Promise<void> {
-  const key = `${on.street.prefix}:{${ACCOUNT}}:webhooks`;
-  const stored = JSON.parse((await on.street.redis.hget(key, endpointId)) ?? '') as object;
-  await on.street.redis.hset(
+  const key = `${on.harness.prefix}:{${ACCOUNT}}:webhooks`;
+  const stored = JSON.parse((await on.harness.redis.hget(key, endpointId)) ?? '') as object;
+  await on.harness.redis.hset(
     key,
     endpointId,
     JSON.stringify({ ...stored, enabled: true, disabledReason: null }),
@@ -47,7 +47,7 @@ async function enable(endpointId: string): Promise<void> {
 }
 
 describe('the list of an endpoint’s deliveries', () => {
-  it('is the newest first, by status, page by page, each once', async () => {
+  it('returns each delivery once over all pages, newest first, filtered by status', async () => {
     const [id, other] = [await subscribe(), await subscribe()];
     const first = await dispatched(3);
     await settleAll(id, 'failed');
@@ -62,7 +62,7 @@ describe('the list of an endpoint’s deliveries', () => {
     const pages: string[][] = [];
     for (let before: number | undefined, more = true; more;) {
       const query = { limit: 3, ...(before === undefined ? {} : { before }) };
-      const page = await on.street.deliveries.list(ACCOUNT, id, query);
+      const page = await on.harness.deliveries.list(ACCOUNT, id, query);
       pages.push(page.deliveries.map(({ eventId }) => eventId));
       before = page.next;
       more = before !== undefined;
@@ -71,13 +71,13 @@ describe('the list of an endpoint’s deliveries', () => {
     expect(pages.flat()).toEqual(newestFirst([...first, ...second, ...third]));
   });
 
-  it('lists failed and missed deliveries apart, page by page', async () => {
+  it('separates failed from missed deliveries on every page', async () => {
     const id = await subscribe();
     const failed = await dispatched(2);
     await settleAll(id, 'failed');
     const missed = await dispatched(2);
-    await on.street.endpointStore.disable(ACCOUNT, id, 'x');
-    await on.street.deliveries.endPending(ACCOUNT, id);
+    await on.harness.endpointStore.disable(ACCOUNT, id, 'x');
+    await on.harness.deliveries.endPending(ACCOUNT, id);
     await enable(id);
     const more = await dispatched(1);
     await settleAll(id, 'failed');
@@ -87,7 +87,7 @@ describe('the list of an endpoint’s deliveries', () => {
     const pages: string[][] = [];
     for (let before: number | undefined, next = true; next;) {
       const query = { status: 'missed', limit: 1, ...(before === undefined ? {} : { before }) } as const;
-      const page = await on.street.deliveries.list(ACCOUNT, id, query);
+      const page = await on.harness.deliveries.list(ACCOUNT, id, query);
       pages.push(page.deliveries.map(({ eventId }) => eventId));
       before = page.next;
       next = before !== undefined;
@@ -95,30 +95,30 @@ describe('the list of an endpoint’s deliveries', () => {
     expect(pages.flat()).toEqual(newestFirst(missed));
   });
 
-  it('loses what retention removes, and goes with its endpoint', async () => {
+  it('omits trimmed deliveries and is empty for a removed endpoint', async () => {
     const id = await subscribe();
     const events = await dispatched(3);
     await settleAll(id, 'failed');
-    await on.street.deliveries.trim(ACCOUNT, { maxAgeMs: 60_000, maxCount: 1 });
+    await on.harness.deliveries.trim(ACCOUNT, { maxAgeMs: 60_000, maxCount: 1 });
     expect(await listed(id)).toHaveLength(1);
     expect(await listed(id, 'failed')).toHaveLength(1);
     await dispatched(1);
-    await on.street.endpoints.remove(ACCOUNT, id);
+    await on.harness.endpoints.remove(ACCOUNT, id);
     expect(await listed(id)).toEqual([]);
-    expect(await on.street.redis.keys(`${on.street.prefix}:*endpoint*`)).toEqual([]);
+    expect(await on.harness.redis.keys(`${on.harness.prefix}:*endpoint*`)).toEqual([]);
     expect(events).toHaveLength(3);
   });
 });
 
-describe('a finished delivery that is made again', () => {
-  it('is due at once, with its schedule from the start and its attempts kept', async () => {
+describe('a manual retry of a finished delivery', () => {
+  it('makes the delivery due at once, restarts its schedule and keeps its attempts', async () => {
     const id = await subscribe();
     const [event] = await dispatched(1);
     if (event === undefined) throw new Error('no event');
     const delivery = deliveryId(event.id, id);
     await settleAll(id, 'failed');
-    expect(await on.street.deliveries.retry(ACCOUNT, delivery)).toBe('retried');
-    expect(await on.street.deliveries.find(ACCOUNT, delivery)).toMatchObject({
+    expect(await on.harness.deliveries.retry(ACCOUNT, delivery)).toBe('retried');
+    expect(await on.harness.deliveries.find(ACCOUNT, delivery)).toMatchObject({
       status: 'pending',
       reason: null,
       finishedAt: null,
@@ -126,33 +126,33 @@ describe('a finished delivery that is made again', () => {
     });
     expect(await listed(id, 'pending')).toEqual([event.id]);
     expect(await listed(id, 'failed')).toEqual([]);
-    // What was finished once is not trimmed as if it still were.
-    expect(await on.street.deliveries.trim(ACCOUNT, { maxAgeMs: -1_000, maxCount: 0 })).toBe(0);
-    expect(await on.street.deliveries.claim(ACCOUNT, id, TERMS)).toMatchObject({
+    // A retried delivery is pending, so retention does not trim it.
+    expect(await on.harness.deliveries.trim(ACCOUNT, { maxAgeMs: -1_000, maxCount: 0 })).toBe(0);
+    expect(await on.harness.deliveries.claim(ACCOUNT, id, TERMS)).toMatchObject({
       deliveries: [{ id: delivery, attempts: 0, body: eventToJson(event) }],
     });
   });
 
-  it('keeps the newest hundred of its attempts', async () => {
+  it('keeps the newest 100 attempts', async () => {
     const id = await subscribe();
     const [event] = await dispatched(1);
     const delivery = deliveryId(event?.id ?? '', id);
     for (let n = 0; n < 103; n++) {
       await settleAll(id, 'failed');
-      await on.street.deliveries.retry(ACCOUNT, delivery);
+      await on.harness.deliveries.retry(ACCOUNT, delivery);
     }
-    expect((await on.street.deliveries.find(ACCOUNT, delivery))?.attempts).toHaveLength(100);
+    expect((await on.harness.deliveries.find(ACCOUNT, delivery))?.attempts).toHaveLength(100);
   });
 
-  it('needs an endpoint that is there and enabled', async () => {
+  it('needs an existing and enabled endpoint', async () => {
     const [disabled, removed] = [await subscribe(), await subscribe()];
     const [event] = await dispatched(1);
     await settleAll(disabled, 'failed');
     await settleAll(removed, 'failed');
-    await on.street.endpointStore.disable(ACCOUNT, disabled, 'x');
-    await on.street.endpoints.remove(ACCOUNT, removed);
+    await on.harness.endpointStore.disable(ACCOUNT, disabled, 'x');
+    await on.harness.endpoints.remove(ACCOUNT, removed);
     const retry = (endpointId: string): Promise<string> =>
-      on.street.deliveries.retry(ACCOUNT, deliveryId(event?.id ?? '', endpointId));
+      on.harness.deliveries.retry(ACCOUNT, deliveryId(event?.id ?? '', endpointId));
     expect([await retry(disabled), await retry(removed), await retry('whk_none')]).toEqual([
       'disabled',
       'removed',
@@ -161,56 +161,56 @@ describe('a finished delivery that is made again', () => {
   });
 });
 
-describe('what an endpoint missed', () => {
-  it('is what was recorded before it was made', async () => {
-    expect(await on.street.deliveries.gaps(ACCOUNT, await subscribe())).toEqual([]);
-    const events = await on.street.record(2);
+describe('the gaps of an endpoint', () => {
+  it('include the events from before it was created', async () => {
+    expect(await on.harness.deliveries.gaps(ACCOUNT, await subscribe())).toEqual([]);
+    const events = await on.harness.record(2);
     const id = await subscribe();
-    expect(await on.street.deliveries.gaps(ACCOUNT, id)).toEqual([{ from: '0-0', to: events[1]?.position }]);
-    expect(await replay(id, 'missed', [...events, ...(await on.street.record(1))])).toBe(2);
+    expect(await on.harness.deliveries.gaps(ACCOUNT, id)).toEqual([{ from: '0-0', to: events[1]?.position }]);
+    expect(await replay(id, 'missed', [...events, ...(await on.harness.record(1))])).toBe(2);
     expect(await listed(id, 'pending')).toEqual(newestFirst(events));
   });
 
-  it('is one stretch for each time that it was disabled', async () => {
+  it('are one gap for each time that it was disabled', async () => {
     const id = await subscribe();
     const stretches = [];
     for (let n = 0; n < 2; n++) {
       await dispatched(2);
-      await on.street.endpointStore.disable(ACCOUNT, id, 'x');
+      await on.harness.endpointStore.disable(ACCOUNT, id, 'x');
       const missed = [...(await dispatched(2)), ...(await dispatched(1))];
       stretches.push({ from: missed[0]?.position, to: missed[2]?.position });
       await enable(id);
     }
     await dispatched(1);
-    expect(await on.street.deliveries.gaps(ACCOUNT, id)).toEqual(stretches);
+    expect(await on.harness.deliveries.gaps(ACCOUNT, id)).toEqual(stretches);
   });
 
-  it('is kept in at most a hundred stretches, of which the oldest grow', async () => {
+  it('are at most 100, and further gaps are merged into the oldest', async () => {
     const id = await subscribe();
     const missed: LoggedEvent[] = [];
     for (let n = 0; n < 102; n++) {
-      await on.street.endpointStore.disable(ACCOUNT, id, 'x');
+      await on.harness.endpointStore.disable(ACCOUNT, id, 'x');
       missed.push(...(await dispatched(1)));
       await enable(id);
       await dispatched(1);
     }
-    const gaps = await on.street.deliveries.gaps(ACCOUNT, id);
+    const gaps = await on.harness.deliveries.gaps(ACCOUNT, id);
     expect(gaps).toHaveLength(100);
     expect(gaps[0]).toEqual({ from: missed[0]?.position, to: missed[2]?.position });
     expect(gaps[99]).toEqual({ from: missed[101]?.position, to: missed[101]?.position });
     expect(await replay(id, 'missed', missed)).toBe(102);
   });
 
-  it('includes what was pending when it was disabled', async () => {
+  it('can be replayed with the deliveries that were pending when it was disabled', async () => {
     const id = await subscribe();
     await dispatched(2);
     await settleAll(id, 'failed');
     const pending = await dispatched(3);
-    await on.street.endpointStore.disable(ACCOUNT, id, 'x');
-    await on.street.deliveries.endPending(ACCOUNT, id);
+    await on.harness.endpointStore.disable(ACCOUNT, id, 'x');
+    await on.harness.deliveries.endPending(ACCOUNT, id);
     expect(await listed(id, 'failed')).toHaveLength(2);
     expect(await listed(id, 'missed')).toHaveLength(3);
-    const { events } = await on.street.log.read(ACCOUNT, undefined, 100);
+    const { events } = await on.harness.log.read(ACCOUNT, undefined, 100);
     expect(await replay(id, 'missed', events)).toBe(0);
     await enable(id);
     expect(await replay(id, 'missed', events)).toBe(3);
@@ -219,13 +219,13 @@ describe('what an endpoint missed', () => {
 });
 
 describe('a replay', () => {
-  it('makes what failed, what was missed, or everything pending, and nothing twice', async () => {
+  it('makes failed, missed or all deliveries pending, without duplicates', async () => {
     const id = await subscribe();
     const failed = await dispatched(2);
     await settleAll(id, 'failed');
     const succeeded = await dispatched(3);
     await settleAll(id, 'succeeded');
-    await on.street.endpointStore.disable(ACCOUNT, id, 'x');
+    await on.harness.endpointStore.disable(ACCOUNT, id, 'x');
     const missed = await dispatched(4);
     await enable(id);
     const pending = await dispatched(1);
@@ -239,7 +239,7 @@ describe('a replay', () => {
       expect([scope, await replay(id, scope, all)]).toEqual([scope, 0]);
     }
     expect(new Set(await listed(id, 'pending'))).toEqual(new Set(ids(all)));
-    const claimed = await on.street.deliveries.claim(ACCOUNT, id, TERMS);
+    const claimed = await on.harness.deliveries.claim(ACCOUNT, id, TERMS);
     expect(claimed).toMatchObject({ kind: 'claimed' });
     expect(claimed.kind === 'claimed' ? claimed.deliveries.length : 0).toBe(10);
   });

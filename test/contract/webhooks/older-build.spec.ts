@@ -3,8 +3,8 @@ import { eventToJson, type LoggedEvent } from '#events';
 import { type DeliveryStore, deliveryId } from '#webhooks';
 import { eventually } from '../../support/eventually.js';
 import { OlderBuild } from './older-build/index.js';
-import { ACCOUNT } from './street.js';
-import { WithStreet } from './with-street.js';
+import { ACCOUNT } from './webhook-harness.js';
+import { WithWebhookHarness } from './with-webhook-harness.js';
 
 type ClaimedDelivery = Extract<
   Awaited<ReturnType<DeliveryStore['claim']>>,
@@ -14,19 +14,19 @@ type ClaimedDelivery = Extract<
 const TERMS = { slots: 20, room: 50, leaseMs: 60_000 };
 const ATTEMPT = { at: '', durationMs: 1, statusCode: 500, reply: '', error: null };
 
-const on = new WithStreet({ hintsLost: true });
-const older = (): OlderBuild => new OlderBuild(on.street.redis, on.street.prefix, ACCOUNT);
+const on = new WithWebhookHarness({ hintsLost: true });
+const older = (): OlderBuild => new OlderBuild(on.harness.redis, on.harness.prefix, ACCOUNT);
 
 async function subscribe(url = 'http://127.0.0.1:9/', ordered = false): Promise<string> {
-  return (await on.street.endpoints.create(ACCOUNT, { url, ordered })).endpoint.id;
+  return (await on.harness.endpoints.create(ACCOUNT, { url, ordered })).endpoint.id;
 }
 async function claim(id: string): Promise<ClaimedDelivery[]> {
-  const claimed = await on.street.deliveries.claim(ACCOUNT, id, TERMS);
+  const claimed = await on.harness.deliveries.claim(ACCOUNT, id, TERMS);
   if (claimed.kind === 'ended') throw new Error('ended');
   return claimed.deliveries;
 }
 const succeed = (delivery: ClaimedDelivery): Promise<unknown> =>
-  on.street.deliveries.settle(ACCOUNT, delivery, ATTEMPT, { status: 'succeeded' });
+  on.harness.deliveries.settle(ACCOUNT, delivery, ATTEMPT, { status: 'succeeded' });
 const first = <T>(of: readonly T[]): T => {
   const [one] = of;
   if (one === undefined) throw new Error('There is none.');
@@ -39,27 +39,27 @@ describe('what an older build stored', () => {
   it('is delivered with the body that was stored, although the log has lost the event', async () => {
     const to = await on.receiver();
     const id = await subscribe(to.url);
-    const events = await on.street.record(2);
+    const events = await on.harness.record(2);
     await older().create(id, events);
-    await on.street.redis.del(`${on.street.prefix}:{${ACCOUNT}}:events`);
-    on.street.jobs.lost = false;
-    await on.street.pump().reconcile(ACCOUNT);
+    await on.harness.redis.del(`${on.harness.prefix}:{${ACCOUNT}}:events`);
+    on.harness.jobs.lost = false;
+    await on.harness.pump().reconcile(ACCOUNT);
     await eventually('both arrived', () => to.received.length === 2);
     expect(to.received.map(({ body }) => body).sort()).toEqual(events.map(eventToJson).sort());
   });
 
   it('keeps its place in the order, and its pace', async () => {
     const id = await subscribe(undefined, true);
-    const [one, two, three] = await on.street.record(3);
+    const [one, two, three] = await on.harness.record(3);
     const build = older();
     await build.create(id, one === undefined || two === undefined ? [] : [one, two]);
-    const pace = `${on.street.prefix}:{${ACCOUNT}}:endpoint:${id}:pace`;
-    await on.street.redis.hset(pace, 'failingSince', 17);
-    await on.street.dispatcher.dispatch(ACCOUNT, three === undefined ? [] : [three]);
+    const pace = `${on.harness.prefix}:{${ACCOUNT}}:endpoint:${id}:pace`;
+    await on.harness.redis.hset(pace, 'failingSince', 17);
+    await on.harness.dispatcher.dispatch(ACCOUNT, three === undefined ? [] : [three]);
     const order: string[] = [];
     for (let next = await claim(id); next.length > 0; next = await claim(id)) {
       order.push(...eventIds(next));
-      const { failingMs } = await on.street.deliveries.settle(ACCOUNT, first(next), ATTEMPT, {
+      const { failingMs } = await on.harness.deliveries.settle(ACCOUNT, first(next), ATTEMPT, {
         status: 'failed',
         reason: 'x',
       });
@@ -73,10 +73,10 @@ describe('an older build beside this one', () => {
   it('claims nothing that has no body, whatever it records itself and however often it asks', async () => {
     const id = await subscribe();
     const build = older();
-    const [mine, ...yours] = await on.street.record(31);
+    const [mine, ...yours] = await on.harness.record(31);
     await build.create(id, mine === undefined ? [] : [mine]);
     const before = first(await build.claim(id));
-    await on.street.dispatcher.dispatch(ACCOUNT, yours);
+    await on.harness.dispatcher.dispatch(ACCOUNT, yours);
     expect(await build.claim(id)).toEqual([]);
     expect(await build.settle(id, before, 'pending', true)).toBe(true);
     expect(await build.claim(id)).toEqual([]);
@@ -87,10 +87,10 @@ describe('an older build beside this one', () => {
   it('claims nothing after its successes either, and what its claims held is recorded once', async () => {
     const id = await subscribe();
     const build = older();
-    const [mine, ...yours] = await on.street.record(25);
+    const [mine, ...yours] = await on.harness.record(25);
     await build.create(id, mine === undefined ? [] : [mine]);
     const before = first(await build.claim(id));
-    await on.street.dispatcher.dispatch(ACCOUNT, yours);
+    await on.harness.dispatcher.dispatch(ACCOUNT, yours);
     expect(await build.settle(id, before, 'succeeded')).toBe(true);
     for (let n = 0; n < 3; n += 1) expect(await build.claim(id)).toEqual([]);
     const claimed = await claim(id);
@@ -100,8 +100,8 @@ describe('an older build beside this one', () => {
 
   it('does not give what was claimed here, and whose lease ended, to itself', async () => {
     const id = await subscribe();
-    await on.street.dispatcher.dispatch(ACCOUNT, await on.street.record(1));
-    await on.street.deliveries.claim(ACCOUNT, id, { ...TERMS, leaseMs: 1 });
+    await on.harness.dispatcher.dispatch(ACCOUNT, await on.harness.record(1));
+    await on.harness.deliveries.claim(ACCOUNT, id, { ...TERMS, leaseMs: 1 });
     await eventually('the lease ends', async () => {
       expect(await older().claim(id)).toEqual([]);
       return (await claim(id)).length === 1;
@@ -111,19 +111,19 @@ describe('an older build beside this one', () => {
   it('that eats a hint leaves the endpoint to be found by the reconciler', async () => {
     const to = await on.receiver();
     const id = await subscribe(to.url);
-    await on.street.dispatcher.dispatch(ACCOUNT, await on.street.record(1));
+    await on.harness.dispatcher.dispatch(ACCOUNT, await on.harness.record(1));
     expect(await older().claim(id)).toEqual([]);
-    on.street.jobs.lost = false;
-    await on.street.pump().reconcile(ACCOUNT);
+    on.harness.jobs.lost = false;
+    await on.harness.pump().reconcile(ACCOUNT);
     await eventually('it arrived', () => to.received.length === 1);
   });
 
   it('has what it dispatches delivered from here, in order with the rest', async () => {
     const id = await subscribe(undefined, true);
-    const [one, two, three] = await on.street.record(3);
-    await on.street.dispatcher.dispatch(ACCOUNT, one === undefined ? [] : [one]);
+    const [one, two, three] = await on.harness.record(3);
+    await on.harness.dispatcher.dispatch(ACCOUNT, one === undefined ? [] : [one]);
     await older().create(id, two === undefined ? [] : [two]);
-    await on.street.dispatcher.dispatch(ACCOUNT, three === undefined ? [] : [three]);
+    await on.harness.dispatcher.dispatch(ACCOUNT, three === undefined ? [] : [three]);
     const order: string[] = [];
     for (let next = await claim(id); next.length > 0; next = await claim(id)) {
       order.push(...eventIds(next));
@@ -135,14 +135,14 @@ describe('an older build beside this one', () => {
 
   it('ends what is pending at an endpoint that it disabled, bodies or none, to be replayed', async () => {
     const id = await subscribe();
-    const events = await on.street.record(3);
-    await on.street.dispatcher.dispatch(ACCOUNT, events);
-    await on.street.endpointStore.disable(ACCOUNT, id, 'x');
+    const events = await on.harness.record(3);
+    await on.harness.dispatcher.dispatch(ACCOUNT, events);
+    await on.harness.endpointStore.disable(ACCOUNT, id, 'x');
     expect(await older().endPending(id)).toBe(3);
-    await on.street.endpoints.change(ACCOUNT, id, { enabled: true });
+    await on.harness.endpoints.change(ACCOUNT, id, { enabled: true });
     const all = events.map((event) => ({ endpointId: id, event }));
-    expect(await on.street.deliveries.replay(ACCOUNT, 'missed', all)).toBe(3);
-    expect(await on.street.deliveries.find(ACCOUNT, deliveryId(events[0]?.id ?? '', id))).toMatchObject({
+    expect(await on.harness.deliveries.replay(ACCOUNT, 'missed', all)).toBe(3);
+    expect(await on.harness.deliveries.find(ACCOUNT, deliveryId(events[0]?.id ?? '', id))).toMatchObject({
       status: 'pending',
     });
   });

@@ -1,22 +1,22 @@
 import { describe, expect, it } from '@jest/globals';
 import { type DeliveriesOverview, RedisDeliveriesWatch } from '#webhooks';
 import { eventually } from '../../support/eventually.js';
-import { ACCOUNT } from './street.js';
-import { WithStreet } from './with-street.js';
+import { ACCOUNT } from './webhook-harness.js';
+import { WithWebhookHarness } from './with-webhook-harness.js';
 
-const on = new WithStreet();
+const on = new WithWebhookHarness();
 const overview = (): Promise<DeliveriesOverview> =>
-  new RedisDeliveriesWatch(on.street.redis, on.street.prefix).overview(ACCOUNT);
+  new RedisDeliveriesWatch(on.harness.redis, on.harness.prefix).overview(ACCOUNT);
 
 describe('the overview of deliveries', () => {
-  it('counts those that are kept by status, and the endpoints, and forgets what is removed', async () => {
+  it('counts kept deliveries by status and existing endpoints, without removed ones', async () => {
     const fine = await on.receiver();
     const broken = await on.receiver(() => ({ status: 500 }));
-    const { endpoint: good } = await on.street.endpoints.create(ACCOUNT, { url: fine.url });
-    const { endpoint: bad } = await on.street.endpoints.create(ACCOUNT, { url: broken.url });
-    await on.street.endpoints.create(ACCOUNT, { url: fine.url, enabled: false });
-    on.street.pump();
-    await on.street.dispatcher.dispatch(ACCOUNT, await on.street.record(3));
+    const { endpoint: good } = await on.harness.endpoints.create(ACCOUNT, { url: fine.url });
+    const { endpoint: bad } = await on.harness.endpoints.create(ACCOUNT, { url: broken.url });
+    await on.harness.endpoints.create(ACCOUNT, { url: fine.url, enabled: false });
+    on.harness.pump();
+    await on.harness.dispatcher.dispatch(ACCOUNT, await on.harness.record(3));
     await eventually('all have ended', async () => {
       const { counts } = await overview();
       return counts.succeeded === 3 && counts.failed === 3;
@@ -26,19 +26,19 @@ describe('the overview of deliveries', () => {
       endpoints: { count: 3, disabled: 1, due: 0 },
       oldestDueMs: 0,
     });
-    await on.street.endpoints.remove(ACCOUNT, bad.id);
+    await on.harness.endpoints.remove(ACCOUNT, bad.id);
     expect(await overview()).toMatchObject({
       counts: { succeeded: 3, failed: 0 },
       endpoints: { count: 2 },
     });
-    await on.street.endpoints.remove(ACCOUNT, good.id);
+    await on.harness.endpoints.remove(ACCOUNT, good.id);
     expect((await overview()).counts).toEqual({ pending: 0, succeeded: 0, failed: 0 });
   });
 
-  it('says at how many endpoints something is due, and for how long', async () => {
+  it('reports how many endpoints have due deliveries and how long the oldest has been due', async () => {
     const receiver = await on.receiver();
-    await on.street.endpoints.create(ACCOUNT, { url: receiver.url });
-    await on.street.dispatcher.dispatch(ACCOUNT, await on.street.record(2));
+    await on.harness.endpoints.create(ACCOUNT, { url: receiver.url });
+    await on.harness.dispatcher.dispatch(ACCOUNT, await on.harness.record(2));
     const seen = await eventually('it waits', async () => {
       const now = await overview();
       return now.oldestDueMs > 0 && now;
@@ -46,18 +46,18 @@ describe('the overview of deliveries', () => {
     expect(seen).toMatchObject({ counts: { pending: 2 }, endpoints: { count: 1, due: 1 } });
   });
 
-  it('says for how long the first event has waited for its dispatch', async () => {
-    expect(await on.street.log.dispatchLagMs(ACCOUNT)).toBe(0);
-    await on.street.record(2);
-    await eventually('it waits', async () => (await on.street.log.dispatchLagMs(ACCOUNT)) > 0);
-    const consumer = on.street.reader();
+  it('reports the age of the oldest event that is not yet dispatched', async () => {
+    expect(await on.harness.log.dispatchLagMs(ACCOUNT)).toBe(0);
+    await on.harness.record(2);
+    await eventually('it waits', async () => (await on.harness.log.dispatchLagMs(ACCOUNT)) > 0);
+    const consumer = on.harness.reader();
     const reading = await consumer.take(1);
     if (reading.kind !== 'events') throw new Error('nothing to be read');
     await consumer.acknowledge(reading.events);
-    await eventually('the second waits', async () => (await on.street.log.dispatchLagMs(ACCOUNT)) > 0);
+    await eventually('the second waits', async () => (await on.harness.log.dispatchLagMs(ACCOUNT)) > 0);
     const rest = await consumer.take(10);
     if (rest.kind !== 'events') throw new Error('nothing to be read');
     await consumer.acknowledge(rest.events);
-    expect(await on.street.log.dispatchLagMs(ACCOUNT)).toBe(0);
+    expect(await on.harness.log.dispatchLagMs(ACCOUNT)).toBe(0);
   });
 });

@@ -1,33 +1,33 @@
 import { describe, expect, it } from '@jest/globals';
 import type { DeliveryStore, NewEndpoint } from '#webhooks';
 import { eventually } from '../../support/eventually.js';
-import { ACCOUNT } from './street.js';
-import { WithStreet } from './with-street.js';
+import { ACCOUNT } from './webhook-harness.js';
+import { WithWebhookHarness } from './with-webhook-harness.js';
 
 type Claimed = Extract<Awaited<ReturnType<DeliveryStore['claim']>>, { kind: 'claimed' }>;
 
-const on = new WithStreet();
+const on = new WithWebhookHarness();
 const { receiver, dispatched } = on;
 
 async function subscribe(url: string, request: Partial<NewEndpoint> = {}): Promise<string> {
-  return (await on.street.endpoints.create(ACCOUNT, { url, ...request })).endpoint.id;
+  return (await on.harness.endpoints.create(ACCOUNT, { url, ...request })).endpoint.id;
 }
 const paceOf = (id: string): Promise<Record<string, string>> =>
-  on.street.redis.hgetall(`${on.street.prefix}:{${ACCOUNT}}:endpoint:${id}:speed`);
+  on.harness.redis.hgetall(`${on.harness.prefix}:{${ACCOUNT}}:endpoint:${id}:speed`);
 
-/** An endpoint whose deliveries the test settles itself. */
+/** An endpoint whose deliveries the test claims and settles itself. */
 class ByHand {
   private constructor(readonly id: string) {}
 
   static async of(events: number, request: Partial<NewEndpoint> = {}): Promise<ByHand> {
-    on.street.jobs.lost = true;
+    on.harness.jobs.lost = true;
     const byHand = new ByHand(await subscribe('http://127.0.0.1:9/', request));
     await dispatched(events);
     return byHand;
   }
 
   async claim(): Promise<Claimed> {
-    const claimed = await on.street.deliveries.claim(ACCOUNT, this.id, {
+    const claimed = await on.harness.deliveries.claim(ACCOUNT, this.id, {
       slots: 20,
       room: 1_000,
       leaseMs: 60_000,
@@ -42,7 +42,7 @@ class ByHand {
     { durationMs = 0, aloneMs = 0 } = {},
   ): Promise<void> {
     for (const delivery of deliveries) {
-      await on.street.deliveries.settle(
+      await on.harness.deliveries.settle(
         ACCOUNT,
         delivery,
         { at: '', durationMs, statusCode: 500, reply: '', error: null },
@@ -52,25 +52,25 @@ class ByHand {
     }
   }
 
-  /** How many it may have under way at the moment. */
+  /** Current max number of concurrent requests to the endpoint. */
   async slots(): Promise<number> {
     const claimed = await this.claim();
-    for (const delivery of claimed.deliveries) await on.street.deliveries.release(ACCOUNT, delivery);
+    for (const delivery of claimed.deliveries) await on.harness.deliveries.release(ACCOUNT, delivery);
     return claimed.deliveries.length;
   }
 }
 
 describe('an endpoint', () => {
-  it('has its own number of requests in flight, over all processes', async () => {
+  it('keeps its own limit of requests in flight over all processes', async () => {
     const to = await receiver(() => ({ status: 204, afterMs: 5 }));
     await subscribe(to.url, { maxConcurrency: 2 });
-    for (let i = 0; i < 3; i++) on.street.pump();
+    for (let i = 0; i < 3; i++) on.harness.pump();
     await dispatched(40);
     await eventually('all arrived', () => to.received.length === 40);
-    expect(to.most).toBe(2);
+    expect(to.maxConcurrent).toBe(2);
   });
 
-  it('gets no more attempts than its rate allows, in any stretch of time, and all in the end', async () => {
+  it('receives all deliveries, and in no span of time more than its rate allows', async () => {
     const at: number[] = [];
     const to = await receiver(() => {
       at.push(performance.now());
@@ -78,10 +78,10 @@ describe('an endpoint', () => {
     });
     const rate = 20;
     await subscribe(to.url, { rateLimitPerSecond: rate });
-    for (let i = 0; i < 3; i++) on.street.pump();
+    for (let i = 0; i < 3; i++) on.harness.pump();
     await dispatched(70);
     await eventually('all arrived', () => at.length === 70);
-    // What was started at its time may arrive a little later than its neighbours.
+    // An attempt that starts on time may arrive slightly late.
     const lateness = 0.1;
     for (let first = 0; first < at.length; first++) {
       for (let last = first; last < at.length; last++) {
@@ -92,7 +92,7 @@ describe('an endpoint', () => {
     expect((at[69] ?? 0) - (at[0] ?? 0)).toBeLessThan(8_000);
   });
 
-  it('with a rate below one a second gets one at once, and the next when its time has come', async () => {
+  it('with a rate below one per second receives one delivery at once and the next when the rate allows it', async () => {
     const byHand = await ByHand.of(2, { rateLimitPerSecond: 0.5 });
     const first = await byHand.claim();
     expect(first.deliveries).toHaveLength(1);
@@ -100,7 +100,7 @@ describe('an endpoint', () => {
     expect(first.waitMs).toBeLessThanOrEqual(2_000);
   });
 
-  it('gets its own headers, and never in place of ours', async () => {
+  it('receives its own headers, which never replace the standard headers', async () => {
     const to = await receiver();
     const forbidden = [
       'Webhook-Id',
@@ -113,7 +113,7 @@ describe('an endpoint', () => {
     await subscribe(to.url, {
       headers: { 'X-Team': 'blue', ...Object.fromEntries(forbidden.map((name) => [name, 'forged'])) },
     });
-    on.street.pump();
+    on.harness.pump();
     const [event] = await dispatched(1);
     await eventually('arrived', () => to.received.length === 1);
     const headers = to.received[0]?.headers ?? {};
@@ -127,8 +127,8 @@ describe('an endpoint', () => {
   });
 });
 
-describe('an endpoint that is overrun', () => {
-  it('has half as many requests at once, once a round, and grows back by one a round of successes', async () => {
+describe('an overloaded endpoint', () => {
+  it('has its concurrency halved once per round, and raised by one per round of successes', async () => {
     const byHand = await ByHand.of(400);
     const round = await byHand.claim();
     expect(round.deliveries).toHaveLength(20);
@@ -140,13 +140,13 @@ describe('an endpoint that is overrun', () => {
       seen.push(claimed.deliveries.length);
       await byHand.settle(claimed, 'succeeded');
     }
-    // Each success adds one part of what there is by then: a round adds a little less than one.
+    // Each success adds 1/concurrency, so a round adds slightly less than one.
     expect(seen.slice(0, 4)).toEqual([10, 10, 11, 12]);
     expect(seen.at(-1)).toBe(20);
     expect(await paceOf(byHand.id)).toEqual({});
   });
 
-  it('is left alone for longer and longer once a single request is too many, until one succeeds', async () => {
+  it('gets growing pauses once a single request is too many, until a request succeeds', async () => {
     const byHand = await ByHand.of(100, { maxConcurrency: 1 });
     const pauses: number[] = [];
     for (let n = 0; n < 8; n++) {
@@ -154,7 +154,10 @@ describe('an endpoint that is overrun', () => {
       const claimed = await byHand.claim();
       expect(claimed.deliveries).toEqual([]);
       pauses.push(Math.ceil((claimed.waitMs ?? 0) / 1_000));
-      await on.street.redis.hdel(`${on.street.prefix}:{${ACCOUNT}}:endpoint:${byHand.id}:speed`, 'heldUntil');
+      await on.harness.redis.hdel(
+        `${on.harness.prefix}:{${ACCOUNT}}:endpoint:${byHand.id}:speed`,
+        'heldUntil',
+      );
     }
     expect(pauses).toEqual([1, 2, 4, 8, 16, 30, 30, 30]);
     await byHand.settle(await byHand.claim(), 'succeeded');
@@ -162,20 +165,20 @@ describe('an endpoint that is overrun', () => {
     expect(Math.ceil(((await byHand.claim()).waitMs ?? 0) / 1_000)).toBe(1);
   });
 
-  it('is not slowed down by other failures', async () => {
+  it('is not throttled by failures that do not mean overload', async () => {
     const byHand = await ByHand.of(60);
     await byHand.settle(await byHand.claim(), 'failed');
     expect(await byHand.slots()).toBe(20);
   });
 
-  it('with Retry-After on 429 gets nothing at all before, and then everything', async () => {
+  it('receives nothing until the Retry-After of a 429 has passed, then everything', async () => {
     const at: number[] = [];
     const to = await receiver((_, count) => {
       at.push(performance.now());
       return count === 1 ? { status: 429, headers: { 'retry-after': '1' } } : { status: 204 };
     });
     await subscribe(to.url, { maxConcurrency: 1 });
-    on.street.pump([0.01]);
+    on.harness.pump([0.01]);
     await dispatched(3);
     await eventually('all arrived', () => at.length === 4);
     expect((at[1] ?? 0) - (at[0] ?? 0)).toBeGreaterThan(990);
@@ -184,29 +187,29 @@ describe('an endpoint that is overrun', () => {
 });
 
 describe('an endpoint that only fails', () => {
-  it('for long enough is disabled, and the others are told', async () => {
+  it('for the configured time is disabled, and the other endpoints get an event', async () => {
     const to = await receiver(() => ({ status: 500 }));
     const id = await subscribe(to.url);
-    on.street.pump([0.05, 0.05, 0.05, 0.05, 0.05, 0.05], { disableAfterMs: 100 });
+    on.harness.pump([0.05, 0.05, 0.05, 0.05, 0.05, 0.05], { disableAfterMs: 100 });
     await dispatched(1);
     await eventually(
       'disabled',
-      async () => (await on.street.endpoints.find(ACCOUNT, id))?.enabled === false,
+      async () => (await on.harness.endpoints.find(ACCOUNT, id))?.enabled === false,
     );
-    const reason = /^Nothing but failures for 0\.0 hours; the last: status 500\.$/;
-    expect((await on.street.endpoints.find(ACCOUNT, id))?.disabledReason).toMatch(reason);
-    const { events } = await on.street.log.read(ACCOUNT, undefined, 100);
+    const reason = /^All attempts failed for 0\.0 hours\. Last error: status 500\.$/;
+    expect((await on.harness.endpoints.find(ACCOUNT, id))?.disabledReason).toMatch(reason);
+    const { events } = await on.harness.log.read(ACCOUNT, undefined, 100);
     const disabled = events.filter(({ type }) => type === 'webhook.disabled');
     expect(disabled).toHaveLength(1);
     expect(JSON.parse(disabled[0]?.data ?? '')).toMatchObject({ webhook: { id }, reason: expect.anything() });
     await eventually('nothing is pending', async () => {
-      const { deliveries } = await on.street.deliveries.list(ACCOUNT, id, { limit: 1, status: 'pending' });
+      const { deliveries } = await on.harness.deliveries.list(ACCOUNT, id, { limit: 1, status: 'pending' });
       return deliveries.length === 0;
     });
     expect(to.received.length).toBeLessThan(7);
   });
 
-  it('is judged from its last success on, and anew once it is enabled again', async () => {
+  it('is measured from its first failure after a success, and afresh after being enabled', async () => {
     const byHand = await ByHand.of(100);
     const failingSince = async (): Promise<number> => Number((await paceOf(byHand.id))['failingSince'] ?? 0);
     await byHand.settle(await byHand.claim(), 'failed');
@@ -218,14 +221,14 @@ describe('an endpoint that only fails', () => {
     expect(await failingSince()).toBe(0);
     await byHand.settle(await byHand.claim(), 'failed');
     expect(await failingSince()).toBeGreaterThan(0);
-    await on.street.endpointStore.disable(ACCOUNT, byHand.id, 'x');
+    await on.harness.endpointStore.disable(ACCOUNT, byHand.id, 'x');
     expect(await failingSince()).toBe(0);
   });
 
-  it('leaves nothing behind once it is removed', async () => {
+  it('leaves no keys after its removal', async () => {
     const byHand = await ByHand.of(60, { rateLimitPerSecond: 1_000, ordered: true });
     await byHand.settle(await byHand.claim(), 'slower', { aloneMs: 10 });
-    await on.street.endpoints.remove(ACCOUNT, byHand.id);
-    expect(await on.street.redis.keys(`${on.street.prefix}:*endpoint*`)).toEqual([]);
+    await on.harness.endpoints.remove(ACCOUNT, byHand.id);
+    expect(await on.harness.redis.keys(`${on.harness.prefix}:*endpoint*`)).toEqual([]);
   });
 });

@@ -4,26 +4,26 @@ import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { pause } from '#platform';
 
-/** A request that a receiver got. */
+/** A request that a receiver received. */
 export interface Received {
   path: string;
   headers: IncomingHttpHeaders;
   body: string;
 }
 
-/** How a receiver answers; `hang` never does. */
+/** Reply of a receiver. `hang` means that the receiver never replies. */
 export type Answer = { status: number; headers?: Record<string, string>; afterMs?: number } | 'hang';
 
-/** A subscriber's HTTP server that keeps what it got. */
+/** HTTP server of a webhook that records the requests it receives. */
 export class Receiver {
   readonly received: Received[] = [];
-  /** The most requests that were under way at one time. */
-  most = 0;
+  /** Max number of concurrent requests so far. */
+  maxConcurrent = 0;
   private underWay = 0;
 
   private constructor(
     private readonly server: Server,
-    /** Decides on the answer to each request, counted from 1. */
+    /** Returns the reply to a request. `count` is the number of the request, counted from 1. */
     public answer: (request: Received, count: number) => Answer,
   ) {}
 
@@ -33,7 +33,7 @@ export class Receiver {
     const server = createServer();
     const receiver = new Receiver(server, answer);
     server.on('request', (request, response) => {
-      receiver.most = Math.max(receiver.most, ++receiver.underWay);
+      receiver.maxConcurrent = Math.max(receiver.maxConcurrent, ++receiver.underWay);
       response.on('close', () => receiver.underWay--);
       text(request).then(
         async (body) => {

@@ -1,28 +1,28 @@
 import { describe, expect, it } from '@jest/globals';
 import { createLogger } from '#platform';
 import { type DeliveryStore, deliveryId, type ReplayScope, Replays } from '#webhooks';
-import { ACCOUNT } from './street.js';
-import { WithStreet } from './with-street.js';
+import { ACCOUNT } from './webhook-harness.js';
+import { WithWebhookHarness } from './with-webhook-harness.js';
 
 type Claimed = Extract<Awaited<ReturnType<DeliveryStore['claim']>>, { kind: 'claimed' }>;
 type ClaimedDelivery = Claimed['deliveries'][number];
 
-const on = new WithStreet();
+const on = new WithWebhookHarness();
 const { dispatched } = on;
 const LATER_MS = 600_000;
-/** More are not brought forward by one success. */
-const A_SUCCESS = 10;
-/** An endpoint that failed for so long was away. */
+/** Max deliveries that one success makes due. */
+const MAX_PER_SUCCESS = 10;
+/** Time of failure after which an endpoint counts as unreachable, in milliseconds. */
 const AWAY_MS = 5_000;
 
 async function subscribe(ordered = false): Promise<string> {
-  on.street.jobs.lost = true;
+  on.harness.jobs.lost = true;
   const url = 'http://127.0.0.1:9/';
-  return (await on.street.endpoints.create(ACCOUNT, { url, ordered })).endpoint.id;
+  return (await on.harness.endpoints.create(ACCOUNT, { url, ordered })).endpoint.id;
 }
 
 async function claim(id: string, room = 1_000): Promise<ClaimedDelivery[]> {
-  const claimed = await on.street.deliveries.claim(ACCOUNT, id, { slots: 1_000, room, leaseMs: 60_000 });
+  const claimed = await on.harness.deliveries.claim(ACCOUNT, id, { slots: 1_000, room, leaseMs: 60_000 });
   if (claimed.kind === 'ended') throw new Error('ended');
   return claimed.deliveries;
 }
@@ -30,7 +30,7 @@ async function claim(id: string, room = 1_000): Promise<ClaimedDelivery[]> {
 async function settle(claimed: readonly ClaimedDelivery[], how: 'succeeded' | 'fails'): Promise<void> {
   const attempt = { at: '', durationMs: 0, statusCode: 500, reply: '', error: null };
   for (const delivery of claimed)
-    await on.street.deliveries.settle(
+    await on.harness.deliveries.settle(
       ACCOUNT,
       delivery,
       attempt,
@@ -38,13 +38,13 @@ async function settle(claimed: readonly ClaimedDelivery[], how: 'succeeded' | 'f
     );
 }
 
-/** As if the endpoint had failed for so long. */
+/** Makes the endpoint appear to have failed for `ms` milliseconds. */
 async function awayFor(id: string, ms: number): Promise<void> {
-  const pace = `${on.street.prefix}:{${ACCOUNT}}:endpoint:${id}:speed`;
-  await on.street.redis.hset(pace, 'failingSince', Date.now() - ms);
+  const pace = `${on.harness.prefix}:{${ACCOUNT}}:endpoint:${id}:speed`;
+  await on.harness.redis.hset(pace, 'failingSince', Date.now() - ms);
 }
 
-/** An endpoint at which so many deliveries failed, and wait. */
+/** Creates an endpoint with `count` deliveries that failed once and wait for their retry. */
 async function failing(count: number): Promise<string> {
   const id = await subscribe();
   await dispatched(count);
@@ -54,25 +54,25 @@ async function failing(count: number): Promise<string> {
   return id;
 }
 
-describe('a success at an endpoint that only failed before', () => {
-  it('brings what waits there forward, a few with each success', async () => {
+describe('a success after an outage of an endpoint', () => {
+  it('makes some waiting deliveries due, a few per success', async () => {
     const id = await failing(25);
     await dispatched(1);
     let waiting = 25;
     for (let success = await claim(id, 1); success.length > 0; success = await claim(id, 1)) {
       await settle(success, 'succeeded');
       waiting -= 1;
-      const due = await on.street.redis.zcount(
-        `${on.street.prefix}:{${ACCOUNT}}:endpoint:${id}:due`,
+      const due = await on.harness.redis.zcount(
+        `${on.harness.prefix}:{${ACCOUNT}}:endpoint:${id}:due`,
         '-inf',
         Date.now(),
       );
-      expect(due).toBeLessThanOrEqual(A_SUCCESS * (25 - waiting));
+      expect(due).toBeLessThanOrEqual(MAX_PER_SUCCESS * (25 - waiting));
     }
     expect(waiting).toBe(-1);
   });
 
-  it('leaves what fails for a reason of its own to its schedule, after a few times', async () => {
+  it('stops expediting a delivery that keeps failing', async () => {
     const id = await failing(1);
     let attempts = 0;
     for (let outage = 0; outage < 10; outage += 1) {
@@ -86,7 +86,7 @@ describe('a success at an endpoint that only failed before', () => {
     expect(attempts).toBe(3);
   });
 
-  it('brings nothing forward where others failed a moment ago: it was never away', async () => {
+  it('expedites nothing if the failures are recent, since that is no outage', async () => {
     const id = await failing(3);
     await awayFor(id, 1_000);
     await dispatched(1);
@@ -94,26 +94,26 @@ describe('a success at an endpoint that only failed before', () => {
     expect(await claim(id)).toEqual([]);
   });
 
-  it('brings nothing forward where something else succeeded in between', async () => {
+  it('expedites nothing if another delivery succeeded in between', async () => {
     const id = await failing(1);
     await dispatched(2);
     const [one, two] = await claim(id);
     await settle(one === undefined ? [] : [one], 'succeeded');
-    // That one was the end of the outage: the delivery that waited is due, fails again, and waits.
+    // This success ended the outage: the waiting delivery becomes due, fails again, and waits.
     await settle(await claim(id), 'succeeded');
     await settle(two === undefined ? [] : [two], 'succeeded');
     expect(await claim(id)).toEqual([]);
   });
 
-  it('lets the lanes of an ordered endpoint go on in their order', async () => {
+  it('resumes the lanes of an ordered endpoint in order', async () => {
     const id = await subscribe(true);
     const events = await dispatched(3);
     const [first] = await claim(id);
     await settle(first === undefined ? [] : [first], 'fails');
     expect(await claim(id)).toEqual([]);
     await awayFor(id, AWAY_MS);
-    const other = await on.street.record(1, { contactId: 'c2' });
-    await on.street.dispatcher.dispatch(ACCOUNT, other);
+    const other = await on.harness.record(1, { contactId: 'c2' });
+    await on.harness.dispatcher.dispatch(ACCOUNT, other);
     await settle(await claim(id), 'succeeded');
     const order: string[] = [];
     for (let next = await claim(id); next.length > 0; next = await claim(id)) {
@@ -124,17 +124,17 @@ describe('a success at an endpoint that only failed before', () => {
   });
 });
 
-describe('what waits for its next attempt', () => {
-  it('is tried now where it is told to be, and its schedule goes on', async () => {
+describe('a delivery that waits for its next attempt', () => {
+  it('becomes due by a manual retry, and its schedule continues', async () => {
     const id = await subscribe();
     const [event] = await dispatched(1);
     await settle(await claim(id), 'fails');
     const delivery = deliveryId(event?.id ?? '', id);
-    expect(await on.street.deliveries.retry(ACCOUNT, delivery)).toBe('retried');
+    expect(await on.harness.deliveries.retry(ACCOUNT, delivery)).toBe('retried');
     const claimed = await claim(id);
     expect(claimed).toMatchObject([{ id: delivery, attempts: 1 }]);
-    // Of one that is under way nothing changes.
-    expect(await on.street.deliveries.retry(ACCOUNT, delivery)).toBe('retried');
+    // A delivery under way does not change.
+    expect(await on.harness.deliveries.retry(ACCOUNT, delivery)).toBe('retried');
     expect(await claim(id)).toEqual([]);
   });
 
@@ -143,14 +143,17 @@ describe('what waits for its next attempt', () => {
     ['failed', 0],
     ['missed', 0],
     ['all', 0],
-  ] as [ReplayScope, number][])('is made due by a replay of what is %s: %d', async (only, count) => {
-    const id = await subscribe();
-    const window = { since: Date.now() - 60_000, until: Date.now() + 60_000 };
-    await dispatched(3);
-    await settle(await claim(id), 'fails');
-    const { endpointStore, deliveries, log, jobs } = on.street;
-    const replays = new Replays(endpointStore, deliveries, log, jobs, createLogger('test', 'silent'));
-    expect(await replays.start(ACCOUNT, id, { ...window, only })).toBe(count);
-    expect(await claim(id)).toHaveLength(count);
-  });
+  ] as [ReplayScope, number][])(
+    'becomes due by a replay of scope %s (deliveries: %d)',
+    async (only, count) => {
+      const id = await subscribe();
+      const window = { since: Date.now() - 60_000, until: Date.now() + 60_000 };
+      await dispatched(3);
+      await settle(await claim(id), 'fails');
+      const { endpointStore, deliveries, log, jobs } = on.harness;
+      const replays = new Replays(endpointStore, deliveries, log, jobs, createLogger('test', 'silent'));
+      expect(await replays.start(ACCOUNT, id, { ...window, only })).toBe(count);
+      expect(await claim(id)).toHaveLength(count);
+    },
+  );
 });

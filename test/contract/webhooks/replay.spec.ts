@@ -3,59 +3,59 @@ import type { LoggedEvent } from '#events';
 import { createLogger } from '#platform';
 import { type ReplayRequest, Replays, ReplayTooLargeError } from '#webhooks';
 import { eventually } from '../../support/eventually.js';
-import { ACCOUNT } from './street.js';
-import { WithStreet } from './with-street.js';
+import { ACCOUNT } from './webhook-harness.js';
+import { WithWebhookHarness } from './with-webhook-harness.js';
 
 const URL_OF_MINE = 'http://127.0.0.1:9/';
 const ALWAYS = { since: 0, until: Infinity };
 
-const on = new WithStreet({ hintsLost: true });
+const on = new WithWebhookHarness({ hintsLost: true });
 
 const silent = createLogger('test', 'silent');
 const replays = (mostEvents?: number): Replays =>
   new Replays(
-    on.street.endpointStore,
-    on.street.deliveries,
-    on.street.log,
-    on.street.jobs,
+    on.harness.endpointStore,
+    on.harness.deliveries,
+    on.harness.log,
+    on.harness.jobs,
     silent,
     mostEvents,
   );
-async function subscribe(wish: object = {}): Promise<string> {
-  return (await on.street.endpoints.create(ACCOUNT, { url: URL_OF_MINE, ...wish })).endpoint.id;
+async function subscribe(filter: object = {}): Promise<string> {
+  return (await on.harness.endpoints.create(ACCOUNT, { url: URL_OF_MINE, ...filter })).endpoint.id;
 }
 const replay = (id: string, request: Partial<ReplayRequest>): Promise<number | undefined> =>
   replays().start(ACCOUNT, id, { ...ALWAYS, only: 'missed', ...request });
 async function pending(id: string): Promise<string[]> {
-  const found = await on.street.deliveries.list(ACCOUNT, id, { status: 'pending', limit: 2_000 });
+  const found = await on.harness.deliveries.list(ACCOUNT, id, { status: 'pending', limit: 2_000 });
   return found.deliveries.map(({ eventId }) => eventId).reverse();
 }
 const ids = (events: readonly LoggedEvent[]): string[] => events.map(({ id }) => id);
 const timeOf = (event: LoggedEvent | undefined): number => Date.parse(event?.timestamp ?? '');
 
-/** Events each of a millisecond of its own. */
+/** Records events, each in a different millisecond. */
 async function apart(count: number): Promise<LoggedEvent[]> {
   const events: LoggedEvent[] = [];
   while (events.length < count) {
     const began = Date.now();
-    events.push(...(await on.street.record(1)));
+    events.push(...(await on.harness.record(1)));
     await eventually('the clock goes on', () => Date.now() > began + 1);
   }
   return events;
 }
 
 describe('a replay', () => {
-  it('covers what was recorded before the endpoint existed, in any number of pages, and once', async () => {
-    const before = await on.street.record(1_201);
+  it('sends each event from before the endpoint existed exactly once, over several pages', async () => {
+    const before = await on.harness.record(1_201);
     const id = await subscribe();
-    await on.street.dispatcher.dispatch(ACCOUNT, await on.street.record(2));
+    await on.harness.dispatcher.dispatch(ACCOUNT, await on.harness.record(2));
     expect(await replay(id, {})).toBe(1_201);
     expect((await pending(id)).slice(2)).toEqual(ids(before));
     expect(await replay(id, {})).toBe(0);
-    expect(on.street.jobs.hints.at(-1)).toEqual({ endpointIds: [id], delayMs: 0 });
+    expect(on.harness.jobs.hints.at(-1)).toEqual({ endpointIds: [id], delayMs: 0 });
   });
 
-  it('covers the events from since on and before until', async () => {
+  it('sends the events from `since` (inclusive) to `until` (exclusive)', async () => {
     const events = await apart(5);
     const id = await subscribe();
     expect(await replay(id, { since: timeOf(events[1]), until: timeOf(events[3]) })).toBe(2);
@@ -65,12 +65,12 @@ describe('a replay', () => {
     expect(await replay(id, { until: timeOf(events[1]) })).toBe(1);
   });
 
-  it('covers what the endpoint asks for, and of that the types that are named', async () => {
-    const [wanted] = await on.street.record(1);
-    await on.street.record(1, { contactId: 'c2' });
-    const [read] = await on.street.record(1, { type: 'message.read' });
-    await on.street.record(1, { type: 'contact.updated' });
-    await on.street.record(1, { type: 'webhook.test', data: { webhookId: 'whk_other' } });
+  it('sends only events that match both the endpoint’s filter and the requested types', async () => {
+    const [wanted] = await on.harness.record(1);
+    await on.harness.record(1, { contactId: 'c2' });
+    const [read] = await on.harness.record(1, { type: 'message.read' });
+    await on.harness.record(1, { type: 'contact.updated' });
+    await on.harness.record(1, { type: 'webhook.test', data: { webhookId: 'whk_other' } });
     const id = await subscribe({ eventTypes: ['message.*'], contactIds: ['c1'] });
     expect(await replay(id, { eventTypes: ['message.received'] })).toBe(1);
     expect(await pending(id)).toEqual([wanted?.id]);
@@ -79,7 +79,7 @@ describe('a replay', () => {
     expect(await pending(id)).toEqual([wanted?.id, read?.id]);
   });
 
-  it('of more events than it looks at makes nothing, and says how far one may go', async () => {
+  it('of too many events creates no delivery, and names a window that is small enough', async () => {
     const events = await apart(8);
     const id = await subscribe();
     const request = { ...ALWAYS, only: 'missed' as const };
@@ -98,36 +98,36 @@ describe('a replay', () => {
     expect(await pending(id)).toEqual(ids(events));
   });
 
-  it('covers what the log still has', async () => {
-    await on.street.record(600);
+  it('sends the events that the log still holds', async () => {
+    await on.harness.record(600);
     const id = await subscribe();
-    // As if all of it had been dispatched.
-    const counters = `${on.street.prefix}:{${ACCOUNT}}:events:counters`;
-    await on.street.redis.hset(counters, 'dispatched', (await on.street.log.end(ACCOUNT)).position);
-    await on.street.log.trim(ACCOUNT, { maxAgeMs: 3_600_000, maxCount: 7 });
+    // Marks the whole log as dispatched.
+    const counters = `${on.harness.prefix}:{${ACCOUNT}}:events:counters`;
+    await on.harness.redis.hset(counters, 'dispatched', (await on.harness.log.end(ACCOUNT)).position);
+    await on.harness.log.trim(ACCOUNT, { maxAgeMs: 3_600_000, maxCount: 7 });
     expect(await replay(id, { since: 1 })).toBe(7);
   });
 
-  it('to an endpoint that is disabled is refused, and there is none to one that is not there', async () => {
+  it('is refused for a disabled endpoint and returns nothing for a missing endpoint', async () => {
     const id = await subscribe({ enabled: false });
-    await on.street.dispatcher.dispatch(ACCOUNT, await on.street.record(3));
+    await on.harness.dispatcher.dispatch(ACCOUNT, await on.harness.record(3));
     await expect(replay(id, {})).rejects.toThrow(/disabled.*PATCH it with \{"enabled": true\}/);
     expect(await replay('whk_nowhere', {})).toBeUndefined();
-    await on.street.endpoints.change(ACCOUNT, id, { enabled: true });
+    await on.harness.endpoints.change(ACCOUNT, id, { enabled: true });
     expect(await replay(id, {})).toBe(3);
   });
 
-  it('of what was missed covers what ended when its owner disabled the endpoint', async () => {
+  it('of missed events includes deliveries that ended when the endpoint was disabled', async () => {
     const id = await subscribe();
-    const waiting = await on.street.record(3);
-    await on.street.dispatcher.dispatch(ACCOUNT, waiting);
-    await on.street.endpoints.change(ACCOUNT, id, { enabled: false });
+    const waiting = await on.harness.record(3);
+    await on.harness.dispatcher.dispatch(ACCOUNT, waiting);
+    await on.harness.endpoints.change(ACCOUNT, id, { enabled: false });
     expect(await pending(id)).toEqual([]);
-    const missed = await on.street.record(2);
-    await on.street.dispatcher.dispatch(ACCOUNT, missed);
-    await on.street.endpoints.change(ACCOUNT, id, { enabled: true });
-    const after = await on.street.record(2);
-    await on.street.dispatcher.dispatch(ACCOUNT, after);
+    const missed = await on.harness.record(2);
+    await on.harness.dispatcher.dispatch(ACCOUNT, missed);
+    await on.harness.endpoints.change(ACCOUNT, id, { enabled: true });
+    const after = await on.harness.record(2);
+    await on.harness.dispatcher.dispatch(ACCOUNT, after);
     expect(await replay(id, {})).toBe(5);
     expect(new Set(await pending(id))).toEqual(new Set(ids([...waiting, ...missed, ...after])));
   });

@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { type Resolver, systemResolver } from '#webhooks';
 
-/** Of a name's query in DNS' own form: the name in lower case, and the number of the record type that is asked for. */
+/** Parses a DNS query: the name in lower case, the record type, and the end of the question. */
 function questionOf(query: Buffer): { name: string; type: number; end: number } {
   const labels: string[] = [];
   let at = 12;
@@ -18,7 +18,7 @@ function questionOf(query: Buffer): { name: string; type: number; end: number } 
   return { name: labels.join('.').toLowerCase(), type: query.readUInt16BE(at + 1), end: at + 5 };
 }
 
-/** A DNS server that knows one address, says of `nobody` that there is none, and answers nothing else. */
+/** Starts a DNS server that knows one address, answers `nobody` with "not found", and ignores all other names. */
 async function startDns(): Promise<{ socket: Socket; server: string }> {
   const socket = createSocket('udp4');
   socket.on('message', (query, from) => {
@@ -53,19 +53,19 @@ afterEach(async () => {
 });
 
 describe('a name', () => {
-  it('is resolved by the hosts file before DNS', async () => {
+  it('is resolved from the hosts file before DNS', async () => {
     expect(await resolve('listed.test')).toEqual(['10.9.8.7']);
   });
 
-  it('is resolved by DNS', async () => {
+  it('is resolved by DNS if the hosts file lacks it', async () => {
     expect(await resolve('known.test')).toEqual(['10.1.2.3']);
   });
 
-  it('that nobody knows is refused, once the operating system was asked, too', async () => {
+  it('is rejected if neither DNS nor the operating system knows it', async () => {
     await expect(resolve('nobody.test')).rejects.toThrow(/nobody\.test/);
   });
 
-  it('whose servers hang holds up neither other names nor what else needs the threads of the process', async () => {
+  it('whose DNS server hangs delays neither other names nor work on the process’s threads', async () => {
     const hanging = Array.from({ length: 50 }, (_, n) => resolve(`hanging-${n}.test`).catch(String));
     const began = performance.now();
     expect(await resolve('known.test')).toEqual(['10.1.2.3']);

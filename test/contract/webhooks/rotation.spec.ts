@@ -7,10 +7,10 @@ import { EndpointSecrets, type Rotation } from '#webhooks';
 import { eventually } from '../../support/eventually.js';
 import { startTestRedis, type TestRedis } from '../../support/redis-server.js';
 import { Receiver, type Received } from './receiver.js';
-import { ACCOUNT, Street } from './street.js';
+import { ACCOUNT, WebhookHarness } from './webhook-harness.js';
 
 let server: TestRedis;
-let street: Street;
+let harness: WebhookHarness;
 let receiver: Receiver;
 let secrets: EndpointSecrets;
 
@@ -21,17 +21,17 @@ afterAll(async () => {
   await server.dispose();
 });
 beforeEach(async () => {
-  street = await Street.open(server.url);
-  street.pump();
+  harness = await WebhookHarness.open(server.url);
+  harness.pump();
   receiver = await Receiver.start();
-  secrets = new EndpointSecrets(street.endpointStore, new SecretBox(Buffer.alloc(32, 7)), systemClock);
+  secrets = new EndpointSecrets(harness.endpointStore, new SecretBox(Buffer.alloc(32, 7)), systemClock);
 });
 afterEach(async () => {
-  await street.close();
+  await harness.close();
   await receiver.stop();
 });
 
-/** Whether the two public verifiers accept what was sent; they must agree. */
+/** Returns true if both public verifiers accept a request. Fails if the verifiers disagree. */
 function holds(secret: string, { headers, body }: Received): boolean {
   const verdicts = [StandardWebhook, SvixWebhook].map((Verifier) => {
     try {
@@ -46,10 +46,10 @@ function holds(secret: string, { headers, body }: Received): boolean {
   return verdicts[0] === true;
 }
 
-/** Has an event delivered and returns what came. */
+/** Delivers an event and returns the received request. */
 async function delivered(): Promise<Received> {
   const before = receiver.received.length;
-  await street.dispatcher.dispatch(ACCOUNT, await street.record(1));
+  await harness.dispatcher.dispatch(ACCOUNT, await harness.record(1));
   await eventually('the event arrives', () => receiver.received.length > before);
   const [got] = receiver.received.slice(before);
   if (got === undefined) throw new Error('nothing came');
@@ -63,9 +63,9 @@ async function rotate(id: string, overlapSeconds: number): Promise<Rotation> {
   return rotation;
 }
 
-describe('what standardwebhooks and svix say to the signatures', () => {
-  it('before, in and after a rotation: each of the secrets that are valid then holds, and no other', async () => {
-    const { endpoint, secret: old } = await street.endpoints.create(ACCOUNT, { url: receiver.url });
+describe('the signature, verified by standardwebhooks and svix,', () => {
+  it('is valid for exactly the secrets that are valid before, during and after a rotation', async () => {
+    const { endpoint, secret: old } = await harness.endpoints.create(ACCOUNT, { url: receiver.url });
     const before = await delivered();
     expect([holds(old, before), signaturesOf(before)]).toEqual([true, 1]);
 
@@ -78,7 +78,7 @@ describe('what standardwebhooks and svix say to the signatures', () => {
       const arrived = Date.now();
       expect(holds(fresh, got)).toBe(true);
       expect(signaturesOf(got)).toBe(holds(old, got) ? 2 : 1);
-      // By the moment of its attempt, which lies between the two.
+      // The attempt lies between the two times.
       if (arrived < end) expect(holds(old, got)).toBe(true);
       if (sent >= end) expect(holds(old, got)).toBe(false);
       if (holds(old, got)) both++;
@@ -89,12 +89,12 @@ describe('what standardwebhooks and svix say to the signatures', () => {
 
     const after = await delivered();
     expect([holds(fresh, after), holds(old, after), signaturesOf(after)]).toEqual([true, false, 1]);
-    // What was sent in the overlap was signed for good.
+    // A signature from the overlap stays valid after the overlap.
     expect(holds(old, before)).toBe(true);
   });
 
-  it('to a rotation within a rotation: three hold, then as many as are left', async () => {
-    const { endpoint, secret: first } = await street.endpoints.create(ACCOUNT, { url: receiver.url });
+  it('is valid for three secrets during two overlapping rotations, then for the remaining ones', async () => {
+    const { endpoint, secret: first } = await harness.endpoints.create(ACCOUNT, { url: receiver.url });
     const { secret: second } = await rotate(endpoint.id, 60);
     const { secret: third } = await rotate(endpoint.id, 60);
     const overlapping = await delivered();
@@ -110,8 +110,8 @@ describe('what standardwebhooks and svix say to the signatures', () => {
     expect(await secrets.find(ACCOUNT, endpoint.id)).toBe(fourth);
   });
 
-  it('to another body, id or time: refused', async () => {
-    const { secret } = await street.endpoints.create(ACCOUNT, { url: receiver.url });
+  it('is invalid for another body, id or timestamp', async () => {
+    const { secret } = await harness.endpoints.create(ACCOUNT, { url: receiver.url });
     const got = await delivered();
     const forged = (headers: object, body = got.body): Received => ({
       ...got,

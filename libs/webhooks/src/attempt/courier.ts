@@ -7,14 +7,16 @@ import { type Decision, decide, type RetryPolicy, type Strain, strainOf } from '
 import { sign } from '../endpoint/signature.js';
 import { openHeaders, secretsAt, type DeliveryTarget } from '../endpoint/stored-endpoint.js';
 
-/** An attempt that was made, and what follows from it. */
+/** A finished attempt and its consequences. */
 export interface AttemptResult {
   attempt: Attempt;
+  /** What happens to the delivery. */
   decision: Decision;
+  /** What the outcome says about the load on the endpoint. */
   strain: Strain;
 }
 
-/** Makes one attempt: signs, posts, decides. */
+/** Makes one attempt of a delivery: signs the event, posts it, and decides what happens next. */
 export class Courier {
   private readonly userAgent: string;
 
@@ -23,13 +25,13 @@ export class Courier {
     private readonly box: SecretBox,
     private readonly policy: RetryPolicy,
     private readonly clock: Clock,
-    /** Of the product, as receivers see it in `user-agent`. */
+    /** Version of the product, sent in the `user-agent` header. */
     version: string,
   ) {
     this.userAgent = `Tidings/${version}`;
   }
 
-  /** Rejects only when the signal aborts it: then the attempt is as if it had not been made. */
+  /** Makes one attempt. Rejects only if the signal aborts the attempt, which then does not count. */
   async attempt(
     endpoint: DeliveryTarget,
     delivery: ClaimedDelivery,
@@ -68,11 +70,12 @@ export class Courier {
       signature = sign(secrets, delivery.eventId, timestamp, delivery.body);
       own = openHeaders(endpoint, this.box);
     } catch (error) {
-      // Unsigned, or without a header that may let it in, it is not sent. It is tried again, since the right key may come back.
+      // A request without its signature or its own headers is not sent. A retry can succeed once the encryption key is
+      // restored.
       return { statusCode: null, retryAfter: null, error: String(error), excerpt: '' };
     }
     const headers = {
-      ...withoutOurs(own),
+      ...withoutReserved(own),
       'content-type': 'application/json',
       'user-agent': this.userAgent,
       'webhook-id': delivery.eventId,
@@ -83,9 +86,9 @@ export class Courier {
   }
 }
 
-/** What the endpoint may never say: what verifies, describes and addresses the request is the courier's. */
-const OURS = /^(?:webhook-.*|content-.*|host|user-agent|connection|transfer-encoding)$/i;
+/** Headers that the courier sets itself. An endpoint's own headers cannot override them. */
+const RESERVED_HEADERS = /^(?:webhook-.*|content-.*|host|user-agent|connection|transfer-encoding)$/i;
 
-function withoutOurs(headers: Readonly<Record<string, string>>): Record<string, string> {
-  return Object.fromEntries(Object.entries(headers).filter(([name]) => !OURS.test(name)));
+function withoutReserved(headers: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => !RESERVED_HEADERS.test(name)));
 }

@@ -1,22 +1,22 @@
 import type { AttemptOutcome } from '../delivery/retry-policy.js';
 
-/** One HTTP POST. */
+/** One HTTP POST of an event to a webhook. */
 export interface DeliveryRequest {
   url: string;
   headers: Readonly<Record<string, string>>;
   body: string;
 }
 
-/** What came of it. A failure is a result, not an exception: it is recorded like any other. */
+/** Outcome of one POST. A failed exchange is a recorded outcome, not an exception. */
 export interface DeliveryReply extends AttemptOutcome {
-  /** The first KB of the reply's body as text. */
+  /** First 1,024 bytes of the reply's body, as text. */
   excerpt: string;
 }
 
-/** Speaks HTTP to subscribers. */
+/** HTTP client for deliveries. */
 export interface DeliveryClient {
-  /** One exchange, within the client's own deadline. Rejects only when the signal aborts it. */
+  /** Posts one request within the client's own timeout. Rejects only if the signal aborts the request. */
   post(request: DeliveryRequest, signal: AbortSignal): Promise<DeliveryReply>;
-  /** Ends all connections. */
+  /** Closes all connections. */
   close(): Promise<void>;
 }

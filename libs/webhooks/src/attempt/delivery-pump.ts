@@ -1,5 +1,5 @@
 import { DeadlineError, type Logger, pause, withDeadline } from '#platform';
-import { AttemptPlaces } from './attempt-places.js';
+import { AttemptSlots } from './attempt-slots.js';
 import type { Backlog } from '../dispatch/backlog.js';
 import type { AttemptResult, Courier } from './courier.js';
 import type { DeliveryJobs } from '../delivery/delivery-jobs.js';
@@ -9,45 +9,50 @@ import { describeDecision, settlementOf } from './settlement.js';
 import { type DeliveryTarget, readTarget } from '../endpoint/stored-endpoint.js';
 
 export interface PumpSettings {
-  /** Requests in flight to one endpoint, over all processes, unless it says otherwise. */
+  /** Max requests in flight to one endpoint, over all processes. An endpoint's own `maxConcurrency` overrides it. */
   maxConcurrency: number;
-  /** An endpoint that has only failed for so long is disabled, in ms. */
+  /** Time of uninterrupted failure after which an endpoint is disabled, in milliseconds. */
   disableAfterMs: number;
-  /** How long one attempt may take, in ms. */
+  /** Timeout of one attempt, in milliseconds. */
   timeoutMs: number;
-  /** Attempts that one process has under way, over all endpoints; default 1,000. */
-  places?: number;
-  /** How long after an attempt's time its delivery is given to another process, in ms; default 15 s. */
+  /** Max concurrent attempts of one process, over all endpoints. Default 1,000. */
+  attemptSlots?: number;
+  /** Time from an attempt's timeout to the end of its lease, in milliseconds. Default 15,000. */
   leaseMarginMs?: number;
 }
 
-const DEFAULT_PLACES = 1_000;
+const DEFAULT_ATTEMPT_SLOTS = 1_000;
 const DEFAULT_LEASE_MARGIN_MS = 15_000;
-const MOST_CLAIMED = 50;
-/** How long a look waits for a place before it leaves the endpoint to the reconciler. */
+/** Max deliveries of one claim. */
+const MAX_CLAIMED = 50;
+/** Max wait for a free slot, in milliseconds. The reconciler wakes the endpoint again later. */
 const PATIENCE_MS = 1_000;
-const RECORD_AGAIN_MS = 250;
-/** For longer waits the reconciler is prompt enough. */
-const LONGEST_HINT_MS = 60_000;
-const ABORTED_WITHIN_MS = 3_000;
+/** Time between two tries to record an attempt in Redis, in milliseconds. */
+const RECORD_RETRY_MS = 250;
+/** Max delay of a hint, in milliseconds. The reconciler is prompt enough for longer delays. */
+const MAX_HINT_DELAY_MS = 60_000;
+/** Time that aborted attempts get to end during a drain, in milliseconds. */
+const ABORT_GRACE_MS = 3_000;
 
-/** One look at what an endpoint has due; whoever asks meanwhile makes it look again. */
-interface Look {
-  asked: number;
+/** The run that claims what one endpoint has due. A request that arrives during the run makes the run claim again. */
+interface WorkRun {
+  /** Number of requests so far. */
+  requests: number;
   done: Promise<void>;
 }
 
 /**
- * Carries deliveries from an endpoint's backlog to its receiver. All of its state is in the store: any number of
- * processes may work on one endpoint, and each may end at any instruction.
+ * Claims due deliveries of endpoints and attempts them. All state is in the store, so any number of processes can work
+ * on one endpoint, and each can crash at any time.
  */
 export class DeliveryPump {
-  private readonly places: AttemptPlaces;
+  private readonly slots: AttemptSlots;
   private readonly leaseMs: number;
   private readonly recordWithinMs: number;
-  private readonly looks = new Map<string, Look>();
-  /** The attempts under way, each with what stops it. */
-  private readonly underWay = new Map<AbortController, Promise<void>>();
+  /** By account and endpoint id. */
+  private readonly runs = new Map<string, WorkRun>();
+  /** The attempts under way, by the controller that aborts each. */
+  private readonly attempts = new Map<AbortController, Promise<void>>();
   private draining = false;
 
   constructor(
@@ -60,66 +65,71 @@ export class DeliveryPump {
     private readonly logger: Logger,
   ) {
     const margin = settings.leaseMarginMs ?? DEFAULT_LEASE_MARGIN_MS;
-    this.places = new AttemptPlaces(settings.places ?? DEFAULT_PLACES);
+    this.slots = new AttemptSlots(settings.attemptSlots ?? DEFAULT_ATTEMPT_SLOTS);
     this.leaseMs = settings.timeoutMs + margin;
     this.recordWithinMs = (margin * 2) / 3;
   }
 
   /**
-   * Starts attempts of what an endpoint has due, as far as it and this process have slots free. Resolves when they are
-   * started, not when they end: what they free is filled again by the pump itself.
+   * Starts attempts of the deliveries that an endpoint has due, as far as the endpoint and this process have free
+   * slots. Resolves when the attempts are started. The pump itself claims the next deliveries when attempts end.
    */
   work(account: string, endpointId: string): Promise<void> {
     const key = `${account}\n${endpointId}`;
-    const running = this.looks.get(key);
+    const running = this.runs.get(key);
     if (running !== undefined) {
-      running.asked++;
+      running.requests++;
       return running.done;
     }
-    const look: Look = { asked: 1, done: Promise.resolve() };
-    this.looks.set(key, look);
-    look.done = this.look(key, look, account, endpointId);
-    return look.done;
+    const run: WorkRun = { requests: 1, done: Promise.resolve() };
+    this.runs.set(key, run);
+    run.done = this.fillWhileRequested(key, run, account, endpointId);
+    return run.done;
   }
 
-  /** Wakes every endpoint that has something due: for lost hints and dead workers. To be called every few seconds. */
+  /** Wakes every endpoint with due deliveries, which recovers lost hints and dead workers. Call every few seconds. */
   async reconcile(account: string): Promise<void> {
     for await (const endpointIds of this.store.overdue(account)) await this.jobs.wake(account, endpointIds);
   }
 
   /**
-   * For the end of the process: takes nothing new, lets what is under way end for up to `deadlineMs`, then stops the
-   * rest and gives it back, due at once for another process.
+   * Ends the work of this process. Claims nothing more and waits up to `deadlineMs` milliseconds for the attempts under
+   * way. Then aborts the remaining attempts and gives their deliveries back, due at once for another process.
    */
   async drain(deadlineMs: number): Promise<void> {
     this.draining = true;
-    if (await this.quiet(deadlineMs)) return;
-    for (const stop of this.underWay.keys()) stop.abort();
-    if (await this.quiet(ABORTED_WITHIN_MS)) return;
-    this.logger.warn({ attempts: this.underWay.size }, 'delivery.left_to_leases');
+    if (await this.becameIdle(deadlineMs)) return;
+    for (const stop of this.attempts.keys()) stop.abort();
+    if (await this.becameIdle(ABORT_GRACE_MS)) return;
+    this.logger.warn({ attempts: this.attempts.size }, 'delivery.left_to_leases');
   }
 
-  private async look(key: string, look: Look, account: string, endpointId: string): Promise<void> {
+  private async fillWhileRequested(
+    key: string,
+    run: WorkRun,
+    account: string,
+    endpointId: string,
+  ): Promise<void> {
     try {
-      for (let answered = 0; answered < look.asked && !this.draining;) {
-        answered = look.asked;
+      for (let served = 0; served < run.requests && !this.draining;) {
+        served = run.requests;
         await this.fill(account, endpointId);
       }
     } finally {
-      // In the same step as the last question whether anybody asked: who asks from now on starts a look of its own.
-      this.looks.delete(key);
+      // Runs synchronously after the loop's last check, so no request is lost: a later request starts a new run.
+      this.runs.delete(key);
     }
   }
 
   private async fill(account: string, endpointId: string): Promise<void> {
     for (let more = true; more && !this.draining;) {
-      const room = await this.places.take(MOST_CLAIMED, PATIENCE_MS);
+      const room = await this.slots.take(MAX_CLAIMED, PATIENCE_MS);
       if (room === 0) return;
       more = await this.claim(account, endpointId, room);
     }
   }
 
-  /** Starts attempts on up to `room` places that were taken; whether there is more. */
+  /** Claims and starts up to `room` attempts, for which slots are taken. Returns true if more could be claimed. */
   private async claim(account: string, endpointId: string, room: number): Promise<boolean> {
     let started = 0;
     try {
@@ -136,24 +146,26 @@ export class DeliveryPump {
       }
       const { waitMs = 0, missed, canRefill } = claimed;
       if (missed > 0) this.logger.warn({ account, endpointId, missed }, 'delivery.missed');
-      if (waitMs > 0 && waitMs <= LONGEST_HINT_MS) await this.hint(account, endpointId, waitMs);
+      if (waitMs > 0 && waitMs <= MAX_HINT_DELAY_MS) await this.hint(account, endpointId, waitMs);
       if (canRefill) await this.backlog.refill(account, endpointId);
       return claimed.more || canRefill;
     } finally {
-      this.places.giveBack(room - started);
+      this.slots.giveBack(room - started);
     }
   }
 
   private start(account: string, endpoint: DeliveryTarget, delivery: ClaimedDelivery): void {
     const stop = new AbortController();
-    // A drain that began while this was being claimed wants it given back.
+    // A drain that began during the claim expects the delivery to be given back.
     if (this.draining) stop.abort();
-    const task = this.run(account, endpoint, delivery, stop.signal).finally(() => this.underWay.delete(stop));
-    this.underWay.set(stop, task);
+    const task = this.attempt(account, endpoint, delivery, stop.signal).finally(() =>
+      this.attempts.delete(stop),
+    );
+    this.attempts.set(stop, task);
   }
 
-  /** Never rejects: whatever fails here is repeated when the lease ends. */
-  private async run(
+  /** Makes one attempt, then looks for more work. Never rejects: a failed step is repeated after the lease expires. */
+  private async attempt(
     account: string,
     endpoint: DeliveryTarget,
     delivery: ClaimedDelivery,
@@ -164,7 +176,7 @@ export class DeliveryPump {
       try {
         more = await this.deliver(account, endpoint, delivery, signal);
       } finally {
-        this.places.giveBack(1);
+        this.slots.giveBack(1);
       }
       if (more) await this.work(account, endpoint.id);
     } catch (error) {
@@ -193,13 +205,15 @@ export class DeliveryPump {
     if (await this.isDisabledBy(account, endpoint, result, settled)) {
       await this.store.endPending(account, delivery.endpointId);
     }
-    if (decision.kind === 'retry' && decision.waitMs <= LONGEST_HINT_MS) {
+    if (decision.kind === 'retry' && decision.waitMs <= MAX_HINT_DELAY_MS) {
       await this.hint(account, delivery.endpointId, decision.waitMs);
     }
     return settled.more;
   }
 
-  /** Whether the endpoint was disabled for this attempt: for good by its receiver, or as the last of nothing but failures. */
+  /**
+   * Disables an endpoint that failed for too long. Returns true if this attempt disabled it, by that rule or by 410.
+   */
   private async isDisabledBy(
     account: string,
     { id, url }: DeliveryTarget,
@@ -210,11 +224,11 @@ export class DeliveryPump {
     if (failingMs < this.settings.disableAfterMs) return false;
     const last = attempt.error ?? `status ${String(attempt.statusCode)}`;
     const hours = (failingMs / 3_600_000).toFixed(1);
-    const reason = `Nothing but failures for ${hours} hours; the last: ${last}.`;
+    const reason = `All attempts failed for ${hours} hours. Last error: ${last}.`;
     return this.endpoints.disable(account, id, reason, url);
   }
 
-  /** Insists while the lease holds: an attempt that is not recorded is made again. */
+  /** Records an attempt, with retries while the lease lasts, since an unrecorded attempt is repeated. */
   private async record(
     account: string,
     { id, url }: DeliveryTarget,
@@ -224,14 +238,14 @@ export class DeliveryPump {
     const end = performance.now() + this.recordWithinMs;
     for (;;) {
       try {
-        // First, so that no crash leaves an endpoint enabled whose 410 is recorded.
+        // Disabling precedes recording, so a crash cannot leave an endpoint enabled after a recorded 410.
         if (decision.kind === 'gone') {
           await this.endpoints.disable(account, id, decision.reason, url);
         }
         return await this.store.settle(account, delivery, attempt, settlementOf(decision), strain);
       } catch (error) {
-        if (performance.now() + RECORD_AGAIN_MS > end) throw error;
-        await pause(RECORD_AGAIN_MS);
+        if (performance.now() + RECORD_RETRY_MS > end) throw error;
+        await pause(RECORD_RETRY_MS);
       }
     }
   }
@@ -245,7 +259,7 @@ export class DeliveryPump {
     try {
       await this.jobs.wake(account, [endpointId], delayMs);
     } catch (error) {
-      // The state says when it is due: the reconciler finds it.
+      // The reconciler wakes the endpoint, because the store knows when a delivery is due.
       this.logger.warn({ account, endpointId, err: error }, 'delivery.hint_lost');
     }
   }
@@ -272,12 +286,12 @@ export class DeliveryPump {
     );
   }
 
-  /** Whether all looks and attempts ended within a time. */
-  private async quiet(deadlineMs: number): Promise<boolean> {
+  /** Returns true if all runs and attempts ended within `deadlineMs` milliseconds. */
+  private async becameIdle(deadlineMs: number): Promise<boolean> {
     const end = performance.now() + deadlineMs;
-    while (this.looks.size > 0 || this.underWay.size > 0) {
-      const looks = [...this.looks.values()].map(({ done }) => done);
-      const all = Promise.allSettled([...looks, ...this.underWay.values()]);
+    while (this.runs.size > 0 || this.attempts.size > 0) {
+      const runs = [...this.runs.values()].map(({ done }) => done);
+      const all = Promise.allSettled([...runs, ...this.attempts.values()]);
       try {
         await withDeadline(all, Math.max(end - performance.now(), 0), 'deliveries under way');
       } catch (error) {

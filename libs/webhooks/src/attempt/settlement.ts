@@ -1,7 +1,7 @@
 import type { Settlement } from '../delivery/delivery-store.js';
 import type { Decision } from '../delivery/retry-policy.js';
 
-/** What a decision makes of the delivery's state. */
+/** Returns the new state of a delivery for a decision. */
 export function settlementOf(decision: Decision): Settlement {
   switch (decision.kind) {
     case 'succeeded':
@@ -14,7 +14,7 @@ export function settlementOf(decision: Decision): Settlement {
   }
 }
 
-/** The decision in words, for the log. */
+/** Describes a decision in words for the log. */
 export function describeDecision(decision: Decision): string {
   switch (decision.kind) {
     case 'retry':

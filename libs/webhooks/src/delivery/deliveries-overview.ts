@@ -1,20 +1,21 @@
 import type { StoredDeliveryStatus } from './delivery.js';
 
-/** How an account's deliveries stand. */
+/** Summary of an account's deliveries. */
 export interface DeliveriesOverview {
-  /** The deliveries of the endpoints that exist, by status; `failed` includes missed deliveries. */
+  /** Number of deliveries of existing endpoints, by status. `failed` includes missed deliveries. */
   counts: Record<StoredDeliveryStatus, number>;
   endpoints: {
     count: number;
     disabled: number;
-    /** Those that have something due now, whatever keeps it waiting. */
+    /** Number of endpoints with at least one due delivery. */
     due: number;
   };
-  /** For how long the first of the deliveries that are due has waited, in milliseconds. */
+  /** Time for which the longest-waiting due delivery has been due, in milliseconds. */
   oldestDueMs: number;
 }
 
-/** Looks at all deliveries of an account at once. */
+/** Summarizes deliveries. */
 export interface DeliveriesWatch {
+  /** Returns the summary of an account's deliveries. */
   overview(account: string): Promise<DeliveriesOverview>;
 }

@@ -6,7 +6,7 @@ import type { EndpointStore } from '../endpoint/endpoint-store.js';
 import { hintQuietly } from './hint-quietly.js';
 import { disabledConflict, WebhookConflictError } from '../endpoint/webhook-conflict.js';
 
-/** What subscribers can see of their deliveries, and do about one. */
+/** Lets callers read deliveries and retry one. */
 export class Deliveries {
   constructor(
     private readonly endpoints: Pick<EndpointStore, 'find'>,
@@ -15,20 +15,21 @@ export class Deliveries {
     private readonly logger: Logger,
   ) {}
 
+  /** Returns a delivery, or undefined if the delivery does not exist. */
   find(account: string, id: string): Promise<Delivery | undefined> {
     return this.store.find(account, id);
   }
 
-  /** Those of an endpoint, the newest first, or undefined where there is no such endpoint. */
+  /** Lists the deliveries of an endpoint, newest first. Returns undefined if the endpoint does not exist. */
   async list(account: string, endpointId: string, query: DeliveryQuery): Promise<DeliveryPage | undefined> {
     if ((await this.endpoints.find(account, endpointId)) === undefined) return undefined;
     return this.store.list(account, endpointId, query);
   }
 
   /**
-   * Has a delivery tried now: a finished one again, its schedule from the start; a pending one before its time. Undefined
-   * where there is no such delivery.
-   * @throws {WebhookConflictError}
+   * Makes a delivery due now. A finished delivery becomes pending and starts its retry schedule from the beginning.
+   * Returns undefined if the delivery does not exist.
+   * @throws {WebhookConflictError} if the webhook is disabled or removed, or if the log no longer holds the event
    */
   async retry(account: string, id: string): Promise<Delivery | undefined> {
     const delivery = await this.store.find(account, id);
@@ -38,10 +39,10 @@ export class Deliveries {
         return undefined;
       case 'lost':
         throw new WebhookConflictError(
-          `The event ${delivery.eventId} is not kept any more: nothing is left to be delivered.`,
+          `The event ${delivery.eventId} is no longer kept, so it cannot be delivered.`,
         );
       case 'disabled':
-        throw disabledConflict('It would not be delivered');
+        throw disabledConflict('The event would not be delivered');
       case 'removed':
         throw new WebhookConflictError('The webhook of this delivery was removed.');
       case 'retried':

@@ -1,10 +1,11 @@
 import type { NewDelivery } from './delivery.js';
 
-const MOST_CREATED = 200;
+/** Max deliveries that one script stores, so that Redis is never blocked for long. */
+const MAX_CHUNK_SIZE = 200;
 
-/** Deliveries in numbers that one step may store without holding up others. */
+/** Splits deliveries into chunks that one script can store. */
 export function* chunksOf(deliveries: readonly NewDelivery[]): Generator<NewDelivery[], void, void> {
-  for (let first = 0; first < deliveries.length; first += MOST_CREATED) {
-    yield deliveries.slice(first, first + MOST_CREATED);
+  for (let first = 0; first < deliveries.length; first += MAX_CHUNK_SIZE) {
+    yield deliveries.slice(first, first + MAX_CHUNK_SIZE);
   }
 }

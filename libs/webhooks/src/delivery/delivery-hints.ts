@@ -1,18 +1,18 @@
 import type { AgendaHints } from '#platform';
 import type { DeliveryJobs } from './delivery-jobs.js';
 
-/** The rounds of deliveries. */
+/** Names of the rounds that concern deliveries. */
 export const DELIVERY_ROUND = {
-  /** Endpoints that have something due may have lost their hints. */
+  /** Wakes the endpoints that have due deliveries, in case their hints were lost. */
   reconcile: 'reconcile',
-  /** Finished deliveries are to be removed. */
+  /** Removes finished deliveries whose retention expired. */
   trim: 'trim-deliveries',
 } as const;
 
-/** An endpoint that has something due and whose hint was lost is woken after so long. */
+/** Time from a hint to the reconciliation that replaces a lost hint, in milliseconds. */
 export const RECONCILE_DELIVERIES_MS = 2_000;
 
-/** {@link DeliveryJobs} that also see to it that a hint that is lost, or whose worker dies, is made good. */
+/** {@link DeliveryJobs} that schedule a reconciliation with each hint, in case the hint is lost or its worker dies. */
 export class ReconciledDeliveryJobs implements DeliveryJobs {
   constructor(
     private readonly jobs: DeliveryJobs,

@@ -1,5 +1,7 @@
-/** Hints to the workers that endpoints may have something due. Losing one delays, and loses nothing else. */
+/** Hints to workers that endpoints may have due deliveries. A lost hint only delays deliveries. */
 export interface DeliveryJobs {
-  /** Some worker calls `work` for each of the endpoints, once `delayMs` have passed; hints for the same may merge. */
+  /**
+   * Makes a worker call `work` for each endpoint after `delayMs` milliseconds. Hints for one endpoint may be merged.
+   */
   wake(account: string, endpointIds: readonly string[], delayMs?: number): Promise<void>;
 }

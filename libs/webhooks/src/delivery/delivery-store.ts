@@ -2,142 +2,157 @@ import type { ReaderLease } from '#events';
 import type { Attempt, Delivery, DeliveryStatus, NewDelivery } from './delivery.js';
 import type { Strain } from './retry-policy.js';
 
-/** A delivery that this process may attempt until its lease ends. */
+/** A delivery that this process may attempt until the lease of the claim expires. */
 export interface ClaimedDelivery {
   id: string;
-  /** Names this claim; one that is not the newest any more changes nothing. */
+  /** Id of the claim. The store ignores updates from any claim but the delivery's newest. */
   claim: string;
   endpointId: string;
   eventId: string;
-  /** The slots of an endpoint that says nothing of its own. */
+  /** Max requests in flight for an endpoint without its own `maxConcurrency`. */
   slots: number;
-  /** How many attempts were made since it last became pending: its place in the schedule. */
+  /** Number of attempts since the delivery last became pending. Selects the next wait in the retry schedule. */
   attempts: number;
-  /** The event as JSON: what is posted, byte for byte. */
+  /** The event as JSON: the exact bytes of the request body. */
   body: string;
 }
 
-/** What a claim may take. */
+/** Limits of a claim. */
 export interface ClaimTerms {
-  /** Requests in flight to the endpoint, over all processes, unless it says otherwise. */
+  /** Max requests in flight to the endpoint, over all processes. The endpoint's own `maxConcurrency` overrides it. */
   slots: number;
-  /** The most to be claimed now. */
+  /** Max number of deliveries to claim. */
   room: number;
-  /** How long a claimed delivery belongs to its claim, in ms: longer than an attempt and its record can take. */
+  /** Duration of the lease, in milliseconds. Must exceed the time to make and record an attempt. */
   leaseMs: number;
 }
 
+/** Result of a claim. */
 export type Claimed =
   | {
       kind: 'claimed';
-      /** The endpoint as it is stored at this moment, without the ids of contacts that it asks for. */
+      /** The endpoint as stored at the time of the claim, as JSON, without `contactIds`. */
       endpoint: string;
       deliveries: ClaimedDelivery[];
-      /** Whether more could be claimed at once. */
+      /** True if further deliveries can be claimed immediately. */
       more: boolean;
-      /** Whether some of what is behind can be made pending now. */
+      /** True if the backlog has room for deliveries that its bound had excluded. */
       canRefill: boolean;
-      /** How many of those that were due have ended as missed: the log does not have their events any more. */
+      /** Number of due deliveries that ended as missed, because the log no longer holds their events. */
       missed: number;
-      /** After how many ms the endpoint's pace allows what is due and was left; absent where the pace left nothing. */
+      /**
+       * Time until the endpoint's rate limit or pause allows the next claim, in milliseconds. Absent if neither
+       * applies.
+       */
       waitMs?: number;
     }
-  /** The endpoint was removed or disabled: what is pending must end. */
+  /** The endpoint was removed or disabled. The caller must end its pending deliveries. */
   | { kind: 'ended' };
 
-/** What becomes of a delivery after an attempt. */
+/** New state of a delivery after an attempt. */
 export type Settlement =
   { status: 'succeeded' } | { status: 'pending'; waitMs: number } | { status: 'failed'; reason: string };
 
+/** Result of recording an attempt. */
 export interface Settled {
-  /** False if the lease had ended or the delivery was ended meanwhile: nothing was recorded. */
+  /** False if nothing was recorded, because the lease had expired or the delivery had ended. */
   recorded: boolean;
-  /** Whether another delivery of the endpoint is due now. */
+  /** True if another delivery of the endpoint is due now. */
   more: boolean;
-  /** For how long the endpoint has only failed, in ms; 0 after a success. */
+  /** Time since the first of the endpoint's consecutive failures, in milliseconds. 0 after a success. */
   failingMs: number;
 }
 
-/** How long finished deliveries are kept. Pending ones stay, however old. */
+/** Limits on the kept finished deliveries. Pending deliveries are always kept. */
 export interface DeliveryRetention {
-  /** Counted from the final state. */
+  /** Max time since the delivery finished, in milliseconds. */
   maxAgeMs: number;
+  /** Max number of finished deliveries per account. */
   maxCount: number;
 }
 
-/** A page of an endpoint's deliveries, the newest first. */
+/** One page of an endpoint's deliveries, newest first. */
 export interface DeliveryPage {
   deliveries: Delivery[];
-  /** Where the next page begins; absent on the last. */
+  /** Value of `before` for the next page. Absent on the last page. */
   next?: number;
 }
 
+/** Selects a page of an endpoint's deliveries. */
 export interface DeliveryQuery {
   status?: DeliveryStatus;
   limit: number;
-  /** The `next` of an earlier page. */
+  /** `next` of the previous page. Absent for the first page. */
   before?: number;
 }
 
-/** What became of the wish to have a delivery tried now. `lost`: it is finished, and its event is not kept. */
+/** Result of a manual retry. `lost`: the delivery is finished and the log no longer holds its event. */
 export type Retried = 'retried' | 'lost' | 'disabled' | 'removed' | 'unknown';
 
-/** Deliveries that one {@link DeliveryStore.refill} makes at most. */
+/** Max deliveries that one {@link DeliveryStore.refill} creates. */
 export const MOST_REFILLED = 500;
 
-/** What of the log is not made deliveries of yet, since the endpoint's backlog is full: both ends are places, and in it. */
+/**
+ * The stretch of the log that still awaits deliveries, because the endpoint's backlog was full. Both ends are
+ * inclusive.
+ */
 export interface Behind {
   from: string;
   to: string;
-  /** How many may be made pending now. */
+  /** Number of deliveries for which the backlog has room now. */
   room: number;
 }
 
-/** A stretch of the log that an endpoint missed: both ends are places, and in it. */
+/** A stretch of the log that an endpoint missed. Both ends are positions and inclusive. */
 export interface Gap {
   from: string;
   to: string;
 }
 
 /**
- * Which events a replay sends: whose delivery failed; that the endpoint missed while it was disabled or before it
- * existed or above the bound of its backlog, those included whose pending delivery ended because it was disabled or the log
- * had let go of its event; whose delivery waits for its next attempt,
- * which is made now; or all but those that are pending.
+ * Which events a replay sends:
+ *
+ * - `failed`: events whose delivery failed.
+ * - `missed`: events without a delivery, and events whose delivery ended as missed. Causes are a webhook that was
+ *   disabled or did not exist, a full backlog, and an event that the log no longer held.
+ * - `pending`: events whose delivery waits for its next attempt, which becomes due now.
+ * - `all`: all events except those with a pending delivery.
  */
 export type ReplayScope = 'failed' | 'missed' | 'pending' | 'all';
 
-/** The record of all deliveries; every change of state is one step. */
+/** Stores deliveries. Each change of state is atomic. */
 export interface DeliveryStore {
   /**
-   * Stores deliveries, due at once. One that exists, finished or not, and one of a removed endpoint is left out; one of
-   * a disabled endpoint widens its newest gap instead, and so does one above the bound of the endpoint's backlog: see
-   * {@link DeliveryStore.behind}.
-   * @param reader who must still be the reader of the log, if the events were read there
-   * @throws {ReaderLeaseLostError}
+   * Stores deliveries, due at once. Skips existing deliveries and deliveries of removed endpoints. A delivery of a
+   * disabled endpoint, or above the bound of the backlog, is not stored: its event widens the endpoint's newest gap
+   * instead. See {@link DeliveryStore.behind}.
+   * @param reader lease under which the events were read from the log, if any
+   * @throws {ReaderLeaseLostError} if the lease belongs to another process
    */
   create(account: string, deliveries: readonly NewDelivery[], reader?: ReaderLease): Promise<void>;
+  /** Returns a delivery, or undefined if the delivery is not stored. */
   find(account: string, id: string): Promise<Delivery | undefined>;
-  /** An endpoint's deliveries that are kept; none of an endpoint that was removed. */
+  /** Returns a page of an endpoint's deliveries. The page is empty for a removed endpoint. */
   list(account: string, endpointId: string, query: DeliveryQuery): Promise<DeliveryPage>;
   /**
-   * Makes a finished delivery pending again: due now, its schedule from the start, its attempts kept; or a pending one due
-   * now, if it has its turn.
+   * Makes a delivery due now. A finished delivery becomes pending, restarts its retry schedule and keeps its attempts.
+   * A pending delivery of an ordered endpoint becomes due only if it is the first of its lane.
    */
   retry(account: string, id: string): Promise<Retried>;
   /**
-   * Makes those of the deliveries pending, due now, that the scope covers; how many. None is ever doubled: what is
-   * pending stays, and is only made due sooner, and what is finished begins its schedule again. Nothing for an endpoint that
-   * is disabled or removed, and nothing above the most that an endpoint's backlog may hold.
+   * Makes the deliveries that the scope covers pending and due now. Returns the number of these deliveries. A pending
+   * delivery only becomes due sooner. A finished delivery restarts its retry schedule. Does nothing for a disabled or
+   * removed endpoint, nor above the max size of the backlog.
    */
   replay(account: string, scope: ReplayScope, deliveries: readonly NewDelivery[]): Promise<number>;
-  /** What is behind at an endpoint and can be made deliveries of now; undefined where nothing is. */
+  /** Returns the stretch that awaits deliveries of an endpoint, or undefined if none does or the backlog is full. */
   behind(account: string, endpointId: string): Promise<Behind | undefined>;
   /**
-   * Makes deliveries of what is behind, as far as there is room; false if that has changed meanwhile.
-   * @param from where it begins, as {@link DeliveryStore.behind} said
-   * @param next where it begins when all of the deliveries are made
-   * @param deliveries in the order of the log, no more than {@link MOST_REFILLED}
+   * Creates deliveries for the stretch that awaits them, as far as the backlog has room. Returns false if the stretch
+   * changed since {@link DeliveryStore.behind} returned it.
+   * @param from start of the stretch, from {@link DeliveryStore.behind}
+   * @param next start of the remaining stretch once all the deliveries are created
+   * @param deliveries at most {@link MOST_REFILLED}, in the order of the log
    */
   refill(
     account: string,
@@ -146,11 +161,11 @@ export interface DeliveryStore {
     next: string,
     deliveries: readonly NewDelivery[],
   ): Promise<boolean>;
-  /** What an endpoint missed, oldest first; what is behind, too. */
+  /** Returns the gaps of an endpoint, oldest first, including the stretch that awaits deliveries. */
   gaps(account: string, endpointId: string): Promise<Gap[]>;
-  /** Claims due deliveries of an endpoint; what expired leases held is due again first. */
+  /** Claims due deliveries of an endpoint. Deliveries under expired leases become due first. */
   claim(account: string, endpointId: string, terms: ClaimTerms): Promise<Claimed>;
-  /** Records an attempt and what follows from it, for the delivery and for its endpoint's pace. */
+  /** Records an attempt, the new state of the delivery, and the pace of its endpoint. */
   settle(
     account: string,
     claimed: ClaimedDelivery,
@@ -158,12 +173,12 @@ export interface DeliveryStore {
     settlement: Settlement,
     strain?: Strain,
   ): Promise<Settled>;
-  /** Gives a claimed delivery back, due now, as if it had not been claimed. */
+  /** Undoes the claim of a delivery, which is due again at once. */
   release(account: string, claimed: ClaimedDelivery): Promise<void>;
-  /** Ends what is pending at an endpoint that was removed or disabled; nothing at any other. */
+  /** Ends the pending deliveries of a removed or disabled endpoint. Does nothing for an enabled endpoint. */
   endPending(account: string, endpointId: string): Promise<void>;
-  /** The endpoints that have something due, oldest first. */
+  /** Yields the ids of endpoints with due deliveries, longest due first, in batches. */
   overdue(account: string): AsyncIterable<string[]>;
-  /** Removes what retention lets go, a bounded number at a time; the number that was removed. */
+  /** Removes a bounded number of expired or excess finished deliveries. Returns the number of removed deliveries. */
   trim(account: string, retention: DeliveryRetention): Promise<number>;
 }

@@ -1,26 +1,26 @@
 import { createHash } from 'node:crypto';
 import type { EventType } from '#events';
 
-/** `missed`: it ended because its webhook was disabled, or because the log no longer kept its event. */
+/** Status of a delivery. `missed`: its webhook was disabled, or its event was removed from the log. */
 export type DeliveryStatus = 'pending' | 'succeeded' | 'failed' | 'missed';
 
-/** How it is stored: a missed delivery is a failed one with a flag. */
+/** Status as stored: a missed delivery is stored as `failed` with a flag. */
 export type StoredDeliveryStatus = Exclude<DeliveryStatus, 'missed'>;
 
 /** One HTTP request of a delivery. */
 export interface Attempt {
-  /** When it began: ISO 8601, by the worker's clock. */
+  /** Start of the attempt by the worker's clock: ISO 8601. */
   at: string;
   durationMs: number;
-  /** Null where no reply came. */
+  /** HTTP status of the reply, or null if no reply came. */
   statusCode: number | null;
-  /** The first KB of the reply as text. */
+  /** First 1,024 bytes of the reply's body, as text. */
   reply: string;
-  /** Why the exchange failed, or null where it was complete. */
+  /** Why the exchange failed, or null if the exchange was complete. */
   error: string | null;
 }
 
-/** One event for one endpoint. */
+/** The delivery of one event to one endpoint. */
 export interface Delivery {
   /** `dlv_…` */
   id: string;
@@ -29,25 +29,26 @@ export interface Delivery {
   eventType: EventType;
   contactId: string | null;
   status: DeliveryStatus;
-  /** Why it failed for good. */
+  /** Why the delivery failed or was missed, or null. */
   reason: string | null;
-  /** The newest hundred, oldest first: who tries again by hand may make any number. */
+  /** The newest 100 attempts, oldest first. Manual retries can make any number of attempts. */
   attempts: Attempt[];
-  /** ISO 8601, by Redis' clock, like the two that follow. */
+  /** Time of creation by Redis' clock: ISO 8601. */
   createdAt: string;
-  /** Null while an attempt is under way and after the last. */
+  /** When the next attempt is due by Redis' clock: ISO 8601. Null during an attempt and after the last attempt. */
   nextAttemptAt: string | null;
+  /** When the delivery got its final status by Redis' clock: ISO 8601. Null while pending. */
   finishedAt: string | null;
 }
 
-/** A delivery that is to be made. What is posted is read from the log when it is claimed. */
+/** A delivery to be created. A claim reads the event's body from the log. */
 export interface NewDelivery {
   endpointId: string;
-  /** With its place in the log. */
+  /** The event to deliver and its position in the log. */
   event: { id: string; type: EventType; contactId?: string; position: string };
 }
 
-/** The id of an event's delivery to an endpoint: there can never be two. */
+/** Returns the id of an event's delivery to an endpoint. The id is a hash of both, so duplicates are impossible. */
 export function deliveryId(eventId: string, endpointId: string): string {
   return `dlv_${createHash('sha256').update(`${eventId}\n${endpointId}`).digest('hex').slice(0, 32)}`;
 }

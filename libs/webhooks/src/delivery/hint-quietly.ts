@@ -1,7 +1,7 @@
 import type { Logger } from '#platform';
 import type { DeliveryJobs } from './delivery-jobs.js';
 
-/** Wakes an endpoint for what was stored before: where the hint is lost, the reconciler finds it. */
+/** Wakes an endpoint for stored deliveries. Only logs a failure, because the reconciler replaces a lost hint. */
 export async function hintQuietly(
   jobs: DeliveryJobs,
   logger: Logger,

@@ -10,30 +10,30 @@ const outcome = (statusCode: number | null, rest: Partial<AttemptOutcome> = {}):
   ...rest,
 });
 
-describe('after an attempt', () => {
-  it.each([200, 201, 204, 299])('%d is success', (status) => {
+describe('the decision after an attempt', () => {
+  it.each([200, 201, 204, 299])('is success for status %d', (status) => {
     expect(decide(policy, 1, outcome(status), now)).toEqual({ kind: 'succeeded' });
   });
 
-  it.each([100, 301, 302, 307, 308, 400, 401, 404, 429, 500, 503])('%d is tried again', (status) => {
+  it.each([100, 301, 302, 307, 308, 400, 401, 404, 429, 500, 503])('is a retry for status %d', (status) => {
     expect(decide(policy, 1, outcome(status), now)).toEqual({ kind: 'retry', waitMs: 5_000 });
   });
 
-  it('a 2xx whose body did not end in time is tried again', () => {
+  it('is a retry for a 2xx status whose body timed out', () => {
     expect(decide(policy, 1, outcome(200, { error: 'late' }), now).kind).toBe('retry');
   });
 
-  it('the schedule says how long to wait, and its end is failure', () => {
+  it('takes its wait from the schedule, and is failure when the schedule ends', () => {
     const broken = outcome(null, { error: 'ECONNREFUSED' });
     expect(decide(policy, 1, broken, now)).toEqual({ kind: 'retry', waitMs: 5_000 });
     expect(decide(policy, 2, broken, now)).toEqual({ kind: 'retry', waitMs: 300_000 });
     expect(decide(policy, 3, broken, now)).toEqual({
       kind: 'failed',
-      reason: 'The last of 3 attempts failed: ECONNREFUSED.',
+      reason: 'Attempt 3 of 3 failed: ECONNREFUSED.',
     });
   });
 
-  it('waits are spread by 20 % to either side', () => {
+  it('spreads waits by 20 % in both directions', () => {
     const waits = [0, 0.999_999_9].map((n) => decide({ ...policy, random: () => n }, 2, outcome(500), now));
     expect(waits).toEqual([
       { kind: 'retry', waitMs: 240_000 },
@@ -41,12 +41,12 @@ describe('after an attempt', () => {
     ]);
   });
 
-  it('410 is the end, whatever the schedule says', () => {
+  it('is final failure for status 410, even if the schedule has waits left', () => {
     expect(decide(policy, 1, outcome(410), now).kind).toBe('gone');
     expect(decide(policy, 1, outcome(410, { error: 'body cut' }), now).kind).toBe('gone');
   });
 
-  it.each([429, 503])('Retry-After of %d is kept, as seconds and as a date', (status) => {
+  it.each([429, 503])('obeys Retry-After of status %d, in seconds or as a date', (status) => {
     for (const retryAfter of ['60', ' 60 ', 'Thu, 01 Jan 2026 00:01:00 GMT']) {
       expect(decide(policy, 1, outcome(status, { retryAfter }), now)).toEqual({
         kind: 'retry',
@@ -55,7 +55,7 @@ describe('after an attempt', () => {
     }
   });
 
-  it('Retry-After shortens no wait, lasts at most a day, and counts only with 429 and 503', () => {
+  it('never waits less because of Retry-After, caps it at one day, and ignores it unless the status is 429 or 503', () => {
     const wait = (status: number, retryAfter: string): unknown =>
       decide(policy, 1, outcome(status, { retryAfter }), now);
     expect(wait(429, '1')).toEqual({ kind: 'retry', waitMs: 5_000 });

@@ -1,20 +1,20 @@
 import { parseRetryAfter } from '#platform';
 
-/** What came of one attempt, as far as it decides what happens next. */
+/** The part of an attempt's outcome that decides what happens next. */
 export interface AttemptOutcome {
-  /** Null where no complete reply came. */
+  /** HTTP status of the reply, or null if no status arrived. */
   statusCode: number | null;
-  /** The reply's `Retry-After`, if it had one. */
+  /** The reply's `Retry-After` header, or null if absent. */
   retryAfter: string | null;
-  /** Why the exchange failed although a status came, or instead of one; null where it was complete. */
+  /** Why the exchange failed, before or after a status arrived, or null if the exchange was complete. */
   error: string | null;
 }
 
-/** What an attempt says of its endpoint, besides what becomes of the delivery. */
+/** How an attempt's outcome throttles the endpoint. */
 export interface Strain {
-  /** Whether fewer requests at once, and then pauses, are asked for. */
+  /** True if the endpoint is overloaded: its concurrency is halved, then it gets pauses. */
   slower: boolean;
-  /** For how long nothing at all should be tried there, in ms. */
+  /** Time for which the endpoint gets no requests, in milliseconds. */
   aloneMs: number;
 }
 
@@ -23,59 +23,62 @@ export type Decision =
   | { kind: 'succeeded' }
   | { kind: 'retry'; waitMs: number }
   | { kind: 'failed'; reason: string }
-  /** The receiver asked for no more: the endpoint is disabled, and the delivery has failed. */
+  /** The receiver answered 410: the delivery fails and the endpoint is disabled. */
   | { kind: 'gone'; reason: string };
 
+/** Schedule of the retries of a delivery. */
 export interface RetryPolicy {
-  /** The waits after the first, second, … attempt. */
+  /** Waits after the first, second, … failed attempt, in seconds. */
   scheduleSeconds: readonly number[];
-  /** A number from 0 up to 1, evenly spread; spreads the waits by ±20 %. */
+  /** Returns a random number in [0, 1), which spreads each wait by ±20 %. */
   random: () => number;
 }
 
 const JITTER = 0.2;
 const GONE = 410;
 const TOO_MANY_REQUESTS = 429;
-const OVERRUN: ReadonlySet<number | null> = new Set([TOO_MANY_REQUESTS, 502, 504]);
-const LONGEST_ALONE_MS = 3_600_000;
-/** The statuses whose `Retry-After` is kept. */
-const ASKS_FOR_PATIENCE: ReadonlySet<number | null> = new Set([429, 503]);
+/** Statuses that mean that the endpoint, or a proxy in front of it, is overloaded. */
+const OVERLOADED: ReadonlySet<number | null> = new Set([TOO_MANY_REQUESTS, 502, 504]);
+/** Max pause that one reply can impose on an endpoint, in milliseconds. */
+const MAX_ALONE_MS = 3_600_000;
+/** Statuses whose `Retry-After` is obeyed. */
+const OBEYS_RETRY_AFTER: ReadonlySet<number | null> = new Set([429, 503]);
 
 /**
- * Decides after attempt number `attempt` (the first is 1).
- * @param now milliseconds since 1970: a `Retry-After` may be a date
+ * Decides what happens to a delivery after an attempt.
+ * @param attempt number of the attempt, counted from 1
+ * @param now milliseconds since 1970, for a `Retry-After` that is a date
  */
 export function decide(policy: RetryPolicy, attempt: number, outcome: AttemptOutcome, now: number): Decision {
   const { statusCode, error } = outcome;
   if (statusCode === GONE) {
-    return { kind: 'gone', reason: 'The receiver answered 410 Gone: it wants no more events.' };
+    return { kind: 'gone', reason: 'The receiver answered 410 Gone, which disables the webhook.' };
   }
   if (error === null && statusCode !== null && statusCode >= 200 && statusCode < 300) {
     return { kind: 'succeeded' };
   }
   const seconds = policy.scheduleSeconds[attempt - 1];
   if (seconds === undefined) {
-    return { kind: 'failed', reason: `The last of ${attempt} attempts failed: ${describe(outcome)}.` };
+    return { kind: 'failed', reason: `Attempt ${attempt} of ${attempt} failed: ${describe(outcome)}.` };
   }
   const scheduled = seconds * 1000 * (1 + JITTER * (2 * policy.random() - 1));
-  const asked = ASKS_FOR_PATIENCE.has(statusCode) ? askedWait(outcome, now) : 0;
+  const asked = OBEYS_RETRY_AFTER.has(statusCode) ? retryAfterMs(outcome, now) : 0;
   return { kind: 'retry', waitMs: Math.round(Math.max(scheduled, asked)) };
 }
 
 /**
- * What an outcome says of its endpoint. 429, 502 and 504 mean that it or what stands before it is overrun. A 429's
- * `Retry-After` is meant for everything that we send, so that the endpoint is left alone for that long, but for an hour
- * at most: one mistaken reply must not silence it for a day.
+ * Returns how an outcome throttles the endpoint. The statuses 429, 502 and 504 mean overload. The `Retry-After` of a
+ * 429 pauses all deliveries to the endpoint, for one hour at most: one wrong reply must not stop them for a day.
  * @param now milliseconds since 1970
  */
 export function strainOf(outcome: AttemptOutcome, now: number): Strain {
   const { statusCode } = outcome;
-  const asked = statusCode === TOO_MANY_REQUESTS ? askedWait(outcome, now) : 0;
-  return { slower: OVERRUN.has(statusCode), aloneMs: Math.min(asked, LONGEST_ALONE_MS) };
+  const asked = statusCode === TOO_MANY_REQUESTS ? retryAfterMs(outcome, now) : 0;
+  return { slower: OVERLOADED.has(statusCode), aloneMs: Math.min(asked, MAX_ALONE_MS) };
 }
 
-/** How long a reply asks to wait, in milliseconds; 0 if it does not. */
-function askedWait({ retryAfter }: AttemptOutcome, now: number): number {
+/** Returns the wait that the reply's `Retry-After` asks for, in milliseconds, or 0 without that header. */
+function retryAfterMs({ retryAfter }: AttemptOutcome, now: number): number {
   return parseRetryAfter(retryAfter ?? undefined, now) ?? 0;
 }
 

@@ -12,13 +12,13 @@ const resolvesTo =
 const checker = (networks: string, resolve: () => Promise<string[]>): DestinationCheck =>
   new DestinationCheck(new DestinationGuard(parseNetworks(networks)), resolve);
 
-describe('at the creation of an endpoint', () => {
-  it('a name with public addresses is accepted for https, in its normal form', async () => {
+describe('the check of a new endpoint’s URL', () => {
+  it('accepts and normalizes an https URL whose host has public addresses', async () => {
     const check = checker('', resolvesTo('93.184.215.14', '2606:4700::1'));
     expect(await check.check('HTTPS://Example.COM:443/a/../hook')).toBe('https://example.com/hook');
   });
 
-  it('a name that resolves to a forbidden address, among others or alone, is refused', async () => {
+  it('refuses a host with at least one forbidden address', async () => {
     await expect(checker('', resolvesTo('10.0.0.1')).check('https://intranet.example/')).rejects.toThrow(
       DestinationRefusedError,
     );
@@ -27,7 +27,7 @@ describe('at the creation of an endpoint', () => {
     ).rejects.toThrow(/::1 is not public/);
   });
 
-  it('a name that does not resolve is accepted for https, and refused for http', async () => {
+  it('accepts an unresolvable host for https and refuses it for http', async () => {
     await expect(checker('', unknown).check('https://later.example/')).resolves.toBe(
       'https://later.example/',
     );
@@ -36,7 +36,7 @@ describe('at the creation of an endpoint', () => {
     );
   });
 
-  it('http to a name needs all its addresses inside the allowed networks', async () => {
+  it('accepts http only if all addresses of the host are in the allowed networks', async () => {
     const text = 'http://hook.internal/';
     await expect(checker('10.0.0.0/8', resolvesTo('10.0.0.1', '10.9.9.9')).check(text)).resolves.toBe(text);
     await expect(checker('10.0.0.0/8', resolvesTo('10.0.0.1', '8.8.8.8')).check(text)).rejects.toThrow(
@@ -45,7 +45,7 @@ describe('at the creation of an endpoint', () => {
     await expect(checker('', resolvesTo('8.8.8.8')).check(text)).rejects.toThrow(DestinationRefusedError);
   });
 
-  it('localhost is this machine, whether or not it resolves', async () => {
+  it('treats localhost as this machine, even if the name does not resolve', async () => {
     for (const name of ['localhost', 'LOCALHOST.', 'a.localhost', 'localhost.localdomain']) {
       await expect(checker('', unknown).check(`https://${name}/`)).rejects.toThrow(DestinationRefusedError);
       await expect(checker('127.0.0.0/8', unknown).check(`http://${name}/`)).resolves.toContain('localhost');

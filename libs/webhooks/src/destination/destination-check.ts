@@ -3,9 +3,10 @@ import { withDeadline } from '#platform';
 import { type DestinationGuard, hostOf, isLocalhost, refused } from './destination-guard.js';
 import type { Resolver } from './resolver.js';
 
-const RESOLVE_WITHIN_MS = 3_000;
+/** Timeout of resolving a name, in milliseconds. */
+const RESOLVE_TIMEOUT_MS = 3_000;
 
-/** Checks a destination when an endpoint is made. The connection is checked again, on the address really dialled. */
+/** Checks the URL of a new or changed endpoint. Each connection checks the address that it really reaches, too. */
 export class DestinationCheck {
   constructor(
     private readonly guard: DestinationGuard,
@@ -13,7 +14,7 @@ export class DestinationCheck {
   ) {}
 
   /**
-   * The URL in its normal form. A name that does not resolve (yet) is accepted for `https://`.
+   * Returns the URL in normalized form. Accepts an unresolvable name only for `https://`.
    * @throws {DestinationRefusedError}
    */
   async check(text: string): Promise<string> {
@@ -22,7 +23,7 @@ export class DestinationCheck {
     const addresses = isIP(host) === 0 ? await this.addressesOf(host) : [host];
     if (addresses.length === 0 && url.protocol !== 'https:') {
       throw refused(
-        `http:// is allowed only to the networks in WEBHOOK_ALLOW_NETWORKS, and ${host} does not resolve`,
+        `http:// is allowed only for networks in WEBHOOK_ALLOW_NETWORKS, and ${host} does not resolve`,
       );
     }
     this.guard.check(url, addresses);
@@ -31,9 +32,9 @@ export class DestinationCheck {
 
   private async addressesOf(host: string): Promise<string[]> {
     try {
-      return await withDeadline(this.resolve(host), RESOLVE_WITHIN_MS, `resolving ${host}`);
+      return await withDeadline(this.resolve(host), RESOLVE_TIMEOUT_MS, `resolving ${host}`);
     } catch {
-      // Not to be resolved now, whyever: what it is later, the connection's own check decides.
+      // A name that cannot be resolved now is checked again by each connection.
       return isLocalhost(host) ? ['127.0.0.1'] : [];
     }
   }

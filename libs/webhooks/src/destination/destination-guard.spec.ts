@@ -10,7 +10,7 @@ const check = (guard: DestinationGuard, text: string) => (): void => {
 };
 
 const HOSTILE_HOSTS = [
-  // loopback, in every way of writing that URLs know
+  // Loopback, in every notation that URLs allow.
   ...['127.0.0.1', '127.1', '127.0.1', '2130706433', '0x7f000001', '0x7f.1', '017700000001', '0177.0.0.1'],
   ...['127.255.255.254', '127.0.0.1.', '１２７.0.0.1', '127。0。0。1', '①②⑦.0.0.1', '%31%32%37.0.0.1'],
   // unspecified, private, shared, link-local
@@ -64,23 +64,23 @@ describe('the destination guard', () => {
     ...['https://8.8.8.8/', 'https://1.1.1.1:8443/hook?a=b', 'https://172.32.0.1/', 'https://100.128.0.1/'],
     ...['https://[2606:4700:4700::1111]/', 'https://[64:ff9b::808:808]/', 'https://[2002:808:808::1]/'],
     'https://[::ffff:8.8.8.8]/',
-  ])('lets pass %s', (text) => {
+  ])('accepts %s', (text) => {
     expect(check(strict, text)).not.toThrow();
   });
 
-  it('lets pass names, leaving their addresses to whoever resolves them', () => {
+  it('accepts every name, because the addresses are checked after resolution', () => {
     for (const text of ['https://example.com/', 'https://example.com./', 'https://bücher.example/x']) {
       expect(() => strict.parse(text)).not.toThrow();
     }
   });
 
-  it('refuses http:// to public addresses, even where some networks are allowed', () => {
+  it('refuses http:// to public addresses even if some networks are allowed', () => {
     const guard = new DestinationGuard(parseNetworks('10.0.0.0/8'));
     expect(check(guard, 'http://8.8.8.8/')).toThrow(/use https/);
     expect(check(strict, 'http://8.8.8.8/')).toThrow(/use https/);
   });
 
-  it('allows private addresses and http:// inside the allowed networks only', () => {
+  it('accepts private addresses and http:// only in the allowed networks', () => {
     const guard = new DestinationGuard(parseNetworks('127.0.0.0/8,::1/128,10.1.0.0/16,fd12::/16'));
     for (const host of ['127.0.0.1', '2130706433', '[::1]', '10.1.2.3', '[fd12::5]', '[::ffff:10.1.2.3]']) {
       expect(check(guard, `http://${host}:8080/`)).not.toThrow();
@@ -98,13 +98,13 @@ describe('the destination guard', () => {
     }
   });
 
-  it('says why and what to do', () => {
+  it('names the reason and the remedy in its error', () => {
     expect(check(strict, 'https://10.0.0.1/')).toThrow(
       /10\.0\.0\.1 is not public \(private\).*WEBHOOK_ALLOW_NETWORKS/,
     );
   });
 
-  it('refuses a destination of several addresses of which one is forbidden', () => {
+  it('refuses a destination if one of its addresses is forbidden', () => {
     const url = strict.parse('https://example.com/');
     expect(() => {
       strict.check(url, ['93.184.215.14', '10.0.0.1']);

@@ -4,71 +4,74 @@ import { DestinationRefusedError } from '../endpoint/endpoint.js';
 
 export type Address = ReturnType<typeof ipaddr.process>;
 
-const LONGEST_URL = 2_048;
-const LONGEST_HOST = 253;
-const REMEDY = 'if it is one of your own subscribers, name its network in WEBHOOK_ALLOW_NETWORKS';
+const MAX_URL_LENGTH = 2_048;
+const MAX_HOST_LENGTH = 253;
+const REMEDY = 'to allow your own subscriber, add its network to WEBHOOK_ALLOW_NETWORKS';
 
-/** Where IPv6 addresses of the public Internet lie; everything else is local, reserved or not yet given out. */
+/** The public IPv6 addresses. All other addresses are local, reserved or unassigned. */
 const GLOBAL_UNICAST = ipaddr.parseCIDR('2000::/3');
-/** Prefixes behind which a translator or a tunnel reaches an IPv4 address, and where in the address that stands. */
+/**
+ * IPv6 prefixes of translators and tunnels that lead to an IPv4 address. `at` lists the byte offsets at which the IPv6
+ * address contains an IPv4 address. `inverted` is true if its bits are inverted.
+ */
 const EMBEDDINGS: readonly { network: Network; at: readonly number[]; inverted: boolean }[] = [
   { network: ipaddr.parseCIDR('64:ff9b::/96'), at: [12], inverted: false },
   { network: ipaddr.parseCIDR('2002::/16'), at: [2], inverted: false },
   { network: ipaddr.parseCIDR('2001::/32'), at: [4], inverted: false },
   { network: ipaddr.parseCIDR('2001::/32'), at: [12], inverted: true },
 ];
-/** Public by its number, yet the metadata service of every virtual machine of Azure. */
+/** Metadata services at public addresses: that of Azure's virtual machines. */
 const METADATA: ReadonlySet<string> = new Set(['168.63.129.16']);
 
 /**
- * The rules about where a webhook may go. Pure: what a name resolves to is asked elsewhere.
- * `https://` may reach every public address; private addresses, and `http://` at all, only the allowed networks.
+ * Decides which URLs and addresses a webhook may have, without resolving names. `https://` may reach every public
+ * address. Private addresses and `http://` need an allowed network.
  */
 export class DestinationGuard {
   constructor(private readonly allowed: readonly Network[]) {}
 
   /**
-   * The parsed URL of a text whose form is fit for a webhook.
+   * Parses a text and returns its URL if the form is valid for a webhook.
    * @throws {DestinationRefusedError}
    */
   parse(text: string): URL {
-    if (text.length > LONGEST_URL) throw refused(`the URL is longer than ${LONGEST_URL} characters`);
+    if (text.length > MAX_URL_LENGTH) throw refused(`the URL is longer than ${MAX_URL_LENGTH} characters`);
     let url: URL;
     try {
       url = new URL(text);
     } catch {
-      throw refused('it is not an absolute URL, such as https://example.com/hook');
+      throw refused('the text is not an absolute URL, such as https://example.com/hook');
     }
     if (url.protocol !== 'https:' && url.protocol !== 'http:') {
-      throw refused('only https:// and, to allowed networks, http:// are possible');
+      throw refused('the URL must start with https://, or with http:// for an allowed network');
     }
     if (url.username !== '' || url.password !== '')
-      throw refused('the URL contains credentials; leave them out');
-    if (url.hash !== '' || text.includes('#')) throw refused('the URL has a fragment; leave it out');
+      throw refused('the URL contains credentials; remove them');
+    if (url.hash !== '' || text.includes('#')) throw refused('the URL has a fragment; remove it');
     if (url.port === '0') throw refused('port 0 cannot be reached');
     const name = hostOf(url);
-    if (name === '' || name.endsWith('.') || name.length > LONGEST_HOST) {
-      throw refused('the host of the URL is not a name or an address');
+    if (name === '' || name.endsWith('.') || name.length > MAX_HOST_LENGTH) {
+      throw refused('the host of the URL is neither a valid name nor an IP address');
     }
     return url;
   }
 
   /**
-   * Why the URL's scheme may not be used to reach the address, or undefined if it may. Text that is no address may not.
-   * An address that merely wraps an IPv4 address is judged by that one.
+   * Returns why the URL's scheme must not be used for an address, or undefined if the address is allowed. Refuses
+   * invalid addresses. Judges an IPv6 address that embeds an IPv4 address by the embedded address.
    */
   refusal(protocol: string, address: string): string | undefined {
     const parsed = parseAddress(address);
-    if (parsed === undefined) return `${address} is not an address`;
+    if (parsed === undefined) return `${address} is not an IP address`;
     if (this.isAllowed(parsed)) return undefined;
     const kind = localKindOf(parsed);
     if (kind !== undefined) return `${address} is ${kind}; ${REMEDY}`;
     if (protocol === 'https:') return undefined;
-    return `http:// is allowed only to the networks in WEBHOOK_ALLOW_NETWORKS, and ${address} is in none of them; use https://`;
+    return `http:// is allowed only for networks in WEBHOOK_ALLOW_NETWORKS, and ${address} is in none of them; use https://`;
   }
 
   /**
-   * Checks all addresses of a destination: one that may not be reached refuses the whole.
+   * Checks all addresses of a destination. One forbidden address refuses the destination.
    * @throws {DestinationRefusedError}
    */
   check(url: Pick<URL, 'protocol' | 'hostname'>, addresses: readonly string[]): void {
@@ -83,18 +86,19 @@ export class DestinationGuard {
   }
 }
 
-/** The URL's host without brackets and without the dot of a fully qualified name. */
+/** Returns the URL's host without brackets and without a trailing dot. */
 export function hostOf(url: Pick<URL, 'hostname'>): string {
   return url.hostname.replace(/^\[(.*)\]$/, '$1').replace(/\.$/, '');
 }
 
-/** Whether the name means this machine wherever it is asked (RFC 6761). */
+/** Returns true if the name always means this machine (RFC 6761). */
 export function isLocalhost(name: string): boolean {
   return /(^|\.)localhost(\.localdomain)?$/i.test(name);
 }
 
+/** Returns the error for a refused URL or address. */
 export function refused(reason: string): DestinationRefusedError {
-  return new DestinationRefusedError(`The webhook's address is refused: ${reason}.`);
+  return new DestinationRefusedError(`The webhook's URL is refused: ${reason}.`);
 }
 
 function parseAddress(text: string): Address | undefined {
@@ -105,7 +109,7 @@ function parseAddress(text: string): Address | undefined {
   }
 }
 
-/** What keeps an address from being public, in words; undefined for a public one. */
+/** Describes why an address is not public. Returns undefined for a public address. */
 function localKindOf(address: Address): string | undefined {
   if (METADATA.has(address.toString())) return 'a metadata service';
   if (address instanceof ipaddr.IPv4) {
@@ -115,7 +119,7 @@ function localKindOf(address: Address): string | undefined {
   const embedded = embeddedIn(address);
   if (embedded.length > 0) {
     const inner = embedded.find((candidate) => localKindOf(candidate) !== undefined);
-    return inner === undefined ? undefined : `a way to ${inner.toString()}, which is not public`;
+    return inner === undefined ? undefined : `a translated form of ${inner.toString()}, which is not public`;
   }
   const range = address.range();
   if (range !== 'unicast') return `not public (${range})`;

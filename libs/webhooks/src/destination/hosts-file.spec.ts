@@ -13,7 +13,7 @@ describe('a hosts file', () => {
     await rm(directory, { recursive: true, force: true });
   });
 
-  it('names addresses, more than one a line, with comments, in any case', () => {
+  it('may list several names per line, comments, and names in upper case', () => {
     const text =
       '# local\n127.0.0.1\tlocalhost Box # me\n::1 localhost\r\n\nnonsense here\n10.0.0.7 hooks.internal';
     expect(Object.fromEntries(parseHosts(text))).toEqual({
@@ -23,11 +23,11 @@ describe('a hosts file', () => {
     });
   });
 
-  it('that is not there names nothing', async () => {
+  it('resolves no names if the file is missing', async () => {
     expect(await new HostsFile(join(directory, 'hosts')).addressesOf('localhost')).toEqual([]);
   });
 
-  it('is asked in any case', async () => {
+  it('is searched case-insensitively', async () => {
     const path = join(directory, 'hosts');
     await writeFile(path, '10.0.0.7 Hooks.Internal\n');
     expect(await new HostsFile(path).addressesOf('HOOKS.internal')).toEqual(['10.0.0.7']);

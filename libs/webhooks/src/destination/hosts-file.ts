@@ -1,28 +1,29 @@
 import { readFile, stat } from 'node:fs/promises';
 import { isIP } from 'node:net';
 
-const LOOK_EVERY_MS = 5_000;
-/** A larger one is no hosts file. */
+/** Min time between two checks for a changed file, in milliseconds. */
+const CHECK_INTERVAL_MS = 5_000;
+/** Max size of a file that is read. Larger files are ignored. */
 const MAX_BYTES = 1_000_000;
 
-/** The names that this machine's hosts file knows. Read again when it has changed; without one there are none. */
+/** Looks names up in this machine's hosts file. Rereads the file when it changes. Treats a missing file as empty. */
 export class HostsFile {
   private names: ReadonlyMap<string, readonly string[]> = new Map();
   private version = '';
-  private lookedAt = -Infinity;
+  private checkedAt = -Infinity;
 
   constructor(private readonly path = '/etc/hosts') {}
 
-  /** The addresses of a name, in the order of the file; none if it does not know it. */
+  /** Returns the addresses of a name in the order of the file, or an empty list for an unknown name. */
   async addressesOf(hostname: string): Promise<readonly string[]> {
-    if (performance.now() - this.lookedAt > LOOK_EVERY_MS) {
-      this.lookedAt = performance.now();
-      await this.look();
+    if (performance.now() - this.checkedAt > CHECK_INTERVAL_MS) {
+      this.checkedAt = performance.now();
+      await this.rereadIfChanged();
     }
     return this.names.get(hostname.toLowerCase()) ?? [];
   }
 
-  private async look(): Promise<void> {
+  private async rereadIfChanged(): Promise<void> {
     try {
       const { mtimeMs, size } = await stat(this.path);
       const version = `${mtimeMs} ${size}`;
@@ -30,14 +31,14 @@ export class HostsFile {
       this.names = size > MAX_BYTES ? new Map() : parseHosts(await readFile(this.path, 'utf8'));
       this.version = version;
     } catch {
-      // There is none, or it cannot be read: DNS knows the names, or nobody does.
+      // The file is missing or unreadable, so the caller asks DNS.
       this.names = new Map();
       this.version = '';
     }
   }
 }
 
-/** Lines of an address and its names; `#` begins a comment. */
+/** Parses lines of an address followed by its names. `#` starts a comment. */
 export function parseHosts(text: string): Map<string, string[]> {
   const names = new Map<string, string[]>();
   for (const line of text.split('\n')) {

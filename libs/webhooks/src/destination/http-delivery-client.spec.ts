@@ -13,7 +13,7 @@ import type { Resolver } from './resolver.js';
 const TIMEOUT_MS = 400;
 const LOOPBACK = '127.0.0.0/8';
 
-/** What a test opened, closed after it in reverse order. */
+/** Closes what the test opened. Runs after the test in reverse order. */
 const open: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
   for (const close of open.splice(0).reverse()) await close();
@@ -29,7 +29,7 @@ async function listen(server: Server): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-/** A receiver that counts its connections and requests. */
+/** Starts a receiver that counts its connections and requests. */
 async function receiver(
   answer: RequestListener,
 ): Promise<{ port: number; seen: { connections: number; paths: string[] } }> {
@@ -59,7 +59,7 @@ const post = (client: HttpDeliveryClient, url: string): Promise<DeliveryReply> =
   );
 
 describe('an exchange with a receiver', () => {
-  it('tells the status, Retry-After and the reply', async () => {
+  it('returns the status, Retry-After and the start of the reply', async () => {
     const { port } = await receiver((_, response) => {
       response.writeHead(503, { 'retry-after': '7' }).end('busy \u{1F40C}');
     });
@@ -71,16 +71,16 @@ describe('an exchange with a receiver', () => {
     });
   });
 
-  it('leaves its connection to those that follow', async () => {
+  it('leaves its connection open for later exchanges', async () => {
     const { port, seen } = await receiver((_, response) => response.end('ok'));
     const client = clientFor();
     for (let i = 0; i < 10; i++) await post(client, `http://127.0.0.1:${port}/`);
-    // A second one may be made where the first is not yet free at that instant.
+    // The client may open a second connection while the first is not free yet.
     expect(seen.connections).toBeLessThanOrEqual(2);
     expect(seen.paths).toHaveLength(10);
   });
 
-  it('follows no redirect', async () => {
+  it('does not follow redirects', async () => {
     const elsewhere = await receiver((_, response) => response.end());
     const { port } = await receiver((_, response) => {
       response.writeHead(307, { location: `http://127.0.0.1:${elsewhere.port}/` }).end();
@@ -89,7 +89,7 @@ describe('an exchange with a receiver', () => {
     expect(elsewhere.seen.connections).toBe(0);
   });
 
-  it('cuts an endless body at 1 KB, and its connection', async () => {
+  it('cuts an endless body at 1 KB and closes the connection', async () => {
     let closed: Promise<unknown> = Promise.resolve();
     const { port } = await receiver((request, response) => {
       closed = new Promise((resolve) => request.socket.once('close', resolve));
@@ -105,13 +105,13 @@ describe('an exchange with a receiver', () => {
     await closed;
   });
 
-  it('ends in time with a receiver that hangs before its headers', async () => {
+  it('times out if the receiver sends no headers', async () => {
     const { port } = await receiver(() => undefined);
     const reply = await post(clientFor(), `http://127.0.0.1:${port}/`);
     expect(reply).toMatchObject({ statusCode: null, error: `no reply within ${TIMEOUT_MS} ms` });
   });
 
-  it('ends in time with a receiver that drips its body', async () => {
+  it('times out if the receiver never finishes the body', async () => {
     const { port } = await receiver((_, response) => {
       response.writeHead(200);
       const drip = setInterval(() => response.write('x'), 20);
@@ -121,11 +121,11 @@ describe('an exchange with a receiver', () => {
     });
     const reply = await post(clientFor(), `http://127.0.0.1:${port}/`);
     expect(reply.statusCode).toBe(200);
-    expect(reply.error).toMatch(/no end of the reply/);
+    expect(reply.error).toMatch(/no complete reply/);
     expect(reply.excerpt).toMatch(/^x+$/);
   });
 
-  it('ends in time with a receiver that accepts the connection and no TLS', async () => {
+  it('times out if the receiver accepts the connection but not TLS', async () => {
     const server = createTcpServer((socket) => socket.resume());
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');
@@ -134,7 +134,7 @@ describe('an exchange with a receiver', () => {
     expect((await post(clientFor(), `https://127.0.0.1:${port}/`)).error).not.toBeNull();
   });
 
-  it('tells of a reset, a refused connection and a name that does not resolve', async () => {
+  it('reports a reset, a refused connection and an unresolvable name', async () => {
     const { port } = await receiver((request) => request.socket.resetAndDestroy());
     expect((await post(clientFor(), `http://127.0.0.1:${port}/`)).error).toMatch(
       /ECONNRESET|other side closed/,
@@ -157,7 +157,7 @@ describe('an exchange with a receiver', () => {
     expect(requests).toBe(0);
   });
 
-  it('rejects when it is told to stop', async () => {
+  it('rejects if its signal aborts', async () => {
     const stop = new AbortController();
     const { port } = await receiver(() => {
       stop.abort();
@@ -169,7 +169,7 @@ describe('an exchange with a receiver', () => {
 });
 
 describe('the connection to a receiver', () => {
-  it('is refused to an address outside the allowed networks, which sees nothing of it', async () => {
+  it('is refused before a byte is sent if the address is outside the allowed networks', async () => {
     const { port, seen } = await receiver((_, response) => response.end());
     for (const url of [
       `http://127.0.0.1:${port}/`,
@@ -181,7 +181,7 @@ describe('the connection to a receiver', () => {
     expect(seen.connections).toBe(0);
   });
 
-  it('is refused to a name that was public when it was checked and is private now', async () => {
+  it('is refused if the name has become private since the webhook was created', async () => {
     const { port, seen } = await receiver((_, response) => response.end());
     const answers = [['93.184.215.14'], ['127.0.0.1'], ['93.184.215.14', '127.0.0.1']];
     const resolve = (): Promise<string[]> => Promise.resolve(answers.shift() ?? []);
@@ -193,7 +193,7 @@ describe('the connection to a receiver', () => {
     expect(seen.connections).toBe(0);
   });
 
-  it('is made to the address that was checked, not to one that the name has a moment later', async () => {
+  it('uses the checked address even if the name resolves differently a moment later', async () => {
     const { port, seen } = await receiver((_, response) => response.end());
     let asked = 0;
     const resolve = (): Promise<string[]> => Promise.resolve(asked++ === 0 ? ['127.0.0.1'] : ['10.0.0.1']);
@@ -201,14 +201,14 @@ describe('the connection to a receiver', () => {
     expect([asked, seen.connections]).toEqual([1, 1]);
   });
 
-  it('is refused for http to a name with an address outside the allowed networks', async () => {
+  it('is refused for http if one address of the name is outside the allowed networks', async () => {
     const { port, seen } = await receiver((_, response) => response.end());
     const client = clientFor(LOOPBACK, () => Promise.resolve(['127.0.0.1', '8.8.8.8']));
     expect((await post(client, `http://mixed.example:${port}/`)).error).toMatch(/use https/);
     expect(seen.connections).toBe(0);
   });
 
-  it('does not go through a proxy of the environment', async () => {
+  it('ignores a proxy that the environment configures', async () => {
     const proxy = await receiver((_, response) => response.end());
     const { port, seen } = await receiver((_, response) => response.end());
     const before = process.env['http_proxy'];

@@ -8,24 +8,25 @@ import { readExcerpt } from './http-excerpt.js';
 import { OriginCache } from './http-origin-cache.js';
 import type { Resolver } from './resolver.js';
 
-const MOST_ORIGINS = 256;
-const IDLE_MS = 4_000;
-/** A connection is not used for longer, so that a name's new addresses are found and vetted. */
-const CONNECTION_LIFE_MS = 60_000;
-const LARGEST_HEADER_BYTES = 16_384;
+/** Max origins with an open connection pool. */
+const MAX_ORIGINS = 256;
+const IDLE_TIMEOUT_MS = 4_000;
+/** Max age of a connection, in milliseconds, so that changed addresses of a name are found and checked. */
+const MAX_CONNECTION_AGE_MS = 60_000;
+const MAX_HEADER_BYTES = 16_384;
 
 /**
- * {@link DeliveryClient} on undici. Redirects are not followed, proxies from the environment not used, certificates
- * always verified. A name is resolved when a connection is made: all its addresses must be allowed, the connection is
- * made to one of those, and the address at its other end is checked once more before a byte is written.
+ * Implements {@link DeliveryClient} with undici. Follows no redirects, ignores proxies from the environment, and always
+ * verifies certificates. Each new connection resolves its name, and all addresses of the name must be allowed. The
+ * address of the connected peer is checked again before the first byte is written.
  */
 export class HttpDeliveryClient implements DeliveryClient {
-  private readonly pools = new OriginCache<Pool>(MOST_ORIGINS, (origin) => this.open(origin));
+  private readonly pools = new OriginCache<Pool>(MAX_ORIGINS, (origin) => this.open(origin));
 
   constructor(
     private readonly guard: DestinationGuard,
     private readonly resolve: Resolver,
-    /** For the whole exchange: name, connection, TLS, request, reply and its body. */
+    /** Timeout of the whole exchange, from resolving the name to the end of the reply's body, in milliseconds. */
     private readonly timeoutMs: number,
   ) {}
 
@@ -56,7 +57,7 @@ export class HttpDeliveryClient implements DeliveryClient {
       });
     } catch (error) {
       if (signal.aborted) throw error;
-      reply.error = exchange.signal.aborted ? this.lateness(reply) : describeFailure(error);
+      reply.error = exchange.signal.aborted ? this.describeTimeout(reply) : describeFailure(error);
     } finally {
       clearTimeout(deadline);
       signal.removeEventListener('abort', stop);
@@ -68,19 +69,19 @@ export class HttpDeliveryClient implements DeliveryClient {
     await this.pools.close();
   }
 
-  private lateness({ statusCode }: DeliveryReply): string {
-    const what = statusCode === null ? 'no reply' : `status ${statusCode}, but no end of the reply,`;
-    return `${what} within ${this.timeoutMs} ms`;
+  private describeTimeout({ statusCode }: DeliveryReply): string {
+    const missing = statusCode === null ? 'no reply' : `status ${statusCode}, but no complete reply`;
+    return `${missing} within ${this.timeoutMs} ms`;
   }
 
   private open(origin: string): Pool {
     return new Pool(origin, {
       connect: this.connector(new URL(origin).protocol),
-      clientTtl: CONNECTION_LIFE_MS,
-      keepAliveTimeout: IDLE_MS,
-      keepAliveMaxTimeout: IDLE_MS,
-      maxHeaderSize: LARGEST_HEADER_BYTES,
-      // The deadline over the whole exchange is the one that counts.
+      clientTtl: MAX_CONNECTION_AGE_MS,
+      keepAliveTimeout: IDLE_TIMEOUT_MS,
+      keepAliveMaxTimeout: IDLE_TIMEOUT_MS,
+      maxHeaderSize: MAX_HEADER_BYTES,
+      // The timeout of the whole exchange replaces these two.
       headersTimeout: 0,
       bodyTimeout: 0,
     });
@@ -106,12 +107,12 @@ export class HttpDeliveryClient implements DeliveryClient {
           callback(error, null);
           return;
         }
-        const dialled = this.guard.refusal(protocol, socket.remoteAddress ?? 'an unknown peer');
-        if (dialled === undefined) {
+        const peerRefusal = this.guard.refusal(protocol, socket.remoteAddress ?? 'the unknown peer');
+        if (peerRefusal === undefined) {
           callback(null, socket);
         } else {
           socket.destroy();
-          callback(refused(dialled), null);
+          callback(refused(peerRefusal), null);
         }
       });
     };
@@ -119,7 +120,7 @@ export class HttpDeliveryClient implements DeliveryClient {
 
   private lookup(protocol: string): LookupFunction {
     return (hostname, options, callback) => {
-      this.vetted(protocol, hostname).then(
+      this.resolveAllowed(protocol, hostname).then(
         (addresses) => {
           const [first] = addresses;
           if (first === undefined) callback(new Error(`${hostname} has no address`), '');
@@ -133,7 +134,7 @@ export class HttpDeliveryClient implements DeliveryClient {
     };
   }
 
-  private async vetted(protocol: string, hostname: string): Promise<LookupAddress[]> {
+  private async resolveAllowed(protocol: string, hostname: string): Promise<LookupAddress[]> {
     const addresses = await this.resolve(hostname);
     this.guard.check({ protocol, hostname }, addresses);
     return addresses.map((address) => ({ address, family: isIP(address) }));

@@ -1,22 +1,22 @@
 import type { Readable } from 'node:stream';
 
-const MOST_BYTES = 1_024;
+const MAX_BYTES = 1_024;
 
 /**
- * Reads at most 1 KB of a body and tells of each growth, so that what came before a failure is known.
- * A longer body is cut: its connection is dropped, since reading on has no end.
+ * Reads at most 1,024 bytes of a body. Passes the text so far to `onText` after each chunk, so that the caller has the
+ * text that preceded a failure. Closes the connection of a longer body, which may be endless.
  */
-export async function readExcerpt(body: Readable, tell: (text: string) => void): Promise<void> {
+export async function readExcerpt(body: Readable, onText: (text: string) => void): Promise<void> {
   const decoder = new TextDecoder();
   let text = '';
-  let left = MOST_BYTES;
-  // Cutting the body raises an error for whoever still reads it: nobody does.
+  let left = MAX_BYTES;
+  // Destroying the body emits an error that concerns no reader.
   body.on('error', () => undefined);
   for await (const chunk of body as AsyncIterable<Buffer>) {
     text += decoder.decode(chunk.subarray(0, left), { stream: true });
-    tell(text);
+    onText(text);
     left -= chunk.length;
-    // A full KB is enough to judge by; whether the body would have ended there is not waited for.
+    // The excerpt is complete, so the end of the body does not matter.
     if (left <= 0) break;
   }
 }

@@ -1,44 +1,45 @@
-/** What a connection pool must be able to do to be kept here. */
+/** The operations of a connection pool that the cache needs. */
 interface Closable {
   close(): Promise<void>;
   destroy(): Promise<void>;
 }
 
-/** Keeps one pool per origin, the least recently used ones only up to a number; those let go end what is under way. */
+/** LRU cache of one connection pool per origin. An evicted pool finishes its requests, then closes. */
 export class OriginCache<T extends Closable> {
-  /** In the order of their last use. */
-  private readonly kept = new Map<string, T>();
+  /** The pools by origin, least recently used first. */
+  private readonly pools = new Map<string, T>();
   private readonly closing = new Map<T, Promise<void>>();
 
   constructor(
-    private readonly most: number,
+    private readonly maxPools: number,
     private readonly open: (origin: string) => T,
   ) {}
 
+  /** Returns the pool of an origin, and opens it if necessary. */
   get(origin: string): T {
-    const pool = this.kept.get(origin) ?? this.open(origin);
-    this.kept.delete(origin);
-    this.kept.set(origin, pool);
-    for (const [oldest, unused] of this.kept) {
-      if (this.kept.size <= this.most) break;
-      this.kept.delete(oldest);
-      this.letGo(unused);
+    const pool = this.pools.get(origin) ?? this.open(origin);
+    this.pools.delete(origin);
+    this.pools.set(origin, pool);
+    for (const [oldest, unused] of this.pools) {
+      if (this.pools.size <= this.maxPools) break;
+      this.pools.delete(oldest);
+      this.evict(unused);
     }
     return pool;
   }
 
-  /** Ends all pools, and with them what is still under way. */
+  /** Destroys all pools and aborts their requests. */
   async close(): Promise<void> {
-    const all = [...this.kept.values(), ...this.closing.keys()];
-    this.kept.clear();
+    const all = [...this.pools.values(), ...this.closing.keys()];
+    this.pools.clear();
     await Promise.all(all.map((pool) => pool.destroy()));
     await Promise.all(this.closing.values());
   }
 
-  private letGo(pool: T): void {
+  private evict(pool: T): void {
     const closed = pool
       .close()
-      // A pool that cannot be closed in good order is cut.
+      // A pool that cannot be closed gracefully is destroyed.
       .catch(() => pool.destroy())
       .finally(() => this.closing.delete(pool));
     this.closing.set(pool, closed);

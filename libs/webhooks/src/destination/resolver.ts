@@ -3,29 +3,30 @@ import { bulkhead } from 'cockatiel';
 import { withDeadline } from '#platform';
 import { HostsFile } from './hosts-file.js';
 
-/** All addresses of a name, at least one. Rejects where there is none. */
+/** Returns all addresses of a name, at least one. Rejects if the name has no address. */
 export type Resolver = (hostname: string) => Promise<string[]>;
 
-/** Of one try at one DNS server, in milliseconds; the next one waits twice as long. */
+/** Timeout of the first query to a DNS server, in milliseconds. Each later query waits twice as long. */
 const DNS_TRY_MS = 1_000;
 const DNS_TRIES = 3;
-/** For a name altogether, in milliseconds. */
-const NAME_MS = 8_000;
-/** So many names are resolved at once. */
+/** Timeout of resolving a name in all, in milliseconds. */
+const NAME_TIMEOUT_MS = 8_000;
+/** Max names that are resolved concurrently. */
 const MAX_NAMES = 1_000;
-/** So many at most of the process' four threads, which files and ciphers need too, wait for the operating system's answer. */
+/** Max concurrent lookups by the operating system. Each blocks one of four threads that files and ciphers need too. */
 const MAX_SYSTEM_LOOKUPS = 2;
 
 export interface ResolverSettings {
-  /** DNS servers, as `address:port`; those of the system unless given. */
+  /** DNS servers as `address:port`. Default: the servers of the system. */
   servers?: readonly string[];
+  /** Path of the hosts file. */
   hostsFile?: string;
 }
 
 /**
- * Resolves names by the hosts file, by DNS, and, where DNS does not know the name, by the operating system, which knows
- * search domains and other sources. DNS is asked without a thread of the process, so that names whose servers hang
- * hold up nothing else. Everybody who asks for the same name at the same time waits for one answer.
+ * Returns a resolver that asks the hosts file, then DNS, then the operating system, which knows search domains and
+ * other sources. DNS queries occupy no thread of the process, so a hanging DNS server delays nothing else. Concurrent
+ * calls for the same name share one answer.
  */
 export function systemResolver({ servers, hostsFile }: ResolverSettings = {}): Resolver {
   const hosts = new HostsFile(hostsFile);
@@ -48,7 +49,7 @@ export function systemResolver({ servers, hostsFile }: ResolverSettings = {}): R
     const underWay = asked.get(hostname);
     if (underWay !== undefined) return underWay;
     if (asked.size >= MAX_NAMES) return Promise.reject(new Error('too many names are being resolved'));
-    const answer = withDeadline(ask(hostname), NAME_MS, `resolving ${hostname}`).finally(() =>
+    const answer = withDeadline(ask(hostname), NAME_TIMEOUT_MS, `resolving ${hostname}`).finally(() =>
       asked.delete(hostname),
     );
     asked.set(hostname, answer);
@@ -56,7 +57,7 @@ export function systemResolver({ servers, hostsFile }: ResolverSettings = {}): R
   };
 }
 
-/** DNS answered that there is no such name or address, or there is no DNS server. */
+/** DNS errors after which the operating system is asked: DNS has no such name or address, or no server runs. */
 const SYSTEM_MAY_KNOW: ReadonlySet<string> = new Set(['ENOTFOUND', 'ENODATA', 'EBADNAME', 'ECONNREFUSED']);
 
 function systemMayKnow(error: unknown): boolean {

@@ -2,14 +2,14 @@ import { type EventLog, isBefore } from '#events';
 import { type Behind, type DeliveryStore, MOST_REFILLED } from '../delivery/delivery-store.js';
 import { wants } from '../endpoint/endpoint-index.js';
 import type { EndpointStore } from '../endpoint/endpoint-store.js';
-import { placeAfter, placeBefore, readKept } from './log-window.js';
+import { positionAfter, positionBefore, readKept } from './log-window.js';
 
-/** Pages of the log that one call goes through: whoever asks for more asks again. */
-const MOST_PAGES = 10;
-/** Of what is read most may be for others. */
-const SMALLEST_PAGE = 20;
+/** Max pages of the log that one call reads. A later call continues. */
+const MAX_PAGES = 10;
+/** Min size of a page, since most of its events may not match the endpoint's filter. */
+const MIN_PAGE_SIZE = 20;
 
-/** Makes deliveries of what an endpoint's backlog had no room for, in the order of the log, once it has. */
+/** Creates the deliveries for which an endpoint's backlog had no room, in the order of the log. */
 export class Backlog {
   constructor(
     private readonly endpoints: Pick<EndpointStore, 'find'>,
@@ -17,30 +17,31 @@ export class Backlog {
     private readonly log: Pick<EventLog, 'read' | 'end'>,
   ) {}
 
-  /** Any number of processes may do this at a time: nothing is made twice, and nothing passed over. */
+  /** Fills the backlog as far as it has room. Concurrent calls neither duplicate nor skip a delivery. */
   async refill(account: string, endpointId: string): Promise<void> {
     const { epoch } = await this.log.end(account);
-    for (let pages = 0; pages < MOST_PAGES; pages += 1) {
+    for (let pages = 0; pages < MAX_PAGES; pages += 1) {
       const behind = await this.deliveries.behind(account, endpointId);
-      if (behind === undefined || !(await this.page(account, endpointId, epoch, behind))) return;
+      if (behind === undefined || !(await this.refillPage(account, endpointId, epoch, behind))) return;
     }
   }
 
-  private async page(
+  /** Creates the deliveries of one page of the log. Returns false if nothing more can be done now. */
+  private async refillPage(
     account: string,
     endpointId: string,
     epoch: string,
     { from, to, room }: Behind,
   ): Promise<boolean> {
-    // As it is now: it may have asked for other events meanwhile.
+    // Read for each page, because the endpoint's filter can change meanwhile.
     const endpoint = await this.endpoints.find(account, endpointId);
     if (endpoint === undefined) return false;
-    const limit = Math.min(Math.max(room, SMALLEST_PAGE), MOST_REFILLED);
-    const { events } = await readKept(this.log, account, { epoch, position: placeBefore(from) }, limit);
+    const limit = Math.min(Math.max(room, MIN_PAGE_SIZE), MOST_REFILLED);
+    const { events } = await readKept(this.log, account, { epoch, position: positionBefore(from) }, limit);
     const here = events.filter(({ position }) => !isBefore(to, position));
     const last = here.at(-1);
-    // The log has nothing more up to its end, or lost it.
-    const next = last === undefined || here.length < limit ? placeAfter(to) : placeAfter(last.position);
+    // A short page means that the log holds no more events of the stretch.
+    const next = last === undefined || here.length < limit ? positionAfter(to) : positionAfter(last.position);
     const deliveries = here.filter((event) => wants(endpoint, event)).map((event) => ({ endpointId, event }));
     return this.deliveries.refill(account, endpointId, from, next, deliveries);
   }

@@ -5,7 +5,7 @@ import type { DeliveryStore } from '../delivery/delivery-store.js';
 import { EndpointIndexes } from '../endpoint/endpoint-indexes.js';
 import type { EndpointStore } from '../endpoint/endpoint-store.js';
 
-/** Makes a delivery of every event for every endpoint that asked for it. */
+/** Creates a delivery of each event for each endpoint whose filter matches the event. */
 export class Dispatcher {
   private readonly indexes: EndpointIndexes;
 
@@ -19,10 +19,10 @@ export class Dispatcher {
   }
 
   /**
-   * Stores the deliveries of the events; once it resolves, the events may be acknowledged. Safe to be called again
-   * with the same events: what exists is left alone.
-   * @param reader who read them, and must still be the reader while they are stored
-   * @throws {ReaderLeaseLostError}
+   * Stores the deliveries of the events. The caller may acknowledge the events afterwards. A repeated call with the
+   * same events skips existing deliveries.
+   * @param reader lease under which the events were read, if any
+   * @throws {ReaderLeaseLostError} if the lease belongs to another process
    */
   async dispatch(account: string, events: readonly LoggedEvent[], reader?: ReaderLease): Promise<void> {
     if (events.length === 0) return;
@@ -39,7 +39,7 @@ export class Dispatcher {
         [...waiting].filter((id) => enabled.has(id)),
       );
     } catch (error) {
-      // The deliveries are stored: the reconciler finds them.
+      // The reconciler wakes the endpoints later, because the deliveries are stored.
       this.logger.warn({ account, err: error }, 'delivery.hint_lost');
     }
   }

@@ -7,15 +7,15 @@ import {
   type LoggedEvent,
 } from '#events';
 
-const PAGE = 500;
+const PAGE_SIZE = 500;
 
-/** A stretch of time, in ms since 1970: `since` is in it, `until` is not. */
+/** A span of time in milliseconds since 1970. `since` is inclusive, `until` is exclusive. */
 export interface Window {
   since: number;
   until: number;
 }
 
-/** What the log has of a window up to its present end, page by page, oldest first. */
+/** Yields the events of a window page by page, oldest first, up to the log's end at the time of the call. */
 export async function* eventsIn(
   log: Pick<EventLog, 'read' | 'end'>,
   account: string,
@@ -23,19 +23,19 @@ export async function* eventsIn(
 ): AsyncGenerator<LoggedEvent[], void, void> {
   const end = await log.end(account);
   let after: Cursor | undefined =
-    since < 1 ? undefined : { epoch: end.epoch, position: lastPlaceBefore(since) };
+    since < 1 ? undefined : { epoch: end.epoch, position: lastPositionBefore(since) };
   for (;;) {
-    const page = await readKept(log, account, after, PAGE);
+    const page = await readKept(log, account, after, PAGE_SIZE);
     const here = page.events.filter(({ position }) => !isBefore(end.position, position));
     yield here.filter(({ timestamp }) => Date.parse(timestamp) >= since && Date.parse(timestamp) < until);
     const last = page.events.at(-1);
     if (!page.hasMore || here.length < page.events.length) return;
-    if (last !== undefined && !isBefore(last.position, lastPlaceBefore(until))) return;
+    if (last !== undefined && !isBefore(last.position, lastPositionBefore(until))) return;
     after = page.next;
   }
 }
 
-/** What was trimmed meanwhile is passed over: it cannot be told any more. */
+/** Reads a page of the log. Continues at the oldest kept event if the log was trimmed beyond the cursor. */
 export async function readKept(
   log: Pick<EventLog, 'read'>,
   account: string,
@@ -50,21 +50,25 @@ export async function readKept(
   }
 }
 
-const LAST_OF_MS = '18446744073709551615';
+/** Greatest second part of a position. */
+const MAX_COUNTER = '18446744073709551615';
 
-/** Places begin with the time of their event, by Redis' clock; the second part counts within a millisecond. */
-function lastPlaceBefore(time: number): string {
-  return `${Math.min(time, Number.MAX_SAFE_INTEGER) - 1}-${LAST_OF_MS}`;
+/**
+ * Returns the greatest position before a time. A position starts with the milliseconds of its event by Redis' clock,
+ * followed by a counter.
+ */
+function lastPositionBefore(time: number): string {
+  return `${Math.min(time, Number.MAX_SAFE_INTEGER) - 1}-${MAX_COUNTER}`;
 }
 
-/** The place just before one. */
-export function placeBefore(position: string): string {
+/** Returns the greatest position before the given position. */
+export function positionBefore(position: string): string {
   const { ms, n } = partsOf(position);
-  return n > 0n ? `${ms}-${n - 1n}` : `${ms - 1n}-${LAST_OF_MS}`;
+  return n > 0n ? `${ms}-${n - 1n}` : `${ms - 1n}-${MAX_COUNTER}`;
 }
 
-/** The place just after one. */
-export function placeAfter(position: string): string {
+/** Returns the least position after the given position. */
+export function positionAfter(position: string): string {
   const { ms, n } = partsOf(position);
   return `${ms}-${n + 1n}`;
 }

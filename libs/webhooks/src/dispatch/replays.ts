@@ -8,21 +8,22 @@ import { hintQuietly } from '../delivery/hint-quietly.js';
 import { eventsIn, type Window } from './log-window.js';
 import { disabledConflict } from '../endpoint/webhook-conflict.js';
 
-/** Events of the log that one replay looks at: what a caller can be kept waiting for. */
-const MOST_EVENTS = 50_000;
+/** Max events that one replay reads, which bounds the duration of the request. */
+const MAX_EVENTS = 50_000;
 
-/** What is to be replayed. */
+/** Selects the events to replay. */
 export interface ReplayRequest extends Window {
-  /** Of these types alone; none given means all that the endpoint asks for. */
+  /** Event types and patterns to replay. Default: all types that the endpoint's filter matches. */
   eventTypes?: readonly EventTypePattern[];
   only: ReplayScope;
 }
 
-/** The window holds more events than one replay looks at; nothing was replayed. */
+/** Thrown if the window holds too many events for one replay. Nothing was replayed. */
 export class ReplayTooLargeError extends Error {
   constructor(
+    /** Max number of events of one replay. */
     readonly most: number,
-    /** A window that ends here is not too large: ISO 8601. */
+    /** Value of `until` with which the window is small enough: ISO 8601. */
     readonly fits: string,
   ) {
     super(`The window holds more than ${most} events.`);
@@ -31,8 +32,8 @@ export class ReplayTooLargeError extends Error {
 }
 
 /**
- * Sends events of the log to an endpoint once more, or for the first time. A replay that breaks off can be made again:
- * what it has made pending is pending, and nothing is ever doubled.
+ * Replays past events to an endpoint. An interrupted replay can be repeated: a delivery that is already pending is not
+ * duplicated.
  */
 export class Replays {
   constructor(
@@ -41,37 +42,38 @@ export class Replays {
     private readonly log: Pick<EventLog, 'read' | 'end'>,
     private readonly jobs: DeliveryJobs,
     private readonly logger: Logger,
-    private readonly mostEvents = MOST_EVENTS,
+    private readonly maxEvents = MAX_EVENTS,
   ) {}
 
   /**
-   * How many deliveries became pending, or undefined where there is no such endpoint.
-   * @throws {WebhookConflictError} for a disabled endpoint
-   * @throws {ReplayTooLargeError}
+   * Makes the deliveries of the selected events pending and due now. Returns their number, or undefined if the endpoint
+   * does not exist.
+   * @throws {WebhookConflictError} if the endpoint is disabled
+   * @throws {ReplayTooLargeError} if the window holds too many events
    */
   async start(account: string, id: string, request: ReplayRequest): Promise<number | undefined> {
     const endpoint = await this.endpoints.find(account, id);
     if (endpoint === undefined) return undefined;
-    if (!endpoint.enabled) throw disabledConflict('A replay would not be delivered');
+    if (!endpoint.enabled) throw disabledConflict('A replay would deliver nothing');
     await this.checkSize(account, request);
     const { eventTypes = ['*'], only } = request;
     const wanted = (event: LoggedEvent): boolean =>
       wants(endpoint, event) && eventTypes.some((pattern) => matchesEventType(pattern, event.type));
     let count = 0;
     for await (const events of eventsIn(this.log, account, request)) {
-      const again = events.filter(wanted).map((event) => ({ endpointId: id, event }));
-      if (again.length > 0) count += await this.deliveries.replay(account, only, again);
+      const replayed = events.filter(wanted).map((event) => ({ endpointId: id, event }));
+      if (replayed.length > 0) count += await this.deliveries.replay(account, only, replayed);
     }
     if (count > 0) await hintQuietly(this.jobs, this.logger, account, id);
     return count;
   }
 
-  /** Before anything is made: half a replay would look like a whole one. */
+  /** Checks the size of the window before the replay starts, since a partial replay would look complete. */
   private async checkSize(account: string, window: Window): Promise<void> {
     let seen = 0;
     for await (const events of eventsIn(this.log, account, window)) {
-      const first = events[this.mostEvents - seen];
-      if (first !== undefined) throw new ReplayTooLargeError(this.mostEvents, first.timestamp);
+      const first = events[this.maxEvents - seen];
+      if (first !== undefined) throw new ReplayTooLargeError(this.maxEvents, first.timestamp);
       seen += events.length;
     }
   }

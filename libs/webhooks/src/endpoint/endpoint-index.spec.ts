@@ -1,10 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { EVENT_TYPES, type LoggedEvent } from '#events';
-import { EndpointIndex, wants, type Wish } from './endpoint-index.js';
+import { EndpointIndex, wants, type EndpointFilter } from './endpoint-index.js';
 
 const contacts = fc.constantFrom('c1', 'c2', 'c3', '__proto__');
-const wishes = fc
+const filters = fc
   .array(
     fc.record({
       eventTypes: fc.option(
@@ -14,7 +14,7 @@ const wishes = fc
     }),
     { maxLength: 8 },
   )
-  .map((all) => all.map((wish, n): Wish => ({ id: `whk_${n}`, ...wish })));
+  .map((all) => all.map((filter, n): EndpointFilter => ({ id: `whk_${n}`, ...filter })));
 const events = fc.record({
   type: fc.constantFrom(...EVENT_TYPES),
   contactId: fc.option(contacts, { nil: undefined }),
@@ -22,9 +22,9 @@ const events = fc.record({
 });
 
 describe('the index of endpoints', () => {
-  it('finds exactly those that want an event', () => {
+  it('finds exactly the endpoints that want an event', () => {
     fc.assert(
-      fc.property(wishes, events, (endpoints, { type, contactId, tested }) => {
+      fc.property(filters, events, (endpoints, { type, contactId, tested }) => {
         const event: LoggedEvent = {
           ...{ id: 'evt_1', type, timestamp: '', account: 'default', sequence: 1, position: '1-1' },
           ...(contactId === undefined ? {} : { contactId }),

@@ -1,11 +1,13 @@
 import { EVENT_TYPES, type EventType, type LoggedEvent, matchesEventType } from '#events';
 import type { Endpoint } from './endpoint.js';
 
-/** What of an endpoint says which events it gets. */
-export type Wish = Pick<Endpoint, 'id' | 'eventTypes' | 'contactIds'>;
+/** The filter of an endpoint: which events it receives. */
+export type EndpointFilter = Pick<Endpoint, 'id' | 'eventTypes' | 'contactIds'>;
 
-/** Whether an event is for an endpoint. A test is for the endpoint that it names, whatever that asked for. */
-export function wants(endpoint: Wish, event: LoggedEvent): boolean {
+/**
+ * Returns true if an event is for an endpoint. A `webhook.test` is for the endpoint that it names, despite any filter.
+ */
+export function wants(endpoint: EndpointFilter, event: LoggedEvent): boolean {
   if (event.type === 'webhook.test') return testedEndpoint(event) === endpoint.id;
   const { eventTypes, contactIds } = endpoint;
   if (eventTypes !== null && !eventTypes.some((pattern) => matchesEventType(pattern, event.type))) {
@@ -14,16 +16,16 @@ export function wants(endpoint: Wish, event: LoggedEvent): boolean {
   return contactIds === null || (event.contactId !== undefined && contactIds.includes(event.contactId));
 }
 
-/** {@link wants} for many endpoints at once: who wants an event is looked up, not asked of each. */
+/** Finds the endpoints that want an event, as {@link wants} says, without testing each endpoint. */
 export class EndpointIndex {
   private readonly ids: ReadonlySet<string>;
   private readonly typesOf = new Map<string, ReadonlySet<EventType>>();
   private readonly ofAnyContact: string[] = [];
   private readonly ofContact = new Map<string, string[]>();
 
-  constructor(wishes: readonly Wish[]) {
-    this.ids = new Set(wishes.map(({ id }) => id));
-    for (const { id, eventTypes, contactIds } of wishes) {
+  constructor(filters: readonly EndpointFilter[]) {
+    this.ids = new Set(filters.map(({ id }) => id));
+    for (const { id, eventTypes, contactIds } of filters) {
       if (eventTypes !== null) this.typesOf.set(id, typesIn(eventTypes));
       if (contactIds === null) this.ofAnyContact.push(id);
       for (const contactId of new Set(contactIds)) {
@@ -34,7 +36,7 @@ export class EndpointIndex {
     }
   }
 
-  /** The ids of the endpoints that an event is for. */
+  /** Returns the ids of the endpoints that want an event. */
   wanting(event: LoggedEvent): string[] {
     if (event.type === 'webhook.test') {
       const tested = testedEndpoint(event);

@@ -1,45 +1,47 @@
 import { EndpointIndex } from './endpoint-index.js';
 import type { EndpointStore } from './endpoint-store.js';
 
-const MOST_ACCOUNTS = 500;
-/** An older build's changes are not all counted: they are seen after so long at the latest. */
-const UNCOUNTED_CHANGES_MS = 60_000;
+/** Max number of cached accounts. */
+const MAX_ACCOUNTS = 500;
+/** Max age of a cached index, in milliseconds. Older builds do not count all changes in the revision. */
+const MAX_AGE_MS = 60_000;
 
-/** An account's endpoints as they were read. */
-interface Known {
+/** The cached endpoints of one account. */
+interface CachedIndex {
   revision: string;
-  /** By this process' monotonic clock, in ms. */
+  /** Time of reading by `performance.now()`, in milliseconds. */
   readAt: number;
   index: EndpointIndex;
+  /** Ids of the enabled endpoints. */
   enabled: ReadonlySet<string>;
 }
 
-/** Who wants which events, kept in memory for the accounts that had events last, and read again after each change. */
+/** LRU cache of the endpoint indexes of accounts. Rereads an index after each change of the account's endpoints. */
 export class EndpointIndexes {
-  private readonly known = new Map<string, Known>();
+  /** By account, least recently used first. */
+  private readonly cache = new Map<string, CachedIndex>();
 
   constructor(private readonly endpoints: Pick<EndpointStore, 'list' | 'revision'>) {}
 
-  /** As it is now: every change that was made before the call counts. */
+  /** Returns the index of an account and the ids of its enabled endpoints. Includes every change before the call. */
   async of(account: string): Promise<{ index: EndpointIndex; enabled: ReadonlySet<string> }> {
-    // Before the list: a change in between is read now, and once more.
+    // Reading the revision before the list makes a change in between cause a second read, not a stale index.
     const revision = await this.endpoints.revision(account);
-    const earlier = this.known.get(account);
-    this.known.delete(account);
-    const isFresh =
-      earlier?.revision === revision && performance.now() - earlier.readAt < UNCOUNTED_CHANGES_MS;
-    const known = isFresh ? earlier : await this.read(account, revision);
-    this.known.set(account, known);
-    for (const first of this.known.keys()) {
-      if (this.known.size <= MOST_ACCOUNTS) break;
-      this.known.delete(first);
+    const earlier = this.cache.get(account);
+    this.cache.delete(account);
+    const isFresh = earlier?.revision === revision && performance.now() - earlier.readAt < MAX_AGE_MS;
+    const current = isFresh ? earlier : await this.read(account, revision);
+    this.cache.set(account, current);
+    for (const oldest of this.cache.keys()) {
+      if (this.cache.size <= MAX_ACCOUNTS) break;
+      this.cache.delete(oldest);
     }
-    return known;
+    return current;
   }
 
-  private async read(account: string, revision: string): Promise<Known> {
+  private async read(account: string, revision: string): Promise<CachedIndex> {
     const readAt = performance.now();
-    // The disabled ones too: the store writes down what they miss.
+    // Includes disabled endpoints, because the store records their gaps.
     const endpoints = await this.endpoints.list(account);
     const enabled = new Set(endpoints.filter((endpoint) => endpoint.enabled).map(({ id }) => id));
     return { revision, readAt, index: new EndpointIndex(endpoints), enabled };

@@ -1,31 +1,36 @@
 import type { StoredEndpoint } from './stored-endpoint.js';
 
-/** So many endpoints one account may have: they are listed in one piece, and each event is held against all of them. */
+/** Max endpoints of one account, since they are listed without pages and each event is compared with all filters. */
 export const MOST_ENDPOINTS_OF_ACCOUNT = 1_000;
-/** And so many bytes of ids of contacts in all of them: every worker keeps them in memory. */
+/** Max total size of one account's contact filters, in bytes, since every worker keeps them in memory. */
 export const MOST_FILTER_BYTES_OF_ACCOUNT = 1024 * 1024;
-/** In one of them: its record is read with each change of its deliveries. */
+/** Max size of one endpoint's contact filter, in bytes. */
 export const MOST_FILTER_BYTES = 64 * 1024;
 
-/** Bytes of an endpoint's ids of contacts. */
+/** Returns the size of an endpoint's contact filter, in bytes. */
 export function filterBytes(contactIds: readonly string[] | null): number {
   return (contactIds ?? []).reduce((sum, id) => sum + Buffer.byteLength(id), 0);
 }
 
-/** Keeps the endpoints of all accounts. */
+/** Stores the endpoints of all accounts. */
 export interface EndpointStore {
-  /** @throws {WebhookConflictError} for one endpoint too many, or filters that are too large together */
+  /**
+   * Stores a new endpoint.
+   * @throws {WebhookConflictError} if the account has too many endpoints, or its filters are too large in all
+   */
   add(account: string, endpoint: StoredEndpoint): Promise<void>;
+  /** Returns all endpoints of an account. */
   list(account: string): Promise<StoredEndpoint[]>;
-  /** Is another one after each change of one of them. */
+  /** Returns a text that differs after each change of the account's endpoints. */
   revision(account: string): Promise<string>;
+  /** Returns an endpoint, or undefined if the endpoint does not exist. */
   find(account: string, id: string): Promise<StoredEndpoint | undefined>;
-  /** Whether there was such an endpoint. What is pending at it ends later, at the latest with the next reconciliation. */
+  /** Removes an endpoint. Returns false if the endpoint did not exist. A reconciliation ends its pending deliveries. */
   remove(account: string, id: string): Promise<boolean>;
   /**
-   * Replaces an endpoint by what `change` makes of it, and returns that; undefined where there is no such endpoint.
-   * Nobody else's change is ever lost: where the endpoint changed meanwhile, `change` is asked again.
-   * @throws {WebhookConflictError} for filters that are too large together
+   * Replaces an endpoint by the result of `change`. Returns the new endpoint, or undefined if the endpoint does not
+   * exist. Calls `change` again if the endpoint was changed concurrently, so no change is lost.
+   * @throws {WebhookConflictError} if the account's filters are too large in all
    */
   change(
     account: string,
@@ -33,7 +38,7 @@ export interface EndpointStore {
     change: (before: StoredEndpoint) => StoredEndpoint,
   ): Promise<StoredEndpoint | undefined>;
   /**
-   * The same for what is kept otherwise and means the same: it is no change of the endpoint, and counts as none.
+   * Replaces an endpoint like `change`, for a new encoding of the same content. The endpoint's revision stays the same.
    */
   rewrite(
     account: string,
@@ -41,8 +46,8 @@ export interface EndpointStore {
     change: (before: StoredEndpoint) => StoredEndpoint,
   ): Promise<StoredEndpoint | undefined>;
   /**
-   * Disables an endpoint and records `webhook.disabled` in the same step; false if it was not enabled any more, or does
-   * not have this address any more: what the old one answered says nothing of the new one.
+   * Disables an endpoint and records `webhook.disabled` atomically. Returns false if the endpoint is not enabled.
+   * @param url URL that caused the disabling; returns false if the endpoint's URL has changed since
    */
   disable(account: string, id: string, reason: string, url?: string): Promise<boolean>;
 }

@@ -1,32 +1,32 @@
 import type { EventTypePattern } from '#events';
 
-/** What a subscriber asks for. */
+/** Properties of a new webhook. */
 export interface NewEndpoint {
   url: string;
-  /** Types or patterns such as `message.*`; none given means all. */
+  /** Event types or patterns such as `message.*`. Default: all types. */
   eventTypes?: readonly EventTypePattern[];
-  /** Only events of these contacts; none given means all. */
+  /** Ids of the contacts whose events are delivered. Default: all events. */
   contactIds?: readonly string[];
   description?: string;
-  /** Sent with every attempt, besides those that every attempt has. */
+  /** Own headers, sent with every attempt in addition to the standard headers. */
   headers?: Readonly<Record<string, string>>;
-  /** Requests in flight to it, over all workers; none given means WEBHOOK_MAX_CONCURRENCY. */
+  /** Max requests in flight over all workers. Default: WEBHOOK_MAX_CONCURRENCY. */
   maxConcurrency?: number;
-  /** Attempts a second, over all workers; none given means as many as there are. */
+  /** Max attempts per second over all workers. Default: unlimited. */
   rateLimitPerSecond?: number;
-  /** One event at a time per contact, in the order of the log; default false. */
+  /** True to deliver one event at a time per contact, in the order of the log. Default false. */
   ordered?: boolean;
-  /** Whether events are delivered to it; default true. */
+  /** True to deliver events. Default true. */
   enabled?: boolean;
 }
 
-/** What is to be changed about an endpoint: what is absent stays, null clears. */
+/** Changes of an endpoint. An absent property stays as it is. Null restores the default. */
 export interface EndpointChanges {
   url?: string;
   eventTypes?: readonly EventTypePattern[] | null;
   contactIds?: readonly string[] | null;
   description?: string | null;
-  /** All of them, in place of those before. */
+  /** The new headers, which replace all previous headers. */
   headers?: Readonly<Record<string, string>> | null;
   maxConcurrency?: number | null;
   rateLimitPerSecond?: number | null;
@@ -34,7 +34,7 @@ export interface EndpointChanges {
   enabled?: boolean;
 }
 
-/** A subscriber's webhook. */
+/** A webhook: a subscriber's URL with its filter and pace. */
 export interface Endpoint {
   /** `whk_…` */
   id: string;
@@ -47,14 +47,15 @@ export interface Endpoint {
   rateLimitPerSecond: number | null;
   ordered: boolean;
   enabled: boolean;
-  /** Why it is disabled, if the gateway did it. */
+  /** Why the product disabled the endpoint, or null. */
   disabledReason: string | null;
   /** ISO 8601. */
   createdAt: string;
+  /** ISO 8601. */
   updatedAt: string;
 }
 
-/** The address is one that webhooks may not reach; the message says why and what to do. */
+/** Thrown for a URL or address that webhooks must not reach. The message names the reason and the remedy. */
 export class DestinationRefusedError extends Error {
   constructor(reason: string) {
     super(reason);
@@ -62,21 +63,21 @@ export class DestinationRefusedError extends Error {
   }
 }
 
-/** What subscribers can do with their endpoints. */
+/** Creates, reads, changes and removes endpoints. */
 export interface EndpointRegistry {
   /**
-   * The new endpoint and its signing secret, `whsec_…`.
-   * @throws {DestinationRefusedError}
+   * Creates an endpoint. Returns the endpoint and its signing secret, `whsec_…`.
+   * @throws {DestinationRefusedError} if the URL is forbidden
    */
   create(account: string, request: NewEndpoint): Promise<{ endpoint: Endpoint; secret: string }>;
   list(account: string): Promise<Endpoint[]>;
   find(account: string, id: string): Promise<Endpoint | undefined>;
   /**
-   * The endpoint as changed, or undefined where there is none. One that is enabled gets what comes from then on; what
-   * is pending at one that is disabled ends.
-   * @throws {DestinationRefusedError}
+   * Changes an endpoint. Returns the changed endpoint, or undefined if the endpoint does not exist. An enabled endpoint
+   * receives the events after the change. Disabling an endpoint ends its pending deliveries.
+   * @throws {DestinationRefusedError} if the new URL is forbidden
    */
   change(account: string, id: string, changes: EndpointChanges): Promise<Endpoint | undefined>;
-  /** Whether there was such an endpoint. Its pending deliveries end. */
+  /** Removes an endpoint and ends its pending deliveries. Returns false if the endpoint did not exist. */
   remove(account: string, id: string): Promise<boolean>;
 }

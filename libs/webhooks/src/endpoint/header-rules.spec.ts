@@ -11,7 +11,7 @@ describe('an endpoint’s own headers', () => {
     { 'x-webhook-source': 'v', 'x-content-kind': 'v', hostname: 'v', 'x-host': 'v' },
     { v: 'x'.repeat(1_024) },
     many(MOST_HEADERS),
-  ])('may be %j', (headers) => {
+  ])('are accepted if valid: %j', (headers) => {
     expect(headersFault(headers)).toBeUndefined();
   });
 
@@ -20,14 +20,14 @@ describe('an endpoint’s own headers', () => {
     ...['content-type', 'Content-Length', 'content-encoding', 'Host', 'host', 'user-agent', 'Expect'],
     ...['connection', 'Keep-Alive', 'TE', 'trailer', 'transfer-encoding', 'Upgrade'],
     ...['proxy-authorization', 'Proxy-Connection', 'proxy-authenticate'],
-  ])('never set %s', (name) => {
+  ])('must not set the reserved header %s', (name) => {
     expect(headersFault({ [name]: 'v' })).toContain(`must not set ${name}`);
   });
 
   it.each(['', 'a b', 'a:', 'a\r\nhost', 'a\n', 'é', '"a"', 'a,b', 'x'.repeat(101)])(
-    'have no name like %j',
+    'are refused for the invalid name %j',
     (name) => {
-      expect(headersFault({ [name]: 'v' })).toMatch(/a name that is none/);
+      expect(headersFault({ [name]: 'v' })).toMatch(/must have valid names/);
     },
   );
 
@@ -46,16 +46,19 @@ describe('an endpoint’s own headers', () => {
     null,
     ['v'],
     {},
-  ])('have no value like %j', (value) => {
-    expect(headersFault({ 'x-a': value })).toMatch(/must give x-a as text/);
+  ])('are refused for the invalid value %j', (value) => {
+    expect(headersFault({ 'x-a': value })).toMatch(/must set x-a to 1 to/);
   });
 
-  it.each([null, [], 'a: b', 7, true, [['a', 'b']]])('are not %j', (headers) => {
-    expect(headersFault(headers)).toMatch(/must be an object/);
-  });
+  it.each([null, [], 'a: b', 7, true, [['a', 'b']]])(
+    'are refused if they are not an object of texts: %j',
+    (headers) => {
+      expect(headersFault(headers)).toMatch(/must be an object/);
+    },
+  );
 
-  it('are at most so many, and none twice', () => {
+  it('are limited in number and must not contain a name twice', () => {
     expect(headersFault(many(MOST_HEADERS + 1))).toMatch(/at most 20/);
-    expect(headersFault({ 'X-A': '1', 'x-a': '2' })).toMatch(/name x-a twice/);
+    expect(headersFault({ 'X-A': '1', 'x-a': '2' })).toMatch(/contain x-a twice/);
   });
 });

@@ -6,7 +6,7 @@ const body = '{"type":"message.received","data":{"text":"Grüße 👋 \\u2028"}}
 const now = Math.floor(Date.now() / 1000);
 
 describe('a signature', () => {
-  it('is verified by the library of Standard Webhooks', () => {
+  it('is accepted by the Standard Webhooks library', () => {
     const secret = newSigningSecret();
     const headers = {
       'webhook-id': 'evt_1',
@@ -16,7 +16,7 @@ describe('a signature', () => {
     expect(new Webhook(secret).verify(body, headers)).toEqual(JSON.parse(body));
   });
 
-  it('is verified with each of several secrets', () => {
+  it('is accepted with each of several valid secrets', () => {
     const secrets = [newSigningSecret(), newSigningSecret()];
     const headers = {
       'webhook-id': 'evt_1',
@@ -27,7 +27,7 @@ describe('a signature', () => {
     expect(() => new Webhook(newSigningSecret()).verify(body, headers)).toThrow();
   });
 
-  it('does not fit another body, id or time', () => {
+  it('is rejected for another body, id or timestamp', () => {
     const secret = newSigningSecret();
     const signature = sign([secret], 'evt_1', now, body);
     const verify = (id: string, at: number, text: string) => (): unknown =>
@@ -42,7 +42,7 @@ describe('a signature', () => {
     expect(verify('evt_1', now, `${body} `)).toThrow();
   });
 
-  it('uses secrets of 32 random bytes', () => {
+  it('is made with a secret of 32 random bytes', () => {
     const secret = newSigningSecret();
     expect(secret).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/);
     expect(newSigningSecret()).not.toBe(secret);

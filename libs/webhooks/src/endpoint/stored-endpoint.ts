@@ -1,27 +1,27 @@
 import type { SecretBox } from '#accounts';
 import type { Endpoint } from './endpoint.js';
 
-/** A signing secret at rest. */
+/** A signing secret as stored. */
 export interface StoredSecret {
-  /** By a SecretBox, with the endpoint's id as its context. */
+  /** The secret, encrypted by a SecretBox with the endpoint's id as context. */
   sealed: string;
-  /** Until when it signs, in ms since 1970; null for as long as it is there. */
+  /** When the secret stops signing, in milliseconds since 1970, or null if it does not expire. */
   expiresAt: number | null;
 }
 
-/** An endpoint as it is kept, with what subscribers are not shown. */
+/** An endpoint as stored, with properties that callers do not see. */
 export interface StoredEndpoint extends Omit<Endpoint, 'headers'> {
   secrets: readonly StoredSecret[];
-  /** Its own headers as JSON, sealed, since they may hold credentials; null where it has none. */
+  /** The endpoint's own headers as encrypted JSON, since they may hold credentials. Null without own headers. */
   sealedHeaders: string | null;
-  /** Counts the changes of the endpoint: the revision of the events about it. */
+  /** Number of changes of the endpoint. Becomes the revision of events about the endpoint. */
   revision: number;
 }
 
-/** What deliveries need of an endpoint. */
+/** The properties of an endpoint that a delivery needs. */
 export type DeliveryTarget = Omit<StoredEndpoint, 'eventTypes' | 'contactIds' | 'description'>;
 
-/** The endpoint as events tell of it: other subscribers hear them, so that its own headers are left out. */
+/** Returns the endpoint as shown in events. Omits its own headers, because other webhooks receive these events. */
 export function publicPart(stored: StoredEndpoint): Omit<Endpoint, 'headers'> {
   const { id, url, eventTypes, contactIds, description, maxConcurrency, rateLimitPerSecond, ordered } =
     stored;
@@ -32,7 +32,7 @@ export function publicPart(stored: StoredEndpoint): Omit<Endpoint, 'headers'> {
   };
 }
 
-/** What {@link openHeaders} opens. */
+/** Encrypts an endpoint's own headers. Returns null if there are none. */
 export function sealHeaders(
   headers: Readonly<Record<string, string>>,
   endpointId: string,
@@ -43,8 +43,8 @@ export function sealHeaders(
 }
 
 /**
- * The endpoint's own headers.
- * @throws {SealBrokenError}
+ * Decrypts an endpoint's own headers.
+ * @throws {SealBrokenError} if no known key decrypts the headers
  */
 export function openHeaders(
   { id, sealedHeaders }: Pick<StoredEndpoint, 'id' | 'sealedHeaders'>,
@@ -54,34 +54,37 @@ export function openHeaders(
   return JSON.parse(box.open(sealedHeaders, headersContext(id))) as Record<string, string>;
 }
 
-/** The sealed secrets that sign at a time, in ms since 1970. */
+/** Returns the encrypted secrets that sign at `now`, in milliseconds since 1970. */
 export function secretsAt({ secrets }: Pick<StoredEndpoint, 'secrets'>, now: number): string[] {
   return secrets.filter(({ expiresAt }) => expiresAt === null || expiresAt > now).map(({ sealed }) => sealed);
 }
 
-/** Reads what {@link writeEndpoint} wrote. */
+/** Parses a stored endpoint. Adds the defaults of fields that older builds did not store. */
 export function readEndpoint(text: string): StoredEndpoint {
-  return { ...FIRST_FORM, ...(JSON.parse(text) as StoredEndpoint) };
+  return { ...DEFAULTS, ...(JSON.parse(text) as StoredEndpoint) };
 }
 
-/** Reads what scripts answer of an endpoint: without the ids of contacts that it asks for. */
+/** Parses an endpoint that a script returned without its filter. */
 export function readTarget(text: string): DeliveryTarget {
   return readEndpoint(text);
 }
 
+/** Serializes an endpoint for storage. */
 export function writeEndpoint(stored: StoredEndpoint): string {
   return JSON.stringify(stored);
 }
 
-/** What endpoints that were stored before these fields lack. */
-const FIRST_FORM = {
+/** Defaults of the fields that older builds did not store. */
+const DEFAULTS = {
   sealedHeaders: null,
   maxConcurrency: null,
   rateLimitPerSecond: null,
   ordered: false,
 } satisfies Partial<StoredEndpoint>;
 
-/** What an endpoint's headers are sealed for: a sealed text opens as nothing else. */
+/**
+ * Returns the encryption context of an endpoint's headers. A ciphertext decrypts only with the context it was made for.
+ */
 export function headersContext(endpointId: string): string {
   return `${endpointId}/headers`;
 }

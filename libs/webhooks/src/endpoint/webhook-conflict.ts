@@ -1,4 +1,4 @@
-/** The present state of an endpoint or a delivery does not allow what was asked; the message says why and what to do. */
+/** Thrown if the state of an endpoint or delivery forbids a request. The message names the reason and the remedy. */
 export class WebhookConflictError extends Error {
   constructor(reason: string) {
     super(reason);
@@ -6,9 +6,12 @@ export class WebhookConflictError extends Error {
   }
 }
 
-/** @param consequence what does not happen therefore, as a clause */
+/**
+ * Returns the error for a request that needs an enabled webhook.
+ * @param consequence what the request would not achieve, as a clause
+ */
 export function disabledConflict(consequence: string): WebhookConflictError {
   return new WebhookConflictError(
-    `The webhook is disabled. ${consequence}; enable it first: PATCH it with {"enabled": true}.`,
+    `The webhook is disabled. ${consequence}; enable the webhook first: PATCH it with {"enabled": true}.`,
   );
 }

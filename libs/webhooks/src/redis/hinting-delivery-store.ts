@@ -5,7 +5,7 @@ import type { Attempt } from '../delivery/delivery.js';
 import { RedisDeliveryStore } from './redis-delivery-store.js';
 import type { Strain } from '../delivery/retry-policy.js';
 
-/** The record of deliveries that tells the agenda when one is attempted again. */
+/** Delivery store that schedules a reconciliation for the time of each retry. */
 export class HintingDeliveryStore extends RedisDeliveryStore {
   constructor(
     redis: RedisClient,

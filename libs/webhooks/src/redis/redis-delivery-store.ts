@@ -30,16 +30,16 @@ import type { Strain } from '../delivery/retry-policy.js';
 import { readDelivery } from './redis-delivery-record.js';
 import { CLAIM, END_PENDING, LIST, OVERDUE, RELEASE, SETTLE, TRIM } from './redis-delivery-scripts.js';
 
-/** How much one script does at most, so that Redis is never held for long. */
+/** Max records that one script handles, so that Redis is never blocked for long. */
 const MOST_ENDED = 500;
 const MOST_TRIMMED = 1_000;
 const MOST_LISTED = 500;
-/** Deliveries that one page of a list looks at; a page may hold fewer, and still have a next one. */
+/** Max deliveries that are read for one page of a list. A page with fewer results can have a next page. */
 const MAX_SCANNED = 1_000;
-/** Attempts of one delivery. */
+/** Max stored attempts of one delivery. */
 const MOST_ATTEMPTS = 100;
 
-/** {@link DeliveryStore} in Redis, by Redis' clock. */
+/** Implements {@link DeliveryStore} in Redis, with times of Redis' clock. */
 export class RedisDeliveryStore implements DeliveryStore {
   constructor(
     private readonly redis: RedisClient,
@@ -81,7 +81,7 @@ export class RedisDeliveryStore implements DeliveryStore {
       maxExamined: MAX_SCANNED,
     });
     const { next, ids } = reply as { next: string; ids: string[] };
-    // What is trimmed meanwhile is not there any more.
+    // Deliveries that were trimmed meanwhile are undefined.
     const found = await Promise.all(ids.map((id) => this.find(account, id)));
     return {
       deliveries: found.filter((delivery) => delivery !== undefined),
@@ -215,7 +215,7 @@ export class RedisDeliveryStore implements DeliveryStore {
 
   private run(script: LuaScript, account: string, args: LuaArguments): Promise<unknown> {
     const keys = accountKeys(this.prefix, account);
-    // The one key names the slot; the prefix of all others follows.
+    // The key selects the cluster slot. `base` is the prefix of all keys that the script uses.
     return script.run(this.redis, { webhooks: keys('webhooks') }, { base: keys(''), ...args });
   }
 }
@@ -230,17 +230,20 @@ interface ClaimReply {
   deliveries: (string | StreamEntry)[];
 }
 
-/** Of a delivery that was claimed: id, event, attempts, the body that an older build stored or '', the log's entry. */
+/**
+ * Reply of the claim script for one delivery. `body` is '' unless an older build stored it. `entry` is the event's log
+ * entry.
+ */
 type ClaimedFields = [id: string, eventId: string, attempts: string, body: string, entry: StreamEntry];
 
-/** The event as JSON: what is posted, byte for byte, with every attempt and from whichever build. */
+/** Returns the event as JSON: the same bytes for every attempt and from every build. */
 function bodyOf(account: string, entry: StreamEntry): string {
   const event = readStreamEntry(account, entry);
   if (event === undefined) throw new Error('The log has an entry without fields.');
   return eventToJson(event);
 }
 
-/** The arguments of the scripts that create: the events once each, then what is to be delivered. */
+/** Returns the arguments of the scripts that create deliveries: each event once, then the deliveries. */
 function creationArguments(chunk: readonly NewDelivery[]): {
   eventCount: number;
   entries: (string | number)[];

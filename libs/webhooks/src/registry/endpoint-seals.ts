@@ -3,13 +3,13 @@ import type { Clock } from '#platform';
 import type { EndpointStore } from '../endpoint/endpoint-store.js';
 import { headersContext, type StoredEndpoint } from '../endpoint/stored-endpoint.js';
 
-/** What sealing an account's endpoints anew came to. */
+/** Counts of the secrets and headers that were re-encrypted. */
 export interface ResealedEndpoints {
   secrets: SealTally;
   headers: SealTally;
 }
 
-/** The seals of what is stored of endpoints. */
+/** Re-encrypts the stored secrets and headers of endpoints. */
 export class EndpointSeals {
   constructor(
     private readonly store: Pick<EndpointStore, 'list' | 'rewrite'>,
@@ -18,8 +18,8 @@ export class EndpointSeals {
   ) {}
 
   /**
-   * Seals the signing secrets and headers of an account's endpoints with the key of today: one endpoint after another,
-   * each only on what is stored just then, so that it may break off anywhere and run beside those who change endpoints.
+   * Encrypts the signing secrets and headers of an account's endpoints with the current key. Each endpoint is rewritten
+   * atomically, so the operation can be interrupted and can run while endpoints change.
    */
   async reseal(account: string): Promise<ResealedEndpoints> {
     const all = empty();
@@ -31,7 +31,7 @@ export class EndpointSeals {
           tally = empty();
           return this.resealed(account, before, tally);
         });
-        // It was removed meanwhile.
+        // The endpoint was removed meanwhile.
         if (stored === undefined) continue;
       }
       all.secrets.add(tally.secrets);
@@ -46,7 +46,7 @@ export class EndpointSeals {
     const now = this.clock.now();
     return {
       ...endpoint,
-      // One that signs no more is sealed anew as well, for clocks may differ; only nobody misses it if it does not open.
+      // Expired secrets are re-encrypted too, since clocks may differ. A failure to decrypt them is not counted.
       secrets: secrets.map(({ sealed, expiresAt }) => {
         const counted = expiresAt === null || expiresAt > now ? tally.secrets : new SealTally();
         return { sealed: counted.reseal(this.box, sealed, id, subject), expiresAt };

@@ -5,18 +5,18 @@ import { newSigningSecret } from '../endpoint/signature.js';
 import type { StoredEndpoint, StoredSecret } from '../endpoint/stored-endpoint.js';
 import { WebhookConflictError } from '../endpoint/webhook-conflict.js';
 
-/** Each of them signs every attempt; nobody needs more at a time. */
-const MOST_SECRETS = 5;
+/** Max valid secrets of one endpoint, since each secret signs every attempt. */
+const MAX_SECRETS = 5;
 
-/** What a rotation leads to. */
+/** Result of a secret rotation. */
 export interface Rotation {
-  /** The new secret, `whsec_…`; signs from now on. */
+  /** The new secret, `whsec_…`, which signs from now on. */
   secret: string;
-  /** Until when the secrets before it sign at the latest: ISO 8601. */
+  /** When the last previous secret stops signing: ISO 8601. */
   previousExpireAt: string;
 }
 
-/** The signing secrets of endpoints. */
+/** Reads and rotates the signing secrets of endpoints. */
 export class EndpointSecrets {
   constructor(
     private readonly store: Pick<EndpointStore, 'find' | 'change'>,
@@ -24,7 +24,7 @@ export class EndpointSecrets {
     private readonly clock: Clock,
   ) {}
 
-  /** The newest secret, or undefined where there is no such endpoint. */
+  /** Returns the newest secret of an endpoint, or undefined if the endpoint does not exist. */
   async find(account: string, id: string): Promise<string | undefined> {
     const endpoint = await this.store.find(account, id);
     const newest = endpoint?.secrets[0];
@@ -32,8 +32,9 @@ export class EndpointSecrets {
   }
 
   /**
-   * Gives an endpoint a new secret. Those that it has sign besides for `overlapSeconds` more, unless they end sooner.
-   * @throws {WebhookConflictError} when too many would sign
+   * Gives an endpoint a new secret. Previous secrets continue to sign for `overlapSeconds`, unless they expire sooner.
+   * Returns undefined if the endpoint does not exist.
+   * @throws {WebhookConflictError} if the endpoint would have too many valid secrets
    */
   async rotate(account: string, id: string, overlapSeconds: number): Promise<Rotation | undefined> {
     const secret = newSigningSecret();
@@ -46,16 +47,16 @@ export class EndpointSecrets {
     return changed === undefined ? undefined : { secret, previousExpireAt: new Date(end).toISOString() };
   }
 
-  /** The secrets that still sign, none beyond `end`. */
+  /** Returns the secrets that still sign, with their expiry moved to `end` at the latest. */
   private ending({ secrets }: StoredEndpoint, end: number): StoredSecret[] {
     const now = this.clock.now();
     const ending = secrets
       .map(({ sealed, expiresAt }) => ({ sealed, expiresAt: Math.min(expiresAt ?? end, end) }))
       .filter(({ expiresAt }) => expiresAt > now);
-    if (ending.length < MOST_SECRETS) return ending;
+    if (ending.length < MAX_SECRETS) return ending;
     const first = new Date(Math.min(...ending.map(({ expiresAt }) => expiresAt))).toISOString();
     throw new WebhookConflictError(
-      `The webhook has ${ending.length} secrets that sign. Rotate again after ${first}, when the first of them ends, ` +
+      `The webhook already has ${ending.length} valid secrets. Rotate again after ${first}, when the first secret expires, ` +
         'or with a shorter overlapSeconds: 0 ends all of them at once.',
     );
   }

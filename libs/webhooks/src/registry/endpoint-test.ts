@@ -4,14 +4,14 @@ import { deliveryId } from '../delivery/delivery.js';
 import type { EndpointStore } from '../endpoint/endpoint-store.js';
 import { disabledConflict } from '../endpoint/webhook-conflict.js';
 
-/** An event that was recorded for one endpoint alone, and what carries it there. */
+/** A recorded test event and its delivery. */
 export interface TestStarted {
   eventId: string;
-  /** Is there as soon as the event is dispatched. */
+  /** Id of the delivery, which exists once the event is dispatched. */
   deliveryId: string;
 }
 
-/** Sends an endpoint a `webhook.test`, the way that every event goes. */
+/** Sends a `webhook.test` event to one endpoint, through the event log and dispatch like any event. */
 export class EndpointTest {
   constructor(
     private readonly endpoints: Pick<EndpointStore, 'find'>,
@@ -19,19 +19,19 @@ export class EndpointTest {
   ) {}
 
   /**
-   * Undefined where there is no such endpoint.
-   * @throws {WebhookConflictError} for a disabled endpoint
+   * Records a test event. Returns undefined if the endpoint does not exist.
+   * @throws {WebhookConflictError} if the endpoint is disabled
    */
   async start(account: string, id: string): Promise<TestStarted | undefined> {
     const endpoint = await this.endpoints.find(account, id);
     if (endpoint === undefined) return undefined;
     if (!endpoint.enabled) throw disabledConflict('A test would not be delivered');
-    // Every test is an event of its own, however many are asked for at one time.
+    // A random revision makes each test a separate event.
     const revision = randomUUID();
     const subject = `webhook:${id}`;
     await this.log.append(account, [{ type: 'webhook.test', subject, revision, data: { webhookId: id } }]);
     const event = await this.log.findRevision(account, subject, revision);
-    if (event === undefined) throw new Error('the test that was just recorded is not kept');
+    if (event === undefined) throw new Error('the log does not hold the test event that was just recorded');
     return { eventId: event.id, deliveryId: deliveryId(event.id, id) };
   }
 }

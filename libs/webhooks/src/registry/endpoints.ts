@@ -7,7 +7,7 @@ import type { Endpoint, EndpointChanges, EndpointRegistry, NewEndpoint } from '.
 import { newSigningSecret } from '../endpoint/signature.js';
 import { openHeaders, publicPart, sealHeaders, type StoredEndpoint } from '../endpoint/stored-endpoint.js';
 
-/** {@link EndpointRegistry}: checks destinations, makes and seals secrets. */
+/** Implements {@link EndpointRegistry}: checks URLs, creates secrets and encrypts them. */
 export class Endpoints implements EndpointRegistry {
   constructor(
     private readonly store: EndpointStore,
@@ -64,7 +64,7 @@ export class Endpoints implements EndpointRegistry {
       ...plain,
       ...checked,
       ...sealed,
-      // Why the gateway disabled it counts no more once its owner has said what it shall be.
+      // An explicit `enabled` from the owner clears the product's reason for disabling.
       disabledReason: plain.enabled === undefined ? before.disabledReason : null,
     }));
     if (changed === undefined) return undefined;

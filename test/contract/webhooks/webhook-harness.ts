@@ -31,11 +31,11 @@ import {
 
 export const ACCOUNT = 'default';
 
-/** Hands hints to the pumps of this process at their time, and keeps them in mind. */
+/** Passes each hint to the pumps of this process after its delay, and records all hints. */
 class LocalJobs implements DeliveryJobs {
   readonly hints: { endpointIds: readonly string[]; delayMs: number }[] = [];
   readonly pumps: DeliveryPump[] = [];
-  /** Whether hints are lost from now on. */
+  /** True to drop all further hints. */
   lost = false;
   private readonly timers = new Set<NodeJS.Timeout>();
 
@@ -58,10 +58,11 @@ class LocalJobs implements DeliveryJobs {
   }
 }
 
-/** The whole street from the event log to the subscribers, in this process, on a Redis of its own key prefix. */
-export class Street {
+/** Test harness: everything from the event log to the webhooks, in this process, with its own Redis key prefix. */
+export class WebhookHarness {
   readonly prefix = newId('req');
   readonly jobs = new LocalJobs();
+  /** The log lines written so far. */
   readonly lines: Record<string, unknown>[] = [];
   readonly log: RedisEventLog;
   readonly endpointStore: RedisEndpointStore;
@@ -86,13 +87,13 @@ export class Street {
     this.dispatcher = new Dispatcher(this.endpointStore, this.deliveries, this.jobs, this.logger);
   }
 
-  static async open(url: string): Promise<Street> {
+  static async open(url: string): Promise<WebhookHarness> {
     const redis = openRedis(parseRedisAddress(url), 'failFast', () => undefined);
     await once(redis, 'ready');
-    return new Street(redis);
+    return new WebhookHarness(redis);
   }
 
-  /** A pump that hints are given to; `schedule` in seconds. */
+  /** Starts a pump that receives the hints. `schedule` lists the waits between attempts, in seconds. */
   pump(
     schedule: readonly number[] = [],
     settings: Partial<PumpSettings> = {},
@@ -115,12 +116,12 @@ export class Street {
     return pump;
   }
 
-  /** Who reads the log for dispatch. */
+  /** Returns a consumer that reads the log for dispatch. */
   reader(): RedisEventConsumer {
     return new RedisEventConsumer(this.redis, this.prefix, ACCOUNT, 'reader', 600_000, () => undefined);
   }
 
-  /** Records events and returns them as the log has them. */
+  /** Records events and returns them as read from the log. */
   async record(count: number, event: Partial<NewEvent> = {}): Promise<LoggedEvent[]> {
     const end = await this.log.end(ACCOUNT);
     await this.log.append(

@@ -2,15 +2,15 @@ import { afterAll, afterEach, beforeAll, beforeEach } from '@jest/globals';
 import type { LoggedEvent } from '#events';
 import { startTestRedis, type TestRedis } from '../../support/redis-server.js';
 import { Receiver } from './receiver.js';
-import { ACCOUNT, Street } from './street.js';
+import { ACCOUNT, WebhookHarness } from './webhook-harness.js';
 
-/** A street for each test of a file, and receivers that end with it. */
-export class WithStreet {
+/** Opens a harness for each test of a file. Closes the harness and its receivers after the test. */
+export class WithWebhookHarness {
   private server: TestRedis | undefined;
-  private opened: Street | undefined;
+  private opened: WebhookHarness | undefined;
   private readonly receivers: Receiver[] = [];
 
-  /** @param hintsLost whether nothing is delivered but by the test's own hand */
+  /** @param hintsLost true to drop hints, so that only the test itself claims deliveries */
   constructor({ hintsLost = false } = {}) {
     beforeAll(async () => {
       this.server = await startTestRedis();
@@ -19,7 +19,7 @@ export class WithStreet {
       await this.server?.dispose();
     });
     beforeEach(async () => {
-      this.opened = await Street.open(this.server?.url ?? '');
+      this.opened = await WebhookHarness.open(this.server?.url ?? '');
       this.opened.jobs.lost = hintsLost;
     });
     afterEach(async () => {
@@ -28,21 +28,22 @@ export class WithStreet {
     });
   }
 
-  get street(): Street {
-    if (this.opened === undefined) throw new Error('There is a street only within a test.');
+  get harness(): WebhookHarness {
+    if (this.opened === undefined) throw new Error('The harness exists only during a test.');
     return this.opened;
   }
 
+  /** Starts a receiver, which stops after the test. */
   readonly receiver = async (answer?: Receiver['answer']): Promise<Receiver> => {
     const receiver = await Receiver.start(answer);
     this.receivers.push(receiver);
     return receiver;
   };
 
-  /** Records events and makes their deliveries. */
+  /** Records events and creates their deliveries. */
   readonly dispatched = async (count: number): Promise<LoggedEvent[]> => {
-    const events = await this.street.record(count);
-    await this.street.dispatcher.dispatch(ACCOUNT, events);
+    const events = await this.harness.record(count);
+    await this.harness.dispatcher.dispatch(ACCOUNT, events);
     return events;
   };
 }
