@@ -22,16 +22,16 @@
 -- @arg revision        Revision with which the send was read.
 -- @arg state           New state as JSON.
 -- @arg recipient       Phone number of the recipient.
--- @arg location_before    Where the send was: 'schedule', 'lane' or 'archive' (it waits for nothing).
--- @arg location_after     Where the send is from now on.
+-- @arg location_before Where the send was: 'schedule', 'lane' or 'archive' (it waits for nothing).
+-- @arg location_after  Where the send is from now on.
 -- @arg lane_due_in     After how many ms the lane is due, or '' to leave that unchanged.
 -- @arg is_awaiting     'yes' if the send awaits a message, else 'no'.
 -- @arg confirm_in      After how many ms the sighting is due, 'never', or '' to leave that unchanged.
 -- @arg message         Message that the send claims, or ''.
 -- @arg claim           What the claim says.
 -- @arg nonce           Name of this step.
--- @arg run             'mustMatch': only in the Redis run that the send carries; 'update': it carries the current one from
---                      now on; or ''.
+-- @arg run             'mustMatch': only in the Redis run that the send carries; 'update': the send carries the
+--                      current run from now on; or ''.
 -- @arg nonce_before    Nonce with which the send was read.
 -- @arg expires_at      When the send expires from now on, in ms, 'never', or '' to leave that unchanged.
 -- @arg is_undecided    'undecided' or ''.
