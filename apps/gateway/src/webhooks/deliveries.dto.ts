@@ -78,8 +78,7 @@ export class DeliveryView implements Omit<Delivery, 'endpointId'> {
   @ApiProperty({
     enum: STATUSES,
     description:
-      '`missed` means that the webhook was disabled or the event was no longer kept. `POST /v1/webhooks/{id}/replay` with ' +
-      '`only: missed` delivers the missed events that are still kept.',
+      '`missed` means that the event was no longer kept when its turn came.',
   })
   status!: DeliveryStatus;
   @ApiProperty({

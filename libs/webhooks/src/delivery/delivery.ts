@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { EventType } from '#events';
 
-/** Status of a delivery. `missed`: its webhook was disabled, or its event was removed from the log. */
+/** Status of a delivery. `missed`: the event was removed from the log before its turn came. */
 export type DeliveryStatus = 'pending' | 'succeeded' | 'failed' | 'missed';
 
 /** Status as stored: a missed delivery is stored as `failed` with a flag. */

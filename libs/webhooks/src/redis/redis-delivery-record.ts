@@ -30,7 +30,7 @@ export function readDelivery(id: string, stored: Readonly<Record<string, string>
 
 function statusOf(stored: Readonly<Record<string, string>>): DeliveryStatus {
   const status = stored['status'] as StoredDeliveryStatus;
-  return status === 'failed' && stored['missed'] === '1' ? 'missed' : status;
+  return status === 'failed' && stored['lost'] === '1' ? 'missed' : status;
 }
 
 function emptyIsNull(text: string | undefined): string | null {

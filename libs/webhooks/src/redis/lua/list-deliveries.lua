@@ -3,7 +3,7 @@
 -- @arg base            Prefix of the account's keys.
 -- @arg endpoint        The endpoint's id.
 -- @arg status          Stored status of the deliveries, or '' for all.
--- @arg missed          'yes' for missed deliveries only, 'no' for the others only, or '' for both.
+-- @arg missed          'yes' for deliveries whose event the log lost, 'no' for the others, or '' for both.
 -- @arg before          Number before which the page begins, or ''.
 -- @arg max_count       Maximum number of deliveries.
 -- @arg max_examined    Maximum number of deliveries to look at, if `missed` is given.
@@ -19,7 +19,7 @@ local entries = redis.call('ZRANGE', set, before == '' and '+inf' or '(' .. befo
   'LIMIT', 0, max + 1, 'WITHSCORES')
 local reply, last = {''}, math.min(#entries, 2 * max)
 for i = 1, last, 2 do
-  if missed == '' or (redis.call('HGET', delivery(entries[i]), 'missed') == '1') == (missed == 'yes') then
+  if missed == '' or (redis.call('HGET', delivery(entries[i]), 'lost') == '1') == (missed == 'yes') then
     reply[#reply + 1] = entries[i]
   end
   if #reply > limit or i + 1 == last then

@@ -46,7 +46,7 @@ local function start_over(endpoint, id, status)
   redis.call('ZREM', FINISHED, id)
   local attempts, contact = unpack(redis.call('HMGET', delivery(id), 'attempts', 'contact'))
   redis.call('HSET', delivery(id), 'earlier', attempts)
-  redis.call('HDEL', delivery(id), 'finishedAt', 'reason', 'missed', 'hurried')
+  redis.call('HDEL', delivery(id), 'finishedAt', 'reason', 'missed', 'lost', 'hurried')
   list_as(endpoint, id, status, 'pending')
   make_pending(endpoint, id, contact)
 end

@@ -61,5 +61,5 @@ end
 -- Fails a delivery whose event the log does not contain any more.
 local function miss(endpoint, id)
   finish(endpoint, id, 'failed', 'The event was no longer kept when its turn came.')
-  redis.call('HSET', delivery(id), 'missed', 1)
+  redis.call('HSET', delivery(id), 'missed', 1, 'lost', 1)
 end
