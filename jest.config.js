@@ -27,7 +27,13 @@ export default {
         : '<rootDir>/test/property/mutating-transformer.mjs',
   },
   // Sources name each other by the extension of the build; here they are read before it.
-  moduleNameMapper: { '^(\\.{1,2}/.*(?<!\\.json))\\.js$': '$1', ...Object.fromEntries(LIBS) },
+  moduleNameMapper: {
+    '^(\\.{1,2}/.*(?<!\\.json))\\.js$': '$1',
+    ...Object.fromEntries(LIBS),
+    ...(process.env.TIDINGS_MUTANT === undefined
+      ? {}
+      : { '/lua-text\\.mjs$': '<rootDir>/test/property/mutating-lua-text.mjs' }),
+  },
   setupFiles: ['reflect-metadata'],
   // For what hangs. What must be prompt is asserted where it is tested: a slow machine is no fault.
   testTimeout: 120_000,

@@ -1,25 +1,31 @@
-// Compiles every project of nest-cli.json into dist/, only what has changed. Type errors are tsc's business.
+// Compiles the changed sources of every project in nest-cli.json into dist/, and copies .mjs and .lua files. Type errors
+// are checked by tsc, not here.
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, rmdirSync } from 'node:fs';
 import { copyFile, mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import { waitForLock } from './src/lock.mjs';
 
-/** Raised when what a file is compiled to changes by other means than the settings, so that old output is made anew. */
+/**
+ * Version of the output format. Raise it when the output changes for a reason other than the settings: the
+ * next build then compiles everything again.
+ */
 const BUILD_FORMAT = 1;
 
 /**
- * What the last build made: the digest of the compiler and its settings, and of each source.
+ * Record of the last build: the digest of the compiler with its settings, and the digest of each source.
  * @typedef {{ compiler: string, sources: Record<string, string> }} Stamp
  */
 
-/** Sources that could not be compiled; one line or more each, beginning with the file. */
+/**
+ * Sources that do not compile. The message has one or more lines per file, which start with the file name.
+ */
 export class BuildError extends Error {}
 
 /**
  * Brings dist/ up to date with the sources.
  * @param {string} root the checkout
- * @param {string[]} [extra] folders to build besides those of nest-cli.json
+ * @param {string[]} [extra] folders to build in addition to those of nest-cli.json
  * @returns {Promise<{ sources: number, compiled: number, removed: number }>}
  * @throws {BuildError}
  */
@@ -54,9 +60,10 @@ export async function build(root, extra = []) {
 }
 
 /**
+ * Compiles files with swc.
  * @param {string} root
  * @param {string[]} files
- * @returns {Promise<Map<string, string>>} the files that failed, and why
+ * @returns {Promise<Map<string, string>>} the files that failed, each with its error message
  */
 async function compile(root, files) {
   /** @type {Map<string, string>} */
@@ -67,7 +74,7 @@ async function compile(root, files) {
     files.map(async (file) => {
       const [out = '', map = ''] = outputsOf(file);
       await mkdir(dirname(join(root, out)), { recursive: true });
-      if (file.endsWith('.mjs')) {
+      if (!file.endsWith('.ts')) {
         await copyFile(join(root, file), join(root, out));
         return;
       }
@@ -82,7 +89,7 @@ async function compile(root, files) {
         await writeAtomically(join(root, map), result.map ?? '');
         await writeAtomically(join(root, out), `${result.code}\n//# sourceMappingURL=${basename(map)}\n`);
       } catch (error) {
-        failures.set(file, `${file}: ${wordsOf(error)}`);
+        failures.set(file, `${file}: ${messageOf(error)}`);
       }
     }),
   );
@@ -90,16 +97,16 @@ async function compile(root, files) {
 }
 
 /**
- * The compiler's finding, without what led to it inside the compiler.
+ * Returns the compiler's error message without its chain of causes.
  * @param {unknown} error
  */
-function wordsOf(error) {
+function messageOf(error) {
   const text = typeof error === 'object' && error !== null && 'message' in error ? error.message : error;
   return (String(text).split(/\n\s*Caused by:/)[0] ?? '').replace(/^Error:\s*/, '').trim();
 }
 
 /**
- * Removes what earlier builds made of sources that are gone.
+ * Removes the output of sources that no longer exist.
  * @param {string} root
  * @param {string[]} folders
  * @param {string[]} sources
@@ -119,6 +126,7 @@ async function removeOrphans(root, folders, sources, before) {
 }
 
 /**
+ * Removes empty folders from `folder` upwards, up to but not including `end`.
  * @param {string} folder
  * @param {string} end
  */
@@ -128,7 +136,7 @@ function removeEmptyFolders(folder, end) {
 }
 
 /**
- * The files to build, relative to the checkout.
+ * Returns the files to build, relative to the checkout.
  * @param {string} root
  * @param {string[]} folders
  */
@@ -136,13 +144,13 @@ function sourcesOf(root, folders) {
   return folders
     .flatMap((folder) => filesUnder(root, folder))
     .filter(
-      (file) => /\.(ts|mjs)$/.test(file) && !/\.(spec|d)\.ts$/.test(file) && !file.includes('/fixtures/'),
+      (file) => /\.(ts|mjs|lua)$/.test(file) && !/\.(spec|d)\.ts$/.test(file) && !file.includes('/fixtures/'),
     );
 }
 
 /**
+ * Returns the source folder of each project.
  * @param {string} root
- * @returns {string[]} the source folder of each project
  */
 function projectsOf(root) {
   /** @type {{ projects: Record<string, { sourceRoot: string }> }} */
@@ -151,8 +159,9 @@ function projectsOf(root) {
 }
 
 /**
+ * Returns all files in a folder and its subfolders, relative to the checkout.
  * @param {string} root
- * @param {string} folder which may be missing
+ * @param {string} folder may be missing
  */
 function filesUnder(root, folder) {
   if (!existsSync(join(root, folder))) return [];
@@ -161,7 +170,10 @@ function filesUnder(root, folder) {
     .map((entry) => relative(root, join(entry.parentPath, entry.name)));
 }
 
-/** @param {string} source */
+/**
+ * Returns the output files of a source.
+ * @param {string} source
+ */
 function outputsOf(source) {
   const out = join('dist', source.replace(/\.ts$/, '.js'));
   return source.endsWith('.ts') ? [out, `${out}.map`] : [out];
@@ -173,6 +185,7 @@ function stampPath(root) {
 }
 
 /**
+ * Reads the record of the last build.
  * @param {string} root
  * @returns {Stamp}
  */
@@ -180,7 +193,7 @@ function readStamp(root) {
   try {
     return /** @type {Stamp} */ (JSON.parse(readFileSync(stampPath(root), 'utf8')));
   } catch {
-    // No build yet, or a stamp that cannot be read: build everything.
+    // There is no build yet, or the record is unreadable: build everything.
     return { compiler: '', sources: {} };
   }
 }
@@ -193,7 +206,7 @@ function digest(...parts) {
 }
 
 /**
- * Never leaves half a file behind: a process that is just starting reads the old one or the new one.
+ * Writes a file in one step: a process that starts during the build reads either the old or the new content.
  * @param {string} path
  * @param {string} text
  */
@@ -206,16 +219,16 @@ async function writeAtomically(path, text) {
 
 async function main() {
   const root = resolve(import.meta.dirname, '../..');
-  const began = performance.now();
+  const startedAt = performance.now();
   const lock = await waitForLock(join(root, '.data/setup.lock'), {
     deadlineMs: 600_000,
     onWait: (holder) => {
-      console.log(`Waiting for process ${holder.pid}, which is setting up this checkout.`);
+      console.log(`Waiting for process ${holder.pid} to finish setting up this checkout …`);
     },
   });
   try {
     const { sources, compiled, removed } = await build(root);
-    const seconds = ((performance.now() - began) / 1000).toFixed(1);
+    const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
     console.log(
       `Built dist/: ${compiled} of ${sources} files compiled, ${removed} removed, in ${seconds} s.`,
     );

@@ -35,7 +35,7 @@ async function exists(path: string): Promise<boolean> {
 }
 
 describe('the build', () => {
-  it('compiles every source of every project, with a map that leads back, and no test', async () => {
+  it('compiles every source of every project with a source map, except tests', async () => {
     await write('libs/one/src/index.spec.ts', 'throw new Error();');
     await write('libs/one/src/plain.mjs', 'export const plain = 1;\n');
     expect(await build(root)).toEqual({ sources: 3, compiled: 3, removed: 0 });
@@ -47,7 +47,7 @@ describe('the build', () => {
     expect(await exists('dist/libs/one/src/index.spec.js')).toBe(false);
   });
 
-  it('compiles only what has changed or is missing', async () => {
+  it('compiles only sources that have changed or whose output is missing', async () => {
     await build(root);
     expect(await build(root)).toMatchObject({ compiled: 0 });
     await write('libs/one/src/index.ts', 'export const one: number = 11;\n');
@@ -57,7 +57,19 @@ describe('the build', () => {
     expect(await build(root)).toMatchObject({ compiled: 2 });
   });
 
-  it('removes what came of sources that are gone', async () => {
+  it('copies Lua scripts beside the modules that run them', async () => {
+    const [source, copy] = ['libs/one/src/lua/part/answer.lua', 'dist/libs/one/src/lua/part/answer.lua'];
+    await write(source, 'return 1\n');
+    await build(root);
+    await write(source, 'return 2\n');
+    expect(await build(root)).toMatchObject({ compiled: 1 });
+    expect(await readFile(join(root, copy), 'utf8')).toBe('return 2\n');
+    await rm(join(root, source));
+    expect(await build(root)).toMatchObject({ compiled: 0, removed: 1 });
+    expect(await exists(copy)).toBe(false);
+  });
+
+  it('removes the output of deleted sources', async () => {
     await build(root);
     await rm(join(root, 'libs/one/src/part'), { recursive: true });
     expect(await build(root)).toMatchObject({ removed: 2 });
@@ -65,7 +77,7 @@ describe('the build', () => {
     expect(await exists('dist/libs/one/src/index.js')).toBe(true);
   });
 
-  it('names each file that it cannot compile, every time, and builds the others', async () => {
+  it('names each file with a compile error in every build, and builds the other files', async () => {
     await write('libs/one/src/bad.ts', 'const = 1;\n');
     await write('libs/one/src/worse.ts', '}\n');
     for (let times = 0; times < 2; times++) {
@@ -74,7 +86,7 @@ describe('the build', () => {
     expect(await exists('dist/libs/one/src/index.js')).toBe(true);
   });
 
-  it('builds everything anew when the last one left half a stamp', async () => {
+  it('builds everything after a build that left an unreadable record', async () => {
     await build(root);
     await write('dist/.build.json', '{"compiler":');
     expect(await build(root)).toMatchObject({ compiled: 2 });

@@ -1,5 +1,6 @@
-// `npm start`, `npm test`, `npm run test:long`, `npm run bench`: puts in place what is missing, then runs.
-// Plain JavaScript on Node's own modules: it is what installs the packages and runs the compiler.
+// Entry point of `npm start`, `npm test`, `npm run test:long` and `npm run bench`: installs what is missing,
+// builds, then runs.
+// Plain JavaScript with Node's own modules only, because it installs the packages and runs the compiler.
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
@@ -33,7 +34,7 @@ const WORDS = { start, test, 'test:long': testLong, bench };
 async function start(args) {
   if (args.length > 0) {
     throw new SetupFault(
-      `npm start takes no arguments (got ${args.join(' ')}); it is configured by the environment: see docs/configuration.md`,
+      `npm start takes no arguments (got ${args.join(' ')}); configure Tidings with environment variables: see docs/configuration.md`,
       USAGE_EXIT,
     );
   }
@@ -60,7 +61,7 @@ async function test(args) {
 async function testLong(args) {
   await setUp({ redis: true });
   const environment = { TIDINGS_LONG: '1' };
-  // The trials measure times, and each starts processes enough for a machine: one after another.
+  // The trials measure times, and each starts many processes: run one at a time.
   const trials = await jest(
     ['--testPathPatterns', 'test/(chaos|fuzz)/', '--maxWorkers=1', ...args],
     environment,
@@ -74,13 +75,17 @@ async function testLong(args) {
 async function bench(args) {
   const folder = 'test/bench';
   const all = readdirSync(join(root, folder)).filter((file) => file.endsWith('.bench.ts'));
-  if (all.length === 0) throw new SetupFault(`There is no benchmark yet: ${folder} has no *.bench.ts.`, 1);
+  if (all.length === 0)
+    throw new SetupFault(`No benchmarks found: ${folder} contains no *.bench.ts file.`, 1);
   const names = all.map((file) => file.replace(/\.bench\.ts$/, ''));
   const unknown = args.find((name) => !names.includes(name));
   if (unknown !== undefined)
-    throw new SetupFault(`There is no benchmark ${unknown}; there are: ${names.join(', ')}`, USAGE_EXIT);
+    throw new SetupFault(
+      `Unknown benchmark: ${unknown}. Available benchmarks: ${names.join(', ')}`,
+      USAGE_EXIT,
+    );
   const benches = all.filter((_, n) => args.length === 0 || args.includes(names[n] ?? ''));
-  // Built like the product: what is measured is what runs.
+  // Benchmarks are compiled like the product, so that they measure the code that runs in production.
   await setUp({ redis: true, alsoBuild: [folder, 'test/support'] });
   let worst = 0;
   for (const file of benches) {
@@ -97,7 +102,7 @@ async function setUp(needs) {
   const lock = await waitForLock(join(root, '.data/setup.lock'), {
     deadlineMs: LOCK_DEADLINE_MS,
     onWait: (holder) => {
-      say(`Waiting for process ${holder.pid}, which is setting up this checkout …`);
+      say(`Waiting for process ${holder.pid} to finish setting up this checkout …`);
     },
   });
   try {
@@ -109,7 +114,7 @@ async function setUp(needs) {
   }
 }
 
-/** @param {string[]} extra folders beside the projects */
+/** @param {string[]} extra folders to build in addition to the projects */
 async function buildAll(extra) {
   const { build, BuildError } = await import('./build.mjs');
   const slow = setTimeout(() => {
@@ -134,19 +139,19 @@ async function provideRedis() {
   }
   if (!search.found) {
     throw new SetupFault(
-      `Redis: ${search.reason}; install Redis 7.0 or newer (Debian 12, Ubuntu 24.04, Homebrew), or set REDIS_URL`,
+      `Redis: ${search.reason}; install Redis 7.0 or newer (available in Debian 12, Ubuntu 24.04 and Homebrew), or set REDIS_URL`,
     );
   }
 }
 
-/** The browser test wants one; it is worth a package in CI, and a word elsewhere. */
+/** Installs Chromium for the browser test in CI. Elsewhere prints how to install it. */
 async function provideBrowser() {
   if (BROWSERS.some(onPath)) return;
   const inCi = !['', '0', 'false'].includes(process.env['CI'] ?? '');
   if (inCi && isRootWithApt() && hasChromiumPackage()) await aptInstall('chromium', say);
   else
     say(
-      'NO BROWSER: the browser test is skipped. To run it, install Chromium, for example: sudo apt-get install chromium',
+      'NO BROWSER: skipping the browser test. To run the test, install Chromium, for example: sudo apt-get install chromium',
     );
 }
 
@@ -155,7 +160,7 @@ async function provideBrowser() {
  * @param {NodeJS.ProcessEnv} [extra]
  */
 async function jest(args, extra = {}) {
-  // Jest reads ES modules through an interface of Node that is still marked experimental.
+  // Jest loads ES modules through a Node.js interface that is still experimental.
   const flags = ['--experimental-vm-modules', '--disable-warning=ExperimentalWarning'];
   const program = join(root, 'node_modules/jest/bin/jest.js');
   return await run(process.execPath, [...flags, program, ...args], {
@@ -174,7 +179,7 @@ function checkNode() {
   const [oldestMajor = 0, oldestMinor = 0] = OLDEST_NODE;
   if (major < oldestMajor || (major === oldestMajor && minor < oldestMinor)) {
     throw new SetupFault(
-      `Node.js ${OLDEST_NODE.join('.')} or newer is needed; this is ${process.versions.node}: see https://nodejs.org`,
+      `Node.js ${OLDEST_NODE.join('.')} or newer is required; this is version ${process.versions.node}. See https://nodejs.org`,
     );
   }
 }

@@ -7,12 +7,12 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { Checkout } from './src/fixtures/checkout.js';
 import { installPackages } from './setup/packages.mjs';
 
-interface Outcome {
+interface SetUpResult {
   status: number;
   output: string;
 }
 
-async function setUp(checkout: Checkout, words: string[], environment = {}): Promise<Outcome> {
+async function setUp(checkout: Checkout, words: string[], environment = {}): Promise<SetUpResult> {
   const env = { PATH: process.env['PATH'], ...environment };
   const args = [checkout.path('apps/launcher/setup.mjs'), ...words];
   try {
@@ -36,23 +36,23 @@ describe('the set-up', () => {
     await checkout.dispose();
   });
 
-  it('turns away what it does not know', async () => {
+  it('rejects unknown commands and arguments', async () => {
     expect(await setUp(checkout, ['start', '--fast'])).toEqual({
       status: 64,
       output:
-        'npm start takes no arguments (got --fast); it is configured by the environment: see docs/configuration.md\n',
+        'npm start takes no arguments (got --fast); configure Tidings with environment variables: see docs/configuration.md\n',
     });
     expect(await setUp(checkout, ['dance'])).toMatchObject({ status: 64 });
   });
 
-  it('does not pretend that there are benchmarks', async () => {
+  it('fails if there are no benchmarks', async () => {
     expect(await setUp(checkout, ['bench'])).toEqual({
       status: 1,
-      output: 'There is no benchmark yet: test/bench has no *.bench.ts.\n',
+      output: 'No benchmarks found: test/bench contains no *.bench.ts file.\n',
     });
   });
 
-  it('names the command to run where Redis is missing and it has no right or way to install it', async () => {
+  it('says how to install Redis if Redis is missing and cannot be installed automatically', async () => {
     const { status, output } = await setUp(checkout, ['start'], { PATH: '/nowhere' });
     expect({ status, output }).toEqual({
       status: 78,
@@ -69,7 +69,7 @@ describe('the npm packages', () => {
     root = await realpath(await mkdtemp(join(tmpdir(), 'tidings-packages-')));
     calls = join(root, 'calls.txt');
     await mkdir(join(root, 'bin'));
-    // Stands in for npm: notes that it was called, and leaves behind what npm leaves when it is through.
+    // Fake npm: records each call and writes the same files as a complete `npm ci`.
     await write(
       'bin/npm',
       '#!/bin/sh\necho "$@" >> calls.txt\n[ ! -e fail ] || exit 7\nmkdir -p node_modules\ncp installed.json node_modules/.package-lock.json\n',
@@ -86,7 +86,9 @@ describe('the npm packages', () => {
     await writeFile(join(root, file), text);
   }
 
-  /** The files as they are when version `wanted` is asked for, and npm would install `wanted`. */
+  /**
+   * Writes a package.json and a lock file that require version `wanted`. The fake npm installs that version.
+   */
   async function lock(wanted: string): Promise<void> {
     const dependencies = { a: `^${wanted}` };
     const other = { version: '1.0.0', optional: true, os: ['an-other'], cpu: ['x64'] };
@@ -106,7 +108,7 @@ describe('the npm packages', () => {
     return (await readFile(calls, 'utf8').catch(() => '')).split('\n').filter((line) => line !== '').length;
   }
 
-  it('are installed once, development packages too, and again when the lock file has changed', async () => {
+  it('are installed once, including development packages, and again after a change of the lock file', async () => {
     expect(await install()).toBe(1);
     expect(await install()).toBe(0);
     await lock('2.0.0');
@@ -114,13 +116,13 @@ describe('the npm packages', () => {
     expect(await readFile(calls, 'utf8')).toMatch(/^ci --include=dev /);
   });
 
-  it('are left alone when somebody else has installed just these', async () => {
+  it('are not installed if the locked versions are already there', async () => {
     await mkdir(join(root, 'node_modules'));
     await symlink(join(root, 'installed.json'), join(root, 'node_modules/.package-lock.json'));
     expect(await install()).toBe(0);
   });
 
-  it('are installed anew when an installation was cut off', async () => {
+  it('are installed again after an interrupted installation', async () => {
     await install();
     await rm(join(root, 'node_modules/.package-lock.json'));
     expect(await install()).toBe(1);
@@ -128,7 +130,7 @@ describe('the npm packages', () => {
     expect(await install()).toBe(1);
   });
 
-  it('end the set-up when npm fails', async () => {
+  it('make the set-up fail if npm fails', async () => {
     await write('fail', '');
     await expect(install()).rejects.toMatchObject({ exitCode: 1 });
     await rm(join(root, 'fail'));

@@ -1,7 +1,7 @@
 import { ABSENCE_MS, ContactPoll, type FeedSource, type FeedStore } from '#feed';
 import { createLogger } from '#platform';
 
-/** A contact poll with the product's default settings, for contacts that nobody sends to. */
+/** Returns a contact poll with the product's default settings, for contacts without sends. */
 export function contactPollOf(store: FeedStore, source: FeedSource): ContactPoll {
   return new ContactPoll(
     store,

@@ -1,5 +1,6 @@
-// Messages diffed per second by the pure function, hashing included, beside JSON.parse of the same pages in the same run.
-// Some imports are by path: they are not part of what the libs offer to others.
+// Measures how many messages per second the diff processes, including hashing, relative to JSON.parse of the
+// same pages.
+// Some imports use file paths, because the libs do not export those parts.
 import { parseMessage, type UpstreamMessage } from '#upstream';
 import { diff } from '../../libs/feed/src/diff/diff.js';
 import { packKnownMessage, unpackKnownMessage } from '../../libs/feed/src/snapshot/known-message-codec.js';
@@ -8,8 +9,8 @@ import { parseReplyList } from '../../libs/upstream/src/reply/reply-list.js';
 import { atLeast, heading, information, median, short, timed } from './figures.js';
 import { idOf, messagesOf, type WireMessage } from './messages.js';
 
-/** The diff is to do at least so many messages in the time in which JSON.parse does one. */
-const BOUND = 0.3;
+/** Minimum ratio of the diff's message rate to the message rate of JSON.parse. */
+const MIN_RATIO = 0.3;
 const PAGES = 100;
 const PAGE = 20;
 const ROUNDS = 61;
@@ -23,7 +24,7 @@ interface Page {
 const now = Date.UTC(2026, 5, 1);
 const NO_SENDS = new Map<string, { sendId: string }>();
 
-/** What a poll has read back from Redis of a page that it saw before. */
+/** Returns the known messages of a page as a later poll reads them from Redis. */
 function knownOf(observed: readonly UpstreamMessage[]): Map<string, KnownMessage> {
   const { known } = diff({
     contactId: 'c',
@@ -38,7 +39,7 @@ function knownOf(observed: readonly UpstreamMessage[]): Map<string, KnownMessage
 const textOf = (messages: readonly WireMessage[]): string => JSON.stringify({ messages });
 const read = (text: string): UpstreamMessage[] => parseReplyList(text, 'messages', parseMessage).items;
 
-/** One message of the page changes, each time in another way: a flag, its text, an attachment that came later. */
+/** Changes one message of the page: a flag, its text, or an additional attachment. */
 function changed(messages: readonly WireMessage[], n: number): WireMessage[] {
   return messages.map((message, i) => {
     if (i !== n % messages.length) return message;
@@ -72,7 +73,7 @@ const mixes: Record<string, Page[]> = {
   'all are new': originals.map((messages) => ({ text: textOf(messages), known: NOTHING })),
 };
 
-/** Times of one round over all pages, in milliseconds. */
+/** Durations of one round over all pages, in milliseconds, and the number of events. */
 interface Round {
   parse: number;
   reading: number;
@@ -84,7 +85,7 @@ function round(pages: readonly Page[]): Round {
   const parse = timed(() => {
     for (const { text } of pages) JSON.parse(text);
   });
-  // Read anew in every round: what one round worked out about its objects must not help the next.
+  // Parses the pages again in every round, so that no round profits from cached results of an earlier round.
   let observed: UpstreamMessage[][] = [];
   const reading = timed(() => {
     observed = pages.map(({ text }) => read(text));
@@ -116,7 +117,7 @@ for (const [name, results] of rounds) {
     median(results.map((result) => result.diff)),
   ];
   const perSecond = (ms: number): string => Math.round((PAGES * PAGE * 1_000) / ms).toLocaleString('en');
-  atLeast(BOUND, parse / differing, `${name}: rate of diff ÷ rate of JSON.parse`);
+  atLeast(MIN_RATIO, parse / differing, `${name}: rate of diff ÷ rate of JSON.parse`);
   information(
     `  diff ${perSecond(differing)} messages/s, JSON.parse ${perSecond(parse)} messages/s, ` +
       `${short((results[0]?.events ?? 0) / PAGES)} events a page; ` +

@@ -1,30 +1,31 @@
-/** Prints figures beside their bounds; a missed one ends the process with status 1. */
+/** Prints measured values with their bounds. A violated bound sets exit status 1. */
 
-/** A figure that must be at least so much. */
+/** Prints a value that must be at least the bound. */
 export function atLeast(bound: number, value: number, name: string): void {
   print(name, value, '≥', bound, value >= bound);
 }
 
-/** A figure that must be at most so much. */
+/** Prints a value that must be at most the bound. */
 export function atMost(bound: number, value: number, name: string): void {
   print(name, value, '≤', bound, value <= bound);
 }
 
-/** A figure that must be just that. */
+/** Prints a value that must equal the bound. */
 export function exactly(bound: number, value: number, name: string): void {
   print(name, value, '=', bound, value === bound);
 }
 
-/** A figure without a bound. */
+/** Prints a text without a bound. */
 export function information(text: string): void {
   console.log(`  ${text}`);
 }
 
+/** Prints a heading. */
 export function heading(text: string): void {
   console.log(`\n${text}`);
 }
 
-/** With three digits where it is small. */
+/** Formats a number. Small fractions get three significant digits. */
 export function short(value: number): string {
   return Number.isInteger(value) || value >= 100 ? value.toFixed(0) : value.toPrecision(3);
 }
@@ -37,11 +38,11 @@ function print(name: string, value: number, relation: string, bound: number, met
 export function median(values: readonly number[]): number {
   const sorted = [...values].sort((a, b) => a - b);
   const middle = sorted[Math.floor(sorted.length / 2)];
-  if (middle === undefined) throw new Error('There is no median of nothing.');
+  if (middle === undefined) throw new Error('An empty list has no median.');
   return middle;
 }
 
-/** How long a piece of work takes, in milliseconds. */
+/** Returns the duration of a function call, in milliseconds. */
 export function timed(work: () => unknown): number {
   const began = performance.now();
   work();

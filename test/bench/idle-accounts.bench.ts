@@ -1,6 +1,7 @@
-// What accounts without news cost: the CPU time of one worker and of Redis, with one account and with many, as real
-// processes. Contacts and lists are read at their longest intervals, evenly spread, and nothing changes upstream.
-// TIDINGS_IDLE_ACCOUNTS says how many accounts there are in each run, TIDINGS_IDLE_SECONDS how long one is measured.
+// Measures the CPU time of one worker and of Redis for accounts without changes: with one account, and with
+// many. Uses real processes. Contacts and lists are read at their maximum intervals, evenly spread.
+// TIDINGS_IDLE_ACCOUNTS sets the number of accounts of each run, TIDINGS_IDLE_SECONDS the length of a
+// measurement.
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
@@ -16,32 +17,33 @@ import { atMost, heading, information, short } from './figures.js';
 const WORKER_BOUND_PERCENT = 15;
 const REDIS_BOUND_PERCENT = 5;
 const CONTACTS = 10;
-/** Of contacts and lists alike. */
+/** Interval of the polls of contacts and of contact lists, in milliseconds. */
 const INTERVAL_MS = 300_000;
 const COUNTS = (process.env.TIDINGS_IDLE_ACCOUNTS ?? '1,1000').split(',').map(Number);
 const SECONDS = Number(process.env.TIDINGS_IDLE_SECONDS ?? '30');
-/** From the start of a worker until its costs are those of every later second: at least this, and until it polls. */
+/** Minimum time after the start of a worker until its cost is constant, in milliseconds. */
 const SETTLE_MS = 10_000;
 const SETTLED_WITHIN_MS = 120_000;
 const FIRST_READS_WITHIN_MS = 300_000;
 const PREFIX = 'tidings';
 const KEY = 'simulator-key-of-a-bench';
-/** Of the kernel's clock ticks, in which it counts CPU time. */
+/** Length of the kernel's clock tick for CPU times, in milliseconds. */
 const TICK_MS = 10;
-/** These contribute to one account's cost, too; what is printed of them names the dearest. */
-const DEAREST_COMMANDS = 8;
+/** Number of commands that are printed, most expensive first. */
+const TOP_COMMANDS = 8;
 
+/** The cost of a run: CPU in percent of one core, and requests per second. */
 interface Cost {
   worker: number;
   redis: number;
   requests: number;
-  /** Those of the requests that read a contact list. */
+  /** Number of requests per second that read a contact list. */
   lists: number;
 }
 
 async function cpuMs(pid: number): Promise<number> {
   const text = await readFile(`/proc/${pid}/stat`, 'utf8');
-  // The name of the program may have blanks; what follows it does not.
+  // The program name may contain spaces. The fields after it do not.
   const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
   return (Number(fields[11]) + Number(fields[12])) * TICK_MS;
 }
@@ -76,7 +78,7 @@ async function addAccounts(
 
 const dueKey = (account: string): string => accountKeys(PREFIX, account)('polls', 'due');
 
-/** Until each account's contacts have been read once, and are due again at their longest interval. */
+/** Waits until each account's contacts have been read once and are due again after the maximum interval. */
 async function untilRead(redis: RedisClient, accounts: readonly string[]): Promise<void> {
   const end = performance.now() + FIRST_READS_WITHIN_MS;
   for (const account of accounts) {
@@ -100,7 +102,7 @@ async function untilSettled(simulator: ProductProcess, count: number): Promise<v
   }
 }
 
-/** As they are in the long run: first reads all come at once. */
+/** Spreads the due times evenly. After the first reads, all contacts would be due together. */
 async function spread(redis: RedisClient, accounts: readonly string[]): Promise<void> {
   const now = Date.now();
   for (const account of accounts) {
@@ -110,8 +112,8 @@ async function spread(redis: RedisClient, accounts: readonly string[]): Promise<
   }
 }
 
-/** The commands that take the most of Redis' time. */
-async function dearest(redis: RedisClient): Promise<string> {
+/** Returns the commands that use most of Redis' time, as text. */
+async function topCommands(redis: RedisClient): Promise<string> {
   const stats = [...(await redis.info('commandstats')).matchAll(/cmdstat_(\S+?):calls=(\d+),usec=(\d+)/g)];
   const rows = stats.map(([, name = '', calls, usec]) => ({
     name,
@@ -120,16 +122,12 @@ async function dearest(redis: RedisClient): Promise<string> {
   }));
   return rows
     .sort((a, b) => b.usec - a.usec)
-    .slice(0, DEAREST_COMMANDS)
+    .slice(0, TOP_COMMANDS)
     .map(({ name, calls, usec }) => `${name} ${short(calls / SECONDS)}/s ${short(usec / SECONDS / 10_000)} %`)
     .join(', ');
 }
 
-async function measured(
-  redis: RedisClient,
-  worker: ProductProcess,
-  simulator: ProductProcess,
-): Promise<Cost> {
+async function measure(redis: RedisClient, worker: ProductProcess, simulator: ProductProcess): Promise<Cost> {
   const redisPid = Number(/process_id:(\d+)/.exec(await redis.info('server'))?.[1]);
   const workerPid = worker.child.pid ?? 0;
   await redis.config('RESETSTAT');
@@ -191,11 +189,11 @@ async function costOf(count: number): Promise<Cost> {
         await spread(redis, accounts);
         const worker = await startWorker();
         await untilSettled(simulator, count);
-        const cost = await measured(redis, worker, simulator);
+        const cost = await measure(redis, worker, simulator);
         information(
           `${count} ${count === 1 ? 'account' : 'accounts'}: worker ${short(cost.worker)} %, Redis ${short(cost.redis)} %, ${short(cost.requests)} upstream requests a second, ${short(cost.lists)} of them contact lists`,
         );
-        information(`  ${await dearest(redis)}`);
+        information(`  ${await topCommands(redis)}`);
         return cost;
       } finally {
         for (const running of processes) await running.stop();

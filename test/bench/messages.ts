@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 
-/** A message as upstream's interface description has it. */
+/** A message in the format of upstream's interface description. */
 export interface WireMessage {
   id: string;
   from: string;
@@ -16,7 +16,7 @@ export interface WireMessage {
 const OWN_NUMBER = '+15550109999';
 const DAY_MS = 86_400_000;
 
-/** What people write, in several scripts: Latin letters, accents, Cyrillic, Arabic, Han, Devanagari, emoji. */
+/** Sample texts in several scripts: Latin with accents, Cyrillic, Arabic, Han, Devanagari, emoji. */
 const PHRASES = [
   'See you at the station at half past six, and bring the keys please. ',
   'Your order 48213 has left our warehouse and should arrive on Thursday. ',
@@ -30,10 +30,10 @@ const PHRASES = [
   '"Quoted", with a\nline break & <signs> ',
 ];
 
-/** How ids look: `uuid` as `xxxxxxxx-xxxx-…` (36 characters), or 24 hexadecimal digits. */
+/** Format of ids: `uuid` has 36 characters (`xxxxxxxx-xxxx-…`), `hex24` has 24 hexadecimal digits. */
 export type IdShape = 'uuid' | 'hex24';
 
-/** An id that is always the same for the same name, and looks random. */
+/** Returns an id that looks random and is always the same for the same name. */
 export function idOf(name: string, shape: IdShape = 'uuid'): string {
   const hex = createHash('sha256').update(name).digest('hex');
   if (shape === 'hex24') return hex.slice(0, 24);
@@ -46,12 +46,15 @@ export function idOf(name: string, shape: IdShape = 'uuid'): string {
   ].join('-');
 }
 
-/** The phone number of the n-th contact. */
+/** Returns the phone number of the n-th contact. */
 export function numberOf(n: number): string {
   return `+1555${String(1_000_000 + n)}`;
 }
 
-/** Messages of the n-th contact, oldest first, the last of them some days before `now`: 20 to 300 characters each. */
+/**
+ * Returns messages of the n-th contact, oldest first. The newest is some days older than `now`. Each text has
+ * 20 to 300 characters.
+ */
 export function messagesOf(n: number, count: number, now: number, shape: IdShape = 'uuid'): WireMessage[] {
   const number = numberOf(n);
   return Array.from({ length: count }, (_, i): WireMessage => {
@@ -68,7 +71,7 @@ export function messagesOf(n: number, count: number, now: number, shape: IdShape
       direction: outbound ? 'outbound' : 'inbound',
       message: text.trim().padEnd(20, '.'),
       timestamp: new Date(now - 5 * DAY_MS + (i - count) * 3_600_000 + drawn(3) * 50).toISOString(),
-      // One in ten has a picture.
+      // One message in ten has an attachment.
       attachments:
         drawn(4) % 10 === 0
           ? [

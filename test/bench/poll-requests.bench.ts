@@ -1,5 +1,6 @@
-// Upstream requests of one poll of a contact, counted by the simulator that the feed polls over HTTP: of an unchanged
-// contact, with one new message, and with more new ones than a page holds. Reads of what stands deeper are not polls.
+// Counts the upstream requests of one poll of a contact: of an unchanged contact, with one new message, and
+// with more new messages than fit on a page. The feed polls a simulator over HTTP, which counts. Deep reads
+// are not counted.
 import { once } from 'node:events';
 import { ABSENCE_MS, ContactListPoll, type ContactPoll, type FeedSource, RedisFeedStore } from '#feed';
 import { closeRedis, openRedis, parseRedisAddress, type RedisClient } from '#platform';
@@ -9,22 +10,25 @@ import { withTestRedis } from '../support/redis-server.js';
 import { contactPollOf } from './contact-poll.js';
 import { atMost, exactly, heading, information } from './figures.js';
 
-/** `random`: every read of a page shows another order, so that none is ever learned. */
+/** `random`: every read has another order, so that the feed never learns an order. */
 const ORDERS = ['newestFirst', 'oldestFirst', 'random'] as const;
 type Order = (typeof ORDERS)[number];
 
 const COUNTS = [1, 19, 20, 21, 40, 75];
 const ACCOUNT = 'default';
 const OLD_MS = 7 * 86_400_000;
-/** Polls until how the contact is read has been learned, then those that are counted. */
+/** Number of polls before counting, so that the feed learns how to read the contact. */
 const LEARNING = 3;
 const COUNTED = 5;
-/** How many messages another contact of the account has: of its pages the account knows how long they may be. */
+/**
+ * Number of messages of another contact of the account. From its pages, the account knows its maximum page
+ * length.
+ */
 const NEIGHBOUR = 40;
-/** More than a page holds, fewer than two. */
+/** Number of new messages that fit on two pages, but not on one. */
 const BURST = 25;
 
-/** A contact that the feed has read until how it is read does not change any more. */
+/** A contact that the feed has read until the way of reading no longer changes. */
 class LearnedContact {
   private at = Date.now() - 3_600_000;
 
@@ -73,7 +77,7 @@ class LearnedContact {
     }
   }
 
-  /** How many requests one poll takes after so many new messages. */
+  /** Adds new messages, polls once, and returns the number of requests. */
   async poll(fresh = 0): Promise<number> {
     if (fresh > 0)
       this.simulator.control('messages', { ...this.next(), contactId: this.contactId, count: fresh });
@@ -83,17 +87,20 @@ class LearnedContact {
     return this.pageReads() - before;
   }
 
-  /** The most of some polls, each after so many new messages, all of which the poll must have found. */
-  async mostOf(polls: number, fresh: number): Promise<number> {
-    let most = 0;
+  /**
+   * Returns the maximum number of requests of several polls, each after new messages. Checks that each poll
+   * found all messages.
+   */
+  async maxOf(polls: number, fresh: number): Promise<number> {
+    let max = 0;
     for (let n = 0; n < polls; n += 1) {
-      most = Math.max(most, await this.poll(fresh));
+      max = Math.max(max, await this.poll(fresh));
       await this.check();
     }
-    return most;
+    return max;
   }
 
-  /** New messages are newer than all before them, however quickly they follow each other here. */
+  /** Returns timestamps that are newer than those of all earlier messages. */
   private next(): { timestamp: number; intervalMs: number } {
     this.at += 1_000;
     return { timestamp: this.at, intervalMs: 1 };
@@ -101,7 +108,7 @@ class LearnedContact {
 
   private async check(): Promise<void> {
     let { size } = await this.store.allKnownMessages(ACCOUNT, this.contactId);
-    // Of a list that is shuffled for each page, one read may miss a message: the next ones find it.
+    // With a shuffled list, one read may miss a message. The next reads find the message.
     for (let n = 0; n < LEARNING && size !== this.known; n += 1) {
       await this.polls.poll(ACCOUNT, this.contactId);
       ({ size } = await this.store.allKnownMessages(ACCOUNT, this.contactId));
@@ -127,12 +134,12 @@ await withTestRedis(async ({ url }) => {
     for (const order of ORDERS) {
       for (const count of COUNTS) {
         await LearnedContact.run(redis, order, count, NEIGHBOUR, async (contact) => {
-          exactly(1, await contact.mostOf(COUNTED, 0), `${named(order, count)}, unchanged`);
-          const one = await contact.mostOf(COUNTED, 1);
-          // The order of one message is not known yet.
+          exactly(1, await contact.maxOf(COUNTED, 0), `${named(order, count)}, unchanged`);
+          const one = await contact.maxOf(COUNTED, 1);
+          // The order of a single message is unknown.
           atMost(order === 'newestFirst' && count > 1 ? 1 : 2, one, `${named(order, count)}, one new`);
-          const burst = await contact.mostOf(1, BURST);
-          // The two pages with what is new, and one look at the head.
+          const burst = await contact.maxOf(1, BURST);
+          // Two pages with new messages, and one repeated read of the first page.
           const what = `${named(order, count + COUNTED)}, ${BURST} new`;
           if (order === 'newestFirst') atMost(3, burst, what);
           else information(`  ${what}: ${burst}`);

@@ -1,5 +1,5 @@
-// Bytes of Redis a contact with 20 known messages, everything included: used_memory before and after so many contacts were
-// read by the product's own polls through its own store. Upstream is a source in this process that serves generated pages.
+// Measures the Redis memory per contact with 20 known messages: used_memory before and after the product's
+// own polls have read all contacts. Upstream is a source in this process that serves generated pages.
 import { ABSENCE_MS, ContactListPoll, type FeedSource, RedisFeedStore } from '#feed';
 import { accountKeys, type RedisClient } from '#platform';
 import { parseMessage } from '#upstream';
@@ -16,17 +16,17 @@ const CONTACTS = 5_000;
 const MESSAGES = 20;
 const ACCOUNT = 'default';
 const PREFIX = 'tidings';
-/** The polls of so many contacts are under way at once. */
-const AT_ONCE = 50;
+/** Number of concurrent polls. */
+const CONCURRENT_POLLS = 50;
 
 const now = Date.now();
 
-function some<T>(value: T | undefined): T {
-  if (value === undefined) throw new Error('What was generated cannot be read.');
+function required<T>(value: T | undefined): T {
+  if (value === undefined) throw new Error('Could not parse the generated data.');
   return value;
 }
 
-/** An upstream without HTTP: as many contacts, with as many messages each, newest first. */
+/** Returns an upstream without HTTP, with all contacts and messages, newest first. */
 function sourceOf(shape: IdShape): FeedSource {
   const numbers = new Map(Array.from({ length: CONTACTS }, (_, n) => [idOf(`contact ${n}`, shape), n]));
   let lists = 0;
@@ -35,7 +35,7 @@ function sourceOf(shape: IdShape): FeedSource {
       lists += 1;
       const shown = [...numbers].slice(0, lists === 1 ? CONTACTS - 1 : CONTACTS);
       const items = shown.map(([id, n]) =>
-        some(
+        required(
           parseContact({
             id,
             name: `Ada Lovelace ${n}`,
@@ -48,16 +48,16 @@ function sourceOf(shape: IdShape): FeedSource {
       return Promise.resolve(contactListOf(items, newReader, now));
     },
     listMessages: (_, contactId, page, limit) => {
-      const newestFirst = messagesOf(some(numbers.get(contactId)), MESSAGES, now, shape).reverse();
+      const newestFirst = messagesOf(required(numbers.get(contactId)), MESSAGES, now, shape).reverse();
       const items = newestFirst
         .slice((page - 1) * limit, page * limit)
-        .map((message) => some(parseMessage(message)));
+        .map((message) => required(parseMessage(message)));
       return Promise.resolve({ items, skipped: 0, date: now });
     },
   };
 }
 
-/** Whether they are in the compact forms. */
+/** Returns the encodings of a contact's keys, to check that Redis uses its compact encodings. */
 async function encodings(redis: RedisClient): Promise<string> {
   const keys = ['c', 'm'].map((kind) => accountKeys(PREFIX, ACCOUNT)(kind, idOf('contact 7')));
   const kinds = await Promise.all(keys.map((key) => redis.object('ENCODING', key)));
@@ -69,23 +69,24 @@ async function readAll(redis: RedisClient, shape: IdShape): Promise<void> {
   const source = sourceOf(shape);
   const list = new ContactListPoll(store, source, ABSENCE_MS);
   await list.poll(ACCOUNT);
-  // The last contact appears in the second list. That is an event: from then on there is a log, which a contact's record
-  // refers to.
+  // The last contact appears only in the second list. This emits an event and creates the event log, which a
+  // contact's record refers to.
   await list.poll(ACCOUNT);
   const polls = contactPollOf(store, source);
   const ids = [...(await store.knownContacts(ACCOUNT)).contacts.keys()];
-  // Twice: a second read finds nothing new, and leaves what a contact comes to in the long run.
+  // Reads twice. The second read finds nothing new and leaves the record in its usual state.
   for (let reads = 0; reads < 2; reads += 1) {
-    for (let at = 0; at < ids.length; at += AT_ONCE) {
-      await Promise.all(ids.slice(at, at + AT_ONCE).map((id) => polls.poll(ACCOUNT, id)));
+    for (let at = 0; at < ids.length; at += CONCURRENT_POLLS) {
+      await Promise.all(ids.slice(at, at + CONCURRENT_POLLS).map((id) => polls.poll(ACCOUNT, id)));
     }
   }
-  const known = await store.allKnownMessages(ACCOUNT, some(ids[7]));
-  if (ids.length !== CONTACTS || known.size !== MESSAGES) throw new Error('Not everything is known.');
+  const known = await store.allKnownMessages(ACCOUNT, required(ids[7]));
+  if (ids.length !== CONTACTS || known.size !== MESSAGES)
+    throw new Error('Not all contacts and messages are known.');
   if (shape === 'uuid') information(`encodings of a contact's keys: ${await encodings(redis)}`);
 }
 
-async function bytesAContact(shape: IdShape): Promise<number> {
+async function bytesPerContact(shape: IdShape): Promise<number> {
   return withTestRedis(async ({ url }) => {
     const before = await usedMemory(url);
     await connected(url, (redis) => readAll(redis, shape));
@@ -94,5 +95,5 @@ async function bytesAContact(shape: IdShape): Promise<number> {
 }
 
 heading(`bytes of Redis a contact with ${MESSAGES} known messages: used_memory over ${CONTACTS} contacts`);
-atMost(BOUND, await bytesAContact('uuid'), 'ids of 36 characters (UUIDs)');
-atMost(BOUND, await bytesAContact('hex24'), 'ids of 24 characters');
+atMost(BOUND, await bytesPerContact('uuid'), 'ids of 36 characters (UUIDs)');
+atMost(BOUND, await bytesPerContact('hex24'), 'ids of 24 characters');

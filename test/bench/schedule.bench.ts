@@ -1,4 +1,4 @@
-// Who is polled when, in virtual time: the product's schedule beside other policies, over several seeds.
+// Compares the product's poll schedule with other policies in virtual time, over several seeds.
 import type { IntervalBounds } from '../../libs/feed/src/schedule/intervals.js';
 import { atMost, heading, information, short } from './figures.js';
 import { type Allowance, clairvoyant, omniscient, ours, staticRoot, uniform } from './virtual/policies.js';
@@ -7,6 +7,7 @@ import { mean, percentile, playFeed, type Policy } from './virtual/virtual-feed.
 
 const BOUNDS: IntervalBounds = { minMs: 2_000, maxMs: 300_000 };
 
+/** Conditions of a comparison. */
 interface Trial {
   traffic: (seed: number) => Traffic;
   seeds: number;
@@ -14,12 +15,13 @@ interface Trial {
   warmUpSeconds: number;
 }
 
+/** A policy to compare, and the interval of the contact list in seconds. */
 interface Contender {
   policy: (allowance: Allowance, traffic: Traffic) => Policy;
   listEverySeconds?: number;
 }
 
-/** Averages over the seeds, but for the longest delay; seconds. */
+/** Detection delays in seconds: averages over the seeds, except for the maximum. */
 interface Figures {
   mean: number;
   p50: number;
@@ -56,7 +58,7 @@ function play(trial: Trial, { policy, listEverySeconds }: Contender, seed: numbe
   };
 }
 
-/** Plays a trial with every seed, and prints what came of it. */
+/** Plays a trial with every seed and prints the result. */
 function figuresOf(trial: Trial, name: string, contender: Contender): Figures {
   const runs = Array.from({ length: trial.seeds }, (_, n) => play(trial, contender, n + 1));
   const average = (key: keyof Figures): number => runs.reduce((sum, run) => sum + run[key], 0) / runs.length;
@@ -70,7 +72,7 @@ function figuresOf(trial: Trial, name: string, contender: Contender): Figures {
   return figures;
 }
 
-/** Every kind of contender in the same trial. */
+/** Plays the same trial with several policies. */
 function compare<Name extends keyof typeof CONTENDERS>(
   trial: Trial,
   names: readonly Name[],

@@ -11,22 +11,25 @@ interface Arrival {
   arrivedAt: number;
 }
 
-/** The largest number of requests beyond rate × t + max(rate, 1), over every stretch from one arrival to another. */
+/**
+ * Returns the maximum over all time ranges of: requests in the range minus the allowed rate × t + max(rate,
+ * 1).
+ */
 function worstExcess(arrivals: readonly number[], rate: number): number {
-  let [worst, least] = [-Infinity, Infinity];
+  let [max, min] = [-Infinity, Infinity];
   arrivals.forEach((at, i) => {
-    // In the stretch from arrival j to arrival i there are i - j + 1; both ends belong to it.
-    least = Math.min(least, i - (rate * at) / 1_000);
-    worst = Math.max(worst, i - (rate * at) / 1_000 - least + 1);
+    // The range from arrival j to arrival i contains i - j + 1 requests, both ends included.
+    min = Math.min(min, i - (rate * at) / 1_000);
+    max = Math.max(max, i - (rate * at) / 1_000 - min + 1);
   });
-  return worst - Math.max(rate, 1);
+  return max - Math.max(rate, 1);
 }
 
 async function arrivalsUnder(rate: number, forMs: number): Promise<number[]> {
   await using product = await Product.start({
     UPSTREAM_REQUESTS_PER_SECOND: String(rate),
     CONTACTS_INTERVAL_MS: '2000',
-    // More contacts are due than the budget allows to read.
+    // More contacts are due than the budget can serve.
     POLL_MIN_INTERVAL_MS: '50',
     POLL_MAX_INTERVAL_MS: '200',
   });
@@ -52,13 +55,13 @@ async function arrivalsUnder(rate: number, forMs: number): Promise<number[]> {
   }
 }
 
-describe('the budget of an account, by the count of upstream, over four workers of which one is killed every 5 s,', () => {
+describe('the request budget of an account, shared by four workers of which one is killed every 5 s,', () => {
   it.each([
     [0.2, 60_000],
     [1, 40_000],
     [20, 30_000],
     [400, 30_000],
-  ])('of %d requests a second is kept in every stretch of time, and used', async (rate, forMs) => {
+  ])('is respected in every time range and used, at %d requests per second', async (rate, forMs) => {
     const arrivals = await arrivalsUnder(rate, forMs);
     const excess = worstExcess(arrivals, rate);
     const share = arrivals.length / (rate * (forMs / 1_000));
@@ -66,7 +69,8 @@ describe('the budget of an account, by the count of upstream, over four workers 
       `budget ${rate}/s: ${arrivals.length} requests, ${share.toFixed(2)} of the budget, worst excess ${excess.toFixed(2)}\n`,
     );
     expect(excess).toBeLessThanOrEqual(0);
-    // A quick look that it was not the lack of work that kept to it; at 400 a second the machine is the bound.
+    // The workers must have been busy enough to need the limit. At 400 requests per second the machine is the
+    // limit.
     if (rate <= 20) expect(share).toBeGreaterThan(0.6);
   });
 });

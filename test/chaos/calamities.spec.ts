@@ -4,7 +4,7 @@ import { eventually } from '../support/eventually.js';
 import { startTestPair, type TestPair } from '../support/redis-pair.js';
 import { Calamities } from './calamities.js';
 import { RelayTrial } from './relay-trial.js';
-import { type Manners, WebhookTrial } from './webhook-trial.js';
+import { type Behaviour, WebhookTrial } from './webhook-trial.js';
 
 const SENDS = { sends: 2_000, recipients: 300, everyMs: 1_200 };
 const SENDS_SETTLED_WITHIN_MS = 300_000;
@@ -13,8 +13,11 @@ const EVENTS = 5_000;
 const CHUNK_EVERY_MS = 3_000;
 const EVENTS_SETTLED_WITHIN_MS = 600_000;
 const MAX_DOUBLED = 0.01;
-const MANNERS: Manners[] = ['ordered', 'healthy', 'healthy', 'healthy', 'hangs', 'failsHalf', 'dead'];
-/** Of the trial of webhooks, where an hour takes a second: an endpoint is dead for so long. */
+const BEHAVIOURS: Behaviour[] = ['ordered', 'healthy', 'healthy', 'healthy', 'hangs', 'failsHalf', 'dead'];
+/**
+ * Length of the webhook trial, in milliseconds. One hour is simulated as one second: the endpoint is dead for
+ * a week.
+ */
 const WEEK_MS = 168_000;
 const VIRTUAL = {
   WEBHOOK_RETRY_SCHEDULE_SECONDS: '0,0,0,0,0,1,1,2,4,8,12',
@@ -37,37 +40,37 @@ function print(title: string, counts: object): void {
 
 const secondsSince = (began: number): number => Math.round((performance.now() - began) / 1_000);
 
-describe('while Redis fails over and back and is full, a clock is 20 minutes ahead, and ten workers are suspended for a minute each', () => {
-  it('of 2,000 sends none is lost, none doubled, none out of order, and each ends', async () => {
+describe('while Redis fails over twice and fills up, a worker clock is 20 minutes ahead, and ten workers are each suspended for a minute', () => {
+  it('none of 2,000 sends is lost, duplicated, reordered or left unfinished', async () => {
     const running = await RelayTrial.start(await startTestPair(), SENDS);
     trial = running;
     calamities = await Calamities.start(running.product);
     const began = performance.now();
-    await Promise.all([running.send(), calamities.befall()]);
+    await Promise.all([running.send(), calamities.run()]);
     const shown = await running.settle(SENDS_SETTLED_WITHIN_MS);
     const verdict = await running.judge(shown);
     const refused = running.unanswered.size;
     print('Sends through calamities', { seconds: secondsSince(began), refused, ...verdict.counts });
     expect(verdict.faults.slice(0, 20)).toEqual([]);
-    // The others were refused while Redis was full, or had no master.
+    // The other sends were refused while Redis was full or had no master.
     expect(running.asked.length).toBeGreaterThan(SENDS.sends / 2);
     expect(refused).toBeGreaterThan(0);
     expect(verdict.counts.unknown).toBeLessThanOrEqual(verdict.counts.ambiguousFaults);
   }, 900_000);
 
-  it('of 5,000 events none is lost at a healthy webhook or, once it is back, at one that was dead for a week, few come twice, and all in order where that was asked for', async () => {
-    const running = await WebhookTrial.startOn(await startTestPair(), MANNERS, VIRTUAL);
+  it('none of 5,000 events is lost for a healthy webhook or a webhook revived after a week, few are duplicated, and ordered webhooks receive them in order', async () => {
+    const running = await WebhookTrial.startOn(await startTestPair(), BEHAVIOURS, VIRTUAL);
     trial = running;
     calamities = await Calamities.start(running.product);
     const began = performance.now();
     const since = new Date(Date.now() - 60_000).toISOString();
-    await Promise.all([running.appendSlowly(EVENTS, CHUNK_EVERY_MS), calamities.befall(), pause(WEEK_MS)]);
+    await Promise.all([running.appendSlowly(EVENTS, CHUNK_EVERY_MS), calamities.run(), pause(WEEK_MS)]);
     await running.settle(EVENTS_SETTLED_WITHIN_MS);
     const { healthy, subscribers, events } = running;
-    const dead = subscribers.find(({ manners }) => manners === 'dead');
-    if (dead === undefined) throw new Error('nobody was dead');
+    const dead = subscribers.find(({ behaviour }) => behaviour === 'dead');
+    if (dead === undefined) throw new Error('no subscriber was dead');
     const disabled = await eventually(
-      'the dead one is disabled',
+      'the dead webhook is disabled',
       async () => {
         const webhook = await running.product.json<{ enabled: boolean }>('GET', `/v1/webhooks/${dead.id}`);
         return !webhook.enabled;
@@ -82,7 +85,7 @@ describe('while Redis fails over and back and is full, a clock is 20 minutes ahe
       { since, only: 'all' },
     );
     await eventually(
-      'the dead one has every event',
+      'the dead webhook has received every event',
       () => dead.taken.size >= events,
       EVENTS_SETTLED_WITHIN_MS,
     );
@@ -95,7 +98,7 @@ describe('while Redis fails over and back and is full, a clock is 20 minutes ahe
     );
     expect(subscribers.map(({ forged }) => forged)).toEqual(subscribers.map(() => 0));
     expect(counts.share).toBeLessThan(MAX_DOUBLED);
-    const ordered = subscribers.filter(({ manners }) => manners === 'ordered');
+    const ordered = subscribers.filter(({ behaviour }) => behaviour === 'ordered');
     expect(ordered.map(({ disordered }) => disordered)).toEqual([0]);
   }, 1_500_000);
 });

@@ -4,20 +4,23 @@ import { type ProductProcess, startProcess } from '../support/process.js';
 import type { Product } from '../support/product.js';
 import type { TestPair } from '../support/redis-pair.js';
 
-const SLEEPERS = 10;
-const ASLEEP_EVERY_MS = 4_000;
-const ASLEEP_MS = 60_000;
-const SWITCH_AFTER_MS = [20_000, 30_000] as const;
-const FULL_AFTER_MS = 20_000;
+const SUSPENDED_WORKERS = 10;
+const SUSPEND_INTERVAL_MS = 4_000;
+const SUSPENDED_MS = 60_000;
+const FAILOVER_DELAYS_MS = [20_000, 30_000] as const;
+const FULL_DELAY_MS = 20_000;
 const FULL_MS = 60_000;
 const AHEAD_MS = 20 * 60_000;
 
-/** Workers beside the product's own: one whose clock is 20 minutes ahead, and ten that are to be suspended. */
+/**
+ * Disturbs a product that uses a replicated Redis. Runs additional workers: one whose clock is 20 minutes
+ * ahead, and ten that are suspended in turn.
+ */
 export class Calamities implements AsyncDisposable {
   private constructor(
     private readonly product: Product<TestPair>,
     private readonly ahead: ProductProcess,
-    private readonly sleepers: readonly ProductProcess[],
+    private readonly suspendable: readonly ProductProcess[],
   ) {}
 
   static async start(product: Product<TestPair>): Promise<Calamities> {
@@ -25,7 +28,7 @@ export class Calamities implements AsyncDisposable {
     const workers: ProductProcess[] = [];
     try {
       workers.push(await startProcess('worker', { ...environment, ...clockOff(AHEAD_MS) }));
-      for (let n = 0; n < SLEEPERS; n += 1) workers.push(await startProcess('worker', environment));
+      for (let n = 0; n < SUSPENDED_WORKERS; n += 1) workers.push(await startProcess('worker', environment));
     } catch (error) {
       await Promise.all(workers.map((worker) => worker.stop('SIGKILL')));
       throw error;
@@ -36,30 +39,32 @@ export class Calamities implements AsyncDisposable {
   }
 
   /**
-   * Suspends each of ten workers for a minute, at ten instants; meanwhile Redis fails over to its replica, and back; and
-   * then it is full for a minute.
+   * Suspends each of the ten workers for a minute, at different times. Meanwhile Redis fails over to its
+   * replica and back, and then is full for a minute.
    */
-  async befall(): Promise<void> {
-    const sleeping = Promise.all(this.sleepers.map((worker, n) => suspend(worker, n * ASLEEP_EVERY_MS)));
-    for (const afterMs of SWITCH_AFTER_MS) {
+  async run(): Promise<void> {
+    const sleeping = Promise.all(
+      this.suspendable.map((worker, n) => suspend(worker, n * SUSPEND_INTERVAL_MS)),
+    );
+    for (const afterMs of FAILOVER_DELAYS_MS) {
       await pause(afterMs);
       await this.product.redis.switchOver();
     }
-    await pause(FULL_AFTER_MS);
+    await pause(FULL_DELAY_MS);
     await this.fill();
     await sleeping;
   }
 
-  /** What the workers wrote. */
+  /** Returns the output of the additional workers. */
   logs(): string[] {
-    return [this.ahead, ...this.sleepers].map(({ output }) => output());
+    return [this.ahead, ...this.suspendable].map(({ output }) => output());
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await Promise.allSettled([this.ahead, ...this.sleepers].map((worker) => worker.stop()));
+    await Promise.allSettled([this.ahead, ...this.suspendable].map((worker) => worker.stop()));
   }
 
-  /** What is to be stored is refused for a minute. */
+  /** Makes Redis refuse all writes that need memory, for a minute. */
   private async fill(): Promise<void> {
     await this.product.redis.master().ask('CONFIG', 'SET', 'maxmemory', '1');
     await pause(FULL_MS);
@@ -70,6 +75,6 @@ export class Calamities implements AsyncDisposable {
 async function suspend({ child }: ProductProcess, afterMs: number): Promise<void> {
   await pause(afterMs);
   child.kill('SIGSTOP');
-  await pause(ASLEEP_MS);
+  await pause(SUSPENDED_MS);
   child.kill('SIGCONT');
 }

@@ -6,24 +6,27 @@ import { usedMemory } from '../support/used-memory.js';
 
 const EVENTS = 100_000;
 const ENDPOINTS = 20;
-const MOST_GROWTH = 1.3;
-const AT_ONCE = 500;
-/** Characters of a message, of an event of some 1 KB. */
+const MAX_GROWTH = 1.3;
+const BATCH_SIZE = 500;
+/** Length of a message text, in characters. An event then has about 1 KB. */
 const TEXT = 700;
 const CONTACTS = 100;
-/** The first of the product's own waits, in seconds. */
+/** First delays of the product's retry schedule, in seconds. */
 const SCHEDULE = [5, 15, 60, 300];
 
-it(`Redis grows by at most ${MOST_GROWTH} times what ${EVENTS} events alone take where ${ENDPOINTS} webhooks that want them are dead`, async () => {
-  const alone = await grownBy(0);
-  const withDead = await grownBy(ENDPOINTS);
+it(`${EVENTS} events with ${ENDPOINTS} dead webhooks need at most ${MAX_GROWTH} times the Redis memory of the events alone`, async () => {
+  const alone = await memoryGrowth(0);
+  const withDead = await memoryGrowth(ENDPOINTS);
   const bytes = `${Math.round(alone / EVENTS)} bytes an event alone, ${Math.round(withDead / EVENTS)} with them`;
   process.stdout.write(`Dead webhooks: ${bytes}: ${(withDead / alone).toFixed(3)} times\n`);
-  expect(withDead / alone).toBeLessThanOrEqual(MOST_GROWTH);
+  expect(withDead / alone).toBeLessThanOrEqual(MAX_GROWTH);
 }, 1_200_000);
 
-/** What Redis grows by with the events, dispatched to so many webhooks. Every other refuses connections; the rest answer 500. */
-function grownBy(endpoints: number): Promise<number> {
+/**
+ * Returns the growth of Redis in bytes after all events were dispatched to this number of endpoints. Half of
+ * the endpoints refuse connections, the others return 500.
+ */
+function memoryGrowth(endpoints: number): Promise<number> {
   return withTestRedis(async ({ url }) => {
     const before = await usedMemory(url);
     const street = await Street.open(url);
@@ -46,14 +49,14 @@ function grownBy(endpoints: number): Promise<number> {
 
 async function recordAndDispatch(street: Street, failing: Receiver): Promise<void> {
   const reader = street.reader();
-  for (let made = 0; made < EVENTS; made += AT_ONCE) {
-    const events = Array.from({ length: AT_ONCE }, (_, n) => eventOf(made + n));
+  for (let made = 0; made < EVENTS; made += BATCH_SIZE) {
+    const events = Array.from({ length: BATCH_SIZE }, (_, n) => eventOf(made + n));
     await street.log.append(ACCOUNT, events);
-    const reading = await reader.take(AT_ONCE);
-    if (reading.kind !== 'events') throw new Error('What was recorded cannot be read.');
+    const reading = await reader.take(BATCH_SIZE);
+    if (reading.kind !== 'events') throw new Error('Could not read the recorded events.');
     await street.dispatcher.dispatch(ACCOUNT, reading.events);
     await reader.acknowledge(reading.events);
-    // What this process keeps for itself.
+    // Free what this process keeps in memory.
     failing.received.length = 0;
     street.lines.length = 0;
     street.jobs.hints.length = 0;

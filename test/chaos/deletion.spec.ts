@@ -9,15 +9,15 @@ afterEach(async () => {
   product = undefined;
 }, 60_000);
 
-describe('in real time', () => {
-  it('a deletion is told once, with its last form, after two reads a minute apart', async () => {
+describe('a deleted message, in real time', () => {
+  it('is reported once, with its last content, after two reads at least a minute apart', async () => {
     product = await Product.start();
     const running = product;
     const { contacts } = await running.simulate<{ contacts: { id: string }[] }>('contacts', {
       phoneNumber: '+14155550199',
     });
     const contactId = contacts[0]?.id ?? '';
-    const told = async (type: string): Promise<{ data: { message: { message?: string } } }[]> =>
+    const eventsOf = async (type: string): Promise<{ data: { message: { message?: string } } }[]> =>
       (
         await running.json<{ events: { data: { message: { message?: string } } }[] }>(
           'GET',
@@ -26,13 +26,16 @@ describe('in real time', () => {
       ).events;
     const first = await running.simulate<{ id: string }>('typing', { contactId, message: 'Soon gone' });
     await running.simulate('typing', { contactId, message: 'Stays' });
-    await eventually('both are told', async () => (await told('message.received')).length === 2);
+    await eventually(
+      'both messages are reported',
+      async () => (await eventsOf('message.received')).length === 2,
+    );
     const deletedAt = performance.now();
     await running.simulate('messages/delete', { id: first.id });
     const deleted = await eventually(
-      'the deletion is told',
+      'the deletion is reported',
       async () => {
-        const events = await told('message.deleted');
+        const events = await eventsOf('message.deleted');
         return events.length > 0 && events;
       },
       150_000,

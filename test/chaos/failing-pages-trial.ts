@@ -3,53 +3,60 @@ import { eventually } from '../support/eventually.js';
 import { Fleet, type PollerStatus } from '../support/fleet.js';
 import { ResidentMemory } from '../support/process-usage.js';
 
-/** Each contact is polled so often, whatever it does. */
+/** Interval between two polls of each contact, in milliseconds. */
 const POLL_EVERY_MS = 300;
-/** Every message of every contact is read again this often: twice in a trial. */
+/** Interval of the sweep of all messages, in milliseconds. Two sweeps fit into a trial. */
 const SWEEP_MS = 20_000;
 const MEASURED_MS = 42_000;
 const WRITE_EVERY_MS = 4_000;
-/** What is not told by then is missing. */
-const TOLD_WITHIN_MS = 10_000;
+/** Time after the end of the trial until an unreported message counts as missing, in milliseconds. */
+const REPORTED_WITHIN_MS = 10_000;
 const OLD_MESSAGES = 45;
-const ASKED_WITHIN_MS = 90_000;
+const REQUESTED_WITHIN_MS = 90_000;
 
-/** What became of one contact. */
+/** The measurements of one contact. */
 export interface ContactOutcome {
-  /** From each new message's writing until its event, in milliseconds; undefined where it was not told. */
+  /**
+   * Delays from the creation of each new message to its event, in milliseconds. Undefined if no event was
+   * emitted.
+   */
   readonly delays: readonly (number | undefined)[];
-  /** What upstream was asked for this contact's messages in the measured time. */
+  /** Number of requests for this contact's messages during the measurement. */
   readonly requests: number;
 }
 
+/** The measurements of a trial. */
 export interface TroubleOutcome<Name extends string> {
   readonly of: Readonly<Record<Name, ContactOutcome>>;
   readonly status: { upstream: { state: string }; poller: PollerStatus };
-  /** The most that the worker's resident memory came to, and what it was before the trouble, in bytes. */
+  /** Maximum resident memory of the worker during the trial and its value before, in bytes. */
   readonly rss: number;
   readonly rssBefore: number;
   readonly complaints: string;
-  /** Ids of messages by type of event. */
+  /** Message and contact ids by event type. */
   readonly told: ReadonlyMap<string, readonly string[]>;
 }
 
-/** A world of one account: what each contact's old messages are, the newest first. */
+/** The contacts of a trial by name, each with its old messages, newest first. */
 export type World<Name extends string> = Readonly<
   Record<Name, { readonly id: string; readonly messages: readonly string[] }>
 >;
 
+/** A trial: its contacts and the faults of upstream. */
 export interface Trouble<Name extends string> {
   readonly contacts: readonly Name[];
-  /** Simulator settings before anyone has read upstream. */
+  /** Returns simulator settings to apply before the first read. */
   before?: (world: World<Name>) => object;
-  /** Simulator settings once every contact's head was read. */
+  /** Returns simulator settings to apply after the first page of every contact was read. */
   then?: (world: World<Name>) => object;
-  /** Something else that is done in the middle of the measured time. */
+  /** Runs in the middle of the measurement. */
   midway?: (fleet: Fleet, world: World<Name>) => Promise<void>;
 }
 
-/** Runs one worker against an upstream in trouble, while each contact gets a new message every few seconds. */
-export async function tryTrouble<Name extends string>(plan: Trouble<Name>): Promise<TroubleOutcome<Name>> {
+/** Runs one worker against a faulty upstream while each contact gets a new message every few seconds. */
+export async function runTroubleTrial<Name extends string>(
+  plan: Trouble<Name>,
+): Promise<TroubleOutcome<Name>> {
   await using fleet = await Fleet.open({
     environment: {
       UPSTREAM_REQUESTS_PER_SECOND: '60',
@@ -67,7 +74,7 @@ export async function tryTrouble<Name extends string>(plan: Trouble<Name>): Prom
   await fleet.startGateway();
   const worker = await fleet.startWorker();
   const rss = new ResidentMemory(worker);
-  await headsRead(fleet, plan, world);
+  await waitForFirstPages(fleet, plan, world);
   const rssBefore = await rss.look();
   await apply(plan.then?.(world));
   const began = Date.now();
@@ -80,12 +87,12 @@ export async function tryTrouble<Name extends string>(plan: Trouble<Name>): Prom
     await rss.look();
   }
   const until = Date.now();
-  await pause(TOLD_WITHIN_MS);
+  await pause(REPORTED_WITHIN_MS);
   await rss.look();
   return {
     of: await outcomes(fleet, plan.contacts, world, { began, until }),
     status: await fleet.json('/v1/status'),
-    told: await toldBy(fleet),
+    told: await reportedIds(fleet),
     rssBefore,
     rss: rss.most,
     complaints: fleet.complaints(),
@@ -107,16 +114,16 @@ async function makeWorld<Name extends string>(fleet: Fleet, names: readonly Name
   return world as World<Name>;
 }
 
-async function headsRead<Name extends string>(
+async function waitForFirstPages<Name extends string>(
   fleet: Fleet,
   { contacts }: Trouble<Name>,
   world: World<Name>,
 ): Promise<void> {
-  const look = async (): Promise<boolean> => {
+  const allRequested = async (): Promise<boolean> => {
     const paths = (await fleet.requests()).map(({ path }) => path);
     return contacts.every((name) => paths.filter((path) => path.includes(world[name].id)).length > 2);
   };
-  await eventually('every contact was asked for', look, ASKED_WITHIN_MS);
+  await eventually('every contact was requested', allRequested, REQUESTED_WITHIN_MS);
 }
 
 async function outcomes<Name extends string>(
@@ -125,9 +132,9 @@ async function outcomes<Name extends string>(
   world: World<Name>,
   { began, until }: { began: number; until: number },
 ): Promise<Record<Name, ContactOutcome>> {
-  const told = new Map<string, number>();
+  const reportedAt = new Map<string, number>();
   for (const { data, timestamp } of await fleet.events('message.received'))
-    told.set(data.message?.id ?? '', Date.parse(timestamp));
+    reportedAt.set(data.message?.id ?? '', Date.parse(timestamp));
   const created = await fleet.ledger<{ time: number; contactId: string; messageId: string }>(
     'message.created',
   );
@@ -138,7 +145,7 @@ async function outcomes<Name extends string>(
     delays: created
       .filter(({ contactId, time }) => contactId === id && time >= began)
       .map(({ messageId, time }) => {
-        const at = told.get(messageId);
+        const at = reportedAt.get(messageId);
         return at === undefined ? undefined : at - time;
       }),
     requests: requests.filter(({ path }) => path.includes(`/${id}/messages`)).length,
@@ -149,12 +156,12 @@ async function outcomes<Name extends string>(
   >;
 }
 
-async function toldBy(fleet: Fleet): Promise<Map<string, string[]>> {
-  const told = new Map<string, string[]>();
+async function reportedIds(fleet: Fleet): Promise<Map<string, string[]>> {
+  const reported = new Map<string, string[]>();
   for (const { type, data } of await fleet.events()) {
-    const ids = told.get(type) ?? [];
+    const ids = reported.get(type) ?? [];
     ids.push(data.message?.id ?? data.contact?.id ?? '');
-    told.set(type, ids);
+    reported.set(type, ids);
   }
-  return told;
+  return reported;
 }

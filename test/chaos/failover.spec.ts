@@ -5,17 +5,19 @@ import type { ToldEvent } from '../support/oracle/message-check.js';
 import { startTestSentinel, type TestSentinel } from '../support/redis-sentinel.js';
 import { FeedTrial, tally } from './feed-trial.js';
 
-/** When the master dies, after the first change. */
+/** Time from the first change to the death of the master, in milliseconds. */
 const FAILOVER_AFTER_MS = 25_000;
-/** What the master acknowledges in this time before its death, its replica never hears of. */
+/** Time before the master's death during which its writes are not replicated, in milliseconds. */
 const UNREPLICATED_MS = 700;
 const SEND_EVERY_MS = 150;
 
-/** An unfinished send of before the failover is looked for so long before its POST; then it must end soon. */
+/**
+ * Time for which an unfinished send of before the failover is searched for before its POST, in milliseconds.
+ */
 const SEND_CONFIRM_MS = 20_000;
 const SENDS_END_WITHIN_MS = 60_000;
 const LOST = 'lost';
-const ENDS = new Set(['sent', 'delivered', 'read', 'unknown', 'failed', 'expired']);
+const FINAL_STATUSES = new Set(['sent', 'delivered', 'read', 'unknown', 'failed', 'expired']);
 
 let trial: FeedTrial<TestSentinel> | undefined;
 
@@ -24,7 +26,7 @@ afterEach(async () => {
   trial = undefined;
 }, 60_000);
 
-/** A send that was answered 200. */
+/** A send that was answered with 200. */
 interface Accepted {
   id: string;
   message: string;
@@ -32,12 +34,12 @@ interface Accepted {
 
 interface Sending {
   accepted: Accepted[];
-  /** How long the refusals took, in milliseconds, by status. */
+  /** Refused sends: the status, and the duration of the request in milliseconds. */
   refusals: { status: number; ms: number }[];
 }
 
-/** Sends one text after the other until it is told to stop, whatever the answers. */
-async function sendOn(running: FeedTrial<TestSentinel>, stop: AbortSignal): Promise<Sending> {
+/** Sends one text after another until the signal aborts. Ignores errors. */
+async function sendContinuously(running: FeedTrial<TestSentinel>, stop: AbortSignal): Promise<Sending> {
   const sending: Sending = { accepted: [], refusals: [] };
   for (let i = 0; !stop.aborted; i += 1) {
     const message = `Send ${i}`;
@@ -53,7 +55,7 @@ async function sendOn(running: FeedTrial<TestSentinel>, stop: AbortSignal): Prom
   return sending;
 }
 
-/** Kills the master so that its last moments are lost, and waits until the replica has taken over. */
+/** Kills the master so that its last writes are lost. Waits until the replica has been promoted. */
 async function failOver(layout: TestSentinel): Promise<void> {
   const { master, replica } = layout;
   replica.kill('SIGSTOP');
@@ -70,15 +72,20 @@ async function statusOf({ product }: FeedTrial<TestSentinel>, id: string): Promi
   return reply.status === 404 ? LOST : String(status);
 }
 
-/** A step of a send that is taken again after it was lost is the same change, at another time. */
+/**
+ * Returns the content of an event for comparison. Ignores the time of send events: a repeated status change
+ * is the same change.
+ */
 function contentOf({ type, contactId, data }: ToldEvent): string {
   return JSON.stringify([type, contactId, data], (key, value: unknown) =>
     type.startsWith('send.') && key === 'updatedAt' ? undefined : value,
   );
 }
 
-/** What a subscriber had read, and what stands under its id now: where the two are of different forms. */
-function otherForms(read: readonly ToldEvent[], log: readonly ToldEvent[]): { was: string; is: string }[] {
+/**
+ * Returns events that a subscriber read and that the log now holds with different content under the same id.
+ */
+function changedEvents(read: readonly ToldEvent[], log: readonly ToldEvent[]): { was: string; is: string }[] {
   const kept = new Map(log.map((event) => [event.id, contentOf(event)]));
   return read.flatMap((event) => {
     const [was, is] = [contentOf(event), kept.get(event.id)];
@@ -86,7 +93,7 @@ function otherForms(read: readonly ToldEvent[], log: readonly ToldEvent[]): { wa
   });
 }
 
-/** What a subscriber had read and the log has no more, and what it has in another form. */
+/** Counts the differences between the events that a subscriber read and the events in the log. */
 function losses(read: readonly ToldEvent[], log: readonly ToldEvent[]): Record<string, number> {
   const kept = new Map(log.map((event) => [event.id, event]));
   const lost = read.filter(({ id }) => !kept.has(id));
@@ -95,13 +102,13 @@ function losses(read: readonly ToldEvent[], log: readonly ToldEvent[]): Record<s
   return {
     eventsReadAndLost: lost.length,
     ofThemToldAgainUnderAnotherId: lost.filter((event) => contents.has(contentOf(event))).length,
-    idsUsedForAnotherForm: otherForms(read, log).length,
+    idsUsedForAnotherForm: changedEvents(read, log).length,
     eventsThatTheSubscriberNeverRead: log.filter(({ id }) => !readIds.has(id)).length,
   };
 }
 
-describe('a failover by sentinels', () => {
-  it('loses what the replica lacked, and nothing else: all goes on by itself, and what happened upstream is told', async () => {
+describe('a failover by Redis Sentinel', () => {
+  it('loses only unreplicated writes: the product recovers on its own and reports all upstream changes', async () => {
     trial = await FeedTrial.start(await startTestSentinel(), {
       SEND_CONFIRM_MS: String(SEND_CONFIRM_MS),
     });
@@ -109,7 +116,7 @@ describe('a failover by sentinels', () => {
     const { product } = running;
     const processes = [product.gateway, product.worker, running.second].map((process) => process?.child);
     const stop = new AbortController();
-    const sendingOn = sendOn(running, stop.signal);
+    const sendingOn = sendContinuously(running, stop.signal);
     const driving = running.drive(false);
     await pause(FAILOVER_AFTER_MS);
     const readBefore = running.read.length;
@@ -124,10 +131,10 @@ describe('a failover by sentinels', () => {
     while (await running.readOn());
     const statuses = (): Promise<string[]> => Promise.all(accepted.map(({ id }) => statusOf(running, id)));
     const seen = await eventually(
-      'every send that is kept has ended',
+      'every stored send has ended',
       async () => {
         const now = await statuses();
-        return now.every((status) => status === LOST || ENDS.has(status)) && now;
+        return now.every((status) => status === LOST || FINAL_STATUSES.has(status)) && now;
       },
       SENDS_END_WITHIN_MS,
     ).catch(statuses);
@@ -153,23 +160,24 @@ describe('a failover by sentinels', () => {
       ...tally(faults),
     });
     if (faults.length > 0) process.stdout.write(running.complaints());
-    // The log as it is now is whole: what was lost was lost together with what was known of it, so it was found anew.
+    // The log is complete: lost events were lost together with the snapshot, so that their changes were
+    // detected again.
     expect(faults.slice(0, 20)).toEqual([]);
-    // A subscriber's cursor of before still leads to all that came after.
+    // A subscriber's cursor from before the failover still leads to all later events.
     expect(losses(running.read, events)['eventsThatTheSubscriberNeverRead']).toBe(0);
-    // Nobody had to be restarted.
+    // No process was restarted.
     expect(processes.map((child) => [child?.exitCode, child?.signalCode])).toEqual(
       processes.map(() => [null, null]),
     );
     expect(events.length).toBeGreaterThan(readBefore + 1_000);
-    // Whoever was refused was told so in time, and knows that it was the store.
+    // Refused callers received a 503 in time.
     expect(refusals.filter(({ status, ms }) => status !== 503 || ms >= 2_000)).toEqual([]);
-    // No text is sent twice, even so (CONTRACT section 10); one that is lost is lost with its record.
+    // No text is sent twice, even then (CONTRACT section 10). A lost send is lost together with its record.
     expect(texts.filter((text, i) => texts.indexOf(text) !== i)).toEqual([]);
     expect(accepted.filter(({ message }, i) => seen[i] !== LOST && !texts.includes(message))).toEqual([]);
-    // And what was kept came to its end.
-    expect(seen.filter((status) => status !== LOST && !ENDS.has(status))).toEqual([]);
-    // Whoever read an event that is lost is not shown another one under its id.
-    expect(otherForms(running.read, events)).toEqual([]);
+    // Every stored send has ended.
+    expect(seen.filter((status) => status !== LOST && !FINAL_STATUSES.has(status))).toEqual([]);
+    // No lost event id is reused for different content.
+    expect(changedEvents(running.read, events)).toEqual([]);
   }, 600_000);
 });

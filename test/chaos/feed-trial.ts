@@ -9,16 +9,21 @@ import { Product } from '../support/product.js';
 import type { RedisLayout } from '../support/redis-process.js';
 
 const CONTACTS = 200;
-/** Besides those: contacts that nothing happens to but what a test does. */
+/** Number of additional contacts that only the test itself uses. */
 const RECIPIENTS = 10;
-/** Of each direction, in each contact, before the feed reads anything. */
+/** Number of old messages per direction and contact. */
 const OLD_MESSAGES = 6;
 const CHANGES = 5_000;
 const DRIVE_MS = 60_000;
 const KILL_EVERY_MS = 5_000;
-/** What is not at the head of a contact is read this often. */
+/**
+ * Interval of the sweep, in milliseconds. The sweep reads messages that are not on a contact's first page.
+ */
 const SWEEP_MS = 20_000;
-/** Deletions are told after two reads a minute apart, of which the first is a sweep. */
+/**
+ * Maximum time until the log is complete, in milliseconds. A deletion needs two reads a minute apart, the
+ * first of them a sweep.
+ */
 const SETTLED_WITHIN_MS = 180_000;
 const PAGE = 1_000;
 
@@ -30,16 +35,19 @@ const ENVIRONMENT = {
   POLL_SWEEP_INTERVAL_MS: String(SWEEP_MS),
 };
 
-/** One contact as the simulator made it. */
+/** A contact of the simulator. */
 export interface TrialContact {
   id: string;
   phoneNumber: string;
 }
 
-/** The whole product with two workers and a world of 200 contacts, an oracle, and a subscriber that reads all events. */
+/**
+ * The whole product with two workers and 200 contacts, an oracle that checks the events, and a subscriber
+ * that reads all events.
+ */
 export class FeedTrial<Layout extends RedisLayout> implements AsyncDisposable {
   readonly oracle = new FeedOracle();
-  /** As the subscriber read them, in their order. */
+  /** Events in the order in which the subscriber read them. */
   readonly read: ToldEvent[] = [];
   second: ProductProcess | undefined;
   private ledgerAt = 0;
@@ -51,7 +59,7 @@ export class FeedTrial<Layout extends RedisLayout> implements AsyncDisposable {
     private readonly driver: ChangeDriver,
   ) {}
 
-  /** Resolves when both workers run and every contact's old messages are known. */
+  /** Starts a trial. Resolves when both workers run and every contact's old messages are known. */
   static async start<Layout extends RedisLayout>(
     redis: Layout,
     extra: Readonly<Record<string, string>> = {},
@@ -91,12 +99,15 @@ export class FeedTrial<Layout extends RedisLayout> implements AsyncDisposable {
     return trial;
   }
 
-  /** Those that the driver leaves alone. */
+  /** Contacts that the change driver does not use. */
   get recipients(): readonly TrialContact[] {
     return this.contacts.slice(CONTACTS);
   }
 
-  /** Makes all changes; with kills, one of the workers is killed and started again every five seconds. How many died. */
+  /**
+   * Makes all changes. With `kills`, kills and restarts one of the workers every five seconds. Returns the
+   * number of kills.
+   */
   async drive(kills: boolean): Promise<number> {
     const stop = new AbortController();
     const killing = kills ? this.kill(stop.signal) : Promise.resolve(0);
@@ -110,10 +121,7 @@ export class FeedTrial<Layout extends RedisLayout> implements AsyncDisposable {
     return await killing;
   }
 
-  /**
-   * What is wrong with the log once all is quiet: as soon as nothing is, and still after another sweep, or when there
-   * was time enough.
-   */
+  /** Returns the faults in the log. Ends early if no fault is found for a whole sweep interval. */
   async judge(): Promise<{ faults: Fault[]; events: ToldEvent[] }> {
     const began = performance.now();
     let quietAt: number | undefined;
@@ -129,7 +137,7 @@ export class FeedTrial<Layout extends RedisLayout> implements AsyncDisposable {
     }
   }
 
-  /** Reads the next page as a subscriber; whether there is more. */
+  /** Reads the next page as a subscriber. Returns true if there are more events. */
   async readOn(): Promise<boolean> {
     const { events, next, hasMore } = await this.page(this.cursor);
     this.cursor = next;
@@ -137,7 +145,7 @@ export class FeedTrial<Layout extends RedisLayout> implements AsyncDisposable {
     return hasMore;
   }
 
-  /** The log from its beginning, as it is now. */
+  /** Returns the whole log. */
   async wholeLog(): Promise<ToldEvent[]> {
     const events: ToldEvent[] = [];
     for (let cursor: string | undefined; ;) {
@@ -148,7 +156,7 @@ export class FeedTrial<Layout extends RedisLayout> implements AsyncDisposable {
     }
   }
 
-  /** What the processes warned of, at last. */
+  /** Returns the last warnings of the processes. */
   complaints(): string {
     const { gateway, worker } = this.product;
     const outputs = [gateway, worker, this.second].map((process) => process?.output().slice(-4_000) ?? '');
@@ -171,7 +179,7 @@ export class FeedTrial<Layout extends RedisLayout> implements AsyncDisposable {
   private async establishBaseline(): Promise<void> {
     await this.observe();
     this.oracle.endBaseline();
-    // Once its probe is told, a contact was read, and what is old in it is known as that.
+    // Once a contact's probe message is reported, the contact was read and its old messages are the baseline.
     for (const { id: contactId } of this.contacts) {
       await this.product.simulate('typing', { contactId, message: `Probe of ${contactId}` });
     }
@@ -190,7 +198,7 @@ export class FeedTrial<Layout extends RedisLayout> implements AsyncDisposable {
       const next = began + (kills + 1) * KILL_EVERY_MS - performance.now();
       await pause(next, undefined, { signal: stop }).catch(() => undefined);
       const victim = kills % restarts.length;
-      // Its own start was ten seconds ago; on a slow machine it may be at it still.
+      // The previous start of this worker may still be running on a slow machine.
       await restarts[victim];
       if (stop.aborted) break;
       kills += 1;
@@ -210,7 +218,7 @@ export class FeedTrial<Layout extends RedisLayout> implements AsyncDisposable {
     await this.startSecondWorker();
   }
 
-  /** Reads on as a subscriber does, also through an outage. */
+  /** Reads events as a subscriber until the signal aborts. Ignores errors during an outage. */
   private async follow(stop: AbortSignal): Promise<void> {
     while (!stop.aborted) {
       const more = await this.readOn().catch(() => false);
@@ -237,7 +245,7 @@ export class FeedTrial<Layout extends RedisLayout> implements AsyncDisposable {
   }
 }
 
-/** How often each rule was broken, for people to read. */
+/** Returns the number of violations per rule. */
 export function tally(faults: readonly Fault[]): Record<string, number> {
   const counts: Record<string, number> = { miss: 0, double: 0, false: 0, gap: 0, 'false deletion': 0 };
   for (const { rule } of faults) counts[rule] = (counts[rule] ?? 0) + 1;

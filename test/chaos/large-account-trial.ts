@@ -7,31 +7,38 @@ import { ResidentMemory, usageOf } from '../support/process-usage.js';
 
 const REQUESTS_PER_SECOND = 50;
 const SCHEDULED_WITHIN_MS = 180_000;
-/** Long enough for a second look at the list, and for some hundred polls. */
+/** Time of observation, in milliseconds. Covers a second read of the list and some hundred polls. */
 const OBSERVED_MS = 25_000;
-/** While the cost is measured, so many contacts are due; all others are not, for hours. */
+/**
+ * Number of contacts that are due while the cost of a poll is measured. All other contacts are due hours
+ * later.
+ */
 const DUE = 2_000;
 const NOT_DUE_FOR_MS = 10 * 3_600_000;
-/** A worker reads the list when it starts: that is over by then. */
+/** Wait until the worker has read the contact list after its start, in milliseconds. */
 const SETTLE_MS = 15_000;
 const COST_MS = 12_000;
 const SAMPLE = 200;
 const ACCOUNT = 'tidings:{default}:';
 
+/** The cost of one account. */
 export interface AccountCost {
   contacts: number;
-  /** From the first list's request until every contact was scheduled. */
+  /** Time from the first list's request until every contact was scheduled, in milliseconds. */
   scheduledMs: number;
-  /** Bytes of Redis a contact: the indexes of who is due when, and what the schedule keeps in a contact's record. */
+  /**
+   * Bytes in Redis per contact for the schedule: the due indexes and the schedule's fields in the contact's
+   * record.
+   */
   scheduleBytes: number;
-  /** The most that the worker's resident memory came to, in bytes. */
+  /** Maximum resident memory of the worker, in bytes. */
   rss: number;
-  /** Of the worker and of Redis, in milliseconds of processor time a poll, while nearly everybody is not due. */
-  workerMsAPoll: number;
-  redisMsAPoll: number;
+  /** CPU time of the worker and of Redis per poll, in milliseconds, while most contacts are not due. */
+  workerMsPerPoll: number;
+  redisMsPerPoll: number;
 }
 
-/** What one account of so many contacts costs one worker and its Redis. */
+/** Measures the cost of one account for one worker and its Redis. */
 export async function measureAccount(contacts: number): Promise<AccountCost> {
   await using upstream = await LargeUpstream.start(contacts);
   await using fleet = await Fleet.open({
@@ -54,7 +61,7 @@ export async function measureAccount(contacts: number): Promise<AccountCost> {
     await pause(OBSERVED_MS);
     return ms;
   });
-  if (upstream.lists < 2) throw new Error('the list was not read a second time');
+  if (upstream.lists < 2) throw new Error('the contact list was not read twice');
   const redis = new Redis(fleet.redis.url);
   try {
     const scheduleBytes = await scheduleBytesOf(redis, contacts);
@@ -67,34 +74,34 @@ export async function measureAccount(contacts: number): Promise<AccountCost> {
   }
 }
 
-/** The account's sorted sets that have a member for nearly every contact: who is due when. */
+/** Returns the keys of the account's sorted sets that contain nearly every contact: the due indexes. */
 async function dueIndexes(redis: Redis, contacts: number): Promise<string[]> {
   const indexes: string[] = [];
   for await (const keys of redis.scanStream({ match: `${ACCOUNT}*`, type: 'zset', count: 5_000 }))
     for (const key of keys as string[]) if ((await redis.zcard(key)) > contacts / 2) indexes.push(key);
-  if (indexes.length === 0) throw new Error('nothing says which contact is due when');
+  if (indexes.length === 0) throw new Error('no due index was found');
   return indexes;
 }
 
 async function scheduleBytesOf(redis: Redis, contacts: number): Promise<number> {
   const indexes = await dueIndexes(redis, contacts);
   let bytes = 0;
-  // All members: sampled ones may be shorter than others.
+  // Measures all members, because sampled members may be shorter than others.
   for (const key of indexes) bytes += Number(await redis.memory('USAGE', key, 'SAMPLES', '0'));
   return Math.round(bytes / contacts + (await recordBytes(redis, indexes[0] ?? '')));
 }
 
-/** What a record is larger by for its fields of the schedule (the share, and what is not the packed memory), on average. */
+/** Returns the average size of the schedule's fields in a contact's record, in bytes. */
 async function recordBytes(redis: Redis, index: string): Promise<number> {
   const read: number[] = [];
-  // The last are those that were polled the latest.
+  // The last members were polled most recently.
   for (const id of await redis.zrange(index, String(-SAMPLE), '-1')) {
     const [key, bare] = [`${ACCOUNT}c:${id}`, `${ACCOUNT}trial:${id}`];
     await redis.copy(key, bare);
     const fields = (await redis.hkeys(bare)).filter((field) => field === 's' || /^x\d+$/.test(field));
     if (fields.length > 0) await redis.hdel(bare, ...fields);
     const [whole, without] = await Promise.all([redis.memory('USAGE', key), redis.memory('USAGE', bare)]);
-    // A longer key costs more by itself.
+    // Corrects the difference of the key lengths.
     read.push(Number(whole) - Number(without) + (bare.length - key.length));
     await redis.del(bare);
   }
@@ -118,8 +125,8 @@ async function costOfPolls(
   fleet: Fleet,
   upstream: LargeUpstream,
   redis: Redis,
-): Promise<Pick<AccountCost, 'workerMsAPoll' | 'redisMsAPoll'>> {
-  // The list is not read while it is measured: its cost is not a poll's.
+): Promise<Pick<AccountCost, 'workerMsPerPoll' | 'redisMsPerPoll'>> {
+  // The contact list is not read during the measurement, because its cost does not belong to a poll.
   const worker = await fleet.startWorker({ CONTACTS_INTERVAL_MS: '3600000' });
   await pause(SETTLE_MS);
   const look = async (): Promise<[number, number, number]> => [
@@ -131,10 +138,10 @@ async function costOfPolls(
   const before = await look();
   await pause(COST_MS);
   const after = await look();
-  if (upstream.lists !== lists) throw new Error('the list was read meanwhile');
+  if (upstream.lists !== lists) throw new Error('the contact list was read during the measurement');
   const [pages = 0, workerMs = 0, redisMs = 0] = after.map((value, i) => value - (before[i] ?? 0));
   if (pages < 100) throw new Error(`only ${pages} pages were read`);
-  return { workerMsAPoll: workerMs / pages, redisMsAPoll: redisMs / pages };
+  return { workerMsPerPoll: workerMs / pages, redisMsPerPoll: redisMs / pages };
 }
 
 async function cpuMsOf(redis: Redis): Promise<number> {

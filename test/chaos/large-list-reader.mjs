@@ -1,4 +1,4 @@
-// A process that reads a contact list of any length, twice, with the product's own build; and says what that took.
+// Child process that reads a contact list twice with the built product, and prints the time and memory used.
 import { once } from 'node:events';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { ABSENCE_MS, ContactListPoll, RedisFeedStore } from '#feed';
@@ -16,13 +16,13 @@ const store = new RedisFeedStore(redis, 'tidings');
 const source = {
   /** @type {import('#feed').FeedSource['listContacts']} */
   listContacts: (_, __, newReader) => upstream.listContacts({ baseUrl, apiKey: 'k' }, newReader),
-  listMessages: () => Promise.reject(new Error('only the list is read')),
+  listMessages: () => Promise.reject(new Error('this process only reads the contact list')),
 };
 const poll = new ContactListPoll(store, source, ABSENCE_MS);
 
 /**
- * Reads the list once: how long that took, and for how long it kept the event loop at a time, by the clock and by its own
- * processor time, in which a busy machine does not count.
+ * Reads the list once. Returns the total time, and the longest time for which the read blocked the event
+ * loop: by the clock, and as CPU time, which excludes other load on the machine.
  */
 async function read() {
   const loop = monitorEventLoopDelay({ resolution: 1 });
@@ -30,10 +30,10 @@ async function read() {
   const began = performance.now();
   const first = cpuMs();
   let last = first;
-  let longest = 0;
+  let longestCpuMs = 0;
   const turns = setInterval(() => {
     const now = cpuMs();
-    longest = Math.max(longest, now - last);
+    longestCpuMs = Math.max(longestCpuMs, now - last);
     last = now;
   }, 1);
   await poll.poll(ACCOUNT);
@@ -43,12 +43,12 @@ async function read() {
     ms: Math.round(performance.now() - began),
     cpuMs: Math.round(cpuMs() - first),
     longestTurnMs: Math.round(loop.max / 1e6),
-    longestTurnCpuMs: Math.round(longest),
+    longestTurnCpuMs: Math.round(longestCpuMs),
     peakMegabytes: Math.round((process.resourceUsage().maxRSS * 1024) / MEGABYTE),
   };
 }
 
-/** Of this process, with its garbage collector. */
+/** Returns the CPU time of this process including garbage collection, in milliseconds. */
 function cpuMs() {
   const { user, system } = process.cpuUsage();
   return (user + system) / 1_000;

@@ -7,12 +7,12 @@ import { ROOT } from '../support/process.js';
 import { startTestRedis, type TestRedis } from '../support/redis-server.js';
 
 const CONTACTS = 100_000;
-/** What the process may take in all, the runtime included. */
+/** Maximum memory of the process including the Node.js runtime, in megabytes. */
 const MAX_MEGABYTES = 300;
-/** Long enough for a busy machine. */
+/** Request timeout, long enough for a busy machine. */
 const TIMEOUT_MS = 120_000;
 
-/** What the reading process says. */
+/** The output of the reading process. */
 interface Figures {
   contacts: number;
   before: number;
@@ -40,7 +40,7 @@ afterAll(async () => {
 });
 
 describe('a contact list of 100,000 contacts of 1 KB', () => {
-  it('is read, compared and committed, and read again, with at most 300 MB of memory', async () => {
+  it('is read, compared and committed twice with at most 300 MB of memory', async () => {
     server.list = { count: CONTACTS, bytes: 1_024 };
     const { stdout } = await promisify(execFile)(
       process.execPath,
@@ -51,7 +51,7 @@ describe('a contact list of 100,000 contacts of 1 KB', () => {
     process.stdout.write(`a list of ${CONTACTS} contacts: ${stdout}`);
     expect(figures.contacts).toBe(CONTACTS);
     expect(figures.second.peakMegabytes).toBeLessThanOrEqual(MAX_MEGABYTES);
-    // As it was: nothing of it is committed again.
+    // The list is unchanged, so that the second read commits nothing.
     expect(figures.second.cpuMs).toBeLessThan(figures.first.cpuMs);
   }, 900_000);
 });

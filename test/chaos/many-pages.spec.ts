@@ -3,19 +3,22 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import { eventually } from '../support/eventually.js';
 import { Fleet } from '../support/fleet.js';
 
-/** Thirty pages of upstream's, whatever is asked for. */
+/** Number of messages per contact: thirty pages of upstream's page size. */
 const MESSAGES = 600;
 const PAGE = 20;
 const CONTACTS = 3;
-/** Every reply takes so long: thirty pages take 15 s… */
+/** Delay of every reply, in milliseconds. Thirty pages take 15 s. */
 const REPLY_MS = 500;
-/** …and never in one go, for upstream fails for 2 s of every 8. */
+/** Upstream fails for 2 s out of every 8 s, so that no read of all pages succeeds without a failure. */
 const GOOD_MS = 6_000;
 const BAD_MS = 2_000;
 const READ_WITHIN_MS = 150_000;
-const TOLD_WITHIN_MS = 150_000;
-/** A good stretch, a bad one, and the wait after a poll that failed. */
-const HEAD_TOLD_WITHIN_MS = 20_000;
+const REPORTED_WITHIN_MS = 150_000;
+/**
+ * Maximum delay of a new message: one good phase, one bad phase, and the retry delay of a failed poll, in
+ * milliseconds.
+ */
+const NEW_REPORTED_WITHIN_MS = 20_000;
 
 const MESSAGE_READS = { path: '/messages\\?' };
 const SLOW = { match: MESSAGE_READS, fault: { kind: 'slow', delayMs: REPLY_MS }, times: 'always' };
@@ -28,8 +31,8 @@ afterEach(async () => {
   fleet = undefined;
 }, 60_000);
 
-/** Until it is told to stop, upstream is slow, and now and then fails. */
-async function trouble(upstream: Fleet, stop: AbortSignal): Promise<void> {
+/** Makes upstream slow, and fail from time to time, until the signal aborts. */
+async function disturb(upstream: Fleet, stop: AbortSignal): Promise<void> {
   for (let bad = false; !stop.aborted; bad = !bad) {
     await upstream.simulate('faults/clear');
     await upstream.simulate('faults', { faults: bad ? [FAILING] : [SLOW] });
@@ -37,7 +40,7 @@ async function trouble(upstream: Fleet, stop: AbortSignal): Promise<void> {
   }
 }
 
-/** How many of each contact's messages were served so far. */
+/** Returns the number of distinct messages served per contact. */
 async function served(upstream: Fleet): Promise<Record<string, number>> {
   const lists = await upstream.ledger<{ contactId: string | null; ids: string[] }>('list.served');
   const ids = new Map<string, Set<string>>();
@@ -50,8 +53,8 @@ async function served(upstream: Fleet): Promise<Record<string, number>> {
   return Object.fromEntries([...ids].map(([id, known]) => [id, known.size]));
 }
 
-describe('a contact of thirty pages, whose upstream takes its time and fails in bursts', () => {
-  it('is read to its end and swept, for a read goes on where it broke off, and its head is told meanwhile', async () => {
+describe('a contact with thirty pages and a slow upstream that fails in bursts', () => {
+  it('is read and swept completely because failed reads resume, and new messages are reported meanwhile', async () => {
     const running = await Fleet.open({
       environment: {
         UPSTREAM_REQUESTS_PER_SECOND: '30',
@@ -63,17 +66,20 @@ describe('a contact of thirty pages, whose upstream takes its time and fails in 
     fleet = running;
     const contacts = await running.fill(CONTACTS, MESSAGES);
     const stop = new AbortController();
-    const troubling = trouble(running, stop.signal);
+    const disturbing = disturb(running, stop.signal);
     try {
       await running.startGateway();
       await running.startWorker();
       const began = performance.now();
-      await eventually('the list was read', async () => (await running.poller()).contacts === CONTACTS);
+      await eventually(
+        'the contact list was read',
+        async () => (await running.poller()).contacts === CONTACTS,
+      );
       for (const contactId of contacts) await running.simulate('messages', { contactId });
       await eventually(
-        'the new message of each head is told',
+        'the new message of each contact is reported',
         async () => (await running.events('message.received')).length === CONTACTS,
-        HEAD_TOLD_WITHIN_MS,
+        NEW_REPORTED_WITHIN_MS,
       );
       await eventually(
         'every message of each contact was read',
@@ -91,9 +97,9 @@ describe('a contact of thirty pages, whose upstream takes its time and fails in 
       for (const id of oldest) await running.simulate('messages/edit', { id, message: 'Edited' });
       const edited = performance.now();
       await eventually(
-        'the change of each oldest message is told',
+        'the change of each oldest message is reported',
         async () => (await running.events('message.updated')).length === CONTACTS,
-        TOLD_WITHIN_MS,
+        REPORTED_WITHIN_MS,
       );
       const sweptMs = Math.round(performance.now() - edited);
       process.stdout.write(`Thirty pages: ${JSON.stringify({ readMs, sweptMs })}\n`);
@@ -102,7 +108,7 @@ describe('a contact of thirty pages, whose upstream takes its time and fails in 
       expect(await running.events('message.received')).toHaveLength(CONTACTS);
     } finally {
       stop.abort();
-      await troubling;
+      await disturbing;
     }
   }, 420_000);
 });

@@ -9,28 +9,30 @@ import { Product } from '../support/product.js';
 
 const NUMBER = '+14155550123';
 
-/** A send's file, and a pipe in its place: whoever opens that waits, after the fence and before the POST. */
-class HeldFile {
+/**
+ * Replaces a send's file by a named pipe. A worker that opens the pipe blocks between the fence and the POST.
+ */
+class BlockedFile {
   private constructor(
     private readonly path: string,
     private readonly aside: string,
   ) {}
 
-  static async of(product: Product): Promise<HeldFile> {
+  static async of(product: Product): Promise<BlockedFile> {
     const directory = join(product.blobDirectory, 'default');
     const names = await readdir(directory);
     const [name] = names;
-    if (name === undefined || names.length > 1) throw new Error(`not one file but ${names.join()}`);
+    if (name === undefined || names.length > 1) throw new Error(`expected one file, found: ${names.join()}`);
     const aside = join(product.blobDirectory, 'aside');
     await mkdir(aside);
-    const held = new HeldFile(join(directory, name), join(aside, name));
+    const held = new BlockedFile(join(directory, name), join(aside, name));
     await rename(held.path, held.aside);
     await promisify(execFile)('mkfifo', [held.path]);
     return held;
   }
 
-  /** Puts the file where it was; also again, if a send that ended well took it away. */
-  async putBack(): Promise<void> {
+  /** Restores the file, even if a completed send has deleted it. */
+  async restore(): Promise<void> {
     const copy = `${this.aside}.copy`;
     await rm(copy, { force: true });
     await link(this.aside, copy);
@@ -43,20 +45,20 @@ interface View {
   attempts: unknown[];
 }
 
-/** Of a product whose worker is stopped between the fence of a send and its POST. */
-interface Night {
+/** A product with a worker that is paused between the fence of a send and its POST. */
+interface PausedProduct {
   product: Product;
   paused: ProductProcess;
   view: () => Promise<View>;
 }
 
 /**
- * Stops a worker between `relaying` and the POST, lets others look until `until` holds, wakes it, and lets it show by
- * a further send that it is at work again.
+ * Pauses a worker between `relaying` and the POST, lets other workers run until `until` holds, and resumes
+ * the worker. A second send proves that the worker runs again.
  */
-async function sleepThrough(
+async function runWithPausedWorker(
   settings: Readonly<Record<string, string>>,
-  until: (night: Night) => Promise<boolean>,
+  until: (night: PausedProduct) => Promise<boolean>,
 ): Promise<{ texts: string[]; posts: number; end: View; log: string }> {
   await using product = await Product.start({
     UPSTREAM_TIMEOUT_MS: '1000',
@@ -70,17 +72,17 @@ async function sleepThrough(
   form.append('file', new Blob(['picture']), 'a.png');
   const { id } = await product.json<{ id: string }>('POST', '/v1/messages/send', form);
   const view = (): Promise<View> => product.json<View>('GET', `/v1/sends/${id}`);
-  const file = await HeldFile.of(product);
+  const file = await BlockedFile.of(product);
   const paused = await startProcess('worker', { ...product.environment(), WORKER_PORT: '0' });
   try {
     await eventually('the fence is set', async () => (await view()).status === 'relaying');
-    await hasReadAllAnswers(paused);
+    await waitForEventLoop(paused);
     paused.child.kill('SIGSTOP');
-    await file.putBack();
+    await file.restore();
     await product.startWorker();
-    await eventually('others looked', () => until({ product, paused, view }), 60_000);
-    // What it opens when it wakes is there for it, whatever the others did with it.
-    await file.putBack();
+    await eventually('the other workers have acted', () => until({ product, paused, view }), 60_000);
+    // The resumed worker finds the file, whatever the other workers did with it.
+    await file.restore();
 
     paused.child.kill('SIGCONT');
     const end = await eventually(
@@ -92,9 +94,13 @@ async function sleepThrough(
       60_000,
     );
     expect(await product.worker.stop()).toBe(0);
-    // Only the one that was paused is left.
+    // The resumed worker is now the only worker.
     await product.json('POST', '/v1/messages/send', { phoneNumber: '+14155550124', message: 'Awake' });
-    await eventually('the woken one relays', async () => (await product.texts()).includes('Awake'), 60_000);
+    await eventually(
+      'the resumed worker relays',
+      async () => (await product.texts()).includes('Awake'),
+      60_000,
+    );
     expect(await paused.stop()).toBe(0);
     const { entries } = await product.simulate<{ entries: { method: string }[] }>('ledger', {
       kind: 'request',
@@ -111,16 +117,16 @@ async function sleepThrough(
   }
 }
 
-/** Two rounds of its event loop: what was answered to it before them, it has acted on. */
-async function hasReadAllAnswers({ port }: ProductProcess): Promise<void> {
+/** Waits for two health checks. The worker has then processed all replies that it received earlier. */
+async function waitForEventLoop({ port }: ProductProcess): Promise<void> {
   for (let round = 0; round < 2; round += 1) {
     await fetch(`http://127.0.0.1:${port}/health/ready`, { signal: AbortSignal.timeout(5_000) });
   }
 }
 
-it('a worker paused between `relaying` and the POST, and woken after others looked and sent, texts nobody twice', async () => {
-  // The others send again what they do not find: the harshest case.
-  const { texts, posts, end } = await sleepThrough(
+it('a worker paused before its POST sends no duplicate after other workers have sent the message', async () => {
+  // The other workers resend a message that they do not find: the hardest case.
+  const { texts, posts, end } = await runWithPausedWorker(
     { SEND_ON_UNKNOWN: 'resend' },
     async ({ product }) => (await product.texts()).length === 1,
   );
@@ -129,8 +135,8 @@ it('a worker paused between `relaying` and the POST, and woken after others look
   expect(end.status).toBe('delivered');
 }, 180_000);
 
-it('a worker paused between `relaying` and the POST, and woken after others gave up looking, posts nothing late', async () => {
-  const { texts, posts, end } = await sleepThrough(
+it('a worker paused before its POST does not send after other workers have stopped searching for the message', async () => {
+  const { texts, posts, end } = await runWithPausedWorker(
     { SEND_ON_UNKNOWN: 'hold' },
     async ({ view }) => (await view()).status === 'unknown',
   );
@@ -139,11 +145,12 @@ it('a worker paused between `relaying` and the POST, and woken after others gave
   expect(end).toMatchObject({ status: 'unknown', attempts: [] });
 }, 180_000);
 
-it('a worker paused between `relaying` and the POST, and woken while others look, texts nobody twice, and the send ends', async () => {
-  const { texts, end } = await sleepThrough({ SEND_CONFIRM_MEDIA_MS: '5000' }, ({ product }) =>
+it('a worker paused before its POST sends no duplicate while other workers search for the message, and the send ends', async () => {
+  const { texts, end } = await runWithPausedWorker({ SEND_CONFIRM_MEDIA_MS: '5000' }, ({ product }) =>
     Promise.resolve(product.worker.output().includes('a POST was left by its process')),
   );
-  // It gives its turn back, unless its connection to Redis was cut meanwhile; then the others give up.
+  // The resumed worker releases the send. If its Redis connection was lost, the other workers end the send as
+  // unknown.
   const ends = { delivered: ['Once', 'Awake'], unknown: ['Awake'] };
   expect(texts).toEqual(ends[end.status as keyof typeof ends]);
 }, 180_000);

@@ -6,40 +6,48 @@ import { unevenTraffic } from '../support/traffic.js';
 
 const CONTACTS = 100;
 export const REQUESTS_PER_SECOND = 20;
-/** So many that one page shows all. */
+/** Number of old messages per contact. All fit on one page. */
 const OLD_MESSAGES = 5;
 const MEASURED_MS = 45_000;
 const WRITTEN_PER_SECOND = 2;
 const FIRST_READ_WITHIN_MS = 60_000;
-/** What is not told by then is missing. */
-const TOLD_WITHIN_MS = 30_000;
+/** Time after which an unreported message counts as missing, in milliseconds. */
+const REPORTED_WITHIN_MS = 30_000;
 const KILL_EVERY_MS = 5_000;
-/** The budget of the first reads: once they are over, every request for messages is a poll. */
+/** Request budget during the first reads. After them, every request for messages is a poll. */
 const FIRST_READS_PER_SECOND = 400;
 
-/** Each contact is to be polled so often at least: it costs half of the budget. */
+/** Maximum interval of the polls of a contact, in milliseconds. These polls need half of the budget. */
 export const POLL_MAX_INTERVAL_MS = 10_000;
 
+/** Conditions of a trial. */
 export interface FaultPlan {
-  /** Variables of each worker. */
+  /** Environment variables of each worker. */
   workers: readonly Readonly<Record<string, string>>[];
-  /** Rules of the simulator, from the moment at which every contact was read once. */
+  /** Fault rules of the simulator, applied after every contact was read once. */
   faults?: readonly object[];
-  /** One of the workers, in turn, is killed every five seconds and started again. */
+  /** True if the workers are killed and restarted in turn every five seconds. */
   kills?: boolean;
   seed: number;
 }
 
+/** The measurements of a trial. */
 export interface FaultOutcome {
-  /** Between two good reads of one contact, the longest, in milliseconds; the beginning and the end count as reads. */
+  /**
+   * Longest time between two successful reads of one contact, in milliseconds. Start and end of the trial
+   * count as reads.
+   */
   readonly longestGapMs: number;
-  /** Pairs of requests for one contact's messages that were under way at the same time. */
+  /** Overlapping requests for one contact's messages. */
   readonly overlaps: readonly string[];
-  /** Of each kill: how many contacts the worker was reading, and the time until the last of them was asked for again. */
+  /**
+   * For each kill: the number of contacts that the worker was reading, and the time until the last of them
+   * was requested again.
+   */
   readonly takenUp: readonly { contacts: number; afterMs: number }[];
   readonly written: number;
   readonly missing: number;
-  readonly toldTwice: number;
+  readonly reportedTwice: number;
   readonly longestDelayMs: number;
   readonly kills: number;
   readonly requests: number;
@@ -49,8 +57,8 @@ interface LoggedRequest extends UpstreamRequest {
   readonly aborted: boolean;
 }
 
-/** Has workers poll a hundred contacts that write now and then, under faults, and looks at upstream's own log. */
-export async function tryPollFaults(plan: FaultPlan): Promise<FaultOutcome> {
+/** Polls a hundred contacts under faults and evaluates upstream's request log. */
+export async function runPollFaultTrial(plan: FaultPlan): Promise<FaultOutcome> {
   await using fleet = await Fleet.open({
     environment: {
       UPSTREAM_REQUESTS_PER_SECOND: String(REQUESTS_PER_SECOND),
@@ -79,7 +87,7 @@ export async function tryPollFaults(plan: FaultPlan): Promise<FaultOutcome> {
   stop.abort();
   const kills = await killing;
   const until = Date.now();
-  const told = await tellings(fleet, traffic.length);
+  const told = await reportsOf(fleet, traffic.length);
   const polls = pollsOf(await fleet.ledger<LoggedRequest>('request'), contacts);
   return {
     longestGapMs: longestGap(polls, began, until),
@@ -97,14 +105,14 @@ async function allRead(fleet: Fleet, contacts: readonly string[]): Promise<boole
   if (!contacts.every((id) => polls.get(id)?.some(isGood) === true)) return false;
   const redis = new Redis(fleet.redis.url);
   try {
-    // Nothing is due below any head, nor being read.
+    // No older pages are due or being read.
     return (await redis.zcard('tidings:{default}:polls:deep')) === 0;
   } finally {
     redis.disconnect();
   }
 }
 
-/** Kills a worker every few seconds; when each of them died. */
+/** Kills the workers in turn. Returns the times of the kills. */
 async function killInTurn(
   fleet: Fleet,
   environments: FaultPlan['workers'],
@@ -114,7 +122,7 @@ async function killInTurn(
   for (let victim = 0; ; victim = (victim + 1) % environments.length) {
     await pause(KILL_EVERY_MS, undefined, { signal: stop }).catch(() => undefined);
     if (stop.aborted) return kills;
-    // The list is in the order of their starts: the first is the one that lived the longest.
+    // The workers are listed in the order of their starts, so that the first is the oldest.
     const [worker] = fleet.workers;
     if (worker === undefined) throw new Error('no worker is left');
     kills.push(Date.now());
@@ -160,13 +168,16 @@ function overlapsIn(polls: ReadonlyMap<string, readonly LoggedRequest[]>): strin
     each.flatMap((request, i) => {
       const before = each[i - 1];
       if (before === undefined) return [];
-      const early = before.arrivedAt + before.durationMs - request.arrivedAt;
-      return early <= 0 ? [] : [`${id}: ${request.path} began ${Math.round(early)} ms too early`];
+      const overlapMs = before.arrivedAt + before.durationMs - request.arrivedAt;
+      return overlapMs <= 0 ? [] : [`${id}: ${request.path} began ${Math.round(overlapMs)} ms too early`];
     }),
   );
 }
 
-/** After a worker died: the contacts that it was reading, and until the last of them is read by another one. */
+/**
+ * Returns the number of contacts that a killed worker was reading, and the time until the last of them was
+ * requested again.
+ */
 function takenUpAfter(
   polls: ReadonlyMap<string, readonly LoggedRequest[]>,
   killed: number,
@@ -182,11 +193,11 @@ function takenUpAfter(
   return { contacts: delays.length, afterMs: Math.round(Math.max(0, ...delays)) };
 }
 
-async function tellings(
+async function reportsOf(
   fleet: Fleet,
   written: number,
-): Promise<Pick<FaultOutcome, 'written' | 'missing' | 'toldTwice' | 'longestDelayMs'>> {
-  const deadline = performance.now() + TOLD_WITHIN_MS;
+): Promise<Pick<FaultOutcome, 'written' | 'missing' | 'reportedTwice' | 'longestDelayMs'>> {
+  const deadline = performance.now() + REPORTED_WITHIN_MS;
   let events = await fleet.events('message.received');
   while (events.length < written && performance.now() < deadline) {
     await pause(500);
@@ -204,7 +215,7 @@ async function tellings(
   return {
     written,
     missing: delays.filter((delay) => delay === Infinity).length,
-    toldTwice: events.length - first.size,
+    reportedTwice: events.length - first.size,
     longestDelayMs: Math.max(...delays.filter((delay) => delay !== Infinity)),
   };
 }

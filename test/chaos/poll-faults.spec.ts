@@ -4,15 +4,24 @@ import {
   type FaultPlan,
   POLL_MAX_INTERVAL_MS,
   REQUESTS_PER_SECOND,
-  tryPollFaults,
+  runPollFaultTrial,
 } from './poll-faults-trial.js';
 
 const HOUR_MS = 3_600_000;
-/** Every contact is read this often, whatever happens: a failed read may be retried, and its retry fail, too. */
+/**
+ * Maximum time between two reads of a contact, in milliseconds. A failed read may be retried, and the retry
+ * may fail.
+ */
 const STARVED_AFTER_MS = 2 * POLL_MAX_INTERVAL_MS;
-/** What a killed worker was reading, another one takes up this soon: its leases end after two seconds. */
+/**
+ * Time within which another worker takes over the reads of a killed worker, in milliseconds. Their leases
+ * expire after two seconds.
+ */
 const TAKEN_UP_WITHIN_MS = 3_000;
-/** Where it was reading many (upstream takes 2 s for a reply), the budget lets them be read again one after another only. */
+/**
+ * Returns the maximum takeover time. A worker that was reading many contacts takes longer to replace, because
+ * the budget limits the reads.
+ */
 const allowedFor = (contacts: number): number =>
   Math.max(TAKEN_UP_WITHIN_MS, TAKEN_UP_WITHIN_MS - 500 + (contacts * 1_000) / REQUESTS_PER_SECOND);
 
@@ -23,13 +32,13 @@ const FAILING = { match: MESSAGES, fault: { kind: 'status', status: 500 }, proba
 const SLOW = { match: MESSAGES, fault: { kind: 'slow', delayMs: 2_000 }, times: 'always' };
 
 const PLANS: [string, Omit<FaultPlan, 'seed'>][] = [
-  ['two workers run at once', { workers: [{}, {}] }],
+  ['two workers run', { workers: [{}, {}] }],
   [
-    'one of two workers dies every 5 s, in the middle of its polls',
+    'one of two workers is killed every 5 s during its polls',
     {
       workers: [{}, {}],
       kills: true,
-      // So that a kill strikes requests that are under way.
+      // Slow replies ensure that a kill interrupts running requests.
       faults: [{ match: MESSAGES, fault: { kind: 'slow', delayMs: 500 }, times: 'always' }],
     },
   ],
@@ -40,16 +49,16 @@ const PLANS: [string, Omit<FaultPlan, 'seed'>][] = [
   ['20 % of the polls fail', { workers: [{}, {}], faults: [FAILING] }],
   ['upstream takes 2 s for a reply', { workers: [{}, {}], faults: [SLOW] }],
   [
-    'all of this comes at once',
+    'all faults happen at once',
     { workers: [clockOff(HOUR_MS), clockOff(-HOUR_MS)], kills: true, faults: [FAILING, SLOW] },
   ],
 ];
 
-describe('the polls of 100 contacts at 20 requests a second', () => {
+describe('the polls of 100 contacts at 20 requests per second', () => {
   it.each(PLANS)(
-    'starve nobody, read nobody twice at once and tell everything once, while %s',
+    'starve no contact, never overlap for one contact, and report every message once, while %s',
     async (what, plan) => {
-      const { overlaps, ...outcome } = await tryPollFaults({ ...plan, seed });
+      const { overlaps, ...outcome } = await runPollFaultTrial({ ...plan, seed });
       const print = { seed, overlaps: overlaps.length, ...outcome };
       process.stdout.write(`While ${what}: ${JSON.stringify(print)}\n`);
       expect(outcome).toMatchObject({ missing: 0, toldTwice: 0 });

@@ -6,43 +6,54 @@ import { type DelayFigures, figuresOf, type Written } from '../support/traffic.j
 
 const LISTED_WITHIN_MS = 30_000;
 const READ_WITHIN_MS = 120_000;
-/** The budget by which everything is read before the traffic begins. */
+/** Request budget until everything has been read, before the measured traffic starts. */
 const READING_PER_SECOND = 400;
-/** The contacts that something is to be read of below their heads. */
+/** Redis key of the contacts with due older pages. */
 const DEEP_READS = 'tidings:{default}:polls:deep';
 const BUDGET = 'tidings:{default}:budget';
-/** The reads that workers are at. */
+/** Redis key of the reads that workers have leased. */
 const LEASED_READS = 'tidings:{default}:polls:leased';
-/** What is not told so long after the last message was written counts as missing. */
-const TOLD_WITHIN_MS = 60_000;
+/** Time after the last message until an unreported message counts as missing, in milliseconds. */
+const REPORTED_WITHIN_MS = 60_000;
 
+/** Conditions of a trial. */
 export interface PromptnessPlan {
   contacts: number;
-  /** That each contact has before anyone reads it. */
+  /** Number of old messages per contact. */
   knownMessages: number;
   workers: number;
   requestsPerSecond: number;
-  /** Whether the traffic begins once every known message has been read; else once the first list has. */
+  /**
+   * True if the traffic starts after every old message has been read. False if the traffic starts after the
+   * first contact list.
+   */
   warm: boolean;
   traffic: readonly Written[];
-  /** What is written in so many milliseconds from the beginning is not measured. */
+  /** Time from the start during which messages are not measured, in milliseconds. */
   warmUpMs: number;
   /** Simulator settings. */
   settings?: object;
 }
 
-/** A message, when it was written in the simulator, and how late it was told; undefined where it was not. */
-export interface ToldMessage extends Written {
+/**
+ * A message, its time of creation in the simulator, and its detection delay. The delay is undefined if the
+ * message was not reported.
+ */
+export interface ReportedMessage extends Written {
   readonly delay: number | undefined;
 }
 
+/** The measurements of a trial. */
 export interface PromptnessResult {
-  /** Those that were measured. */
-  readonly messages: readonly ToldMessage[];
+  /** The measured messages. */
+  readonly messages: readonly ReportedMessage[];
   readonly figures: DelayFigures;
-  /** Never told. */
+  /** Number of messages that were never reported. */
   readonly missing: number;
-  /** Requests that upstream got while it was measured, and of these the ones for other pages than the first, by page and limit. */
+  /**
+   * Number of requests during the measurement, and of them those for pages other than the first, by page and
+   * limit.
+   */
   readonly requests: number;
   readonly otherPages: Readonly<Record<string, number>>;
 }
@@ -55,10 +66,10 @@ interface CreatedEntry {
 }
 
 /**
- * Plays a trace of messages to real workers and takes the time from each message's writing in the simulator until its
- * event is in the log, by the simulator's clock and Redis', which are one here.
+ * Plays recorded traffic to real workers. Measures the time from the creation of each message in the
+ * simulator to its event in the log. The simulator and Redis share one clock here.
  */
-export async function tryPromptness(plan: PromptnessPlan): Promise<PromptnessResult> {
+export async function runPromptnessTrial(plan: PromptnessPlan): Promise<PromptnessResult> {
   await using fleet = await Fleet.open({
     environment: { UPSTREAM_REQUESTS_PER_SECOND: String(plan.requestsPerSecond) },
     settings: { ...plan.settings },
@@ -66,7 +77,7 @@ export async function tryPromptness(plan: PromptnessPlan): Promise<PromptnessRes
   const contacts = await fleet.fill(plan.contacts, plan.knownMessages);
   await fleet.startGateway();
   if (plan.warm) {
-    // With a larger budget, for what is old is read with what the polls leave of it: by the plan's that takes a while.
+    // Uses a larger budget, because reading old messages only gets the part of the budget that polls leave.
     const reader = await fleet.startWorker({ UPSTREAM_REQUESTS_PER_SECOND: String(READING_PER_SECOND) });
     await everythingRead(fleet, plan.contacts);
     await fleet.kill(reader);
@@ -88,7 +99,7 @@ export async function tryPromptness(plan: PromptnessPlan): Promise<PromptnessRes
   return await resultOf(fleet, plan, contacts, { began, until });
 }
 
-/** Waits until the first read of each contact is concluded: nothing below the heads is due or under way any more. */
+/** Waits until the first read of each contact is complete: no older pages are due or being read. */
 async function everythingRead(fleet: Fleet, contacts: number): Promise<void> {
   const redis = new Redis(fleet.redis.url);
   const isConcluded = async (): Promise<boolean> => {
@@ -99,17 +110,17 @@ async function everythingRead(fleet: Fleet, contacts: number): Promise<void> {
     return leased === 0 && deep === 0;
   };
   try {
-    await eventually('every contact was read whole', isConcluded, READ_WITHIN_MS);
-    // As if that had been a while ago: the polls are planned by what others used lately.
+    await eventually('every contact was read completely', isConcluded, READ_WITHIN_MS);
+    // Resets the recorded usage of other request classes, which limits the budget of polls.
     await redis.hset(BUDGET, 'other', 0);
   } finally {
     redis.disconnect();
   }
 }
 
-/** Ends also where something is never told: that is judged by the result. */
+/** Waits until all messages are reported, or until a deadline. Missing messages are counted in the result. */
 async function everythingTold(fleet: Fleet, count: number): Promise<void> {
-  const deadline = performance.now() + TOLD_WITHIN_MS;
+  const deadline = performance.now() + REPORTED_WITHIN_MS;
   while (performance.now() < deadline) {
     if ((await fleet.events('message.received')).length >= count) return;
     await pause(500);
@@ -125,19 +136,19 @@ async function resultOf(
   const told = new Map<string, number>();
   for (const { data, timestamp } of await fleet.events('message.received')) {
     const id = data.message?.id ?? '';
-    // The first time counts; a second one would be a fault that other trials look for.
+    // Counts only the first event. Duplicates are covered by other trials.
     if (!told.has(id)) told.set(id, Date.parse(timestamp));
   }
   const indexOf = new Map(contacts.map((id, index) => [id, index]));
   const created = await fleet.ledger<CreatedEntry>('message.created');
   const messages = created
     .filter(({ time, message }) => message.startsWith('New ') && time >= began + warmUpMs)
-    .map(({ time, messageId, contactId }): ToldMessage => {
+    .map(({ time, messageId, contactId }): ReportedMessage => {
       const at = told.get(messageId);
       return {
         at: time - began,
         contact: indexOf.get(contactId) ?? -1,
-        // A millisecond of the two clocks' rounding is no forecast.
+        // The clocks' rounding may give a negative delay of one millisecond.
         delay: at === undefined ? undefined : Math.max(0, at - time),
       };
     });

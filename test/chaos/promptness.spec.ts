@@ -1,23 +1,26 @@
 import { describe, expect, it } from '@jest/globals';
 import { conversationTraffic, figuresOf, uniformDelays, unevenTraffic } from '../support/traffic.js';
-import { tryPromptness } from './promptness-trial.js';
+import { runPromptnessTrial } from './promptness-trial.js';
 import { virtualDelays } from './virtual-promptness.js';
 
-/** One trace for all runs, so that they can be compared; another seed makes another one. */
+/** Seed of the traffic. All runs use the same traffic, so that they are comparable. */
 const seed = Number(process.env.PROMPTNESS_SEED ?? 11);
 
-describe('the feed of 300 contacts, of which 30 write nearly everything, at 20 requests a second', () => {
+describe('the feed of 300 contacts, of which 30 write 90 % of the messages, at 20 requests per second', () => {
   it.each([
-    ['20 s after the first list was read', { warm: false, warmUpMs: 20_000, durationMs: 95_000 }],
-    ['once everything was read', { warm: true, warmUpMs: 20_000, durationMs: 95_000 }],
+    [
+      'measured from 20 s after the first contact list',
+      { warm: false, warmUpMs: 20_000, durationMs: 95_000 },
+    ],
+    ['measured after everything was read', { warm: true, warmUpMs: 20_000, durationMs: 95_000 }],
   ])(
-    'tells a new message in 0.45 of the time that a plain loop takes on average, and none later than 20 s: %s',
+    'reports a new message in at most 45 % of the average time of a plain loop, and within 20 s, %s',
     async (start, { durationMs, ...begin }) => {
       const [contacts, requestsPerSecond] = [300, 20];
       const traffic = unevenTraffic({
         ...{ contacts, seed, talkers: 30, share: 0.9, perSecond: 6.7, durationMs },
       });
-      const { messages, figures, missing, requests, otherPages } = await tryPromptness({
+      const { messages, figures, missing, requests, otherPages } = await runPromptnessTrial({
         ...{ contacts, requestsPerSecond, traffic, knownMessages: 45, workers: 2 },
         ...begin,
       });
@@ -34,17 +37,17 @@ describe('the feed of 300 contacts, of which 30 write nearly everything, at 20 r
   );
 });
 
-describe('the feed of 1,000 contacts with conversations now and then, at 50 requests a second', () => {
-  it('tells new messages as late on average as in virtual time, within a quarter', async () => {
+describe('the feed of 1,000 contacts with occasional conversations, at 50 requests per second', () => {
+  it('has an average detection delay within 25 % of the virtual-time simulation', async () => {
     const [contacts, requestsPerSecond, warmUpMs, measuredMs] = [1_000, 50, 120_000, 240_000];
     const traffic = conversationTraffic({
       ...{ contacts, seed, messages: 8, gapMs: 30_000, durationMs: warmUpMs + measuredMs },
-      // So that at least 1,500 messages are measured; those under way at the beginning began minutes before.
+      // At least 1,500 messages are measured. Conversations at the start began minutes before.
       ...{ conversationsPerSecond: 0.95, runInMs: 1_200_000 },
     });
-    // Both begin with nothing known and learn from the same warm-up.
+    // The real and the virtual run both start without knowledge and learn from the same warm-up.
     const virtual = virtualDelays({ contacts, requestsPerSecond, warmUpMs, traffic });
-    const { messages, figures, missing, requests, otherPages } = await tryPromptness({
+    const { messages, figures, missing, requests, otherPages } = await runPromptnessTrial({
       ...{ contacts, requestsPerSecond, warmUpMs, traffic, knownMessages: 10, workers: 3, warm: false },
     });
     const uniform = figuresOf(uniformDelays(messages, contacts, requestsPerSecond));

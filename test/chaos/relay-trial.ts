@@ -15,7 +15,7 @@ import { type ProductProcess, startProcess } from '../support/process.js';
 import { Product } from '../support/product.js';
 import type { RedisLayout } from '../support/redis-process.js';
 
-/** Each befalls one POST in twenty: more than half of all go wrong. */
+/** Faults of the POST requests, each with a probability of 5 %. More than half of all POST requests fail. */
 const FAULTS: readonly object[] = [
   { kind: 'status', status: 429, retryAfter: 1 },
   { kind: 'status', status: 500 },
@@ -39,9 +39,9 @@ const FAULTS: readonly object[] = [
   { kind: 'invalidUtf8' },
   { kind: 'poisonMessage' },
 ];
-/** Of those, what leaves no doubt that upstream took it. */
-const CLEAR = new Set(['drip', 'invalidUtf8']);
-/** Reads fail as well, so that look-ups do. */
+/** Faults after which it is certain that upstream accepted the send. */
+const UNAMBIGUOUS = new Set(['drip', 'invalidUtf8']);
+/** Faults of read requests, so that look-ups fail too. */
 const READ_FAULTS: readonly object[] = [{ kind: 'status', status: 500 }, { kind: 'resetBefore' }];
 
 const ENVIRONMENT = {
@@ -51,13 +51,16 @@ const ENVIRONMENT = {
   SEND_CONFIRM_MS: '4000',
 };
 const CALLERS = 16;
-const MOST_KILL_PAUSE_MS = 3_000;
+const MAX_KILL_PAUSE_MS = 3_000;
 const PAGE = 10_000;
 const OPEN: ReadonlySet<string> = new Set(['queued', 'relaying', 'scheduled']);
 const RECIPIENTS = '+1415555';
 const DISTURB_EVERY_MS = 200;
 const OPERATE_EVERY_MS = 1_000;
-/** Longer than a POST may take and be believed to go on. */
+/**
+ * Duration of a suspension, in milliseconds. Longer than a POST may take, and longer than other workers wait
+ * for a POST.
+ */
 const SUSPENDED_MS = 8_000;
 
 interface LedgerPage {
@@ -76,22 +79,22 @@ interface LedgerPage {
   hasMore: boolean;
 }
 
-/** What a trial is made of. */
+/** The size of a trial. */
 export interface TrialSize {
   sends: number;
   recipients: number;
-  /** How long each caller waits between its sends, in milliseconds. */
+  /** Delay of each caller between two sends, in milliseconds. */
   everyMs?: number;
 }
 
-/** How often upstream's contacts changed under the sends, and a worker stood still. */
+/** Numbers of disturbances: deleted contacts, phone numbers used by other contacts, and suspended workers. */
 export interface Disturbances {
   deleted: number;
   held: number;
   suspended: number;
 }
 
-/** What came of it, for people to read. */
+/** The result of a trial: violated rules, and counts to print. */
 export interface RelayVerdict {
   faults: RelayFault[];
   counts: {
@@ -106,14 +109,14 @@ export interface RelayVerdict {
   };
 }
 
-/** The whole product with two workers, an upstream at which much goes wrong, and callers who send texts. */
+/** The whole product with two workers, a faulty upstream, and callers that send texts. */
 export class RelayTrial<Layout extends RedisLayout> implements AsyncDisposable {
-  /** Answered 200. */
+  /** Sends that were answered with 200. */
   readonly asked: AskedSend[] = [];
-  /** Texts whose request was not. */
+  /** Texts whose request was not answered with 200. */
   readonly unanswered = new Set<string>();
   private second: ProductProcess | undefined;
-  private readonly graves: string[] = [];
+  private readonly logsOfKilled: string[] = [];
 
   private constructor(
     readonly product: Product<Layout>,
@@ -138,7 +141,10 @@ export class RelayTrial<Layout extends RedisLayout> implements AsyncDisposable {
     return trial;
   }
 
-  /** Sends all texts, several callers at once; each recipient has one caller, who waits for every answer. */
+  /**
+   * Sends all texts with several concurrent callers. Each recipient has one caller, which waits for every
+   * reply.
+   */
   async send(): Promise<void> {
     const { sends, recipients, everyMs = 0 } = this.size;
     const callers = Array.from({ length: CALLERS }, async (_, caller) => {
@@ -151,11 +157,11 @@ export class RelayTrial<Layout extends RedisLayout> implements AsyncDisposable {
     await Promise.all(callers);
   }
 
-  /** Kills one of the workers at random and starts it again, so many times. */
+  /** Kills and restarts a random worker the given number of times. */
   async kill(times: number): Promise<void> {
     const restarts = [Promise.resolve(), Promise.resolve()];
     for (let kills = 0; kills < times; kills += 1) {
-      await pause(Math.random() * MOST_KILL_PAUSE_MS);
+      await pause(Math.random() * MAX_KILL_PAUSE_MS);
       const victim = Math.random() < 0.5 ? 0 : 1;
       await restarts[victim];
       restarts[victim] = victim === 0 ? this.replaceFirst() : this.replaceSecond();
@@ -164,8 +170,9 @@ export class RelayTrial<Layout extends RedisLayout> implements AsyncDisposable {
   }
 
   /**
-   * Deletes contacts, which the next send to them makes anew; has others hold their numbers, in a field; and suspends a
-   * worker for longer than its requests may take; one of these after the other, so many times.
+   * Disturbs the relay the given number of times, one disturbance after another: deletes a contact (the next
+   * send creates the contact again), stores a contact's number in a field of another contact, or suspends a
+   * worker for longer than a request may take.
    */
   async disturb(times: number): Promise<Disturbances> {
     const done: Disturbances = { deleted: 0, held: 0, suspended: 0 };
@@ -191,7 +198,9 @@ export class RelayTrial<Layout extends RedisLayout> implements AsyncDisposable {
     return done;
   }
 
-  /** Confirms deletions, as an operator does, whenever readiness says that so many look like an outage of upstream. */
+  /**
+   * Confirms deletions whenever the readiness check reports that many contacts vanished, as an operator does.
+   */
   async operate(stop: AbortSignal): Promise<void> {
     while (!stop.aborted) {
       const ready = await this.product.call('GET', '/health/ready');
@@ -203,8 +212,9 @@ export class RelayTrial<Layout extends RedisLayout> implements AsyncDisposable {
   }
 
   /**
-   * Waits until every send has come to an end, or until the time is over.
-   * @param ends whether one that was accepted has: its message may be deleted before anybody saw it
+   * Waits until every send has ended, or until a deadline.
+   * @param ends `accepted` is true if `accepted` counts as an end: the message may be deleted before it is
+   * seen
    */
   async settle(withinMs: number, ends: { accepted: boolean } = { accepted: false }): Promise<ShownSend[]> {
     const isOpen = (status: string): boolean => OPEN.has(status) || (status === 'accepted' && !ends.accepted);
@@ -225,7 +235,7 @@ export class RelayTrial<Layout extends RedisLayout> implements AsyncDisposable {
       }
       await pause(500);
     } while (open.length > 0 && performance.now() < end);
-    // Those that were found late are shown as they are now.
+    // Read `unknown` sends again: a late match may have changed their status.
     const late = [...ended.values()].filter(({ status }) => status === 'unknown');
     for (const { id } of late) {
       const view = await this.look(id);
@@ -244,7 +254,7 @@ export class RelayTrial<Layout extends RedisLayout> implements AsyncDisposable {
         taken.push({ phoneNumber, message: message ?? '', messageIds });
       } else if (entry.method === 'POST' && entry.fault != null) {
         faults[entry.fault] = (faults[entry.fault] ?? 0) + 1;
-        if (entry.status !== 429 && !CLEAR.has(entry.fault)) ambiguousFaults += 1;
+        if (entry.status !== 429 && !UNAMBIGUOUS.has(entry.fault)) ambiguousFaults += 1;
       }
     }
     const history: RelayHistory = { asked: this.asked, shown, taken, unanswered: this.unanswered };
@@ -266,9 +276,9 @@ export class RelayTrial<Layout extends RedisLayout> implements AsyncDisposable {
     };
   }
 
-  /** What each worker wrote, those that were killed included. */
+  /** Returns the output of each worker, including killed workers. */
   workerLogs(): string[] {
-    return [...this.graves, this.product.worker.output(), this.second?.output() ?? ''];
+    return [...this.logsOfKilled, this.product.worker.output(), this.second?.output() ?? ''];
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -289,7 +299,7 @@ export class RelayTrial<Layout extends RedisLayout> implements AsyncDisposable {
     this.asked.push({ id: (JSON.parse(text) as { id: string }).id, phoneNumber, message });
   }
 
-  /** Undefined if there is no such send (any more). */
+  /** Returns a send, or undefined if the send does not exist. */
   private async look(id: string): Promise<ShownSend | undefined> {
     return await eventually(`${id} can be read`, async () => {
       const response = await this.product.call('GET', `/v1/sends/${id}`);
@@ -309,7 +319,7 @@ export class RelayTrial<Layout extends RedisLayout> implements AsyncDisposable {
     return entries;
   }
 
-  /** Recipients that have a contact just now. */
+  /** Returns the contacts of recipients that exist now. */
   private async contacts(): Promise<{ id: string; phoneNumber: string }[]> {
     const response = await this.product.call('GET', '/v1/contacts');
     if (!response.ok) return [];
@@ -329,37 +339,40 @@ export class RelayTrial<Layout extends RedisLayout> implements AsyncDisposable {
 
   private async replaceFirst(): Promise<void> {
     await this.product.worker.stop('SIGKILL');
-    this.graves.push(this.product.worker.output());
+    this.logsOfKilled.push(this.product.worker.output());
     await this.product.startWorker();
   }
 
   private async replaceSecond(): Promise<void> {
     await this.second?.stop('SIGKILL');
-    this.graves.push(this.second?.output() ?? '');
+    this.logsOfKilled.push(this.second?.output() ?? '');
     await this.startSecond();
   }
 }
 
-/** How long an append-only file was when. */
+/** Records the length of an append-only file over time. */
 export class AppendOnlyWatch implements Disposable {
   private readonly lengths: { at: number; length: number }[] = [];
   private timer: NodeJS.Timeout | undefined;
 
   private constructor(private readonly file: string) {}
 
-  /** @param dataDirectory of a Redis that writes one */
+  /**
+   * Starts recording.
+   * @param dataDirectory data directory of a Redis with an append-only file
+   */
   static async on(dataDirectory: string): Promise<AppendOnlyWatch> {
     const directory = join(dataDirectory, 'appendonlydir');
     const names = (await readdir(directory)).filter((name) => name.endsWith('.incr.aof'));
     const [name] = names;
-    if (name === undefined || names.length > 1) throw new Error(`not one file but ${names.join()}`);
+    if (name === undefined || names.length > 1) throw new Error(`expected one file, found: ${names.join()}`);
     const watch = new AppendOnlyWatch(join(directory, name));
     await watch.note();
     watch.timer = setInterval(() => void watch.note(), 50);
     return watch;
   }
 
-  /** How long it is watched already, in milliseconds. */
+  /** Returns the time since recording started, in milliseconds. */
   watchedMs(): number {
     return performance.now() - (this.lengths[0]?.at ?? Infinity);
   }
@@ -368,12 +381,12 @@ export class AppendOnlyWatch implements Disposable {
     clearInterval(this.timer);
   }
 
-  /** Cuts off what was written in the last milliseconds; how many bytes that were. */
+  /** Removes what was written in the last `lastMs` milliseconds. Returns the number of removed bytes. */
   async cutOff(lastMs: number): Promise<number> {
     clearInterval(this.timer);
     const since = performance.now() - lastMs;
     const before = this.lengths.filter(({ at }) => at <= since).at(-1);
-    if (before === undefined) throw new Error(`it was not watched for ${lastMs} ms`);
+    if (before === undefined) throw new Error(`the file was not watched for ${lastMs} ms`);
     const { size } = await stat(this.file);
     const file = await open(this.file, 'r+');
     await file.truncate(before.length);

@@ -6,13 +6,16 @@ import { startTestRedis } from '../support/redis-server.js';
 import { AppendOnlyWatch, RelayTrial, type RelayVerdict } from './relay-trial.js';
 
 const SETTLED_WITHIN_MS = 180_000;
-/** A look is complete once each contact of a number could be read, and here one request in ten fails. */
+/**
+ * Time limit with deleted contacts, in milliseconds. A look-up is complete after every contact of a number
+ * was read, and one request in ten fails.
+ */
 const SETTLED_AMONG_OTHERS_MS = 360_000;
 const KILLS = 20;
 const DISTURBANCES = 120;
 const LOST_MS = 2_000;
-const WHOLE = { sends: 2_000, recipients: 300 };
-const PART = { sends: 600, recipients: 100 };
+const FULL_SIZE = { sends: 2_000, recipients: 300 };
+const SMALL_SIZE = { sends: 600, recipients: 100 };
 
 let trial: RelayTrial<RedisLayout> | undefined;
 
@@ -30,31 +33,36 @@ function print(title: string, counts: object): void {
   process.stdout.write(`${title}: ${JSON.stringify(counts, undefined, 1)}\n`);
 }
 
-/** What holds however much goes wrong, where Redis keeps what it acknowledged. */
-function expectSound(verdict: RelayVerdict): void {
+/** Checks the rules that must hold if Redis keeps all acknowledged writes. */
+function expectNoFaults(verdict: RelayVerdict): void {
   expect(verdict.faults.slice(0, 20)).toEqual([]);
   expectBound(verdict);
 }
 
-/** Of the sends that the gateway still knows. */
+/** Checks how many of the stored sends were matched with a message. */
 function expectBound({ counts }: RelayVerdict): void {
   expect(counts.bound / counts.boundOf).toBeGreaterThanOrEqual(0.99);
   expect(counts.unknown).toBeLessThanOrEqual(counts.ambiguousFaults);
 }
 
-/** Sends of the former life were looked for before they were posted; each process says at most once that it is over. */
-function expectLookedFirst(running: RelayTrial<RedisLayout>): void {
+/**
+ * Checks that unfinished sends were searched for before their POST, and that each process reported the
+ * restart of Redis at most once.
+ */
+function expectSearchBeforePost(running: RelayTrial<RedisLayout>): void {
   const logs = running.workerLogs();
-  expect(logs.join('\n')).toContain('the send may have been posted already; searching for it before the POST');
-  const told = logs.map((log) => log.match(/Redis restarted or failed over/g)?.length ?? 0);
-  expect(Math.max(...told)).toBe(1);
+  expect(logs.join('\n')).toContain(
+    'the send may have been posted already; searching for it before the POST',
+  );
+  const reports = logs.map((log) => log.match(/Redis restarted or failed over/g)?.length ?? 0);
+  expect(Math.max(...reports)).toBe(1);
 }
 
-describe('the relay under kills and faults', () => {
+describe('the relay while workers are killed and upstream fails', () => {
   it.each(LAYOUTS)(
-    'on %s, of 2,000 sends to 300 recipients none is lost, none doubled, none out of order, though a worker dies twenty times',
+    'loses, duplicates and reorders none of 2,000 sends on %s while workers are killed twenty times',
     async (layout, startLayout) => {
-      const running = await RelayTrial.start(await startLayout(), WHOLE);
+      const running = await RelayTrial.start(await startLayout(), FULL_SIZE);
       trial = running;
       const began = performance.now();
       await Promise.all([running.send(), running.kill(KILLS)]);
@@ -62,16 +70,16 @@ describe('the relay under kills and faults', () => {
       const verdict = await running.judge(shown);
       print(`On ${layout}`, { seconds: Math.round((performance.now() - began) / 1_000), ...verdict.counts });
       expect(running.unanswered.size).toBe(0);
-      expectSound(verdict);
+      expectNoFaults(verdict);
       expect(Object.keys(verdict.counts.faults)).toHaveLength(15);
     },
     420_000,
   );
 });
 
-describe('the relay while contacts come and go', () => {
-  it('loses, doubles and swaps none, though contacts are deleted and made anew, numbers stand at others too, and a worker is suspended', async () => {
-    const running = await RelayTrial.start(await startTestRedis(), PART);
+describe('the relay while contacts change', () => {
+  it('loses, duplicates and reorders no send while contacts are deleted and recreated, numbers also appear in other contacts, and a worker is suspended', async () => {
+    const running = await RelayTrial.start(await startTestRedis(), SMALL_SIZE);
     trial = running;
     const began = performance.now();
     const stop = new AbortController();
@@ -89,14 +97,18 @@ describe('the relay while contacts come and go', () => {
   }, 540_000);
 });
 
-describe('the relay when Redis dies', () => {
-  it('loses nothing that was answered, where Redis keeps what it acknowledged, though workers die as well', async () => {
+describe('the relay when Redis is killed', () => {
+  it('loses no acknowledged send if Redis keeps acknowledged writes, even if workers are killed too', async () => {
     const redis = await startTestRedis();
-    const running = await RelayTrial.start(redis, WHOLE);
+    const running = await RelayTrial.start(redis, FULL_SIZE);
     trial = running;
     const began = performance.now();
     const sending = Promise.all([running.send(), running.kill(KILLS)]);
-    await eventually('a third is sent', () => running.asked.length > WHOLE.sends / 3, 60_000);
+    await eventually(
+      'a third of the sends is accepted',
+      () => running.asked.length > FULL_SIZE.sends / 3,
+      60_000,
+    );
     redis.server.kill('SIGKILL');
     await redis.server.exited;
     await redis.server.restart();
@@ -108,20 +120,20 @@ describe('the relay when Redis dies', () => {
       unanswered: running.unanswered.size,
       ...verdict.counts,
     });
-    expectSound(verdict);
-    expectLookedFirst(running);
+    expectNoFaults(verdict);
+    expectSearchBeforePost(running);
   }, 420_000);
 
-  it('texts nobody twice, though Redis forgot its last two seconds', async () => {
+  it('sends no text twice after Redis lost its last two seconds', async () => {
     const redis = await startTestRedis();
-    const running = await RelayTrial.start(redis, PART);
+    const running = await RelayTrial.start(redis, SMALL_SIZE);
     trial = running;
     const began = performance.now();
     using watch = await AppendOnlyWatch.on(redis.dataDirectory);
     const sending = running.send();
     await eventually(
-      'a third is sent, and there are two seconds to lose',
-      () => running.asked.length > PART.sends / 3 && watch.watchedMs() > LOST_MS,
+      'a third of the sends is accepted, and two seconds are recorded',
+      () => running.asked.length > SMALL_SIZE.sends / 3 && watch.watchedMs() > LOST_MS,
       60_000,
     );
     redis.server.kill('SIGKILL');
@@ -140,6 +152,6 @@ describe('the relay when Redis dies', () => {
     expect(of('lost')).toBeGreaterThan(0);
     expect(verdict.faults.filter(({ rule }) => rule !== 'lost')).toEqual([]);
     expectBound(verdict);
-    expectLookedFirst(running);
+    expectSearchBeforePost(running);
   }, 360_000);
 });

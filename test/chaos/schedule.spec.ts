@@ -4,35 +4,38 @@ import { eventually } from '../support/eventually.js';
 import { Product } from '../support/product.js';
 
 const SENDS = 1_000;
-/** Of these, so many are taken back at the very moment, or when it is their turn. */
+/** Number of scheduled sends that are cancelled at or shortly after their due time. */
 const RACES = 50;
-/** The plain ones, which nobody polls for, are asked for after 32 and 62 s: the instant is between. */
-const ACCEPT_WITHIN_MS = 45_000;
+/**
+ * Time for accepting all sends, in milliseconds. Unscheduled sends are looked up after 32 and 62 s, and the
+ * scheduled time lies between.
+ */
+const ACCEPT_TIME_MS = 45_000;
 const PAGE = 10_000;
 
 interface LedgerPage {
   entries: {
     kind: string;
     requestId: string;
-    /** Of a request: the real time of its arrival, in milliseconds since 1970. */
+    /** Real time of arrival of a request, in milliseconds since 1970. */
     arrivedAt?: number;
-    /** Of a text that was taken. */
+    /** Text of an accepted send. */
     message?: string;
   }[];
   next: number;
   hasMore: boolean;
 }
 
-/** When the simulator got the POST of each text that it took, by the clock of this machine. */
+/** Arrival times of the POST requests of accepted texts, by this machine's clock. */
 class Arrivals {
   private since = 0;
-  /** A request is written down when its exchange is over: after the text that it brought. */
-  private readonly brought = new Map<string, string>();
+  /** Texts by request id. A request is recorded at the end of its exchange, after its text. */
+  private readonly textsByRequest = new Map<string, string>();
   private readonly times = new Map<string, number[]>();
 
   constructor(private readonly product: Product) {}
 
-  /** Of the texts that begin with the word, all that were taken until now: text to times. */
+  /** Returns the arrival times of all accepted texts that start with the word, by text. */
   async of(word: string): Promise<Map<string, number[]>> {
     for (let more = true; more;) {
       const page = await this.product.simulate<LedgerPage>('ledger', {
@@ -44,7 +47,7 @@ class Arrivals {
     return new Map([...this.times].filter(([text]) => text.startsWith(`${word} `)));
   }
 
-  /** When there are so many of them. */
+  /** Waits until `count` texts have arrived and returns their arrival times. */
   async all(word: string, count: number): Promise<Map<string, number[]>> {
     return eventually(
       `${count} of ${word}`,
@@ -58,10 +61,10 @@ class Arrivals {
 
   private note({ kind, requestId, message, arrivedAt }: LedgerPage['entries'][number]): void {
     if (kind === 'send.accepted') {
-      this.brought.set(requestId, message ?? '');
+      this.textsByRequest.set(requestId, message ?? '');
       return;
     }
-    const text = this.brought.get(requestId);
+    const text = this.textsByRequest.get(requestId);
     if (text !== undefined) this.times.set(text, [...(this.times.get(text) ?? []), arrivedAt ?? NaN]);
   }
 }
@@ -72,7 +75,7 @@ let arrivals: Arrivals;
 beforeAll(async () => {
   product = await Product.start({
     WORKER_ROLES: 'relay',
-    // A budget that is none, and nobody who looks for messages that without polls are never seen.
+    // An unlimited budget, and no search for messages, which are never found without polls.
     UPSTREAM_REQUESTS_PER_SECOND: '100000',
     SEND_CONFIRM_MS: '1200000',
   });
@@ -84,7 +87,7 @@ afterAll(async () => {
 
 const phoneOf = (i: number): string => `+1415555${String(1000 + i)}`;
 
-/** Has a text to each recipient accepted, 20 at a time: the ids, in order. */
+/** Sends a text to each recipient, 20 concurrently. Returns the ids in order. */
 async function acceptAll(word: string, more: object = {}): Promise<string[]> {
   const ids: string[] = Array.from({ length: SENDS }, () => '');
   let next = 0;
@@ -98,29 +101,31 @@ async function acceptAll(word: string, more: object = {}): Promise<string[]> {
   return ids;
 }
 
-/** How many sends stand so, of a few. */
-async function standing(status: string): Promise<number> {
+/** Returns the number of sends with the status, at most 2. */
+async function countWith(status: string): Promise<number> {
   const { sends } = await product.json<{ sends: object[] }>('GET', `/v1/sends?status=${status}&limit=2`);
   return sends.length;
 }
 
-describe('sends for one instant', () => {
-  it('go out not early, the first within a second, the last within a second more than their relay takes; a cancel wins or loses', async () => {
-    // Paused while they are accepted, so that a worker as warm as later relays them.
+describe('sends scheduled for the same time', () => {
+  it('are not sent early, start within a second and end without delay, and each cancel either succeeds or fails consistently', async () => {
+    // Pauses the worker while the sends are accepted, so that the worker is equally warm in both
+    // measurements.
     product.worker.child.kill('SIGSTOP');
     await acceptAll('plain');
     product.worker.child.kill('SIGCONT');
     const plain = [...(await arrivals.all('plain', SENDS)).values()].flat();
     const plainMs = Math.ceil(Math.max(...plain) - Math.min(...plain));
 
-    const sendAt = Date.now() + ACCEPT_WITHIN_MS;
+    const sendAt = Date.now() + ACCEPT_TIME_MS;
     const ids = await acceptAll('later', { sendAt: new Date(sendAt).toISOString() });
     expect(Date.now()).toBeLessThan(sendAt);
     await pause(sendAt - Date.now());
     const races = ids.flatMap((id, i) => (i % (SENDS / RACES) === 0 ? [{ id, i }] : []));
     const cancels = await Promise.all(
       races.map(async ({ id, i }, race) => {
-        // Every other one when it should be its turn, so that now the one and now the other is first.
+        // Every second cancel comes when the send should be relayed, so that sometimes the cancel and
+        // sometimes the relay is first.
         if (race % 2 === 1) await pause((plainMs * i) / SENDS);
         const { status } = await product.call('POST', `/v1/sends/${id}/cancel`);
         return { id, text: `later ${i}`, status };
@@ -129,8 +134,8 @@ describe('sends for one instant', () => {
     const cancelled = cancels.filter(({ status }) => status === 200).length;
     await arrivals.all('later', SENDS - cancelled);
     await eventually(
-      'none is on its way',
-      async () => (await standing('queued')) + (await standing('relaying')) === 0,
+      'no send is queued or relaying',
+      async () => (await countWith('queued')) + (await countWith('relaying')) === 0,
     );
     const later = await arrivals.of('later');
     const times = [...later.values()].flat();
@@ -142,7 +147,7 @@ describe('sends for one instant', () => {
     expect(first).toBeGreaterThanOrEqual(0);
     expect(first).toBeLessThanOrEqual(1_000);
     expect(last).toBeLessThanOrEqual(1_000 + plainMs);
-    // Exactly one of the two wins, and what is told is what happened.
+    // Either the cancel or the relay wins, and the reported status matches what happened.
     for (const { id, text, status } of cancels) {
       expect([text, later.has(text)]).toEqual([text, status === 409]);
       const send = await product.json<{ status: string }>('GET', `/v1/sends/${id}`);

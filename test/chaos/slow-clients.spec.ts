@@ -5,10 +5,13 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { eventually } from '../support/eventually.js';
 import { Product } from '../support/product.js';
 
-const EACH = 500;
+const CLIENTS_PER_KIND = 500;
 const DRIP_EVERY_MS = 1_000;
-/** Headers and silence are borne for 15 s, bodies for 20, uploads for 10 a pace; then they have 2 s to hang up. */
-const ALL_CUT_MS = 45_000;
+/**
+ * Time limit for closing all slow connections, in milliseconds. Timeouts: 15 s for headers and idle
+ * connections, 20 s for bodies, 10 s for upload progress, then 2 s for the close.
+ */
+const ALL_CLOSED_WITHIN_MS = 45_000;
 const REQUESTS = 60;
 
 let product: Product;
@@ -21,13 +24,13 @@ afterAll(async () => {
   await product[Symbol.asyncDispose]();
 });
 
-/** What a slow client says at once, and then bit by bit. */
-interface Manner {
+/** The data of a slow client: the first part at once, then small pieces. */
+interface SlowKind {
   head: string;
   drip: string;
 }
 
-const manners = (): Record<string, Manner> => {
+const slowKinds = (): Record<string, SlowKind> => {
   const post = (type: string): string =>
     `POST /v1/messages/send HTTP/1.1\r\nHost: x\r\nX-API-Key: ${product.apiKey}\r\nContent-Type: ${type}\r\nContent-Length: 500000\r\n\r\n`;
   const file = '--x\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\nx';
@@ -39,20 +42,20 @@ const manners = (): Record<string, Manner> => {
   };
 };
 
-/** So many connections of one manner, which drip until they are cut off. */
+/** Slow connections of one kind. They send small pieces until they are closed. */
 class SlowClients implements Disposable {
   private readonly sockets: Socket[] = [];
   private readonly dripping: NodeJS.Timeout;
 
-  private constructor(private readonly manner: Manner) {
+  private constructor(private readonly kind: SlowKind) {
     this.dripping = setInterval(() => {
-      for (const socket of this.sockets) if (socket.writable) socket.write(this.manner.drip);
+      for (const socket of this.sockets) if (socket.writable) socket.write(this.kind.drip);
     }, DRIP_EVERY_MS);
   }
 
-  static async open(port: number, manner: Manner): Promise<SlowClients> {
+  static async open(port: number, manner: SlowKind): Promise<SlowClients> {
     const clients = new SlowClients(manner);
-    for (let i = 0; i < EACH; i += 1) {
+    for (let i = 0; i < CLIENTS_PER_KIND; i += 1) {
       const socket = connect(port, '127.0.0.1');
       socket.on('error', () => undefined).resume();
       clients.sockets.push(socket);
@@ -72,8 +75,8 @@ class SlowClients implements Disposable {
   }
 }
 
-/** Milliseconds that normal requests take, one after another, sorted. */
-async function normal(): Promise<number[]> {
+/** Returns the sorted durations of normal sequential requests, in milliseconds. */
+async function measureNormalRequests(): Promise<number[]> {
   const took: number[] = [];
   for (let i = 0; i < REQUESTS; i += 1) {
     const begun = performance.now();
@@ -84,35 +87,39 @@ async function normal(): Promise<number[]> {
   return took.sort((one, other) => one - other);
 }
 
-const at = (sorted: readonly number[], share: number): number =>
+const percentileOf = (sorted: readonly number[], share: number): number =>
   sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Infinity;
 
-describe('500 connections of each slow manner at the same time', () => {
-  it('keep no normal request from an answer within a second, and are cut off, files and all', async () => {
-    await normal();
-    const before = await normal();
-    const all = manners();
+describe('500 connections of each slow kind at the same time', () => {
+  it('delay no normal request beyond a second, and are closed without leaving files', async () => {
+    await measureNormalRequests();
+    const before = await measureNormalRequests();
+    const all = slowKinds();
     const open: SlowClients[] = [];
     try {
       for (const manner of Object.values(all))
         open.push(await SlowClients.open(product.gateway.port, manner));
-      const during = await normal();
+      const during = await measureNormalRequests();
       process.stderr.write(
-        `slow clients: p50 ${at(before, 0.5).toFixed(1)} -> ${at(during, 0.5).toFixed(1)} ms, ` +
-          `p99 ${at(before, 0.99).toFixed(1)} -> ${at(during, 0.99).toFixed(1)} ms, ` +
-          `ratio of the p50 ${(at(during, 0.5) / at(before, 0.5)).toFixed(2)}\n`,
+        `slow clients: p50 ${percentileOf(before, 0.5).toFixed(1)} -> ${percentileOf(during, 0.5).toFixed(1)} ms, ` +
+          `p99 ${percentileOf(before, 0.99).toFixed(1)} -> ${percentileOf(during, 0.99).toFixed(1)} ms, ` +
+          `ratio of the p50 ${(percentileOf(during, 0.5) / percentileOf(before, 0.5)).toFixed(2)}\n`,
       );
       expect(during.at(-1)).toBeLessThan(1_000);
-      await eventually('all are cut off', () => open.every((clients) => clients.left() === 0), ALL_CUT_MS);
+      await eventually(
+        'all slow connections are closed',
+        () => open.every((clients) => clients.left() === 0),
+        ALL_CLOSED_WITHIN_MS,
+      );
     } finally {
       for (const clients of open) clients[Symbol.dispose]();
     }
-    await eventually('no upload is left', async () => {
+    await eventually('no upload file is left', async () => {
       const files = await readdir(product.blobDirectory, { recursive: true, withFileTypes: true });
-      // Besides the marks of the processes that use the directory.
+      // Ignores the marker files of processes that use the directory.
       return files.filter((entry) => entry.isFile() && !entry.parentPath.endsWith('.marks')).length === 0;
     });
     expect(product.gateway.child.exitCode).toBeNull();
-    await normal();
+    await measureNormalRequests();
   });
 });

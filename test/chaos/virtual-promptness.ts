@@ -3,9 +3,10 @@ import { ours } from '../bench/virtual/policies.js';
 import { type Message } from '../bench/virtual/traffic.js';
 import { playFeed } from '../bench/virtual/virtual-feed.js';
 
-/** Bounds of one contact's interval that the product has unless it is told otherwise. */
+/** Default bounds of a contact's poll interval in the product. */
 const BOUNDS = { minMs: 2_000, maxMs: 300_000 };
 
+/** Conditions of a virtual run. */
 export interface VirtualPlan {
   contacts: number;
   requestsPerSecond: number;
@@ -13,16 +14,19 @@ export interface VirtualPlan {
   traffic: readonly Written[];
 }
 
-/** How late the product's own schedule would find each message of a trace if nothing else took time; milliseconds. */
+/**
+ * Returns the delay with which the product's schedule would detect each message if nothing else took time, in
+ * milliseconds.
+ */
 export function virtualDelays({ contacts, requestsPerSecond, warmUpMs, traffic }: VirtualPlan): number[] {
   const messages = traffic.map(({ at, contact }): Message => {
-    // Who is in conversation until when is nothing that this policy looks at.
+    // This policy ignores the end of conversations.
     return { at: at / 1_000, contact, endsAt: at / 1_000 };
   });
   const { delays } = playFeed({
     traffic: {
       contacts,
-      // Until the last one is found.
+      // The run ends after the last message is detected.
       seconds: (messages.at(-1)?.at ?? 0) + BOUNDS.maxMs / 1_000,
       messages,
       startsPerSecond: () => 0,

@@ -13,30 +13,33 @@ import { startTestRedis, type TestRedis } from '../support/redis-server.js';
 
 const ACCOUNT = 'default';
 const ENVIRONMENT = { LOG_LEVEL: 'warn', CONTACTS_INTERVAL_MS: '60000' };
-const LEAST_KILL_PAUSE_MS = 1_000;
-const MOST_KILL_PAUSE_MS = 4_000;
-/** Appended in one step. */
-const CHUNK = 100;
+const MIN_KILL_PAUSE_MS = 1_000;
+const MAX_KILL_PAUSE_MS = 4_000;
+/** Number of events appended in one step. */
+const BATCH_SIZE = 100;
 const PAGE = 1_000;
 
-/** How a subscriber behaves; one that is healthy may have asked for order, and one that is dead may be revived. */
-export type Manners = 'healthy' | 'ordered' | 'hangs' | 'failsHalf' | 'dead';
+/**
+ * Behaviour of a subscriber. An `ordered` subscriber is healthy and requests ordered delivery. A `dead`
+ * subscriber can be revived.
+ */
+export type Behaviour = 'healthy' | 'ordered' | 'hangs' | 'failsHalf' | 'dead';
 
-interface Told {
+interface ReceivedEvent {
   id: string;
   contactId: string;
   sequence: number;
   data: { number: number };
 }
 
-/** A subscriber of the trial: counts what it got by event, and judges each signature by itself. */
+/** A subscriber that counts its received events and verifies each signature. */
 export class Subscriber {
-  /** How often each event was answered 2xx. */
+  /** Number of 2xx replies per event id. */
   readonly taken = new Map<string, number>();
-  /** Requests whose signature or id did not hold. */
+  /** Number of requests with an invalid signature or id. */
   forged = 0;
   requests = 0;
-  /** Events that came neither next after the last of their contact, nor as that one again. */
+  /** Number of events that were neither the next event of their contact nor a repetition of the last one. */
   disordered = 0;
   id = '';
   private revived = false;
@@ -44,17 +47,17 @@ export class Subscriber {
   private key = Buffer.alloc(0);
 
   private constructor(
-    readonly manners: Manners,
+    readonly behaviour: Behaviour,
     private readonly server: Server,
     private readonly onEvent: (number: number, subscriber: Subscriber) => void,
   ) {}
 
   static async listen(
-    manners: Manners,
+    behaviour: Behaviour,
     onEvent: (number: number, subscriber: Subscriber) => void,
   ): Promise<Subscriber> {
     const server = createServer({ keepAliveTimeout: 60_000 });
-    const subscriber = new Subscriber(manners, server, onEvent);
+    const subscriber = new Subscriber(behaviour, server, onEvent);
     server.on('request', (request, response) => {
       subscriber.receive(request, response);
     });
@@ -67,7 +70,7 @@ export class Subscriber {
     return `http://127.0.0.1:${(this.server.address() as AddressInfo).port}/hook`;
   }
 
-  /** From now on a dead one is healthy. */
+  /** Makes a dead subscriber healthy. */
   revive(): void {
     this.revived = true;
   }
@@ -77,7 +80,7 @@ export class Subscriber {
     this.key = Buffer.from(secret.slice('whsec_'.length), 'base64');
   }
 
-  /** Answers beyond the first for an event. */
+  /** Number of repeated deliveries of events that were already accepted. */
   get doubled(): number {
     let doubled = 0;
     for (const count of this.taken.values()) doubled += count - 1;
@@ -97,16 +100,16 @@ export class Subscriber {
       this.requests++;
       const body = Buffer.concat(chunks).toString();
       const id = String(request.headers['webhook-id']);
-      const event = JSON.parse(body) as Told;
+      const event = JSON.parse(body) as ReceivedEvent;
       const signed = `${id}.${String(request.headers['webhook-timestamp'])}.${body}`;
       const signature = `v1,${createHmac('sha256', this.key).update(signed).digest('base64')}`;
       if (request.headers['webhook-signature'] !== signature || event.id !== id) this.forged++;
-      if (this.manners === 'hangs') return;
-      if (this.manners === 'dead' && !this.revived) {
+      if (this.behaviour === 'hangs') return;
+      if (this.behaviour === 'dead' && !this.revived) {
         response.writeHead(500).end();
         return;
       }
-      if (this.manners === 'failsHalf' && Math.random() < 0.5) {
+      if (this.behaviour === 'failsHalf' && Math.random() < 0.5) {
         response.writeHead(500).end();
         return;
       }
@@ -120,15 +123,15 @@ export class Subscriber {
   }
 }
 
-/** The product with two workers, its subscribers, and events that are put into its log. */
+/** The product with two workers and several subscribers, and an event log that the trial appends to. */
 export class WebhookTrial<Layout extends RedisLayout = TestRedis> implements AsyncDisposable {
   readonly subscribers: Subscriber[] = [];
-  /** Told of every event that is answered 2xx, by its number. */
+  /** Called for each event answered with 2xx, with the event's number. */
   onEvent: (number: number, subscriber: Subscriber) => void = () => undefined;
   private readonly log: RedisEventLog;
   private second: ProductProcess | undefined;
   private numbers = 0;
-  /** Of the events in the log; known only once it was read, where it is not known whether some were appended. */
+  /** Number of events in the log. Undefined after a failed append, until the log is counted. */
   private recorded: number | undefined = 0;
 
   private constructor(
@@ -138,14 +141,14 @@ export class WebhookTrial<Layout extends RedisLayout = TestRedis> implements Asy
     this.log = new RedisEventLog(redis, 'tidings');
   }
 
-  static async start(manners: readonly Manners[]): Promise<WebhookTrial> {
-    return WebhookTrial.startOn(await startTestRedis(), manners);
+  static async start(behaviours: readonly Behaviour[]): Promise<WebhookTrial> {
+    return WebhookTrial.startOn(await startTestRedis(), behaviours);
   }
 
-  /** On this Redis, which ends with it. */
+  /** Starts a trial on this Redis. The Redis ends with the trial. */
   static async startOn<Layout extends RedisLayout>(
     layout: Layout,
-    manners: readonly Manners[],
+    behaviours: readonly Behaviour[],
     settings: Readonly<Record<string, string>> = {},
   ): Promise<WebhookTrial<Layout>> {
     const product = await Product.startOn(layout, { ...ENVIRONMENT, ...settings });
@@ -154,7 +157,7 @@ export class WebhookTrial<Layout extends RedisLayout = TestRedis> implements Asy
     try {
       await once(redis, 'ready');
       trial.second = await trial.startWorker();
-      for (const one of manners) await trial.subscribe(one);
+      for (const one of behaviours) await trial.subscribe(one);
     } catch (error) {
       await trial[Symbol.asyncDispose]();
       throw error;
@@ -163,13 +166,13 @@ export class WebhookTrial<Layout extends RedisLayout = TestRedis> implements Asy
   }
 
   get healthy(): Subscriber[] {
-    return this.subscribers.filter(({ manners }) => manners === 'healthy' || manners === 'ordered');
+    return this.subscribers.filter(({ behaviour }) => behaviour === 'healthy' || behaviour === 'ordered');
   }
 
-  /** Records so many events, of a hundred contacts. */
+  /** Appends the given number of events, spread over a hundred contacts. */
   async append(count: number): Promise<void> {
-    for (let left = count; left > 0; left -= CHUNK) {
-      const events = Array.from({ length: Math.min(left, CHUNK) }, () => {
+    for (let left = count; left > 0; left -= BATCH_SIZE) {
+      const events = Array.from({ length: Math.min(left, BATCH_SIZE) }, () => {
         const number = this.numbers++;
         return {
           type: 'message.received' as const,
@@ -186,25 +189,25 @@ export class WebhookTrial<Layout extends RedisLayout = TestRedis> implements Asy
     }
   }
 
-  /** Records so many events, a chunk of them at each time of a rhythm, whether or not they can be stored then. */
+  /** Appends the given number of events in batches at a fixed rate. Ignores failed appends. */
   async appendSlowly(count: number, everyMs: number): Promise<void> {
-    for (let left = count; left > 0; left -= CHUNK) {
-      await this.append(Math.min(left, CHUNK)).catch(() => undefined);
+    for (let left = count; left > 0; left -= BATCH_SIZE) {
+      await this.append(Math.min(left, BATCH_SIZE)).catch(() => undefined);
       await pause(everyMs);
     }
   }
 
-  /** The number that the next event gets. */
+  /** Number of the next event. */
   get next(): number {
     return this.numbers;
   }
 
-  /** Whether each healthy subscriber has every event. */
+  /** True if each healthy subscriber has received every event. */
   get complete(): boolean {
     return this.healthy.every(({ taken }) => taken.size >= this.events);
   }
 
-  /** How many events the log has. */
+  /** Number of events in the log. */
   get events(): number {
     return this.recorded ?? Infinity;
   }
@@ -214,10 +217,13 @@ export class WebhookTrial<Layout extends RedisLayout = TestRedis> implements Asy
     await eventually('each healthy subscriber has every event', () => this.complete, withinMs);
   }
 
-  /** Kills the workers in turn, each once it may be the dispatcher, and starts them again; so many times. */
+  /**
+   * Kills and restarts the workers in turn, the given number of times. Each worker has time to become the
+   * dispatcher first.
+   */
   async kill(times: number): Promise<void> {
     for (let kills = 0; kills < times; kills++) {
-      await pause(LEAST_KILL_PAUSE_MS + Math.random() * (MOST_KILL_PAUSE_MS - LEAST_KILL_PAUSE_MS));
+      await pause(MIN_KILL_PAUSE_MS + Math.random() * (MAX_KILL_PAUSE_MS - MIN_KILL_PAUSE_MS));
       const { product } = this;
       if (kills % 2 === 0) {
         await kill(product.worker);
@@ -229,8 +235,8 @@ export class WebhookTrial<Layout extends RedisLayout = TestRedis> implements Asy
     }
   }
 
-  async enable(manners: Manners, enabled: boolean): Promise<void> {
-    for (const one of this.subscribers.filter((subscriber) => subscriber.manners === manners)) {
+  async enable(behaviour: Behaviour, enabled: boolean): Promise<void> {
+    for (const one of this.subscribers.filter((subscriber) => subscriber.behaviour === behaviour)) {
       await this.product.json('PATCH', `/v1/webhooks/${one.id}`, { enabled });
     }
   }
@@ -241,15 +247,15 @@ export class WebhookTrial<Layout extends RedisLayout = TestRedis> implements Asy
     await this.product[Symbol.asyncDispose]();
   }
 
-  private async subscribe(manners: Manners): Promise<void> {
-    const subscriber = await Subscriber.listen(manners, (number, from) => {
+  private async subscribe(behaviour: Behaviour): Promise<void> {
+    const subscriber = await Subscriber.listen(behaviour, (number, from) => {
       this.onEvent(number, from);
     });
     this.subscribers.push(subscriber);
     const { id, secret } = await this.product.json<{ id: string; secret: string }>('POST', '/v1/webhooks', {
       url: subscriber.url,
       eventTypes: ['message.received'],
-      ordered: manners === 'ordered',
+      ordered: behaviour === 'ordered',
     });
     subscriber.known(id, secret);
   }
@@ -280,7 +286,7 @@ export class WebhookTrial<Layout extends RedisLayout = TestRedis> implements Asy
 }
 
 async function kill(worker: ProductProcess | undefined): Promise<void> {
-  if (worker === undefined) throw new Error('there is no worker to be killed');
+  if (worker === undefined) throw new Error('no worker to kill');
   const gone = once(worker.child, 'exit');
   worker.child.kill('SIGKILL');
   await gone;

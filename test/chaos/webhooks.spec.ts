@@ -1,21 +1,21 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { percentile } from './percentile.js';
-import { type Manners, WebhookTrial } from './webhook-trial.js';
+import { type Behaviour, WebhookTrial } from './webhook-trial.js';
 
 const EVENTS = 20_000;
 const KILLS = 10;
 const SETTLED_WITHIN_MS = 1_500_000;
-const MOST_DOUBLED = 0.01;
+const MAX_DOUBLED = 0.01;
 
-/** Of the isolation: how many events the highest rate is measured with, and how long each stretch of the open loop is. */
+/** Number of events for measuring the maximum rate, and length of each measurement with a fixed rate. */
 const CALIBRATION_EVENTS = 1_000;
-const STRETCH_MS = 10_000;
-const STRETCHES = 4;
-const MOST_SLOWER = 2;
+const MEASUREMENT_MS = 10_000;
+const MEASUREMENTS = 4;
+const MAX_RATIO = 2;
 
-const HEALTHY = Array.from({ length: 18 }, (): Manners => 'healthy');
-const BAD: Manners[] = ['hangs', 'failsHalf'];
+const HEALTHY = Array.from({ length: 18 }, (): Behaviour => 'healthy');
+const BAD: Behaviour[] = ['hangs', 'failsHalf'];
 
 let trial: WebhookTrial | undefined;
 afterEach(async () => {
@@ -27,8 +27,8 @@ function print(title: string, counts: object): void {
   process.stdout.write(`${title}: ${JSON.stringify(counts, undefined, 1)}\n`);
 }
 
-describe('webhooks under kills', () => {
-  it(`of ${EVENTS} events to 20 endpoints, one of which hangs and one fails half the time, none is lost at a healthy one, few come twice, and all in order where that was asked for`, async () => {
+describe('webhooks while workers are killed', () => {
+  it(`healthy endpoints receive all of ${EVENTS} events with few duplicates, and ordered endpoints in order, beside endpoints that hang or fail`, async () => {
     const running = await WebhookTrial.start(['ordered', ...HEALTHY.slice(1), ...BAD]);
     trial = running;
     const began = performance.now();
@@ -41,27 +41,27 @@ describe('webhooks under kills', () => {
       deliveries: healthy.length * EVENTS,
       doubled,
       share: doubled / (healthy.length * EVENTS),
-      atHalf: subscribers.find(({ manners }) => manners === 'failsHalf')?.taken.size,
-      atHanging: subscribers.find(({ manners }) => manners === 'hangs')?.requests,
+      atHalf: subscribers.find(({ behaviour }) => behaviour === 'failsHalf')?.taken.size,
+      atHanging: subscribers.find(({ behaviour }) => behaviour === 'hangs')?.requests,
     });
     expect(healthy).toHaveLength(18);
     for (const { taken } of healthy) expect(taken.size).toBe(EVENTS);
     expect(subscribers.map(({ forged }) => forged)).toEqual(subscribers.map(() => 0));
-    expect(doubled / (healthy.length * EVENTS)).toBeLessThan(MOST_DOUBLED);
-    // A kill may repeat what was not recorded yet, but nothing overtakes it.
+    expect(doubled / (healthy.length * EVENTS)).toBeLessThan(MAX_DOUBLED);
+    // A kill may repeat a delivery that was not yet recorded, but does not change the order.
     expect(
-      healthy.filter(({ manners }) => manners === 'ordered').map(({ disordered }) => disordered),
+      healthy.filter(({ behaviour }) => behaviour === 'ordered').map(({ disordered }) => disordered),
     ).toEqual([0]);
   }, 1_800_000);
 });
 
-describe('healthy endpoints', () => {
-  it('at a quarter of the highest rate are served as promptly beside one that hangs and one that fails', async () => {
+describe('healthy webhook endpoints', () => {
+  it('are not slowed down by an endpoint that hangs and one that fails, at a quarter of the maximum rate', async () => {
     const running = await WebhookTrial.start([...HEALTHY, ...BAD]);
     trial = running;
-    for (const manners of BAD) await running.enable(manners, false);
+    for (const behaviour of BAD) await running.enable(behaviour, false);
 
-    // The first events find cold processes: they are not measured.
+    // The first events are not measured, because the processes are cold.
     await running.append(CALIBRATION_EVENTS);
     await running.settle(SETTLED_WITHIN_MS);
     const began = performance.now();
@@ -71,13 +71,13 @@ describe('healthy endpoints', () => {
 
     const everyMs = 1_000 / (eventsPerSecond / 4);
     const latencies = { without: [] as number[], with: [] as number[] };
-    // In turns, so that whatever else the machine does meanwhile befalls both alike.
-    for (let stretch = 0; stretch < STRETCHES; stretch++) {
+    // The measurements alternate, so that other load on the machine affects both equally.
+    for (let stretch = 0; stretch < MEASUREMENTS; stretch++) {
       const company = stretch % 2 === 0 ? 'without' : 'with';
-      for (const manners of BAD) {
-        await running.enable(manners, company === 'with');
+      for (const behaviour of BAD) {
+        await running.enable(behaviour, company === 'with');
       }
-      latencies[company].push(...(await openLoop(running, everyMs)));
+      latencies[company].push(...(await measureAtFixedRate(running, everyMs)));
     }
     const p99 = { without: percentile(latencies.without, 0.99), with: percentile(latencies.with, 0.99) };
     print('Healthy endpoints beside bad ones', {
@@ -88,22 +88,25 @@ describe('healthy endpoints', () => {
       p99Ms: [p99.without, p99.with].map(Math.round),
       ratio: p99.with / p99.without,
     });
-    const bad = running.subscribers.filter(({ manners }) => BAD.includes(manners));
+    const bad = running.subscribers.filter(({ behaviour }) => BAD.includes(behaviour));
     for (const { requests } of bad) expect(requests).toBeGreaterThan(0);
-    expect(p99.with).toBeLessThanOrEqual(MOST_SLOWER * p99.without);
+    expect(p99.with).toBeLessThanOrEqual(MAX_RATIO * p99.without);
   }, 900_000);
 });
 
-/** One event at each time of a fixed rhythm, however the answers come; how long each took to each healthy endpoint. */
-async function openLoop(running: WebhookTrial, everyMs: number): Promise<number[]> {
+/**
+ * Appends one event at a time at a fixed rate, independent of the replies. Returns the latency of each
+ * delivery to a healthy endpoint, in milliseconds.
+ */
+async function measureAtFixedRate(running: WebhookTrial, everyMs: number): Promise<number[]> {
   const latencies: number[] = [];
   const dueAt = new Map<number, number>();
-  running.onEvent = (number, { manners }) => {
+  running.onEvent = (number, { behaviour }) => {
     const at = dueAt.get(number);
-    if (at !== undefined && manners === 'healthy') latencies.push(performance.now() - at);
+    if (at !== undefined && behaviour === 'healthy') latencies.push(performance.now() - at);
   };
   const began = performance.now();
-  const count = Math.floor(STRETCH_MS / everyMs);
+  const count = Math.floor(MEASUREMENT_MS / everyMs);
   const appends: Promise<void>[] = [];
   for (let n = 0; n < count; n++) {
     const at = began + n * everyMs;

@@ -18,7 +18,7 @@ import {
   type ListAttempt,
   type Oracle,
   type PollAttempt,
-  type Told,
+  type ReceivedEvent,
   Verdict,
 } from './oracle.js';
 import { shiftedStore } from './shifted-store.js';
@@ -28,8 +28,8 @@ const ACCOUNT = 'default';
 export const SWEEP_MS = 3 * 3_600_000;
 export const SETTLE_MS = 72 * 3_600_000;
 
-/** What the workers of one history share. */
-export interface Bench {
+/** Objects that the workers of one history share. */
+export interface HistoryContext {
   redis: RedisClient;
   simulator: Simulator;
   witness: UpstreamWitness;
@@ -42,9 +42,9 @@ export interface Bench {
   note(line: string): void;
 }
 
-class Died extends Error {}
+class WorkerDied extends Error {}
 
-/** One worker process: it reads, commits, and may die at any operation. The oracle hears of all that it commits. */
+/** A worker process that polls and may die at any operation. Reports all its commits to the oracle. */
 export class FeedWorker {
   dead = false;
   private task: Task = { read: 'list', contact: 0 };
@@ -53,43 +53,48 @@ export class FeedWorker {
   private reads = 0;
   private turn: () => Promise<void> = () => Promise.resolve();
   private attempt: PollAttempt | undefined;
-  /** What the task has read so far, but for what it was refused to commit. */
+  /** Pages that the task has read so far, without those whose commit was rejected. */
   private kept: PollAttempt['reads'] = [];
   private refused = false;
   private began = 0;
-  /** So many of the reads that are kept were judged. */
+  /** Number of kept pages that the oracle has judged. */
   private settled = 0;
   private listing: ListAttempt | undefined;
-  /** Of the commit that is under way. */
+  /** State of the current commit. */
   private commitState: 'none' | 'asked' | 'done' = 'none';
   private readonly contacts: ContactPoll;
   private readonly list: ContactListPoll;
   private readonly log: RedisEventLog;
 
-  constructor(private readonly bench: Bench) {
-    const { prefix, undated } = bench;
-    const redis = mortalRedis(bench.redis, this.gate, (reply) => {
+  constructor(private readonly context: HistoryContext) {
+    const { prefix, undated } = context;
+    const redis = mortalRedis(context.redis, this.gate, (reply) => {
       if (this.commitState === 'asked' && reply === 1) this.commitState = 'done';
     });
     const mortalLog = new RedisEventLog(redis, prefix);
-    this.log = new RedisEventLog(bench.redis, prefix);
+    this.log = new RedisEventLog(context.redis, prefix);
     const store = shiftedStore(new RedisFeedStore(redis, prefix), {
-      now: () => bench.now(),
+      now: () => context.now(),
       beganPoll: (contactId) => {
-        // What it was refused to commit is read again.
+        // Pages whose commit was rejected are read again.
         if (this.refused) this.refused = false;
         else this.keep();
         const { began, settled } = this;
-        const { oracle } = bench;
+        const { oracle } = context;
         const [commits, known] = [oracle.commitsOf(contactId), oracle.knownOf(contactId)];
         const reads = [...this.kept];
-        this.attempt = { contactId, began, now: bench.now(), commits, known, reads, settled };
+        this.attempt = { contactId, began, now: context.now(), commits, known, reads, settled };
       },
       beganList: () => {
-        const { lastListAt } = bench.oracle;
+        const { lastListAt } = context.oracle;
         return () => {
-          const now = bench.now();
-          this.listing = { now, date: now, lastListAt: [lastListAt, bench.oracle.lastListAt], contacts: [] };
+          const now = context.now();
+          this.listing = {
+            now,
+            date: now,
+            lastListAt: [lastListAt, context.oracle.lastListAt],
+            contacts: [],
+          };
         };
       },
       committing: (commit, contactId) => this.commit(commit, contactId),
@@ -97,7 +102,7 @@ export class FeedWorker {
     const lastForms: LastForms = {
       lastForm: async (account, subject, revision) => {
         const event = await mortalLog.findRevision(account, subject, revision);
-        return event === undefined ? undefined : (JSON.parse(event.data) as Told['data']).message;
+        return event === undefined ? undefined : (JSON.parse(event.data) as ReceivedEvent['data']).message;
       },
     };
     const logger = createLogger('property', 'silent');
@@ -105,7 +110,7 @@ export class FeedWorker {
     this.contacts = new ContactPoll(
       store,
       this.source(),
-      // No send is under way: there is no file to remove.
+      // There are no sends, and therefore no files to remove.
       new MessageBinder(sends, logger),
       lastForms,
       {
@@ -118,37 +123,40 @@ export class FeedWorker {
     this.list = new ContactListPoll(store, this.source(), ABSENCE_MS);
   }
 
-  /** Reads what the task says, to the end or to its death. @param turn waits until an operation may be made */
+  /**
+   * Runs a task until its end or the worker's death.
+   * @param turn waits until the next operation is allowed
+   */
   async run(task: Task, contactId: string, turn: () => Promise<void>): Promise<void> {
     this.task = task;
     this.turn = turn;
     this.operations = 0;
     this.reads = 0;
-    const faults = this.bench.simulator.core.faults;
+    const faults = this.context.simulator.core.faults;
     try {
       if (task.read === 'list') await this.list.poll(ACCOUNT);
       else await this.readContact(contactId);
-      this.bench.note(`read ${task.read} ${contactId}: done, in ${this.operations} operations`);
+      this.context.note(`read ${task.read} ${contactId}: done, in ${this.operations} operations`);
     } catch (error) {
-      if (!(error instanceof Died) && !(error instanceof UpstreamError)) throw error;
-      this.bench.note(`read ${task.read} ${contactId}: ${error.message || 'died'} at ${this.operations}`);
+      if (!(error instanceof WorkerDied) && !(error instanceof UpstreamError)) throw error;
+      this.context.note(`read ${task.read} ${contactId}: ${error.message || 'died'} at ${this.operations}`);
     } finally {
       faults.clear();
     }
   }
 
-  /** The head, then what is due below it. */
+  /** Reads the new messages, then the due older pages. */
   private async readContact(contactId: string): Promise<void> {
-    const { oracle } = this.bench;
+    const { oracle } = this.context;
     this.attempt = undefined;
     this.kept = [];
     this.refused = false;
-    this.began = this.bench.now();
+    this.began = this.context.now();
     this.settled = 0;
     const before = oracle.begin(contactId);
     if (!(await this.contacts.pollHead(ACCOUNT, contactId))) return;
     const isAtItsEnd = await this.contacts.readDeep(ACCOUNT, contactId, 'poll');
-    // Others may have been faster each time: then their reads are judged.
+    // If other workers committed first each time, their reads are judged instead.
     if (isAtItsEnd && !this.hasRefusals()) this.judge(before);
   }
 
@@ -156,25 +164,25 @@ export class FeedWorker {
     if (this.attempt === undefined) return;
     const { reads } = this.attempt;
     this.kept = reads;
-    if (reads.length > this.settled && this.bench.oracle.readOn(this.attempt)) this.settled = reads.length;
+    if (reads.length > this.settled && this.context.oracle.readOn(this.attempt)) this.settled = reads.length;
   }
 
   private judge(before: Beginning): void {
-    if (this.attempt !== undefined) this.bench.oracle.ended(before, this.attempt);
+    if (this.attempt !== undefined) this.context.oracle.ended(before, this.attempt);
   }
 
   private hasRefusals(): boolean {
     return this.refused;
   }
 
-  /** @throws {Verdict} if the log holds events that no commit told of */
-  async assertNothingStray(): Promise<void> {
-    this.bench.oracle.stray(await this.news());
+  /** Checks that the log contains no events without a commit. @throws {Verdict} */
+  async assertNoStrayEvents(): Promise<void> {
+    this.context.oracle.stray(await this.news());
   }
 
-  /** What the worker asks for at once it does one after the other. */
+  /** Runs the worker's concurrent operations one after another. */
   private readonly gate: Gate = (operation) => {
-    const done = this.lastOperation.then(() => this.one(operation));
+    const done = this.lastOperation.then(() => this.runOperation(operation));
     this.lastOperation = done.then(
       () => undefined,
       () => undefined,
@@ -182,39 +190,39 @@ export class FeedWorker {
     return done;
   };
 
-  private readonly one: Gate = async (operation) => {
-    if (this.dead) throw new Died();
+  private readonly runOperation: Gate = async (operation) => {
+    if (this.dead) throw new WorkerDied();
     await this.turn();
     this.operations += 1;
     const { death } = this.task;
     if (death?.operation !== this.operations) return operation();
     this.dead = true;
     if (death.carriedOut) await operation();
-    throw new Died();
+    throw new WorkerDied();
   };
 
   private source(): FeedSource {
-    const { upstream, address, witness } = this.bench;
+    const { upstream, address, witness } = this.context;
     return {
       listContacts: (_, __, newReader) =>
         this.gate(async () => {
-          const fault = this.strike();
+          const fault = this.applyFault();
           const list = await upstream.listContacts(address, newReader);
           assertList(fault);
           const contacts = witness.contacts();
           if (this.listing !== undefined)
-            this.listing = { ...this.listing, date: this.bench.now(), contacts };
+            this.listing = { ...this.listing, date: this.context.now(), contacts };
           return list;
         }),
       listMessages: (_, contactId, page, limit) =>
         this.gate(async () => {
-          const fault = this.strike();
-          const asked = this.bench.oracle.commitsOf(contactId);
+          const fault = this.applyFault();
+          const asked = this.context.oracle.commitsOf(contactId);
           const read = await upstream.listMessages(address, contactId, page, limit);
           assertList(fault);
           const seen = witness.page(contactId, page, limit, fault);
           this.attempt?.reads.push({ ...seen, commits: asked });
-          this.bench.note(
+          this.context.note(
             `  page ${page} of ${contactId}, ${limit}: ${seen.seen.map(({ id }) => id).join(' ')}`,
           );
           return read;
@@ -222,20 +230,20 @@ export class FeedWorker {
     };
   }
 
-  /** Lets the task's fault strike the next reply, if it is its turn. */
-  private strike(): PageFault | undefined {
+  /** Applies the task's fault to the next reply, if this read is the faulty one. */
+  private applyFault(): PageFault | undefined {
     this.reads += 1;
-    this.bench.witness.forget();
+    this.context.witness.forget();
     const { fault } = this.task;
     if (fault?.read !== this.reads) return undefined;
-    // A contact is not a message: what is wrong with one is another matter.
+    // Damaged elements are only tested in message pages, not in contact lists.
     if (this.task.read === 'list' && fault.kind.startsWith('poison')) return undefined;
-    this.bench.note(`  fault: ${fault.kind} ${fault.position}`);
-    this.bench.simulator.control('faults', { match: {}, fault: onWire(fault) });
+    this.context.note(`  fault: ${fault.kind} ${fault.position}`);
+    this.context.simulator.control('faults', { match: {}, fault: onWire(fault) });
     return fault;
   }
 
-  /** What was read is handed to the oracle when, and only if, it was committed. */
+  /** Passes the read data to the oracle if the commit succeeded. */
   private async commit(commit: () => Promise<boolean>, contactId: string | undefined): Promise<boolean> {
     this.commitState = 'asked';
     try {
@@ -245,14 +253,14 @@ export class FeedWorker {
       this.commitState = 'none';
       if (contactId !== undefined) this.refused = !accepted;
       const news = await this.news();
-      this.bench.note(
+      this.context.note(
         `  ${accepted ? 'committed' : 'not committed'}: ${news.map(({ type }) => type).join(' ')}`,
       );
-      if (!accepted) this.bench.oracle.stray(news);
+      if (!accepted) this.context.oracle.stray(news);
       else if (contactId === undefined) {
-        if (this.listing !== undefined) this.bench.oracle.committedList(this.listing, news);
+        if (this.listing !== undefined) this.context.oracle.committedList(this.listing, news);
       } else if (this.attempt !== undefined) {
-        this.bench.oracle.committedPoll(this.attempt, news);
+        this.context.oracle.committedPoll(this.attempt, news);
         this.kept = this.attempt.reads;
         this.settled = this.kept.length;
       }
@@ -264,32 +272,36 @@ export class FeedWorker {
     return this.commitState === 'done';
   }
 
-  /** What subscribers get since this was last asked. */
-  private async news(): Promise<Told[]> {
-    const { events, next } = await this.log.read(ACCOUNT, cursors.get(this.bench), 100_000);
-    cursors.set(this.bench, next);
-    return events.map((event) => JSON.parse(eventToJson(event)) as Told);
+  /** Returns the events since the last call. */
+  private async news(): Promise<ReceivedEvent[]> {
+    const { events, next } = await this.log.read(ACCOUNT, cursors.get(this.context), 100_000);
+    cursors.set(this.context, next);
+    return events.map((event) => JSON.parse(eventToJson(event)) as ReceivedEvent);
   }
 
-  /** What scripts wrote down by Redis' own clock becomes a time of this history. */
+  /** Replaces a time that a script took from Redis' clock by the history's time. */
   private async shiftSuspicion(): Promise<void> {
-    const key = accountKeys(this.bench.prefix, ACCOUNT)('contact-list');
-    const at = await this.bench.redis.hget(key, 'suspectAt');
+    const key = accountKeys(this.context.prefix, ACCOUNT)('contact-list');
+    const at = await this.context.redis.hget(key, 'suspectAt');
     if (at !== null && Number(at) < Date.now() + 86_400_000)
-      await this.bench.redis.hset(key, 'suspectAt', this.bench.now());
+      await this.context.redis.hset(key, 'suspectAt', this.context.now());
   }
 }
 
-/** The faults that leave a reply readable. */
-const WITH_A_LIST: ReadonlySet<PageFault['kind']> = new Set(['holeInPages', 'poisonReplace', 'poisonInsert']);
+/** Faults that leave the reply readable. */
+const READABLE_FAULTS: ReadonlySet<PageFault['kind']> = new Set([
+  'holeInPages',
+  'poisonReplace',
+  'poisonInsert',
+]);
 
-/** How far each history's log was read. */
-const cursors = new WeakMap<Bench, Awaited<ReturnType<RedisEventLog['read']>>['next']>();
+/** Position up to which each history's log was read. */
+const cursors = new WeakMap<HistoryContext, Awaited<ReturnType<RedisEventLog['read']>>['next']>();
 
-/** @throws {Verdict} if the reply held no list that is whole, and was taken for one */
+/** Checks that a damaged reply was not accepted as a list. @throws {Verdict} */
 function assertList(fault: PageFault | undefined): void {
-  if (fault === undefined || WITH_A_LIST.has(fault.kind)) return;
-  throw new Verdict(`a reply that holds no whole list (${fault.kind}) was taken for one`);
+  if (fault === undefined || READABLE_FAULTS.has(fault.kind)) return;
+  throw new Verdict(`a reply without a complete list (${fault.kind}) was accepted as a list`);
 }
 
 function onWire({ kind, position }: PageFault): object | string {

@@ -1,12 +1,13 @@
 /**
- * Random histories against the feed, and an oracle that says what must be told.
+ * Plays random histories against the feed. An oracle computes which events must be emitted.
  *
- * A failure prints the seed and the path of the history. To run that one again, and only that one:
+ * A failure prints the seed and the path of the history. To replay only that history:
  *
- *     TIDINGS_SEED=<seed> TIDINGS_PATH=<path> npm test -- test/property/feed.property.spec
+ * TIDINGS_SEED=<seed> TIDINGS_PATH=<path> npm test -- test/property/feed.property.spec
  *
- * TIDINGS_HISTORIES says how many histories are run here; the other half runs in feed-2.property.spec.ts, so that two
- * processors have work. TIDINGS_LONG=1 (npm run test:long) runs 5,000 in each.
+ * TIDINGS_HISTORIES sets the number of histories of this file. The other half runs in
+ * feed-2.property.spec.ts, so that two processors are used. TIDINGS_LONG=1 (npm run test:long) runs 5,000
+ * histories in each file.
  */
 import { propertyOfTheFeed } from './property.js';
 

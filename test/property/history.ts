@@ -1,25 +1,25 @@
 import fc from 'fast-check';
 
-/** How upstream looks in a history, from its start. */
+/** The state and settings of upstream at the start of a history. */
 export interface WorldSetup {
-  /** Of the simulator's own draws: ids, shuffles. */
+  /** Seed of the simulator's random decisions: ids and shuffles. */
   seed: number;
   order: Order;
   sortBy: 'timestamp' | 'arrival';
-  /** Most messages a page; null: as many as are asked for. */
+  /** Maximum number of messages per page. Null: as many as requested. */
   limitCap: number | null;
   limitIgnored: boolean;
   insertWhilePaging: number;
   wire: WireShapes;
   undated: 'silent' | 'emit';
   contacts: OldContact[];
-  /** The order that a shuffling upstream keeps in the end, so that all of it can be seen. */
+  /** Final order of a shuffling upstream, so that everything can be read. */
   lastOrder: 'newestFirst' | 'oldestFirst';
 }
 
 export type Order = 'newestFirst' | 'oldestFirst' | 'random';
 
-/** Of the simulator's settings those that say how things are written. */
+/** Settings of the simulator for the format of replies. */
 export interface WireShapes {
   messagesShape: 'messages' | 'data' | 'items' | 'array';
   contactsShape: 'array' | 'contacts' | 'data' | 'items';
@@ -31,17 +31,17 @@ export interface WireShapes {
   extraMessageFields: boolean;
 }
 
-/** A contact that is there before the first read. */
+/** A contact that exists before the first read. */
 export interface OldContact {
-  /** In pages, with a part of one. */
+  /** Number of pages, including a fraction. */
   pages: number;
-  /** Between its messages; 0: all of one time. */
+  /** Time between two messages, in milliseconds. 0: all messages have the same timestamp. */
   gapMs: number;
-  /** How old the newest is. */
+  /** Age of the newest message, in milliseconds. */
   ageMs: number;
 }
 
-/** Something that happens upstream, or to time. Contacts and messages are meant by number, modulo how many there are. */
+/** A change upstream, or of the time. Contacts and messages are given by number, modulo their count. */
 export type Action =
   | {
       do: 'insert';
@@ -49,7 +49,9 @@ export type Action =
       count: number;
       direction: 'inbound' | 'outbound' | 'sideways';
       gapMs: number;
-      /** 0: now; otherwise it arrives late. */
+      /**
+       * Age of the message, in milliseconds. 0: the message is new. Otherwise an old message arrives late.
+       */
       ageMs: number;
       delivered: boolean;
       read: boolean;
@@ -80,22 +82,23 @@ export const FAULTS = [
   'poisonInsert',
 ] as const;
 
-/** What is wrong with one page read of a poll. */
+/** A fault of one page read. */
 export interface PageFault {
-  /** The read, counted from 1. */
+  /** Number of the read, counted from 1. */
   read: number;
   kind: (typeof FAULTS)[number];
   position: number;
 }
 
-/** The end of a worker: at its so many-th operation. */
+/** The death of a worker at a given operation. */
 export interface Death {
-  /** Redis commands and page reads of one task, counted from 1. */
+  /** Number of the operation, counted from 1. Redis commands and page reads of a task are operations. */
   operation: number;
-  /** Whether it is still carried out, and only its reply lost. */
+  /** True if the operation is still executed and only its reply is lost. */
   carriedOut: boolean;
 }
 
+/** A poll by one worker. */
 export interface Task {
   read: 'contact' | 'list';
   contact: number;
@@ -103,13 +106,13 @@ export interface Task {
   fault?: PageFault;
 }
 
-/** One or two workers read at the same time; things happen between their operations. */
+/** One or two workers poll at the same time. Actions may happen between their operations. */
 export interface ReadStep {
   do: 'read';
   tasks: Task[];
-  /** Whose turn it is, again and again from the start. */
+  /** The order of the workers' turns, repeated from the start. */
   turns: number[];
-  /** What happens before which operation of all, counted from 1. */
+  /** Actions before a given operation. Operations of all workers are counted together from 1. */
   meanwhile: { operation: number; action: Action }[];
 }
 
@@ -122,7 +125,7 @@ export interface History {
 
 const contact = fc.nat({ max: 2 });
 const message = fc.oneof(fc.nat({ max: 1 }), fc.nat({ max: 3 }), fc.nat({ max: 200 }));
-const rarely = (times: number): fc.Arbitrary<boolean> => fc.nat({ max: times }).map((n) => n === 1);
+const oneIn = (times: number): fc.Arbitrary<boolean> => fc.nat({ max: times }).map((n) => n === 1);
 
 const oldContact: fc.Arbitrary<OldContact> = fc.record({
   pages: fc.double({ min: 0, max: 3, noNaN: true, noDefaultInfinity: true }),
@@ -150,7 +153,7 @@ const insert: fc.Arbitrary<Action> = fc.record({
     { weight: 1, arbitrary: fc.constantFrom(5_000, 3_600_000, 259_205_500) },
   ),
   delivered: fc.boolean(),
-  read: rarely(3),
+  read: oneIn(3),
 });
 
 const action: fc.Arbitrary<Action> = fc.oneof(
@@ -281,7 +284,7 @@ const read: fc.Arbitrary<ReadStep> = fc.record({
   ),
 });
 
-/** Two workers read one contact at the same time, while the same message changes again and again. */
+/** Two workers poll one contact at the same time while the same message changes repeatedly. */
 const contest: fc.Arbitrary<ReadStep> = fc
   .record({
     contact,
@@ -313,7 +316,10 @@ const contest: fc.Arbitrary<ReadStep> = fc
     })),
   }));
 
-/** More than a page comes, and while it is read one of those at the head goes: what stood behind it moves up. */
+/**
+ * More new messages than fit on a page arrive. One of the newest is deleted during the read, so that older
+ * messages move to earlier pages.
+ */
 const shift: fc.Arbitrary<Step[]> = fc
   .record({
     contact,
@@ -332,7 +338,7 @@ const shift: fc.Arbitrary<Step[]> = fc
     },
   ]);
 
-/** A flag that is set, taken back and set again, with a read after each. */
+/** A flag that is set, cleared and set again, with a poll after each change. */
 const flicker: fc.Arbitrary<Step[]> = fc
   .record({
     contact,
@@ -351,7 +357,7 @@ const setup: fc.Arbitrary<WorldSetup> = fc.record({
   order: fc.constantFrom<Order[]>('newestFirst', 'newestFirst', 'oldestFirst', 'oldestFirst', 'random'),
   sortBy: fc.constantFrom('timestamp' as const, 'timestamp' as const, 'arrival' as const),
   limitCap: fc.constantFrom(null, 20, 7, 5, 5, 3, 3, 2, 1),
-  limitIgnored: rarely(15),
+  limitIgnored: oneIn(15),
   insertWhilePaging: fc.oneof(
     { weight: 8, arbitrary: fc.constant(0) },
     { weight: 1, arbitrary: fc.integer({ min: 2, max: 7 }) },
@@ -382,9 +388,12 @@ const setup: fc.Arbitrary<WorldSetup> = fc.record({
   lastOrder: fc.constantFrom('newestFirst' as const, 'oldestFirst' as const),
 });
 
-/** Histories of so many steps. Most steps read, for only reads can miss. */
-export function histories(steps: { least: number; most: number }): fc.Arbitrary<History> {
-  const some = fc.oneof(
+/**
+ * Generates histories with `min` to `max` steps. Most steps are polls, because only polls can miss
+ * changes.
+ */
+export function histories(steps: { min: number; max: number }): fc.Arbitrary<History> {
+  const stepGroup = fc.oneof(
     { weight: 16, arbitrary: read.map((step): Step[] => [step]) },
     { weight: 2, arbitrary: contest.map((step): Step[] => [step]) },
     { weight: 26, arbitrary: action.map((step): Step[] => [step]) },
@@ -393,10 +402,10 @@ export function histories(steps: { least: number; most: number }): fc.Arbitrary<
   );
   return fc.record({
     setup,
-    // A step that is left out makes a failing history simpler, however many it must have at first.
+    // Steps are optional, so that fast-check can simplify a failing history below the minimum length.
     steps: fc
-      .array(fc.option(some, { freq: 1_000_000, nil: undefined }), {
-        ...{ minLength: steps.least, maxLength: steps.most, size: 'max' },
+      .array(fc.option(stepGroup, { freq: 1_000_000, nil: undefined }), {
+        ...{ minLength: steps.min, maxLength: steps.max, size: 'max' },
       })
       .map((all) => all.flatMap((one) => one ?? [])),
   });

@@ -1,9 +1,9 @@
 import type { RedisClient } from '#platform';
 
-/** Carries out one operation of a worker, or not: the worker may die at it. */
+/** Executes an operation of a worker, or lets the worker die at the operation. */
 export type Gate = <T>(operation: () => Promise<T>) => Promise<T>;
 
-/** The commands that the stores of the feed use. Any other one is a fault of the test, not a command that never fails. */
+/** The commands that the feed's stores use. Any other command is a mistake in the test. */
 const COMMANDS = new Set([
   'call',
   'callBuffer',
@@ -20,19 +20,20 @@ const COMMANDS = new Set([
 ]);
 
 /**
- * A connection to Redis as one worker has it: each command passes the worker's gate.
- * @param heard is told what Redis answered to each command that was carried out, whether the worker hears it or not
+ * Returns a Redis connection of one worker. Each command passes through the worker's gate.
+ * @param heard called with Redis' reply to each executed command, even if the worker does not receive the
+ * reply
  */
-export function mortalRedis(redis: RedisClient, gate: Gate, heard: (reply: unknown) => void): RedisClient {
+export function mortalRedis(redis: RedisClient, gate: Gate, onReply: (reply: unknown) => void): RedisClient {
   return new Proxy(redis, {
     get(target, name) {
       const value: unknown = Reflect.get(target, name);
       if (typeof value !== 'function') return value;
-      if (!COMMANDS.has(String(name))) throw new Error(`no mortal command: ${String(name)}`);
+      if (!COMMANDS.has(String(name))) throw new Error(`command not supported by this test: ${String(name)}`);
       return (...args: unknown[]): Promise<unknown> =>
         gate(async () => {
           const reply = (await Reflect.apply(value, target, args)) as unknown;
-          heard(reply);
+          onReply(reply);
           return reply;
         });
     },

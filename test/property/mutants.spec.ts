@@ -1,18 +1,18 @@
-/** The property is tested itself: each of these faults, put into the product, must be found by it. */
+/** Tests the property itself: the property must find each of these faults in the product. */
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from '@jest/globals';
 import { type Mutant, MUTANTS } from './mutants.js';
 
-/** A mutant that so many histories do not find is not found. */
+/** Number of histories after which a mutant counts as not found. */
 const HISTORIES = Number(process.env['TIDINGS_HISTORIES'] ?? 1_000);
 const DEADLINE_MS = 600_000;
 const SEED = 20_260_101;
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
-/** The property in a process of its own: its exit code, and what it printed. */
-async function property(mutant: Mutant): Promise<{ code: number | null; output: string }> {
+/** Runs the property in a process of its own. Returns the exit status and the output. */
+async function runProperty(mutant: Mutant): Promise<{ code: number | null; output: string }> {
   const child = spawn(
     process.execPath,
     [
@@ -42,11 +42,11 @@ async function property(mutant: Mutant): Promise<{ code: number | null; output: 
   return { code, output };
 }
 
-describe('the property', () => {
+describe('the property of the feed', () => {
   it(
-    'holds where nothing was put in',
+    'holds for the unchanged product',
     async () => {
-      const { code, output } = await property({ name: 'none', patches: [] });
+      const { code, output } = await runProperty({ name: 'none', patches: [] });
       expect(output).toContain('histories in');
       expect(code).toBe(0);
     },
@@ -54,9 +54,9 @@ describe('the property', () => {
   );
 
   it.each(MUTANTS.map((mutant) => [mutant.name, mutant] as const))(
-    'finds: %s',
+    'finds the fault: %s',
     async (name, mutant) => {
-      const { code, output } = await property(mutant);
+      const { code, output } = await runProperty(mutant);
       const verdict = /The oracle's verdict: .*/.exec(output)?.[0];
       const after = /After \d+ histories/.exec(output)?.[0];
       process.stdout.write(`${name}: ${after ?? 'not found'}: ${verdict ?? output.slice(-2_000)}\n`);

@@ -1,10 +1,10 @@
-/** A fault that is put into the product on purpose, to see whether the property finds it. */
+/** A deliberate fault in the product that the property must find. */
 export interface Mutant {
   name: string;
   patches: readonly Patch[];
 }
 
-/** A text that stands once in a file, and what stands there instead. */
+/** Replaces a text that occurs exactly once in a file. */
 export interface Patch {
   file: string;
   from: string;
@@ -13,41 +13,41 @@ export interface Patch {
 
 const FEED = 'libs/feed/src/';
 
-const one = (name: string, file: string, from: string, to: string): Mutant => ({
+const patched = (name: string, file: string, from: string, to: string): Mutant => ({
   name,
   patches: [{ file: FEED + file, from, to }],
 });
 
-/** Faults of the kinds that others' bug trackers are full of. */
+/** Typical faults, many of them known from the issue trackers of other projects. */
 export const MUTANTS: readonly Mutant[] = [
-  one(
-    'a first read takes what was stamped in its last minute as there before',
+  patched(
+    'a first read treats messages of the last minute as old',
     'diff/first-read.ts',
     'message.timestamp > first.tellAfter',
     'message.timestamp > first.tellAfter + 60_000',
   ),
-  one(
-    'only what is newer than the newest known timestamp is new (strict >)',
+  patched(
+    'only messages newer than the newest known timestamp are new (strict >)',
     'diff/diff.ts',
     'if (change === undefined) continue;',
     `if (change === undefined) continue;
     const newest = Math.max(...[...input.known.values()].map(({ timestamp = 0 }) => timestamp));
     if (before === undefined && !((message.timestamp ?? Infinity) > newest)) continue;`,
   ),
-  one(
-    'a first read tells everything',
+  patched(
+    'a first read reports all messages',
     'diff/diff.ts',
-    'const told = input.firstRead === undefined ||',
-    'const told = true ||',
+    'const isEmitted =\n    input.firstRead === undefined ||',
+    'const isEmitted =\n    true ||',
   ),
-  one(
-    'a first read tells nothing',
+  patched(
+    'a first read reports no message',
     'diff/diff.ts',
-    'const told = input.firstRead === undefined ||',
-    'const told = input.firstRead === undefined || false &&',
+    'const isEmitted =\n    input.firstRead === undefined ||',
+    'const isEmitted =\n    input.firstRead === undefined || false &&',
   ),
-  one(
-    'a page that is shorter than was asked for is the last one',
+  patched(
+    'a page shorter than the limit ends the read',
     'poll/deep-read.ts',
     'unreadable = 0;\n      if (read.repeats) {',
     `unreadable = 0;
@@ -59,7 +59,7 @@ export const MUTANTS: readonly Mutant[] = [
       }
       if (read.repeats) {`,
   ),
-  one(
+  patched(
     'only the first page is read',
     'poll/deep-read.ts',
     'if (page === 1) this.firstIds = read.ids;',
@@ -67,44 +67,44 @@ export const MUTANTS: readonly Mutant[] = [
       this.stable = true;
       if (page === 1) return page;`,
   ),
-  one(
-    'a page on which something is new is the last that is read',
+  patched(
+    'a page with a new message ends the read',
     'walk/head-walk.ts',
     'return endsNew || (ids.length === 0 && count > 0);',
     'return endsNew && ids.length === 0 && count > 0;',
   ),
-  one(
-    'of two forms within one walk the first is kept',
+  patched(
+    'the first of two versions of a message in one read wins',
     'walk/page-reader.ts',
     'this.seen.set(message.id, message);',
     'if (!this.seen.has(message.id)) this.seen.set(message.id, message);',
   ),
-  one(
-    'the tail of an oldest-first list does not step on',
+  patched(
+    'the last page of an oldest-first list does not advance',
     'walk/head-walk.ts',
     'last !== undefined && last.count >= last.limit;',
     'last !== undefined && last.count > last.limit;',
   ),
-  one(
-    'pages that shifted while they were read are not read again',
+  patched(
+    'pages that shifted during a read are not read again',
     'walk/head-walk.ts',
-    'if (pages > 1) await this.lookAgain(pages - 1, top.limit);',
+    'if (pages > 1) await this.repeatFirstPages(pages - 1, top.limit);',
     '',
   ),
-  one(
-    'sweeps are forgotten',
+  patched(
+    'sweeps never run',
     'poll/contact-poll.ts',
     'return memory.completeAt + this.settings.sweepMs <= now;',
     'return false;',
   ),
-  one(
-    'unsettled messages are not looked up',
+  patched(
+    'messages with changing flags are not polled again',
     'poll/contact-poll.ts',
     "return lookDueAt !== undefined && lookDueAt <= state.now ? 'look' : undefined;",
     "return lookDueAt === 0 ? 'look' : undefined;",
   ),
   {
-    name: 'what was seen is marked before its events are stored',
+    name: 'the snapshot is stored before its events',
     patches: [
       {
         file: `${FEED}redis/redis-feed-store.ts`,
@@ -113,12 +113,14 @@ export const MUTANTS: readonly Mutant[] = [
       },
       {
         file: `${FEED}redis/redis-feed-store.ts`,
-        from: `        ...eventArguments(account, events),
-      ],
+        from: `          ...eventArguments(account, events),
+        ],
+      },
     );
     return done === 1;`,
-        to: `        ...eventArguments(account, []),
-      ],
+        to: `          ...eventArguments(account, []),
+        ],
+      },
     );
     if (done === 1) await new RedisEventLog(this.redis, this.prefix).append(account, events);
     return done === 1;`,
@@ -126,7 +128,7 @@ export const MUTANTS: readonly Mutant[] = [
     ],
   },
   {
-    name: 'events are stored before what was seen is marked',
+    name: 'events are stored before the snapshot',
     patches: [
       {
         file: `${FEED}redis/redis-feed-store.ts`,
@@ -141,102 +143,107 @@ export const MUTANTS: readonly Mutant[] = [
     ],
   },
   {
-    name: 'a poll has no fence',
+    name: 'the commit of a poll has no fence',
     patches: [
       {
-        file: `${FEED}redis/redis-feed-scripts.ts`,
-        from: "if redis.call('HGET', contact, 'v') ~= ARGV[2] then return 0 end",
+        file: `${FEED}redis/lua/commit-poll.lua`,
+        from: "if redis.call('HGET', contact, 'v') ~= version then return 0 end",
         to: '',
       },
-      // Without it the script would fail at what only the first of two finds.
+      // Without this patch, the script of the second poll would fail instead of writing.
       {
-        file: `${FEED}redis/redis-feed-scripts.ts`,
-        from: "'LT', redis.call('HGET', contact, 'hastenedTo'), ARGV[1]",
-        to: "'LT', redis.call('HGET', contact, 'hastenedTo') or '0', ARGV[1]",
+        file: `${FEED}redis/lua/commit-poll.lua`,
+        from: "'LT', redis.call('HGET', contact, 'hastenedTo'), contact_id",
+        to: "'LT', redis.call('HGET', contact, 'hastenedTo') or '0', contact_id",
       },
     ],
   },
-  one(
-    'a list has no fence',
-    'redis/redis-feed-scripts.ts',
-    "if (redis.call('HGET', list, 'version') or '0') ~= ARGV[1] then return 0 end",
+  patched(
+    'the commit of a contact list has no fence',
+    'redis/lua/commit-contacts.lua',
+    "if (redis.call('HGET', list, 'version') or '0') ~= version then return 0 end",
     '',
   ),
-  one('that delivery was told is not kept', 'diff/diff.ts', 'known[told] = true;', 'known[told] = false;'),
-  one(
-    'the revision of a message is not raised',
+  patched(
+    'a reported delivery is not remembered',
+    'diff/diff.ts',
+    'known[emittedFlag] = true;',
+    'known[emittedFlag] = false;',
+  ),
+  patched(
+    'the revision of a message does not increase',
     'diff/diff.ts',
     'Math.max(this.known.revision, revisionFloor) + 1;',
     'Math.max(this.known.revision, revisionFloor);',
   ),
-  one(
-    'a flag that goes back is delivered again',
+  patched(
+    'a flag that is set again is reported again',
     'diff/diff.ts',
-    'if (message[flag] && !before[told]) {',
+    'if (message[flag] && !before[emittedFlag]) {',
     'if (message[flag]) {',
   ),
-  one(
-    'absence from one read is deletion',
+  patched(
+    'absence from one read counts as deletion',
     'diff/absence.ts',
     'if (before.missingSince === undefined) {',
-    'if (before.missingSince === undefined && input.apartMs < 0) {',
+    'if (before.missingSince === undefined && input.minApartMs < 0) {',
   ),
-  one(
-    'two reads of one minute are enough for a deletion',
+  patched(
+    'two reads within a minute are enough for a deletion',
     'diff/absence.ts',
-    'input.now - before.missingSince < input.apartMs',
+    'input.now - before.missingSince < input.minApartMs',
     'input.now - before.missingSince < 0',
   ),
-  one(
-    'absence from a read that was not complete is deletion',
+  patched(
+    'absence from an incomplete read counts as deletion',
     'poll/poll-conclusion.ts',
-    `reading.everything?.stable === true
-        ? this.absences(start, reading, reading.everything, known)
+    `reading.fullRead?.isStable === true
+        ? this.absences(start, reading, reading.fullRead, known)
         : undefined;`,
     `this.absences(
         start,
         reading,
         {
           seen: new Set(reading.served.map(({ id }) => id)),
-          stable: true,
-          ...reading.everything,
+          isStable: true,
+          ...reading.fullRead,
           knownBefore: new Set((await this.store.allKnownMessages(account, contactId)).keys()),
         },
         await this.store.allKnownMessages(account, contactId),
       );`,
   ),
-  one(
-    'absence from a read while which pages shifted is deletion',
+  patched(
+    'absence from a read with shifted pages counts as deletion',
     'poll/deep-read.ts',
     'this.stable = read.count === 0 && count === this.reader.servedCount;',
     'this.stable = true;',
   ),
-  one(
-    'a page that repeats others is the end of what is there',
+  patched(
+    'a page that repeats earlier messages ends the list',
     'poll/deep-read.ts',
     'this.stable = read.count === 0 && count === this.reader.servedCount;',
     'this.stable = count === this.reader.servedCount;',
   ),
-  one(
-    'however much is missing is believed',
+  patched(
+    'any number of missing messages counts as deleted',
     'diff/absence.ts',
-    'return missing > FEW && missing > of * BELIEVED_PART;',
-    'return missing > FEW * 1e9 && missing > of * BELIEVED_PART;',
+    'return missing > MAX_FEW_MISSING && missing > of * MAX_MISSING_SHARE;',
+    'return missing > MAX_FEW_MISSING * 1e9 && missing > of * MAX_MISSING_SHARE;',
   ),
-  one(
-    'a message that returns is told as new',
+  patched(
+    'a message that returns is reported as new',
     'diff/diff.ts',
     'before === undefined || form === undefined\n        ? arrival(',
     'before === undefined || before.deleted || form === undefined\n        ? arrival(',
   ),
-  one(
-    'that a message returned is not told',
+  patched(
+    'the return of a message is not reported',
     'diff/diff.ts',
     'if (before.deleted) updates.deleted = { from: true, to: false };',
     '',
   ),
   {
-    name: 'a page that failed is an empty one',
+    name: 'a failed page counts as an empty page',
     patches: [
       {
         file: `${FEED}poll/contact-poll.ts`,
@@ -261,7 +268,7 @@ export const MUTANTS: readonly Mutant[] = [
     ],
   },
   {
-    name: 'a reply without a list is an empty list',
+    name: 'a reply without a list counts as an empty list',
     patches: [
       {
         file: 'libs/upstream/src/reply/reply-list.ts',
@@ -270,8 +277,8 @@ export const MUTANTS: readonly Mutant[] = [
       },
     ],
   },
-  one(
-    'a contact that is missing from one list is deleted',
+  patched(
+    'a contact that is missing from one list counts as deleted',
     'contacts/contact-list-poll.ts',
     'if (before.missingSince === undefined) {',
     'if (before.missingSince === undefined && this.absenceMs < 0) {',

@@ -1,33 +1,12 @@
-// Jest's transformer with a mutant put in: TIDINGS_MUTANT is one of mutants.ts as JSON.
+// Jest transformer that applies a mutant to the sources. TIDINGS_MUTANT contains one mutant of mutants.ts as
+// JSON.
 import { createHash } from 'node:crypto';
 import swc from '@swc/jest';
+import { given, mutated } from './mutated.mjs';
 
-const given = process.env['TIDINGS_MUTANT'] ?? '';
-/** @type {import('./mutants.js').Mutant} */
-const mutant = JSON.parse(given);
 const { process: transform, processAsync: transformAsync, getCacheKey: keyOf } = swc.createTransformer();
 if (transform === undefined || transformAsync === undefined || keyOf === undefined)
-  throw new Error('@swc/jest lacks a part of a transformer');
-
-/**
- * The file's text with the mutant put in.
- * @param {string} text
- * @param {string} file
- * @throws {Error} unless each text that is replaced stands there exactly once
- */
-function mutated(text, file) {
-  let result = text;
-  for (const { file: where, from, to } of mutant.patches) {
-    if (!file.endsWith(`/${where}`)) continue;
-    const parts = result.split(from);
-    if (parts.length !== 2)
-      throw new Error(
-        `the mutant "${mutant.name}" replaces a text that stands ${parts.length - 1} times in ${where}`,
-      );
-    result = parts.join(to);
-  }
-  return result;
-}
+  throw new Error('@swc/jest does not implement a required transformer function');
 
 /** @type {import('@jest/transform').AsyncTransformer} */
 export default {

@@ -1,52 +1,52 @@
 /**
- * What must be told, worked out from the replies that upstream gave, by the words of the contract. It shares no code with
- * the product, and knows nothing of how the product reads.
+ * Computes which events must be emitted, from upstream's replies and the rules of the contract. Shares no
+ * code with the product and does not know how the product polls.
  */
 
-/** A message as one reply showed it. */
-export interface Seen {
+/** A message as shown in one reply. */
+export interface ObservedMessage {
   id: string;
   kind: 'inbound' | 'outbound' | 'other';
   delivered: boolean;
   read: boolean;
-  /** Milliseconds since 1970, as the reply wrote it; absent if it wrote none. */
+  /** Timestamp in the reply, in milliseconds since 1970. Absent if the reply contains none. */
   timestamp?: number;
-  /** All else that the reply said of it. */
+  /** All other fields of the message, as JSON. */
   rest: string;
-  /** The whole of it. */
+  /** The complete message, as JSON. */
   wire: string;
 }
 
-/** One page that a worker was given. */
+/** A page that a worker received. */
 export interface PageRead {
   page: number;
-  /** How many a page was asked for. */
+  /** Requested number of messages. */
   limit: number;
-  /** Elements, with those that cannot be read. */
+  /** Number of elements, including unreadable ones. */
   elements: number;
-  seen: readonly Seen[];
-  /** What upstream had at that moment, the one that would be served as the newest last. */
+  seen: readonly ObservedMessage[];
+  /** Ids of all messages that upstream had at that moment, newest last. */
   listed: readonly string[];
-  /** Whether upstream hid what it had: an outage, a hole. */
+  /** True if upstream hid existing messages: an outage, or an empty page. */
   veiled: boolean;
-  /** Whether nothing was wrong with the reply. */
+  /** True if the reply had no fault. */
   sound: boolean;
-  /** Counts what happened upstream. */
+  /** Number of changes upstream so far. */
   world: number;
-  /** The order that upstream keeps; `random` is shuffled anew for each read. */
+  /** Upstream's order of messages. `random` is shuffled for each read. */
   order: string;
-  /** Most messages a page. */
+  /** Maximum number of messages per page. */
   pageSize: number;
-  /** Whether the timestamps of what is listed go with the list. */
+  /** True if the timestamps increase in the order of the list. */
   inOrder: boolean;
 }
 
-/** A page, and how many commits of the contact there had been when it was asked for. */
+/** A page, and the number of the contact's commits when the page was requested. */
 export interface PageOfTask extends PageRead {
   commits: number;
 }
 
-/** What was known of a contact when a worker began to read it. */
+/** The known state of a contact when a worker began to poll the contact. */
 export interface Beginning {
   contactId: string;
   known: ReadonlySet<string>;
@@ -55,35 +55,36 @@ export interface Beginning {
   wasInOrder: boolean | undefined;
 }
 
-/** All that one worker has read of a contact in one task, but for what it read and was refused to commit. */
+/** All pages that one worker has read of a contact in one task, without those whose commit was rejected. */
 export interface PollAttempt {
   contactId: string;
-  /** When the task began, in milliseconds since 1970. */
+  /** Start of the task, in milliseconds since 1970. */
   began: number;
-  /** When it last looked at what is known, and how many commits of the contact there had been by then. */
+  /** Time of the last read of the known state, and the number of the contact's commits at that time. */
   now: number;
   commits: number;
-  /** The messages that were known by then. */
+  /** Ids of the messages that were known at that time. */
   known: ReadonlySet<string>;
   reads: PageOfTask[];
-  /** So many of them were committed, or said nothing new: what they showed was judged. */
+  /** Number of pages that were committed or contained nothing new. These pages have been judged. */
   settled: number;
 }
 
+/** One read of the contact list by a worker. */
 export interface ListAttempt {
   now: number;
-  /** Upstream's clock in the reply. */
+  /** Time of upstream's clock in the reply. */
   date: number;
   /**
-   * The oracle's {@link Oracle.lastListAt} before and after it looked at what is known: a list that says nothing new stands
-   * in no other one's way, so that a first one may be committed in between.
+   * The oracle's {@link Oracle.lastListAt} before and after the worker read the known state. A list without
+   * changes does not conflict with other lists, so that a first list may be committed in between.
    */
   lastListAt: readonly [before: number | undefined, after: number | undefined];
   contacts: readonly { id: string; wire: string }[];
 }
 
-/** An event as a subscriber gets it. */
-export interface Told {
+/** An event as a subscriber receives it. */
+export interface ReceivedEvent {
   id: string;
   type: string;
   contactId?: string;
@@ -102,7 +103,7 @@ export interface OracleSettings {
   settleMs: number;
 }
 
-/** The product told something else than it must. */
+/** The product emitted other events than required. */
 export class Verdict extends Error {
   constructor(words: string) {
     super(`The oracle's verdict: ${words}`);
@@ -110,9 +111,9 @@ export class Verdict extends Error {
   }
 }
 
-/** What a message is known as. */
-interface Form {
-  kind: Seen['kind'];
+/** The known state of a message. */
+interface KnownForm {
+  kind: ObservedMessage['kind'];
   delivered: boolean;
   read: boolean;
   toldDelivered: boolean;
@@ -123,17 +124,17 @@ interface Form {
 }
 
 interface Message {
-  /** What it may be known as; undefined: not known. More than one only while a read leaves it open. */
-  forms: (Form | undefined)[];
-  /** Since when reads have not shown it while upstream did not have it. */
+  /** Possible known states. Undefined means unknown. More than one entry if a read leaves the state open. */
+  forms: (KnownForm | undefined)[];
+  /** Time since which reads have not shown the message while upstream did not have it. */
   absentSince?: number;
-  /** When it was last shown. */
+  /** Time of the last read that showed the message. */
   servedAt: number;
 }
 
 /**
- * Whether everything of a contact was read for the first time: `perhaps` where a worker died at the end of it, of whom it
- * is not known whether it had concluded.
+ * Whether the first read of a contact is complete. `perhaps over`: a worker died at the end of the read, so
+ * that its completion is unknown.
  */
 type FirstRead = 'goes on' | 'perhaps over' | 'over';
 
@@ -141,15 +142,15 @@ interface Contact {
   commits: number;
   tellAfter: number;
   firstRead: FirstRead;
-  /** It is a new baseline, which replaces what was lost or replaced. */
+  /** True during a new baseline, which replaces a lost or changed state. */
   resyncing: boolean;
   messages: Map<string, Message>;
-  /** The last read that may have been one of everything, and the order at that time. */
+  /** Time of the last read that may have been complete, and upstream's order at that time. */
   completeAt?: number;
   completeOrder?: string;
-  /** Whether the timestamps told that order rightly. */
+  /** True if the timestamps matched the order. */
   wasInOrder?: boolean;
-  /** When it was last read while something went wrong or changed upstream: a look of that time may not have met all. */
+  /** Time of the last read with a fault or a change upstream. Such a read may have missed messages. */
   troubledAt?: number;
 }
 
@@ -163,11 +164,11 @@ const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
-/** What one reading of a message leads to: these events, and it is known as this from then on. */
+/** The events that one reading of a message must cause, and the known state after it. */
 interface Outcome {
   types: string[];
   changes: string[];
-  form: Form | undefined;
+  form: KnownForm | undefined;
 }
 
 export class Oracle {
@@ -175,19 +176,19 @@ export class Oracle {
   private readonly listed = new Map<string, ListedContact>();
   private readonly sequences = new Map<string, number>();
   private readonly ids = new Set<string>();
-  /** Upstream's clock at the last list that was committed. */
+  /** Upstream's time at the last committed list. */
   lastListAt: number | undefined;
 
   constructor(private readonly settings: OracleSettings) {}
 
-  /** Events that came with no commit of a read. */
-  stray(events: readonly Told[]): void {
-    if (events.length > 0) throw new Verdict(`told without any read that was committed: ${words(events)}`);
+  /** Reports events that were emitted without a commit of a read. */
+  stray(events: readonly ReceivedEvent[]): void {
+    if (events.length > 0) throw new Verdict(`emitted without a committed read: ${words(events)}`);
   }
 
   committedList(
     { now, date, lastListAt: [first, later], contacts }: ListAttempt,
-    events: readonly Told[],
+    events: readonly ReceivedEvent[],
   ): void {
     this.count(events);
     const lastListAt = events.some(({ type }) => type === 'contact.created') ? later : first;
@@ -219,7 +220,9 @@ export class Oracle {
     this.lastListAt = date;
     const told = events.map(({ type, contactId }) => `${type} ${contactId ?? ''}`);
     if (!sameMembers(told, expected))
-      throw new Verdict(`a contact list must be told as [${expected.join(', ')}], was [${told.join(', ')}]`);
+      throw new Verdict(
+        `a contact list must emit [${expected.join(', ')}], but emitted [${told.join(', ')}]`,
+      );
     for (const { type, contactId = '', data } of events) {
       const last = this.listed.get(contactId)?.wire;
       if (JSON.stringify(data.contact) !== last)
@@ -229,21 +232,21 @@ export class Oracle {
     }
   }
 
-  committedPoll(attempt: PollAttempt, events: readonly Told[]): void {
+  committedPoll(attempt: PollAttempt, events: readonly ReceivedEvent[]): void {
     this.count(events);
     const contact = this.contacts.get(attempt.contactId);
-    if (contact === undefined) throw new Verdict(`${attempt.contactId} was polled, no list has shown it`);
+    if (contact === undefined) throw new Verdict(`${attempt.contactId} was polled, but never listed`);
     const wrong = events.find(
       ({ type, contactId }) =>
         (contactId !== attempt.contactId || !/^(message\.|contact\.resynced$)/.test(type)) &&
         type !== 'account.suspect',
     );
-    if (wrong !== undefined) throw new Verdict(`a poll of ${attempt.contactId} told ${words([wrong])}`);
+    if (wrong !== undefined) throw new Verdict(`a poll of ${attempt.contactId} emitted ${words([wrong])}`);
     const { reads, settled } = withoutProbes(attempt);
     const resync = events.some(({ type }) => type === 'contact.resynced');
     if (resync) this.assertReplaced(contact, reads);
     if (events.some(({ type }) => type === 'message.deleted')) assertFew(contact, reads);
-    const byMessage = new Map<string, Told[]>();
+    const byMessage = new Map<string, ReceivedEvent[]>();
     for (const event of events) {
       if (!event.type.startsWith('message.')) continue;
       const id = String(event.data.message?.['id']);
@@ -252,11 +255,11 @@ export class Oracle {
     const lastStart = reads.findLastIndex(({ page }) => page === 1);
     const { commits } = contact;
     contact.commits += 1;
-    const servings = new Map<string, { seen: Seen; open: boolean; at: number }>();
+    const servings = new Map<string, { seen: ObservedMessage; open: boolean; at: number }>();
     for (const [n, read] of reads.entries()) {
-      // A new baseline is taken from one read of everything, whatever was read before it.
+      // A new baseline is taken from one read of everything, independent of earlier reads.
       if (n < settled) continue;
-      // What others committed while it was held back may be newer.
+      // Other workers may have committed newer data while this page waited.
       const isOld = read.commits !== commits;
       const open = isOld || (resync && n < lastStart);
       for (const seen of read.seen) servings.set(seen.id, { seen, open, at: n });
@@ -288,7 +291,7 @@ export class Oracle {
     }
   }
 
-  /** A worker begins to read a contact. */
+  /** Records that a worker begins to poll a contact. */
   begin(contactId: string): Beginning {
     const contact = this.contacts.get(contactId);
     const messages = [...(contact?.messages ?? [])];
@@ -302,12 +305,12 @@ export class Oracle {
     };
   }
 
-  /** How many commits of a contact there were. */
+  /** Returns the number of commits of a contact. */
   commitsOf(contactId: string): number {
     return this.contacts.get(contactId)?.commits ?? 0;
   }
 
-  /** The messages of a contact that are known, and not as deleted. */
+  /** Returns the ids of known messages of a contact that are not deleted. */
   knownOf(contactId: string): ReadonlySet<string> {
     const messages = [...(this.contacts.get(contactId)?.messages ?? [])];
     const known = messages.filter(([, { forms }]) => forms.some((form) => form?.deleted === false));
@@ -315,8 +318,9 @@ export class Oracle {
   }
 
   /**
-   * A worker read on without committing what it has read: then that must have said nothing new. Answers whether it is
-   * settled: not where all of it is new beside much that is known, which is held back until something known is met.
+   * Judges pages that a worker read without a commit: they must contain nothing new. Returns false if the
+   * pages are not yet judged. Pages with only new messages, beside many known ones, are held back until a
+   * known message is met.
    */
   readOn(attempt: PollAttempt): boolean {
     const contact = this.contacts.get(attempt.contactId);
@@ -325,7 +329,7 @@ export class Oracle {
     const { reads, settled } = withoutProbes(attempt);
     const shown = reads.slice(settled).flatMap(({ seen }) => seen);
     if (known.size > 10 && shown.length > 0 && shown.every(({ id }) => !known.has(id))) return false;
-    // What another worker committed meanwhile may be newer than what this one was shown; looked after it was.
+    // Judges only if no other worker has committed meanwhile: its data may be newer.
     if (contact.commits === attempt.commits) this.committedPoll(attempt, []);
     for (const { id } of shown) {
       const message = contact.messages.get(id);
@@ -334,7 +338,7 @@ export class Oracle {
     return true;
   }
 
-  /** It came to its end, and has committed all that it read: nothing that it had to meet may be missing. */
+  /** Judges a task that read to its end and committed everything: no required message may be missing. */
   ended(before: Beginning, attempt: PollAttempt): void {
     const contact = this.contacts.get(attempt.contactId);
     if (contact === undefined) return;
@@ -343,8 +347,11 @@ export class Oracle {
     this.assertPrompt(contact, before, attempt, withoutProbes(attempt).reads);
   }
 
-  /** In the end, after quiet reads of everything a minute apart: all is known as it is. */
-  finish(contactId: string, world: readonly Seen[]): void {
+  /**
+   * Judges the final state after complete, undisturbed reads a minute apart: everything must be known as it
+   * is.
+   */
+  finish(contactId: string, world: readonly ObservedMessage[]): void {
     const contact = this.contacts.get(contactId);
     if (contact === undefined) throw new Verdict(`${contactId} was never listed`);
     for (const seen of world) {
@@ -363,21 +370,21 @@ export class Oracle {
     }
     const there = new Set(world.map(({ id }) => id));
     const messages = [...contact.messages];
-    // What was seen before a new baseline was taken, and gone by then, may be known or not.
+    // Messages seen before a new baseline and deleted before its end may be known or unknown.
     const known = messages.filter(([, { forms }]) => forms.every((form) => form?.deleted === false));
     const perhaps = messages.filter(([, { forms }]) => forms.some((form) => form?.deleted === false));
     const missing = perhaps.filter(([id]) => !there.has(id)).length;
     const gone = known.filter(([id]) => !there.has(id)).map(([id]) => id);
     if (gone.length === 0 || isTooMuch(missing, known.length) || world.length === 0) return;
-    throw new Verdict(`in the end the deletions of [${gone.join(', ')}] of ${contactId} were not told`);
+    throw new Verdict(`in the end the deletions of [${gone.join(', ')}] of ${contactId} were not reported`);
   }
 
-  /** How many messages of all contacts are known. */
+  /** Number of known messages of all contacts. */
   get size(): number {
     return [...this.contacts.values()].reduce((sum, { messages }) => sum + messages.size, 0);
   }
 
-  private count(events: readonly Told[]): void {
+  private count(events: readonly ReceivedEvent[]): void {
     for (const { id, type, contactId, sequence } of events) {
       if (this.ids.has(id)) throw new Verdict(`the id ${id} was given twice`);
       this.ids.add(id);
@@ -388,7 +395,12 @@ export class Oracle {
     }
   }
 
-  private seen(contact: Contact, seen: Seen, prior: Form | undefined, silent: boolean): Outcome[] {
+  private seen(
+    contact: Contact,
+    seen: ObservedMessage,
+    prior: KnownForm | undefined,
+    silent: boolean,
+  ): Outcome[] {
     if (prior !== undefined) return [changed(seen, prior)];
     if (contact.firstRead !== 'perhaps over') return [this.arrived(contact, seen, silent)];
     return (['goes on', 'over'] as const).map((firstRead) =>
@@ -396,9 +408,9 @@ export class Oracle {
     );
   }
 
-  private arrived(contact: Contact, seen: Seen, silent: boolean): Outcome {
+  private arrived(contact: Contact, seen: ObservedMessage, silent: boolean): Outcome {
     const { kind, delivered, read, rest, timestamp } = seen;
-    const form: Form = {
+    const form: KnownForm = {
       ...{ kind, delivered, read, rest, deleted: false },
       ...{ toldDelivered: delivered, toldRead: read },
       ...(timestamp === undefined ? {} : { timestamp }),
@@ -418,7 +430,7 @@ export class Oracle {
     return { types, changes: [], form };
   }
 
-  /** What a read must have met in which nothing was wrong. */
+  /** Checks which messages a read without faults must have met. */
   private assertPrompt(
     contact: Contact,
     before: Beginning,
@@ -428,45 +440,43 @@ export class Oracle {
     const [first] = reads;
     const last = reads.at(-1);
     if (first === undefined || last === undefined || !isSound(reads)) return;
-    // Whatever shifts once while it is read must not hide what is there all the while; more often, it may.
+    // One change during the read must not hide messages that exist all the time. More changes may.
     const changes = new Set(reads.map(({ world }) => world)).size - 1;
     if (changes > 1 || reads.some(({ order }) => order !== last.order)) return;
     const { order, pageSize } = last;
     const listed = last.listed.filter((id) => first.listed.includes(id));
     const shuffled = order === 'random';
-    // Of a shuffled list of several pages, no read can be sure to have met everything.
+    // No read of a shuffled list with several pages is guaranteed to be complete.
     if (shuffled && listed.length > pageSize) return;
     const served = new Set(reads.flatMap(({ seen }) => seen.map(({ id }) => id)));
     const missed = listed.filter((id) => !served.has(id));
     const isNew = (id: string): boolean =>
       contact.messages.get(id)?.forms.every((form) => form === undefined) ?? true;
     const firstKnown = listed.findLastIndex((id) => before.known.has(id));
-    // Pages of one are not looked for: that would cost every contact of one message a second read. A few messages that
-    // are shuffled look like an order now and then, and another order than before may be met only by the next sweep.
-    // And where timestamps told another order than the list's, the list's is not to be known.
+    // Excludes pages of one message: searching them would cost a second read for every contact with one
+    // message. A few shuffled messages may look ordered, and a changed order may be detected only by the next
+    // sweep. If timestamps contradict the order of the list, the order cannot be learned.
     const settled = !shuffled && order === before.completeOrder && last.inOrder && before.wasInOrder === true;
     const isLate = (id: string): boolean =>
       pageSize > 1 && settled && isNew(id) && listed.indexOf(id) > firstKnown;
     const late = missed.filter(isLate);
     if (late.length > 0)
-      throw new Verdict(
-        `a sound read of ${contactId} did not meet what is new at its head: [${late.join(', ')}]`,
-      );
+      throw new Verdict(`a read of ${contactId} without faults missed new messages: [${late.join(', ')}]`);
     if (changes > 0) return;
     const isStale = (at: number | undefined): boolean =>
       at === undefined || at <= now - this.settings.sweepMs;
     // Another worker may have read everything meanwhile.
     const sweep = isStale(before.completeAt) && isStale(contact.completeAt);
     if (sweep && missed.length > 0)
-      throw new Verdict(`all of ${contactId} was due to be read, and was not: [${missed.join(', ')}]`);
-    // Where the oldest come first on pages of one, where they end is found by a sweep, not by the length.
+      throw new Verdict(`a complete read of ${contactId} was due, but missed: [${missed.join(', ')}]`);
+    // With one message per page and the oldest first, the end of the list is found by a sweep.
     if (pageSize === 1 && order === 'oldestFirst') return;
     const unsettled = missed.filter((id) => this.isOverdue(contact, id, now));
     if (unsettled.length > 0)
-      throw new Verdict(`flags of ${contactId} were not looked after: [${unsettled.join(', ')}]`);
+      throw new Verdict(`flags of ${contactId} were not polled again: [${unsettled.join(', ')}]`);
   }
 
-  /** Whether its flags may still change, and were not looked at for a quiet hour. */
+  /** Returns true if the flags of a message may still change and were not read for an hour without faults. */
   private isOverdue(contact: Contact, id: string, now: number): boolean {
     const { messages, completeAt = 0, troubledAt = 0 } = contact;
     const message = messages.get(id);
@@ -476,7 +486,7 @@ export class Oracle {
     if (form.delivered && form.read) return false;
     if (form.timestamp === undefined || now - form.timestamp >= this.settings.settleMs - MINUTE_MS)
       return false;
-    // One that was not there when everything was read was looked for, too.
+    // Messages that were missing from a complete read were searched for too.
     return Math.max(message.servedAt, completeAt, troubledAt) <= now - HOUR_MS;
   }
 
@@ -486,15 +496,15 @@ export class Oracle {
     );
     const seen = new Set(reads.flatMap((read) => read.seen.map(({ id }) => id)));
     if (known.length <= 10 || seen.size === 0)
-      throw new Verdict('a new baseline was taken, though nothing was lost or replaced');
+      throw new Verdict('a new baseline was taken although nothing was lost or replaced');
   }
 }
 
-/** What a message that is known was told as, when it is seen again. */
-function changed(seen: Seen, prior: Form): Outcome {
+/** Returns the required events for a known message that is read again. */
+function changed(seen: ObservedMessage, prior: KnownForm): Outcome {
   const types: string[] = [];
   const changes: string[] = [];
-  const form: Form = { ...prior, kind: seen.kind, rest: seen.rest, deleted: false };
+  const form: KnownForm = { ...prior, kind: seen.kind, rest: seen.rest, deleted: false };
   let updated = seen.rest !== prior.rest;
   if (prior.deleted) {
     updated = true;
@@ -516,10 +526,13 @@ function changed(seen: Seen, prior: Form): Outcome {
   return { types, changes, form };
 }
 
-/** A message that a read did not show stays as it was, or is told as deleted if it may be. */
+/**
+ * Returns the possible results for a message that a read did not show: unchanged, or reported as deleted if a
+ * deletion is allowed.
+ */
 function unseen(
   { absentSince }: Message,
-  prior: Form | undefined,
+  prior: KnownForm | undefined,
   id: string,
   { now }: PollAttempt,
   reads: readonly PageRead[],
@@ -530,7 +543,10 @@ function unseen(
   return [same, { types: ['message.deleted'], changes: [], form: { ...prior, deleted: true } }];
 }
 
-/** Since when a message is missing: since the first read that misses it after the last one that showed it. */
+/**
+ * Records since when a message is missing: since the first read without the message after the last read with
+ * it.
+ */
 function noteAbsence(
   message: Message,
   id: string,
@@ -545,12 +561,15 @@ function noteAbsence(
   }
 }
 
-/** Whether upstream did not have it, or did not show what it had, at one of the reads at least. */
+/**
+ * Returns true if at least one of the reads could not show the message: upstream did not have the message, or
+ * hid its messages.
+ */
 function wasAbsent(id: string, reads: readonly PageRead[]): boolean {
   return reads.some(({ veiled, listed }) => veiled || !listed.includes(id));
 }
 
-/** No deletion may be told while too much is missing. */
+/** Checks that no deletion is reported while too many messages are missing. */
 function assertFew(contact: Contact, reads: readonly PageRead[]): void {
   const seen = new Set(reads.flatMap((read) => read.seen.map(({ id }) => id)));
   const messages = [...contact.messages];
@@ -559,14 +578,16 @@ function assertFew(contact: Contact, reads: readonly PageRead[]): void {
     ([id, { forms }]) => !seen.has(id) && forms.every((form) => form?.deleted === false),
   );
   if (isTooMuch(missing.length, known.length))
-    throw new Verdict(`deletions were told while ${missing.length} of ${known.length} messages were missing`);
+    throw new Verdict(
+      `deletions were reported while ${missing.length} of ${known.length} messages were missing`,
+    );
 }
 
 function isTooMuch(missing: number, of: number): boolean {
   return missing > 10 && missing * 5 > of;
 }
 
-/** Without the looks at what comes after an empty page: what they show is read again. */
+/** Removes the reads of the page after an empty page. Their messages are read again. */
 function withoutProbes({ reads, settled }: PollAttempt): Pick<PollAttempt, 'reads' | 'settled'> {
   const isProbe = (read: PageRead, n: number): boolean => {
     const before = reads[n - 1];
@@ -576,7 +597,7 @@ function withoutProbes({ reads, settled }: PollAttempt): Pick<PollAttempt, 'read
   return { reads: reads.filter((read, n) => !isProbe(read, n)), settled: count(reads.slice(0, settled)) };
 }
 
-/** Whether nothing was wrong with what was read. */
+/** Returns true if no read had a fault. */
 function isSound(reads: readonly PageRead[]): boolean {
   return reads.every(({ sound, veiled }) => sound && !veiled);
 }
@@ -592,7 +613,7 @@ function mayBeComplete(reads: readonly PageRead[]): boolean {
   return runsOf(reads).some(ends) || (last?.listed.every((id) => seen.has(id)) ?? false);
 }
 
-/** The stretches of reads that begin with page 1. */
+/** Splits the reads into runs that begin with page 1. */
 function runsOf(reads: readonly PageRead[]): PageRead[][] {
   const runs: PageRead[][] = [];
   for (const read of reads) {
@@ -602,7 +623,7 @@ function runsOf(reads: readonly PageRead[]): PageRead[][] {
   return runs;
 }
 
-/** Whether it came to a page that showed nothing that it had not shown before. */
+/** Returns true if a page of the run showed only messages that the run had already shown. */
 function ends(run: readonly PageRead[]): boolean {
   const seen = new Set<string>();
   for (const { seen: messages } of run) {
@@ -612,7 +633,11 @@ function ends(run: readonly PageRead[]): boolean {
   return false;
 }
 
-function matches({ types, changes }: Outcome, told: readonly Told[], seen: Seen | undefined): boolean {
+function matches(
+  { types, changes }: Outcome,
+  told: readonly ReceivedEvent[],
+  seen: ObservedMessage | undefined,
+): boolean {
   if (told.length !== types.length || told.some(({ type }, n) => type !== types[n])) return false;
   return told.every(({ type, data }) => {
     if (type === 'message.deleted') return true;
@@ -631,21 +656,21 @@ function matches({ types, changes }: Outcome, told: readonly Told[], seen: Seen 
 function explain(
   id: string,
   { contactId }: PollAttempt,
-  seen: Seen | undefined,
+  seen: ObservedMessage | undefined,
   { forms, absentSince }: Message,
   outcomes: readonly Outcome[],
-  told: readonly Told[],
+  told: readonly ReceivedEvent[],
 ): string {
   return [
     `message ${id} of ${contactId}`,
-    `was known as ${JSON.stringify(forms)}${absentSince === undefined ? '' : `, absent since ${absentSince}`}`,
-    `was read as ${seen?.wire ?? 'nothing'}`,
-    `must be told as ${outcomes.map(({ types, changes }) => `[${[...types, ...changes].join(', ')}]`).join(' or ')}`,
-    `was told as [${words(told)}]`,
+    `known as ${JSON.stringify(forms)}${absentSince === undefined ? '' : `, absent since ${absentSince}`}`,
+    `read as ${seen?.wire ?? 'nothing'}`,
+    `must be reported as ${outcomes.map(({ types, changes }) => `[${[...types, ...changes].join(', ')}]`).join(' or ')}`,
+    `was reported as [${words(told)}]`,
   ].join('\n  ');
 }
 
-function words(events: readonly Told[]): string {
+function words(events: readonly ReceivedEvent[]): string {
   return events
     .map(({ type, contactId = '', data }) => `${type} ${contactId} ${JSON.stringify(data)}`)
     .join('; ');

@@ -9,10 +9,13 @@ import { histories, type History } from './history.js';
 import { type Lane, runHistory } from './run-history.js';
 import { UpstreamWitness } from './upstream-witness.js';
 
-/** A lane waits for Redis and for the loopback now and then: another one uses that time. */
+/**
+ * Number of histories that run concurrently. While one waits for Redis or the network, another uses the
+ * processor.
+ */
 const LANES = 4;
-const STEPS = { least: 40, most: 75 };
-/** Long enough for a busy machine: no fault of these histories makes a client wait. */
+const STEPS = { min: 40, max: 75 };
+/** Request timeout for a busy machine, in milliseconds. No fault in the histories causes a timeout. */
 const UPSTREAM_TIMEOUT_MS = 30_000;
 
 const { env } = process;
@@ -20,13 +23,13 @@ const long = env['TIDINGS_LONG'] === '1';
 const count = Number(env['TIDINGS_HISTORIES'] ?? (long ? 5_000 : 100));
 const replay = env['TIDINGS_SEED'];
 const path = env['TIDINGS_PATH'];
-/** Of a mutant it matters only whether it is found. */
+/** True for a mutant: the run ends with the first failure. */
 const quick = env['TIDINGS_MUTANT'] !== undefined;
 let isDecided = false;
-/** A failing history is tried in so many simpler forms. */
-const MOST_SIMPLIFICATIONS = 250;
+/** Maximum number of simplifications of a failing history. */
+const MAX_SIMPLIFICATIONS = 250;
 
-/** The property, over one part of all histories. @param part counts from 1 */
+/** Declares the test of one half of the histories. @param part number of the half, from 1 */
 export function propertyOfTheFeed(part: number): void {
   let server: TestRedis;
   const lanes: Lane[] = [];
@@ -34,7 +37,7 @@ export function propertyOfTheFeed(part: number): void {
   beforeAll(async () => {
     server = await startTestRedis();
     for (let n = 0; n < LANES; n += 1) lanes.push(await openLane(server.url, n));
-    // The histories kill workers, not Redis.
+    // The histories kill workers, not Redis, so that Redis needs no append-only file.
     await lanes[0]?.redis.config('SET', 'appendonly', 'no');
   });
 
@@ -48,7 +51,7 @@ export function propertyOfTheFeed(part: number): void {
   });
 
   it(
-    'every difference between two reads is told once, whatever upstream does and whoever dies when',
+    'every difference between two reads is reported exactly once, whatever upstream does and whenever a worker dies',
     async () => {
       const steps: number[] = [];
       const began = performance.now();
@@ -75,7 +78,7 @@ async function assertProperty(lane: Lane, seed: number, runs: number, steps: num
   let hasFailed = false;
   let simplifications = 0;
   const property = fc.asyncProperty(histories(STEPS), async (history) => {
-    if (isDecided || simplifications === MOST_SIMPLIFICATIONS) return;
+    if (isDecided || simplifications === MAX_SIMPLIFICATIONS) return;
     if (hasFailed) simplifications += 1;
     else steps.push(history.steps.length);
     if (steps.length % 500 === 0) process.stdout.write(`${steps.length} histories so far\n`);
@@ -96,7 +99,7 @@ async function assertProperty(lane: Lane, seed: number, runs: number, steps: num
     result.errorInstance instanceof Error ? result.errorInstance.stack : String(result.errorInstance);
   throw new Error(
     [
-      `A history failed. Run it again: TIDINGS_SEED=${result.seed} TIDINGS_PATH=${result.counterexamplePath ?? ''}`,
+      `A history failed. Replay it with: TIDINGS_SEED=${result.seed} TIDINGS_PATH=${result.counterexamplePath ?? ''}`,
       `After ${result.numRuns} histories and ${result.numShrinks} simplifications: ${inLines(result.counterexample?.[0])}`,
       words ?? '',
     ].join('\n'),

@@ -3,21 +3,21 @@ import { type RedisClient, withDeadline } from '#platform';
 import type { HttpUpstream, UpstreamAddress } from '#upstream';
 import type { Action, History, OldContact, ReadStep, WorldSetup } from './history.js';
 import { Oracle } from './oracle.js';
-import { type Bench, FeedWorker, SWEEP_MS, SETTLE_MS } from './feed-worker.js';
+import { type HistoryContext, FeedWorker, SWEEP_MS, SETTLE_MS } from './feed-worker.js';
 import { Turnstile } from './turnstile.js';
 import { freshPrefix, type UpstreamWitness } from './upstream-witness.js';
 
-/** Where time begins in every history: a whole second, far from the real time. */
+/** Start time of every history: a full second, far from the real time. */
 const BEGINNING = Date.UTC(2031, 0, 1);
-const MOST_CONTACTS = 3;
-/** So many messages a contact has at most, and so many pages: a history is to read often, not long. */
-const MOST_MESSAGES = 90;
-const MOST_PAGES = 10;
+const MAX_CONTACTS = 3;
+/** Maximum number of messages and pages per contact. Histories should have many reads, not long ones. */
+const MAX_MESSAGES = 90;
+const MAX_PAGES = 10;
 const LAST_READS = 4;
-/** Deadline of one history, in milliseconds: it takes a fraction of a second. */
+/** Time limit of one history, in milliseconds. A history normally takes less than a second. */
 const DEADLINE_MS = 60_000;
 
-/** What all histories of one lane share. */
+/** Objects that all histories of one lane share. A lane runs one history at a time. */
 export interface Lane {
   redis: RedisClient;
   simulator: Simulator;
@@ -26,7 +26,10 @@ export interface Lane {
   address: UpstreamAddress;
 }
 
-/** @throws {Verdict} if anything else was told than must be. Its message ends with what happened. */
+/**
+ * Plays a history. @throws {Verdict} if the emitted events are wrong; its message ends with a log of the
+ * history
+ */
 export async function runHistory(lane: Lane, history: History): Promise<void> {
   const run = new Run(lane, history.setup);
   try {
@@ -41,7 +44,7 @@ export async function runHistory(lane: Lane, history: History): Promise<void> {
 
 class Run {
   readonly trace: string[] = [];
-  private readonly bench: Bench;
+  private readonly context: HistoryContext;
   private now = BEGINNING;
   private worker: FeedWorker;
   private contactIds: string[] = [];
@@ -50,7 +53,7 @@ class Run {
     private readonly lane: Lane,
     private readonly setup: WorldSetup,
   ) {
-    this.bench = {
+    this.context = {
       ...lane,
       prefix: freshPrefix(),
       undated: setup.undated,
@@ -58,7 +61,7 @@ class Run {
       now: () => this.now,
       note: (line) => this.trace.push(line),
     };
-    this.worker = new FeedWorker(this.bench);
+    this.worker = new FeedWorker(this.context);
   }
 
   async all(steps: History['steps']): Promise<void> {
@@ -77,7 +80,7 @@ class Run {
     for (const old of contacts) this.newContact(old);
   }
 
-  /** Lets all become quiet, and reads everything often enough. */
+  /** Ends all disturbances and reads everything several times. */
   private async end(): Promise<void> {
     this.control('faults/clear');
     this.control('settings', { outage: false, insertWhilePaging: 0 });
@@ -92,14 +95,14 @@ class Run {
     }
     for (const id of this.contactIds) {
       if (this.lane.simulator.core.world.contacts.findListed(id) !== undefined)
-        this.bench.oracle.finish(id, this.lane.witness.messages(id));
+        this.context.oracle.finish(id, this.lane.witness.messages(id));
     }
   }
 
   private async read({ tasks, turns, meanwhile }: ReadStep): Promise<void> {
     const turnstile = tasks.length > 1 ? new Turnstile(tasks.length, turns) : undefined;
     let operations = 0;
-    const workers = tasks.map((_, n) => (n === 0 ? this.worker : new FeedWorker(this.bench)));
+    const workers = tasks.map((_, n) => (n === 0 ? this.worker : new FeedWorker(this.context)));
     await Promise.all(
       tasks.map(async (task, n) => {
         const worker = workers[n] ?? this.worker;
@@ -112,15 +115,15 @@ class Run {
         turnstile?.done(n);
       }),
     );
-    if (this.worker.dead) this.worker = new FeedWorker(this.bench);
-    await this.worker.assertNothingStray();
+    if (this.worker.dead) this.worker = new FeedWorker(this.context);
+    await this.worker.assertNoStrayEvents();
   }
 
-  /** A list that grows with each of its pages that is read would soon be endless. */
+  /** Stops insertions during reads when a contact gets too long, because each read adds messages. */
   private boundShifting(): void {
     const { core } = this.lane.simulator;
     if (core.settings.insertWhilePaging === 0) return;
-    if (this.contactIds.some((id) => this.messagesOf(id).length >= this.mostMessages))
+    if (this.contactIds.some((id) => this.messagesOf(id).length >= this.maxMessages))
       this.control('settings', { insertWhilePaging: 0 });
   }
 
@@ -130,7 +133,7 @@ class Run {
       case 'insert': {
         const { count, direction, gapMs, ageMs, delivered, read } = action;
         const contactId = this.contactId(action.contact);
-        const room = this.mostMessages - this.messagesOf(contactId).length;
+        const room = this.maxMessages - this.messagesOf(contactId).length;
         if (room <= 0) return;
         const many = Math.min(count, room);
         const timestamp = this.now - ageMs - (many - 1) * gapMs;
@@ -190,7 +193,7 @@ class Run {
         });
         return;
       case 'newContact':
-        if (this.contactIds.length < MOST_CONTACTS) this.newContact(action.old);
+        if (this.contactIds.length < MAX_CONTACTS) this.newContact(action.old);
         return;
       case 'outage':
         this.control('settings', { outage: action.of });
@@ -236,11 +239,11 @@ class Run {
     return limitIgnored ? 20 : Math.min(limitCap ?? 20, 20);
   }
 
-  private get mostMessages(): number {
-    return Math.min(MOST_MESSAGES, MOST_PAGES * this.pageSize);
+  private get maxMessages(): number {
+    return Math.min(MAX_MESSAGES, MAX_PAGES * this.pageSize);
   }
 
-  /** Of the listed ones, counted from the newest. */
+  /** Returns the id of a listed message, counted from the newest. */
   private messageId(contact: number, message: number): string | undefined {
     const ids = this.messagesOf(this.contactId(contact));
     return ids[ids.length - 1 - (message % Math.max(ids.length, 1))];
@@ -256,6 +259,6 @@ class Run {
   }
 
   private note(line: string): void {
-    this.bench.note(line);
+    this.context.note(line);
   }
 }

@@ -1,17 +1,20 @@
 import type { FeedStore } from '#feed';
 
-/** Takes part in what a store does. */
+/** Observes the operations of a store and sets its clock. */
 export interface StoreWatch {
-  /** The time that it tells, in milliseconds since 1970. */
+  /** Returns the time of the store, in milliseconds since 1970. */
   now(): number;
-  /** A worker has looked at what is known of a contact, and reads on from there. */
+  /** Called after a worker has read the known state of a contact. */
   beganPoll(contactId: string): void;
-  /** A worker is about to look at what is known of the contact list. Calls back when it has. */
+  /**
+   * Called before a worker reads the known state of the contact list. The returned function is called after
+   * the read.
+   */
   beganList(): () => void;
   committing(commit: () => Promise<boolean>, contactId?: string): Promise<boolean>;
 }
 
-/** A store by whose clock a test lets time pass. */
+/** Returns a store whose clock the test controls. */
 export function shiftedStore(store: FeedStore, watch: StoreWatch): FeedStore {
   return {
     knownContacts: async (account) => {

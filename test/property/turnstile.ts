@@ -1,10 +1,10 @@
-/** Lets several tasks through one at a time, in an order that is given: the same order, the same run. */
+/** Lets several tasks run one at a time in a given order, so that a run is reproducible. */
 export class Turnstile {
   private readonly waiting = new Map<number, () => void>();
   private readonly going: Set<number>;
   private drawn = 0;
 
-  /** @param turns whose turn it is, again and again from the start */
+  /** @param turns order of the tasks' turns, repeated from the start */
   constructor(
     tasks: number,
     private readonly turns: readonly number[],
@@ -12,9 +12,9 @@ export class Turnstile {
     this.going = new Set(Array.from({ length: tasks }, (_, n) => n));
   }
 
-  /** Waits for the task's next turn, which lasts until it waits again or is done. */
+  /** Waits for the task's next turn. The turn ends when the task waits again or is done. */
   async turn(task: number): Promise<void> {
-    if (this.waiting.has(task)) throw new Error(`task ${task} does two things at a time`);
+    if (this.waiting.has(task)) throw new Error(`task ${task} waits for two turns at the same time`);
     await new Promise<void>((resolve) => {
       this.waiting.set(task, resolve);
       this.next();

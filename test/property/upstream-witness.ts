@@ -2,9 +2,9 @@ import { randomBytes } from 'node:crypto';
 import type { Simulator } from '../../apps/simulator/src/create-simulator.js';
 import { contactOnWire, messageOnWire } from '../../apps/simulator/src/wire-shapes.js';
 import type { Contact, Message } from '../../apps/simulator/src/world/things.js';
-import type { PageRead, Seen } from './oracle.js';
+import type { PageRead, ObservedMessage } from './oracle.js';
 
-/** Sees what the simulator puts into its replies, at the moment when it does. */
+/** Records what the simulator puts into its replies. */
 export class UpstreamWitness {
   private lastPage: Omit<PageRead, 'limit'> | undefined;
   private lastList: { id: string; wire: string }[] | undefined;
@@ -17,13 +17,16 @@ export class UpstreamWitness {
     });
   }
 
-  /** Before a request: what an earlier one was served, and did not get, is not this one's. */
+  /**
+   * Forgets the last reply. Called before a request, so that the reply to an earlier failed request is not
+   * used.
+   */
   forget(): void {
     this.lastPage = undefined;
     this.lastList = undefined;
   }
 
-  /** The page that was served since this was last asked, as the client got it. */
+  /** Returns the page served by the last request, as the client received it. */
   page(
     contactId: string,
     page: number,
@@ -31,7 +34,7 @@ export class UpstreamWitness {
     fault: { kind: string; position: number } | undefined,
   ): PageRead {
     const served = this.lastPage === undefined ? undefined : { ...this.lastPage, limit };
-    // Nothing was served: a fault stood in for it, with no message in it.
+    // No page was served: a fault replaced the page by an empty one.
     if (served === undefined) {
       const truth = this.truth(contactId);
       return { ...truth, page, limit, elements: 0, seen: [], veiled: true, sound: false };
@@ -47,13 +50,13 @@ export class UpstreamWitness {
     return served;
   }
 
-  /** The contact list that was served last. */
+  /** Returns the contact list that was served last. */
   contacts(): { id: string; wire: string }[] {
     return this.lastList ?? [];
   }
 
-  /** What upstream has of a contact now. */
-  messages(contactId: string): Seen[] {
+  /** Returns the current messages of a contact. */
+  messages(contactId: string): ObservedMessage[] {
     const contact = this.simulator.core.world.contacts.findListed(contactId);
     return (contact?.messages ?? []).map((message) => this.seen(message));
   }
@@ -96,7 +99,7 @@ export class UpstreamWitness {
     return JSON.stringify(contactOnWire(contact, this.simulator.core.settings));
   }
 
-  private seen(message: Message): Seen {
+  private seen(message: Message): ObservedMessage {
     const wire = messageOnWire(message, this.simulator.core.settings);
     const { status, ...rest } = wire;
     const stamp = wire['timestamp'];
@@ -112,7 +115,7 @@ export class UpstreamWitness {
   }
 }
 
-/** A key prefix that no other history has. */
+/** Returns a unique key prefix for one history. */
 export function freshPrefix(): string {
   return `property-${randomBytes(6).toString('hex')}`;
 }

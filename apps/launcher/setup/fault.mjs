@@ -1,8 +1,11 @@
-/** What the set-up cannot do by itself: shown as it stands, then the process ends with this status. */
+/**
+ * A set-up problem that the user has to solve. The message is printed without a stack, and the process exits
+ * with this status.
+ */
 export class SetupFault extends Error {
   /**
    * @param {string} message
-   * @param {number} [exitCode] EX_CONFIG of sysexits.h unless told
+   * @param {number} [exitCode] default: EX_CONFIG of sysexits.h
    */
   constructor(message, exitCode = 78) {
     super(message);

@@ -1,4 +1,4 @@
-// The npm packages: whether node_modules is what package-lock.json asks for, and `npm ci` where it is not.
+// Checks whether node_modules matches package-lock.json, and runs `npm ci` if not.
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
@@ -11,7 +11,7 @@ const DEADLINE_MS = 15 * 60_000;
 /** @typedef {{ packages?: Record<string, LockedPackage & { dependencies?: unknown, devDependencies?: unknown }> }} LockFile */
 
 /**
- * Installs the packages unless they are there.
+ * Installs the npm packages if they are missing or outdated.
  * @param {string} root
  * @param {(line: string) => void} say
  * @param {NodeJS.ProcessEnv} [env]
@@ -21,18 +21,23 @@ export async function installPackages(root, say, env = process.env) {
   say('Installing npm packages (npm ci) …');
   const script = env['npm_execpath'] ?? '';
   const [program, first] = basename(script) === 'npm-cli.js' ? [process.execPath, [script]] : ['npm', []];
-  // The compiler is a development package: wanted whatever NODE_ENV or npm's settings say.
+  // The compiler is a development package and is needed even if NODE_ENV or npm's settings exclude such
+  // packages.
   const args = [...first, 'ci', '--include=dev', '--no-audit', '--no-fund'];
   const { status, interrupted } = await run(program, args, { cwd: root, env, deadlineMs: DEADLINE_MS });
   if (interrupted) throw new SetupFault('Stopped.', 130);
   if (status !== 0)
-    throw new SetupFault('npm ci failed; its words are above. Once that is mended, start again.', 1);
+    throw new SetupFault(
+      'npm ci failed; see its output above. Fix the problem and run the command again.',
+      1,
+    );
   writeFileSync(stampPath(root), stampOf(root));
 }
 
 /**
- * npm writes node_modules/.package-lock.json last, so an installation that was cut off lacks it or has the old one.
- * The stamp says that this very state was made by `npm ci`, or compared and found equal, before.
+ * Returns true if node_modules matches the lock file. npm writes node_modules/.package-lock.json last: after
+ * an interrupted installation that file is missing or outdated. The stamp records a state that `npm ci` made,
+ * or that was compared with the lock file before.
  * @param {string} root
  */
 function isInstalled(root) {
@@ -59,7 +64,7 @@ function stampOf(root) {
 }
 
 /**
- * Compares what is installed, by npm's own record, with what is locked.
+ * Compares the installed packages, as npm recorded them, with the lock file.
  * @param {string} root
  */
 function isAsLocked(root) {
@@ -80,7 +85,8 @@ function isAsLocked(root) {
 }
 
 /**
- * An optional package that names the machines it is for is installed there; others may have been left out.
+ * Returns true if an optional package is made for this machine. npm may leave out optional packages for other
+ * machines.
  * @param {LockedPackage} locked
  */
 function isForThisMachine({ os, cpu, ...rest }) {
@@ -106,7 +112,7 @@ function readLock(path) {
   try {
     return /** @type {LockFile} */ (JSON.parse(readFileSync(path, 'utf8')));
   } catch {
-    // Half a file: as good as none.
+    // An incomplete file counts as missing.
     return {};
   }
 }

@@ -2,13 +2,13 @@ import { spawn } from 'node:child_process';
 import { constants } from 'node:os';
 
 /**
- * Runs a program in the foreground. Signals are passed on to it and its end is waited for, so that nothing goes on
- * behind the back of whoever pressed Ctrl-C.
+ * Runs a program in the foreground. Passes signals on to the program and waits for its end, so that the
+ * program does not continue in the background after Ctrl-C.
  * @param {string} program
  * @param {string[]} args
- * @param {{ cwd?: string, env?: NodeJS.ProcessEnv, deadlineMs?: number, quiet?: boolean }} [options]
- *   `quiet`: what it prints is kept and handed back instead of shown
- * @returns {Promise<{ status: number, output: string, interrupted: boolean }>} the status a shell would report
+ * @param {{ cwd?: string, env?: NodeJS.ProcessEnv, deadlineMs?: number, quiet?: boolean }} [options] `quiet`:
+ * the output is returned instead of shown
+ * @returns {Promise<{ status: number, output: string, interrupted: boolean }>} `status` as a shell reports it
  */
 export async function run(program, args, { cwd, env, deadlineMs, quiet = false } = {}) {
   const child = spawn(program, args, {
@@ -23,15 +23,15 @@ export async function run(program, args, { cwd, env, deadlineMs, quiet = false }
     });
   }
   let interrupted = false;
-  // A terminal's Ctrl-C reaches the program by itself, since it is of the same process group.
-  const note = () => {
+  // The terminal sends Ctrl-C to the program directly, because the program is in the same process group.
+  const onInterrupt = () => {
     interrupted = true;
   };
-  const pass = (/** @type {NodeJS.Signals} */ signal) => {
+  const passOn = (/** @type {NodeJS.Signals} */ signal) => {
     interrupted = true;
     child.kill(signal);
   };
-  process.on('SIGINT', note).on('SIGTERM', pass).on('SIGHUP', pass);
+  process.on('SIGINT', onInterrupt).on('SIGTERM', passOn).on('SIGHUP', passOn);
   const timer =
     deadlineMs === undefined
       ? undefined
@@ -48,6 +48,6 @@ export async function run(program, args, { cwd, env, deadlineMs, quiet = false }
     return { status, output, interrupted };
   } finally {
     clearTimeout(timer);
-    process.off('SIGINT', note).off('SIGTERM', pass).off('SIGHUP', pass);
+    process.off('SIGINT', onInterrupt).off('SIGTERM', passOn).off('SIGHUP', passOn);
   }
 }

@@ -5,22 +5,24 @@ import { ConfigurationError, DeadlineError, withDeadline } from '#platform';
 import type { Narrator } from './narrator.js';
 import { type Run, type Service, StartFailure } from './service.js';
 
-const READY_WITHIN_MS = 60_000;
-/** A process may take this long to end what is in flight. */
-const STOP_WITHIN_MS = 20_000;
+/** Time within which a process must report that it is ready. */
+const START_TIMEOUT_MS = 60_000;
+/** Time that a process gets to stop before it is killed, in milliseconds. */
+const STOP_TIMEOUT_MS = 20_000;
 
+/** A program to run as a child process. */
 export interface ChildProgram {
   name: string;
-  /** The script for Node, an absolute path. */
+  /** Absolute path of the Node.js script. */
   script: string;
   environment: NodeJS.ProcessEnv;
   directory: string;
 }
 
 /**
- * A process of the product as a child. It sends `{ type: 'ready', port }` when it serves, ends in good order on
- * SIGTERM or when its channel to this process closes, and ends with status 78 and a line a fault on its standard
- * error when it cannot run as configured.
+ * Runs a process of the product as a child process. The child sends `{ type: 'ready', port }` when it accepts
+ * requests. It stops on SIGTERM, or when its channel to this process closes. If its configuration is invalid,
+ * it prints one line per problem to standard error and exits with status 78.
  */
 export class ChildService implements Service {
   readonly name: string;
@@ -32,20 +34,20 @@ export class ChildService implements Service {
     this.name = program.name;
   }
 
-  async run(signal: AbortSignal, hurry: AbortSignal): Promise<Run> {
+  async run(signal: AbortSignal, forceStop: AbortSignal): Promise<Run> {
     const child = this.spawn();
     const ended = endOf(child);
     const settled = new AbortController();
     try {
       const port = await withDeadline(
         Promise.race([readyOf(child), failureOf(this.name, ended), abortionOf(signal, settled.signal)]),
-        READY_WITHIN_MS,
+        START_TIMEOUT_MS,
         `${this.name}: starting`,
       );
-      const stop = (): Promise<void> => endChild(child, ended, hurry);
+      const stop = (): Promise<void> => endChild(child, ended, forceStop);
       return { port, ended: ended.then(({ words }) => words), stop };
     } catch (error) {
-      await endChild(child, ended, error instanceof DeadlineError ? AbortSignal.abort() : hurry);
+      await endChild(child, ended, error instanceof DeadlineError ? AbortSignal.abort() : forceStop);
       throw error;
     } finally {
       settled.abort();
@@ -54,39 +56,40 @@ export class ChildService implements Service {
 
   private spawn(): ChildProcess {
     const { script, environment, directory } = this.program;
-    // A process group of its own: a terminal sends Ctrl-C to its whole group, and the order of stopping is ours.
-    // A child outlives nobody all the same: it ends when its channel to this process closes.
+    // The child gets a process group of its own: a terminal sends Ctrl-C to a whole group, but the launcher
+    // decides the order of stopping. The child still stops with the launcher, because its channel to this
+    // process closes.
     const child = spawn(process.execPath, ['--enable-source-maps', script], {
       cwd: directory,
       env: environment,
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
       detached: true,
     });
-    read(child.stdout, (line) => {
+    forEachLine(child.stdout, (line) => {
       this.narrator.output(line);
     });
-    read(child.stderr, (line) => {
+    forEachLine(child.stderr, (line) => {
       this.narrator.error(line);
     });
     return child;
   }
 }
 
-function read(stream: Readable | null, take: (line: string) => void): void {
-  if (stream !== null) createInterface({ input: stream }).on('line', take);
+function forEachLine(stream: Readable | null, onLine: (line: string) => void): void {
+  if (stream !== null) createInterface({ input: stream }).on('line', onLine);
 }
 
-interface End {
+interface ExitInfo {
   code: number | null;
   words: string;
 }
 
-function endOf(child: ChildProcess): Promise<End> {
+function endOf(child: ChildProcess): Promise<ExitInfo> {
   return new Promise((resolve) => {
     child.once('error', (error) => {
       resolve({ code: null, words: error.message });
     });
-    // Not `exit`: what it still had to say has then been read as well.
+    // `close` instead of `exit`: all output has been read by then.
     child.once('close', (code, signal) => {
       resolve({ code, words: signal ?? `exit status ${String(code)}` });
     });
@@ -103,14 +106,14 @@ function readyOf(child: ChildProcess): Promise<number> {
   });
 }
 
-async function failureOf(name: string, ended: Promise<End>): Promise<never> {
+async function failureOf(name: string, ended: Promise<ExitInfo>): Promise<never> {
   const { code, words } = await ended;
-  // The faults are on the console already, as the process wrote them.
+  // The process has already printed the problems to the console.
   if (code === ConfigurationError.exitCode) throw new ConfigurationError([]);
-  throw new StartFailure(`${name} ended before it was ready (${words})`);
+  throw new StartFailure(`${name} exited before it was ready (${words})`);
 }
 
-/** Rejects when the signal aborts; stops listening to it when the other one does. */
+/** Rejects when the signal aborts. Stops listening when `settled` aborts. */
 function abortionOf(signal: AbortSignal, settled: AbortSignal): Promise<never> {
   return new Promise((_, reject) => {
     const abort = (): void => {
@@ -121,15 +124,19 @@ function abortionOf(signal: AbortSignal, settled: AbortSignal): Promise<never> {
   });
 }
 
-async function endChild(child: ChildProcess, ended: Promise<End>, hurry: AbortSignal): Promise<void> {
+async function endChild(
+  child: ChildProcess,
+  ended: Promise<ExitInfo>,
+  forceStop: AbortSignal,
+): Promise<void> {
   const kill = (): void => {
     child.kill('SIGKILL');
   };
   child.kill('SIGTERM');
-  const timer = setTimeout(kill, STOP_WITHIN_MS);
-  if (hurry.aborted) kill();
-  hurry.addEventListener('abort', kill, { once: true });
+  const timer = setTimeout(kill, STOP_TIMEOUT_MS);
+  if (forceStop.aborted) kill();
+  forceStop.addEventListener('abort', kill, { once: true });
   await ended;
   clearTimeout(timer);
-  hurry.removeEventListener('abort', kill);
+  forceStop.removeEventListener('abort', kill);
 }

@@ -2,10 +2,10 @@ const WARNING = 40;
 const ERROR = 50;
 
 /**
- * What of a log line belongs on the console: warnings and worse, as words. Lines are JSON with pino's fields;
- * undefined for anything else.
+ * Returns the console text of a log line, or undefined if the line is not shown. Only warnings and errors are
+ * shown. A log line is JSON with pino's fields.
  */
-export function digestOfLog(line: string): string | undefined {
+export function consoleTextOf(line: string): string | undefined {
   const entry = parse(line);
   if (typeof entry !== 'object' || entry === null) return undefined;
   const level = 'level' in entry && typeof entry.level === 'number' ? entry.level : 0;

@@ -1,20 +1,24 @@
 import { type Environment, isSet } from './plan.js';
 
+/** Base addresses of the running processes. */
 export interface Addresses {
   gateway: string;
   worker: string;
-  /** Left out where an upstream of the user's is used. */
+  /** Undefined if the user configured another upstream. */
   simulator?: string;
 }
 
-/** What somebody who has just started everything wants to know. `apiKey` is undefined where the user set it. */
+/**
+ * Returns the text printed after a successful start.
+ * @param apiKey undefined if the user set the API key
+ */
 export function greeting(addresses: Addresses, apiKey: string | undefined): string {
   const rows = [
     ['Gateway', addresses.gateway],
     ['API docs', `${addresses.gateway}/docs`],
     ...(addresses.simulator === undefined ? [] : [['Phone page', `${addresses.simulator}/`]]),
     ['Worker', `${addresses.worker}/health/ready`],
-    ['API key', apiKey ?? 'the one in API_KEY'],
+    ['API key', apiKey ?? 'the value of API_KEY'],
     ['State, logs', '.data/'],
   ];
   return [
@@ -27,7 +31,7 @@ export function greeting(addresses: Addresses, apiKey: string | undefined): stri
     '',
     `  ${firstCommand(addresses.gateway, apiKey)}`,
     '',
-    'Ctrl-C stops all of it; the next npm start goes on from there.',
+    'Press Ctrl-C to stop. The next npm start continues with the same data.',
     '',
   ].join('\n');
 }
@@ -38,7 +42,10 @@ function firstCommand(gateway: string, apiKey: string | undefined): string {
   return `curl -sS ${gateway}/v1/messages/send -H ${header} -H 'Content-Type: application/json' -d '${body}'`;
 }
 
-/** What is started, in one line: neither Redis nor the simulator where others are named. */
+/**
+ * Returns one line with the processes that are started. Leaves out Redis or the simulator if the user
+ * configured another one.
+ */
 export function announcement(environment: Environment): string {
   const started = [
     ...(isSet(environment, 'REDIS_URL') ? [] : ['Redis']),

@@ -1,4 +1,5 @@
-// The image's health check: asks the process that the container runs whether it is alive. Exit status 0 or 1.
+// Health check of the Docker image: asks the process in the container whether it is alive. Exits with status
+// 0 or 1.
 import { readFileSync } from 'node:fs';
 
 const CHECKS = {
@@ -7,7 +8,7 @@ const CHECKS = {
   simulator: { variable: 'SIMULATOR_PORT', port: '4010', path: '/' },
 } as const;
 
-/** The container's command names the process. */
+/** Returns the check of the process that the container runs, according to the container's command. */
 function check(): (typeof CHECKS)[keyof typeof CHECKS] {
   const command = readFileSync('/proc/1/cmdline', 'utf8');
   if (command.includes('apps/worker/')) return CHECKS.worker;

@@ -7,7 +7,7 @@ import {
   addressFor,
   type Environment,
   isSet,
-  type Places,
+  type Paths,
   productEnvironment,
   simulatorEnvironment,
 } from './plan.js';
@@ -15,30 +15,31 @@ import { RedisService } from './redis-service.js';
 import type { Secrets } from './secrets.js';
 import type { Service } from './service.js';
 
+/** What an installation needs to start. */
 export interface InstallationOptions {
-  places: Places;
+  paths: Paths;
   secrets: Secrets;
-  /** Of this process: what is set there wins. */
+  /** Environment of this process. Its values take precedence over defaults. */
   environment: Environment;
   say: (line: string) => void;
-  giveUp: (error: unknown) => void;
-  hurry: AbortSignal;
+  onFailure: (error: unknown) => void;
+  forceStop: AbortSignal;
 }
 
-/** Redis, the simulator, the gateway and the worker on this machine. */
+/** Redis, the simulator, the gateway and the worker, run on this machine. */
 export class Installation {
   private readonly narrators: Narrator[] = [];
-  /** What was started, in ranks: what stands in a later one needs the earlier ones. */
+  /** The started services in ranks. A service needs the services of lower ranks. */
   private readonly ranks: Keeper[][] = [[], [], []];
   private stopped = false;
 
   constructor(private readonly options: InstallationOptions) {}
 
-  /** Starts everything, side by side where nothing needs to wait; resolves when all of it serves. */
+  /** Starts all services, those of one rank in parallel. Resolves when all services accept requests. */
   async start(): Promise<Addresses> {
-    const { environment, secrets, places } = this.options;
+    const { environment, secrets, paths } = this.options;
     const [redisUrl, simulator] = await Promise.all([this.startRedis(), this.startSimulator()]);
-    const product = productEnvironment(environment, secrets, places, {
+    const product = productEnvironment(environment, secrets, paths, {
       ...(redisUrl === undefined ? {} : { redisUrl }),
       ...(simulator === undefined ? {} : { simulator }),
     });
@@ -53,7 +54,7 @@ export class Installation {
     };
   }
 
-  /** Stops everything that was started, last first, so that nothing loses what it still needs. */
+  /** Stops all started services, the highest rank first, so that no service loses a service that it needs. */
   async stop(): Promise<void> {
     this.stopped = true;
     for (const rank of [...this.ranks].reverse()) await Promise.all(rank.map((keeper) => keeper.stop()));
@@ -61,39 +62,39 @@ export class Installation {
   }
 
   private async startRedis(): Promise<string | undefined> {
-    const { environment, places } = this.options;
+    const { environment, paths } = this.options;
     if (isSet(environment, 'REDIS_URL')) return undefined;
-    const redis = new RedisService(join(places.data, 'redis'), this.narrate('redis'));
-    await this.keep(0, redis);
+    const redis = new RedisService(join(paths.data, 'redis'), this.newNarrator('redis'));
+    await this.startKept(0, redis);
     return redis.url;
   }
 
   private async startSimulator(): Promise<string | undefined> {
-    const { environment, secrets, places } = this.options;
+    const { environment, secrets, paths } = this.options;
     if (isSet(environment, 'UPSTREAM_BASE_URL')) return undefined;
-    const settings = simulatorEnvironment(environment, secrets, places);
+    const settings = simulatorEnvironment(environment, secrets, paths);
     return addressFor(environment['SIMULATOR_HOST'], await this.startProgram(1, 'simulator', settings));
   }
 
   private startProgram(rank: number, name: string, environment: Environment): Promise<number> {
-    const { root } = this.options.places;
+    const { root } = this.options.paths;
     const script = join(root, 'dist/apps', name, 'src/main.js');
     const program = { name, script, environment, directory: root };
-    return this.keep(rank, new ChildService(program, this.narrate(name)));
+    return this.startKept(rank, new ChildService(program, this.newNarrator(name)));
   }
 
-  private async keep(rank: number, service: Service): Promise<number> {
+  private async startKept(rank: number, service: Service): Promise<number> {
     if (this.stopped) throw new Error('stopped');
-    const { say, giveUp, hurry } = this.options;
-    const keeper = new Keeper(service, { say, giveUp, hurry });
+    const { say, onFailure, forceStop } = this.options;
+    const keeper = new Keeper(service, { say, onFailure, forceStop });
     this.ranks[rank]?.push(keeper);
     return await keeper.start();
   }
 
-  private narrate(name: string): Narrator {
+  private newNarrator(name: string): Narrator {
     const narrator = new Narrator(
       name,
-      join(this.options.places.data, 'logs', `${name}.log`),
+      join(this.options.paths.data, 'logs', `${name}.log`),
       this.options.say,
     );
     this.narrators.push(narrator);

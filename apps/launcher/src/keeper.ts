@@ -1,23 +1,26 @@
 import { ConfigurationError, pause } from '#platform';
 import type { Run, Service } from './service.js';
 
+/** Settings of a keeper. */
 export interface KeeperOptions {
   say: (line: string) => void;
-  /** Is told when the service cannot be kept running. */
-  giveUp: (error: unknown) => void;
-  /** Aborts when whoever waits for the end has no more patience. */
-  hurry: AbortSignal;
-  /** Waits between runs that fail, in milliseconds; the last one is repeated. */
+  /** Called when the service cannot be kept running. */
+  onFailure: (error: unknown) => void;
+  /** Aborts when the user asks to stop at once. */
+  forceStop: AbortSignal;
+  /** Delays before restarts after consecutive failures, in milliseconds. The last delay is repeated. */
   backoffMs?: readonly number[];
 }
 
 const BACKOFF_MS = [1_000, 2_000, 4_000, 8_000, 16_000, 30_000];
-/** A service that never served is not waited for as long as one that has. */
+/**
+ * Maximum number of start attempts of a service that has never been ready. Later restarts are not limited.
+ */
 const FIRST_ATTEMPTS = 3;
-/** After a run of this length the next failure is a new one. */
+/** Run time after which the count of consecutive failures starts again, in milliseconds. */
 const STEADY_MS = 60_000;
 
-/** Keeps a service running: starts it again when it ends by itself, with longer and longer waits. */
+/** Keeps a service running: restarts the service with growing delays when it exits. */
 export class Keeper {
   private readonly stopping = new AbortController();
   private readonly backoffMs: readonly number[];
@@ -32,14 +35,17 @@ export class Keeper {
     this.backoffMs = options.backoffMs ?? BACKOFF_MS;
   }
 
-  /** Starts the service; resolves with its port when it serves, rejects when that fails time and again. */
+  /**
+   * Starts the service. Resolves with its port when the service is ready. Rejects after several failed
+   * attempts.
+   */
   start(): Promise<number> {
-    const starting = this.attempt(FIRST_ATTEMPTS);
+    const starting = this.startWithRetries(FIRST_ATTEMPTS);
     this.work = starting.catch(() => undefined);
     return starting;
   }
 
-  /** Ends the service, and keeping it; resolves when it has ended. */
+  /** Stops the service and its restarts. Resolves when the service has stopped. */
   async stop(): Promise<void> {
     this.stopping.abort();
     await this.work;
@@ -50,17 +56,17 @@ export class Keeper {
     return this.stopping.signal.aborted;
   }
 
-  private async attempt(most: number): Promise<number> {
+  private async startWithRetries(maxFailures: number): Promise<number> {
     for (;;) {
       try {
-        const run = await this.service.run(this.stopping.signal, this.options.hurry);
+        const run = await this.service.run(this.stopping.signal, this.options.forceStop);
         this.watch(run);
         return run.port;
       } catch (error) {
         this.failures++;
-        const hopeless = error instanceof ConfigurationError || this.failures >= most;
-        if (hopeless || this.isStopping()) throw error;
-        await this.wait(error instanceof Error ? error.message : String(error));
+        const isFinal = error instanceof ConfigurationError || this.failures >= maxFailures;
+        if (isFinal || this.isStopping()) throw error;
+        await this.waitBeforeRestart(error instanceof Error ? error.message : String(error));
         if (this.isStopping()) throw error;
       }
     }
@@ -73,25 +79,25 @@ export class Keeper {
       this.current = undefined;
       if (this.isStopping()) return;
       this.failures = performance.now() - began > STEADY_MS ? 1 : this.failures + 1;
-      this.work = this.revive(`${this.service.name} ended (${how})`);
+      this.work = this.restart(`${this.service.name} exited (${how})`);
     });
   }
 
-  private async revive(reason: string): Promise<void> {
-    await this.wait(reason);
+  private async restart(reason: string): Promise<void> {
+    await this.waitBeforeRestart(reason);
     if (this.isStopping()) return;
     try {
-      await this.attempt(Infinity);
+      await this.startWithRetries(Infinity);
       this.options.say(`${this.service.name} is running again`);
     } catch (error) {
-      if (!this.isStopping()) this.options.giveUp(error);
+      if (!this.isStopping()) this.options.onFailure(error);
     }
   }
 
-  private async wait(reason: string): Promise<void> {
+  private async waitBeforeRestart(reason: string): Promise<void> {
     const last = this.backoffMs.length - 1;
     const delay = this.backoffMs[Math.min(Math.max(this.failures - 1, 0), last)] ?? 0;
-    this.options.say(`${reason}; starting it again in ${delay / 1000} s`);
+    this.options.say(`${reason}; restarting in ${delay / 1000} s`);
     await pause(delay, this.stopping.signal);
   }
 }

@@ -15,16 +15,16 @@ afterEach(async () => {
   await checkout.dispose();
 });
 
-interface Shown {
+interface StandInState {
   pid: number;
   environment: Record<string, string>;
 }
 
-async function show(address: string): Promise<Shown> {
-  return (await (await fetch(address)).json()) as Shown;
+async function stateOf(address: string): Promise<StandInState> {
+  return (await (await fetch(address)).json()) as StandInState;
 }
 
-async function count(address: string): Promise<number> {
+async function increment(address: string): Promise<number> {
   return Number(await (await fetch(`${address}/count`)).text());
 }
 
@@ -37,24 +37,24 @@ function isRunning(pid: number): boolean {
   }
 }
 
-async function until(ask: () => boolean | Promise<boolean>): Promise<void> {
+async function waitUntil(ask: () => boolean | Promise<boolean>): Promise<void> {
   const deadline = performance.now() + 15_000;
   while (!(await ask())) {
-    if (performance.now() > deadline) throw new Error('it never came true');
+    if (performance.now() > deadline) throw new Error('the condition did not become true in time');
     await pause(50);
   }
 }
 
-/** The process ids of everything that the launch runs: gateway, worker, simulator, Redis. */
+/** Returns the process ids of the gateway, the worker, the simulator and Redis. */
 async function processesOf(launch: Launch): Promise<number[]> {
   const worker = (await launch.printed(/Worker +(http:\/\/[\d.:]+)/))[1] ?? '';
-  const shown = await Promise.all([await launch.gateway(), worker, await launch.simulator()].map(show));
+  const shown = await Promise.all([await launch.gateway(), worker, await launch.simulator()].map(stateOf));
   const redis = Number(/(\d+):C /.exec(await readFile(checkout.path('.data/logs/redis.log'), 'utf8'))?.[1]);
   return [...shown.map(({ pid }) => pid), redis];
 }
 
 describe('npm start', () => {
-  it('prints the addresses, the key and a first command, and passes warnings on', async () => {
+  it('prints the addresses, the API key, a first command, and the warnings of the processes', async () => {
     const launch = checkout.start();
     const gateway = await launch.gateway();
     const key = (await launch.printed(/API key +(tk_\S+)/))[1] ?? '';
@@ -62,7 +62,7 @@ describe('npm start', () => {
       `curl -sS ${gateway}/v1/messages/send -H 'X-API-Key: ${key}' -H 'Content-Type: application/json' -d '{"phoneNumber":"+15551230001","message":"Hello from Tidings"}'`,
     );
     expect(launch.output).toContain('worker: warning: worker says hello');
-    expect((await show(gateway)).environment).toMatchObject({
+    expect((await stateOf(gateway)).environment).toMatchObject({
       API_KEY: key,
       UPSTREAM_BASE_URL: `${await launch.simulator()}/v1`,
       WEBHOOK_ALLOW_NETWORKS: '127.0.0.0/8,::1/128',
@@ -71,19 +71,19 @@ describe('npm start', () => {
     });
   });
 
-  it('has gateway and worker log each request and attempt, and keeps that in .data/logs, not on the console', async () => {
+  it('writes info lines to .data/logs, not to the console', async () => {
     const launch = checkout.start();
     const gateway = await launch.gateway();
-    expect((await show(gateway)).environment['LOG_LEVEL']).toBe('info');
+    expect((await stateOf(gateway)).environment['LOG_LEVEL']).toBe('info');
     await launch.printed(/worker says hello/);
     for (const name of ['gateway', 'worker']) {
       const log = (): Promise<string> => readFile(checkout.path(`.data/logs/${name}.log`), 'utf8');
-      await until(async () => (await log()).includes(`${name} was asked for something`));
+      await waitUntil(async () => (await log()).includes(`${name} was asked for something`));
     }
     expect(launch.output).not.toContain('was asked for something');
   });
 
-  it('lets the environment win over every default', async () => {
+  it('prefers values from the environment over defaults', async () => {
     const given = {
       API_KEY: 'a-key-of-my-own-choice',
       LOG_LEVEL: 'silent',
@@ -91,16 +91,16 @@ describe('npm start', () => {
       UPSTREAM_BASE_URL: 'http://127.0.0.1:9/v1',
     };
     const launch = checkout.start(given);
-    expect((await show(await launch.gateway())).environment).toMatchObject(given);
+    expect((await stateOf(await launch.gateway())).environment).toMatchObject(given);
     expect(launch.output).not.toContain('Phone page');
     expect(launch.output).not.toContain(given.API_KEY);
   });
 
   it.each(['SIGINT', 'SIGTERM'] as const)(
-    'stops everything in order on %s, with status 0, and goes on from there the next time',
+    'stops everything in order on %s with status 0, and continues with the same data on the next start',
     async (signal) => {
       const first = checkout.start();
-      expect(await count(await first.gateway())).toBe(1);
+      expect(await increment(await first.gateway())).toBe(1);
       const key = (await first.printed(/API key +(\S+)/))[1];
       const processes = await processesOf(first);
       first.signal(signal);
@@ -112,39 +112,39 @@ describe('npm start', () => {
       expect(order.at(-1)).toBe('simulator');
 
       const second = checkout.start();
-      expect(await count(await second.gateway())).toBe(2);
+      expect(await increment(await second.gateway())).toBe(2);
       expect((await second.printed(/API key +(\S+)/))[1]).toBe(key);
     },
   );
 
-  it('keeps its secrets for the owner alone', async () => {
+  it('makes its secrets readable for the owner only', async () => {
     await checkout.start().gateway();
     expect((await stat(checkout.path('.data/secrets.json'))).mode & 0o777).toBe(0o600);
     expect((await stat(checkout.path('.data'))).mode & 0o777).toBe(0o700);
   });
 
-  it('leaves no process behind when it is killed, and starts again on the same data', async () => {
+  it('leaves no process running after SIGKILL, and starts again with the same data', async () => {
     const first = checkout.start();
-    expect(await count(await first.gateway())).toBe(1);
+    expect(await increment(await first.gateway())).toBe(1);
     const processes = await processesOf(first);
     first.signal('SIGKILL');
     await first.exited;
-    await until(() => !processes.some(isRunning));
+    await waitUntil(() => !processes.some(isRunning));
     const second = checkout.start();
-    expect(await count(await second.gateway())).toBe(2);
+    expect(await increment(await second.gateway())).toBe(2);
   });
 
-  it('stops in good order when the shell that npm puts before it is ended', async () => {
+  it('stops in order when the shell between npm and the launcher is terminated', async () => {
     const launch = checkout.start({ npm_lifecycle_event: 'start' });
     await launch.gateway();
     const processes = await processesOf(launch);
     launch.signal('SIGTERM');
     await launch.exited;
-    await until(() => !processes.some(isRunning));
+    await waitUntil(() => !processes.some(isRunning));
     expect(launch.output).toMatch(/Stopping …\nStopped\.\n$/);
   });
 
-  it('refuses a second instance, naming the first', async () => {
+  it('refuses to start twice in one checkout, and names the running process', async () => {
     const first = checkout.start();
     const gateway = await first.gateway();
     const second = checkout.start();
@@ -152,30 +152,30 @@ describe('npm start', () => {
     expect(second.output).toBe(
       `Tidings is already running in this checkout: process ${first.pid}, ${gateway}\n`,
     );
-    expect(await count(gateway)).toBe(1);
+    expect(await increment(gateway)).toBe(1);
   });
 
-  it('starts a process again that crashed, saying so', async () => {
+  it('restarts a crashed process and prints that', async () => {
     const launch = checkout.start();
     const gateway = await launch.gateway();
-    const { pid } = await show(await launch.simulator());
+    const { pid } = await stateOf(await launch.simulator());
     process.kill(pid, 'SIGKILL');
-    await launch.printed(/simulator ended \(SIGKILL\); starting it again in 1 s/);
+    await launch.printed(/simulator exited \(SIGKILL\); restarting in 1 s/);
     await launch.printed(/simulator is running again/);
-    expect(await count(gateway)).toBe(1);
+    expect(await increment(gateway)).toBe(1);
   });
 
-  it('starts Redis again at the same address on the same data', async () => {
+  it('restarts Redis at the same address with the same data', async () => {
     const launch = checkout.start();
     const gateway = await launch.gateway();
-    expect(await count(gateway)).toBe(1);
+    expect(await increment(gateway)).toBe(1);
     const redis = (await processesOf(launch)).at(-1) ?? 0;
     process.kill(redis, 'SIGKILL');
     await launch.printed(/redis is running again/);
-    expect(await count(gateway)).toBe(2);
+    expect(await increment(gateway)).toBe(2);
   });
 
-  it('stops with status 78 and the words of a process that finds its port taken', async () => {
+  it('exits with status 78 and the error of the process if a port is in use', async () => {
     const blocker = createServer().listen(0, '127.0.0.1');
     await once(blocker, 'listening');
     const address = blocker.address();
@@ -187,9 +187,9 @@ describe('npm start', () => {
     blocker.close();
   });
 
-  it('stops with status 78 and the words of Redis on a damaged file', async () => {
+  it('exits with status 78 and the error of Redis if the data file is damaged', async () => {
     const first = checkout.start();
-    for (let times = 0; times < 20; times++) await count(await first.gateway());
+    for (let times = 0; times < 20; times++) await increment(await first.gateway());
     await first.stop();
     const log = checkout.path('.data/redis/appendonlydir/appendonly.aof.1.incr.aof');
     const text = await readFile(log, 'latin1');
@@ -199,7 +199,7 @@ describe('npm start', () => {
     expect(second.output).toMatch(/Bad file format .* redis-check-aof --fix/);
   });
 
-  it('makes no new encryption key over a damaged one', async () => {
+  it('does not replace a damaged file of secrets', async () => {
     await mkdir(checkout.path('.data'));
     await writeFile(checkout.path('.data/secrets.json'), '{"encryptionKey": ');
     const launch = checkout.start();
@@ -207,39 +207,37 @@ describe('npm start', () => {
     expect(launch.output).toContain('secrets.json is damaged');
   });
 
-  it('takes over the lock of a process that is gone', async () => {
+  it('takes over the lock of a process that no longer exists', async () => {
     await mkdir(checkout.path('.data'));
     const former = { pid: process.pid, started: 'another-boot/1', token: 'x' };
     await writeFile(checkout.path('.data/launcher.lock'), JSON.stringify(former));
     await checkout.start().gateway();
   });
 
-  it('wants a Redis of version 7 or newer', async () => {
-    await oldRedis();
+  it('requires Redis 7.0 or newer', async () => {
+    await installOldRedis();
     const launch = checkout.start({ PATH: `${checkout.path('bin')}:/nowhere` });
     expect(await launch.exited).toBe(78);
     expect(launch.output).toContain('version 6.0.16, but 7.0 or newer is needed');
   });
 
-  it('needs no Redis of its own where REDIS_URL names one', async () => {
-    await oldRedis();
+  it('needs no local Redis if REDIS_URL is set', async () => {
+    await installOldRedis();
     const launch = checkout.start({ PATH: checkout.path('bin'), REDIS_URL: 'redis://127.0.0.1:9' });
-    const { environment } = await show(await launch.gateway());
+    const { environment } = await stateOf(await launch.gateway());
     expect(environment['REDIS_URL']).toBe('redis://127.0.0.1:9');
     await expect(stat(checkout.path('.data/redis'))).rejects.toThrow(/ENOENT/);
   });
 
-  it('gives up on a process that never comes up, with its words', async () => {
-    await writeFile(checkout.path('apps/worker/src/main.ts'), "throw new Error('no such luck');");
+  it('exits with the error of a process that repeatedly fails to start', async () => {
+    await writeFile(checkout.path('apps/worker/src/main.ts'), "throw new Error('startup failed');");
     const launch = checkout.start();
     expect(await launch.exited).toBe(1);
-    expect(launch.output).toContain('worker: Error: no such luck');
-    expect(launch.output).toContain(
-      'worker ended before it was ready (exit status 1); starting it again in 2 s',
-    );
+    expect(launch.output).toContain('worker: Error: startup failed');
+    expect(launch.output).toContain('worker exited before it was ready (exit status 1); restarting in 2 s');
   });
 
-  it('names the file that does not compile', async () => {
+  it('names a file with a compile error', async () => {
     await writeFile(checkout.path('apps/worker/src/main.ts'), 'const = 1;');
     const launch = checkout.start();
     expect(await launch.exited).toBe(1);
@@ -247,7 +245,7 @@ describe('npm start', () => {
   });
 });
 
-async function oldRedis(): Promise<void> {
+async function installOldRedis(): Promise<void> {
   await mkdir(checkout.path('bin'));
   const program = checkout.path('bin/redis-server');
   await writeFile(

@@ -1,4 +1,5 @@
-// Plain JavaScript, since the set-up uses it before there is a compiler; the build copies it beside the rest.
+// Plain JavaScript, because the set-up uses this module before the compiler is installed. The build copies
+// the file.
 import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
@@ -6,7 +7,8 @@ import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /**
- * Who holds a lock. `started` tells a process from a later one with the same id; `note` is for whoever is turned away.
+ * The process that holds a lock. `started` distinguishes a process from a later one with the same id. `note`
+ * is shown to processes that do not get the lock.
  * @typedef {{ pid: number, started: string, token: string, note?: string }} Holder
  */
 
@@ -20,7 +22,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 const RETRY_MS = 100;
 
 /**
- * Takes the lock, or says who has it. A lock whose process has ended is taken over.
+ * Takes the lock, or returns its holder. Takes over the lock of a process that has ended.
  * @param {string} path
  * @returns {Lock | Refusal}
  */
@@ -29,7 +31,7 @@ export function takeLock(path) {
   const token = randomBytes(8).toString('hex');
   /** @type {Holder} */
   const self = { pid: process.pid, started: startOf(process.pid), token };
-  // Written aside and linked: the file appears with its whole content, or somebody else's is there.
+  // Write a temporary file and link it, so that the lock file never appears with incomplete content.
   const draft = `${path}.${token}`;
   writeFileSync(draft, JSON.stringify(self), { mode: 0o600 });
   try {
@@ -60,26 +62,30 @@ export function takeLock(path) {
 }
 
 /**
- * Takes the lock, waiting for the holder to let go.
+ * Takes the lock. Waits until the holder releases the lock.
  * @param {string} path
- * @param {{ deadlineMs: number, onWait?: (holder: Holder) => void }} options
+ * @param {{ deadlineMs: number, onWait?: (holder: Holder) => void }} options `onWait` is called once if the
+ * lock is held
  * @returns {Promise<Lock>}
+ * @throws {Error} after the deadline
  */
 export async function waitForLock(path, { deadlineMs, onWait }) {
   const deadline = performance.now() + deadlineMs;
-  for (let told = false; ; told = true) {
+  for (let waited = false; ; waited = true) {
     const lock = takeLock(path);
     if (lock.held) return lock;
     if (performance.now() > deadline) {
-      throw new Error(`Process ${lock.holder.pid} has held ${path} for too long; end it and try again.`);
+      throw new Error(
+        `Process ${lock.holder.pid} has held the lock ${path} for too long. Stop that process and try again.`,
+      );
     }
-    if (!told) onWait?.(lock.holder);
+    if (!waited) onWait?.(lock.holder);
     await sleep(RETRY_MS);
   }
 }
 
 /**
- * The living process that holds the lock, if there is one.
+ * Returns the living process that holds the lock, or undefined.
  * @param {string} path
  * @returns {Holder | undefined}
  */
@@ -89,8 +95,8 @@ export function holderOf(path) {
 }
 
 /**
- * Removes a dead process's lock. Moved aside first, so that of two who find it dead one removes it,
- * and a lock that was taken in between is put back.
+ * Removes the lock of a dead process. Renames the file first, so that only one of two concurrent processes
+ * removes the lock. Restores a lock that another process took in between.
  * @param {string} path
  * @param {Holder | undefined} dead
  */
@@ -111,8 +117,9 @@ function discard(path, dead) {
 }
 
 /**
+ * Reads a lock file.
  * @param {string} path
- * @returns {Holder | undefined} undefined for a file that is missing or no lock
+ * @returns {Holder | undefined} undefined if the file is missing or not a valid lock
  */
 function read(path) {
   try {
@@ -142,7 +149,10 @@ function isHolder(value) {
   );
 }
 
-/** @param {Holder} holder */
+/**
+ * Returns true if the holder's process still runs.
+ * @param {Holder} holder
+ */
 function isAlive(holder) {
   try {
     process.kill(holder.pid, 0);
@@ -154,8 +164,8 @@ function isAlive(holder) {
 }
 
 /**
- * When a process started, as text that no other process with the same id shares; empty where that cannot be told.
- * Process ids are used again, in containers at once.
+ * Returns the start time of a process as text, or empty text if unknown. Together with the process id it
+ * identifies a process: ids are reused, in containers immediately.
  * @param {number} pid
  * @returns {string}
  */
@@ -174,7 +184,7 @@ function startOf(pid) {
 }
 
 /**
- * Runs the action; false if it failed with the code that the caller expects.
+ * Runs the action. Returns false if the action failed with the expected error code.
  * @param {() => void} action
  * @param {string} code
  */

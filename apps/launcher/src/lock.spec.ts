@@ -16,15 +16,15 @@ afterEach(async () => {
   await rm(folder, { recursive: true });
 });
 
-function take(): ReturnType<typeof takeLock> & { held: true } {
+function takeFreeLock(): ReturnType<typeof takeLock> & { held: true } {
   const lock = takeLock(path);
   if (!lock.held) throw new Error('the lock was refused');
   return lock;
 }
 
 describe('a lock', () => {
-  it('has one holder, whose id and note the others are told', () => {
-    const lock = take();
+  it('has one holder, whose process id and note others can read', () => {
+    const lock = takeFreeLock();
     lock.annotate('http://127.0.0.1:3000');
     const other = takeLock(path);
     expect(other.held ? undefined : other.holder).toMatchObject({
@@ -33,50 +33,50 @@ describe('a lock', () => {
     });
     lock.release();
     expect(holderOf(path)).toBeUndefined();
-    take().release();
+    takeFreeLock().release();
   });
 
   it.each([
-    ['is gone', { pid: 2 ** 30, started: 'x', token: 'x' }],
-    ['had the same id before', { pid: process.pid, started: 'another-boot/1', token: 'x' }],
+    ['no longer exists', { pid: 2 ** 30, started: 'x', token: 'x' }],
+    ['had the same id before a reboot', { pid: process.pid, started: 'another-boot/1', token: 'x' }],
   ])('is taken over from a process that %s', async (_, former) => {
     await writeFile(path, JSON.stringify(former));
     expect(holderOf(path)).toBeUndefined();
-    const lock = take();
+    const lock = takeFreeLock();
     expect(holderOf(path)?.pid).toBe(process.pid);
     lock.release();
     expect(await readdir(folder)).toEqual([]);
   });
 
-  it('is taken over from a file that is none', async () => {
+  it('is taken if the lock file is invalid', async () => {
     await writeFile(path, '{"pid":');
-    take().release();
+    takeFreeLock().release();
   });
 
-  it('is not released by one who has lost it', async () => {
-    const lock = take();
-    const thief = { pid: process.pid, started: '', token: 'another' };
-    await writeFile(path, JSON.stringify(thief));
+  it('is not released by a process that has lost the lock', async () => {
+    const lock = takeFreeLock();
+    const newHolder = { pid: process.pid, started: '', token: 'another' };
+    await writeFile(path, JSON.stringify(newHolder));
     lock.release();
-    expect(JSON.parse(await readFile(path, 'utf8'))).toEqual(thief);
+    expect(JSON.parse(await readFile(path, 'utf8'))).toEqual(newHolder);
   });
 
-  it('is waited for until its holder lets go', async () => {
-    const lock = take();
-    const told: number[] = [];
+  it('can be awaited until its holder releases it', async () => {
+    const lock = takeFreeLock();
+    const waitedFor: number[] = [];
     const waiting = waitForLock(path, {
       deadlineMs: 5_000,
       onWait: ({ pid }) => {
-        told.push(pid);
+        waitedFor.push(pid);
         lock.release();
       },
     });
     (await waiting).release();
-    expect(told).toEqual([process.pid]);
+    expect(waitedFor).toEqual([process.pid]);
   });
 
-  it('is not waited for beyond the deadline', async () => {
-    const lock = take();
+  it('is awaited only until the deadline', async () => {
+    const lock = takeFreeLock();
     await expect(waitForLock(path, { deadlineMs: 0 })).rejects.toThrow(`Process ${process.pid} has held`);
     lock.release();
   });

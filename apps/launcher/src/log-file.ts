@@ -1,12 +1,12 @@
 import { closeSync, fstatSync, mkdirSync, openSync, renameSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
 
-/** Largest size of a log file, in bytes; with the one before it a process keeps at most twice as much. */
-const LARGEST = 5 * 1024 * 1024;
+/** Maximum size of a log file, in bytes. With the previous file, a process keeps at most twice this size. */
+const MAX_BYTES = 5 * 1024 * 1024;
 
 /**
- * A process's log of lines. When it is full it becomes `<path>.1`, in place of the former one.
- * Written at once, not in the background: the last words of a crash are the ones that matter.
+ * Log file of a process. A full file is renamed to `<path>.1` and replaces the previous one. Lines are
+ * written synchronously, so that the last lines before a crash are not lost.
  */
 export class LogFile {
   private file: number;
@@ -15,25 +15,28 @@ export class LogFile {
 
   constructor(
     private readonly path: string,
-    private readonly largest = LARGEST,
+    private readonly maxBytes = MAX_BYTES,
   ) {
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
     this.file = openSync(path, 'a', 0o600);
     this.size = fstatSync(this.file).size;
-    if (this.size >= largest) this.rotate();
+    if (this.size >= maxBytes) this.rotate();
   }
 
-  /** Adds a line. Returns false the first time that the disk refuses one: a full disk stops the log, nothing else. */
+  /**
+   * Appends a line. Returns false if the write failed and the write before succeeded: a full disk stops only
+   * the log.
+   */
   write(line: string): boolean {
     try {
-      if (this.size >= this.largest) this.rotate();
+      if (this.size >= this.maxBytes) this.rotate();
       this.size += writeSync(this.file, `${line}\n`);
       this.failed = false;
       return true;
     } catch {
-      const first = !this.failed;
+      const isFirstFailure = !this.failed;
       this.failed = true;
-      return !first;
+      return !isFirstFailure;
     }
   }
 

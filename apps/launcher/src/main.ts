@@ -4,30 +4,32 @@ import { ConfigurationError } from '#platform';
 import { announcement, greeting } from './greeting.js';
 import { Installation } from './installation.js';
 import { type Lock, takeLock } from './lock.mjs';
-import { type Environment, isSet, placesOf } from './plan.js';
-import { keepSecrets } from './secrets.js';
+import { type Environment, isSet, pathsOf } from './plan.js';
+import { loadSecrets } from './secrets.js';
 import { StartFailure } from './service.js';
-import { listenForWishes } from './signals.js';
+import { listenForStop } from './signals.js';
 
+/** Time after which a message shows what is being started. */
 const SLOW_MS = 1_000;
 
+/** Options of a launch. */
 export interface LaunchOptions {
-  /** The checkout. */
+  /** Root folder of the checkout. */
   root: string;
   environment: Environment;
 }
 
 /**
- * Runs everything on this machine until it is told to stop. Resolves with the exit status: 0 after Ctrl-C,
- * 78 for what somebody has to put right first, 1 for anything else.
+ * Runs all processes on this machine until the user stops them. Resolves with the exit status: 0 after
+ * Ctrl-C, 78 for a problem that the user has to solve, 1 for any other error.
  */
 export async function launch({ root, environment }: LaunchOptions): Promise<number> {
-  const places = placesOf(root);
-  mkdirSync(places.data, { recursive: true, mode: 0o700 });
-  const lock = takeLock(join(places.data, 'launcher.lock'));
+  const paths = pathsOf(root);
+  mkdirSync(paths.data, { recursive: true, mode: 0o700 });
+  const lock = takeLock(join(paths.data, 'launcher.lock'));
   if (!lock.held) {
     const { pid, note } = lock.holder;
-    complain(
+    printError(
       `Tidings is already running in this checkout: process ${pid}${note === undefined ? '' : `, ${note}`}`,
     );
     return ConfigurationError.exitCode;
@@ -42,29 +44,29 @@ export async function launch({ root, environment }: LaunchOptions): Promise<numb
 }
 
 async function runUntilStopped(root: string, environment: Environment, lock: Lock): Promise<number> {
-  const places = placesOf(root);
-  const secrets = keepSecrets(join(places.data, 'secrets.json'));
-  const wishes = listenForWishes(isSet(environment, 'npm_lifecycle_event'));
-  let giveUp: (error: unknown) => void = () => undefined;
+  const paths = pathsOf(root);
+  const secrets = loadSecrets(join(paths.data, 'secrets.json'));
+  const stopSignals = listenForStop(isSet(environment, 'npm_lifecycle_event'));
+  let onFailure: (error: unknown) => void = () => undefined;
   const end = new Promise<unknown>((resolve) => {
-    giveUp = resolve;
-    wishes.stop.addEventListener('abort', () => {
+    onFailure = resolve;
+    stopSignals.stop.addEventListener('abort', () => {
       resolve(undefined);
     });
   });
-  const { hurry } = wishes;
-  const installation = new Installation({ places, secrets, environment, say, giveUp, hurry });
+  const { forceStop } = stopSignals;
+  const installation = new Installation({ paths, secrets, environment, say, onFailure, forceStop });
   const slow = setTimeout(() => {
     say(announcement(environment));
   }, SLOW_MS);
   void installation
     .start()
     .then((addresses) => {
-      if (wishes.stop.aborted) return;
+      if (stopSignals.stop.aborted) return;
       lock.annotate(addresses.gateway);
       say(greeting(addresses, isSet(environment, 'API_KEY') ? undefined : secrets.apiKey));
     })
-    .catch(giveUp)
+    .catch(onFailure)
     .finally(() => {
       clearTimeout(slow);
     });
@@ -77,17 +79,17 @@ async function runUntilStopped(root: string, environment: Environment, lock: Loc
     return 0;
   } finally {
     clearTimeout(slow);
-    wishes.dispose();
+    stopSignals.dispose();
   }
 }
 
 function report(error: unknown): number {
   if (error instanceof ConfigurationError) {
-    for (const fault of error.faults) complain(fault);
+    for (const fault of error.faults) printError(fault);
     return ConfigurationError.exitCode;
   }
-  if (error instanceof StartFailure) complain(`${error.message}; what it said is above and in .data/logs`);
-  else complain(error instanceof Error ? (error.stack ?? error.message) : String(error));
+  if (error instanceof StartFailure) printError(`${error.message}; see its output above and in .data/logs`);
+  else printError(error instanceof Error ? (error.stack ?? error.message) : String(error));
   return 1;
 }
 
@@ -95,6 +97,6 @@ function say(line: string): void {
   console.log(line);
 }
 
-function complain(line: string): void {
+function printError(line: string): void {
   console.error(line);
 }

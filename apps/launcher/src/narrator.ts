@@ -1,10 +1,14 @@
 import { LogFile } from './log-file.js';
-import { digestOfLog } from './digest-of-log.js';
+import { consoleTextOf } from './digest-of-log.js';
 
-const BURST = 20;
+/** Maximum number of console lines of a process per window. */
+const MAX_LINES_PER_WINDOW = 20;
 const WINDOW_MS = 10_000;
 
-/** Takes down what a process says: everything in its log, what matters on the console, under the process's name. */
+/**
+ * Records the output of a process: all lines in its log file, important lines on the console, prefixed with
+ * the name of the process.
+ */
 export class Narrator {
   private readonly log: LogFile;
   private windowEnd = 0;
@@ -18,29 +22,32 @@ export class Narrator {
     this.log = new LogFile(path);
   }
 
-  /** A line of standard output: shown if it is a log entry of weight. */
+  /** Records a line of standard output. Shows the line on the console if it is a warning or an error. */
   output(line: string): void {
     this.record(line);
-    const digest = digestOfLog(line);
+    const digest = consoleTextOf(line);
     if (digest !== undefined) this.show(digest);
   }
 
-  /** A line of standard error: shown, since processes put there what people must read. */
+  /** Records a line of standard error and shows the line on the console. */
   error(line: string): void {
     this.record(line);
-    if (line.trim() !== '') this.show(digestOfLog(line) ?? line);
+    if (line.trim() !== '') this.show(consoleTextOf(line) ?? line);
   }
 
-  /** A line for the log alone. */
+  /** Writes a line to the log file only. */
   record(line: string): void {
-    if (!this.log.write(line)) this.say(`${this.name}: its log ${this.path} cannot be written`);
+    if (!this.log.write(line)) this.say(`${this.name}: cannot write the log file ${this.path}`);
   }
 
   close(): void {
     this.log.close();
   }
 
-  /** A process in trouble can say the same a thousand times a second; the console shows the beginning. */
+  /**
+   * Shows a line on the console. Shows only the first lines per window: a failing process can log the same
+   * error a thousand times a second.
+   */
   private show(words: string): void {
     const now = performance.now();
     if (now > this.windowEnd) {
@@ -48,7 +55,7 @@ export class Narrator {
       this.shown = 0;
     }
     this.shown++;
-    if (this.shown <= BURST) this.say(`${this.name}: ${words}`);
-    else if (this.shown === BURST + 1) this.say(`${this.name}: … more in ${this.path}`);
+    if (this.shown <= MAX_LINES_PER_WINDOW) this.say(`${this.name}: ${words}`);
+    else if (this.shown === MAX_LINES_PER_WINDOW + 1) this.say(`${this.name}: … more lines in ${this.path}`);
   }
 }

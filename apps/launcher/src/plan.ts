@@ -1,49 +1,51 @@
 import { join } from 'node:path';
 import type { Secrets } from './secrets.js';
 
-/** The environment of this process, or what is made of it for a child. */
+/** Environment variables of this process or of a child process. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Where a checkout keeps its state. */
-export interface Places {
+/** Folders of a checkout. */
+export interface Paths {
+  /** Root folder of the checkout. */
   root: string;
+  /** Folder for all state: Redis, the simulator, uploads, logs and secrets. */
   data: string;
 }
 
-export function placesOf(root: string): Places {
+export function pathsOf(root: string): Paths {
   return { root, data: join(root, '.data') };
 }
 
-/** Whether the variable is set to something; empty text counts as unset, as it does for the processes. */
+/** Returns true if the variable is set. Empty text counts as unset, as in the processes. */
 export function isSet(environment: Environment, name: string): boolean {
   return (environment[name] ?? '') !== '';
 }
 
-/** Whatever the user has set, and defaults for the rest. */
+/** Returns the environment with defaults for unset variables. */
 function withDefaults(environment: Environment, defaults: Record<string, string>): Environment {
   const missing = Object.entries(defaults).filter(([name]) => !isSet(environment, name));
   return { ...environment, ...Object.fromEntries(missing) };
 }
 
-export function simulatorEnvironment(
-  environment: Environment,
-  secrets: Secrets,
-  places: Places,
-): Environment {
+/** Returns the environment of the simulator. */
+export function simulatorEnvironment(environment: Environment, secrets: Secrets, paths: Paths): Environment {
   return withDefaults(environment, {
     SIMULATOR_HOST: '127.0.0.1',
     SIMULATOR_PORT: '4010',
     SIMULATOR_API_KEY: simulatorKey(environment, secrets),
-    SIMULATOR_STATE_FILE: join(places.data, 'simulator.json'),
+    SIMULATOR_STATE_FILE: join(paths.data, 'simulator.json'),
     LOG_LEVEL: 'warn',
   });
 }
 
-/** What gateway and worker share. `simulator` is its address, if it runs; `redisUrl` that of the embedded Redis. */
+/**
+ * Returns the environment that the gateway and the worker share.
+ * @param started addresses of the embedded Redis and the simulator, if they run
+ */
 export function productEnvironment(
   environment: Environment,
   secrets: Secrets,
-  places: Places,
+  paths: Paths,
   started: { redisUrl?: string; simulator?: string },
 ): Environment {
   const { redisUrl, simulator } = started;
@@ -57,10 +59,11 @@ export function productEnvironment(
         }),
     ENCRYPTION_KEY: secrets.encryptionKey,
     API_KEY: secrets.apiKey,
-    BLOB_STORE: `file:${join(places.data, 'blobs')}`,
-    // A line a request and attempt, in a file of bounded size; the console shows warnings.
+    BLOB_STORE: `file:${join(paths.data, 'blobs')}`,
+    // `info` logs one line per request and attempt, in a file of limited size. The console shows warnings
+    // only.
     LOG_LEVEL: 'info',
-    // Set to nothing it means what it says: no private network at all.
+    // An empty value is kept: it allows no private network.
     ...(environment['WEBHOOK_ALLOW_NETWORKS'] === undefined
       ? { WEBHOOK_ALLOW_NETWORKS: '127.0.0.0/8,::1/128' }
       : {}),
@@ -72,7 +75,7 @@ function simulatorKey(environment: Environment, secrets: Secrets): string {
   return (given === undefined ? undefined : environment[given]) ?? secrets.simulatorApiKey;
 }
 
-/** The address at which a process that listens on this host can be reached from this machine. */
+/** Returns the address under which a process that listens on `host` is reachable from this machine. */
 export function addressFor(host: string | undefined, port: number): string {
   const open = host === undefined || ['', '0.0.0.0', '::', '::0', '127.0.0.1'].includes(host);
   const name = open ? '127.0.0.1' : host.includes(':') ? `[${host}]` : host;

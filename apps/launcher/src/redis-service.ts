@@ -2,7 +2,7 @@ import { type EmbeddedRedis, startEmbeddedRedis } from '#embedded-redis';
 import type { Narrator } from './narrator.js';
 import type { Run, Service } from './service.js';
 
-/** The embedded Redis: after a crash it comes back at the same address on the same data. */
+/** Runs the embedded Redis. A restart uses the same address and the same data. */
 export class RedisService implements Service {
   readonly name = 'redis';
   private redis: EmbeddedRedis | undefined;
@@ -12,7 +12,7 @@ export class RedisService implements Service {
     private readonly narrator: Narrator,
   ) {}
 
-  /** Its address, from the first run on. */
+  /** Address of Redis. Available after the first start. */
   get url(): string {
     if (this.redis === undefined) throw new Error('Redis has not been started');
     return this.redis.url;

@@ -2,23 +2,23 @@ import { randomBytes } from 'node:crypto';
 import { chmodSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { ConfigurationError } from '#platform';
 
-/** What this checkout's installation is protected with; made once. */
+/** Secrets of this checkout's installation. Generated once. */
 export interface Secrets {
-  /** 32 bytes, base64. Without it what is stored encrypted cannot be read again. */
+  /** Encryption key, 32 bytes in base64. Without this key the encrypted data cannot be read. */
   encryptionKey: string;
-  /** The first key of the gateway. */
+  /** First API key of the gateway. */
   apiKey: string;
-  /** What the simulator asks of the gateway. */
+  /** API key that the simulator requires from the gateway. */
   simulatorApiKey: string;
 }
 
 /**
- * Reads the secrets, making those that are missing. The file is for its owner alone (mode 0600).
- * @throws {ConfigurationError} for a file that cannot be read: a new encryption key would make the stored data
- * worthless, so that is for a person to decide.
+ * Reads the secrets and generates missing ones. Only the owner can read the file (mode 0600).
+ * @throws {ConfigurationError} if the file is damaged. A new encryption key would make the stored data
+ * unreadable, so that the user has to decide.
  */
-export function keepSecrets(path: string): Secrets {
-  const kept = readKept(path);
+export function loadSecrets(path: string): Secrets {
+  const kept = readStored(path);
   const secrets: Secrets = {
     encryptionKey: kept.encryptionKey ?? randomBytes(32).toString('base64'),
     apiKey: kept.apiKey ?? `tk_${randomBytes(24).toString('base64url')}`,
@@ -33,7 +33,7 @@ export function keepSecrets(path: string): Secrets {
   return secrets;
 }
 
-function readKept(path: string): Partial<Secrets> {
+function readStored(path: string): Partial<Secrets> {
   let text: string;
   try {
     text = readFileSync(path, 'utf8');
@@ -43,7 +43,7 @@ function readKept(path: string): Partial<Secrets> {
   }
   const found = parse(text);
   const damaged = new ConfigurationError([
-    `${path} is damaged, and stored data can only be read with its encryption key: put a copy back, or start anew by removing its folder`,
+    `${path} is damaged. It contains the encryption key of the stored data: restore the file from a backup, or delete its folder to start without data`,
   ]);
   if (typeof found !== 'object' || found === null) throw damaged;
   const entries = Object.entries(found).filter(([name]) =>

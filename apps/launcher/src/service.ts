@@ -1,21 +1,21 @@
-/** One run of a service, from the moment it serves. */
+/** One run of a service, from the moment the service is ready. */
 export interface Run {
   readonly port: number;
-  /** Resolves when it has ended, with words on how: "exit status 1", "SIGKILL". */
+  /** Resolves when the run has ended, with the cause: "exit status 1", "SIGKILL". */
   readonly ended: Promise<string>;
-  /** Ends it in good order, or roughly when the `hurry` of its start aborts; resolves when it has ended. */
+  /** Stops the run in order, or kills it when `forceStop` aborts. Resolves when the run has ended. */
   stop(): Promise<void>;
 }
 
-/** Something that is to run all the time. */
+/** A service that should run all the time. */
 export interface Service {
   readonly name: string;
   /**
-   * Starts a run; resolves when it serves. Aborting `signal` ends what was begun, and rejects.
-   * @throws {ConfigurationError} where trying again makes no sense before somebody has changed something.
+   * Starts a run. Resolves when the service is ready. Aborting `signal` stops the start and rejects.
+   * @throws {ConfigurationError} if a retry is useless until the user changes something
    */
-  run(signal: AbortSignal, hurry: AbortSignal): Promise<Run>;
+  run(signal: AbortSignal, forceStop: AbortSignal): Promise<Run>;
 }
 
-/** A run that ended before it served. */
+/** A run that ended before the service was ready. */
 export class StartFailure extends Error {}

@@ -1,49 +1,52 @@
-/** What people ask of a running program by Ctrl-C or `kill`. */
-export interface Wishes {
-  /** Aborts when it is to stop. */
+/** Requests to stop, received as Ctrl-C or signals. */
+export interface StopSignals {
+  /** Aborts on the first request to stop. */
   readonly stop: AbortSignal;
-  /** Aborts when it is asked again: stop roughly. */
-  readonly hurry: AbortSignal;
-  /** Stops listening. */
+  /** Aborts on a later request: all processes are then killed. */
+  readonly forceStop: AbortSignal;
+  /** Removes the signal handlers. */
   dispose(): void;
 }
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
-/** One Ctrl-C arrives twice, from the terminal and passed on by npm, and is one wish. */
-const SAME_WISH_MS = 500;
+/**
+ * Time within which a second signal counts as the same Ctrl-C, in milliseconds. A Ctrl-C arrives twice: from
+ * the terminal and from npm.
+ */
+const SAME_REQUEST_MS = 500;
 
-const LOOK_FOR_PARENT_MS = 250;
+const PARENT_CHECK_INTERVAL_MS = 250;
 
 /**
- * Listens for signals; under npm also for the end of the shell that npm has put between itself and this process:
- * `kill` of npm, or `docker stop` of a container that runs it, reaches that shell and nobody below it.
+ * Listens for requests to stop. Under npm, the end of the parent shell is a request too: `kill` of npm, or
+ * `docker stop` of its container, ends that shell but sends this process no signal.
  */
-export function listenForWishes(underNpm: boolean): Wishes {
+export function listenForStop(underNpm: boolean): StopSignals {
   const stop = new AbortController();
-  const hurry = new AbortController();
+  const forceStop = new AbortController();
   let first = 0;
-  const hear = (): void => {
+  const onSignal = (): void => {
     if (!stop.signal.aborted) {
       first = performance.now();
       stop.abort();
-    } else if (performance.now() - first > SAME_WISH_MS) {
-      hurry.abort();
+    } else if (performance.now() - first > SAME_REQUEST_MS) {
+      forceStop.abort();
     }
   };
-  for (const name of SIGNALS) process.on(name, hear);
+  for (const name of SIGNALS) process.on(name, onSignal);
   const parent = process.ppid;
   const watch = setInterval(() => {
     if (!underNpm || process.ppid === parent) return;
     clearInterval(watch);
-    hear();
-  }, LOOK_FOR_PARENT_MS);
+    onSignal();
+  }, PARENT_CHECK_INTERVAL_MS);
   return {
     stop: stop.signal,
-    hurry: hurry.signal,
+    forceStop: forceStop.signal,
     dispose: () => {
       clearInterval(watch);
-      for (const name of SIGNALS) process.off(name, hear);
+      for (const name of SIGNALS) process.off(name, onSignal);
     },
   };
 }

@@ -1,4 +1,5 @@
-// The phone page: what a contact of the account would see and type. All texts go in as text, never as HTML.
+// Script of the phone page: shows and sends messages as a contact of the account. All texts are inserted as
+// text, never as HTML.
 
 const REQUEST_DEADLINE_MS = 10_000;
 
@@ -7,12 +8,12 @@ const app = $('app');
 const conversation = $('conversation');
 const composer = $('composer');
 
-/** The contact whose phone is shown. */
+/** Id of the contact whose phone is shown, or null. */
 let chosen = decodeURIComponent(location.hash.slice(1)) || null;
-/** Ids of the messages that are on the screen, to tell which ones are new. */
+/** Ids of the messages on the screen, to recognise new messages. */
 let shown = new Set();
 let shownFor = null;
-/** When each conversation was last looked at, by its newest message. */
+/** Timestamp of the newest message already seen, per contact id. */
 const seen = new Map();
 
 function element(tag, className, text) {
@@ -105,7 +106,7 @@ async function showContacts() {
   for (const { id, lastAt } of contacts) if (!seen.has(id) || id === chosen) seen.set(id, lastAt);
   const focused = document.activeElement?.dataset?.contactId;
   $('contacts').replaceChildren(...contacts.map(contactRow));
-  // The rows are new: the keyboard's place must not be lost with the old ones.
+  // The rows were replaced: restore the keyboard focus.
   if (focused !== undefined)
     $('contacts')
       .querySelector(`[data-contact-id="${CSS.escape(focused)}"]`)
@@ -123,7 +124,7 @@ function choose(id) {
     button.setAttribute('aria-current', String(button.dataset.contactId === id));
   refresh();
   if (id === null) return;
-  // Shown at once, for only what is shown has a height and takes the focus.
+  // Show the phone first: a hidden element has no height and cannot take the focus.
   $('phone').hidden = false;
   $('nothing').hidden = true;
   fitComposer();
@@ -188,7 +189,7 @@ async function showConversation() {
     content = await call(`phone/messages?contactId=${encodeURIComponent(wanted)}`);
   } catch (error) {
     if (error.status !== 404) throw error;
-    // The contact is gone, as after a reset.
+    // The contact no longer exists, for example after a reset.
     if (chosen === wanted) choose(null);
     return;
   }
@@ -206,7 +207,7 @@ async function showConversation() {
   if (atEnd || changedPhone) conversation.scrollTop = conversation.scrollHeight;
 }
 
-// One refresh at a time; what changes meanwhile brings one more.
+// Only one refresh runs at a time. A change during a refresh causes one more refresh.
 let refreshing = false;
 let again = false;
 
@@ -228,7 +229,7 @@ async function refresh() {
   }
 }
 
-// What one can do
+// User actions
 
 async function attempt(problem, work) {
   problem.textContent = '';
@@ -285,7 +286,7 @@ $('add').addEventListener('submit', (event) => {
 
 $('back').addEventListener('click', () => choose(null));
 
-// Live
+// Live updates
 
 function live(state) {
   $('live').dataset.state = state;

@@ -3,11 +3,12 @@ import { isJson, isObject } from './json.js';
 import { InvalidInput } from './refusals.js';
 
 /**
- * Turns an unknown value into a typed one, or throws InvalidInput naming the field. `current` is what a partial
- * value is merged over; checks of plain values ignore it.
+ * Converts an unknown value to a typed one, or throws InvalidInput with the field name. `current` is the
+ * object into which a partial value is merged. Checks of simple values ignore `current`.
  */
 export type Check<T> = (value: unknown, field: string, current: T) => T;
 
+/** Accepts a boolean. */
 export function flag(): Check<boolean> {
   return (value, field) => {
     if (typeof value !== 'boolean') throw new InvalidInput(field, 'must be true or false');
@@ -15,6 +16,7 @@ export function flag(): Check<boolean> {
   };
 }
 
+/** Accepts a whole number from `min` to `max`. */
 export function whole(min: number, max: number): Check<number> {
   return (value, field) => {
     if (typeof value !== 'number' || !Number.isSafeInteger(value) || value < min || value > max)
@@ -23,6 +25,7 @@ export function whole(min: number, max: number): Check<number> {
   };
 }
 
+/** Accepts a number from 0 to 1. */
 export function share(): Check<number> {
   return (value, field) => {
     if (typeof value !== 'number' || !(value >= 0 && value <= 1))
@@ -31,6 +34,7 @@ export function share(): Check<number> {
   };
 }
 
+/** Accepts a string of at most `max` characters. */
 export function text(max = 1_000_000): Check<string> {
   return (value, field) => {
     if (typeof value !== 'string') throw new InvalidInput(field, 'must be a string');
@@ -39,7 +43,7 @@ export function text(max = 1_000_000): Check<string> {
   };
 }
 
-/** A name or an id: a string with something in it. */
+/** Accepts a non-empty string, such as a name or an id. */
 export function word(max = 512): Check<string> {
   const anyText = text(max);
   return (value, field, current) => {
@@ -49,6 +53,7 @@ export function word(max = 512): Check<string> {
   };
 }
 
+/** Accepts one of the given values. */
 export function oneOf<const T extends string | number | boolean>(...choices: readonly T[]): Check<T> {
   return (value, field) => {
     const found = choices.find((choice) => choice === value);
@@ -57,26 +62,31 @@ export function oneOf<const T extends string | number | boolean>(...choices: rea
   };
 }
 
+/** Accepts null or a value of the given check. */
 export function orNull<T>(check: Check<T>, start: T): Check<T | null> {
   return (value, field, current) => (value === null ? null : check(value, field, current ?? start));
 }
 
+/** Accepts an array with `min` to `max` elements. */
 export function listOf<T>(check: Check<T>, start: T, min = 0, max = 100_000): Check<T[]> {
   return (value, field) => {
     if (!Array.isArray(value)) throw new InvalidInput(field, 'must be an array');
     if (value.length < min || value.length > max)
-      throw new InvalidInput(field, `must have from ${min} to ${max} elements`);
+      throw new InvalidInput(field, `must have ${min} to ${max} elements`);
     return value.map((item: unknown, index) => check(item, `${field}[${index}]`, start));
   };
 }
 
-/** Each field of an object has its own check; fields left out keep their current value, unknown ones are refused. */
+/**
+ * Accepts an object and checks each field. Missing fields keep their current value. Unknown fields are
+ * rejected.
+ */
 export function merged<T extends object>(checks: { readonly [K in keyof T]: Check<T[K]> }): Check<T> {
   return (value, field, current) => {
     if (!isObject(value)) throw new InvalidInput(field, 'must be an object');
     const prefix = field === '' ? '' : `${field}.`;
     for (const name of Object.keys(value))
-      if (!Object.hasOwn(checks, name)) throw new InvalidInput(prefix + name, 'is not known here');
+      if (!Object.hasOwn(checks, name)) throw new InvalidInput(prefix + name, 'is not a known field');
     const result = { ...current };
     for (const name of Object.keys(checks) as (keyof T & string)[])
       if (value[name] !== undefined) result[name] = checks[name](value[name], prefix + name, current[name]);
@@ -84,14 +94,15 @@ export function merged<T extends object>(checks: { readonly [K in keyof T]: Chec
   };
 }
 
+/** Accepts any JSON value with at most 32 levels. */
 export function json(): Check<Json> {
   return (value, field) => {
-    if (!isJson(value)) throw new InvalidInput(field, 'must be JSON of moderate depth');
+    if (!isJson(value)) throw new InvalidInput(field, 'must be JSON with at most 32 levels');
     return value;
   };
 }
 
-/** A number as E.164 writes it. */
+/** Accepts a phone number in E.164 format. */
 export function phoneNumber(): Check<string> {
   return (value, field) => {
     if (typeof value !== 'string' || !isPhoneNumber(value))

@@ -13,7 +13,7 @@ afterEach(() => running.stop());
 const control = (verb: string, body?: unknown): Promise<{ status: number; body: unknown }> =>
   running.control(verb, body);
 
-async function newest(): Promise<Record<string, unknown> | undefined> {
+async function newestMessage(): Promise<Record<string, unknown> | undefined> {
   const page = (await running.getJson(`/contacts/${onlyContactId(running)}/messages`)) as {
     messages: Record<string, unknown>[];
   };
@@ -41,12 +41,12 @@ describe('the control API', () => {
     ['advance', { ms: 1 }, 'ms'],
     ['reset', { seed: -1 }, 'seed'],
     ['typing', [], 'body'],
-  ])('%s refuses %j, naming the field', async (verb, body, field) => {
+  ])('rejects %s with %j and names the field', async (verb, body, field) => {
     const reply = await control(verb, body);
     expect(reply).toMatchObject({ status: 400, body: { error: 'invalid_input', field } });
   });
 
-  it('answers 404 for what does not exist', async () => {
+  it('returns 404 for an unknown contact or verb', async () => {
     expect(await control('typing', { contactId: 'x', message: 'y' })).toMatchObject({
       status: 404,
       body: { field: 'contactId' },
@@ -54,7 +54,7 @@ describe('the control API', () => {
     expect((await control('frobnicate')).status).toBe(404);
   });
 
-  it('makes contacts by number or by count, with ids and fields of choice', async () => {
+  it('creates contacts by number or by count, with chosen ids and fields', async () => {
     const made = await control('contacts', {
       phoneNumber: '+15551',
       name: 'Ada',
@@ -79,20 +79,20 @@ describe('the control API', () => {
     expect((await running.get(`/contacts/${contactId}/messages`)).status).toBe(404);
     expect(await running.getJson('/contacts')).toEqual({ contacts: [] });
     await control('contacts/restore', { contactId });
-    expect(await newest()).toMatchObject({ message: 'kept' });
+    expect(await newestMessage()).toMatchObject({ message: 'kept' });
     expect(kinds()).toEqual(['contact.created', 'message.created', 'contact.deleted', 'contact.restored']);
   });
 
-  it('lets a number go on under a new id', async () => {
+  it('gives a contact a new id and keeps its messages', async () => {
     await control('messages', { from: '+15551', text: 'kept' });
     const contactId = onlyContactId(running);
     await control('contacts/renumber-id', { contactId });
     expect(onlyContactId(running)).not.toBe(contactId);
     expect((await running.get(`/contacts/${contactId}/messages`)).status).toBe(404);
-    expect(await newest()).toMatchObject({ message: 'kept' });
+    expect(await newestMessage()).toMatchObject({ message: 'kept' });
   });
 
-  it('changes flags, fields and existence of a message, each recorded once', async () => {
+  it('changes, deletes and restores a message, and records each change once', async () => {
     const { body } = await control('messages', {
       from: '+15551',
       direction: 'outbound',
@@ -102,13 +102,13 @@ describe('the control API', () => {
     const id = (body as { ids: string[] }).ids[0];
     await control('messages/flags', { id, read: true });
     await control('messages/flags', { id, read: true });
-    expect(await newest()).toMatchObject({ status: { read: true, delivered: false }, service: 'SMS' });
+    expect(await newestMessage()).toMatchObject({ status: { read: true, delivered: false }, service: 'SMS' });
     await control('messages/edit', { id, message: 'b', reaction: { emoji: '👍' } });
-    expect(await newest()).toMatchObject({ message: 'b', reaction: { emoji: '👍' } });
+    expect(await newestMessage()).toMatchObject({ message: 'b', reaction: { emoji: '👍' } });
     await control('messages/delete', { id });
-    expect(await newest()).toBeUndefined();
+    expect(await newestMessage()).toBeUndefined();
     await control('messages/restore', { id });
-    expect(await newest()).toMatchObject({ id, message: 'b' });
+    expect(await newestMessage()).toMatchObject({ id, message: 'b' });
     expect(kinds().slice(2)).toEqual([
       'message.changed',
       'message.changed',
@@ -117,7 +117,7 @@ describe('the control API', () => {
     ]);
   });
 
-  it('injects bursts, old messages and directions that nobody documented', async () => {
+  it('creates bursts, old messages and messages with undocumented directions', async () => {
     const { body } = await control('messages', {
       from: '+15551',
       count: 3,
@@ -126,37 +126,37 @@ describe('the control API', () => {
     });
     expect((body as { ids: string[] }).ids).toHaveLength(3);
     await control('messages', { from: '+15551', text: 'old', timestamp: '2001-01-01T00:00:00Z' });
-    expect(await newest()).toMatchObject({ message: 'n3', direction: 'system' });
+    expect(await newestMessage()).toMatchObject({ message: 'n3', direction: 'system' });
   });
 
-  it('types as a contact and marks as read', async () => {
+  it('sends a message as a contact and marks messages as read', async () => {
     await running.send({ phoneNumber: '+15551', message: 'Hello' });
     const contactId = onlyContactId(running);
     expect((await control('messages/read', { contactId })).body).toMatchObject({ ids: [expect.any(String)] });
-    expect(await newest()).toMatchObject({ status: { read: true, delivered: true } });
+    expect(await newestMessage()).toMatchObject({ status: { read: true, delivered: true } });
     await control('typing', { contactId, message: 'Hi' });
-    expect(await newest()).toMatchObject({ direction: 'inbound', message: 'Hi', from: '+15551' });
+    expect(await newestMessage()).toMatchObject({ direction: 'inbound', message: 'Hi', from: '+15551' });
   });
 
-  it('moves a manual clock step by step', async () => {
+  it('runs scheduled actions at their own time when a manual clock moves', async () => {
     await control('reset', {
       now: '2030-01-01T00:00:00Z',
       settings: { clock: 'manual', sendVisibleDelayMs: 1_000, deliveredDelayMs: 1_000 },
     });
     await running.send({ phoneNumber: '+15551', message: 'x' });
-    expect(await newest()).toBeUndefined();
+    expect(await newestMessage()).toBeUndefined();
     await control('advance', { ms: 999 });
-    expect(await newest()).toBeUndefined();
+    expect(await newestMessage()).toBeUndefined();
     await control('advance', { ms: 1 });
-    expect(await newest()).toMatchObject({
+    expect(await newestMessage()).toMatchObject({
       timestamp: '2030-01-01T00:00:01.000Z',
       status: { delivered: false },
     });
     await control('advance', { ms: 3_600_000 });
-    expect(await newest()).toMatchObject({ status: { delivered: true } });
+    expect(await newestMessage()).toMatchObject({ status: { delivered: true } });
   });
 
-  it('begins anew at a reset, with the same ids for the same seed', async () => {
+  it('creates the same ids again after a reset with the same seed', async () => {
     const ids = async (): Promise<unknown> => {
       await control('reset', { seed: 7 });
       await control('messages', { from: '+15551', count: 2 });
@@ -172,18 +172,18 @@ describe('the control API', () => {
     expect(await ids()).toEqual(await ids());
   });
 
-  it('replaces upstream: nothing is left, or the same under new ids', async () => {
+  it('replaces upstream: removes everything, or gives everything new ids', async () => {
     await control('messages', { from: '+15551', text: 'kept' });
     const before = onlyContactId(running);
     await control('upstream-replaced', { keep: 'everything' });
     expect(onlyContactId(running)).not.toBe(before);
-    expect(await newest()).toMatchObject({ message: 'kept' });
+    expect(await newestMessage()).toMatchObject({ message: 'kept' });
     await control('upstream-replaced');
     expect(await running.getJson('/contacts')).toEqual({ contacts: [] });
     expect(kinds()).not.toContain('contact.deleted');
   });
 
-  it('reads the ledger on from an index, by kind, with GET as with POST', async () => {
+  it('reads the ledger by index and kind, with POST and with GET', async () => {
     await control('messages', { from: '+15551', count: 5 });
     const first = (await control('ledger', { kind: 'message.*', limit: 2 })).body as {
       entries: unknown[];
@@ -196,7 +196,7 @@ describe('the control API', () => {
     expect((await control('ledger')).body).toMatchObject({ entries: [], next: 0 });
   });
 
-  it('drops the oldest entries of a full ledger and says so', async () => {
+  it('drops and counts the oldest entries of a full ledger', async () => {
     await control('settings', { ledgerLimit: 10 });
     await control('messages', { from: '+15551', count: 100 });
     const page = running.simulator.ledger.read();
@@ -207,7 +207,7 @@ describe('the control API', () => {
 });
 
 describe('the phone page', () => {
-  it('is served with its hooks, under a policy that runs no foreign script', async () => {
+  it('is served with its test ids, under a policy that allows only its own scripts', async () => {
     const reply = await fetch(running.url);
     expect(reply.headers.get('content-security-policy')).toContain("script-src 'self'");
     const html = await reply.text();
@@ -217,14 +217,14 @@ describe('the phone page', () => {
     expect((await fetch(`${running.url}/phone.css`)).status).toBe(200);
   });
 
-  it('is told of changes as they happen', async () => {
+  it('receives changes as they happen', async () => {
     const reply = await fetch(`${running.url}/_simulator/phone/stream`);
     const reader = reply.body?.pipeThrough(new TextDecoderStream()).getReader();
     await control('messages', { from: '+15551', text: 'x' });
-    let heard = '';
+    let received = '';
     await eventually(async () => {
-      heard += (await reader?.read())?.value ?? '';
-      return heard.includes(onlyContactId(running));
+      received += (await reader?.read())?.value ?? '';
+      return received.includes(onlyContactId(running));
     });
     await reader?.cancel();
     const shown = await fetch(`${running.url}/_simulator/phone/messages?contactId=${onlyContactId(running)}`);

@@ -4,30 +4,30 @@ import { InvalidInput, NotFound } from './refusals.js';
 import type { SimulatorCore } from './simulator-core.js';
 import { statusOf, wordsOf } from './error-words.js';
 
-const MOST_BODY_BYTES = 268_435_456;
+const MAX_BODY_BYTES = 268_435_456;
 
-/** Verbs that only read, and so may be asked with GET. */
+/** Verbs that only read. They accept GET in addition to POST. */
 const READABLE = new Set(['ledger', 'state', 'settings', 'faults']);
 
 /**
- * `POST /_simulator/<verb>` with a JSON body, and GET where a verb only reads. For those who hold the simulator in
- * their hands: there is no key. Errors: `{error, field, message}` with 400 or 404.
+ * Serves the control API for tests: `POST /_simulator/<verb>` with a JSON body, and GET for verbs that only
+ * read. No API key is required. Errors are `{error, field, message}` with status 400 or 404.
  */
 export function controlApi(
   server: FastifyInstance,
   { core }: { core: SimulatorCore },
   done: () => void,
 ): void {
-  // An empty body is an empty object, so that a verb without arguments needs none.
+  // Treat an empty body as an empty object, for verbs without arguments.
   server.removeContentTypeParser('application/json');
   server.addContentTypeParser(
     'application/json',
-    { parseAs: 'string', bodyLimit: MOST_BODY_BYTES },
+    { parseAs: 'string', bodyLimit: MAX_BODY_BYTES },
     (_request, body, parsed) => {
       try {
         parsed(null, body === '' ? {} : JSON.parse(String(body)));
       } catch (error) {
-        parsed(new InvalidInput('body', `is no JSON: ${wordsOf(error)}`));
+        parsed(new InvalidInput('body', `is not valid JSON: ${wordsOf(error)}`));
       }
     },
   );
@@ -38,7 +38,7 @@ export function controlApi(
     reply.code(404).send({
       error: 'not_found',
       field: 'verb',
-      message: `There is no such verb; POST one of: ${Object.keys(verbs).sort().join(', ')}`,
+      message: `Unknown verb. Known verbs: ${Object.keys(verbs).sort().join(', ')}`,
     }),
   );
 
@@ -54,7 +54,7 @@ export function controlApi(
   done();
 }
 
-/** Words what went wrong for whoever controls the simulator: `{error, field, message}`. */
+/** Replies with a control error: `{error, field, message}`. */
 export function answerControlError(
   error: unknown,
   _request: FastifyRequest,

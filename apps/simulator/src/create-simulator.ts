@@ -14,44 +14,52 @@ import { StateKeeper } from './state/state-keeper.js';
 import { upstreamApi } from './upstream-api.js';
 import { statusOf, wordsOf } from './error-words.js';
 
+/** Options of a simulator. */
 export interface SimulatorOptions {
-  /** What clients must send as `X-API-Key`. Default `simulator-key`. */
+  /** API key that clients must send as `X-API-Key`. Default: `simulator-key`. */
   readonly apiKey?: string;
-  /** The account's own number, E.164. Default +15550000000. */
+  /** Phone number of the account, in E.164 format. Default: +15550000000. */
   readonly phoneNumber?: string;
-  /** The same seed and the same calls give the same ids and draws. Default 1. */
+  /** Seed of ids and random decisions. The same seed and the same calls give the same results. Default: 1. */
   readonly seed?: number;
-  /** Knobs that differ from the defaults, at the start and after each reset. */
+  /** Settings that differ from the defaults, applied at the start and after each reset. */
   readonly settings?: Partial<Settings>;
-  /** Where the state is kept; left out: in memory only. A new file begins with the demo's contacts. */
+  /**
+   * File for the state. Default: the state is kept in memory only. A new file starts with the demo contacts.
+   */
   readonly stateFile?: string;
-  /** Takes a line about trouble that the simulator survives. Default: standard error. */
+  /** Receives one line per error that the simulator survives. Default: standard error. */
   readonly report?: (line: string) => void;
 }
 
+/** A simulator of the messaging service. */
 export interface Simulator {
   readonly core: SimulatorCore;
   readonly ledger: Ledger;
-  /** Listens; port 0 takes a free one. */
+  /** Starts listening. Port 0 selects a free port. */
   listen(at?: { readonly host?: string; readonly port?: number }): Promise<SimulatorAddress>;
-  /** A control verb without HTTP: `control('contacts', {count: 2})`. @throws InvalidInput, NotFound */
+  /**
+   * Runs a control verb without HTTP, for example `control('contacts', {count: 2})`. @throws InvalidInput,
+   * NotFound
+   */
   control(verb: string, body?: unknown): object;
-  /** Drops every connection, saves, and leaves nothing running. May be called twice. */
+  /** Drops all connections, saves the state and stops everything. May be called twice. */
   close(): Promise<void>;
 }
 
+/** Addresses of a listening simulator. */
 export interface SimulatorAddress {
   readonly host: string;
   readonly port: number;
-  /** Where the phone page is, such as http://127.0.0.1:4010. */
+  /** Address of the phone page, such as http://127.0.0.1:4010. */
   readonly url: string;
-  /** The base address of the simulated upstream: `url` with /v1. */
+  /** Base address of the simulated upstream: `url` with /v1. */
   readonly baseUrl: string;
 }
 
 /**
- * Makes a simulator; it does not listen yet.
- * @throws CorruptState when the state file is damaged, InvalidInput for a setting that makes no sense.
+ * Creates a simulator, which does not listen yet.
+ * @throws CorruptState if the state file is damaged, InvalidInput for an invalid setting.
  */
 export async function createSimulator(options: SimulatorOptions = {}): Promise<Simulator> {
   const { apiKey = 'simulator-key', phoneNumber = '+15550000000', seed = 1, stateFile } = options;
@@ -88,7 +96,7 @@ async function createServer(
 ): Promise<FastifyInstance> {
   const server = fastify({
     forceCloseConnections: true,
-    // A contact's id is any string, and it stands in the path.
+    // The path contains the contact id, which may be any string.
     routerOptions: { maxParamLength: 2_048 },
   });
   server.setErrorHandler((error, _request, reply) => {
@@ -118,7 +126,7 @@ function simulatorOf(
   const close = async (): Promise<void> => {
     held.releaseAll();
     await server.close();
-    // A request that was still on its way may have been held anew meanwhile.
+    // A request that arrived during the close may have been held in the meantime.
     held.releaseAll();
     core.close();
     await keeper?.close();

@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { readEnvironment } from './environment.js';
 
-describe('the environment', () => {
-  it('has a default for everything', () => {
+describe('the environment of the simulator', () => {
+  it('has a default for every variable', () => {
     expect(readEnvironment({})).toEqual({
       environment: {
         host: '127.0.0.1',
@@ -16,7 +16,7 @@ describe('the environment', () => {
     });
   });
 
-  it('gives one line for each bad value, with its name, what is wrong and an example', () => {
+  it('yields one line per invalid value, with the name, the problem and an example', () => {
     const read = readEnvironment({
       SIMULATOR_PORT: '70000',
       SIMULATOR_SEED: 'x',
@@ -30,7 +30,7 @@ describe('the environment', () => {
     expect(faults[2]).toContain('order must be one of');
   });
 
-  it('takes only the settings that were given', () => {
+  it('contains only the settings that were given', () => {
     const read = readEnvironment({ SIMULATOR_SETTINGS: '{"limitCap":50}' });
     expect('environment' in read && read.environment.settings).toEqual({ limitCap: 50 });
   });

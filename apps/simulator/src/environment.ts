@@ -4,20 +4,21 @@ import type { Settings } from './settings.js';
 import { DEFAULT_SETTINGS, mergeSettings } from './settings.js';
 import { wordsOf } from './error-words.js';
 
+/** Configuration of the simulator, read from environment variables. */
 export interface Environment {
   readonly host: string;
   readonly port: number;
   readonly apiKey: string;
   readonly stateFile: string | null;
   readonly seed: number;
-  /** Only the knobs that were given. */
+  /** Only the settings that were given. */
   readonly settings: Partial<Settings>;
   readonly phoneNumber: string;
 }
 
 type Variables = Readonly<Record<string, string | undefined>>;
 
-/** Reads the environment; `faults` has one line for each bad value: name, what is wrong, an example. */
+/** Reads the environment. `faults` contains one line per invalid value: the name, the problem, an example. */
 export function readEnvironment(
   variables: Variables,
 ): { readonly environment: Environment } | { readonly faults: readonly string[] } {
@@ -45,21 +46,21 @@ export function readEnvironment(
 }
 
 function oneWord(value: string): string {
-  // An API key must survive as a header, and a host holds no blank.
+  // Must be valid in an HTTP header (API key) and as a host name.
   if (!/^[\x21-\x7e]{1,256}$/.test(value))
-    throw new Error('must be 1 to 256 visible ASCII characters without blanks');
+    throw new Error('must be 1 to 256 visible ASCII characters without spaces');
   return value;
 }
 
 function fileName(value: string): string {
-  if (value.includes('\0') || value.endsWith('/')) throw new Error('must be the name of a file');
+  if (value.includes('\0') || value.endsWith('/')) throw new Error('must be a file name');
   return value;
 }
 
-function wholeNumber(value: string, most: number): number {
+function wholeNumber(value: string, max: number): number {
   const number = /^\d{1,10}$/.test(value) ? Number(value) : Number.NaN;
-  if (!(number <= most))
-    throw new Error(`must be a whole number from 0 to ${most}, not "${value.slice(0, 40)}"`);
+  if (!(number <= max))
+    throw new Error(`must be a whole number from 0 to ${max}, not "${value.slice(0, 40)}"`);
   return number;
 }
 
@@ -81,8 +82,11 @@ function settingsOf(value: string): Partial<Settings> {
     return Object.fromEntries(Object.entries(whole).filter(([name]) => given.has(name)));
   } catch (error) {
     if (!(error instanceof InvalidInput)) throw error;
-    throw new Error(`has a wrong setting: ${error.field === '' ? 'it' : error.field} ${error.problem}`, {
-      cause: error,
-    });
+    throw new Error(
+      `has an invalid setting: ${error.field === '' ? 'the value' : error.field} ${error.problem}`,
+      {
+        cause: error,
+      },
+    );
   }
 }

@@ -1,18 +1,19 @@
 /**
- * The code of an error, such as ENOENT, or null. By shape, not by class: errors of Node's own modules are of another
- * realm's class where code runs in a context of its own, as under a test runner.
+ * Returns the code of an error, such as ENOENT, or null. Checks the shape instead of the class: under a test
+ * runner, errors of Node's own modules belong to another realm.
  */
 export function codeOf(error: unknown): string | null {
   const code = property(error, 'code');
   return typeof code === 'string' ? code : null;
 }
 
-/** The HTTP status an error suggests, or null. */
+/** Returns the HTTP status of an error, or null. */
 export function statusOf(error: unknown): number | null {
   const status = property(error, 'statusCode');
   return typeof status === 'number' ? status : null;
 }
 
+/** Returns the message of an error. */
 export function wordsOf(error: unknown): string {
   const message = property(error, 'message');
   return typeof message === 'string' ? message : String(error);

@@ -5,16 +5,17 @@ import { JSON_TYPE, jsonAnswer, sendAnswer } from './answers.js';
 import type { Fault, StatusFault } from './fault-kinds.js';
 import type { HeldExchanges } from './held-exchanges.js';
 
+/** One request and its reply. */
 export interface Exchange {
   readonly reply: FastifyReply;
   readonly held: HeldExchanges;
-  /** After this a hanging exchange is dropped. */
+  /** Time after which a hanging exchange is dropped, in milliseconds. */
   readonly hangCapMs: number;
-  /** Carries the request out and says what a sound upstream would answer. Called at most once. */
+  /** Processes the request and returns the correct reply. Called at most once. */
   process(fault: Fault | null): Answer;
 }
 
-/** Carries a request out as its fault, if any, will have it. */
+/** Processes a request with its fault, if any. */
 export async function enact(exchange: Exchange, fault: Fault | null): Promise<void> {
   if (fault === null) {
     sendAnswer(exchange.reply, exchange.process(null));
@@ -24,16 +25,16 @@ export async function enact(exchange: Exchange, fault: Fault | null): Promise<vo
   switch (fault.kind) {
     case 'status':
     case 'statusAfter':
-      instead(exchange, fault, fault.processed, statusAnswer(fault));
+      replyInstead(exchange, fault, fault.processed, statusAnswer(fault));
       return;
     case 'html':
-      instead(exchange, fault, fault.processed, htmlAnswer(fault.status));
+      replyInstead(exchange, fault, fault.processed, htmlAnswer(fault.status));
       return;
     case 'emptyObject':
-      instead(exchange, fault, fault.processed, jsonAnswer(200, {}));
+      replyInstead(exchange, fault, fault.processed, jsonAnswer(200, {}));
       return;
     case 'errorBody200':
-      instead(exchange, fault, fault.processed, jsonAnswer(200, fault.body));
+      replyInstead(exchange, fault, fault.processed, jsonAnswer(200, fault.body));
       return;
     case 'timeoutBefore':
       exchange.held.hang(reply, exchange.hangCapMs);
@@ -54,7 +55,7 @@ export async function enact(exchange: Exchange, fault: Fault | null): Promise<vo
       truncate(reply, exchange.process(fault), fault.cut);
       return;
     case 'slow':
-      await slowly(exchange, fault);
+      await replySlowly(exchange, fault);
       return;
     case 'drip':
       await drip(exchange, exchange.process(fault), fault.bytes, fault.intervalMs);
@@ -66,7 +67,7 @@ export async function enact(exchange: Exchange, fault: Fault | null): Promise<vo
   }
 }
 
-function instead(exchange: Exchange, fault: Fault, processed: boolean, answer: Answer): void {
+function replyInstead(exchange: Exchange, fault: Fault, processed: boolean, answer: Answer): void {
   if (processed) exchange.process(fault);
   sendAnswer(exchange.reply, answer);
 }
@@ -100,21 +101,22 @@ function truncate(reply: FastifyReply, answer: Answer, cut: 'body' | 'connection
   }
   reply.hijack();
   reply.raw.writeHead(answer.status, { 'content-type': answer.contentType, 'content-length': whole.length });
-  // The socket is torn down only once the half has left; a client that is already gone makes no difference.
+  // Close the socket only after the first half has been sent. A client that has disconnected makes no
+  // difference.
   reply.raw.write(half, () => reply.raw.destroy());
 }
 
-/** The request is carried out even when its client has left meanwhile, as behind a proxy with a queue. */
-async function slowly(exchange: Exchange, fault: Fault & { readonly kind: 'slow' }): Promise<void> {
+/** Processes the request after a delay even if the client has disconnected, like a proxy with a queue. */
+async function replySlowly(exchange: Exchange, fault: Fault & { readonly kind: 'slow' }): Promise<void> {
   const { reply, held } = exchange;
-  const early = fault.processedFirst ? exchange.process(fault) : null;
-  const waited = await held.wait(fault.delayMs);
-  if (!waited) {
+  const earlyAnswer = fault.processedFirst ? exchange.process(fault) : null;
+  const isOver = await held.wait(fault.delayMs);
+  if (!isOver) {
     reply.hijack();
     reply.raw.destroy();
     return;
   }
-  sendAnswer(reply, early ?? exchange.process(fault));
+  sendAnswer(reply, earlyAnswer ?? exchange.process(fault));
 }
 
 async function drip(exchange: Exchange, answer: Answer, size: number, intervalMs: number): Promise<void> {

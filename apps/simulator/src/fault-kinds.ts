@@ -6,31 +6,34 @@ import { isObject } from './json.js';
 import { InvalidInput } from './refusals.js';
 
 /**
- * What can go wrong with one request. `processed`: the request was carried out all the same (a send is accepted),
- * only the client does not get to see it.
+ * A fault of one request. `processed` is true if the request is processed anyway (a send is accepted), and
+ * only the reply is affected.
  */
 export type Fault =
-  /** `statusAfter` is `status` with `processed`. */
+  /** `statusAfter` equals `status` with `processed`. */
   | StatusFault
-  /** The connection stays open and silent. */
+  /** The connection stays open without a reply. */
   | { readonly kind: 'timeoutBefore' | 'timeoutAfter' }
-  /** The socket is torn down with a RST. */
+  /** The connection is reset (RST). */
   | { readonly kind: 'resetBefore' | 'resetAfter' }
-  /** RST while the client is still sending its body; never processed. */
+  /** The connection is reset while the client sends its body. The request is never processed. */
   | { readonly kind: 'resetDuringUpload' }
-  /** An HTML page where JSON belongs, as from a proxy. */
+  /** An HTML page instead of JSON, as a proxy may send. */
   | { readonly kind: 'html'; readonly status: number; readonly processed: boolean }
   | { readonly kind: 'emptyObject'; readonly processed: boolean }
   | { readonly kind: 'errorBody200'; readonly body: Json; readonly processed: boolean }
-  /** The true reply, half of it: as a whole reply (`body`), or with the connection cut in its middle. */
+  /** Half of the correct reply: as a complete reply (`body`), or with the connection closed in the middle. */
   | { readonly kind: 'truncatedJson'; readonly cut: 'body' | 'connection' }
-  /** Waits, before it carries the request out or (`processedFirst`) after; a client that left changes nothing. */
+  /**
+   * A delay before the request is processed, or after it (`processedFirst`). The request is processed even if
+   * the client disconnects.
+   */
   | { readonly kind: 'slow'; readonly delayMs: number; readonly processedFirst: boolean }
-  /** The true reply, a few bytes at a time. */
+  /** The correct reply, a few bytes at a time. */
   | { readonly kind: 'drip'; readonly bytes: number; readonly intervalMs: number }
-  /** The first text of the reply holds bytes that are not UTF-8. */
+  /** The first text of the reply contains bytes that are not UTF-8. */
   | { readonly kind: 'invalidUtf8' }
-  /** One element of the list is not what it should be; `replace` hides the true one. */
+  /** One invalid element in a list. `replace` removes the correct element, `insert` keeps it. */
   | {
       readonly kind: 'poisonMessage';
       readonly garbage: 'null' | 'number' | 'string' | 'array' | 'noId';
@@ -38,10 +41,11 @@ export type Fault =
       readonly mode: 'replace' | 'insert';
     };
 
+/** A reply with another status. */
 export interface StatusFault {
   readonly kind: 'status' | 'statusAfter';
   readonly status: number;
-  /** Seconds, or the text of a date. */
+  /** Value of `Retry-After`: seconds or a date. */
   readonly retryAfter: string | null;
   readonly body: Json;
   readonly contentType: string;
@@ -69,10 +73,10 @@ const KINDS = [
   'poisonMessage',
 ] as const satisfies readonly FaultKind[];
 
-/** Reads a fault: its bare name, or an object with `kind` and the fields of that kind. @throws InvalidInput */
+/** Reads a fault: a name, or an object with `kind` and the fields of that kind. @throws InvalidInput */
 export function readFault(value: unknown, field: string): Fault {
   if (typeof value !== 'string' && !isObject(value))
-    throw new InvalidInput(field, 'must be the name of a fault, or an object with its kind');
+    throw new InvalidInput(field, 'must be the name of a fault, or an object with a kind');
   const input = new Input(typeof value === 'string' ? { kind: value } : value, field);
   const fault = readKind(input, input.required('kind', oneOf(...KINDS), 'status'));
   input.done();
@@ -145,7 +149,7 @@ function readStatus(input: Input, kind: StatusFault['kind'], processed: boolean)
     retryAfter: input.optional('retryAfter', orNull(RETRY_AFTER, ''), null),
     body: input.optional('body', json(), {
       error: `status_${status}`,
-      message: `Answered ${status} by a fault`,
+      message: `Status ${status} from a configured fault`,
     }),
     contentType: input.optional('contentType', text(200), 'application/json; charset=utf-8'),
     location: input.optional('location', orNull(text(2_000), ''), null),

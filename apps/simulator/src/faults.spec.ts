@@ -11,11 +11,12 @@ beforeEach(async () => {
 
 afterEach(() => upstream.stop());
 
-const strike = (rules: object): object => upstream.simulator.control('faults', rules);
+const addFaults = (rules: object): object => upstream.simulator.control('faults', rules);
 const send = (): Promise<Response> => upstream.send({ phoneNumber: '+15551234567', message: 'Hello' });
-const accepted = (): number => upstream.simulator.ledger.read({ kinds: ['send.accepted'] }).entries.length;
+const acceptedSends = (): number =>
+  upstream.simulator.ledger.read({ kinds: ['send.accepted'] }).entries.length;
 
-/** How a request that gets no reply fails. */
+/** Returns the error code of a request that gets no reply, or 'none'. */
 async function failureOf(request: Promise<Response>): Promise<string> {
   try {
     await (await request).text();
@@ -27,8 +28,8 @@ async function failureOf(request: Promise<Response>): Promise<string> {
 }
 
 describe('faults', () => {
-  it('answer with a status, Retry-After and a body, as often as told, and then no more', async () => {
-    strike([
+  it('return a status, Retry-After and a body for the given number of requests', async () => {
+    addFaults([
       {
         match: { method: 'POST' },
         fault: { kind: 'status', status: 503, retryAfter: 7, body: { a: 1 } },
@@ -42,19 +43,19 @@ describe('faults', () => {
       { a: 1 },
     ]);
     expect((await send()).status).toBe(503);
-    expect(accepted()).toBe(0);
+    expect(acceptedSends()).toBe(0);
     expect((await send()).status).toBe(200);
-    expect(accepted()).toBe(1);
+    expect(acceptedSends()).toBe(1);
   });
 
   it.each([
     ['resetBefore', 0],
     ['resetAfter', 1],
     ['resetDuringUpload', 0],
-  ])('%s tears the connection down with the send accepted %d times', async (fault, times) => {
-    strike({ fault });
+  ])('include %s, which resets the connection and accepts the send %d times', async (fault, times) => {
+    addFaults({ fault });
     expect(await failureOf(send())).toMatch(/ECONNRESET|UND_ERR_SOCKET/);
-    expect(accepted()).toBe(times);
+    expect(acceptedSends()).toBe(times);
     const entry = await eventually(() => upstream.simulator.ledger.read({ kinds: ['request'] }).entries[0]);
     expect(entry).toMatchObject({ fault, status: null, aborted: true });
   });
@@ -62,14 +63,17 @@ describe('faults', () => {
   it.each([
     ['timeoutBefore', 0],
     ['timeoutAfter', 1],
-  ])('%s never answers, with the send accepted %d times, and lets go after the cap', async (fault, times) => {
-    upstream.simulator.control('settings', { hangCapMs: 150 });
-    strike({ fault });
-    const began = performance.now();
-    expect(await failureOf(send())).not.toBe('none');
-    expect(performance.now() - began).toBeGreaterThan(120);
-    expect(accepted()).toBe(times);
-  });
+  ])(
+    'include %s, which sends no reply, accepts the send %d times, and disconnects after the maximum time',
+    async (fault, times) => {
+      upstream.simulator.control('settings', { hangCapMs: 150 });
+      addFaults({ fault });
+      const began = performance.now();
+      expect(await failureOf(send())).not.toBe('none');
+      expect(performance.now() - began).toBeGreaterThan(120);
+      expect(acceptedSends()).toBe(times);
+    },
+  );
 
   it.each([
     [{ kind: 'statusAfter', status: 500 }, 500],
@@ -78,8 +82,8 @@ describe('faults', () => {
     [{ kind: 'errorBody200', processed: true }, 200],
     [{ kind: 'truncatedJson' }, 200],
     [{ kind: 'invalidUtf8' }, 200],
-  ])('%o accepts the send and hides it', async (fault, status) => {
-    strike({ fault });
+  ])('include %o, which accepts the send without confirming it', async (fault, status) => {
+    addFaults({ fault });
     const reply = await send();
     expect(reply.status).toBe(status);
     const body = await reply.text();
@@ -91,17 +95,20 @@ describe('faults', () => {
       }
     })();
     expect(read).not.toEqual({ status: 'queued', message: 'Message job queued for processing' });
-    expect(accepted()).toBe(1);
+    expect(acceptedSends()).toBe(1);
   });
 
-  it.each(['html', 'emptyObject', 'errorBody200'])('%s alone accepts nothing', async (fault) => {
-    strike({ fault });
-    expect((await send()).status).toBe(200);
-    expect(accepted()).toBe(0);
-  });
+  it.each(['html', 'emptyObject', 'errorBody200'])(
+    'include %s, which accepts no send by default',
+    async (fault) => {
+      addFaults({ fault });
+      expect((await send()).status).toBe(200);
+      expect(acceptedSends()).toBe(0);
+    },
+  );
 
-  it('slow accepts a send even when its client has left', async () => {
-    strike({ fault: { kind: 'slow', delayMs: 150 } });
+  it('include slow, which accepts a send even if its client has disconnected', async () => {
+    addFaults({ fault: { kind: 'slow', delayMs: 150 } });
     const body = new FormData();
     body.append('phoneNumber', '+15551234567');
     body.append('message', 'late');
@@ -110,32 +117,34 @@ describe('faults', () => {
     await expect(
       fetch(`${upstream.baseUrl}/messages/send`, { method: 'POST', headers, body, signal }),
     ).rejects.toThrow();
-    expect(accepted()).toBe(0);
-    await eventually(() => accepted() === 1);
+    expect(acceptedSends()).toBe(0);
+    await eventually(() => acceptedSends() === 1);
   });
 
-  it('strike only what they match: a contact, a number, a path', async () => {
+  it('apply only to requests that match a contact, a number or a path', async () => {
     const [one, two] = [1, 2].map(() => upstream.simulator.control('contacts', { count: 1 })) as {
       contacts: { id: string; phoneNumber: string }[];
     }[];
-    const struck = one?.contacts[0];
-    const spared = two?.contacts[0];
-    strike([
-      { match: { contactId: struck?.id, method: 'GET' }, fault: 'status', times: 'always' },
-      { match: { phoneNumber: struck?.phoneNumber }, fault: 'status' },
+    const matching = one?.contacts[0];
+    const other = two?.contacts[0];
+    addFaults([
+      { match: { contactId: matching?.id, method: 'GET' }, fault: 'status', times: 'always' },
+      { match: { phoneNumber: matching?.phoneNumber }, fault: 'status' },
       { match: { path: '/contacts$' }, fault: 'emptyObject' },
     ]);
-    expect((await upstream.get(`/contacts/${struck?.id ?? ''}/messages`)).status).toBe(500);
-    expect((await upstream.get(`/contacts/${spared?.id ?? ''}/messages`)).status).toBe(200);
-    expect((await upstream.send({ phoneNumber: spared?.phoneNumber ?? '', message: 'x' })).status).toBe(200);
-    expect((await upstream.send({ phoneNumber: struck?.phoneNumber ?? '', message: 'x' })).status).toBe(500);
+    expect((await upstream.get(`/contacts/${matching?.id ?? ''}/messages`)).status).toBe(500);
+    expect((await upstream.get(`/contacts/${other?.id ?? ''}/messages`)).status).toBe(200);
+    expect((await upstream.send({ phoneNumber: other?.phoneNumber ?? '', message: 'x' })).status).toBe(200);
+    expect((await upstream.send({ phoneNumber: matching?.phoneNumber ?? '', message: 'x' })).status).toBe(
+      500,
+    );
     expect(await upstream.getJson('/contacts')).toEqual({});
   });
 
-  it('poison one element of a list and say so in the ledger', async () => {
+  it('damage one element of a list and record that in the ledger', async () => {
     upstream.simulator.control('messages', { from: '+15551234567', count: 3 });
     const path = `/contacts/${onlyContactId(upstream)}/messages`;
-    strike([
+    addFaults([
       { fault: { kind: 'poisonMessage', garbage: 'null', position: 1 } },
       { fault: { kind: 'poisonMessage', garbage: 'noId', mode: 'insert' } },
     ]);
@@ -148,16 +157,16 @@ describe('faults', () => {
     expect(served).toMatchObject([{ damage: 'poisonMessage' }, { damage: 'poisonMessage' }]);
   });
 
-  it('spoil a text with bytes that are not UTF-8', async () => {
+  it('put bytes that are not UTF-8 into a text', async () => {
     upstream.simulator.control('messages', { from: '+15551234567' });
-    strike({ fault: 'invalidUtf8' });
+    addFaults({ fault: 'invalidUtf8' });
     const reply = await upstream.get(`/contacts/${onlyContactId(upstream)}/messages`);
     const bytes = await reply.arrayBuffer();
     expect(() => new TextDecoder('utf-8', { fatal: true }).decode(bytes)).toThrow();
   });
 
-  it('drip the true reply and cut a reply in its middle', async () => {
-    strike([
+  it('send a reply in small pieces, or close the connection in the middle of a reply', async () => {
+    addFaults([
       { fault: { kind: 'drip', bytes: 4, intervalMs: 5 } },
       { fault: { kind: 'truncatedJson', cut: 'connection' } },
     ]);
@@ -165,8 +174,8 @@ describe('faults', () => {
     expect(await failureOf(upstream.get('/contacts'))).not.toBe('none');
   });
 
-  it('strike a share of the requests when they have a probability', async () => {
-    strike({ fault: 'status', probability: 0.5 });
+  it('apply to a share of the requests if they have a probability', async () => {
+    addFaults({ fault: 'status', probability: 0.5 });
     const replies: number[] = [];
     for (let n = 0; n < 40; n++) replies.push((await upstream.get('/contacts')).status);
     const struck = replies.filter((status) => status === 500).length;
@@ -176,8 +185,8 @@ describe('faults', () => {
     expect((await upstream.get('/contacts')).status).toBe(200);
   });
 
-  it('do not keep a simulator from closing', async () => {
-    strike({ fault: 'timeoutBefore' });
+  it('do not prevent the simulator from closing', async () => {
+    addFaults({ fault: 'timeoutBefore' });
     const hanging = failureOf(upstream.get('/contacts'));
     await eventually(() => upstream.simulator.core.faults.list().length === 0);
     const began = performance.now();

@@ -1,27 +1,28 @@
 import type { Fault } from './fault-kinds.js';
 import type { Random } from './world/random.js';
 
-/** Which requests a rule is for; every condition given must hold. */
+/** Conditions of a rule. A request must meet all given conditions. */
 export interface FaultMatch {
   readonly method?: string;
-  /** A regular expression on the path with its query, such as `/messages\?`. */
+  /** A regular expression for the path with its query, such as `/messages\?`. */
   readonly path?: string;
-  /** The contact whose messages are read; for a send, the contact of its phone number. */
+  /** The contact whose messages are read. For a send: the contact with the recipient's phone number. */
   readonly contactId?: string;
-  /** The recipient of a send. */
+  /** The recipient's phone number of a send. */
   readonly phoneNumber?: string;
 }
 
+/** A fault and the requests that it applies to. */
 export interface FaultRule {
   readonly match: FaultMatch;
   readonly fault: Fault;
-  /** How many requests it still strikes; null: until it is cleared. */
+  /** Number of requests that the rule still applies to. Null: until the rules are cleared. */
   readonly remaining: number | null;
-  /** Of the requests that match, the share it strikes. */
+  /** Share of the matching requests that the rule applies to, from 0 to 1. */
   readonly probability: number;
 }
 
-/** What a rule can look at. */
+/** Properties of a request that a rule can match. */
 export interface FaultTarget {
   readonly method: string;
   readonly path: string;
@@ -34,20 +35,26 @@ interface ActiveRule extends Omit<FaultRule, 'remaining'> {
   remaining: number | null;
 }
 
-/** The queue of faults: the first rule that matches a request strikes it, and one that is used up is gone. */
+/**
+ * Chooses the fault of each request: the first matching rule applies. A rule without remaining requests is
+ * removed.
+ */
 export class Faults {
   #rules: ActiveRule[] = [];
 
-  /** @param random asked anew at each draw, for a reset brings another. */
+  /** @param random called for each draw, because a reset replaces the generator */
   constructor(private readonly random: () => Random) {}
 
-  /** @throws SyntaxError for a path that is no regular expression. */
+  /** Adds a rule at the end. @throws SyntaxError if the path is not a valid regular expression */
   add(rule: FaultRule): void {
     const path = rule.match.path === undefined ? null : new RegExp(rule.match.path, 'u');
     this.#rules.push({ ...rule, path });
   }
 
-  /** The fault for a request, if any strikes it. `early`: the body of a send was not read yet. */
+  /**
+   * Returns the fault of a request, or null.
+   * @param early true before the body of a send is read
+   */
   take(target: FaultTarget, early: boolean): Fault | null {
     for (const rule of this.#rules) {
       if ((rule.fault.kind === 'resetDuringUpload') !== early || !matches(rule, target)) continue;

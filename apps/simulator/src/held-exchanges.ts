@@ -1,18 +1,18 @@
 import type { FastifyReply } from 'fastify';
 
 /**
- * The exchanges that a fault keeps waiting. Each ends after a cap, when its client leaves, or at `releaseAll`, so
- * that nothing hangs longer than the simulator runs.
+ * Exchanges that a fault delays or leaves without a reply. Each exchange ends after a maximum time, when its
+ * client disconnects, or at `releaseAll`. No exchange therefore outlives the simulator.
  */
 export class HeldExchanges {
   readonly #ends = new Set<() => void>();
 
-  /** How many are held now. */
+  /** Number of exchanges that are held now. */
   get size(): number {
     return this.#ends.size;
   }
 
-  /** Never answers: the socket is dropped after `capMs`. */
+  /** Sends no reply. Closes the connection after `capMs` milliseconds. */
   hang(reply: FastifyReply, capMs: number): void {
     reply.hijack();
     const { raw } = reply;
@@ -26,7 +26,7 @@ export class HeldExchanges {
     raw.once('close', end);
   }
 
-  /** Waits; true when the time is over, false when it was cut short by `releaseAll`. */
+  /** Waits. Resolves with true after the full time, or false if `releaseAll` ended the wait. */
   wait(ms: number): Promise<boolean> {
     return new Promise((resolve) => {
       const finish = (whole: boolean): void => {
@@ -44,7 +44,7 @@ export class HeldExchanges {
     });
   }
 
-  /** Ends them all, without an answer. */
+  /** Ends all held exchanges without a reply. */
   releaseAll(): void {
     for (const end of [...this.#ends]) end();
   }

@@ -3,12 +3,15 @@ import type { Json, JsonObject } from './json.js';
 import { isJson, isObject } from './json.js';
 import { InvalidInput } from './refusals.js';
 
-/** The JSON body of a control verb, read field by field; `done` refuses what nobody asked for (a typing mistake). */
+/**
+ * Reads the JSON body of a control verb field by field. `done` rejects fields that were not read, such as
+ * misspelled names.
+ */
 export class Input {
   readonly #values: Readonly<Record<string, unknown>>;
-  readonly #asked = new Set<string>();
+  readonly #read = new Set<string>();
 
-  /** @param name where the values stand, as a prefix of the fields' names in errors. */
+  /** @param name prefix of the field names in errors */
   constructor(
     body: unknown,
     private readonly name = '',
@@ -23,7 +26,7 @@ export class Input {
   }
 
   raw(field: string): unknown {
-    this.#asked.add(field);
+    this.#read.add(field);
     return this.#values[field];
   }
 
@@ -38,27 +41,28 @@ export class Input {
     return value === undefined ? fallback : check(value, this.#full(field), fallback);
   }
 
-  /** As `optional`, for values whose absence means something of its own. */
+  /** Reads a field like `optional`, but returns undefined if the field is missing. */
   maybe<T>(field: string, check: Check<T>, shown: T): T | undefined {
     const value = this.raw(field);
     return value === undefined ? undefined : check(value, this.#full(field), shown);
   }
 
-  /** Every field that was not asked for until now, as JSON. */
+  /** Returns all fields that were not read yet, as JSON. */
   rest(): JsonObject {
     const rest: [string, Json][] = [];
     for (const [field, value] of Object.entries(this.#values)) {
-      if (this.#asked.has(field) || value === undefined) continue;
-      if (!isJson(value)) throw new InvalidInput(this.#full(field), 'must be JSON of moderate depth');
-      this.#asked.add(field);
+      if (this.#read.has(field) || value === undefined) continue;
+      if (!isJson(value)) throw new InvalidInput(this.#full(field), 'must be JSON with at most 32 levels');
+      this.#read.add(field);
       rest.push([field, value]);
     }
     return Object.fromEntries(rest);
   }
 
+  /** Rejects fields that were not read. @throws InvalidInput */
   done(): void {
     for (const field of Object.keys(this.#values))
-      if (!this.#asked.has(field)) throw new InvalidInput(this.#full(field), 'is not known here');
+      if (!this.#read.has(field)) throw new InvalidInput(this.#full(field), 'is not a known field');
   }
 
   #full(field: string): string {

@@ -1,17 +1,17 @@
-/** A JSON value, as it arrives and as it is served. */
+/** A JSON value. */
 export type Json = string | number | boolean | null | Json[] | JsonObject;
 
-/** A JSON object: undocumented fields, attachments, overlays. */
+/** A JSON object, for example undocumented fields or an attachment. */
 export interface JsonObject {
   [field: string]: Json;
 }
 
-/** Whether a value that came out of `JSON.parse` is an object (not null, not an array). */
+/** Returns true if a parsed JSON value is an object, not null or an array. */
 export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Whether a value is JSON all the way down; `depth` bounds hostile nesting. */
+/** Returns true if a value is JSON at all levels. `depth` limits the nesting. */
 export function isJson(value: unknown, depth = 32): value is Json {
   if (value === null || typeof value === 'string' || typeof value === 'boolean') return true;
   if (typeof value === 'number') return Number.isFinite(value);

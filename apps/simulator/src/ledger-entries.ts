@@ -1,9 +1,9 @@
 import type { Json, JsonObject } from './json.js';
 
-/** Where a message came from. */
+/** The origin of a message. */
 export type MessageOrigin = 'send' | 'injected' | 'typed' | 'autoReply' | 'insertWhilePaging' | 'demo';
 
-/** One part of an accepted send, in the order in which the parts came. */
+/** One part of an accepted send, in the order of the multipart body. */
 export type SendPart =
   | { readonly name: string; readonly value: string }
   | {
@@ -14,33 +14,37 @@ export type SendPart =
       readonly sha256: string;
     };
 
+/** Changed fields with their old and new values. */
 export type Changes = Record<string, { from: Json; to: Json }>;
 
-/** What can happen. `contactId` is the contact's id at that moment. */
+/** A recorded event. `contactId` is the id that the contact had at the time of the event. */
 export type LedgerEvent =
   | {
-      /** One request under `/v1`, written when its exchange is over: answered, reset, or given up by the client. */
+      /**
+       * One request under `/v1`, recorded at the end of its exchange: after the reply, a reset, or a
+       * disconnect of the client.
+       */
       readonly kind: 'request';
       readonly requestId: string;
       readonly method: string;
       readonly path: string;
-      /** null: no status line was sent. */
+      /** Null if no status line was sent. */
       readonly status: number | null;
       readonly fault: string | null;
       readonly keyOk: boolean;
-      /** The real time of its arrival, in ms since 1970, with fractions. */
+      /** Real time of arrival, in ms since 1970, with fractions. */
       readonly arrivedAt: number;
       readonly durationMs: number;
-      /** The reply was not sent whole. */
+      /** True if the reply was not sent completely. */
       readonly aborted: boolean;
-      /** The client's own `X-Request-Id`. */
+      /** The `X-Request-Id` header of the client. */
       readonly clientRequestId: string | null;
     }
   | {
-      /** A send taken into the world, whatever the client was told about it. */
+      /** A send that was accepted, independent of the reply that the client received. */
       readonly kind: 'send.accepted';
       readonly requestId: string;
-      /** 1, 2, 3 …: the order of acceptance. */
+      /** Number of the send in the order of acceptance, from 1. */
       readonly sendNumber: number;
       readonly contactId: string;
       readonly phoneNumber: string;
@@ -48,13 +52,13 @@ export type LedgerEvent =
       readonly message: string | null;
       readonly fileUrl: string | null;
       readonly parts: readonly SendPart[];
-      /** The message it becomes; two with `splitTextAndFile`. */
+      /** Ids of the messages of the send: one, or two with `splitTextAndFile`. */
       readonly messageIds: readonly string[];
-      /** It never becomes listed (`sendLostProbability`). */
+      /** True if the message is never listed (`sendLostProbability`). */
       readonly lost: boolean;
     }
   | {
-      /** A message is now listed. */
+      /** A message that was listed for the first time. */
       readonly kind: 'message.created';
       readonly messageId: string;
       readonly contactId: string;
@@ -84,7 +88,7 @@ export type LedgerEvent =
       readonly phoneNumber: string;
     }
   | {
-      /** `changes` has `id` when the number went on under a new id. */
+      /** `changes` contains `id` if the contact got a new id. */
       readonly kind: 'contact.changed';
       readonly contactId: string;
       readonly revision: number;
@@ -92,22 +96,23 @@ export type LedgerEvent =
     }
   | {
       /**
-       * A list as it was put into a reply; together with the `request` entry of the same id (`aborted`, `status`)
-       * it says what a client saw. The three arrays run in parallel, in the order of the reply.
+       * A list as it was written into a reply. Together with the `request` entry of the same id (`aborted`,
+       * `status`) it tells what the client received. The three arrays are parallel, in the order of the
+       * reply.
        */
       readonly kind: 'list.served';
       readonly requestId: string;
-      /** null: the list of contacts. */
+      /** Null for the list of contacts. */
       readonly contactId: string | null;
-      /** As it was honoured, after caps and quirks; null for the list of contacts. */
+      /** The page and limit that were used, after limits and quirks. Null for the list of contacts. */
       readonly page: number | null;
       readonly limit: number | null;
       readonly ids: readonly string[];
-      /** One letter a message: `-` neither, `d` delivered, `r` read, `b` both. Empty for contacts. */
+      /** One letter per message: `-` no flag, `d` delivered, `r` read, `b` both. Empty for contacts. */
       readonly flags: string;
-      /** The revision of each, which goes up by one with each change. */
+      /** Revision of each element. A revision increases by one with each change. */
       readonly revisions: readonly number[];
-      /** The fault that spoilt the reply on its way (`poisonMessage` hides or adds an item), or null. */
+      /** The fault that damaged the reply, or null. `poisonMessage` hides or adds an element. */
       readonly damage: string | null;
     }
   | {
@@ -115,5 +120,5 @@ export type LedgerEvent =
       readonly detail: JsonObject;
     };
 
-/** An event with its place in the ledger and the real time, in ms since 1970. */
+/** A recorded event with its index in the ledger and the real time, in ms since 1970. */
 export type LedgerEntry = LedgerEvent & { readonly index: number; readonly time: number };

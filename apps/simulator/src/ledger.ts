@@ -1,30 +1,34 @@
 import type { LedgerEntry, LedgerEvent } from './ledger-entries.js';
 
-/** Ids that served lists may hold together: a bound on memory beside the number of entries. */
-const MOST_SERVED_IDS = 20_000_000;
+/**
+ * Maximum number of ids in all served lists together. Limits the memory in addition to the number of entries.
+ */
+const MAX_SERVED_IDS = 20_000_000;
 
+/** Conditions for reading the ledger. */
 export interface LedgerQuery {
-  /** Only entries with this index or a greater one. */
+  /** Only entries with at least this index. */
   readonly since?: number;
-  /** Only these kinds; `message.*` stands for all that begin with `message.`. Empty: all. */
+  /** Only these kinds. `message.*` matches all kinds that start with `message.`. Empty: all kinds. */
   readonly kinds?: readonly string[];
   readonly limit?: number;
 }
 
+/** A page of ledger entries. */
 export interface LedgerPage {
   readonly entries: readonly LedgerEntry[];
-  /** What to pass as `since` to read on. */
+  /** Value of `since` for the next page. */
   readonly next: number;
   readonly hasMore: boolean;
-  /** The index of the oldest entry that is kept. */
+  /** Index of the oldest kept entry. */
   readonly first: number;
-  /** How many entries were dropped because the ledger was full. */
+  /** Number of entries that were dropped because the ledger was full. */
   readonly dropped: number;
 }
 
 /**
- * Everything that happened, in order, append-only: the truth against which an outside oracle measures a client.
- * Indexes count up by one from 0 and are never used twice until `clear`.
+ * Append-only log of everything that happened in the simulator. Tests compare a client's view with this log.
+ * Indexes count up from 0 and are never reused until `clear`.
  */
 export class Ledger {
   #entries: LedgerEntry[] = [];
@@ -33,7 +37,7 @@ export class Ledger {
   #servedIds = 0;
   #epoch = 0;
 
-  /** @param limit how many entries to keep; asked anew at each entry. */
+  /** @param limit maximum number of entries; called for each new entry */
   constructor(
     private readonly limit: () => number,
     private readonly appended: () => void,
@@ -47,7 +51,7 @@ export class Ledger {
     return this.#first + this.#entries.length;
   }
 
-  /** Goes up when indexes begin anew. */
+  /** Number of times that the indexes started again at 0. */
   get epoch(): number {
     return this.#epoch;
   }
@@ -85,25 +89,31 @@ export class Ledger {
     this.#epoch += 1;
   }
 
-  /** Puts back what an earlier run kept, without gaps; `next` is the first index that was not used yet. */
+  /**
+   * Restores the entries of an earlier run, without gaps.
+   * @param next the first unused index
+   */
   restore(entries: readonly LedgerEntry[], next: number): void {
     this.clear();
-    const whole = (entries.at(-1)?.index ?? -1) + 1 >= next;
-    this.#entries = whole ? [...entries] : [];
+    const isComplete = (entries.at(-1)?.index ?? -1) + 1 >= next;
+    this.#entries = isComplete ? [...entries] : [];
     this.#first = this.#entries[0]?.index ?? next;
     this.#dropped = this.#first;
     for (const entry of this.#entries) this.#servedIds += weight(entry);
     this.#drop();
   }
 
-  /** Drops an eighth at a time: to shift the array for every entry would make each one cost the whole ledger. */
+  /**
+   * Drops at least an eighth of the entries at a time. Moving the array for every new entry would be too
+   * slow.
+   */
   #drop(): void {
-    if (this.#entries.length <= this.limit() && this.#servedIds <= MOST_SERVED_IDS) return;
+    if (this.#entries.length <= this.limit() && this.#servedIds <= MAX_SERVED_IDS) return;
     const over = Math.max(0, this.#entries.length - this.limit());
-    const gone = this.#entries.splice(0, Math.max(over, 1, Math.floor(this.#entries.length / 8)));
-    for (const entry of gone) this.#servedIds -= weight(entry);
-    this.#first += gone.length;
-    this.#dropped += gone.length;
+    const dropped = this.#entries.splice(0, Math.max(over, 1, Math.floor(this.#entries.length / 8)));
+    for (const entry of dropped) this.#servedIds -= weight(entry);
+    this.#first += dropped.length;
+    this.#dropped += dropped.length;
   }
 }
 

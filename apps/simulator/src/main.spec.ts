@@ -56,8 +56,8 @@ async function exitOf({ child }: Run): Promise<number | null> {
 const contactsAt = async (url: string): Promise<unknown> =>
   (await fetch(`${url}/v1/contacts`, { headers: { 'x-api-key': 'simulator-key' } })).json();
 
-describe('the process', () => {
-  it('says where it listens, and exits 0 soon after SIGTERM with clients connected', async () => {
+describe('the simulator process', () => {
+  it('prints its address, and exits with status 0 soon after SIGTERM even if clients are connected', async () => {
     const simulator = run({});
     const url = await urlOf(simulator);
     const stream = await fetch(`${url}/_simulator/phone/stream`);
@@ -69,7 +69,7 @@ describe('the process', () => {
     await reading;
   });
 
-  it('keeps its state over a restart, and a new state file begins with people', async () => {
+  it('keeps its state over a restart, and fills a new state file with demo contacts', async () => {
     const environment = { SIMULATOR_STATE_FILE: join(built.folder, 'kept', 'state.json') };
     const first = run(environment);
     const before = await contactsAt(await urlOf(first));
@@ -80,7 +80,7 @@ describe('the process', () => {
     expect(await contactsAt(await urlOf(second))).toEqual(before);
   });
 
-  it('has saved by itself soon after a change, so that a kill loses nothing', async () => {
+  it('saves soon after a change, so that SIGKILL loses nothing', async () => {
     const file = join(built.folder, 'killed.json');
     const first = run({ SIMULATOR_STATE_FILE: file });
     const url = await urlOf(first);
@@ -93,7 +93,7 @@ describe('the process', () => {
     expect(contacts).toContain('+15559');
   });
 
-  it('leaves a damaged state file as it is, with one line and exit code 78', async () => {
+  it('exits with status 78 and one line if the state file is damaged, and does not change the file', async () => {
     const file = join(built.folder, 'damaged.json');
     await writeFile(file, '{"format":"simulator-state"\n');
     const simulator = run({ SIMULATOR_STATE_FILE: file });
@@ -102,13 +102,13 @@ describe('the process', () => {
     expect(await readFile(file, 'utf8')).toBe('{"format":"simulator-state"\n');
   });
 
-  it('exits 78 with one line for each bad value', async () => {
+  it('exits with status 78 and one line per invalid value', async () => {
     const simulator = run({ SIMULATOR_PORT: 'x', SIMULATOR_SEED: '-1' });
     expect(await exitOf(simulator)).toBe(78);
     expect(simulator.output().trim().split('\n')).toHaveLength(2);
   });
 
-  it('exits 78 naming SIMULATOR_PORT when the port is taken', async () => {
+  it('exits with status 78 and names SIMULATOR_PORT if the port is in use', async () => {
     const blocker = createServer().listen(0, '127.0.0.1');
     await once(blocker, 'listening');
     const address = blocker.address();
@@ -120,7 +120,7 @@ describe('the process', () => {
     await once(blocker, 'close');
   });
 
-  it('tells its parent when it is ready, and stops when the parent is gone', async () => {
+  it('reports to its parent process when it is ready, and stops when the parent exits', async () => {
     const simulator = run({}, true);
     const [message] = (await once(simulator.child, 'message')) as [unknown];
     expect(message).toEqual({ type: 'ready', port: expect.any(Number) });

@@ -5,9 +5,9 @@ import { readEnvironment } from './environment.js';
 import { CorruptState } from './state/corrupt-state.js';
 import { codeOf, wordsOf } from './error-words.js';
 
-/** The exit code for a configuration that cannot work (sysexits' EX_CONFIG). */
+/** Exit status for an invalid configuration (EX_CONFIG of sysexits.h). */
 const EXIT_CONFIG = 78;
-/** A shutdown that hangs, such as on a dead disk, ends all the same. */
+/** Maximum duration of a shutdown, in milliseconds. Then the process exits, for example if the disk hangs. */
 const SHUTDOWN_DEADLINE_MS = 10_000;
 
 async function main(): Promise<void> {
@@ -40,7 +40,7 @@ async function start(environment: Environment): Promise<Simulator | null> {
   }
 }
 
-/** What the operator can mend, in one line; null: a fault of another kind. */
+/** Returns one line for an error that the operator can fix, or null for other errors. */
 function configurationFault(error: unknown, { host, port, stateFile }: Environment): string | null {
   if (error instanceof CorruptState) return `SIMULATOR_STATE_FILE ${error.message}`;
   const code = codeOf(error) ?? '';
@@ -53,11 +53,11 @@ function configurationFault(error: unknown, { host, port, stateFile }: Environme
     case 'ENOTDIR':
     case 'EPERM':
       if (error instanceof Error && 'syscall' in error && error.syscall === 'listen')
-        return `SIMULATOR_PORT ${port} may not be used by this user; for example SIMULATOR_PORT=4010`;
+        return `SIMULATOR_PORT ${port} is not allowed for this user; for example SIMULATOR_PORT=4010`;
       return `SIMULATOR_STATE_FILE ${stateFile ?? ''} cannot be used (${code}); for example SIMULATOR_STATE_FILE=.data/simulator.json`;
     case 'EADDRNOTAVAIL':
     case 'ENOTFOUND':
-      return `SIMULATOR_HOST ${host} is no address of this machine; for example SIMULATOR_HOST=127.0.0.1`;
+      return `SIMULATOR_HOST ${host} is not an address of this machine; for example SIMULATOR_HOST=127.0.0.1`;
     default:
       return null;
   }
@@ -69,7 +69,7 @@ function stopOnSignals(simulator: Simulator): void {
     if (stopping) return;
     stopping = true;
     const deadline = setTimeout(() => {
-      console.error(`simulator: not stopped after ${SHUTDOWN_DEADLINE_MS} ms, leaving`);
+      console.error(`simulator: did not stop within ${SHUTDOWN_DEADLINE_MS} ms, exiting`);
       process.exit(1);
     }, SHUTDOWN_DEADLINE_MS);
     deadline.unref();
@@ -83,7 +83,7 @@ function stopOnSignals(simulator: Simulator): void {
   };
   process.on('SIGTERM', stop);
   process.on('SIGINT', stop);
-  // The parent that spawned it is gone.
+  // Stop when the parent process has exited.
   if (process.send === undefined) return;
   process.on('disconnect', stop);
   if (!process.connected) stop();

@@ -14,7 +14,7 @@ const POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; " +
   "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/** Serves the phone page. Its files are read once, when the server starts. */
+/** Serves the phone page. Reads the page's files once, when the server starts. */
 export async function pageFiles(server: FastifyInstance): Promise<void> {
   const folder = dirname(fileURLToPath(import.meta.url));
   for (const { route, file, type } of FILES) {
@@ -33,7 +33,10 @@ export async function pageFiles(server: FastifyInstance): Promise<void> {
   }
 }
 
-/** The build does not copy the page, so it is looked for in every folder above, from the source and from `dist`. */
+/**
+ * Searches for a page file in all parent folders. The build does not copy the page, so that the file is found
+ * from the source and from `dist`.
+ */
 async function readPublicFile(start: string, file: string): Promise<Buffer> {
   for (let folder = start; ; folder = dirname(folder)) {
     const path = join(folder, 'apps', 'simulator', 'public', file);
@@ -42,7 +45,9 @@ async function readPublicFile(start: string, file: string): Promise<Buffer> {
     } catch (error) {
       const missing = codeOf(error) === 'ENOENT';
       if (!missing || dirname(folder) === folder)
-        throw new Error(`apps/simulator/public/${file} was not found above ${start}`, { cause: error });
+        throw new Error(`apps/simulator/public/${file} was not found in any parent folder of ${start}`, {
+          cause: error,
+        });
     }
   }
 }

@@ -5,15 +5,15 @@ import { ID, contactNamed } from './control/verb.js';
 import type { SimulatorCore } from './simulator-core.js';
 import type { Contact, Message } from './world/things.js';
 
-/** The page shows the end of a conversation, however long it is. */
-const MOST_MESSAGES = 200;
-/** Changes that come together are told together. */
+/** Maximum number of messages that the page shows, from the end of the conversation. */
+const MAX_MESSAGES = 200;
+/** Time during which changes are collected into one event, in milliseconds. */
 const GATHER_MS = 40;
 const HEARTBEAT_MS = 15_000;
-/** A page that reads so much too slowly is cut off; it connects again. */
-const MOST_UNSENT_BYTES = 1_048_576;
+/** Maximum number of unsent bytes. A slower page is disconnected and reconnects. */
+const MAX_UNSENT_BYTES = 1_048_576;
 
-/** What the phone page reads, under `/_simulator/phone`; what it does goes through the control verbs. */
+/** Serves the data of the phone page under `/_simulator/phone`. The page's actions use the control verbs. */
 export function phoneApi(server: FastifyInstance, { core }: { core: SimulatorCore }, done: () => void): void {
   server.setErrorHandler(answerControlError);
 
@@ -26,7 +26,7 @@ export function phoneApi(server: FastifyInstance, { core }: { core: SimulatorCor
   server.get('/messages', (request, reply) => {
     const input = new Input(request.query);
     const contact = contactNamed(core, input.required('contactId', ID, ''));
-    const messages = core.act(() => contact.messages.slice(-MOST_MESSAGES).map(shownMessage));
+    const messages = core.act(() => contact.messages.slice(-MAX_MESSAGES).map(shownMessage));
     return reply.send({ contact: listedContact(contact), total: contact.messages.length, messages });
   });
 
@@ -58,7 +58,10 @@ function shownMessage(message: Message): object {
   return { id, direction, text, timestamp, service, delivered, read, attachments };
 }
 
-/** Server-sent events: which contacts have changed (`[]`: look at everything anew). */
+/**
+ * Streams the ids of changed contacts as server-sent events. An empty list means that everything may have
+ * changed.
+ */
 function stream(core: SimulatorCore, reply: FastifyReply): void {
   reply.hijack();
   const { raw } = reply;
@@ -66,18 +69,18 @@ function stream(core: SimulatorCore, reply: FastifyReply): void {
   raw.write('retry: 1000\n\n');
   let changed: Set<string> | 'all' = new Set();
   let gathering: NodeJS.Timeout | null = null;
-  const tell = (): void => {
+  const emit = (): void => {
     gathering = null;
     const ids = changed === 'all' ? [] : [...changed];
     changed = new Set();
-    if (raw.writableLength > MOST_UNSENT_BYTES) raw.destroy();
+    if (raw.writableLength > MAX_UNSENT_BYTES) raw.destroy();
     else raw.write(`data: ${JSON.stringify({ contactIds: ids })}\n\n`);
   };
   const stop = core.onChange((change) => {
     if (change.of !== 'world') return;
     if (change.contactId === null) changed = 'all';
     else if (changed !== 'all') changed.add(change.contactId);
-    gathering ??= setTimeout(tell, GATHER_MS);
+    gathering ??= setTimeout(emit, GATHER_MS);
   });
   const heartbeat = setInterval(() => raw.write(': still here\n\n'), HEARTBEAT_MS);
   raw.once('close', () => {

@@ -11,7 +11,7 @@ beforeEach(async () => {
 
 afterEach(() => upstream.stop());
 
-const set = (settings: object): object => upstream.simulator.control('settings', settings);
+const changeSettings = (settings: object): object => upstream.simulator.control('settings', settings);
 const path = (): string => `/contacts/${onlyContactId(upstream)}/messages`;
 
 async function texts(query = ''): Promise<string[]> {
@@ -19,81 +19,84 @@ async function texts(query = ''): Promise<string[]> {
   return page.messages.map(({ message }) => message);
 }
 
-describe('the knobs', () => {
-  it('turn the order round', async () => {
-    set({ order: 'oldestFirst' });
+describe('the settings of the simulator', () => {
+  it('reverse the order of messages', async () => {
+    changeSettings({ order: 'oldestFirst' });
     expect(await texts('?limit=2')).toEqual(['Message 1', 'Message 2']);
   });
 
-  it('shuffle the order anew for each read', async () => {
-    set({ order: 'random' });
+  it('shuffle the messages for each read', async () => {
+    changeSettings({ order: 'random' });
     const first = await texts('?limit=30');
     const second = await texts('?limit=30');
     expect(first).not.toEqual(second);
     expect(first.toSorted()).toEqual(second.toSorted());
   });
 
-  it('sort by arrival instead of by timestamp', async () => {
+  it('sort messages by arrival instead of timestamp', async () => {
     upstream.simulator.control('messages', {
       from: '+15551234567',
       text: 'old',
       timestamp: '2001-01-01T00:00:00Z',
     });
     expect((await texts())[0]).toBe('Message 30');
-    set({ sortBy: 'arrival' });
+    changeSettings({ sortBy: 'arrival' });
     expect((await texts())[0]).toBe('old');
   });
 
-  it.each(['array', 'contacts', 'data', 'items'])('shape the contact list as %s', async (contactsShape) => {
-    set({ contactsShape });
+  it.each(['array', 'contacts', 'data', 'items'])('return the contact list as %s', async (contactsShape) => {
+    changeSettings({ contactsShape });
     const body = await upstream.getJson('/contacts');
     const list = contactsShape === 'array' ? body : (body as Record<string, unknown>)[contactsShape];
     expect(list).toHaveLength(1);
   });
 
-  it.each(['messages', 'data', 'items', 'array'])('shape a page as %s', async (messagesShape) => {
-    set({ messagesShape });
-    const body = await upstream.getJson(path());
-    const list = messagesShape === 'array' ? body : (body as Record<string, unknown>)[messagesShape];
-    expect(list).toHaveLength(20);
-  });
+  it.each(['messages', 'data', 'items', 'array'])(
+    'return a page of messages as %s',
+    async (messagesShape) => {
+      changeSettings({ messagesShape });
+      const body = await upstream.getJson(path());
+      const list = messagesShape === 'array' ? body : (body as Record<string, unknown>)[messagesShape];
+      expect(list).toHaveLength(20);
+    },
+  );
 
-  it('cap or ignore limit, and ignore page', async () => {
-    set({ limitCap: 5 });
+  it('reduce or ignore limit, and ignore page', async () => {
+    changeSettings({ limitCap: 5 });
     expect(await texts('?limit=50')).toHaveLength(5);
-    set({ limitIgnored: true, limitCap: null });
+    changeSettings({ limitIgnored: true, limitCap: null });
     expect(await texts('?limit=3')).toHaveLength(20);
-    set({ limitIgnored: false, pageIgnored: true });
+    changeSettings({ limitIgnored: false, pageIgnored: true });
     expect(await texts('?page=2&limit=1')).toEqual(['Message 30']);
   });
 
-  it('insert a message between page reads', async () => {
-    set({ insertWhilePaging: 2 });
+  it('insert a message between two page reads', async () => {
+    changeSettings({ insertWhilePaging: 2 });
     await texts('?page=1&limit=10');
     await texts('?page=2&limit=10');
     expect((await texts('?page=3&limit=10'))[0]).toBe('Message 11');
   });
 
-  it('show an outage as empty lists', async () => {
-    set({ outage: true });
+  it('simulate an outage with empty lists', async () => {
+    changeSettings({ outage: true });
     expect(await upstream.getJson('/contacts')).toEqual({ contacts: [] });
     expect(await texts()).toEqual([]);
-    set({ outage: false });
+    changeSettings({ outage: false });
     expect(await texts()).toHaveLength(20);
   });
 
-  it('pad a page to any size without changing what it says', async () => {
-    set({ hugePage: { bytes: 5_000_000 } });
+  it('pad a page to any size without changing its content', async () => {
+    changeSettings({ hugePage: { bytes: 5_000_000 } });
     const body = await (await upstream.get(path())).text();
     expect(Buffer.byteLength(body)).toBe(5_000_000);
     expect((JSON.parse(body) as { messages: unknown[] }).messages).toHaveLength(20);
-    set({ hugePage: { bytes: 100_000, per: 'message' } });
+    changeSettings({ hugePage: { bytes: 100_000, per: 'message' } });
     expect((await (await upstream.get(`${path()}?limit=3`)).text()).length).toBe(300_000);
   });
 
-  it('write timestamps in other ways, always of the same moment', async () => {
+  it('write the same timestamp in different formats', async () => {
     const shown = async (timestampFormat: string): Promise<unknown> => {
-      set({ timestampFormat });
+      changeSettings({ timestampFormat });
       return ((await upstream.getJson(path())) as { messages: { timestamp?: unknown }[] }).messages[0]
         ?.timestamp;
     };
@@ -106,8 +109,8 @@ describe('the knobs', () => {
     expect(await shown('absent')).toBeUndefined();
   });
 
-  it('make numeric ids that can be read by', async () => {
-    set({ idType: 'number' });
+  it('create numeric ids that are valid in paths', async () => {
+    changeSettings({ idType: 'number' });
     await upstream.send({ phoneNumber: '+15557654321', message: 'x' });
     const { contacts } = (await upstream.getJson('/contacts')) as { contacts: { id: unknown }[] };
     const id = contacts[1]?.id;
@@ -118,8 +121,12 @@ describe('the knobs', () => {
     expect(typeof page.messages[0]?.id).toBe('number');
   });
 
-  it('rename directions and services, and change what attachments look like', async () => {
-    set({ directionValues: { outbound: 'OUT' }, serviceValues: ['SMS'], attachmentShape: 'strings' });
+  it('rename directions and services, and change the format of attachments', async () => {
+    changeSettings({
+      directionValues: { outbound: 'OUT' },
+      serviceValues: ['SMS'],
+      attachmentShape: 'strings',
+    });
     await upstream.send({ phoneNumber: '+15551234567', message: 'x', fileUrl: 'https://example.com/a.png' });
     const shown = async (): Promise<unknown> =>
       ((await upstream.getJson(path())) as { messages: unknown[] }).messages[0];
@@ -128,25 +135,25 @@ describe('the knobs', () => {
       service: 'SMS',
       attachments: ['https://example.com/a.png'],
     });
-    set({ attachmentShape: 'absent' });
+    changeSettings({ attachmentShape: 'absent' });
     expect(await shown()).not.toHaveProperty('attachments');
   });
 
-  it('split text and file, rewrite quotes, and lose sends', async () => {
-    set({ splitTextAndFile: true, rewriteQuotes: true });
+  it('split text and file into two messages, rewrite quotes, and lose sends', async () => {
+    changeSettings({ splitTextAndFile: true, rewriteQuotes: true });
     const file = new Blob(['x']);
     await upstream.send({ phoneNumber: '+15551234567', message: `"It's" - ok`, file });
     expect((await texts()).slice(0, 2)).toEqual(['', '“It’s” – ok']);
     const [accepted] = upstream.simulator.ledger.read({ kinds: ['send.accepted'] }).entries;
     expect(accepted).toMatchObject({ messageIds: [expect.any(String), expect.any(String)] });
-    set({ sendLostProbability: 1 });
+    changeSettings({ sendLostProbability: 1 });
     const before = await texts();
     expect((await upstream.send({ phoneNumber: '+15551234567', message: 'gone' })).status).toBe(200);
     expect(await texts()).toEqual(before);
   });
 
-  it('show activity on contacts and undocumented fields on messages', async () => {
-    set({ extraContactFields: true, extraMessageFields: true, contactPhoneField: null });
+  it('add activity fields to contacts and undocumented fields to messages', async () => {
+    changeSettings({ extraContactFields: true, extraMessageFields: true, contactPhoneField: null });
     const { contacts } = (await upstream.getJson('/contacts')) as { contacts: object[] };
     expect(contacts[0]).toMatchObject({ unreadCount: 30, lastMessageAt: expect.any(String) });
     expect(contacts[0]).not.toHaveProperty('phoneNumber');
@@ -157,7 +164,7 @@ describe('the knobs', () => {
   it.each([
     ['query', /^https:\/\/a\.example\/f\.jpg\?w=2&Expires=\d+&Signature=[0-9a-f]{32}$/],
     ['path', /^https:\/\/a\.example\/signed-[0-9a-f]{32}\/f\.jpg\?w=2$/],
-  ])('sign the addresses of files anew at each read, in the %s', async (signedAddresses, form) => {
+  ])('sign file addresses with a new signature at each read, in the %s', async (signedAddresses, form) => {
     const attachments = [{ id: 'f', url: 'https://a.example/f.jpg?w=2' }];
     upstream.simulator.control('messages', { from: '+15551234567', text: 'x', attachments });
     const shown = async (): Promise<string[]> => {
@@ -168,7 +175,7 @@ describe('the knobs', () => {
       return [messages[0]?.attachments[0]?.url ?? '', contacts[0]?.avatarUrl ?? ''];
     };
     expect(await shown()).toEqual(['https://a.example/f.jpg?w=2', '']);
-    set({ signedAddresses });
+    changeSettings({ signedAddresses });
     const [url, avatar] = await shown();
     expect(url).toMatch(form);
     expect(avatar).toContain('https://files.example/');

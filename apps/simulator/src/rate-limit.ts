@@ -1,8 +1,9 @@
-/** A token bucket in real time; it holds as many requests as the rate allows in one second. */
+/** A token bucket in real time. Its capacity is the rate of one second. */
 export class RateLimit {
   #tokens = Number.POSITIVE_INFINITY;
   #last = performance.now();
 
+  /** Takes a token. Returns false if the bucket is empty. */
   take(perSecond: number): boolean {
     const now = performance.now();
     this.#tokens = Math.min(perSecond, this.#tokens + ((now - this.#last) / 1_000) * perSecond);

@@ -19,6 +19,7 @@ import type { World } from './world/world.js';
 
 const DEFAULT_LIMIT = 20;
 
+/** A request for one page of messages. */
 export interface PageRequest {
   readonly requestId: string;
   readonly contactId: string;
@@ -26,7 +27,7 @@ export interface PageRequest {
   readonly limit: number;
 }
 
-/** The list of contacts, in the order in which they were made. */
+/** Serves the list of contacts, in the order of their creation. */
 export function serveContacts(core: SimulatorCore, requestId: string, fault: Fault | null): Answer {
   const { settings } = core;
   const out = settings.outage === true || settings.outage === 'contacts';
@@ -47,20 +48,20 @@ export function serveContacts(core: SimulatorCore, requestId: string, fault: Fau
   return listAnswer(shown, settings.contactsShape, fault);
 }
 
-/** One page of a contact's messages; 404 for a contact that is not listed. */
+/** Serves one page of a contact's messages, or 404 if the contact is not listed. */
 export function servePage(core: SimulatorCore, wanted: PageRequest, fault: Fault | null): Answer {
   const { settings } = core;
   const { requestId, contactId } = wanted;
   const out = settings.outage === true || settings.outage === 'messages';
   const contact = core.world.contacts.findListed(contactId);
-  if (contact === undefined && !out) return errorAnswer(404, 'Not Found', 'No contact has this id');
+  if (contact === undefined && !out) return errorAnswer(404, 'Not Found', 'Contact not found');
   const limit = settings.limitIgnored
     ? DEFAULT_LIMIT
     : Math.min(wanted.limit, settings.limitCap ?? Number.POSITIVE_INFINITY);
   const page = settings.pageIgnored ? 1 : wanted.page;
   const messages = contact === undefined || out ? [] : pageOf(core, contact, page, limit);
   if (messages.some(({ id }) => settings.failingMessageIds.includes(id)))
-    return errorAnswer(500, 'Internal Server Error', 'The page could not be serialised');
+    return errorAnswer(500, 'Internal Server Error', 'Could not serialise the page');
   core.ledger.record({
     kind: 'list.served',
     requestId,
@@ -80,13 +81,13 @@ export function servePage(core: SimulatorCore, wanted: PageRequest, fault: Fault
   return padTo === null ? answer : { ...answer, padTo };
 }
 
-/** Reads `page` and `limit`, or says what is wrong with them. */
+/** Reads `page` and `limit`, or returns an error reply. */
 export function readPaging(query: unknown): { page: number; limit: number } | Answer {
   const values = (typeof query === 'object' && query !== null ? query : {}) as Record<string, unknown>;
   const page = positive(values['page'], 1);
   const limit = positive(values['limit'], DEFAULT_LIMIT);
   if (page === null) return errorAnswer(400, 'Bad Request', 'page must be a whole number from 1');
-  if (limit === null) return errorAnswer(400, 'Bad Request', 'limit must be a whole number from 1');
+  if (limit === null) return errorAnswer(400, 'Bad Request', 'limit must be a whole number of at least 1');
   return { page, limit };
 }
 
@@ -128,7 +129,7 @@ function listAnswer(items: readonly JsonObject[], shape: string, fault: Fault | 
   };
 }
 
-/** Delays do not spoil a list, all other faults do. */
+/** Returns the kind of the fault that damages a list, or null. Delays do not damage a list. */
 function damageOf(fault: Fault | null): string | null {
   return fault === null || fault.kind === 'slow' || fault.kind === 'drip' ? null : fault.kind;
 }

@@ -1,4 +1,4 @@
-/** A value that the simulator cannot use: it names the field and says what is wrong with it. */
+/** An invalid value. The message names the field and the problem. */
 export class InvalidInput extends Error {
   override readonly name = 'InvalidInput';
 
@@ -10,7 +10,7 @@ export class InvalidInput extends Error {
   }
 }
 
-/** A field that names something which does not exist. */
+/** A field that refers to something that does not exist. */
 export class NotFound extends Error {
   override readonly name = 'NotFound';
 
@@ -18,6 +18,6 @@ export class NotFound extends Error {
     readonly field: string,
     readonly what: string,
   ) {
-    super(`${field} names no ${what}`);
+    super(`${field}: ${what} not found`);
   }
 }

@@ -2,15 +2,16 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Fault } from './fault-kinds.js';
 import type { Ledger } from './ledger.js';
 
-interface Noted {
+/** Notes about a request under way. */
+interface RequestNote {
   readonly requestId: string;
   fault: string | null;
 }
 
-/** Writes each request to the ledger when its exchange is over, however it ended. */
+/** Records each request in the ledger at the end of its exchange. */
 export class RequestLog {
-  readonly #noted = new WeakMap<FastifyRequest, Noted>();
-  /** Ids of two runs over one state file must not meet. */
+  readonly #noted = new WeakMap<FastifyRequest, RequestNote>();
+  /** Start time of this run. Keeps request ids unique over several runs with one state file. */
   readonly #run = Date.now().toString(36);
   #count = 0;
 
@@ -18,7 +19,7 @@ export class RequestLog {
 
   begin(request: FastifyRequest, reply: FastifyReply, keyOk: boolean): void {
     this.#count += 1;
-    const noted: Noted = { requestId: `req-${this.#run}-${this.#count}`, fault: null };
+    const noted: RequestNote = { requestId: `req-${this.#run}-${this.#count}`, fault: null };
     this.#noted.set(request, noted);
     const arrivedAt = performance.timeOrigin + performance.now();
     const { raw } = reply;

@@ -11,15 +11,15 @@ import type { IncomingSend } from './world/sends.js';
 import type { World } from './world/world.js';
 import { statusOf, wordsOf } from './error-words.js';
 
-const MOST_FIELD_BYTES = 10_485_760;
-const MOST_PARTS = 50;
+const MAX_FIELD_BYTES = 10_485_760;
+const MAX_PARTS = 50;
 
-/** A send request as it came: complete, or with the answer that refuses it. */
+/** A send request that was read completely, or the reply that rejects it. */
 export type ReadSend =
   | { readonly send: IncomingSend; readonly refusal: null }
   | { readonly send: null; readonly refusal: Answer; readonly phoneNumber: string | null };
 
-/** Reads the parts; of a file only its size and digest are kept. */
+/** Reads the parts of a send request. Keeps only the size and the digest of a file. */
 export async function readSend(
   request: FastifyRequest,
   requestId: string,
@@ -28,7 +28,7 @@ export async function readSend(
   if (!request.isMultipart())
     return refused(errorAnswer(415, 'Unsupported Media Type', 'The body must be multipart/form-data'));
   const parts: SendPart[] = [];
-  const limits = { fileSize: maxFileBytes, fieldSize: MOST_FIELD_BYTES, parts: MOST_PARTS };
+  const limits = { fileSize: maxFileBytes, fieldSize: MAX_FIELD_BYTES, parts: MAX_PARTS };
   let tooLarge: string | null = null;
   try {
     for await (const part of request.parts({ limits })) {
@@ -47,7 +47,7 @@ export async function readSend(
   return interpreted(parts, requestId);
 }
 
-/** Takes a send into the world and words the confirmation. */
+/** Accepts a send and returns the confirmation. */
 export function acceptSend(world: World, send: IncomingSend, fault: Fault | null): Answer {
   world.sends.accept(send);
   if (fault?.kind === 'poisonMessage') return jsonAnswer(200, null);
@@ -86,7 +86,7 @@ function interpreted(parts: readonly SendPart[], requestId: string): ReadSend {
   return { send: { requestId, phoneNumber, type, message, fileUrl, parts }, refusal: null };
 }
 
-/** The last one wins, as with most form parsers. */
+/** Returns the last value of a field, as most form parsers do. */
 function valueOf(parts: readonly SendPart[], name: string): string | null {
   for (const part of parts.toReversed()) if (part.name === name && 'value' in part) return part.value;
   return null;
@@ -100,5 +100,5 @@ function unreadable(error: unknown): Answer {
   const status = statusOf(error);
   const words = wordsOf(error);
   if (status === 413) return errorAnswer(413, 'Payload Too Large', words);
-  return errorAnswer(400, 'Bad Request', `The multipart body cannot be read: ${words}`);
+  return errorAnswer(400, 'Bad Request', `Could not read the multipart body: ${words}`);
 }

@@ -1,103 +1,119 @@
 import type { Check } from './checks.js';
 import { flag, listOf, merged, oneOf, orNull, share, text, whole, word } from './checks.js';
 
-/** The knobs: how this upstream looks and behaves where its interface description is silent. All times in ms. */
+/**
+ * Settings of the simulated upstream, for behaviour that its interface description does not define. All times
+ * are in milliseconds.
+ */
 export interface Settings {
-  /** `manual`: time stands still but for `advance`, so that a test decides what happens when. */
+  /** `manual`: time only moves with the verb `advance`, so that a test controls the order of events. */
   clock: 'real' | 'manual';
-  /** A world that starts empty is filled with a few demo contacts and old messages. */
+  /** True if an empty simulator starts with a few demo contacts and old messages. */
   demo: boolean;
-  /** How far this upstream's clock is off; moves its `Date` header and the timestamps it gives from now on. */
+  /** Deviation of upstream's clock. Affects the `Date` header and new timestamps. */
   clockSkewMs: number;
 
-  /** Order of a contact's messages; `random` shuffles anew for every read (seeded). */
+  /** Order of a contact's messages. `random` shuffles the messages for every read (seeded). */
   order: 'newestFirst' | 'oldestFirst' | 'random';
-  /** What that order goes by: a message's timestamp, or when it arrived (an old message then comes as newest). */
+  /**
+   * Sort key of the order: a message's timestamp, or its time of arrival. By arrival, a late old message
+   * counts as the newest.
+   */
   sortBy: 'timestamp' | 'arrival';
-  /** Shape of the contact list: a bare array, or an object with this one property. */
+  /** Format of the contact list: an array, or an object with this one property. */
   contactsShape: 'array' | 'contacts' | 'data' | 'items';
-  /** Shape of a page of messages: an object with this one property, or a bare array. */
+  /** Format of a page of messages: an object with this one property, or an array. */
   messagesShape: 'messages' | 'data' | 'items' | 'array';
-  /** What the two directions are called on the wire. */
+  /** Values of the field `direction`. */
   directionValues: { inbound: string; outbound: string };
-  /** Transports; each new message gets one of them (seeded draw). */
+  /** Values of the field `service`. Each new message gets one at random (seeded). */
   serviceValues: string[];
-  /** Ids made from now on are numerals, and numerals are served as JSON numbers. */
+  /** With `number`, new ids are numerals and are served as JSON numbers. */
   idType: 'string' | 'number';
-  /** Attachments as objects, as plain URLs, or the field missing altogether. */
+  /** Format of attachments: objects, URLs, or no field. */
   attachmentShape: 'objects' | 'strings' | 'absent';
-  /** `iso-offset` is the same moment written with +02:00; `absent` leaves the field out. */
+  /** Format of timestamps. `iso-offset` is the same time written with +02:00. `absent` omits the field. */
   timestampFormat: 'iso-Z' | 'iso-offset' | 'no-millis' | 'epoch-ms' | 'absent';
-  /** Name of the contact field that holds the phone number; null: contacts do not show it. */
+  /** Name of the contact field with the phone number. Null: contacts do not show the number. */
   contactPhoneField: string | null;
-  /** Contacts also show `lastMessageAt` and `unreadCount`, which move with their messages. */
+  /** True if contacts also show `lastMessageAt` and `unreadCount`, which change with their messages. */
   extraContactFields: boolean;
-  /** Messages also show `conversationId` and `revision`. */
+  /** True if messages also show `conversationId` and `revision`. */
   extraMessageFields: boolean;
   /**
-   * Each read signs the addresses of attachments anew, and contacts show an `avatarUrl` signed likewise: in the `query`,
-   * or in the `path`, where nobody can tell the signature from the address.
+   * Signs the addresses of attachments and of the contacts' `avatarUrl` with a new signature at each read.
+   * The signature is in the `query`, or in the `path`, where a client cannot recognise it.
    */
   signedAddresses: 'off' | 'query' | 'path';
 
-  /** A greater `limit` is silently cut to this; null: no cap. */
+  /** Maximum `limit`. A greater `limit` is reduced silently. Null: no maximum. */
   limitCap: number | null;
-  /** `limit` is ignored: every page has 20. */
+  /** True if `limit` is ignored and every page has 20 messages. */
   limitIgnored: boolean;
-  /** `page` is ignored: every page is the first. */
+  /** True if `page` is ignored and every page is the first. */
   pageIgnored: boolean;
-  /** After every n-th page read of a contact a new inbound message arrives there, so that items shift; 0: never. */
+  /**
+   * Number of page reads of a contact after which a new inbound message arrives and shifts the pages. 0:
+   * never.
+   */
   insertWhilePaging: number;
-  /** Lists answer 200 with nothing in them: true for both, or one of the two. */
+  /** Lists are empty with status 200: true for all lists, or only one kind of list. */
   outage: boolean | 'contacts' | 'messages';
   /**
-   * Pages are padded with JSON blanks to so many bytes, streamed. `per: 'message'`: so many for each message on the
-   * page, so that a smaller `limit` helps. With `contactId` or `messageId` only pages of that contact, or that show
-   * that message.
+   * Pads pages with spaces to a number of bytes, streamed. With `per: 'message'` the number applies to each
+   * message of the page, so that a smaller `limit` gives smaller pages. With `contactId` or `messageId`, only
+   * pages of that contact or with that message are padded.
    */
   hugePage: HugePage | null;
-  /** Messages that cannot be serialised: every page that would show one of them is answered 500. */
+  /** Ids of messages that cannot be serialised. Every page with such a message fails with status 500. */
   failingMessageIds: string[];
-  /** Some messages or contacts show a field `nested`, which is so many objects deep. */
+  /** Adds a deeply nested field `nested` to some messages or contacts. */
   deepField: DeepField | null;
-  /** One contact whose pages never end. */
+  /** A contact whose pages never end. */
   endlessPages: EndlessPages | null;
-  /** Requests with a key answered per second (with as much burst), the rest get 429 and `Retry-After: 1`. */
+  /**
+   * Maximum number of requests per second with an API key, with a burst of the same size. Further requests
+   * get 429 and `Retry-After: 1`. Null: no maximum.
+   */
   rateLimitPerSecond: number | null;
-  /** Every key is refused with 401, as after a key was revoked. */
+  /** True if every API key is rejected with 401, as if the key had been revoked. */
   rejectKey: boolean;
 
-  /** From the acceptance of a send until its message is listed. */
+  /** Time from the acceptance of a send until its message is listed. */
   sendVisibleDelayMs: number;
-  /** The timestamp of a send's message: when it was listed, or already when it was accepted. */
+  /** Timestamp of a send's message: the time when it was listed, or the time when it was accepted. */
   sendTimestamp: 'visible' | 'accepted';
-  /** Share of sends that are accepted and never listed. */
+  /** Share of accepted sends that are never listed. */
   sendLostProbability: number;
-  /** From listed to `delivered`, and the share of messages that get there. */
+  /** Time from listing to `delivered`, and the share of messages that become delivered. */
   deliveredDelayMs: number;
   deliveredProbability: number;
-  /** From `delivered` to `read`, and the share of delivered messages that get there. */
+  /** Time from `delivered` to `read`, and the share of delivered messages that become read. */
   readDelayMs: number;
   readProbability: number;
-  /** The contact answers by itself, `delayMs` after the message was listed. */
+  /** Automatic reply of the contact, `delayMs` after the message was listed. */
   autoReply: { probability: number; delayMs: number; text: string };
-  /** Text and file of one send become two messages. */
+  /** True if text and file of one send become two messages. */
   splitTextAndFile: boolean;
-  /** An attachment comes so much later than its text: as a change of the message, or later as the second of two. */
+  /**
+   * Delay of an attachment after its text. The attachment arrives as a change of the message, or as a second
+   * message.
+   */
   attachmentDelayMs: number;
-  /** Straight quotes, dashes and dots become typographic in the message that is listed. */
+  /** True if straight quotes, dashes and dots are replaced by typographic ones in listed messages. */
   rewriteQuotes: boolean;
-  /** The contact of a new recipient is listed only so much after the send was accepted. */
+  /** Time from the acceptance of a send until the contact of a new recipient is listed. */
   recipientCountsAsContactDelayMs: number;
-  /** Larger uploads are refused with 413. */
+  /** Maximum size of an upload. Larger uploads are rejected with 413. */
   maxFileBytes: number;
 
-  /** A request left hanging by a fault is dropped after this. */
+  /** Time after which a request left hanging by a fault is dropped. */
   hangCapMs: number;
-  /** Entries kept in the ledger; older ones are dropped, and the ledger says so. */
+  /** Maximum number of ledger entries. Older entries are dropped and counted. */
   ledgerLimit: number;
 }
 
+/** Padding of pages. */
 export interface HugePage {
   bytes: number;
   per: 'page' | 'message';
@@ -105,16 +121,20 @@ export interface HugePage {
   messageId: string | null;
 }
 
+/** A deeply nested field. */
 export interface DeepField {
   levels: number;
-  /** Of messages and of contacts. */
+  /** Ids of messages and contacts that show the field. */
   ids: string[];
 }
 
-/** Behind the contact's own messages, where the newest come first, stand others without an end. */
+/** Generated messages that follow a contact's own messages without end. Requires the order `newestFirst`. */
 export interface EndlessPages {
   contactId: string;
-  /** Each read of a page shows others, stamped now; else they are always the same, each a second older than the one before. */
+  /**
+   * True: each read returns different messages with current timestamps. False: the messages are always the
+   * same, each one second older than the one before.
+   */
   fresh: boolean;
 }
 
@@ -226,8 +246,8 @@ const CHECK_SETTINGS: Check<Settings> = merged<Settings>({
 });
 
 /**
- * The settings with a patch merged in, objects field by field.
- * @throws InvalidInput naming the knob that is unknown or has a wrong value.
+ * Returns the settings with a patch merged in. Objects are merged field by field.
+ * @throws InvalidInput with the name of an unknown or invalid setting.
  */
 export function mergeSettings(current: Readonly<Settings>, patch: unknown, field = ''): Settings {
   return CHECK_SETTINGS(patch, field, { ...current });

@@ -2,28 +2,28 @@ import { createHash } from 'node:crypto';
 import type { Json, JsonObject } from './json.js';
 import type { Settings } from './settings.js';
 
-/** Addresses that open for a while only, signed anew by each read. */
+/** Signs file addresses with a new signature for each read, like addresses that expire. */
 export class AddressSigner {
   readonly #signature: string;
 
-  /** @param requestId of the read */
+  /** @param requestId id of the read; determines the signature */
   constructor(
-    private readonly way: Settings['signedAddresses'],
+    private readonly placement: Settings['signedAddresses'],
     requestId: string,
   ) {
     this.#signature = createHash('sha256').update(requestId).digest('hex').slice(0, 32);
   }
 
-  /** A message with the addresses of its attachments signed. */
+  /** Returns a message with signed attachment addresses. */
   message(shown: JsonObject): JsonObject {
     const { attachments } = shown;
-    if (this.way === 'off' || !Array.isArray(attachments)) return shown;
+    if (this.placement === 'off' || !Array.isArray(attachments)) return shown;
     return { ...shown, attachments: attachments.map((attachment) => this.#attachment(attachment)) };
   }
 
-  /** A contact with the address of its picture. */
+  /** Returns a contact with a signed address of its picture. */
   contact(shown: JsonObject): JsonObject {
-    if (this.way === 'off') return shown;
+    if (this.placement === 'off') return shown;
     const name = encodeURIComponent(JSON.stringify(shown['id'] ?? null));
     return { ...shown, avatarUrl: this.#signed(`https://files.example/avatars/${name}.png`) };
   }
@@ -38,7 +38,7 @@ export class AddressSigner {
   #signed(address: string): string {
     const host = /^https?:\/\/[^/?#]+/i.exec(address)?.[0];
     if (host === undefined) return address;
-    if (this.way === 'path') return `${host}/signed-${this.#signature}${address.slice(host.length)}`;
+    if (this.placement === 'path') return `${host}/signed-${this.#signature}${address.slice(host.length)}`;
     const expires = parseInt(this.#signature.slice(0, 8), 16);
     return `${address}${address.includes('?') ? '&' : '?'}Expires=${expires}&Signature=${this.#signature}`;
   }

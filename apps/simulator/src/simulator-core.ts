@@ -9,44 +9,50 @@ import type { ContactRecord, WorldHeader } from './world/snapshot.js';
 import { restoreWorld } from './world/snapshot.js';
 import { World } from './world/world.js';
 
+/** Options of a core. */
 export interface CoreOptions {
-  /** The account's own number, E.164. */
+  /** Phone number of the account, in E.164 format. */
   readonly accountNumber: string;
   readonly seed: number;
-  /** Knobs that differ from the defaults, at the start and after each reset. */
+  /** Settings that differ from the defaults, applied at the start and after each reset. */
   readonly settings: unknown;
 }
 
+/** Options of a reset. */
 export interface ResetOptions {
   readonly seed?: number | undefined;
   readonly settings?: unknown;
-  /** Where a manual clock begins, in ms since 1970. */
+  /** Start time of a manual clock, in ms since 1970. */
   readonly now?: number | undefined;
 }
 
-/** What an earlier run left. */
+/** The saved state of an earlier run. */
 export interface SavedState {
   readonly seed: number;
   readonly settings: unknown;
-  /** The knobs that run was started with. */
+  /** The settings that the earlier run was started with. */
   readonly startSettings: unknown;
   readonly world: WorldHeader;
   readonly contacts: readonly ContactRecord[];
   readonly ledger: { readonly entries: readonly LedgerEntry[]; readonly next: number };
 }
 
+/** A change that listeners are notified of. */
 export type Change =
-  /** Something of this contact; null: anything may have changed. */
+  /** A change of this contact. Null: everything may have changed. */
   | { readonly of: 'world'; readonly contactId: string | null }
-  /** The ledger has one entry more. */
+  /** The ledger has a new entry. */
   | { readonly of: 'ledger' };
 
 export type ChangeListener = (change: Change) => void;
 
-/** Longest wait that a timer of Node.js can hold. */
-const LONGEST_TIMER_MS = 2_147_483_647;
+/** Maximum delay of a Node.js timer. */
+const MAX_TIMER_MS = 2_147_483_647;
 
-/** The simulator without its HTTP side: one world at a time, its knobs, faults and ledger, and the timer that drives it. */
+/**
+ * The simulator without HTTP: its world, settings, faults and ledger, and the timer that runs scheduled
+ * actions.
+ */
 export class SimulatorCore {
   readonly ledger: Ledger;
   readonly faults: Faults;
@@ -64,7 +70,7 @@ export class SimulatorCore {
     this.ledger = new Ledger(
       () => this.#settings.ledgerLimit,
       () => {
-        this.#tell({ of: 'ledger' });
+        this.#notify({ of: 'ledger' });
       },
     );
     this.faults = new Faults(() => this.#world.random.faults);
@@ -84,32 +90,32 @@ export class SimulatorCore {
     return this.#world;
   }
 
-  /** Does something with the world as it is now, and lets happen what that makes due. */
+  /** Runs `work` on the current world. Runs due actions before and after it. */
   act<T>(work: (world: World) => T): T {
-    this.#catchUp();
+    this.#runDue();
     try {
       return work(this.#world);
     } finally {
-      this.#catchUp();
+      this.#runDue();
       this.#arm();
     }
   }
 
-  /** @throws InvalidInput naming the knob; then nothing has changed. */
+  /** Changes settings. @throws InvalidInput with the name of the setting; nothing is changed in that case */
   updateSettings(patch: unknown): Readonly<Settings> {
     const before = this.#settings;
     const after = mergeSettings(before, patch);
-    // What was due until now happens under the old knobs.
+    // Run all due actions with the old settings first.
     this.act(() => undefined);
     this.#settings = after;
     if (before.sortBy !== after.sortBy) this.#world.messages.resort(this.#world.contacts.all());
     if (before.clock !== after.clock) this.#setClock(undefined);
     this.act(() => undefined);
-    this.#tell({ of: 'world', contactId: null });
+    this.#notify({ of: 'world', contactId: null });
     return this.#settings;
   }
 
-  /** A new, empty world with its own seed and knobs; ledger and faults are empty too. */
+  /** Starts a new, empty world with its own seed and settings. Clears the ledger and the faults. */
   reset({ seed, settings, now }: ResetOptions = {}): void {
     const base = mergeSettings(DEFAULT_SETTINGS, this.startSettings);
     this.#settings = mergeSettings(base, settings ?? {}, 'settings');
@@ -120,17 +126,18 @@ export class SimulatorCore {
     this.#setClock(now);
     this.#begin();
     for (const reset of this.#resets) reset();
-    this.#tell({ of: 'world', contactId: null });
+    this.#notify({ of: 'world', contactId: null });
   }
 
-  /** The knobs it was started with. */
+  /** The settings that this run was started with. */
   get startSettings(): unknown {
     return this.options.settings ?? {};
   }
 
   /**
-   * Goes on from what an earlier run left. Its knobs hold, unless this run was started with other ones than that.
-   * @throws InvalidInput for knobs that are none.
+   * Restores the state of an earlier run. Its settings apply, unless this run was started with different
+   * settings than the earlier one.
+   * @throws InvalidInput for invalid settings.
    */
   restore(saved: SavedState): void {
     const settings = mergeSettings(DEFAULT_SETTINGS, saved.settings);
@@ -143,29 +150,32 @@ export class SimulatorCore {
     this.ledger.restore(saved.ledger.entries, saved.ledger.next);
     this.#recordStart('restored');
     this.act(() => undefined);
-    this.#tell({ of: 'world', contactId: null });
+    this.#notify({ of: 'world', contactId: null });
   }
 
-  /** Calls `listener` at each change, which must not act on the world itself. Returns the way out. */
+  /**
+   * Calls `listener` at each change. The listener must not change the world. Returns a function that removes
+   * the listener.
+   */
   onChange(listener: ChangeListener): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
-  /** As `onChange`, for what is tied to the old world when a new one begins. */
+  /** Calls `listener` at each reset, like `onChange`. */
   onReset(listener: () => void): () => void {
     this.#resets.add(listener);
     return () => this.#resets.delete(listener);
   }
 
-  /** Nothing happens by itself any more. */
+  /** Stops the timer and all scheduled actions. */
   close(): void {
     this.#closed = true;
     if (this.#timer !== null) clearTimeout(this.#timer);
     this.#timer = null;
   }
 
-  #tell(change: Change): void {
+  #notify(change: Change): void {
     for (const listener of this.#listeners) listener(change);
   }
 
@@ -178,7 +188,7 @@ export class SimulatorCore {
         this.ledger.record(event);
       },
       changed: (contactId) => {
-        this.#tell({ of: 'world', contactId });
+        this.#notify({ of: 'world', contactId });
       },
     });
   }
@@ -199,8 +209,8 @@ export class SimulatorCore {
     else this.#world.clock.run();
   }
 
-  /** In real time, what is overdue happens before anything else does; a manual clock runs what is due at its now. */
-  #catchUp(): void {
+  /** Runs all actions that are due at the clock's current time. */
+  #runDue(): void {
     if (!this.#closed) this.#world.runDue();
   }
 
@@ -209,7 +219,7 @@ export class SimulatorCore {
     this.#timer = null;
     const due = this.#world.timetable.nextDue;
     if (this.#closed || due === null || this.#world.clock.manual) return;
-    const wait = Math.min(LONGEST_TIMER_MS, Math.max(0, due - Date.now()));
+    const wait = Math.min(MAX_TIMER_MS, Math.max(0, due - Date.now()));
     this.#timer = setTimeout(() => {
       this.act(() => undefined);
     }, wait);

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { RunningSimulator } from './testing/running-simulator.js';
 import { onlyContactId, startSimulator } from './testing/running-simulator.js';
 
-interface Shown {
+interface ServedItem {
   id: string;
   timestamp: string;
   nested?: unknown;
@@ -19,15 +19,15 @@ beforeEach(async () => {
 
 afterEach(() => upstream.stop());
 
-const set = (settings: object): object => upstream.simulator.control('settings', settings);
+const changeSettings = (settings: object): object => upstream.simulator.control('settings', settings);
 const path = (): string => `/contacts/${onlyContactId(upstream)}/messages`;
 const status = async (query: string): Promise<number> => (await upstream.get(path() + query)).status;
 
-async function page(query: string): Promise<Shown[]> {
-  return ((await upstream.getJson(path() + query)) as { messages: Shown[] }).messages;
+async function page(query: string): Promise<ServedItem[]> {
+  return ((await upstream.getJson(path() + query)) as { messages: ServedItem[] }).messages;
 }
 
-/** How deep a value is nested. */
+/** Returns the number of nesting levels of a value. */
 function depthOf(value: unknown): number {
   let depth = 0;
   for (let inner = value; typeof inner === 'object' && inner !== null; depth += 1)
@@ -36,8 +36,8 @@ function depthOf(value: unknown): number {
 }
 
 describe('a message that cannot be serialised', () => {
-  it('has every page that would show it answered 500, at whatever limit, and no other', async () => {
-    set({ failingMessageIds: [ids[25]] });
+  it('makes every page that contains it fail with 500 at any limit, and no other page', async () => {
+    changeSettings({ failingMessageIds: [ids[25]] });
     expect(await status('?page=1&limit=20')).toBe(200);
     expect(await status('?page=2&limit=20')).toBe(500);
     expect(await status('?page=1&limit=100')).toBe(500);
@@ -46,43 +46,43 @@ describe('a message that cannot be serialised', () => {
     expect((await page('?page=27&limit=1')).map(({ id }) => id)).toEqual([ids[26]]);
   });
 
-  it('moves to the next page as new messages come, and is served again once it is mended', async () => {
-    set({ failingMessageIds: [ids[19]] });
+  it('moves to the next page when new messages arrive, and is served again after it is repaired', async () => {
+    changeSettings({ failingMessageIds: [ids[19]] });
     expect(await status('?page=1&limit=20')).toBe(500);
     upstream.simulator.control('messages', { contactId: onlyContactId(upstream) });
     expect(await status('?page=1&limit=20')).toBe(200);
     expect(await status('?page=2&limit=20')).toBe(500);
-    set({ failingMessageIds: [] });
+    changeSettings({ failingMessageIds: [] });
     expect(await status('?page=2&limit=20')).toBe(200);
   });
 
-  it('is in no list of the ledger while it fails: nobody was shown it', async () => {
-    set({ failingMessageIds: [ids[0]] });
+  it('is not recorded as served while its pages fail', async () => {
+    changeSettings({ failingMessageIds: [ids[0]] });
     await status('?page=1&limit=20');
     expect(upstream.simulator.ledger.read({ kinds: ['list.served'] }).entries).toEqual([]);
   });
 });
 
-describe('a field nested deeply', () => {
-  it.each([4_000, 200_000])('of a message, %i levels, is served as JSON', async (levels) => {
-    set({ deepField: { ids: [ids[3]], levels } });
+describe('a deeply nested field', () => {
+  it.each([4_000, 200_000])('with %i levels is served as JSON in a message', async (levels) => {
+    changeSettings({ deepField: { ids: [ids[3]], levels } });
     const text = await (await upstream.get(`${path()}?page=1&limit=20`)).text();
     expect(text.split('{"in":')).toHaveLength(levels + 1);
     expect(text).toContain(`null${'}'.repeat(levels)}`);
   });
 
-  it('of a contact stands in the list of contacts', async () => {
-    set({ deepField: { ids: [onlyContactId(upstream)], levels: 50 } });
-    const { contacts } = (await upstream.getJson('/contacts')) as { contacts: Shown[] };
+  it('of a contact is served in the contact list', async () => {
+    changeSettings({ deepField: { ids: [onlyContactId(upstream)], levels: 50 } });
+    const { contacts } = (await upstream.getJson('/contacts')) as { contacts: ServedItem[] };
     expect(depthOf(contacts[0]?.nested)).toBe(50);
   });
 });
 
-describe('pages without an end', () => {
+describe('endless pages', () => {
   const endless = (fresh: boolean): object =>
-    set({ endlessPages: { contactId: onlyContactId(upstream), fresh } });
+    changeSettings({ endlessPages: { contactId: onlyContactId(upstream), fresh } });
 
-  it('go on behind the contact’s own messages, each message older than the one before', async () => {
+  it('continue after the messages of the contact, each message older than the one before', async () => {
     endless(false);
     const all = [...(await page('?page=1&limit=20')), ...(await page('?page=2&limit=20'))];
     expect(all.slice(0, 30).map(({ id }) => id)).toEqual(ids);
@@ -92,7 +92,7 @@ describe('pages without an end', () => {
     expect(await page('?page=100000&limit=100')).toHaveLength(100);
   });
 
-  it('are the same at whatever limit, or others at each read', async () => {
+  it('contain the same messages at any limit, or different messages at each read', async () => {
     endless(false);
     const [tenth] = await page('?page=41&limit=1');
     expect((await page('?page=3&limit=20'))[0]).toEqual(tenth);
@@ -104,12 +104,12 @@ describe('pages without an end', () => {
   });
 });
 
-describe('the knobs of trouble', () => {
+describe('the settings for damaged data', () => {
   it.each([
     [{ failingMessageIds: [''] }, 'failingMessageIds[0]'],
     [{ deepField: { ids: ['a'], levels: 0 } }, 'deepField.levels'],
     [{ endlessPages: { contactId: '' } }, 'endlessPages.contactId'],
-  ])('refuse %j', async (settings, field) => {
+  ])('reject %j', async (settings, field) => {
     expect(await upstream.control('settings', settings)).toMatchObject({ status: 400, body: { field } });
   });
 });

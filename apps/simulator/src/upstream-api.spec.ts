@@ -19,15 +19,15 @@ interface Page {
   messages: Record<string, unknown>[];
 }
 
-describe('the upstream interface', () => {
-  it('refuses a request without the key, in JSON', async () => {
+describe('the simulated upstream API', () => {
+  it('rejects a request without an API key with a JSON error', async () => {
     const upstream = await start();
     const reply = await upstream.get('/contacts', {});
     expect(reply.status).toBe(401);
     expect(await reply.json()).toMatchObject({ statusCode: 401 });
   });
 
-  it('queues a send, makes the recipient a contact and lists the message with exactly the documented fields', async () => {
+  it('queues a send, creates a contact and lists the message with exactly the documented fields', async () => {
     const upstream = await start();
     const reply = await upstream.send({ phoneNumber: '+15551234567', type: 'text', message: 'Hello' });
     expect(reply.status).toBe(200);
@@ -53,7 +53,7 @@ describe('the upstream interface', () => {
     });
   });
 
-  it('counts and hashes an uploaded file and names it as an attachment', async () => {
+  it('records the size and digest of an uploaded file and lists the file as an attachment', async () => {
     const upstream = await start();
     const bytes = Buffer.alloc(3_000_000, 'abc');
     const reply = await upstream.send({ phoneNumber: '+15551234567', file: new Blob([bytes]) });
@@ -71,9 +71,13 @@ describe('the upstream interface', () => {
   it.each([
     ['no phone number', { message: 'x' }, 400],
     ['a number that is not E.164', { phoneNumber: '555', message: 'x' }, 400],
-    ['nothing to send', { phoneNumber: '+15551234567' }, 400],
-    ['a file beyond the limit', { phoneNumber: '+15551234567', file: new Blob(['x'.repeat(2_000)]) }, 413],
-  ])('refuses a send with %s and accepts nothing', async (_what, parts, status) => {
+    ['no content', { phoneNumber: '+15551234567' }, 400],
+    [
+      'a file above the size limit',
+      { phoneNumber: '+15551234567', file: new Blob(['x'.repeat(2_000)]) },
+      413,
+    ],
+  ])('rejects a send with %s', async (_what, parts, status) => {
     const upstream = await start({ settings: { maxFileBytes: 1_000 } });
     const reply = await upstream.send(parts);
     expect(reply.status).toBe(status);
@@ -81,12 +85,12 @@ describe('the upstream interface', () => {
     expect(upstream.simulator.ledger.read({ kinds: ['send.accepted'] }).entries).toEqual([]);
   });
 
-  it('answers 404 for a contact that it does not list', async () => {
+  it('returns 404 for an unknown contact', async () => {
     const upstream = await start();
     expect((await upstream.get('/contacts/nobody/messages')).status).toBe(404);
   });
 
-  it('pages newest first, twenty by default, and beyond the end serves an empty page', async () => {
+  it('returns pages newest first, 20 messages by default, and empty pages after the last message', async () => {
     const upstream = await start();
     upstream.simulator.control('messages', { from: '+15551234567', count: 45 });
     const path = `/contacts/${onlyContactId(upstream)}/messages`;
@@ -101,7 +105,7 @@ describe('the upstream interface', () => {
     expect((await upstream.get(`${path}?page=0`)).status).toBe(400);
   });
 
-  it('serves what a list showed in the ledger, id by id', async () => {
+  it('records each served message id in the ledger', async () => {
     const upstream = await start();
     upstream.simulator.control('messages', { from: '+15551234567', count: 3 });
     const contactId = onlyContactId(upstream);
@@ -118,7 +122,7 @@ describe('the upstream interface', () => {
     });
   });
 
-  it('moves its Date header and its timestamps by the clock skew', async () => {
+  it('applies the clock skew to its Date header and timestamps', async () => {
     const upstream = await start({ settings: { clockSkewMs: 3_600_000 } });
     await upstream.send({ phoneNumber: '+15551234567', message: 'x' });
     const reply = await upstream.get(`/contacts/${onlyContactId(upstream)}/messages`);
@@ -128,7 +132,7 @@ describe('the upstream interface', () => {
     expect(Math.abs(Date.parse(String(page.messages[0]?.['timestamp'])) - expected)).toBeLessThan(10_000);
   });
 
-  it('shows, delivers, reads and answers after the configured delays', async () => {
+  it('lists, delivers, reads and answers a message after the configured delays', async () => {
     const upstream = await start({
       settings: {
         sendVisibleDelayMs: 20,
@@ -148,7 +152,7 @@ describe('the upstream interface', () => {
     expect(kinds.slice(0, 3)).toEqual(['message.created', 'message.changed', 'message.changed']);
   });
 
-  it('limits the rate with 429 and Retry-After', async () => {
+  it('limits the request rate with 429 and Retry-After', async () => {
     const upstream = await start({ settings: { rateLimitPerSecond: 2 } });
     const replies = await Promise.all(Array.from({ length: 6 }, () => upstream.get('/contacts')));
     const refused = replies.filter(({ status }) => status === 429);
@@ -163,7 +167,7 @@ describe('the upstream interface', () => {
     const began = process.cpuUsage();
     for (let round = 0; round < 20; round++)
       await Promise.all(Array.from({ length: 20 }, async () => (await upstream.get(path)).arrayBuffer()));
-    // By the processor's time, its callers' included: how busy the machine is besides is not its matter.
+    // Measures CPU time, including that of the clients, so that other load on the machine does not matter.
     const { user, system } = process.cpuUsage(began);
     expect(400 / ((user + system) / 1_000_000)).toBeGreaterThan(100);
   });

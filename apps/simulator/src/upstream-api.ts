@@ -18,7 +18,7 @@ export interface UpstreamApiOptions {
   readonly held: HeldExchanges;
 }
 
-/** The routes of the messaging service's interface description, to be registered under `/v1`. */
+/** Registers the routes of the messaging service's interface description, under `/v1`. */
 export async function upstreamApi(server: FastifyInstance, options: UpstreamApiOptions): Promise<void> {
   const { core, apiKey, held } = options;
   const log = new RequestLog(core.ledger);
@@ -29,17 +29,17 @@ export async function upstreamApi(server: FastifyInstance, options: UpstreamApiO
     const keyOk = request.headers['x-api-key'] === apiKey && !core.settings.rejectKey;
     log.begin(request, reply, keyOk);
     stampDate(reply);
-    if (!keyOk) return refuse(reply, errorAnswer(401, 'Unauthorized', 'A valid X-API-Key is required'));
+    if (!keyOk) return reject(reply, errorAnswer(401, 'Unauthorized', 'A valid X-API-Key is required'));
     const rate = core.settings.rateLimitPerSecond;
     if (rate !== null && !rateLimit.take(rate)) {
-      const answer = errorAnswer(429, 'Too Many Requests', `At most ${rate} requests a second`);
-      return refuse(reply, { ...answer, headers: { 'retry-after': '1' } });
+      const answer = errorAnswer(429, 'Too Many Requests', `At most ${rate} requests per second`);
+      return reject(reply, { ...answer, headers: { 'retry-after': '1' } });
     }
     return undefined;
   });
 
   server.setNotFoundHandler((_request, reply) => {
-    sendAnswer(reply, errorAnswer(404, 'Not Found', 'There is no such operation'));
+    sendAnswer(reply, errorAnswer(404, 'Not Found', 'Operation not found'));
   });
 
   server.get('/contacts', async (request, reply) => {
@@ -92,8 +92,8 @@ export async function upstreamApi(server: FastifyInstance, options: UpstreamApiO
       reply,
       held,
       hangCapMs: core.settings.hangCapMs,
-      process: (struck: Fault | null): Answer => {
-        const answer = core.act(() => process(struck));
+      process: (fault: Fault | null): Answer => {
+        const answer = core.act(() => process(fault));
         if (!reply.raw.headersSent) stampDate(reply);
         return answer;
       },
@@ -101,13 +101,13 @@ export async function upstreamApi(server: FastifyInstance, options: UpstreamApiO
     await enact(exchange, fault);
   }
 
-  /** Upstream's own clock, which the skew moves. */
+  /** Sets the `Date` header to upstream's time, including the clock skew. */
   function stampDate(reply: FastifyReply): void {
     reply.raw.setHeader('date', new Date(core.world.upstreamNow()).toUTCString());
   }
 }
 
-function refuse(reply: FastifyReply, answer: Answer): FastifyReply {
+function reject(reply: FastifyReply, answer: Answer): FastifyReply {
   sendAnswer(reply, answer);
   return reply;
 }

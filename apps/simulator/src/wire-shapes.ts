@@ -3,15 +3,20 @@ import type { Json, JsonObject } from './json.js';
 import type { Settings } from './settings.js';
 import type { Contact, Message } from './world/things.js';
 
-type Knobs = Readonly<Settings>;
+type ReadonlySettings = Readonly<Settings>;
 
-/** A character that no message has; where it stands, the reply gets bytes that are not UTF-8. */
+/**
+ * A character that occurs in no message. Marks the position where the reply gets bytes that are not UTF-8.
+ */
 export const INVALID_UTF8_MARK = '\u{10FFFD}';
 
-/** A character that no message has; with a number behind it, it stands for a value nested so deeply. */
+/**
+ * A character that occurs in no message. Followed by a number, it stands for a value with that many levels.
+ */
 const DEEP_MARK = '\u{10FFFC}';
 
-export function contactOnWire(contact: Contact, knobs: Knobs): JsonObject {
+/** Returns a contact as upstream shows it. */
+export function contactOnWire(contact: Contact, knobs: ReadonlySettings): JsonObject {
   const shown: JsonObject = { id: idOnWire(contact.id, knobs), name: contact.name };
   if (knobs.contactPhoneField !== null) shown[knobs.contactPhoneField] = contact.phoneNumber;
   if (knobs.extraContactFields) {
@@ -22,7 +27,8 @@ export function contactOnWire(contact: Contact, knobs: Knobs): JsonObject {
   return Object.assign(shown, contact.fields, deepFieldOf(contact.id, knobs));
 }
 
-export function messageOnWire(message: Message, knobs: Knobs): JsonObject {
+/** Returns a message as upstream shows it. */
+export function messageOnWire(message: Message, knobs: ReadonlySettings): JsonObject {
   const shown: JsonObject = {
     id: idOnWire(message.id, knobs),
     from: message.from,
@@ -43,11 +49,14 @@ export function messageOnWire(message: Message, knobs: Knobs): JsonObject {
   return Object.assign(shown, message.fields, deepFieldOf(message.id, knobs));
 }
 
-function deepFieldOf(id: string, { deepField }: Knobs): JsonObject {
+function deepFieldOf(id: string, { deepField }: ReadonlySettings): JsonObject {
   return deepField?.ids.includes(id) === true ? { nested: `${DEEP_MARK}${deepField.levels}` } : {};
 }
 
-/** Written as text: an object so deep could overflow the stack of whoever serialises it. */
+/**
+ * Replaces the marks of nested values in JSON text. Works on text, because serialising such a deep object
+ * could overflow the stack.
+ */
 export function deepened(json: string): string {
   if (!json.includes(DEEP_MARK)) return json;
   return json.replace(
@@ -56,18 +65,20 @@ export function deepened(json: string): string {
   );
 }
 
-/** One letter for the ledger: `-` neither flag, `d` delivered, `r` read, `b` both. */
+/**
+ * Returns the flags of a message as one letter for the ledger: `-` none, `d` delivered, `r` read, `b` both.
+ */
 export function flagsLetter({ delivered, read }: Pick<Message, 'delivered' | 'read'>): string {
   if (delivered) return read ? 'b' : 'd';
   return read ? 'r' : '-';
 }
 
-/** The list in the envelope that the settings ask for. */
+/** Returns the list in the configured format. */
 export function enveloped(items: readonly Json[], shape: string): Json {
   return shape === 'array' ? [...items] : { [shape]: [...items] };
 }
 
-/** The items as a fault spoils them. */
+/** Returns the items as a fault damages them. */
 export function spoilt(items: readonly JsonObject[], fault: Fault | null): Json[] {
   const result: Json[] = [...items];
   if (fault?.kind === 'invalidUtf8') {
@@ -108,7 +119,7 @@ function garbageFor(
   }
 }
 
-/** JSON as bytes, with the mark replaced by bytes that are not UTF-8. */
+/** Encodes JSON text. Replaces the mark with bytes that are not UTF-8. */
 export function invalidUtf8Bytes(json: string): Buffer {
   const bytes = Buffer.from(json);
   const mark = Buffer.from(INVALID_UTF8_MARK);
@@ -117,18 +128,18 @@ export function invalidUtf8Bytes(json: string): Buffer {
   return bytes;
 }
 
-function idOnWire(id: string, knobs: Knobs): Json {
+function idOnWire(id: string, knobs: ReadonlySettings): Json {
   if (knobs.idType === 'string' || !/^[1-9]\d{0,14}$/.test(id)) return id;
   return Number(id);
 }
 
-function directionOnWire(direction: string, knobs: Knobs): string {
+function directionOnWire(direction: string, knobs: ReadonlySettings): string {
   if (direction === 'inbound') return knobs.directionValues.inbound;
   if (direction === 'outbound') return knobs.directionValues.outbound;
   return direction;
 }
 
-function timestampOnWire(timestamp: number, knobs: Knobs): Json | undefined {
+function timestampOnWire(timestamp: number, knobs: ReadonlySettings): Json | undefined {
   switch (knobs.timestampFormat) {
     case 'iso-Z':
       return new Date(timestamp).toISOString();
@@ -143,7 +154,7 @@ function timestampOnWire(timestamp: number, knobs: Knobs): Json | undefined {
   }
 }
 
-function attachmentsOnWire(attachments: readonly JsonObject[], knobs: Knobs): Json | undefined {
+function attachmentsOnWire(attachments: readonly JsonObject[], knobs: ReadonlySettings): Json | undefined {
   switch (knobs.attachmentShape) {
     case 'objects':
       return [...attachments];

@@ -1,32 +1,34 @@
-/** One account's work of a kind in this process. */
+/** The running and waiting jobs of one account in this process. */
 interface Line {
   running: number;
-  /** What waits for a slot, in its order, by what it is about. */
+  /** Jobs that wait for a slot, in order of arrival, keyed by their subject. */
   waiting: Map<string, () => Promise<void>>;
 }
 
+/** Concurrency limits of one process. */
 export interface SlotSettings {
-  /** Over all accounts. */
+  /** Number of slots over all accounts. */
   slots: number;
-  /** The most that one account has under way. */
-  perAccount: number;
-  /** So much of one account waits; what comes beyond is dropped. */
-  longestLine: number;
+  /** Maximum number of slots that one account uses at the same time. */
+  maxPerAccount: number;
+  /** Maximum number of waiting jobs of one account. A job beyond this limit is dropped. */
+  maxWaiting: number;
 }
 
-/** What waited when it was closed. */
-export interface Waiting {
+/** A job that was still waiting when the slots were closed. */
+export interface WaitingJob {
   account: string;
-  about: string;
+  subject: string;
 }
 
 /**
- * Who may work how much in one process. An account has so many slots at most, and never more than are free: however many
- * accounts' upstreams hang, another one finds slots. What finds none waits in its account's own line, outside of the
- * queue, where it is in nobody's way.
+ * Limits how many jobs run at the same time in one process. An account never uses more than its maximum, and
+ * never more slots than are free. Free slots therefore remain for other accounts when many upstreams hang. A
+ * job without a slot waits in its account's own line in this process, not in the BullMQ queue, where it would
+ * block other accounts.
  *
- * What waits is a hint. One that is dropped, or lost with the process, costs time only: what is due stands in Redis, and is
- * hinted at again.
+ * A waiting job is only a hint. A job that is dropped or lost with the process is delayed, not lost: the due
+ * work is stored in Redis, and a later round sends the hint again.
  */
 export class AccountSlots {
   private readonly lines = new Map<string, Line>();
@@ -38,71 +40,72 @@ export class AccountSlots {
     return this.closed;
   }
 
-  constructor(private readonly settings: SlotSettings) {
-    this.free = settings.slots;
+  constructor(private readonly limits: SlotSettings) {
+    this.free = limits.slots;
   }
 
   /**
-   * Begins a work, or lets it wait. One that waits already is not to be done twice; one that runs is.
+   * Starts a job or lets it wait for a slot. A job is ignored if a job of the same subject already waits, but
+   * not if one is running.
    * @param work must not reject
-   * @returns whether it was taken
+   * @returns false if the job was dropped
    */
-  offer(account: string, about: string, work: () => Promise<void>): boolean {
+  offer(account: string, subject: string, work: () => Promise<void>): boolean {
     if (this.closed) return false;
     const line = this.lines.get(account) ?? { running: 0, waiting: new Map<string, () => Promise<void>>() };
-    if (!line.waiting.has(about) && line.waiting.size >= this.settings.longestLine) return false;
-    line.waiting.set(about, work);
+    if (!line.waiting.has(subject) && line.waiting.size >= this.limits.maxWaiting) return false;
+    line.waiting.set(subject, work);
     this.lines.set(account, line);
-    this.fill(line);
+    this.startWaiting(line);
     return true;
   }
 
-  /** How many works of an account are under way. */
+  /** Returns the number of running jobs of an account. */
   runningOf(account: string): number {
     return this.lines.get(account)?.running ?? 0;
   }
 
-  /** Begins nothing any more; what waited, to be hinted at elsewhere. */
-  close(): Waiting[] {
+  /** Stops starting jobs. Returns the waiting jobs so that the caller can hand them to other workers. */
+  close(): WaitingJob[] {
     this.closed = true;
-    const left = [...this.lines].flatMap(([account, { waiting }]) =>
-      [...waiting.keys()].map((about) => ({ account, about })),
+    const waitingJobs = [...this.lines].flatMap(([account, { waiting }]) =>
+      [...waiting.keys()].map((subject) => ({ account, subject })),
     );
     for (const { waiting } of this.lines.values()) waiting.clear();
-    return left;
+    return waitingJobs;
   }
 
-  /** Resolves when what runs has ended. */
+  /** Resolves when all running jobs have ended. */
   async ended(): Promise<void> {
     while (this.running.size > 0) await Promise.all(this.running);
   }
 
-  private fill(line: Line): void {
-    for (const [about, work] of line.waiting) {
-      if (line.running >= Math.min(this.settings.perAccount, this.free)) return;
-      line.waiting.delete(about);
-      this.begin(line, work);
+  private startWaiting(line: Line): void {
+    for (const [subject, work] of line.waiting) {
+      if (line.running >= Math.min(this.limits.maxPerAccount, this.free)) return;
+      line.waiting.delete(subject);
+      this.start(line, work);
     }
   }
 
-  private begin(line: Line, work: () => Promise<void>): void {
+  private start(line: Line, work: () => Promise<void>): void {
     line.running += 1;
     this.free -= 1;
     const task = work().then(() => {
       line.running -= 1;
       this.free += 1;
       this.running.delete(task);
-      this.goOn();
+      this.fillFreeSlots();
     });
     this.running.add(task);
   }
 
-  /** The slot that came free may be anybody's: those with the fewest come first. */
-  private goOn(): void {
+  /** Gives the free slot to any account. Accounts with the fewest running jobs come first. */
+  private fillFreeSlots(): void {
     for (const [account, line] of this.lines) {
       if (line.running === 0 && line.waiting.size === 0) this.lines.delete(account);
     }
     const waiting = [...this.lines.values()].filter((line) => line.waiting.size > 0);
-    for (const line of waiting.sort((a, b) => a.running - b.running)) this.fill(line);
+    for (const line of waiting.sort((a, b) => a.running - b.running)) this.startWaiting(line);
   }
 }

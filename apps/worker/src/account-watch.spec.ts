@@ -6,32 +6,32 @@ import { AccountWatch } from './account-watch.js';
 
 let accounts: string[] | Error;
 let stamp: string;
-let looks: number;
-let reads: number;
-let told: string[];
-let changes: Partial<Account>;
+let stampReads: number;
+let listReads: number;
+let notifications: string[];
+let accountFields: Partial<Account>;
 let watch: AccountWatch;
 
 const FOLLOWER = {
-  came: (id: string, isNew: boolean): void => void told.push(`${id} ${isNew ? 'came' : 'is there'}`),
-  changed: (id: string): void => void told.push(`${id} changed`),
-  went: (id: string): void => void told.push(`${id} went`),
+  added: (id: string, isNew: boolean): void => void notifications.push(`${id} ${isNew ? 'added' : 'exists'}`),
+  changed: (id: string): void => void notifications.push(`${id} changed`),
+  removed: (id: string): void => void notifications.push(`${id} removed`),
 };
 
 beforeEach(() => {
-  [accounts, stamp, looks, reads, told] = [['default', 'a'], '', 0, 0, []];
+  [accounts, stamp, stampReads, listReads, notifications] = [['default', 'a'], '', 0, 0, []];
   const directory = {
     list: (): Promise<Account[]> => {
-      reads += 1;
+      listReads += 1;
       if (accounts instanceof Error) return Promise.reject(accounts);
-      return Promise.resolve(accounts.map((id) => ({ id, ...changes }) as Account));
+      return Promise.resolve(accounts.map((id) => ({ id, ...accountFields }) as Account));
     },
     stamp: (): Promise<string> => {
-      looks += 1;
+      stampReads += 1;
       return accounts instanceof Error ? Promise.reject(accounts) : Promise.resolve(stamp);
     },
   };
-  changes = {};
+  accountFields = {};
   watch = new AccountWatch(directory, createLogger('test', 'silent'), 5);
   watch.follow(FOLLOWER);
   watch.start();
@@ -41,47 +41,47 @@ afterEach(async () => {
   await watch.stop();
 });
 
-async function afterTwoLooks(): Promise<void> {
-  const before = looks;
-  await eventually('two looks', () => looks >= before + 2);
+async function untilTwoStampReads(): Promise<void> {
+  const before = stampReads;
+  await eventually('the stamp was read twice', () => stampReads >= before + 2);
 }
 
-it('tells of the accounts that are there, and of each that comes or goes, once', async () => {
-  await afterTwoLooks();
-  expect(told).toEqual(['default is there', 'a is there']);
+it('reports each existing account once, then each added and each removed account once', async () => {
+  await untilTwoStampReads();
+  expect(notifications).toEqual(['default exists', 'a exists']);
   [accounts, stamp] = [['default', 'b'], '1'];
-  await afterTwoLooks();
-  expect(told.slice(2)).toEqual(['a went', 'b came']);
+  await untilTwoStampReads();
+  expect(notifications.slice(2)).toEqual(['a removed', 'b added']);
 });
 
-it('takes no account for gone because the accounts cannot be read', async () => {
-  await afterTwoLooks();
+it('does not report accounts as removed when the account list cannot be read', async () => {
+  await untilTwoStampReads();
   accounts = new Error('away');
-  await afterTwoLooks();
+  await untilTwoStampReads();
   accounts = ['default', 'a'];
-  await afterTwoLooks();
-  expect(told).toEqual(['default is there', 'a is there']);
+  await untilTwoStampReads();
+  expect(notifications).toEqual(['default exists', 'a exists']);
 });
 
-it('tells one who comes later of what is known already', async () => {
-  await afterTwoLooks();
+it('reports the known accounts to a follower that subscribes later', async () => {
+  await untilTwoStampReads();
   const later: string[] = [];
-  watch.follow({ came: (id) => void later.push(id) });
+  watch.follow({ added: (id) => void later.push(id) });
   expect(later).toEqual(['default', 'a']);
 });
 
-it('tells of an account that is polled from now on, or otherwise changed', async () => {
-  await afterTwoLooks();
-  [changes, stamp] = [{ polling: true }, '1'];
-  await afterTwoLooks();
-  expect(told.slice(2)).toEqual(['default changed', 'a changed']);
+it('reports an account as changed when its settings change', async () => {
+  await untilTwoStampReads();
+  [accountFields, stamp] = [{ polling: true }, '1'];
+  await untilTwoStampReads();
+  expect(notifications.slice(2)).toEqual(['default changed', 'a changed']);
 });
 
-it('does not read the accounts while none of them changed, and once a minute nonetheless', async () => {
-  await eventually('many looks', () => looks > 20);
-  expect(reads).toBe(1);
-  // What an earlier build changed does not show otherwise.
+it('reads the account list only when the stamp changes, and at every 60th check', async () => {
+  await eventually('the stamp was read many times', () => stampReads > 20);
+  expect(listReads).toBe(1);
+  // The stamp does not show changes that an earlier build made.
   accounts = ['default', 'c'];
-  await eventually('it was noticed', () => told.includes('c came'));
-  expect(reads).toBe(2);
+  await eventually('the new account was reported', () => notifications.includes('c added'));
+  expect(listReads).toBe(2);
 });

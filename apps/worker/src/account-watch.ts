@@ -1,40 +1,50 @@
 import type { Account, AccountDirectory, AccountStamp } from '#accounts';
 import { type Logger, pause } from '#platform';
 
-const LOOK_EVERY_MS = 1_000;
-/** Where nothing seems to have changed the accounts are read nonetheless after so many looks. */
-const FULL_LOOK_EVERY = 60;
+/** Time between two checks of the account stamp. */
+const CHECK_INTERVAL_MS = 1_000;
+/** Number of checks after which the account list is read even if the stamp did not change. */
+const CHECKS_PER_FULL_READ = 60;
 
-/** One who has something of each account: a loop, a circuit, a memory. */
+/**
+ * Receives account changes. Implemented by parts that keep a loop, a circuit breaker or a cache per account.
+ */
 export interface AccountFollower {
-  /** @param isNew whether it came after this process had begun */
-  came?(account: string, isNew: boolean): void;
-  /** It is polled by now or not any more, or its upstream or its budget changed. */
+  /**
+   * Handles an account that exists.
+   * @param isNew true if the account was added after this process started
+   */
+  added?(account: string, isNew: boolean): void;
+  /** Handles a change of an account's polling flag, upstream address or request rate. */
   changed?(account: string): void;
-  went?(account: string): void;
+  /** Handles the removal of an account. */
+  removed?(account: string): void;
 }
 
-/** Tells within a second which accounts come, change and go. While the accounts cannot be read, none does. */
+/**
+ * Reports added, changed and removed accounts to its followers within one second. Reports nothing while the
+ * account list cannot be read.
+ */
 export class AccountWatch {
   private readonly followers: AccountFollower[] = [];
   private readonly stopping = new AbortController();
-  /** Each with what would be a change of it. */
+  /** The settings of each known account, serialized for comparison. */
   private known: ReadonlyMap<string, string> | undefined;
   private stamp: string | undefined;
-  private looks = 0;
+  private checks = 0;
   private running: Promise<void> = Promise.resolve();
   private failed = false;
 
   constructor(
     private readonly accounts: Pick<AccountDirectory, 'list'> & AccountStamp,
     private readonly logger: Logger,
-    private readonly everyMs = LOOK_EVERY_MS,
+    private readonly intervalMs = CHECK_INTERVAL_MS,
   ) {}
 
-  /** Is told of those that are known already, too. */
+  /** Adds a follower and reports all known accounts to it. */
   follow(follower: AccountFollower): void {
     this.followers.push(follower);
-    for (const account of this.known?.keys() ?? []) follower.came?.(account, false);
+    for (const account of this.known?.keys() ?? []) follower.added?.(account, false);
   }
 
   start(): void {
@@ -49,45 +59,45 @@ export class AccountWatch {
   private async run(): Promise<void> {
     while (!this.stopping.signal.aborted) {
       try {
-        await this.look();
+        await this.check();
         this.failed = false;
       } catch (error) {
-        // Once an outage: it is looked every second.
-        if (!this.failed) this.logger.warn({ err: error }, 'the accounts could not be read; trying again');
+        // Log an outage once: the check runs every second.
+        if (!this.failed) this.logger.warn({ err: error }, 'could not read the account list; retrying');
         this.failed = true;
       }
-      await pause(this.everyMs, this.stopping.signal);
+      await pause(this.intervalMs, this.stopping.signal);
     }
   }
 
-  private async look(): Promise<void> {
-    // Before the list: a change between the two is seen by the next look.
+  private async check(): Promise<void> {
+    // Read the stamp before the list: the next check then sees a change between the two reads.
     const stamp = await this.accounts.stamp();
-    const isDue = this.looks % FULL_LOOK_EVERY === 0;
-    this.looks += 1;
+    const isDue = this.checks % CHECKS_PER_FULL_READ === 0;
+    this.checks += 1;
     if (stamp === this.stamp && !isDue) return;
     const accounts = await this.accounts.list();
     this.stamp = stamp;
-    this.tell(new Map(accounts.map((account) => [account.id, contentOf(account)])));
+    this.notify(new Map(accounts.map((account) => [account.id, settingsOf(account)])));
   }
 
-  private tell(now: ReadonlyMap<string, string>): void {
+  private notify(now: ReadonlyMap<string, string>): void {
     const before = this.known;
     this.known = now;
     for (const account of before?.keys() ?? []) {
-      if (!now.has(account)) for (const follower of this.followers) follower.went?.(account);
+      if (!now.has(account)) for (const follower of this.followers) follower.removed?.(account);
     }
     for (const [account, content] of now) {
       const earlier = before?.get(account);
       if (earlier === content) continue;
       for (const follower of this.followers) {
-        if (earlier === undefined) follower.came?.(account, before !== undefined);
+        if (earlier === undefined) follower.added?.(account, before !== undefined);
         else follower.changed?.(account);
       }
     }
   }
 }
 
-function contentOf({ baseUrl, requestsPerSecond, polling, addedAt }: Account): string {
+function settingsOf({ baseUrl, requestsPerSecond, polling, addedAt }: Account): string {
   return JSON.stringify([baseUrl, requestsPerSecond, polling, addedAt]);
 }

@@ -53,9 +53,12 @@ import {
   UPSTREAM_HEALTH,
   CLOCK,
 } from './tokens.js';
-import type { Opened } from './opened.js';
+import type { OpenedResources } from './opened.js';
 
-/** What more than one role needs: the accounts, upstream, and where sends and contacts meet. */
+/**
+ * Provides what more than one role needs: the accounts, the upstream client, and the lookup of recipients and
+ * messages.
+ */
 @Global()
 @Module({})
 export class CoreModule implements OnApplicationBootstrap, OnModuleDestroy {
@@ -64,7 +67,7 @@ export class CoreModule implements OnApplicationBootstrap, OnModuleDestroy {
     @Inject(ACCOUNT_UPSTREAM) upstream: AccountUpstream,
   ) {
     watch.follow({
-      went: (account) => {
+      removed: (account) => {
         upstream.forget(account);
       },
     });
@@ -78,7 +81,7 @@ export class CoreModule implements OnApplicationBootstrap, OnModuleDestroy {
     return this.watch.stop();
   }
 
-  static register(opened: Opened): DynamicModule {
+  static register(opened: OpenedResources): DynamicModule {
     const providers = bindings(opened);
     return {
       module: CoreModule,
@@ -88,7 +91,15 @@ export class CoreModule implements OnApplicationBootstrap, OnModuleDestroy {
   }
 }
 
-function bindings({ environment, logger, instance, redis, clock, blobs, blobWatch }: Opened): Provider[] {
+function bindings({
+  environment,
+  logger,
+  instance,
+  redis,
+  clock,
+  blobs,
+  blobWatch,
+}: OpenedResources): Provider[] {
   const prefix = environment.REDIS_KEY_PREFIX;
   const volatileFields = new RedisVolatileFields(redis, prefix);
   const agendas = openAgendas(redis, prefix, logger);
@@ -141,7 +152,8 @@ function bindings({ environment, logger, instance, redis, clock, blobs, blobWatc
         log: EventLog,
         accounts: AccountDirectory,
       ) => {
-        // The environment's was added when its log began: an upstream that is away then has that told there first.
+        // The default account comes from the environment and has no date of its own: use the start of its
+        // event log. An upstream outage at the first start is logged there before the first poll.
         const addedAt = async (account: string): Promise<number | undefined> =>
           (await accounts.find(account))?.addedAt ?? (await log.installedAt(account))?.getTime();
         return new ContactListPoll(store, new AccountFeedSource(upstream), ABSENCE_MS, addedAt, {
@@ -187,10 +199,16 @@ function bindings({ environment, logger, instance, redis, clock, blobs, blobWatc
   ];
 }
 
-/** Waits before a page of old messages that failed is asked for again; then it is read in parts. */
+/**
+ * Waits before each retry of a failed page of old messages, in milliseconds. After the last retry, the page
+ * is read in parts.
+ */
 const PAGE_RETRIES_MS = [2_000, 10_000];
 
-/** The part of the budget that polls plan with; the rest is left to sends, look-ups and callers' reads. */
+/**
+ * Share of the request budget that polls are scheduled for. The rest is left for sends, look-ups and callers'
+ * reads.
+ */
 const POLL_SHARE = 0.6;
 
 async function accountNamed(

@@ -1,8 +1,8 @@
 import type { Instance, Logger, RedisClient, RedisClock, WorkerEnvironment } from '#platform';
 import type { BlobStore, BlobStoreWatch } from '#blobs';
 
-/** What the process has opened before its modules are put together. */
-export interface Opened {
+/** The connections and clients that the process opens before Nest builds its modules. */
+export interface OpenedResources {
   environment: WorkerEnvironment;
   logger: Logger;
   instance: Instance;

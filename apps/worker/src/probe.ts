@@ -2,33 +2,40 @@ import type { AgendaTime, WorkerEnvironment } from '#platform';
 import type { UpstreamProbe } from '#relay';
 import type { Round } from './rounds.js';
 
-/** How soon after the end of an outage it is looked again whether something waits for it. */
-const RECOVERING_TICK_MS = 500;
+/** Delay after the end of an outage until the waiting work is checked again, in milliseconds. */
+const AFTER_RECOVERY_MS = 500;
 
-/** So much longer than its request a probe may take, its wait in the budget included, before it counts as lost. */
+/**
+ * Time added to the request timeout before a probe counts as lost, in milliseconds. Covers the wait for the
+ * request budget.
+ */
 const LEASE_MARGIN_MS = 5_000;
 
+/** Returns the lease of an upstream probe, in milliseconds. */
 export function probeLeaseMs({ UPSTREAM_TIMEOUT_MS }: WorkerEnvironment): number {
   return UPSTREAM_TIMEOUT_MS + LEASE_MARGIN_MS;
 }
 
-/** Knows when an account's upstream is to be probed next. */
+/** Knows when the upstream of an account is probed next. */
 export interface ProbeTimes {
-  /** In how many milliseconds; undefined while there is no outage. */
+  /** Returns the time until the next probe in milliseconds, or undefined if the account has no outage. */
   nextTurnInMs(account: string): Promise<number | undefined>;
 }
 
-/** Probes an account whose upstream is away, and nothing else. @param recovered is told of the end of an outage */
+/**
+ * Returns a round that probes an unavailable upstream.
+ * @param recovered called when the outage of an account has ended
+ */
 export function probeRound(
   probe: Pick<UpstreamProbe, 'run'>,
   times: ProbeTimes,
-  recovered: (account: string) => void = () => undefined,
+  onRecovered: (account: string) => void = () => undefined,
 ): Round {
   return {
     run: async (account): Promise<AgendaTime | undefined> => {
       if ((await probe.run(account)) === 'recovered') {
-        recovered(account);
-        return RECOVERING_TICK_MS;
+        onRecovered(account);
+        return AFTER_RECOVERY_MS;
       }
       return times.nextTurnInMs(account);
     },

@@ -1,10 +1,13 @@
 import { OnWorkerEvent, WorkerHost } from '@nestjs/bullmq';
 
-/** What all processors share. */
+/** Base class of all queue processors. */
 export abstract class QueueProcessor extends WorkerHost {
-  /** A connection that fails is told of by its own listener, once; BullMQ would print every try. */
+  /**
+   * Ignores BullMQ's connection errors. The Redis connection's own listener logs an outage once; BullMQ would
+   * print every retry.
+   */
   @OnWorkerEvent('error')
   onError(): void {
-    // Nothing besides.
+    // Already logged by the connection's listener.
   }
 }

@@ -3,14 +3,20 @@ import type { DynamicModule } from '@nestjs/common';
 import { type QueueName, queuePrefix, type RedisClient, type WorkerEnvironment } from '#platform';
 import { ENVIRONMENT, REDIS } from './tokens.js';
 
-/** How often it is looked whether a running job lost its worker, in milliseconds. */
+/** Time between two checks for jobs whose worker died, in milliseconds. */
 export const STALLED_INTERVAL_MS = 10_000;
 
-/** Several rounds of a role may run at once: one that waits for upstream must not hold up the others. */
+/**
+ * BullMQ options of the round queues. Several rounds run at once, so that a round that waits for upstream
+ * does not block the others.
+ */
 export const ROUNDS_OPTIONS = { concurrency: 4, stalledInterval: STALLED_INTERVAL_MS };
 
-/** A queue on the worker's connection; a processor's blocking reads take a connection of their own. */
-export function queueOf(name: QueueName): DynamicModule {
+/**
+ * Registers a queue on the worker's Redis connection. A processor's blocking reads use a connection of their
+ * own.
+ */
+export function registerQueue(name: QueueName): DynamicModule {
   return BullModule.registerQueueAsync({
     name,
     inject: [REDIS, ENVIRONMENT],

@@ -17,7 +17,7 @@ export abstract class RoundsProcessor
     this.schedule.start();
   }
 
-  /** Is not waited for here: the other roles are told after this one. */
+  /** Starts stopping without waiting, so that the other roles are stopped at the same time. */
   onModuleDestroy(): void {
     this.stopped = this.schedule.stop();
   }

@@ -7,19 +7,19 @@ import { type Round, RoundSchedule } from './rounds.js';
 
 const QUEUE = { on: () => undefined } as unknown as ConstructorParameters<typeof RoundSchedule>[0];
 
-interface Setting {
+interface ScheduleOptions {
   run: Round['run'];
   survey?: (account: string) => Promise<Record<string, AgendaTime | undefined>>;
-  lines?: string[];
+  logLines?: string[];
 }
 
-function scheduleOf({ run, survey = () => Promise.resolve({}), lines = [] }: Setting): {
+function scheduleOf({ run, survey = () => Promise.resolve({}), logLines = [] }: ScheduleOptions): {
   schedule: RoundSchedule;
   agenda: MemoryAgenda;
   due: (...accounts: string[]) => Promise<void>;
 } {
   const agenda = new MemoryAgenda();
-  const logger = createLogger('test', 'trace', { write: (line) => lines.push(line) });
+  const logger = createLogger('test', 'trace', { write: (line) => logLines.push(line) });
   const schedule = new RoundSchedule(
     QUEUE,
     agenda,
@@ -31,7 +31,7 @@ function scheduleOf({ run, survey = () => Promise.resolve({}), lines = [] }: Set
   return { schedule, agenda, due };
 }
 
-it('runs what is due of the accounts for which it is due, and of no others', async () => {
+it('runs the due rounds of each account, and no round that is not due', async () => {
   const ran: string[] = [];
   const { schedule, agenda, due } = scheduleOf({ run: (id) => Promise.resolve(void ran.push(id)) });
   await due('a', 'b');
@@ -41,7 +41,7 @@ it('runs what is due of the accounts for which it is due, and of no others', asy
   expect(ran).toEqual(['a', 'b']);
 });
 
-it('puts a round on the agenda again for when it says, and only then', async () => {
+it('schedules a round again for the time that the round returns', async () => {
   const times: Record<string, AgendaTime | undefined> = { a: 700, b: { everyMs: 60_000 } };
   const { schedule, agenda, due } = scheduleOf({ run: (id) => Promise.resolve(times[id]) });
   await due('a', 'b', 'c');
@@ -49,7 +49,7 @@ it('puts a round on the agenda again for when it says, and only then', async () 
   expect(agenda.times()).toEqual({ 'look a': 700, 'look b': { everyMs: 60_000 } });
 });
 
-it('goes on with the others although the round of one account hangs', async () => {
+it('runs the rounds of other accounts while the round of one account hangs', async () => {
   const ran: string[] = [];
   const { schedule, due } = scheduleOf({
     run: (id) => {
@@ -64,10 +64,10 @@ it('goes on with the others although the round of one account hangs', async () =
   expect(ran).toEqual(['hangs', 'a', 'b', 'a', 'b']);
 });
 
-it('tells of a round that failed and has it come again; of none whose account is gone', async () => {
-  const lines: string[] = [];
+it('logs and reschedules a failed round, but not the round of a removed account', async () => {
+  const logLines: string[] = [];
   const { schedule, agenda, due } = scheduleOf({
-    lines,
+    logLines,
     run: (id) => {
       if (id === 'gone') return Promise.reject(new AccountGoneError(id));
       return id === 'broken' ? Promise.reject(new Error('no')) : Promise.resolve(undefined);
@@ -76,46 +76,46 @@ it('tells of a round that failed and has it come again; of none whose account is
   await due('gone', 'broken', 'a');
   await schedule.run();
   expect(agenda.times()).toEqual({ 'look broken': 1_000 });
-  expect(lines.map((line) => JSON.parse(line) as object)).toMatchObject([
+  expect(logLines.map((line) => JSON.parse(line) as object)).toMatchObject([
     { account: 'broken', round: 'look', err: { words: 'no' } },
   ]);
 });
 
-it('drops what another build put there under a name that this one does not know', async () => {
+it('drops a task of another build whose round name is unknown', async () => {
   const { schedule, agenda } = scheduleOf({ run: () => Promise.resolve(undefined) });
   await agenda.at([{ account: 'a', round: 'of a later build', time: 0 }]);
   await schedule.run();
   expect(agenda.times()).toEqual({});
 });
 
-it('surveys each account soon after its own start, and puts on the agenda what the survey finds', async () => {
+it('surveys each existing account soon after the start and schedules the due rounds', async () => {
   const { schedule, agenda } = scheduleOf({
     run: () => Promise.resolve(undefined),
     survey: (account) => Promise.resolve({ look: account === 'busy' ? 300 : undefined }),
   });
-  schedule.came('busy', false);
-  schedule.came('idle', false);
+  schedule.added('busy', false);
+  schedule.added('idle', false);
   await eventually('both are on the agenda', () => agenda.tasks.size === 2);
-  // Not all at once.
+  // The surveys are spread over time.
   expect(agenda.times()).toEqual({ 'survey busy': 0, 'survey idle': 5 });
   await agenda.at([{ account: 'idle', round: 'survey', time: 0 }]);
   await schedule.run();
-  const again = { everyMs: 60_000 };
-  expect(agenda.times()).toEqual({ 'look busy': 300, 'survey busy': again, 'survey idle': again });
+  const nextSurvey = { everyMs: 60_000 };
+  expect(agenda.times()).toEqual({ 'look busy': 300, 'survey busy': nextSurvey, 'survey idle': nextSurvey });
 });
 
-it('surveys an account at once that comes or changes later, and forgets one that goes', async () => {
+it('surveys an added or changed account at once, and removes the tasks of a removed account', async () => {
   const { schedule, agenda, due } = scheduleOf({ run: () => Promise.resolve(undefined) });
-  schedule.came('a', true);
+  schedule.added('a', true);
   schedule.changed('b');
   await eventually('both are on the agenda', () => agenda.tasks.size === 2);
   expect(agenda.times()).toEqual({ 'survey a': 0, 'survey b': 0 });
   await due('a');
-  schedule.went('a');
+  schedule.removed('a');
   expect(agenda.times()).toEqual({ 'survey b': 0 });
 });
 
-it('stops when what is under way has ended, and begins nothing after that', async () => {
+it('stops after the running rounds have ended, and starts no round after that', async () => {
   let end = (): void => undefined;
   let ran = 0;
   const { schedule, due } = scheduleOf({
@@ -139,7 +139,7 @@ it('stops when what is under way has ended, and begins nothing after that', asyn
   await stop;
 });
 
-it('gives back at once what still waited for its place when it stopped', async () => {
+it('returns tasks without a slot to the agenda at once when it stops', async () => {
   let end = (): void => undefined;
   const held = new Promise<undefined>((resolve) => {
     end = () => {
@@ -169,7 +169,7 @@ afterEach(() => {
   jest.useRealTimers();
 });
 
-it('relieves a full Redis of each account by a plain timer, for neither ticks nor agenda go on there', async () => {
+it('frees a full Redis from a timer, because ticks and the agenda do not work there', async () => {
   jest.useFakeTimers();
   const queue = { ...QUEUE, getJobScheduler: () => Promise.reject(new Error('OOM')) };
   const agenda = new MemoryAgenda();
@@ -182,8 +182,8 @@ it('relieves a full Redis of each account by a plain timer, for neither ticks no
   const role = { tickMs: 250, rounds: {}, survey: () => Promise.resolve({}), relief };
   const logger = createLogger('test', 'silent');
   const schedule = new RoundSchedule(queue as typeof QUEUE, agenda, role, logger);
-  schedule.came('a', true);
-  schedule.came('b', true);
+  schedule.added('a', true);
+  schedule.added('b', true);
   schedule.start();
   await jest.advanceTimersByTimeAsync(20_000);
   expect(relieved).toEqual([]);

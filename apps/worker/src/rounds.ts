@@ -11,74 +11,90 @@ import {
 import type { AccountFollower } from './account-watch.js';
 import { SideBySide } from './side-by-side.js';
 
-/** Work of one kind, one account at a time. Running it twice at once does no harm. */
+/**
+ * A recurring task that runs for one account at a time. Two concurrent runs for the same account are
+ * harmless.
+ */
 export interface Round {
-  /** Does what is due. @returns when it is due again; undefined: not before something asks for it */
+  /**
+   * Does the due work.
+   * @returns when the round is due again; undefined if it only runs on request
+   */
   run(account: string): Promise<AgendaTime | undefined>;
 }
 
 /** The rounds of one role. */
 export interface RoleRounds {
-  /** How often the agenda is asked what is due, in milliseconds. */
+  /** Time between two reads of the agenda, in milliseconds. */
   tickMs: number;
-  /** By name. */
+  /** The rounds by name. */
   rounds: Readonly<Record<string, Round>>;
   /**
-   * When each round of an account is due, by the account's own keys, as cheaply as can be. It finds what a crash, an
-   * earlier build or a Redis that lost its last seconds kept from the agenda.
+   * Returns when each round of an account is due, from the account's own keys. Must be cheap. The survey
+   * finds work that is missing from the agenda after a crash, after an update of the program, or after Redis
+   * lost its last writes.
    */
   survey(account: string): Promise<Readonly<Record<string, AgendaTime | undefined>>>;
-  /** What the role can do about a Redis that is full, in which neither the agenda nor the ticks go on. */
+  /** Frees memory in a full Redis, where neither the agenda nor the ticks work. */
   relief?: Relief;
 }
 
-/** Removes what retention lets go, by scripts that begin by removing: a full Redis refuses all others. */
+/**
+ * Removes records according to retention. Its scripts must start with a delete: a full Redis refuses all
+ * others.
+ */
 export interface Relief {
   isNeeded(): Promise<boolean>;
   run(account: string): Promise<void>;
 }
 
-/** When a round is due again, and what else it found due. */
+/** The result of a round: when it is due again, and which other tasks it found due. */
 interface RoundEnd {
   next: AgendaTime | undefined;
   others?: DatedTask[];
 }
 
-/** A round of each account, besides those of its role. */
+/** Name of the round that surveys an account. Every role has this round. */
 export const SURVEY = 'survey';
-/** When a worker starts it has every account surveyed, one after another at such a distance. */
-const SURVEY_DISTANCE_MS = 5;
+/** Time between the surveys of two accounts when a worker starts, in milliseconds. */
+const SURVEY_SPACING_MS = 5;
 
-/** So many tasks are taken at once, and so many one process has under way. */
+/** Maximum number of tasks taken from the agenda at once. */
 const MAX_TAKEN = 64;
-const MAX_UNDER_WAY = 256;
-/** The tasks of a worker that died are another's after so long. A round that takes longer renews its lease. */
+/** Maximum number of running tasks in one process. */
+const MAX_RUNNING = 256;
+/**
+ * Lease of a task, in milliseconds. Longer rounds renew the lease. Another worker takes over the tasks of a
+ * dead worker when their leases expire.
+ */
 const LEASE_MS = 2_400;
-const RENEW_EVERY_MS = 800;
-/** A round that failed comes again after this. */
-const AFTER_FAILURE_MS = 1_000;
+const RENEW_INTERVAL_MS = 800;
+/** Delay until a failed round runs again, in milliseconds. */
+const RETRY_DELAY_MS = 1_000;
 
-/** How often it is seen to that the ticks and the surveys are there: an emptied Redis loses them. */
-const ENSURE_EVERY_MS = 10_000;
-/** Ticks that are so much overdue lost their next job: they are scheduled anew. */
+/**
+ * Time between two checks that the ticks and the surveys exist, in milliseconds. A flushed Redis loses both.
+ */
+const ENSURE_INTERVAL_MS = 10_000;
+/** Time by which a tick is overdue before the tick schedule is created again, in milliseconds. */
 const STUCK_AFTER_MS = 2_000;
-/** How often it is looked whether Redis is full. */
-const RELIEVE_EVERY_MS = 5_000;
+/** Time between two checks for a full Redis, in milliseconds. */
+const RELIEF_INTERVAL_MS = 5_000;
 const TICK = 'tick';
 
 /**
- * Keeps the ticks of one role in Redis, where all workers of the role share them, and at each tick runs the rounds that
- * are due of the accounts for which they are due.
+ * Runs the due rounds of one role. The ticks are a BullMQ job scheduler in Redis, shared by all workers of
+ * the role. Each tick reads the agenda and runs the due rounds.
  */
 export class RoundSchedule implements AccountFollower {
   private timers: NodeJS.Timeout[] = [];
   private stopping = false;
   private relieving = false;
-  private readonly places = new SideBySide();
-  private readonly underWay = new Set<TakenTask>();
+  private readonly runner = new SideBySide();
+  private readonly running = new Set<TakenTask>();
   private readonly accounts = new Set<string>();
-  /** Those that came and whose survey was not asked for yet; whether at once. */
-  private readonly fresh = new Map<string, boolean>();
+  /** New accounts whose survey is not yet scheduled. The value is true if the survey is due at once. */
+  private readonly unsurveyed = new Map<string, boolean>();
 
   constructor(
     private readonly queue: Pick<Queue, 'on' | 'getJobScheduler' | 'upsertJobScheduler'>,
@@ -92,77 +108,81 @@ export class RoundSchedule implements AccountFollower {
   start(): void {
     const ensure = (): void => {
       this.ensure().catch((error: unknown) => {
-        this.logger.warn({ err: error }, 'the rounds could not be scheduled; trying again');
+        this.logger.warn({ err: error }, 'could not schedule the rounds; retrying');
       });
     };
     const renew = (): void => {
-      this.agenda.renew([...this.underWay], LEASE_MS).catch((error: unknown) => {
-        // Then others may run them, too.
-        this.logger.debug({ err: error }, 'the leases of rounds could not be renewed');
+      this.agenda.renew([...this.running], LEASE_MS).catch((error: unknown) => {
+        // After a lost lease, another worker may run the round too.
+        this.logger.debug({ err: error }, 'could not renew the leases of rounds');
       });
     };
     ensure();
     const relieve = (): void => {
       this.relieve().catch((error: unknown) => {
-        this.logger.warn({ err: error }, 'a full Redis could not be relieved; trying again');
+        this.logger.warn({ err: error }, 'could not free memory in a full Redis; retrying');
       });
     };
     this.timers = [
-      setInterval(ensure, ENSURE_EVERY_MS),
-      setInterval(renew, RENEW_EVERY_MS),
-      ...(this.role.relief === undefined ? [] : [setInterval(relieve, RELIEVE_EVERY_MS)]),
+      setInterval(ensure, ENSURE_INTERVAL_MS),
+      setInterval(renew, RENEW_INTERVAL_MS),
+      ...(this.role.relief === undefined ? [] : [setInterval(relieve, RELIEF_INTERVAL_MS)]),
     ];
   }
 
-  /** Begins no round any more; resolves when those that are under way have ended. */
+  /** Stops starting rounds. Resolves when all running rounds have ended. */
   async stop(): Promise<void> {
     this.stopping = true;
-    await this.places.ended();
+    await this.runner.ended();
     for (const timer of this.timers) clearInterval(timer);
   }
 
-  came(account: string, isNew: boolean): void {
+  added(account: string, isNew: boolean): void {
     this.accounts.add(account);
-    this.surveySoon(account, isNew);
+    this.scheduleSurvey(account, isNew);
   }
 
   changed(account: string): void {
-    this.surveySoon(account, true);
+    this.scheduleSurvey(account, true);
   }
 
-  went(account: string): void {
+  removed(account: string): void {
     this.accounts.delete(account);
     const rounds = [SURVEY, ...Object.keys(this.role.rounds)];
     this.agenda.remove(rounds.map((round) => ({ account, round }))).catch((error: unknown) => {
-      this.logger.debug({ account, err: error }, 'a removed account stays on the agenda until it is due');
+      this.logger.debug(
+        { account, err: error },
+        'could not remove the tasks of a removed account; they end when they are due',
+      );
     });
   }
 
-  /** Runs what is due. One account's trouble is not another's, and what takes long is not waited for. */
+  /** Runs the due tasks. An error affects only its own account. Slow tasks continue in the background. */
   async run(): Promise<void> {
     for (let mayBeMore = true; mayBeMore && !this.stopping;) {
-      const room = Math.min(MAX_TAKEN, MAX_UNDER_WAY - this.underWay.size);
-      if (room <= 0) return;
-      const { tasks } = await this.agenda.takeDue(room, LEASE_MS);
+      const maxTasks = Math.min(MAX_TAKEN, MAX_RUNNING - this.running.size);
+      if (maxTasks <= 0) return;
+      const { tasks } = await this.agenda.takeDue(maxTasks, LEASE_MS);
       const byKey = new Map(tasks.map((task) => [`${task.round} ${task.account} ${task.claim}`, task]));
-      for (const task of tasks) this.underWay.add(task);
-      await this.places.run([...byKey.keys()], async (key) => {
+      for (const task of tasks) this.running.add(task);
+      await this.runner.run([...byKey.keys()], async (key) => {
         const task = byKey.get(key);
         if (task !== undefined) await this.runTask(task);
       });
-      mayBeMore = tasks.length === room;
+      mayBeMore = tasks.length === maxTasks;
     }
   }
 
   private async runTask(task: TakenTask): Promise<void> {
     try {
-      // It may have waited for its place while the process was told to stop: then another runs it at once.
+      // The process may have begun to stop while the task waited for a slot. Another worker then runs the
+      // task at once.
       const { next, others } = this.stopping ? { next: 0 } : await this.runRound(task);
       await this.agenda.next(task, next, others);
     } catch (error) {
-      this.logger.warn({ ...task, err: error }, 'the end of a round was not noted; it comes again');
+      this.logger.warn({ ...task, err: error }, 'could not store the end of a round; the round runs again');
     } finally {
-      this.underWay.delete(task);
+      this.running.delete(task);
     }
   }
 
@@ -172,12 +192,12 @@ export class RoundSchedule implements AccountFollower {
       return { next: await this.role.rounds[round]?.run(account) };
     } catch (error) {
       if (error instanceof AccountGoneError) return { next: undefined };
-      this.logger.error({ account, round, err: error }, 'a round failed; it comes again');
-      return { next: AFTER_FAILURE_MS };
+      this.logger.error({ account, round, err: error }, 'a round failed; the round runs again');
+      return { next: RETRY_DELAY_MS };
     }
   }
 
-  /** What the account has due. */
+  /** Returns the due rounds of the account. */
   private async survey(account: string): Promise<DatedTask[]> {
     const times = Object.entries(await this.role.survey(account));
     return times.flatMap(([round, time]) => (time === undefined ? [] : [{ account, round, time }]));
@@ -188,31 +208,31 @@ export class RoundSchedule implements AccountFollower {
     if (relief === undefined || this.relieving || this.stopping || !(await relief.isNeeded())) return;
     this.relieving = true;
     try {
-      this.logger.warn('Redis is full: what retention lets go is removed now');
+      this.logger.warn('Redis is full: removing records that are past retention');
       for (const account of this.accounts) await relief.run(account);
     } finally {
       this.relieving = false;
     }
   }
 
-  private surveySoon(account: string, atOnce: boolean): void {
-    this.fresh.set(account, atOnce);
-    // All that come in the same step are one call.
-    if (this.fresh.size === 1) queueMicrotask(() => void this.surveyFresh());
+  private scheduleSurvey(account: string, atOnce: boolean): void {
+    this.unsurveyed.set(account, atOnce);
+    // Accounts that are added in the same step share one call.
+    if (this.unsurveyed.size === 1) queueMicrotask(() => void this.scheduleSurveys());
   }
 
-  private async surveyFresh(): Promise<void> {
-    const fresh = [...this.fresh];
-    this.fresh.clear();
+  private async scheduleSurveys(): Promise<void> {
+    const due = [...this.unsurveyed];
+    this.unsurveyed.clear();
     try {
       await this.agenda.at(
-        fresh.map(([account, atOnce], n) => ({
+        due.map(([account, atOnce], n) => ({
           ...{ account, round: SURVEY },
-          time: atOnce ? 0 : n * SURVEY_DISTANCE_MS,
+          time: atOnce ? 0 : n * SURVEY_SPACING_MS,
         })),
       );
     } catch (error) {
-      this.logger.warn({ err: error }, 'accounts come onto the agenda later');
+      this.logger.warn({ err: error }, 'could not schedule the surveys of accounts; retrying later');
     }
   }
 
@@ -224,7 +244,7 @@ export class RoundSchedule implements AccountFollower {
       await this.queue.upsertJobScheduler(TICK, { every: tickMs }, { name: TICK, data: {}, opts });
     }
     await this.agenda.add(
-      [...this.accounts].map((account, n) => ({ account, round: SURVEY, time: n * SURVEY_DISTANCE_MS })),
+      [...this.accounts].map((account, n) => ({ account, round: SURVEY, time: n * SURVEY_SPACING_MS })),
     );
   }
 }

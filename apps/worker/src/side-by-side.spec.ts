@@ -1,10 +1,10 @@
 import { expect, it } from '@jest/globals';
 import { SideBySide } from './side-by-side.js';
 
-const FOREVER = 60_000;
+const LONG_MS = 60_000;
 const never = (): Promise<void> => new Promise(() => undefined);
 
-it('waits for none that takes long, and gives its place to the next', async () => {
+it('gives the slot of a slow job to the next account', async () => {
   const done: string[] = [];
   const work = (account: string): Promise<void> => {
     if (account.startsWith('hangs')) return never();
@@ -15,36 +15,36 @@ it('waits for none that takes long, and gives its place to the next', async () =
   expect(done).toEqual(['a', 'b']);
 });
 
-it('begins no account a second time while it is under way, and begins it again when it has ended', async () => {
+it('starts no second job of an account while the first is running', async () => {
   let end = (): void => undefined;
-  const begun: string[] = [];
+  const started: string[] = [];
   const work = (account: string): Promise<void> => {
-    begun.push(account);
+    started.push(account);
     return account === 'slow' ? new Promise((resolve) => (end = resolve)) : Promise.resolve();
   };
-  const accounts = new SideBySide(1);
-  await accounts.run(['slow', 'a'], work);
-  await accounts.run(['slow', 'a'], work);
-  expect(begun).toEqual(['slow', 'a', 'a']);
+  const runner = new SideBySide(1);
+  await runner.run(['slow', 'a'], work);
+  await runner.run(['slow', 'a'], work);
+  expect(started).toEqual(['slow', 'a', 'a']);
   end();
-  await accounts.ended();
-  await accounts.run(['slow'], work);
-  expect(begun).toHaveLength(4);
+  await runner.ended();
+  await runner.run(['slow'], work);
+  expect(started).toHaveLength(4);
   end();
-  await accounts.ended();
+  await runner.ended();
 });
 
-it('has no more under way at once than it has places, as long as none takes long', async () => {
-  let now = 0;
-  let most = 0;
+it('runs no more jobs at once than it has slots while all jobs are fast', async () => {
+  let running = 0;
+  let maxRunning = 0;
   const ids = Array.from({ length: 100 }, (_, i) => String(i));
-  const results = await new SideBySide<string>(FOREVER, 7).run(ids, async (account) => {
-    now += 1;
-    most = Math.max(most, now);
+  const results = await new SideBySide<string>(LONG_MS, 7).run(ids, async (account) => {
+    running += 1;
+    maxRunning = Math.max(maxRunning, running);
     await new Promise(setImmediate);
-    now -= 1;
+    running -= 1;
     return account;
   });
-  expect(most).toBe(7);
+  expect(maxRunning).toBe(7);
   expect(results.sort()).toEqual(ids.sort());
 });

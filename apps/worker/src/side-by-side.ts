@@ -1,60 +1,60 @@
 import { pause } from '#platform';
 
-/** So many accounts' works are begun and waited for at a time. */
-const PLACES = 16;
-/** A work that takes longer gives its place up, and goes on by itself. */
+/** Number of accounts whose jobs are started and awaited at the same time. */
+const SLOTS = 16;
+/** Time after which a running job frees its slot and continues in the background, in milliseconds. */
 const PATIENCE_MS = 1_000;
 
 /**
- * Does one kind of work for many accounts, side by side: each account's one at a time, and none waits for another's
- * that takes long.
+ * Runs one kind of job for many accounts concurrently. Each account has at most one job at a time. A slow job
+ * of one account does not delay the others.
  */
 export class SideBySide<Result = void> {
-  private readonly underWay = new Map<string, Promise<unknown>>();
+  private readonly running = new Map<string, Promise<unknown>>();
 
   constructor(
     private readonly patienceMs = PATIENCE_MS,
-    private readonly places = PLACES,
+    private readonly slots = SLOTS,
   ) {}
 
   /**
-   * Begins the work for each account for which it is not under way already. Resolves with the results of those that
-   * ended in time, in no order; the others go on.
+   * Starts the job of each account whose previous job has ended. Resolves with the results of the jobs that
+   * ended in time, in any order. Slower jobs continue in the background.
    * @param work must not reject
    */
   async run(accounts: readonly string[], work: (account: string) => Promise<Result>): Promise<Result[]> {
     const waiting = accounts.values();
     const results: Result[] = [];
-    const place = async (): Promise<void> => {
+    const runSlot = async (): Promise<void> => {
       for (const account of waiting) {
-        if (!this.underWay.has(account)) await this.within(this.begin(account, work, results));
+        if (!this.running.has(account)) await this.waitBriefly(this.start(account, work, results));
       }
     };
-    await Promise.all(Array.from({ length: Math.min(this.places, accounts.length) }, place));
+    await Promise.all(Array.from({ length: Math.min(this.slots, accounts.length) }, runSlot));
     return results.slice();
   }
 
-  /** Resolves when nothing is under way any more. */
+  /** Resolves when no job is running. */
   async ended(): Promise<void> {
-    while (this.underWay.size > 0) await Promise.all(this.underWay.values());
+    while (this.running.size > 0) await Promise.all(this.running.values());
   }
 
-  private begin(
+  private start(
     account: string,
     work: (account: string) => Promise<Result>,
     results: Result[],
   ): Promise<unknown> {
     const task = work(account).then((result) => {
-      this.underWay.delete(account);
+      this.running.delete(account);
       results.push(result);
     });
-    this.underWay.set(account, task);
+    this.running.set(account, task);
     return task;
   }
 
-  private async within(task: Promise<unknown>): Promise<void> {
-    const given = new AbortController();
-    await Promise.race([task, pause(this.patienceMs, given.signal)]);
-    given.abort();
+  private async waitBriefly(task: Promise<unknown>): Promise<void> {
+    const timer = new AbortController();
+    await Promise.race([task, pause(this.patienceMs, timer.signal)]);
+    timer.abort();
   }
 }

@@ -11,13 +11,13 @@ import { ACCOUNT_UPSTREAM, LANE_RUNNER, LOGGER, POLLER, RELAY_JOBS } from './tok
 
 const LOG = { provide: LOGGER, useValue: createLogger('test', 'silent') };
 
-it('has every role take nothing more at once, however long what another has under way lasts', async () => {
+it('stops all roles at once, even while the work of one role is still running', async () => {
   let end = (): void => undefined;
-  let told = false;
-  let looks = 0;
-  const hangs = new Promise<void>((resolve) => (end = resolve));
-  const poller = { look: () => (looks += 1), stop: () => undefined, ended: () => hangs };
-  const lanes = { run: () => Promise.resolve(true), stop: () => (told = true) };
+  let relayStopped = false;
+  let polls = 0;
+  const runningPoll = new Promise<void>((resolve) => (end = resolve));
+  const poller = { check: () => (polls += 1), stop: () => undefined, ended: () => runningPoll };
+  const lanes = { run: () => Promise.resolve(true), stop: () => (relayStopped = true) };
 
   @Module({
     providers: [
@@ -38,7 +38,7 @@ it('has every role take nothing more at once, however long what another has unde
     ],
   })
   class Poll {}
-  // Roles are stopped in the order that is the reverse of this one.
+  // Nest stops modules in reverse order of their imports.
   @Module({ imports: [Relay, Poll] })
   class Worker {}
 
@@ -47,10 +47,10 @@ it('has every role take nothing more at once, however long what another has unde
   for (const processor of [relay, poll])
     Object.assign(processor, { _worker: { pause: () => Promise.resolve() } });
   await poll.process({ data: { account: 'default' } } as Job<QueuePayloads['poll']>);
-  await eventually('the poll is under way', () => looks === 1);
+  await eventually('the poll is running', () => polls === 1);
   let closed = false;
   const closing = app.close().then(() => (closed = true));
-  await eventually('the relay takes nothing more', () => told);
+  await eventually('the relay is stopped', () => relayStopped);
   expect(closed).toBe(false);
   end();
   await closing;

@@ -1,10 +1,10 @@
-/** The names under which the worker's parts are bound. */
+/** Injection tokens of the worker's providers. */
 export const ENVIRONMENT = Symbol('environment');
 export const LOGGER = Symbol('logger');
-/** This process, as the others know it. */
+/** The identity of this process, under which other processes list it. */
 export const INSTANCE = Symbol('instance');
 export const REDIS = Symbol('redis');
-/** Redis' clock, as this process knows it. */
+/** The Redis server's clock, as measured by this process. */
 export const CLOCK = Symbol('clock');
 export const ACCOUNTS = Symbol('accounts');
 export const AGENDAS = Symbol('agendas');

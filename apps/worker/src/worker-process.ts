@@ -30,7 +30,7 @@ import {
 import { type BlobPeers, BlobSharing, BlobStoreWatch, openBlobStore } from '#blobs';
 import { WorkerModule } from './worker.module.js';
 
-/** Starts a worker as the environment says. */
+/** Starts a worker with the configuration from the environment. */
 export async function startWorker({ useLog, fail }: StartContext): Promise<RunningProcess> {
   const environment = readEnvironment(WorkerEnvironment);
   const logger = createLogger('worker', environment.LOG_LEVEL);
@@ -45,7 +45,7 @@ export async function startWorker({ useLog, fail }: StartContext): Promise<Runni
     const instance = newInstance(buildVersion(), clock.now());
     const blobs = await openBlobStore(environment);
     const sharing = environment.WORKER_ROLES.includes('relay')
-      ? new BlobSharing(blobs, gateways(redis, environment, instance), logger)
+      ? new BlobSharing(blobs, gatewayPeers(redis, environment, instance), logger)
       : undefined;
     const blobWatch = new BlobStoreWatch(blobs, logger, undefined, sharing);
     await blobWatch.start();
@@ -60,7 +60,7 @@ export async function startWorker({ useLog, fail }: StartContext): Promise<Runni
       port,
       stop: async () => {
         clock.stop();
-        await closeInTime(app, redis, logger);
+        await closeWithinLimit(app, redis, logger);
         await blobWatch.stop();
         await closeRedis(redis);
       },
@@ -71,8 +71,8 @@ export async function startWorker({ useLog, fail }: StartContext): Promise<Runni
   }
 }
 
-/** They store what the worker opens. */
-function gateways(
+/** Returns the running gateways. Gateways store the files that the worker reads. */
+function gatewayPeers(
   redis: RedisClient,
   { REDIS_KEY_PREFIX }: WorkerEnvironment,
   { name }: Instance,
@@ -81,36 +81,49 @@ function gateways(
   return { name, others: async () => namesOf(await aliveIn(redis, key)) };
 }
 
-/** What is not closed by then is left: it stands in Redis under leases, and others take it up. In milliseconds. */
-const CLOSE_WITHIN_MS = 15_000;
-/** A Redis that does not answer within this time is away: then nothing can be brought to an end. */
-const AWAY_MS = 1_000;
-const LOOK_EVERY_MS = 250;
+/**
+ * Maximum duration of a clean shutdown, in milliseconds. Unfinished work stays in Redis under leases, and
+ * other workers continue it.
+ */
+const MAX_CLOSE_MS = 15_000;
+/**
+ * Time without a reply after which Redis counts as unavailable, in milliseconds. The shutdown then stops
+ * waiting.
+ */
+const PING_TIMEOUT_MS = 1_000;
+const PING_INTERVAL_MS = 250;
 
-async function closeInTime(app: NestFastifyApplication, redis: RedisClient, logger: Logger): Promise<void> {
-  const given = new AbortController();
+async function closeWithinLimit(
+  app: NestFastifyApplication,
+  redis: RedisClient,
+  logger: Logger,
+): Promise<void> {
+  const done = new AbortController();
   try {
     await Promise.race([
-      withDeadline(app.close(), CLOSE_WITHIN_MS, 'closing'),
-      untilAway(redis, given.signal),
+      withDeadline(app.close(), MAX_CLOSE_MS, 'closing'),
+      untilRedisIsUnavailable(redis, done.signal),
     ]);
   } catch (error) {
     if (!(error instanceof DeadlineError)) throw error;
-    logger.warn({ reason: error.message }, 'work in flight is left to its leases');
+    logger.warn(
+      { reason: error.message },
+      'the shutdown timed out; other workers continue the unfinished work when its leases expire',
+    );
   } finally {
-    given.abort();
+    done.abort();
   }
 }
 
-/** Resolves when Redis does not answer any more. */
-async function untilAway(redis: RedisClient, signal: AbortSignal): Promise<void> {
+/** Resolves when Redis no longer replies. */
+async function untilRedisIsUnavailable(redis: RedisClient, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     try {
-      await withDeadline(redis.ping(), AWAY_MS, 'PING');
+      await withDeadline(redis.ping(), PING_TIMEOUT_MS, 'PING');
     } catch {
       return;
     }
-    await pause(LOOK_EVERY_MS, signal);
+    await pause(PING_INTERVAL_MS, signal);
   }
 }
 

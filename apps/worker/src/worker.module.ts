@@ -2,17 +2,17 @@ import { type DynamicModule, Module } from '@nestjs/common';
 import { CoreModule } from './core.module.js';
 import { DispatchModule } from './dispatch/dispatch.module.js';
 import { HealthModule } from './health/health.module.js';
-import type { Opened } from './opened.js';
+import type { OpenedResources } from './opened.js';
 import { PollModule } from './poll/poll.module.js';
 import { RelayModule } from './relay/relay.module.js';
 import { RemovalModule } from './removal/removal.module.js';
 
 const ROLES = { relay: RelayModule, poll: PollModule, dispatch: DispatchModule } as const;
 
-/** A worker: what every role needs, and the modules of its own roles. */
+/** The root module of a worker: the shared modules and the modules of the configured roles. */
 @Module({})
 export class WorkerModule {
-  static register(opened: Opened): DynamicModule {
+  static register(opened: OpenedResources): DynamicModule {
     return {
       module: WorkerModule,
       imports: [

@@ -20,7 +20,7 @@ export class BlobStoreWatch {
     private readonly sharing?: Pick<BlobSharing, 'look' | 'leave' | 'unseen'>,
   ) {}
 
-  /** Why the last check failed, in reason; undefined if it succeeded. */
+  /** Reason why the last check failed, in words; undefined if the check succeeded. */
   get fault(): string | undefined {
     return this.reason;
   }
@@ -30,7 +30,7 @@ export class BlobStoreWatch {
     return this.sharing?.unseen ?? 0;
   }
 
-  /** Starts the checks. Resolves after the first check, whatever its result. */
+  /** Starts the checks. Resolves after the first check, even if that check fails. */
   async start(): Promise<void> {
     await this.check();
     this.timer = setInterval(() => void this.check(), this.everyMs).unref();
@@ -51,7 +51,10 @@ export class BlobStoreWatch {
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
       if (reason !== this.reason)
-        this.logger.error({ err: error }, 'sends with a file cannot be taken or relayed');
+        this.logger.error(
+          { err: error },
+          'the blob store is unusable: sends with a file cannot be accepted or relayed',
+        );
       this.reason = reason;
     }
   }

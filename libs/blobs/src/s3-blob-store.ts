@@ -19,7 +19,7 @@ import {
   type StoredBlob,
 } from './blob-store.js';
 import { MeasuredContent } from './measured-content.js';
-import { withinDeadline } from './s3-call.js';
+import { withTimeout } from './s3-call.js';
 import { S3Upload } from './s3-upload.js';
 
 /** Timeout for opening a connection, in milliseconds. */
@@ -81,7 +81,7 @@ export class S3BlobStore implements BlobStore {
 
   async open(id: string): Promise<Readable> {
     const object = { Bucket: this.location.bucket, Key: this.key(id) };
-    const { Body } = await withinDeadline(this.callMs, async (signal) => {
+    const { Body } = await withTimeout(this.callMs, async (signal) => {
       try {
         return await this.client.send(new GetObjectCommand(object), { abortSignal: signal });
       } catch (error) {
@@ -96,7 +96,7 @@ export class S3BlobStore implements BlobStore {
 
   async remove(id: string): Promise<void> {
     const object = { Bucket: this.location.bucket, Key: this.key(id) };
-    await withinDeadline(this.callMs, (signal) =>
+    await withTimeout(this.callMs, (signal) =>
       this.client.send(new DeleteObjectCommand(object), { abortSignal: signal }),
     );
   }
@@ -107,7 +107,7 @@ export class S3BlobStore implements BlobStore {
 
   async mark(name: string): Promise<void> {
     const mark = { Bucket: this.location.bucket, Key: this.key(markId(name)), Body: 'A mark.' };
-    await withinDeadline(this.callMs, (abortSignal) =>
+    await withTimeout(this.callMs, (abortSignal) =>
       this.client.send(new PutObjectCommand(mark), { abortSignal }),
     );
   }
@@ -123,7 +123,7 @@ export class S3BlobStore implements BlobStore {
 
   async check(): Promise<void> {
     const probe = { Bucket: this.location.bucket, Key: this.key(newId('blb')) };
-    await withinDeadline(this.callMs, async (abortSignal) => {
+    await withTimeout(this.callMs, async (abortSignal) => {
       await this.client.send(new PutObjectCommand({ ...probe, Body: 'A probe.' }), { abortSignal });
       await this.client.send(new DeleteObjectCommand(probe), { abortSignal });
     });
@@ -135,7 +135,7 @@ export class S3BlobStore implements BlobStore {
   }
 
   private async listUnder(prefix: string, after: string, count: number): Promise<FoundBlob[]> {
-    const page = await withinDeadline(this.callMs, (signal) =>
+    const page = await withTimeout(this.callMs, (signal) =>
       this.client.send(
         new ListObjectsV2Command({
           Bucket: this.location.bucket,

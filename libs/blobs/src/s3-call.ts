@@ -4,7 +4,7 @@ import { BlobMissingError, BlobStoreUnavailableError } from './blob-store.js';
  * Makes one call to an S3 server, and aborts the call, including the SDK's retries, after `ms` milliseconds.
  * @throws {BlobStoreUnavailableError} for every error except a missing blob
  */
-export async function withinDeadline<T>(ms: number, call: (signal: AbortSignal) => Promise<T>): Promise<T> {
+export async function withTimeout<T>(ms: number, call: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const deadline = new AbortController();
   // AbortSignal.timeout would also interrupt the content that follows the answer.
   const timer = setTimeout(() => {

@@ -7,7 +7,7 @@ import {
   type S3Client,
   UploadPartCommand,
 } from '@aws-sdk/client-s3';
-import { withinDeadline } from './s3-call.js';
+import { withTimeout } from './s3-call.js';
 
 /** Size of every part except the last, in bytes. S3 requires this minimum, and an upload holds no more in memory. */
 const PART_BYTES = 5 * 1024 * 1024;
@@ -44,10 +44,10 @@ export class S3Upload {
       const whole = new PutObjectCommand({
         ...this.object,
         Body: this.content(),
-        // The SDK treats an empty body as one of unknown length.
+        // The length is given, because the SDK treats an empty body as a body of unknown length.
         ContentLength: this.filled,
       });
-      await withinDeadline(this.callMs, (signal) => this.client.send(whole, { abortSignal: signal }));
+      await withTimeout(this.callMs, (signal) => this.client.send(whole, { abortSignal: signal }));
       return;
     }
     await this.sendPart();
@@ -56,14 +56,14 @@ export class S3Upload {
       UploadId: this.uploadId,
       MultipartUpload: { Parts: this.parts },
     });
-    await withinDeadline(this.callMs, (signal) => this.client.send(completion, { abortSignal: signal }));
+    await withTimeout(this.callMs, (signal) => this.client.send(completion, { abortSignal: signal }));
   }
 
   /** Aborts the upload. Parts that remain on the server are removed by the bucket's lifecycle rule. */
   async abort(): Promise<void> {
     if (this.uploadId === undefined) return;
     const abortion = new AbortMultipartUploadCommand({ ...this.object, UploadId: this.uploadId });
-    await withinDeadline(this.callMs, (signal) => this.client.send(abortion, { abortSignal: signal })).catch(
+    await withTimeout(this.callMs, (signal) => this.client.send(abortion, { abortSignal: signal })).catch(
       // The caller reports the error that caused the abort.
       () => undefined,
     );
@@ -71,7 +71,7 @@ export class S3Upload {
 
   private async sendPart(): Promise<void> {
     const PartNumber = this.parts.length + 1;
-    const { ETag } = await withinDeadline(this.callMs, async (signal) => {
+    const { ETag } = await withTimeout(this.callMs, async (signal) => {
       const UploadId = (this.uploadId ??= await this.begin(signal));
       const part = new UploadPartCommand({ ...this.object, UploadId, PartNumber, Body: this.content() });
       return await this.client.send(part, { abortSignal: signal });

@@ -16,11 +16,10 @@ export {
   isEventTypePattern,
   matchesEventType,
 } from './event-type.js';
-export { APPEND_EVENTS, eventArguments, logKeys } from './redis-append.js';
+export { eventArguments, type LogKeys, logKeys } from './redis-append.js';
 export { type Reading, RedisEventConsumer } from './redis-event-consumer.js';
 export { RedisEventLog } from './redis-event-log.js';
-export { LOGGED_EVENT } from './redis-logged.js';
 export { RedisEventTail } from './redis-event-tail.js';
 export { RedisLogSurvey } from './redis-log-survey.js';
 export { readStreamEntry, type StreamEntry } from './redis-stream-entry.js';
-export { KEEP_READING, type ReaderLease, ReaderLeaseLostError, readerKey } from './redis-reader.js';
+export { type ReaderLease, ReaderLeaseLostError, readerKey } from './redis-reader.js';

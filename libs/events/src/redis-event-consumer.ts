@@ -1,70 +1,14 @@
-import { accountKeys, type RedisClient, RedisScript } from '#platform';
+import { accountKeys, LuaScript, type RedisClient } from '#platform';
 import type { LoggedEvent } from './event.js';
 import { logKeys } from './redis-append.js';
 import { readerKey } from './redis-reader.js';
 import { readStreamEntry, type StreamEntry } from './redis-stream-entry.js';
 
-/**
- * Reads as the one reader of the log: first what was read and not acknowledged, by whomever, then what is new. A group
- * that is gone is made again at the dispatched mark in the same step.
- * KEYS: log, counters, lease. ARGV: group, token, lease in ms, most entries.
- * Answers for how long another still reads; or 0, where a lost group began again or '', and the entries.
- */
-const read = new RedisScript(`
-local log, counters, lease, group, token, count = KEYS[1], KEYS[2], KEYS[3], ARGV[1], ARGV[2], ARGV[4]
-local holder = redis.call('GET', lease)
-if holder and holder ~= token then return {math.max(redis.call('PTTL', lease), 1)} end
-redis.call('SET', lease, token, 'PX', ARGV[3])
+const read = LuaScript.from(import.meta.url, 'lua/read-new-events.lua');
 
-local last, restarted = nil, ''
-if redis.call('EXISTS', log) == 1 then
-  for _, info in ipairs(redis.call('XINFO', 'GROUPS', log)) do
-    local fields = {}
-    for i = 1, #info, 2 do fields[info[i]] = info[i + 1] end
-    if fields['name'] == group then last = fields['last-delivered-id'] end
-  end
-end
-if not last then
-  local mark = redis.call('HGET', counters, 'dispatched')
-  last, restarted = mark or '0-0', mark or ''
-  redis.call('XGROUP', 'CREATE', log, group, last, 'MKSTREAM')
-end
+const acknowledge = LuaScript.from(import.meta.url, 'lua/acknowledge-events.lua');
 
-local entries = redis.call('XAUTOCLAIM', log, group, 'reader', 0, '0-0', 'COUNT', count)[2]
-if #entries == 0 then
-  local new = redis.call('XREADGROUP', 'GROUP', group, 'reader', 'COUNT', count, 'STREAMS', log, '>')
-  if new then entries = new[1][2] end
-end
-return {0, restarted, entries}
-`);
-
-/**
- * Acknowledges entries and moves the dispatched mark to the place below which all is acknowledged.
- * The mark outlives the group: a lost group starts again there, and retention never passes it.
- * KEYS: log, counters. ARGV: group, ids.
- */
-const acknowledge = new RedisScript(`
-local log, counters, group = KEYS[1], KEYS[2], ARGV[1]
-for i = 2, #ARGV do redis.call('XACK', log, group, ARGV[i]) end
-local pending = redis.call('XPENDING', log, group)
-if pending[1] > 0 then
-  local ms, n = string.match(pending[2], '^(%d+)-(%d+)$')
-  local mark
-  if tonumber(n) > 0 then mark = ms .. '-' .. string.format('%d', tonumber(n) - 1)
-  else mark = string.format('%d', tonumber(ms) - 1) .. '-18446744073709551615' end
-  redis.call('HSET', counters, 'dispatched', mark)
-else
-  for _, info in ipairs(redis.call('XINFO', 'GROUPS', log)) do
-    local fields = {}
-    for i = 1, #info, 2 do fields[info[i]] = info[i + 1] end
-    if fields['name'] == group then redis.call('HSET', counters, 'dispatched', fields['last-delivered-id']) end
-  end
-end
-`);
-
-const leave = new RedisScript(`
-if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('DEL', KEYS[1]) end
-`);
+const leave = LuaScript.from(import.meta.url, 'lua/release-reader.lua');
 
 const GROUP = 'dispatch';
 
@@ -94,7 +38,9 @@ export class RedisEventConsumer {
     private readonly onRestart: (place: string) => void,
   ) {
     const keys = accountKeys(prefix, account);
-    [this.log, , this.counters] = logKeys(keys);
+    const { log, logCounters } = logKeys(keys);
+    this.log = log;
+    this.counters = logCounters;
     this.lease = readerKey(keys);
   }
 
@@ -102,11 +48,15 @@ export class RedisEventConsumer {
   async take(count: number): Promise<Reading> {
     const reply = await read.run(
       this.redis,
-      [this.log, this.counters, this.lease],
-      [GROUP, this.token, this.leaseMs, count],
+      { log: this.log, logCounters: this.counters, lease: this.lease },
+      { group: GROUP, token: this.token, leaseMs: this.leaseMs, maxCount: count },
     );
-    const [forMs, restarted, entries] = reply as [number, string, StreamEntry[]];
-    if (forMs > 0) return { kind: 'elsewhere', forMs };
+    const { waitMs, restarted, entries } = reply as {
+      waitMs: number;
+      restarted: string;
+      entries: StreamEntry[];
+    };
+    if (waitMs > 0) return { kind: 'elsewhere', forMs: waitMs };
     if (restarted !== '') this.onRestart(restarted);
     const events = entries.flatMap((entry) => readStreamEntry(this.account, entry) ?? []);
     return events.length === 0 ? { kind: 'nothing' } : { kind: 'events', events };
@@ -117,13 +67,13 @@ export class RedisEventConsumer {
     if (events.length === 0) return;
     await acknowledge.run(
       this.redis,
-      [this.log, this.counters],
-      [GROUP, ...events.map(({ position }) => position)],
+      { log: this.log, logCounters: this.counters },
+      { group: GROUP, positions: events.map(({ position }) => position) },
     );
   }
 
   /** Lets another read at once. */
   async leave(): Promise<void> {
-    await leave.run(this.redis, [this.lease], [this.token]);
+    await leave.run(this.redis, { lease: this.lease }, { token: this.token });
   }
 }

@@ -1,4 +1,4 @@
-import { accountKeys, type AccountKeys, type RedisClient, RedisScript, redisTime } from '#platform';
+import { accountKeys, type AccountKeys, LuaScript, type RedisClient, redisTime } from '#platform';
 import { type Cursor, isBefore } from './cursor.js';
 import {
   CursorExpiredError,
@@ -10,53 +10,14 @@ import {
 } from './event-log.js';
 import type { LoggedEvent, NewEvent } from './event.js';
 import { EVENT_TYPES } from './event-type.js';
-import { APPEND_EVENTS, eventArguments, eventId, logKeys } from './redis-append.js';
+import { eventArguments, eventId, logKeys } from './redis-append.js';
 import { readStreamEntry } from './redis-stream-entry.js';
 
-const append = new RedisScript(`${APPEND_EVENTS}
-append_events(1)
-`);
+const append = LuaScript.from(import.meta.url, 'lua/append.lua');
 
-/**
- * Sees to it that the log has an epoch, so that a cursor can be given before the first event. Where it has one nothing is
- * written: a Redis that is full can still be read.
- */
-const open = new RedisScript(`${APPEND_EVENTS}
-if redis.call('HEXISTS', COUNTERS, 'epoch') == 0 then append_events(1) end
-return redis.call('HMGET', COUNTERS, 'epoch', 'last', 'trimmed')
-`);
+const open = LuaScript.from(import.meta.url, 'lua/open-log.lua');
 
-/**
- * Removes from the head of the log what is too old or too much, never what is above the dispatched mark.
- * ARGV: most entries to keep, oldest time to keep in ms, most entries to look at.
- */
-const trim = new RedisScript(`
-local log, index, counters = KEYS[1], KEYS[2], KEYS[3]
-local function parts(id)
-  local ms, n = string.match(id, '^(%d+)-(%d+)$')
-  return tonumber(ms), tonumber(n)
-end
-local mark_ms, mark_n = parts(redis.call('HGET', counters, 'dispatched') or '0-0')
-local excess = redis.call('XLEN', log) - tonumber(ARGV[1])
-local removed, last, ids = 0, nil, {}
-for _, entry in ipairs(redis.call('XRANGE', log, '-', '+', 'COUNT', ARGV[3])) do
-  local ms, n = parts(entry[1])
-  local dispatched = ms < mark_ms or (ms == mark_ms and n <= mark_n)
-  if not dispatched or (removed >= excess and ms >= tonumber(ARGV[2])) then break end
-  removed = removed + 1
-  last = entry[1]
-  ids[removed] = entry[2][2]
-end
-if removed > 0 then
-  for i = 1, removed, 1000 do
-    redis.call('HDEL', index, unpack(ids, i, math.min(i + 999, removed)))
-  end
-  redis.call('XTRIM', log, 'MINID', last)
-  redis.call('XDEL', log, last)
-  redis.call('HSET', counters, 'trimmed', last)
-end
-return removed
-`);
+const trim = LuaScript.from(import.meta.url, 'lua/trim-log.lua');
 
 const CHUNK = 500;
 /** How many entries one filtered read may pass over before it answers with what it has. */
@@ -71,7 +32,9 @@ export class RedisEventLog implements EventLog {
   ) {}
 
   async append(account: string, events: readonly NewEvent[]): Promise<void> {
-    await append.run(this.redis, logKeys(this.keys(account)), eventArguments(account, events));
+    await append.run(this.redis, logKeys(this.keys(account)), {
+      events: eventArguments(account, events),
+    });
   }
 
   async read(
@@ -95,8 +58,8 @@ export class RedisEventLog implements EventLog {
   }
 
   async find(account: string, id: string): Promise<LoggedEvent | undefined> {
-    const [log, index] = logKeys(this.keys(account));
-    const position = await this.redis.hget(index, id);
+    const { log, logIndex } = logKeys(this.keys(account));
+    const position = await this.redis.hget(logIndex, id);
     if (position === null) return undefined;
     const [entry] = await this.redis.xrange(log, position, position);
     return entry === undefined ? undefined : readStreamEntry(account, entry);
@@ -109,21 +72,21 @@ export class RedisEventLog implements EventLog {
   ): Promise<LoggedEvent | undefined> {
     const { epoch } = await this.state(account);
     const ids = EVENT_TYPES.map((type) => eventId(account, epoch, subject, type, revision));
-    const [, index] = logKeys(this.keys(account));
-    const places = await this.redis.hmget(index, ...ids);
+    const { logIndex } = logKeys(this.keys(account));
+    const places = await this.redis.hmget(logIndex, ...ids);
     const id = ids.find((_, i) => places[i] != null);
     return id === undefined ? undefined : this.find(account, id);
   }
 
   async trim(account: string, { maxAgeMs, maxCount }: EventRetention): Promise<number> {
     const keys = logKeys(this.keys(account));
-    const oldest = (await redisTime(this.redis, keys[0])) - maxAgeMs;
-    return Number(await trim.run(this.redis, keys, [maxCount, oldest, MOST_TRIMMED]));
+    const oldest = (await redisTime(this.redis, keys.log)) - maxAgeMs;
+    return Number(await trim.run(this.redis, keys, { maxCount, oldest, maxExamined: MOST_TRIMMED }));
   }
 
   async dispatchLagMs(account: string): Promise<number> {
-    const [log, , counters] = logKeys(this.keys(account));
-    const mark = (await this.redis.hget(counters, 'dispatched')) ?? '0-0';
+    const { log, logCounters } = logKeys(this.keys(account));
+    const mark = (await this.redis.hget(logCounters, 'dispatched')) ?? '0-0';
     const [first] = await this.redis.xrange(log, `(${mark}`, '+', 'COUNT', 1);
     if (first === undefined) return 0;
     // An event's place begins with its time by Redis' clock.
@@ -131,8 +94,8 @@ export class RedisEventLog implements EventLog {
   }
 
   async installedAt(account: string): Promise<Date | undefined> {
-    const [, , counters] = logKeys(this.keys(account));
-    const at = await this.redis.hget(counters, 'installedAt');
+    const { logCounters } = logKeys(this.keys(account));
+    const at = await this.redis.hget(logCounters, 'installedAt');
     return at === null ? undefined : new Date(Number(at));
   }
 
@@ -161,14 +124,16 @@ export class RedisEventLog implements EventLog {
   }
 
   private async chunk(account: string, after: string, size: number): Promise<LoggedEvent[]> {
-    const [log] = logKeys(this.keys(account));
+    const { log } = logKeys(this.keys(account));
     const entries = await this.redis.xrange(log, `(${after}`, '+', 'COUNT', size);
     return entries.flatMap((entry) => readStreamEntry(account, entry) ?? []);
   }
 
   private async state(account: string): Promise<{ epoch: string; last: string; trimmed: string }> {
-    const reply = await open.run(this.redis, logKeys(this.keys(account)), eventArguments(account, []));
-    const [epoch, last, trimmed] = reply as [string, string | null, string | null];
+    const reply = await open.run(this.redis, logKeys(this.keys(account)), {
+      events: eventArguments(account, []),
+    });
+    const { epoch, last, trimmed } = reply as { epoch: string; last: string | null; trimmed: string | null };
     return { epoch, last: last ?? '0-0', trimmed: trimmed ?? '0-0' };
   }
 

@@ -19,12 +19,3 @@ export class ReaderLeaseLostError extends Error {
 export function readerKey(keys: AccountKeys): string {
   return keys('events', 'reader');
 }
-
-/** A fragment for the scripts that store what is made of events: whether the lease is held; it is renewed then. */
-export const KEEP_READING = `
-local function keep_reading(lease, token, ms)
-  if redis.call('GET', lease) ~= token then return false end
-  redis.call('PEXPIRE', lease, ms)
-  return true
-end
-`;

@@ -32,7 +32,7 @@ export interface KnownContacts {
   believedAt?: number;
   /** Time at which a read last found too much of the account missing, by Redis' clock. */
   suspectAt?: number;
-  /** New revisions must be higher: lower ones may have been used before Redis lost its last seconds. */
+  /** Lower bound of new event revisions: lower ones may have been used before Redis lost its last seconds. */
   revisionFloor: number;
   /** Identifies the Redis run, which ends with a restart or failover. A commit in another run is refused. */
   life: string;
@@ -55,9 +55,9 @@ export interface ContactUpdate {
   listed: ListedContact;
   /** Contact as upstream sent it, as JSON; absent if the contact is missing. */
   raw?: string;
-  /** E.164 numbers in the contact's fields. */
+  /** E.164 phone numbers found in the contact's fields. */
   numbers: readonly string[];
-  /** For a new contact: bound of the first read, see `FirstRead`. */
+  /** For a new contact: the first read emits messages stamped later; see `FirstRead`. */
   tellAfter?: number;
   /** Event of the change, if the change is emitted; at most one per contact. */
   event?: NewEvent;
@@ -111,13 +111,13 @@ export interface ContactState {
   failures: number;
   /** Number of elements on the longest page of any contact of the account; 0 before the first page. */
   longestPage: number;
-  /** Bound of the first read, see `FirstRead`; present until the first deep read of all pages ends. */
+  /** The first read emits messages stamped later, see `FirstRead`; present until a deep read of all pages has ended. */
   tellAfter?: number;
   /** Counts the requests to poll the contact sooner. A request during a poll takes effect after the poll. */
   hastened: number;
   /** Number of stored message snapshots. */
   stored: number;
-  /** Epoch of the account's event log; absent without a log. */
+  /** Epoch of the account's event log; absent if the account has no event log. */
   epoch?: string;
   /** Time at which an administrator last confirmed deletions, by Redis' clock. */
   believedAt?: number;
@@ -132,7 +132,7 @@ export interface ContactState {
   /** True if the contact's record was lost and created again. */
   lost: boolean;
   /**
-   * New revisions of events must be higher. A subscriber may have read an event that Redis lost; a later event must not
+   * Lower bound of new event revisions. A subscriber may have read an event that Redis lost, and a later event must not
    * get the same id. 0 if Redis never lost data.
    */
   revisionFloor: number;
@@ -145,24 +145,24 @@ export interface PollCommit {
   /** Version and Redis run at the start of the poll. */
   version: number;
   life: string;
-  /** {@link ContactState.hastened} at the start of the poll. */
+  /** Value of {@link ContactState.hastened} at the start of the poll. */
   hastened: number;
-  /** True if the commit first deletes all message snapshots of the contact. */
+  /** True if the commit deletes all message snapshots of the contact before it stores new ones. */
   afresh: boolean;
   known: ReadonlyMap<string, KnownMessage>;
   events: readonly NewEvent[];
   /**
-   * Memory to store. Absent if the poll changed nothing and nobody asked to poll the contact sooner: then the version
+   * Memory to store. Absent if the poll changed nothing and no request to poll the contact sooner is open: then the version
    * stays the same, and concurrent reads of the contact can still commit.
    */
   memory?: PollMemory;
-  /** Extension to store; absent if unchanged. */
+  /** Contact extension to store; absent if the stored extension stays. */
   extension?: ContactExtension;
   /** Bucket of the contact's rate of change in the account's histogram; present together with {@link dueInMs}. */
   bucket?: number;
   /** Time until the next head read, in milliseconds; absent if the due time stays the same. */
   dueInMs?: number;
-  /** First read of the contact: starts with this bound, goes on, or ends (`over`). */
+  /** First read of the contact: starts (and emits messages stamped after `tellAfter`), goes on, or ends (`over`). */
   baseline: { tellAfter: number } | 'unchanged' | 'over';
   /** Time until the next deep read, in milliseconds. With `anew: false` an existing due time stays. */
   deep: { inMs: number; anew: boolean } | 'unchanged' | 'over';
@@ -178,11 +178,11 @@ export interface PollCommit {
   unreadable: number;
   /** Phone numbers of the contact in its messages. */
   numbers: readonly string[];
-  /** Measurements for the account's statistics. */
+  /** Measurements of the poll for the account's statistics. */
   report: PollReport;
 }
 
-/** Storage of the feed. Each commit is atomic together with its events. */
+/** Stores snapshots, due times and measurements of the feed. Each commit is atomic together with its events. */
 export interface FeedStore {
   knownContacts(account: string): Promise<KnownContacts>;
 

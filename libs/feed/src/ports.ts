@@ -79,7 +79,10 @@ export interface SendBinder {
 
 /** Reads the last recorded form of a message from the event log, while the log still keeps it. */
 export interface LastForms {
-  /** @param revision revision of the message's last event */
+  /**
+   * Returns the message as its last event contains it; undefined if the event log no longer keeps that event.
+   * @param revision revision of the message's last event
+   */
   lastForm(
     account: string,
     subject: string,

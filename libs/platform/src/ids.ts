@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 
-/** The kinds of objects that have an id of ours, by the id's prefix. */
+/** Prefixes of the ids that Tidings creates, one for each kind of object. */
 export type IdPrefix = 'snd' | 'whk' | 'blb' | 'req';
 
-/** A new unguessable id such as `snd_0f3a…`: the prefix and 128 random bits in hexadecimal. */
+/** Creates an unguessable id such as `snd_0f3a…`: the prefix and 128 random bits in hexadecimal. */
 export function newId(prefix: IdPrefix): string {
   return `${prefix}_${randomBytes(16).toString('hex')}`;
 }

@@ -1,12 +1,12 @@
 /**
- * What every process of the product needs, and nothing that knows of messages.
+ * Infrastructure of every process: configuration, logs, life cycle, queues, Redis and time.
  *
  * | | |
  * |---|---|
- * | `environment/` | the variables of the environment, read once and checked |
- * | `log/`         | one logger, and what of an error may be logged |
- * | `process/`     | a process from its start to its end: readiness, version, instance |
- * | `queue/`       | names of queues and their payloads, and the agendas that say what is due |
+ * | `environment/` | environment variables, read and checked once |
+ * | `log/`         | the logger, and the parts of an error that may be logged |
+ * | `process/`     | start and stop of a process, its readiness, version and instance |
+ * | `queue/`       | names and payloads of queues, and the agendas that say what is due |
  * | `redis/`       | the connection to Redis, its requirements, scripts, keys and clock |
  * | `time/`        | clocks, deadlines and waits |
  */
@@ -77,10 +77,10 @@ export { oncePerFault, openFitRedis } from './redis/redis-start.js';
 export { FrameworkLogger } from './log/framework-logger.js';
 export { RedisClock } from './redis/redis-clock.js';
 export { aliveIn, RedisHeartbeat, SEEN_WITHIN_MS } from './redis/redis-heartbeat.js';
-export { REDIS_LIFE } from './redis/redis-life.js';
 export { isRedisFull } from './redis/redis-memory.js';
 export { TimeLimit } from './time/time-limit.js';
-export { RedisScript } from './redis/redis-script.js';
+export { type LuaArguments, type LuaKeys, LuaScript } from './redis/redis-lua-script.js';
+export { type RedisArgument, RedisScript } from './redis/redis-script.js';
 export { redisTime } from './redis/redis-time.js';
 export { parseRetryAfter } from './time/retry-after.js';
 export { buildVersion, productVersion } from './process/version.js';

@@ -36,12 +36,12 @@ export interface Sender {
 /** Options of a look-up of a recipient's messages. */
 export interface LookOptions {
   /**
-   * Minimum read time of the contact list, in milliseconds since 1970 by Redis' clock: the look-up is complete only if
-   * the list was read after this time. Absent: any list will do.
+   * Time after which the contact list must have been read, in milliseconds since 1970 by Redis' clock. An older list
+   * makes the look-up incomplete. Absent: the age of the list does not matter.
    */
   listSince?: number;
   /**
-   * True to let new sends use the budget first. Used if upstream already accepted the send and no lane waits for it.
+   * True if new sends use the budget before this look-up. Used if upstream already accepted the send and no lane waits.
    */
   yields?: boolean;
 }

@@ -1,12 +1,12 @@
 /**
- * The vendor's API.
+ * Access to upstream: the messaging service and its HTTP API.
  *
  * | | |
  * |---|---|
- * | `upstream.ts` | what upstream can do, with the classes of its errors beside it |
- * | `http/`       | requests over HTTP: when they may leave, how long they may take, how much of a reply is read |
- * | `reply/`      | what upstream answers, parsed tolerantly, and shown as it came |
- * | `budget/`     | how many requests an account may make, and in which order |
+ * | `upstream.ts` | the requests that upstream accepts; the classes of errors are in `upstream-error.ts` |
+ * | `http/`       | HTTP requests: connections, deadlines, limits of replies |
+ * | `reply/`      | upstream's replies: tolerant parsing, and replies passed on unchanged |
+ * | `budget/`     | the budget of upstream requests per second and the order of requests |
  * | `account/`    | the upstream of one account: its address, budget and outages |
  */
 export {
@@ -23,7 +23,6 @@ export { GATEWAY_MARK } from './http/gateway-mark.js';
 export { HttpUpstream } from './http/http-upstream.js';
 export { type Direction, isRecord, parseMessage, type UpstreamMessage } from './reply/message.js';
 export { RedisRequestBudget } from './budget/redis-request-budget.js';
-export { TAKE_TOKEN } from './budget/redis-token-bucket.js';
 export { type ParsedList } from './reply/reply-list.js';
 export { type RequestTurn } from './budget/request-turn.js';
 export { contactsShown, showAsIs, showList, toJson } from './reply/shown-reply.js';

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 
-/** So many characters tell the few addresses of an account apart. */
+/** Length of a stamp, in characters: enough to distinguish the few addresses of an account. */
 const LENGTH = 16;
 
 /**
- * Stands for a base address where it is stored: it says nothing of the address itself.
- * @param baseUrl `/v1` included, without a trailing slash
+ * Returns a stamp that identifies a base address where it is stored, without revealing the address.
+ * @param baseUrl base address with `/v1`, without a trailing slash
  */
 export function upstreamStamp(baseUrl: string): string {
   return createHash('sha256').update(baseUrl).digest('base64url').slice(0, LENGTH);

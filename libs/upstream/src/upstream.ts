@@ -5,64 +5,67 @@ import type { ContactList, ContactReader } from './reply/contact-list.js';
 import type { UpstreamMessage } from './reply/message.js';
 import type { ParsedList } from './reply/reply-list.js';
 
-/** Where an account's upstream is. */
+/** Address and API key of an account's upstream. */
 export interface UpstreamAddress {
-  /** `/v1` included, without a trailing slash. */
+  /** Base address with `/v1`, without a trailing slash. */
   baseUrl: string;
   apiKey: string;
   /** Awaited right before the request is written; see {@link Admission}. */
   admission?: Admission;
 }
 
-/** A file that goes with a send. */
+/** A file of a send. */
 export interface UpstreamFile {
   name: string;
   contentType: string;
-  /** Bytes. */
+  /** Size of the file, in bytes. */
   size: number;
   content: Readable;
 }
 
-/** What is asked of upstream. At least one of `message`, `file`, `fileUrl`. */
+/** The fields of a POST to upstream. At least one of `message`, `file` and `fileUrl` is present. */
 export interface UpstreamSend {
-  /** E.164. */
+  /** Recipient's phone number, in E.164 form. */
   phoneNumber: string;
   type: string;
   message?: string;
   fileUrl?: string;
-  /** Further parts of the form, by name; none of those above is among them. */
+  /** Additional form fields, by name. They do not repeat the fields above. */
   extraFields?: Readonly<Record<string, string>>;
   file?: UpstreamFile;
 }
 
-/** A stretch of a contact's messages. */
+/** One page of a contact's messages. */
 export interface MessagePage extends ParsedList<UpstreamMessage> {
-  /** Upstream's clock when it answered, in milliseconds since 1970, if it said so. */
+  /** When upstream answered, in milliseconds since 1970 by upstream's clock. Absent if the reply has no date. */
   date?: number;
 }
 
-/** Query parameters, in order; a name may come more than once. */
+/** Query parameters, in order. A name may occur more than once. */
 export type UpstreamQuery = readonly (readonly [name: string, value: string])[];
 
 /**
- * The upstream service: one request a call, never repeated by itself.
- * Every call ends within the deadline, and fails with an {@link UpstreamError} of the stage that it reached.
+ * Upstream's HTTP API. Each call makes one request and never retries. Each call ends within the deadline, and fails
+ * with the {@link UpstreamError} of the stage that it reached.
  */
 export interface Upstream {
   /**
-   * Resolves once upstream has queued the send.
-   * @param limit once it is over not a byte of it leaves
-   * @throws {UpstreamTooLateError} then
+   * Posts a send. Resolves when upstream has queued the send.
+   * @param limit once this time limit is over, nothing of the request is written
+   * @throws {UpstreamTooLateError} if the time limit is over before the connection is established
    */
   send(address: UpstreamAddress, send: UpstreamSend, limit?: TimeLimit): Promise<void>;
 
-  /** Shows the contact list to a reader while it comes. To be closed. @param newReader see {@link ContactListReader} */
+  /**
+   * Passes the contact list to a reader as a stream. The caller must close the list.
+   * @param newReader see {@link ContactListReader}
+   */
   listContacts<R extends ContactReader>(
     address: UpstreamAddress,
     newReader: () => R,
   ): Promise<ContactList<R>>;
 
-  /** @param page counts from 1 */
+  /** Reads one page of a contact's messages. @param page number of the page, from 1 */
   listMessages(
     address: UpstreamAddress,
     contactId: string,
@@ -70,9 +73,9 @@ export interface Upstream {
     limit: number,
   ): Promise<MessagePage>;
 
-  /** The contact list as the text of a JSON value, as upstream wrote it. */
+  /** Reads the contact list as JSON text, as upstream wrote it. */
   showContacts(address: UpstreamAddress, query: UpstreamQuery): Promise<string>;
 
-  /** A page of a contact's messages as the text of a JSON value, as upstream wrote it. */
+  /** Reads a page of a contact's messages as JSON text, as upstream wrote it. */
   showMessages(address: UpstreamAddress, contactId: string, query: UpstreamQuery): Promise<string>;
 }

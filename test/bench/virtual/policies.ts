@@ -8,17 +8,17 @@ import { bucketOf, type RateHistogram } from '../../../libs/feed/src/schedule/ra
 import type { Message, Traffic } from './traffic.js';
 import type { Policy } from './virtual-feed.js';
 
-/** What a policy may spend. */
+/** The resources of a policy. */
 export interface Allowance {
   contacts: number;
   requestsPerSecond: number;
   bounds: IntervalBounds;
 }
 
-/** How often the intervals are planned anew; seconds. */
-const REPLAN_SECONDS = 3;
+/** Time between two calculations of the intervals, in seconds. */
+const PLAN_INTERVAL_SECONDS = 3;
 
-/** All contacts in turn. */
+/** Polls all contacts in turn. */
 export function uniform({ contacts, requestsPerSecond, bounds }: Allowance): Policy {
   const interval = Math.max(contacts / requestsPerSecond, bounds.minMs / 1000);
   return {
@@ -27,7 +27,10 @@ export function uniform({ contacts, requestsPerSecond, bounds }: Allowance): Pol
   };
 }
 
-/** In proportion to the square root of each contact's true rate, which never changes; no bound on how long one may wait. */
+/**
+ * Polls in proportion to the square root of each contact's true rate, which never changes. No maximum
+ * interval.
+ */
 export function staticRoot({ contacts, requestsPerSecond }: Allowance, traffic: Traffic): Policy {
   const roots = Float64Array.from({ length: contacts }, (_, n) => Math.sqrt(traffic.startsPerSecond(n)));
   const sum = roots.reduce((total, root) => total + root, 0);
@@ -38,7 +41,7 @@ export function staticRoot({ contacts, requestsPerSecond }: Allowance, traffic: 
   };
 }
 
-/** Keeps a rate a contact, the histogram of them, and the plan that follows from it. */
+/** Keeps a rate per contact, the histogram of the rates, and the resulting plan. */
 class Planner {
   readonly histogram = new Map<number, number>();
   private readonly buckets: Int16Array;
@@ -51,10 +54,10 @@ class Planner {
     private readonly unknownPerSecond: number,
   ) {
     this.buckets = new Int16Array(allowance.contacts).fill(-1);
-    this.plan = this.planAnew();
+    this.plan = this.newPlan();
   }
 
-  /** When a contact is due that changes so often from now on. */
+  /** Returns when a contact is due if its rate of change is `perSecond` from now on. */
   due(contact: number, now: number, perSecond: number): number {
     const before = this.buckets[contact] ?? -1;
     const bucket = bucketOf(perSecond);
@@ -64,14 +67,14 @@ class Planner {
       this.histogram.set(bucket, (this.histogram.get(bucket) ?? 0) + 1);
       this.buckets[contact] = bucket;
     }
-    if (now >= this.plannedAt + REPLAN_SECONDS) {
-      this.plan = this.planAnew();
+    if (now >= this.plannedAt + PLAN_INTERVAL_SECONDS) {
+      this.plan = this.newPlan();
       this.plannedAt = now;
     }
     return now + this.plan.intervalMs(perSecond) / 1000;
   }
 
-  private planAnew(): IntervalPlan {
+  private newPlan(): IntervalPlan {
     const { contacts, requestsPerSecond, bounds } = this.allowance;
     return planIntervals(this.histogram, requestsPerSecond, bounds, {
       contacts: contacts - this.known,
@@ -80,7 +83,7 @@ class Planner {
   }
 }
 
-/** The product's: it learns from what the reads find, and from nothing else. */
+/** The product's policy. Learns only from the results of its polls. */
 export function ours(allowance: Allowance): Policy & { histogram: RateHistogram } {
   const planner = new Planner(allowance, rateOf(undefined, 0));
   const states: (RateState | undefined)[] = [];
@@ -104,8 +107,9 @@ export function ours(allowance: Allowance): Policy & { histogram: RateHistogram 
 }
 
 /**
- * Knows every contact's true rate, and from the read that found a conversation's first message on whether that
- * conversation still goes on. The best that can be hoped for without hints: nobody can guess a first message.
+ * Knows every contact's true rate. After the poll that finds the first message of a conversation, also knows
+ * whether the conversation continues. The best possible policy without hints, because nobody can predict a
+ * first message.
  */
 export function clairvoyant(allowance: Allowance, traffic: Traffic): Policy {
   const planner = new Planner(allowance, 1e-6);
@@ -124,7 +128,7 @@ export function clairvoyant(allowance: Allowance, traffic: Traffic): Policy {
   };
 }
 
-/** Knows at every instant who is in conversation, also before anything was read of it: it reads nobody else. */
+/** Knows at any time which contacts are in conversation, even before a poll. Polls only those contacts. */
 export function omniscient({ bounds }: Allowance): Policy {
   const minSeconds = bounds.minMs / 1000;
   const endsAt = new Map<number, number>();

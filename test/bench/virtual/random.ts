@@ -1,4 +1,7 @@
-/** Numbers from 0 to 1 (1 excluded), the same ones for the same seed: xorshift128, filled by splitmix32. */
+/**
+ * Returns a generator of numbers from 0 (inclusive) to 1 (exclusive), reproducible by seed. Uses xorshift128,
+ * initialized by splitmix32.
+ */
 export function seededRandom(seed: number): () => number {
   let mixed = seed >>> 0;
   const next32 = (): number => {
@@ -17,12 +20,15 @@ export function seededRandom(seed: number): () => number {
   };
 }
 
-/** An exponentially distributed time with this mean. */
+/** Returns an exponentially distributed time with this mean. */
 export function exponential(random: () => number, mean: number): number {
   return -Math.log(1 - random()) * mean;
 }
 
-/** Draws a whole number from 0 to n - 1; the k-th is drawn in proportion to 1 / k^s. */
+/**
+ * Returns a generator of whole numbers from 0 to n - 1. The k-th number has a probability in proportion to 1
+ * / k^s.
+ */
 export function zipf(random: () => number, n: number, s: number): () => number {
   const sums = new Float64Array(n);
   let sum = 0;

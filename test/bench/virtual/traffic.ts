@@ -1,45 +1,47 @@
 import { exponential, seededRandom, zipf } from './random.js';
 
-/** One message, and the conversation that it belongs to. Times are in seconds from the start of the trial. */
+/** A message and its conversation. Times are in seconds from the start of the trial. */
 export interface Message {
   at: number;
   contact: number;
-  /** When the last message of its conversation is written. */
+  /** Time of the last message of the conversation. */
   endsAt: number;
 }
 
-/** Everything that is written in a trial. */
+/** All messages of a trial. */
 export interface Traffic {
   contacts: number;
   seconds: number;
-  /** In order of time. */
+  /** Messages in order of time. */
   messages: readonly Message[];
-  /** How often conversations of a contact begin, a second, in truth. */
+  /** Returns the true rate at which conversations of a contact begin, per second. */
   startsPerSecond(contact: number): number;
-  /** How often messages follow each other in a conversation of a contact, a second, in truth. */
+  /** Returns the true rate of messages within a conversation of a contact, per second. */
   followsPerSecond(contact: number): number;
 }
 
+/** Parameters of traffic that consists of conversations. */
 export interface ConversationSettings {
   seed: number;
   contacts: number;
   seconds: number;
-  /** Conversations that begin, a second, over all contacts. */
+  /** Number of conversations that begin per second, over all contacts. */
   startsPerSecond: number;
-  /** The exponent by which they are spread over the contacts; 0 is evenly. */
+  /** Exponent of the distribution over the contacts. 0 means evenly. */
   zipf: number;
-  /** Messages of a conversation on average; their number is geometrically distributed. */
+  /** Average number of messages of a conversation. Geometrically distributed. */
   messages: number;
-  /** Between two messages of a conversation on average; exponentially distributed. */
+  /** Average time between two messages of a conversation. Exponentially distributed. */
   gapSeconds: number;
 }
 
+/** Generates traffic that consists of conversations. */
 export function conversations(settings: ConversationSettings): Traffic {
   const { contacts, seconds, gapSeconds } = settings;
   const random = seededRandom(settings.seed);
   const draw = zipf(random, contacts, settings.zipf);
   const messages: Message[] = [];
-  const goesOn = 1 - 1 / settings.messages;
+  const continueProbability = 1 - 1 / settings.messages;
   for (
     let start = exponential(random, 1 / settings.startsPerSecond);
     start < seconds;
@@ -47,7 +49,8 @@ export function conversations(settings: ConversationSettings): Traffic {
   ) {
     const contact = draw();
     const times = [start];
-    for (let at = start; random() < goesOn; times.push(at)) at += exponential(random, gapSeconds);
+    for (let at = start; random() < continueProbability; times.push(at))
+      at += exponential(random, gapSeconds);
     const endsAt = times.at(-1) ?? start;
     for (const at of times) if (at < seconds) messages.push({ at, contact, endsAt });
   }
@@ -61,21 +64,28 @@ export function conversations(settings: ConversationSettings): Traffic {
   };
 }
 
+/** Parameters of steady traffic. */
 export interface SteadySettings {
   seed: number;
   contacts: number;
   seconds: number;
-  /** Messages a second over all contacts. */
+  /** Number of messages per second over all contacts. */
   perSecond: number;
-  /** So many contacts are in conversation all the time… */
+  /** Number of contacts that are always in conversation. */
   busy: number;
-  /** …and have this part of all messages… */
+  /** Share of all messages that belong to the busy contacts, from 0 to 1. */
   busyPart: number;
-  /** …spread among them by this exponent; the rest is spread evenly over the others. */
+  /**
+   * Exponent of the distribution over the busy contacts. The other messages are spread evenly over the other
+   * contacts.
+   */
   zipf: number;
 }
 
-/** Every contact's messages come as a Poisson process of its own: conversations without beginning or end, and stray messages. */
+/**
+ * Generates steady traffic. The messages of each contact are a Poisson process: endless conversations, and
+ * single messages.
+ */
 export function steady(settings: SteadySettings): Traffic {
   const { contacts, seconds, busy, busyPart, perSecond } = settings;
   const random = seededRandom(settings.seed);

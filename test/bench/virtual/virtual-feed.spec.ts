@@ -13,7 +13,7 @@ const play = (
 ): FeedResult =>
   playFeed({ traffic, policy, requestsPerSecond, warmUpSeconds, minSeconds: BOUNDS.minMs / 1000 });
 
-const talks = (seed: number): Traffic =>
+const conversationTraffic = (seed: number): Traffic =>
   conversations({
     seed,
     contacts: 500,
@@ -25,12 +25,12 @@ const talks = (seed: number): Traffic =>
   });
 
 describe('the feed in virtual time', () => {
-  it('spends one request a poll, and two and a look at the head for 25 new messages', () => {
+  it('needs one request per poll, and three requests for 25 new messages', () => {
     expect([0, 1, 19, 25, 45].map(requestsOf)).toEqual([1, 1, 1, 3, 4]);
   });
 
-  it('keeps the budget, and finds every message once', () => {
-    const traffic = talks(1);
+  it('respects the budget and finds every message once', () => {
+    const traffic = conversationTraffic(1);
     const { delays, unread, requests } = play(
       traffic,
       ours({ contacts: 500, requestsPerSecond: 5, bounds: BOUNDS }),
@@ -41,9 +41,9 @@ describe('the feed in virtual time', () => {
     expect(delays.length + unread).toBe(traffic.messages.length);
   });
 
-  it('is as late as arithmetic says where all contacts are read in turn', () => {
+  it('has the calculated delay if all contacts are polled in turn', () => {
     const { delays } = play(
-      talks(2),
+      conversationTraffic(2),
       uniform({ contacts: 500, requestsPerSecond: 5, bounds: BOUNDS }),
       5,
       600,
@@ -53,18 +53,19 @@ describe('the feed in virtual time', () => {
     expect(percentile(delays, 1)).toBeLessThan(101);
   });
 
-  it('is the same for the same seed', () => {
-    expect(talks(3).messages).toEqual(talks(3).messages);
-    expect(talks(3).messages).not.toEqual(talks(4).messages);
+  it('generates the same traffic for the same seed', () => {
+    expect(conversationTraffic(3).messages).toEqual(conversationTraffic(3).messages);
+    expect(conversationTraffic(3).messages).not.toEqual(conversationTraffic(4).messages);
   });
 });
 
 describe('the schedule in virtual time', () => {
-  it('is less than half as late as a round of all, and less late than the square root of the true rates', () => {
+  it('has less than half the delay of polling in turn, and less delay than the square root of the true rates', () => {
     const allowance = { contacts: 500, requestsPerSecond: 5, bounds: BOUNDS };
     const sum = (make: (traffic: Traffic) => Policy): number =>
       [1, 2, 3].reduce(
-        (total, seed) => total + mean(play(talks(seed), make(talks(seed)), 5, 3600).delays),
+        (total, seed) =>
+          total + mean(play(conversationTraffic(seed), make(conversationTraffic(seed)), 5, 3600).delays),
         0,
       );
     const late = sum(() => ours(allowance));
@@ -72,7 +73,7 @@ describe('the schedule in virtual time', () => {
     expect(late).toBeLessThan(sum((traffic) => staticRoot(allowance, traffic)));
   });
 
-  it('lets nobody wait much longer than 1.25 times a round of all, also while much goes on', () => {
+  it('bounds the maximum delay even under heavy traffic', () => {
     const traffic = steady({
       seed: 1,
       contacts: 300,
@@ -87,13 +88,13 @@ describe('the schedule in virtual time', () => {
   });
 
   it.each([
-    ['conversations', talks(5), 5],
+    ['conversations', conversationTraffic(5), 5],
     [
       'steady traffic',
       steady({ seed: 5, contacts: 300, seconds: 7200, perSecond: 3, busy: 30, busyPart: 0.8, zipf: 1 }),
       10,
     ],
-  ])('of %s is as late as was forecast', (_name, traffic, requestsPerSecond) => {
+  ])('has about the forecast delay for %s', (_name, traffic, requestsPerSecond) => {
     const schedule = ours({ contacts: traffic.contacts, requestsPerSecond, bounds: BOUNDS });
     const forecasts: DelayForecast[] = [];
     let nextForecast = 3600;

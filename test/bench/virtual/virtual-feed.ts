@@ -1,47 +1,58 @@
 import { DueHeap } from './due-heap.js';
 import type { Message, Traffic } from './traffic.js';
 
-/** Messages on a page. */
+/** Number of messages per page. */
 const PAGE = 20;
 
-/** Decides who is read when. Times are in seconds from the start of the trial. */
+/** Decides which contact is polled when. Times are in seconds from the start of the trial. */
 export interface Policy {
-  /** When a contact is due for the first time. */
+  /** Returns when a contact is due for the first time. */
   start(contact: number): number;
-  /** When a contact is due again that has just been read; `found` are the messages that were new, in order of time. */
+  /**
+   * Returns when a polled contact is due again.
+   * @param found the new messages, in order of time
+   */
   polled(contact: number, now: number, found: readonly Message[]): number;
-  /** When a contact is due that has a new message; only for a policy that knows what nobody can know. */
+  /**
+   * Returns when a contact with a new message is due. Only for policies with knowledge that no real policy
+   * has.
+   */
   written?(message: Message): number | undefined;
 }
 
+/** Conditions of a trial. */
 export interface FeedSettings {
   traffic: Traffic;
   policy: Policy;
-  /** All requests, of polls and of contact lists. */
+  /** Number of requests per second, for polls and contact lists together. */
   requestsPerSecond: number;
-  /** From here on delays are measured. */
+  /** Time from which delays are measured. */
   warmUpSeconds: number;
-  /** No contact is read more often than this; seconds. */
+  /** Minimum time between two polls of a contact, in seconds. */
   minSeconds: number;
-  /** The contact list is read this often and shows each contact's last-message date. */
+  /** Interval of the contact list, in seconds. The list shows the time of each contact's last message. */
   listEverySeconds?: number;
 }
 
+/** Result of a trial. */
 export interface FeedResult {
-  /** Of every message that was written after the warm-up and found, in order of size; seconds. */
+  /** Delays of all messages that were written after the warm-up and found, sorted, in seconds. */
   delays: Float64Array;
-  /** Messages that were written after the warm-up and never found. */
+  /** Number of messages that were written after the warm-up and never found. */
   unread: number;
   polls: number;
   requests: number;
 }
 
-/** Requests of one poll where the newest come first: a page that is new throughout leads to the next; then one look at the head. */
+/**
+ * Returns the number of requests of one poll with the newest message first. A page with only new messages
+ * leads to the next page. A poll of several pages ends with a repeated read of the first page.
+ */
 export function requestsOf(fresh: number): number {
   return fresh < PAGE ? 1 : Math.floor(fresh / PAGE) + 2;
 }
 
-/** Plays a trial in virtual time: one token, then the contact that is due first, then its request. */
+/** Plays a trial in virtual time. Each step takes a token, then the contact with the earliest due time. */
 export function playFeed(settings: FeedSettings): FeedResult {
   return new VirtualFeed(settings).play();
 }
@@ -78,7 +89,7 @@ class VirtualFeed {
       } else {
         const contact = this.heap.first() ?? 0;
         const ready = (this.readAt[contact] ?? 0) + this.settings.minSeconds;
-        // A token that is left over goes to whoever is due next, but never before its minimum interval.
+        // An unused token serves the next due contact, but never before its minimum interval.
         if (this.heap.dueOf(contact) > now && ready > now) {
           now = Math.min(ready, nextList, now + 1 / requestsPerSecond);
           continue;
@@ -112,7 +123,7 @@ class VirtualFeed {
     }
   }
 
-  /** Whoever has had a message since the last list and has not been read since is due at once. */
+  /** Makes each contact with an unread message since the last list due at once. */
   private readList(now: number): void {
     const { messages } = this.settings.traffic;
     for (; this.listed < this.written; this.listed += 1) {
@@ -134,11 +145,12 @@ class VirtualFeed {
   }
 }
 
+/** Returns the average delay. */
 export function mean(delays: Float64Array): number {
   return delays.reduce((sum, delay) => sum + delay, 0) / Math.max(delays.length, 1);
 }
 
-/** The delay that this part of them do not exceed. */
+/** Returns the delay that the given share of delays does not exceed. */
 export function percentile(delays: Float64Array, part: number): number {
   return delays[Math.min(Math.floor(delays.length * part), delays.length - 1)] ?? 0;
 }

@@ -155,8 +155,8 @@ describe('a contact that is missing from the list', () => {
     await readWithUnreadable(1);
     house.control('contacts/delete', { contactId: late });
     for (let reads = 0; reads < 2; reads += 1) await readWithUnreadable(1);
-    const told = await house.told();
-    expect(told.map(({ type, contactId }) => [type, contactId])).toEqual([
+    const emitted = await house.told();
+    expect(emitted.map(({ type, contactId }) => [type, contactId])).toEqual([
       ['contact.deleted', early],
       ['contact.deleted', late],
     ]);
@@ -164,7 +164,7 @@ describe('a contact that is missing from the list', () => {
 });
 
 describe('the due contacts', () => {
-  it('include a contact that is to be polled sooner; a later due time is ignored', async () => {
+  it('include a contact after a request to poll it now; a later due time is ignored', async () => {
     const id = house.contact('+15551234567');
     await house.sweep();
     await due();

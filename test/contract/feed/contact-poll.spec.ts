@@ -22,13 +22,13 @@ afterEach(async () => {
 });
 
 /** Returns the message events as sorted lines `type id`. */
-async function told(): Promise<string[]> {
+async function messageEvents(): Promise<string[]> {
   const events = (await house.told()).filter(({ type }) => type.startsWith('message.'));
   return events.map(({ type, data }) => `${type} ${String((data['message'] as { id: unknown }).id)}`).sort();
 }
 const received = (ids: readonly string[]): string[] => ids.map((id) => `message.received ${id}`).sort();
 
-async function gapless(): Promise<void> {
+async function expectGaplessSequences(): Promise<void> {
   const next = new Map<string, number>();
   for (const { contactId, sequence } of await house.told()) {
     expect(sequence).toBe((next.get(contactId) ?? 0) + 1);
@@ -49,21 +49,30 @@ describe.each(['newestFirst', 'oldestFirst', 'random'] as const)('with messages 
     expect(await house.types()).toEqual([]);
 
     const ids = house.messages(contactId, { count: 53, intervalMs: 10 });
-    await house.sweepUntil('all messages are emitted', async () => (await told()).length >= ids.length);
-    expect(await told()).toEqual(received(ids));
+    await house.sweepUntil(
+      'all messages are emitted',
+      async () => (await messageEvents()).length >= ids.length,
+    );
+    expect(await messageEvents()).toEqual(received(ids));
 
     const sent = house.messages(contactId, { direction: 'outbound', count: 3, text: 'out {n}' });
-    await house.sweepUntil('all sends are emitted', async () => (await told()).length >= ids.length + 3);
+    await house.sweepUntil(
+      'all sends are emitted',
+      async () => (await messageEvents()).length >= ids.length + 3,
+    );
     house.control('messages/flags', { ids: sent, delivered: true, read: true });
-    await house.sweepUntil('all flags are emitted', async () => (await told()).length >= ids.length + 9);
+    await house.sweepUntil(
+      'all flags are emitted',
+      async () => (await messageEvents()).length >= ids.length + 9,
+    );
     await house.sweep();
-    expect(await told()).toEqual(
+    expect(await messageEvents()).toEqual(
       [
         ...received(ids),
         ...sent.flatMap((id) => [`message.sent ${id}`, `message.delivered ${id}`, `message.read ${id}`]),
       ].sort(),
     );
-    await gapless();
+    await expectGaplessSequences();
   });
 
   it('a message that arrives while pages are read is emitted once', async () => {
@@ -80,8 +89,11 @@ describe.each(['newestFirst', 'oldestFirst', 'random'] as const)('with messages 
       );
     expect(inserted.length).toBeGreaterThan(1);
     const all = received([...ids, ...inserted]);
-    await house.sweepUntil('all messages are emitted', async () => (await told()).length >= all.length);
-    expect(await told()).toEqual(all);
+    await house.sweepUntil(
+      'all messages are emitted',
+      async () => (await messageEvents()).length >= all.length,
+    );
+    expect(await messageEvents()).toEqual(all);
   });
 });
 
@@ -94,9 +106,9 @@ describe('a poll', () => {
       house.control('settings', settings);
       await house.sweep();
       const ids = house.messages(contactId, { count: 12, intervalMs: 10 });
-      await house.sweepUntil('all messages are emitted', async () => (await told()).length >= 12);
+      await house.sweepUntil('all messages are emitted', async () => (await messageEvents()).length >= 12);
       await house.sweep();
-      expect(await told()).toEqual(received(ids));
+      expect(await messageEvents()).toEqual(received(ids));
     },
   );
 
@@ -111,7 +123,7 @@ describe('a poll', () => {
     });
     await house.sweep();
     await house.sweep();
-    expect(await told()).toEqual(received(ids));
+    expect(await messageEvents()).toEqual(received(ids));
   });
 
   it.each(['status', 'html', 'emptyObject', 'errorBody200', 'truncatedJson', 'resetBefore'])(
@@ -127,7 +139,7 @@ describe('a poll', () => {
       expect({ ...(await house.store.contactState(A, contactId)), now: 0 }).toEqual({ ...before, now: 0 });
       expect(await house.types()).toEqual([]);
       await house.sweep();
-      expect(await told()).toEqual(received(ids));
+      expect(await messageEvents()).toEqual(received(ids));
     },
   );
 
@@ -148,7 +160,7 @@ describe('a poll', () => {
     await house.sweep();
     house.control('messages/edit', { id, message: 'second', attachments: [{ url: 'x' }] });
     await house.sweep();
-    expect(await told()).toEqual([`message.received ${id ?? ''}`, `message.updated ${id ?? ''}`]);
+    expect(await messageEvents()).toEqual([`message.received ${id ?? ''}`, `message.updated ${id ?? ''}`]);
     const update = (await house.told()).at(-1);
     expect(Object.keys(update?.data['changes'] as object).sort()).toEqual(['attachments', 'message']);
   });
@@ -192,9 +204,9 @@ describe('two concurrent polls of one contact', () => {
     };
     const [one, two] = [house.poller(source), house.poller(source)];
     expect(await Promise.all([one.poll(A, contactId), two.poll(A, contactId)])).toEqual([true, true]);
-    expect(await told()).toEqual(received(ids));
+    expect(await messageEvents()).toEqual(received(ids));
     expect(heads).toBe(3);
-    await gapless();
+    await expectGaplessSequences();
   });
 });
 
@@ -247,8 +259,8 @@ describe('a look-up of messages whose flags may still change', () => {
       times: 1,
     });
     await house.polls.poll(A, contactId);
-    expect(await told()).toContain(`message.received ${late ?? ''}`);
-    await gapless();
+    expect(await messageEvents()).toContain(`message.received ${late ?? ''}`);
+    await expectGaplessSequences();
   });
 });
 
@@ -259,7 +271,7 @@ describe('a deep read of all pages that finds a new message at the head', () => 
     await house.sweep();
     const ids = house.messages(contactId, { count: 1 });
     await house.poller(house.source, 'silent', { sweepMs: 0 }).readDeep(A, contactId, 'poll');
-    expect(await told()).toEqual(received(ids));
+    expect(await messageEvents()).toEqual(received(ids));
     const pages: string[] = [];
     const counted: FeedSource = {
       ...house.source,
@@ -281,7 +293,7 @@ describe('the first read of a contact', () => {
     await house.list.poll(A);
     const [later] = house.messages(contactId, { text: 'while the others are read' });
     await house.polls.poll(A, contactId);
-    expect(await told()).toEqual(received([fresh ?? '', later ?? '']));
+    expect(await messageEvents()).toEqual(received([fresh ?? '', later ?? '']));
   });
 
   it('on a later list emits messages stamped up to a day before the previous list', async () => {
@@ -290,7 +302,7 @@ describe('the first read of a contact', () => {
     house.messages(contactId, { text: 'years ago', timestamp: Date.now() - 86_400_000 * 700 });
     const [fresh] = house.messages(contactId, { text: 'fresh', timestamp: Date.now() - 3_600_000 });
     await house.sweep();
-    expect(await told()).toEqual(received([fresh ?? '']));
+    expect(await messageEvents()).toEqual(received([fresh ?? '']));
   });
 
   it.each([
@@ -302,6 +314,6 @@ describe('the first read of a contact', () => {
     house.messages(contactId, { count: 3 });
     await house.list.poll(A);
     await house.poller(house.source, undated).poll(A, contactId);
-    expect(await told()).toHaveLength(count);
+    expect(await messageEvents()).toHaveLength(count);
   });
 });

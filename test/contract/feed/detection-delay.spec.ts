@@ -80,7 +80,7 @@ describe('the detection delay', () => {
   it('is measured for no message of a baseline, and once per message', async () => {
     const { house } = here;
     const contactId = house.contact(NUMBER);
-    here.old(contactId, 10);
+    here.createOldMessages(contactId, 10);
     await house.sweep();
     expect((await delays()).count).toBe(0);
     house.messages(contactId, { count: 3 });
@@ -91,7 +91,7 @@ describe('the detection delay', () => {
   it('is counted as late for a message that is more than a day old', async () => {
     const { house } = here;
     const contactId = await watched();
-    here.old(contactId, 2);
+    here.createOldMessages(contactId, 2);
     await house.polls.poll(A, contactId);
     expect(await delays()).toEqual({ count: 0, estimated: 0, late: 2 });
   });

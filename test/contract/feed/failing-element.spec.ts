@@ -12,7 +12,7 @@ describe('a deep read of all pages', () => {
   it('keeps the known order if messages arrive meanwhile', async () => {
     const { house } = here;
     house.control('settings', { limitCap: 20 });
-    const { contactId } = await here.learned(50);
+    const { contactId } = await here.createKnownContact(50);
     const source = here.afterPage(1, () => house.messages(contactId, { count: 3, intervalMs: 10 }));
     await house.poller(source, 'silent', { sweepMs: 0 }).readDeep(A, contactId, 'poll');
     expect((await house.store.contactState(A, contactId))?.memory.order).toBe('newestFirst');
@@ -22,7 +22,7 @@ describe('a deep read of all pages', () => {
 describe('a message below the head that makes its page fail', () => {
   it('is skipped and counted once; the messages after it are read, and the order stays known', async () => {
     const { house } = here;
-    const { contactId, ids } = await here.learned(50);
+    const { contactId, ids } = await here.createKnownContact(50);
     house.control('settings', { failingMessageIds: [ids.at(-26)] });
     const poller = house.poller(house.source, 'silent', { sweepMs: 0, pageRetriesMs: [0] });
     for (let sweeps = 0; sweeps < 3; sweeps += 1) {
@@ -33,7 +33,9 @@ describe('a message below the head that makes its page fail', () => {
     const fresh = house.messages(contactId, { count: 2, intervalMs: 10 });
     house.control('messages/edit', { id: ids[5], message: 'Edited' });
     await poller.poll(A, contactId);
-    expect(await here.told()).toEqual([...received(fresh), `message.updated ${ids[5] ?? ''}`].sort());
+    expect(await here.messageEvents()).toEqual(
+      [...received(fresh), `message.updated ${ids[5] ?? ''}`].sort(),
+    );
     expect((await house.store.overview(A)).skipped).toBe(1);
   });
 });
@@ -42,13 +44,13 @@ describe('a message that makes its page fail, if upstream caps pages,', () => {
   it.each([4, 8, 11])('hides no other message: message %i of 12 in pages of 3', async (index) => {
     const { house } = here;
     house.control('settings', { limitCap: 3 });
-    const { contactId, ids } = await here.learned(12);
+    const { contactId, ids } = await here.createKnownContact(12);
     house.control('settings', { failingMessageIds: [ids.at(-1 - index)] });
     const edited = ids.filter((_, i) => i !== ids.length - 1 - index);
     for (const id of edited) house.control('messages/edit', { id, message: 'Edited' });
     const poller = house.poller(house.source, 'silent', { sweepMs: 0, pageRetriesMs: [0] });
     await poller.poll(A, contactId);
-    expect(await here.told()).toEqual(edited.map((id) => `message.updated ${id}`).sort());
+    expect(await here.messageEvents()).toEqual(edited.map((id) => `message.updated ${id}`).sort());
     expect((await house.store.overview(A)).skipped).toBe(1);
   });
 });
@@ -74,14 +76,14 @@ describe('a first page that fails once, if upstream caps pages,', () => {
       },
     };
     await house.poller(source, 'silent', { sweepMs: 0, pageRetriesMs: [] }).readDeep(A, contactId, 'poll');
-    expect(await here.told()).toEqual(received(fresh));
+    expect(await here.messageEvents()).toEqual(received(fresh));
   });
 });
 
 describe('a missing message that an unreadable element may have hidden', () => {
   it('is missing only from the first complete read without unreadable elements', async () => {
     const { house } = here;
-    const { contactId, ids } = await here.learned(5);
+    const { contactId, ids } = await here.createKnownContact(5);
     house.control('faults', {
       match: { contactId },
       fault: { kind: 'poisonMessage', garbage: 'noId', mode: 'replace', position: 2 },
@@ -91,9 +93,9 @@ describe('a missing message that an unreadable element may have hidden', () => {
     await here.readAll(contactId);
     house.control('faults/clear');
     house.control('messages/delete', { id: ids[2] });
-    await here.readMinutes(contactId, 1);
-    expect(await here.told()).toEqual([]);
-    await here.readMinutes(contactId, 1);
-    expect(await here.told()).toEqual([`message.deleted ${ids[2] ?? ''}`]);
+    await here.readAllMinutesApart(contactId, 1);
+    expect(await here.messageEvents()).toEqual([]);
+    await here.readAllMinutesApart(contactId, 1);
+    expect(await here.messageEvents()).toEqual([`message.deleted ${ids[2] ?? ''}`]);
   });
 });

@@ -15,7 +15,7 @@ async function pollAll(contactIds: readonly string[]): Promise<void> {
 describe('the first read', () => {
   it('emits none of 500 old messages', async () => {
     const contactId = here.house.contact(NUMBER);
-    here.old(contactId, 500);
+    here.createOldMessages(contactId, 500);
     await here.house.sweep();
     expect(await here.house.types()).toEqual([]);
     expect((await here.house.store.contactState(A, contactId))?.stored).toBe(500);
@@ -27,18 +27,18 @@ describe('the first read', () => {
     await house.list.poll(A);
     const due = await house.takeDue();
     expect(due).toHaveLength(1_000);
-    for (const id of due) here.old(id, 2);
+    for (const id of due) here.createOldMessages(id, 2);
     await pollAll(due.slice(0, 500));
     const replies = [due[0], due[700], due[999]].flatMap((contactId = '') => house.messages(contactId));
     await pollAll(due.slice(500));
     await house.polls.poll(A, due[0] ?? '');
-    expect(await here.told()).toEqual(received(replies));
+    expect(await here.messageEvents()).toEqual(received(replies));
   });
 
   it.each([
     ['five minutes ago emits the messages since then, though upstream was away', 300_000, 1],
     ['900 days ago emits at most the messages of the last day', 900 * DAY_MS, 2],
-  ])('of an account added %s', async (_, addedAgoMs, told) => {
+  ])('of an account added %s', async (_, addedAgoMs, expectedCount) => {
     const { house } = here;
     const contactId = house.contact(NUMBER);
     house.messages(contactId, { timestamp: Date.now() - 2 * DAY_MS });
@@ -47,7 +47,7 @@ describe('the first read', () => {
     const addedAt = (): Promise<number> => Promise.resolve(Date.now() - addedAgoMs);
     await new ContactListPoll(house.store, house.source, ABSENCE_MS, addedAt).poll(A);
     await house.sweep();
-    expect(await here.told()).toEqual(received([since, yesterday].slice(0, told)));
+    expect(await here.messageEvents()).toEqual(received([since, yesterday].slice(0, expectedCount)));
   });
 
   it('emits no older message after the loss of the stored contact list', async () => {
@@ -60,7 +60,7 @@ describe('the first read', () => {
     const addedAt = (): Promise<number> => Promise.resolve(Date.now() - 300_000);
     await new ContactListPoll(house.store, house.source, ABSENCE_MS, addedAt).poll(A);
     await house.sweep();
-    expect(await here.told()).toEqual([]);
+    expect(await here.messageEvents()).toEqual([]);
   });
 
   it('of an old contact that appears late emits the last day, but not years of history', async () => {
@@ -73,7 +73,7 @@ describe('the first read', () => {
     await house.sweep();
     await house.sweep();
     expect(await house.types()).toEqual(['contact.created', 'message.received']);
-    expect(await here.told()).toEqual(received([fresh ?? '']));
+    expect(await here.messageEvents()).toEqual(received([fresh ?? '']));
   });
 
   it('of a new contact emits the contact and its messages once', async () => {
@@ -83,7 +83,7 @@ describe('the first read', () => {
     await house.sweep();
     await house.sweep();
     expect((await house.types())[0]).toBe('contact.created');
-    expect(await here.told()).toEqual(received(ids));
+    expect(await here.messageEvents()).toEqual(received(ids));
   });
 
   it.each([-600_000, 600_000])(
@@ -98,7 +98,7 @@ describe('the first read', () => {
       await house.sweep();
       const [fresh] = house.messages(contactId, { text: 'fresh' });
       await house.sweep();
-      expect(await here.told()).toEqual(received([recent ?? '', fresh ?? '']));
+      expect(await here.messageEvents()).toEqual(received([recent ?? '', fresh ?? '']));
     },
   );
 
@@ -114,7 +114,7 @@ describe('the first read', () => {
       house.store.aheadMs = -aheadMs;
       const [fresh] = house.messages(contactId, { text: 'fresh' });
       await house.sweep();
-      expect(await here.told()).toEqual(received([recent ?? '', fresh ?? '']));
+      expect(await here.messageEvents()).toEqual(received([recent ?? '', fresh ?? '']));
     },
   );
 
@@ -123,7 +123,7 @@ describe('the first read', () => {
     house.control('contacts', { count: 30 });
     await house.list.poll(A);
     const ids = [...(await house.store.knownContacts(A)).contacts.keys()];
-    for (const id of ids) here.old(id, 12);
+    for (const id of ids) here.createOldMessages(id, 12);
     await house.sweep();
     await house.redis.flushall();
     await house.sweep();
@@ -131,6 +131,6 @@ describe('the first read', () => {
     expect(await house.types()).toEqual([]);
     const [fresh] = house.messages(ids[0] ?? '');
     await house.sweep();
-    expect(await here.told()).toEqual(received([fresh ?? '']));
+    expect(await here.messageEvents()).toEqual(received([fresh ?? '']));
   });
 });

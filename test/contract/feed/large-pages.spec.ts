@@ -27,7 +27,7 @@ describe.each(['newestFirst', 'oldestFirst'] as const)('a page of 100 MB in orde
   it('is read in parts: the oversized message is skipped, and all others are emitted', async () => {
     const { house } = here;
     house.control('settings', { order });
-    const { contactId } = await here.learned(10);
+    const { contactId } = await here.createKnownContact(10);
     const ids = house.messages(contactId, { count: 30, intervalMs: 10 });
     const [huge, ...others] = [ids[17], ...ids.slice(0, 17), ...ids.slice(18)];
     house.control('settings', { hugePage: { bytes: 100_000_000, per: 'message', messageId: huge } });
@@ -36,23 +36,23 @@ describe.each(['newestFirst', 'oldestFirst'] as const)('a page of 100 MB in orde
     await house.sweep();
     // The simulator that streams the page runs in the same process.
     expect(process.memoryUsage().rss - before).toBeLessThan(200_000_000);
-    expect(await here.told()).toEqual(received(others));
+    expect(await here.messageEvents()).toEqual(received(others));
     house.control('settings', { hugePage: null });
     await here.readAll(contactId);
-    expect(await here.told()).toEqual(received(ids));
+    expect(await here.messageEvents()).toEqual(received(ids));
   });
 
   it('with oversized messages only emits nothing, deletes nothing, and the poll ends', async () => {
     const { house } = here;
     house.control('settings', { order });
-    const { contactId } = await here.learned(5);
+    const { contactId } = await here.createKnownContact(5);
     house.control('settings', { hugePage: { bytes: 20_000_000, per: 'message', contactId } });
-    await here.readMinutes(contactId, 3);
+    await here.readAllMinutesApart(contactId, 3);
     expect(await house.types()).toEqual([]);
     house.control('settings', { hugePage: null });
     const ids = house.messages(contactId);
     await house.sweep();
-    expect(await here.told()).toEqual(received(ids));
+    expect(await here.messageEvents()).toEqual(received(ids));
   });
 });
 
@@ -62,7 +62,7 @@ describe('a limit above 20', () => {
     async (order) => {
       const { house } = here;
       house.control('settings', { order });
-      const { contactId } = await here.learned(130);
+      const { contactId } = await here.createKnownContact(130);
       const { source, limits } = watched();
       const poller = house.poller(source, 'silent', { sweepMs: 0 });
       await poller.pollHead(A, contactId);
@@ -73,7 +73,7 @@ describe('a limit above 20', () => {
       const ids = house.messages(contactId, { count: 30, intervalMs: 10 });
       await house.sweep();
       await house.sweep();
-      expect(await here.told()).toEqual(received(ids));
+      expect(await here.messageEvents()).toEqual(received(ids));
     },
   );
 
@@ -82,12 +82,15 @@ describe('a limit above 20', () => {
     async (settings) => {
       const { house } = here;
       house.control('settings', settings);
-      const { contactId, ids } = await here.learned(75);
+      const { contactId, ids } = await here.createKnownContact(75);
       expect((await house.store.contactState(A, contactId))?.stored).toBe(75);
       house.control('messages/delete', { id: ids[30] });
       const [late] = house.messages(contactId, { timestamp: Date.now() - 3 * 86_400_000 + 500 });
-      await here.readMinutes(contactId, 2);
-      expect(await here.told()).toEqual([`message.deleted ${ids[30] ?? ''}`, ...received([late ?? ''])]);
+      await here.readAllMinutesApart(contactId, 2);
+      expect(await here.messageEvents()).toEqual([
+        `message.deleted ${ids[30] ?? ''}`,
+        ...received([late ?? '']),
+      ]);
     },
   );
 
@@ -103,7 +106,7 @@ describe('a limit above 20', () => {
       const { source: refusing, limits } = watched((account, contactId, page, limit, purpose) =>
         limit > 20 ? Promise.reject(refusal) : source.listMessages(account, contactId, page, limit, purpose),
       );
-      const { contactId } = await here.learned(45);
+      const { contactId } = await here.createKnownContact(45);
       // Upstream honoured the limit before: the feed must forget that as well.
       await house.poller(refusing, 'silent', { sweepMs: 0 }).poll(A, contactId);
       expect(limits).toContain(100);
@@ -113,24 +116,24 @@ describe('a limit above 20', () => {
       await house.poller(refusing).poll(A, contactId);
       await house.poller(refusing).poll(A, contactId);
       expect(limits).not.toContain(100);
-      expect(await here.told()).toEqual(received(ids));
+      expect(await here.messageEvents()).toEqual(received(ids));
     },
   );
 
   it('detects a deletion even if each read has another order', async () => {
     const { house } = here;
     house.control('settings', { order: 'random' });
-    const { contactId, ids } = await here.learned(80);
+    const { contactId, ids } = await here.createKnownContact(80);
     house.control('messages/delete', { id: ids[40] });
-    await here.readMinutes(contactId, 2);
-    expect(await here.told()).toEqual([`message.deleted ${ids[40] ?? ''}`]);
+    await here.readAllMinutesApart(contactId, 2);
+    expect(await here.messageEvents()).toEqual([`message.deleted ${ids[40] ?? ''}`]);
   });
 });
 
 describe('an unreadable element', () => {
   it('is logged and counted once', async () => {
     const { house } = here;
-    const { contactId } = await here.learned(8);
+    const { contactId } = await here.createKnownContact(8);
     const lines: string[] = [];
     const logger = createLogger('test', 'warn', { write: (line) => lines.push(line) });
     house.control('faults', { match: { path: 'page=1' }, fault: poison('insert'), times: 'always' });
@@ -143,23 +146,23 @@ describe('an unreadable element', () => {
 
   it('may be the missing message: then nothing is deleted until all elements are readable', async () => {
     const { house } = here;
-    const { contactId, ids } = await here.learned(8);
+    const { contactId, ids } = await here.createKnownContact(8);
     house.control('faults', { match: { contactId }, fault: poison('replace'), times: 'always' });
     house.control('messages/delete', { id: ids[1] });
-    await here.readMinutes(contactId, 4);
+    await here.readAllMinutesApart(contactId, 4);
     expect(await house.types()).toEqual([]);
     house.control('faults/clear');
-    await here.readMinutes(contactId, 2);
-    expect(await here.told()).toEqual([`message.deleted ${ids[1] ?? ''}`]);
+    await here.readAllMinutesApart(contactId, 2);
+    expect(await here.messageEvents()).toEqual([`message.deleted ${ids[1] ?? ''}`]);
   });
 
   it('that was there from the start hides no deletion', async () => {
     const { house } = here;
     house.control('faults', { match: { path: 'page=1' }, fault: poison('insert'), times: 'always' });
-    const { contactId, ids } = await here.learned(8);
+    const { contactId, ids } = await here.createKnownContact(8);
     house.control('messages/delete', { id: ids[1] });
-    await here.readMinutes(contactId, 2);
-    expect(await here.told()).toEqual([`message.deleted ${ids[1] ?? ''}`]);
+    await here.readAllMinutesApart(contactId, 2);
+    expect(await here.messageEvents()).toEqual([`message.deleted ${ids[1] ?? ''}`]);
   });
 });
 

@@ -25,7 +25,7 @@ async function lose(part: Part, contactId: string): Promise<void> {
 describe('after Redis lost its last seconds,', () => {
   it('events of other contents have other ids than the lost events', async () => {
     const { house } = here;
-    const { contactId, ids } = await here.learned(5);
+    const { contactId, ids } = await here.createKnownContact(5);
     const before = await RedisMemory.of(house.redis, house.prefix);
     const [id] = ids;
     const [fresh] = house.messages(contactId);
@@ -38,9 +38,9 @@ describe('after Redis lost its last seconds,', () => {
     house.control('messages/edit', { id, message: 'Edited meanwhile' });
     house.control('messages/edit', { id: fresh, message: 'Edited, too' });
     await house.sweep();
-    const told = await house.events();
-    expect(told.map(({ type }) => type)).toEqual(['message.received', 'message.updated']);
-    expect(told.filter((event) => lost.some((other) => other.id === event.id))).toEqual([]);
+    const emitted = await house.events();
+    expect(emitted.map(({ type }) => type)).toEqual(['message.received', 'message.updated']);
+    expect(emitted.filter((event) => lost.some((other) => other.id === event.id))).toEqual([]);
     // The revision floor stays: later events do not reuse a lost id either.
     house.control('messages/edit', { id, message: 'Edited again' });
     await house.sweep();
@@ -51,7 +51,7 @@ describe('after Redis lost its last seconds,', () => {
 
   it('a poll that began before the loss commits nothing, since events it relies on may be lost', async () => {
     const { house } = here;
-    const { contactId } = await here.learned(5);
+    const { contactId } = await here.createKnownContact(5);
     const before = await RedisMemory.of(house.redis, house.prefix);
     const [lost = ''] = house.messages(contactId);
     await house.sweep();
@@ -65,12 +65,12 @@ describe('after Redis lost its last seconds,', () => {
     });
     await house.poller(straddling, 'silent', { sweepMs: 0 }).poll(A, contactId);
     await house.sweep();
-    expect(await here.told()).toEqual(received([lost]));
+    expect(await here.messageEvents()).toEqual(received([lost]));
   });
 
   it('events of a contact have other ids than the lost events', async () => {
     const { house } = here;
-    const { contactId } = await here.learned(5);
+    const { contactId } = await here.createKnownContact(5);
     const before = await RedisMemory.of(house.redis, house.prefix);
     house.control('contacts/edit', { contactId, name: 'Read by a subscriber' });
     await house.list.poll(A);
@@ -78,9 +78,9 @@ describe('after Redis lost its last seconds,', () => {
     await before.loseAllSince(here.redis);
     house.control('contacts/edit', { contactId, name: 'Edited meanwhile' });
     await house.list.poll(A);
-    const told = await house.events();
-    expect([...lost, ...told].map(({ type }) => type)).toEqual(['contact.updated', 'contact.updated']);
-    expect(told[0]?.id).not.toBe(lost[0]?.id);
+    const emitted = await house.events();
+    expect([...lost, ...emitted].map(({ type }) => type)).toEqual(['contact.updated', 'contact.updated']);
+    expect(emitted[0]?.id).not.toBe(lost[0]?.id);
   });
 });
 
@@ -94,7 +94,7 @@ describe('after the loss of', () => {
     async ({ part, order }) => {
       const { house } = here;
       house.control('settings', { order });
-      const { contactId } = await here.learned(45);
+      const { contactId } = await here.createKnownContact(45);
       house.messages(contactId, { direction: 'outbound', delivered: true });
       await house.sweep();
       await lose(part, contactId);
@@ -103,25 +103,25 @@ describe('after the loss of', () => {
       expect((await house.types()).slice(before)).toEqual(['contact.resynced']);
       const ids = house.messages(contactId, { count: 3, intervalMs: 10 });
       await house.sweep();
-      const told = (await house.told()).slice(before + 1);
-      expect(told.map(({ data }) => (data['message'] as { id: string }).id)).toEqual(ids);
+      const emitted = (await house.told()).slice(before + 1);
+      expect(emitted.map(({ data }) => (data['message'] as { id: string }).id)).toEqual(ids);
     },
   );
 
   it('the stored contact list, the next list counts as the first: no event is repeated or missed', async () => {
     const { house } = here;
-    const { contactId } = await here.learned(5);
+    const { contactId } = await here.createKnownContact(5);
     const ids = house.messages(contactId);
     await house.redis.del(accountKeys(house.prefix, A)('contacts'));
     await house.sweep();
     await house.sweep();
     expect(await house.types()).toEqual(['message.received']);
-    expect(await here.told()).toEqual(received(ids));
+    expect(await here.messageEvents()).toEqual(received(ids));
   });
 
   it('messages, a later change is emitted even if a change of the same kind was emitted before', async () => {
     const { house } = here;
-    const { contactId } = await here.learned(5);
+    const { contactId } = await here.createKnownContact(5);
     const [id = ''] = house.messages(contactId);
     await house.sweep();
     for (const message of ['a', 'b', 'lost', 'c', 'd', 'e']) {
@@ -138,7 +138,7 @@ describe('after the loss of', () => {
     const { house } = here;
     house.control('contacts', { count: 15 });
     await house.list.poll(A);
-    for (const id of (await house.store.knownContacts(A)).contacts.keys()) here.old(id, 12);
+    for (const id of (await house.store.knownContacts(A)).contacts.keys()) here.createOldMessages(id, 12);
     await house.sweep();
     house.control('upstream-replaced', { keep: 'everything' });
     await house.sweep();
@@ -148,9 +148,9 @@ describe('after the loss of', () => {
 
   it('all upstream messages, found by a sweep, the old snapshots are deleted', async () => {
     const { house } = here;
-    const { contactId, ids } = await here.learned(12);
+    const { contactId, ids } = await here.createKnownContact(12);
     house.control('messages/delete', { ids });
-    here.old(contactId, 60);
+    here.createOldMessages(contactId, 60);
     await here.readAll(contactId);
     expect(await house.types()).toEqual(['contact.resynced']);
     const stored = await house.store.allKnownMessages(A, contactId);
@@ -159,33 +159,33 @@ describe('after the loss of', () => {
 
   it('all upstream messages, a message that returns is emitted again with a new event id', async () => {
     const { house } = here;
-    const { contactId, ids: old } = await here.learned(2);
+    const { contactId, ids: old } = await here.createKnownContact(2);
     const ids = house.messages(contactId, { count: 12, intervalMs: 10 });
     await house.sweep();
     house.control('messages/delete', { ids: [...old, ...ids] });
-    here.old(contactId, 60);
+    here.createOldMessages(contactId, 60);
     await here.readAll(contactId);
     house.control('messages/restore', { ids: ids.slice(-1) });
     await here.readAll(contactId);
-    const told = await house.told();
-    const types = told.map(({ type }) => type);
+    const emitted = await house.told();
+    const types = emitted.map(({ type }) => type);
     expect(types.slice(12)).toEqual(['contact.resynced', 'message.received']);
-    expect((told.at(-1)?.data['message'] as { id: string }).id).toBe(ids.at(-1));
+    expect((emitted.at(-1)?.data['message'] as { id: string }).id).toBe(ids.at(-1));
     const events = await house.events();
     expect(new Set(events.map(({ id }) => id)).size).toBe(events.length);
   });
 
   it('all upstream messages, found by a head read, the contact is resynced and no old message is emitted', async () => {
     const { house } = here;
-    const { contactId, ids } = await here.learned(30);
+    const { contactId, ids } = await here.createKnownContact(30);
     house.control('messages/delete', { ids });
-    here.old(contactId, 30);
+    here.createOldMessages(contactId, 30);
     await house.sweep();
     await house.sweep();
     expect(await house.types()).toEqual(['contact.resynced']);
     const fresh = house.messages(contactId);
     await house.sweep();
-    expect(await here.told()).toEqual(received(fresh));
+    expect(await here.messageEvents()).toEqual(received(fresh));
   });
 });
 
@@ -195,7 +195,7 @@ describe('two pollers on one contact', () => {
     async (order) => {
       const { house } = here;
       house.control('settings', { order });
-      const { contactId } = await here.learned(30);
+      const { contactId } = await here.createKnownContact(30);
       const ids = house.messages(contactId, { count: 25, intervalMs: 10 });
       const claim = async (leaseMs: number): Promise<boolean> =>
         (await house.takeDue(1, leaseMs)).includes(contactId);
@@ -211,7 +211,7 @@ describe('two pollers on one contact', () => {
       expect(await house.poller(slow).poll(A, contactId)).toBe(true);
       await house.sweep();
       expect(second).toBe(true);
-      expect(await here.told()).toEqual(received(ids));
+      expect(await here.messageEvents()).toEqual(received(ids));
       const sequences = (await house.told()).map(({ sequence }) => sequence);
       expect(sequences).toEqual(ids.map((__, n) => n + 1));
     },
@@ -231,14 +231,14 @@ describe('the stored state of a contact', () => {
     'with damaged bytes (%s) counts as lost: a new baseline starts and contact.resynced is emitted once',
     async (_, damage) => {
       const { house } = here;
-      const { contactId, ids } = await here.learned(45);
+      const { contactId, ids } = await here.createKnownContact(45);
       await damage(accountKeys(house.prefix, A), contactId, ids.at(-1) ?? '');
       await here.readAll(contactId);
       for (let reads = 0; reads < 3; reads += 1) await house.sweep();
       expect(await house.types()).toEqual(['contact.resynced']);
       const fresh = house.messages(contactId, { count: 3, intervalMs: 10 });
       await house.sweep();
-      expect(await here.told()).toEqual(received(fresh));
+      expect(await here.messageEvents()).toEqual(received(fresh));
     },
   );
 });

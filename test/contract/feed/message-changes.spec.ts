@@ -8,7 +8,7 @@ const HOUR_MS = 3_600_000;
 
 /** Creates an outbound message of a known contact and polls it. */
 async function sent(): Promise<{ contactId: string; id: string }> {
-  const { contactId } = await here.learned(3);
+  const { contactId } = await here.createKnownContact(3);
   const [id = ''] = here.house.messages(contactId, { direction: 'outbound' });
   await here.house.sweep();
   return { contactId, id };
@@ -59,13 +59,13 @@ describe('the flags of a message', () => {
       await house.sweep();
       house.control('messages/flags', { id, delivered: true });
       await house.sweep();
-      expect(await here.told()).toEqual([]);
+      expect(await here.messageEvents()).toEqual([]);
       const state = await house.store.contactState(A, contactId);
       expect(state?.memory.lookDueAt).toBeGreaterThan(state?.now ?? Infinity);
       house.store.aheadMs = 2 * HOUR_MS;
       const before = house.requests(/messages/);
       await house.polls.poll(A, contactId);
-      expect(await here.told()).toEqual([`message.delivered ${id ?? ''}`]);
+      expect(await here.messageEvents()).toEqual([`message.delivered ${id ?? ''}`]);
       expect(house.requests(/messages/) - before).toBeLessThanOrEqual(8);
     },
   );
@@ -94,17 +94,17 @@ describe('a message', () => {
     ['empty', ''],
     ['with control characters', 'a\u0000\u2028\r\n"\\'],
   ])('with a text that is %s is emitted once, with exactly that text', async (_, text) => {
-    const { contactId } = await here.learned(1);
+    const { contactId } = await here.createKnownContact(1);
     here.house.messages(contactId, { text });
     await here.house.sweep();
     await here.house.sweep();
-    const told = await here.house.told();
-    expect(told).toHaveLength(1);
-    expect((told[0]?.data['message'] as { message: string }).message).toBe(text);
+    const emitted = await here.house.told();
+    expect(emitted).toHaveLength(1);
+    expect((emitted[0]?.data['message'] as { message: string }).message).toBe(text);
   });
 
   it('whose text changes to another Unicode normal form is emitted as an update, since the bytes differ', async () => {
-    const { contactId } = await here.learned(1);
+    const { contactId } = await here.createKnownContact(1);
     const [id] = here.house.messages(contactId, { text: 'caf\u00e9' });
     await here.house.sweep();
     here.house.control('messages/edit', { id, message: 'cafe\u0301' });
@@ -115,13 +115,13 @@ describe('a message', () => {
   it.each([{ message: null }, { message: null, attachments: [{ url: 'https://x/y.jpg' }] }])(
     'without a text is emitted once, with its other fields: %j',
     async (fields) => {
-      const { contactId } = await here.learned(1);
+      const { contactId } = await here.createKnownContact(1);
       here.house.messages(contactId, { fields });
       await here.house.sweep();
       await here.house.sweep();
-      const told = await here.house.told();
-      expect(told).toHaveLength(1);
-      expect(told[0]?.data['message']).toMatchObject(fields);
+      const emitted = await here.house.told();
+      expect(emitted).toHaveLength(1);
+      expect(emitted[0]?.data['message']).toMatchObject(fields);
     },
   );
 });
@@ -138,26 +138,26 @@ describe('a message page', () => {
   ])('that cannot be read fails the poll, and the next poll emits everything: %j', async (fault) => {
     const { house } = here;
     house.control('settings', { limitCap: 20 });
-    const { contactId } = await here.learned(5);
+    const { contactId } = await here.createKnownContact(5);
     const ids = house.messages(contactId, { count: 50, intervalMs: 10 });
     house.control('faults', { match: { path: 'page=3' }, fault });
     await expect(house.polls.poll(A, contactId)).rejects.toThrow();
     expect(await house.types()).toEqual([]);
     await house.sweep();
-    expect(await here.told()).toEqual(received(ids));
+    expect(await here.messageEvents()).toEqual(received(ids));
   });
 
   it.each(['null', 'number', 'string', 'array', 'noId'])(
     'with an unreadable element (%s) hides no other message',
     async (garbage) => {
       const { house } = here;
-      const { contactId } = await here.learned(5);
+      const { contactId } = await here.createKnownContact(5);
       const ids = house.messages(contactId, { count: 30, intervalMs: 10 });
       const fault = { kind: 'poisonMessage', garbage, position: 3, mode: 'insert' };
       house.control('faults', { match: { contactId }, fault, times: 'always' });
       await house.sweep();
       await house.sweep();
-      expect(await here.told()).toEqual(received(ids));
+      expect(await here.messageEvents()).toEqual(received(ids));
     },
   );
 
@@ -166,11 +166,11 @@ describe('a message page', () => {
     async (settings) => {
       const { house } = here;
       house.control('settings', settings);
-      const { contactId } = await here.learned(9);
+      const { contactId } = await here.createKnownContact(9);
       const ids = house.messages(contactId, { count: 11, intervalMs: 10 });
       await house.sweep();
       await house.sweep();
-      expect(await here.told()).toEqual(received(ids));
+      expect(await here.messageEvents()).toEqual(received(ids));
     },
   );
 });

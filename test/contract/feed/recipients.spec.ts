@@ -5,7 +5,7 @@ import { NUMBER, WithHouse } from './with-house.js';
 
 const here = new WithHouse();
 
-const holders = async (number = NUMBER): Promise<string[]> =>
+const ownersOf = async (number = NUMBER): Promise<string[]> =>
   (await here.house.store.recipientOf(A, number)).contacts.map(({ id }) => id);
 
 describe('the contacts that own a number', () => {
@@ -13,18 +13,18 @@ describe('the contacts that own a number', () => {
     const { house } = here;
     const named = house.contact('+15550000001', { referredBy: NUMBER });
     await house.sweep();
-    expect(await holders()).toEqual([named]);
+    expect(await ownersOf()).toEqual([named]);
     const own = house.contact(NUMBER);
     house.messages(own);
     await house.sweep();
-    expect(await holders()).toEqual([own, named]);
+    expect(await ownersOf()).toEqual([own, named]);
     const third = house.contact('+15550000002', { assistant: NUMBER });
     await house.sweep();
-    expect(await holders()).toEqual([own, named, third]);
+    expect(await ownersOf()).toEqual([own, named, third]);
     // A change that leaves the numbers the same does not change the order.
     house.control('contacts/edit', { contactId: named, name: 'Renamed' });
     await house.sweep();
-    expect(await holders()).toEqual([own, named, third]);
+    expect(await ownersOf()).toEqual([own, named, third]);
   });
 
   it('are at most twenty, and include the contact whose messages show the number', async () => {
@@ -33,11 +33,11 @@ describe('the contacts that own a number', () => {
       house.contact(`+1555000${String(1_000 + n)}`, { switchboard: NUMBER }),
     );
     await house.sweep();
-    expect(await holders()).toEqual(named.slice(0, 20));
+    expect(await ownersOf()).toEqual(named.slice(0, 20));
     const own = house.contact(NUMBER);
     house.messages(own);
     await house.sweep();
-    expect(await holders()).toEqual([own, ...named.slice(0, 19)]);
+    expect(await ownersOf()).toEqual([own, ...named.slice(0, 19)]);
   });
 
   it('do not include deleted contacts, and mark contacts missing from the last list', async () => {
@@ -51,8 +51,8 @@ describe('the contacts that own a number', () => {
     expect(contacts.find(({ id }) => id === own)).toEqual({ id: own, isMissing: true });
     house.store.aheadMs = 3_600_000;
     await house.list.poll(A);
-    expect(await holders()).not.toContain(own);
-    expect(await holders()).toHaveLength(1);
+    expect(await ownersOf()).not.toContain(own);
+    expect(await ownersOf()).toHaveLength(1);
   });
 
   it('include the contact that an earlier build stored, and contacts that were added later', async () => {
@@ -61,13 +61,13 @@ describe('the contacts that own a number', () => {
     await house.sweep();
     const numbers = accountKeys(house.prefix, A)('numbers');
     await house.redis.hset(numbers, NUMBER, one);
-    expect(await holders()).toEqual([one]);
+    expect(await ownersOf()).toEqual([one]);
     house.control('contacts/edit', { contactId: two, fields: { formerly: NUMBER } });
     await house.sweep();
-    expect(await holders()).toEqual([one, two]);
+    expect(await ownersOf()).toEqual([one, two]);
     // An earlier build that still runs stores one contact only.
     await house.redis.hset(numbers, NUMBER, two);
-    expect(await holders()).toEqual([two]);
+    expect(await ownersOf()).toEqual([two]);
   });
 
   it('come with the start time of the last list read', async () => {

@@ -21,11 +21,11 @@ describe('a missing message', () => {
     async (order) => {
       const { house } = here;
       house.control('settings', { order });
-      const { contactId, ids: old } = await here.learned(25);
+      const { contactId, ids: old } = await here.createKnownContact(25);
       const [id = ''] = house.messages(contactId, { text: 'soon gone' });
       await house.sweep();
       house.control('messages/delete', { ids: [id, old[3]] });
-      await here.readMinutes(contactId, 2);
+      await here.readAllMinutesApart(contactId, 2);
       const deleted = (await house.told()).slice(1);
       expect(deleted.map(({ type }) => type)).toEqual(['message.deleted', 'message.deleted']);
       const forms = deleted.map(({ data }) => data['message']);
@@ -44,7 +44,7 @@ describe('a missing message', () => {
   )('is noticed by the next head read if its page is not full: $order, message $index', async (given) => {
     const { house } = here;
     house.control('settings', { order: given.order });
-    const { contactId, ids } = await here.learned(5);
+    const { contactId, ids } = await here.createKnownContact(5);
     await house.polls.poll(A, contactId);
     expect((await house.store.contactState(A, contactId))?.memory.completeDueAt).toBeUndefined();
     house.control('messages/delete', { id: ids[given.index] });
@@ -53,7 +53,7 @@ describe('a missing message', () => {
   });
 
   it('is not deleted before two reads at least a minute apart lack it', async () => {
-    const { contactId, ids } = await here.learned(25);
+    const { contactId, ids } = await here.createKnownContact(25);
     here.house.control('messages/delete', { id: ids[20] });
     for (let reads = 0; reads < 4; reads += 1) await here.readAll(contactId);
     const state = await here.house.store.contactState(A, contactId);
@@ -63,7 +63,7 @@ describe('a missing message', () => {
 
   it('that returns before its deletion emits nothing; after its deletion, one update', async () => {
     const { house } = here;
-    const { contactId, ids } = await here.learned(5);
+    const { contactId, ids } = await here.createKnownContact(5);
     const [id = ''] = ids;
     house.control('messages/delete', { id });
     await here.readAll(contactId);
@@ -71,7 +71,7 @@ describe('a missing message', () => {
     await here.readAll(contactId);
     expect(await typesOf()).toEqual([]);
     house.control('messages/delete', { id });
-    await here.readMinutes(contactId, 2);
+    await here.readAllMinutesApart(contactId, 2);
     house.control('messages/restore', { id });
     await here.readAll(contactId);
     await here.readAll(contactId);
@@ -85,9 +85,9 @@ describe('a missing contact', () => {
     const { house } = here;
     const contactId = house.contact(NUMBER, { name: 'Ann' });
     house.contact('+15551234568');
-    here.old(contactId, 5);
+    here.createOldMessages(contactId, 5);
     await house.sweep();
-    const [told] = house.messages(contactId);
+    const [before] = house.messages(contactId);
     await house.sweep();
     house.control('contacts/delete', { contactId });
     await lists(3);
@@ -99,7 +99,7 @@ describe('a missing contact', () => {
     expect(await typesOf()).toEqual(['message.received', 'contact.deleted', 'contact.created']);
     const [fresh] = house.messages(contactId);
     await house.sweep();
-    expect(await here.told()).toEqual(received([told ?? '', fresh ?? '']));
+    expect(await here.messageEvents()).toEqual(received([before ?? '', fresh ?? '']));
   });
 
   it('is not deleted before two lists at least a minute apart lack it', async () => {
@@ -116,7 +116,7 @@ describe('a missing contact', () => {
   it('that returns with the same number and a new id is a new contact whose history is not emitted', async () => {
     const { house } = here;
     const contactId = house.contact(NUMBER);
-    here.old(contactId, 5);
+    here.createOldMessages(contactId, 5);
     await house.sweep();
     house.control('contacts/renumber-id', { contactId, newId: 'another' });
     await lists(3);
@@ -125,7 +125,7 @@ describe('a missing contact', () => {
     expect(await house.recipient(NUMBER)).toBe('another');
     const ids = house.messages('another');
     await house.sweep();
-    expect(await here.told()).toEqual(received(ids));
+    expect(await here.messageEvents()).toEqual(received(ids));
   });
 });
 
@@ -136,7 +136,7 @@ describe('during an outage that looks like an empty account,', () => {
     house.control('contacts', { count: 15 });
     await house.list.poll(A);
     const ids = [...(await house.store.knownContacts(A)).contacts.keys()];
-    ids.forEach((id, n) => here.old(id, n < 5 ? 3 : 25));
+    ids.forEach((id, n) => here.createOldMessages(id, n < 5 ? 3 : 25));
     await house.sweep();
     return ids;
   }
@@ -160,7 +160,7 @@ describe('during an outage that looks like an empty account,', () => {
       for (const id of ids) await poller.poll(A, id);
       expect(await house.store.overview(A)).not.toHaveProperty('suspectSince');
       expect(await typesOf()).toEqual(['account.suspect', 'message.received']);
-      expect(await here.told()).toEqual(received([fresh ?? '']));
+      expect(await here.messageEvents()).toEqual(received([fresh ?? '']));
     },
   );
 
@@ -169,21 +169,21 @@ describe('during an outage that looks like an empty account,', () => {
     const [first = '', second = '', third = ''] = ['+15551230001', '+15551230002', '+15551230003'].map(
       (number) => house.contact(number),
     );
-    const gone = here.old(first, 3);
-    for (const id of [second, third]) here.old(id, 3);
+    const gone = here.createOldMessages(first, 3);
+    for (const id of [second, third]) here.createOldMessages(id, 3);
     await house.sweep();
     house.control('settings', { outage: 'messages' });
-    for (const id of [first, second, third, first, second, third]) await here.readMinutes(id, 1);
+    for (const id of [first, second, third, first, second, third]) await here.readAllMinutesApart(id, 1);
     expect(await typesOf()).toEqual(['account.suspect']);
     // Upstream works again; one contact's messages are really deleted.
     house.control('settings', { outage: false });
     house.control('messages/delete', { ids: gone });
     await here.readAll(second);
-    await here.readMinutes(first, 2);
-    expect(await here.told()).toEqual([]);
+    await here.readAllMinutesApart(first, 2);
+    expect(await here.messageEvents()).toEqual([]);
     // Ten minutes later the suspicion has ended.
-    await here.readMinutes(first, 10);
-    expect(await here.told()).toEqual(gone.map((id) => `message.deleted ${id}`).sort());
+    await here.readAllMinutesApart(first, 10);
+    expect(await here.messageEvents()).toEqual(gone.map((id) => `message.deleted ${id}`).sort());
   });
 
   it('messages of a contact created during two days of outage are emitted afterwards', async () => {
@@ -196,7 +196,7 @@ describe('during an outage that looks like an empty account,', () => {
     house.control('settings', { outage: false });
     await house.sweep();
     expect(await typesOf()).toEqual(['account.suspect', 'contact.created', 'message.received']);
-    expect(await here.told()).toEqual(received(ids));
+    expect(await here.messageEvents()).toEqual(received(ids));
   });
 
   it('an administrator can confirm the deletions: then they are emitted', async () => {

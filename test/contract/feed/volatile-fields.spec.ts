@@ -25,24 +25,25 @@ async function read(contactId: string, reads: number): Promise<void> {
 }
 
 /** Returns the highest number of events of a single message. */
-async function mostOfOneMessage(): Promise<number> {
+async function maxEventsPerMessage(): Promise<number> {
   const counts = new Map<string, number>();
-  for (const event of await here.told()) {
+  for (const event of await here.messageEvents()) {
     const id = event.split(' ')[1] ?? '';
     counts.set(id, (counts.get(id) ?? 0) + 1);
   }
   return Math.max(0, ...counts.values());
 }
 
-const types = async (): Promise<string[]> => (await here.told()).map((event) => event.split(' ')[0] ?? '');
+const types = async (): Promise<string[]> =>
+  (await here.messageEvents()).map((event) => event.split(' ')[0] ?? '');
 
-describe('attachment URLs that are signed anew at each read', () => {
+describe('attachment URLs whose signature differs at each read', () => {
   it('emit nothing if the signature is in the query', async () => {
     here.house.control('settings', { signedAddresses: 'query' });
     const contactId = await withPictures(45);
     await read(contactId, READS);
     await here.readAll(contactId);
-    expect(await here.told()).toEqual([]);
+    expect(await here.messageEvents()).toEqual([]);
   });
 
   it('emit an update if the picture changes', async () => {
@@ -53,7 +54,7 @@ describe('attachment URLs that are signed anew at each read', () => {
     await read(contactId, 3);
     house.control('messages/edit', { id, attachments: [{ url: 'https://files.example/2.jpg' }] });
     await read(contactId, 3);
-    expect(await here.told()).toEqual([`message.received ${id}`, `message.updated ${id}`]);
+    expect(await here.messageEvents()).toEqual([`message.received ${id}`, `message.updated ${id}`]);
     const updated = (await house.told()).find(({ type }) => type === 'message.updated');
     // The event contains the whole URL as upstream sent it.
     expect(updated?.data['message']).toMatchObject({
@@ -68,7 +69,7 @@ describe('attachment URLs that are signed anew at each read', () => {
       const contactId = await withPictures(count);
       await read(contactId, READS);
       for (let n = 0; n < 3; n += 1) await here.readAll(contactId);
-      expect(await mostOfOneMessage()).toBe(2);
+      expect(await maxEventsPerMessage()).toBe(2);
       expect(await here.house.volatile.volatileFields(A)).toEqual([
         { of: 'message', field: 'attachments', contacts: 1 },
       ]);
@@ -80,7 +81,7 @@ describe('attachment URLs that are signed anew at each read', () => {
     house.control('settings', { signedAddresses: 'path' });
     const contactId = await withPictures(10);
     await read(contactId, READS);
-    const before = (await here.told()).length;
+    const before = (await here.messageEvents()).length;
     const [id] = house.messages(contactId, {
       direction: 'outbound',
       attachments: [{ url: 'https://a.example/1' }],
@@ -90,9 +91,9 @@ describe('attachment URLs that are signed anew at each read', () => {
     await read(contactId, 2);
     house.control('messages/edit', { id, message: 'other' });
     await read(contactId, 2);
-    const told = (await house.told()).filter(({ type }) => type.startsWith('message.')).slice(before);
-    expect(told.map(({ type }) => type)).toEqual(['message.sent', 'message.delivered', 'message.updated']);
-    expect(told[2]?.data['changes']).toEqual({ message: { to: 'other' } });
+    const emitted = (await house.told()).filter(({ type }) => type.startsWith('message.')).slice(before);
+    expect(emitted.map(({ type }) => type)).toEqual(['message.sent', 'message.delivered', 'message.updated']);
+    expect(emitted[2]?.data['changes']).toEqual({ message: { to: 'other' } });
   });
 
   it('are unmuted once they settle, without an event for each message', async () => {
@@ -102,19 +103,19 @@ describe('attachment URLs that are signed anew at each read', () => {
     const [id] = house.messages(contactId, { attachments: [{ url: 'https://a.example/1' }] });
     await read(contactId, READS);
     house.control('settings', { signedAddresses: 'off' });
-    const before = (await here.told()).length;
+    const before = (await here.messageEvents()).length;
     await read(contactId, 7);
     expect(await house.volatile.volatileFields(A)).toEqual([]);
     await here.readAll(contactId);
-    expect((await here.told()).length).toBe(before);
+    expect((await here.messageEvents()).length).toBe(before);
     house.control('messages/edit', { id, attachments: [{ url: 'https://a.example/2' }] });
     await read(contactId, 1);
     expect((await types()).length).toBe(before + 1);
-    expect(await here.told()).toContain(`message.updated ${id}`);
+    expect(await here.messageEvents()).toContain(`message.updated ${id}`);
   });
 });
 
-describe('a contact’s picture URL that is signed anew at each list', () => {
+describe('a contact’s picture URL whose signature differs at each list', () => {
   const updates = async (): Promise<number> =>
     (await here.house.types()).filter((type) => type === 'contact.updated').length;
   const contacts = (count: number): string[] =>

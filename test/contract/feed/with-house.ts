@@ -9,7 +9,7 @@ const UPSTREAM_TIMEOUT_MS = 5_000;
 export const DAY_MS = 86_400_000;
 export const NUMBER = '+15551234567';
 
-/** Returns the expected result of {@link WithHouse.told}: `message.received <id>` for each id, sorted. */
+/** Returns the expected result of {@link WithHouse.messageEvents}: `message.received <id>` for each id, sorted. */
 export const received = (ids: readonly string[]): string[] =>
   ids.map((id) => `message.received ${id}`).sort();
 
@@ -44,7 +44,7 @@ export class WithHouse {
   }
 
   /** Returns the message events as sorted lines `type id`. */
-  async told(): Promise<string[]> {
+  async messageEvents(): Promise<string[]> {
     const events = (await this.house.told()).filter(({ type }) => type.startsWith('message.'));
     return events
       .map(({ type, data }) => `${type} ${String((data['message'] as { id: unknown }).id)}`)
@@ -52,15 +52,15 @@ export class WithHouse {
   }
 
   /** Creates a contact with messages of three days ago and reads it until its poll memory is stable. */
-  async learned(count: number): Promise<{ contactId: string; ids: string[] }> {
+  async createKnownContact(count: number): Promise<{ contactId: string; ids: string[] }> {
     const contactId = this.house.contact(NUMBER);
-    const ids = this.old(contactId, count);
+    const ids = this.createOldMessages(contactId, count);
     for (let reads = 0; reads < 3; reads += 1) await this.house.sweep();
     return { contactId, ids };
   }
 
   /** Creates messages of three days ago, each a second after the previous one. */
-  old(contactId: string, count: number): string[] {
+  createOldMessages(contactId: string, count: number): string[] {
     const timestamp = Date.now() - 3 * DAY_MS;
     return this.house.messages(contactId, { count, timestamp, intervalMs: 1_000 });
   }
@@ -88,7 +88,7 @@ export class WithHouse {
   }
 
   /** Reads all pages of a contact `reads` times, with more than a minute between two reads. */
-  async readMinutes(contactId: string, reads: number): Promise<void> {
+  async readAllMinutesApart(contactId: string, reads: number): Promise<void> {
     for (let read = 0; read < reads; read += 1) {
       this.house.store.aheadMs += ABSENCE_MS + 2_000;
       await this.readAll(contactId);

@@ -80,18 +80,18 @@ function readNamed(core: SimulatorCore, body: unknown): Contact[] {
   return ids.map((id) => contactNamed(core, id));
 }
 
-/** `{count}`, `{contacts: [...]}` or the fields of one. */
+/** Reads `{count}`, `{contacts: [...]}` or the fields of one contact. */
 function readNewContacts(core: SimulatorCore, body: unknown): NewContact[] {
   const input = new Input(body);
   if (input.has('count')) {
     const count = input.required('count', COUNT, 1);
     input.done();
-    return numbersFor(core, count).map((number) => ({ phoneNumber: number }));
+    return unusedNumbers(core, count).map((number) => ({ phoneNumber: number }));
   }
   if (!input.has('contacts')) return [readNewContact(input)];
   const many = input.required('contacts', listOf(asIs, undefined, 1), []);
   input.done();
-  return unlikeEachOther(many.map((one, index) => readNewContact(new Input(one, `contacts[${index}]`))));
+  return requireDistinct(many.map((one, index) => readNewContact(new Input(one, `contacts[${index}]`))));
 }
 
 const asIs: Check<unknown> = (value) => value;
@@ -103,26 +103,30 @@ function readNewContact(input: Input): NewContact {
   return { phoneNumber: number, name, id, fields: extraFields(input) };
 }
 
-/** Either in `fields`, or simply beside the known ones. */
+/** Reads undocumented fields, either from `fields` or from unknown top-level fields. */
 function extraFields(input: Input): JsonObject {
   const given = input.raw('fields');
   if (given !== undefined && !isObject(given)) throw new InvalidInput('fields', 'must be an object');
   return { ...input.rest(), ...new Input(given, 'fields').rest() };
 }
 
-/** Many are made all or none. */
-function unlikeEachOther(contacts: NewContact[]): NewContact[] {
+/**
+ * Rejects contacts with equal numbers or ids before any contact is created: either all contacts are created,
+ * or none.
+ */
+function requireDistinct(contacts: NewContact[]): NewContact[] {
   const seen = new Set<string>();
   for (const [index, { id, phoneNumber: number }] of contacts.entries())
     for (const value of [number, ...(id === undefined ? [] : [`id ${id}`])]) {
-      if (seen.has(value)) throw new InvalidInput(`contacts[${index}]`, 'repeats an earlier one');
+      if (seen.has(value))
+        throw new InvalidInput(`contacts[${index}]`, 'has the same number or id as an earlier contact');
       seen.add(value);
     }
   return contacts;
 }
 
-/** Numbers that no contact has: +1556 and seven digits. */
-function numbersFor(core: SimulatorCore, count: number): string[] {
+/** Returns unused phone numbers of the form +1556 and seven digits. */
+function unusedNumbers(core: SimulatorCore, count: number): string[] {
   const numbers: string[] = [];
   for (let next = 0; numbers.length < count; next++) {
     const number = `+1556${String(next).padStart(7, '0')}`;

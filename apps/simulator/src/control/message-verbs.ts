@@ -41,7 +41,7 @@ export const messageVerbs: Verbs = {
     return { messages: messages.map(described) };
   },
 
-  /** The contact has read everything the account wrote, as with the page's button. */
+  /** Marks all messages from the account as read by the contact, like the button of the phone page. */
   'messages/read': (core, body) => {
     const input = new Input(body);
     const contact = contactNamed(core, input.required('contactId', ID, ''));
@@ -60,7 +60,7 @@ export const messageVerbs: Verbs = {
       text: input.maybe('message', TEXT, ''),
       service: input.maybe('service', text(64), ''),
       attachments: input.maybe('attachments', ATTACHMENTS, []),
-      timestamp: input.maybe('timestamp', MOMENT, 0),
+      timestamp: input.maybe('timestamp', TIMESTAMP, 0),
       fields: extraFields(input),
     };
     const changes = core.act((world) => world.messages.edit(message, edit));
@@ -88,10 +88,10 @@ export const messageVerbs: Verbs = {
   },
 };
 
-/** A moment as ISO 8601 text or ms since 1970. */
-export const MOMENT: Check<number> = (value, field) => {
+/** Accepts a time as ISO 8601 text or in ms since 1970. */
+export const TIMESTAMP: Check<number> = (value, field) => {
   const time = typeof value === 'string' ? Date.parse(value) : value;
-  // Beyond this no Date can be written down.
+  // A Date cannot represent times beyond this range.
   if (typeof time !== 'number' || !Number.isInteger(time) || Math.abs(time) > 8_640_000_000_000_000)
     throw new InvalidInput(field, 'must be an ISO 8601 date-time or whole ms since 1970');
   return time;
@@ -111,7 +111,7 @@ function inject(core: SimulatorCore, body: unknown): object {
   const owner = readOwner(core, input);
   const count = input.optional('count', COUNT, 1);
   const words = input.optional('text', TEXT, count === 1 ? 'Hello' : 'Message {n}');
-  const timestamp = input.maybe('timestamp', MOMENT, 0);
+  const timestamp = input.maybe('timestamp', TIMESTAMP, 0);
   const intervalMs = input.optional('intervalMs', whole(0, 86_400_000), 0);
   const wanted = {
     direction,
@@ -125,7 +125,7 @@ function inject(core: SimulatorCore, body: unknown): object {
   };
   input.done();
   if (wanted.id !== undefined && count > 1)
-    throw new InvalidInput('id', 'cannot be given to more than one message');
+    throw new InvalidInput('id', 'cannot be used for more than one message');
   return core.act((world) => {
     const contact = owner(world);
     const first = timestamp ?? world.upstreamNow() - (count - 1) * intervalMs;
@@ -138,7 +138,10 @@ function inject(core: SimulatorCore, body: unknown): object {
   });
 }
 
-/** Whose conversation: a contact, or a number, which becomes a contact if it is none. */
+/**
+ * Reads the contact of a conversation: an existing contact, or a phone number for which a contact is created
+ * if needed.
+ */
 function readOwner(core: SimulatorCore, input: Input): (world: World) => Contact {
   const contactId = input.maybe('contactId', ID, '');
   const numbers = ['from', 'to', 'phoneNumber'].map((field) => input.maybe(field, PHONE, ''));
@@ -148,7 +151,7 @@ function readOwner(core: SimulatorCore, input: Input): (world: World) => Contact
     return () => contact;
   }
   if (number === undefined)
-    throw new InvalidInput('contactId', 'or the contact’s number as from is required');
+    throw new InvalidInput('contactId', 'or from (the phone number of the contact) is required');
   return (world) => world.contactOf(number);
 }
 
@@ -170,12 +173,15 @@ function fieldsOnly(input: Input): JsonObject {
   return new Input(given, 'fields').rest();
 }
 
-/** Either in `fields`, or simply beside the known ones; flags have a verb of their own. */
+/**
+ * Reads undocumented fields, either from `fields` or from unknown top-level fields. Flags are set by another
+ * verb.
+ */
 function extraFields(input: Input): JsonObject {
   const inFields = fieldsOnly(input);
   const beside = input.rest();
   if ('delivered' in beside || 'read' in beside)
-    throw new InvalidInput('delivered', 'and read are set by messages/flags');
+    throw new InvalidInput('delivered', 'and read must be set with messages/flags');
   return { ...beside, ...inFields };
 }
 

@@ -1,8 +1,8 @@
 import type { World } from '../world/world.js';
 
 /**
- * As when the service was set up anew: nothing is left, or the same people (and their messages) under new ids. No
- * deletions are recorded, for nobody deleted anything.
+ * Simulates a new installation of the service: nothing is kept, or the same contacts (and their messages) get
+ * new ids. No deletions are recorded, because the user deleted nothing.
  */
 export function replaceUpstream(world: World, keep: 'nothing' | 'contacts' | 'everything'): void {
   const old = world.contacts.listed();

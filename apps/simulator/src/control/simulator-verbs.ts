@@ -7,7 +7,7 @@ import { InvalidInput } from '../refusals.js';
 import type { SimulatorCore } from '../simulator-core.js';
 import { contactOnWire, messageOnWire } from '../wire-shapes.js';
 import type { Contact } from '../world/things.js';
-import { MOMENT } from './message-verbs.js';
+import { TIMESTAMP } from './message-verbs.js';
 import { replaceUpstream } from './replace-upstream.js';
 import type { Verbs } from './verb.js';
 import { ID } from './verb.js';
@@ -22,7 +22,7 @@ export const simulatorVerbs: Verbs = {
     const options = {
       seed: input.maybe('seed', SEED, 0),
       settings: input.raw('settings'),
-      now: input.maybe('now', MOMENT, 0),
+      now: input.maybe('now', TIMESTAMP, 0),
     };
     input.done();
     core.reset(options);
@@ -46,7 +46,7 @@ export const simulatorVerbs: Verbs = {
     const input = new Input(body);
     const ms = input.required('ms', whole(0, 10 * 365 * 86_400_000), 0);
     input.done();
-    if (!core.world.clock.manual) throw new InvalidInput('ms', 'needs the setting clock: manual');
+    if (!core.world.clock.manual) throw new InvalidInput('ms', 'requires the setting clock=manual');
     core.act((world) => {
       world.advance(ms);
     });
@@ -87,7 +87,7 @@ export const simulatorVerbs: Verbs = {
   },
 };
 
-/** `'message.*'`, `['request', 'send.accepted']` or, as in a query, `'request,send.accepted'`. */
+/** Accepts `'message.*'`, `['request', 'send.accepted']` or, as in a query, `'request,send.accepted'`. */
 const oneOrMore: Check<string[]> = (value, field) =>
   KINDS(typeof value === 'string' ? value.split(',') : value, field, []);
 
@@ -113,9 +113,9 @@ function stateOf(core: SimulatorCore, contactId: string | undefined): object {
       phoneNumber: contact.phoneNumber,
       state: contact.state,
       onWire: contactOnWire(contact, core.settings),
-      /** Listed ones, oldest first. */
+      /** Listed messages, oldest first. */
       messages: contact.messages.map((message) => messageOnWire(message, core.settings)),
-      /** Pending and deleted ones. */
+      /** Pending and deleted messages. */
       unlisted: hidden.get(contact) ?? [],
     })),
     pending: world.timetable.pending(),
@@ -124,7 +124,7 @@ function stateOf(core: SimulatorCore, contactId: string | undefined): object {
   };
 }
 
-/** One rule, an array of rules, or `{faults: [...]}`; all are read before one is added. */
+/** Reads one rule, an array of rules, or `{faults: [...]}`. Reads all rules before any rule is added. */
 function readRules(body: unknown): FaultRule[] {
   if (Array.isArray(body)) return listOf(RULE, NO_RULE, 1, 10_000)(body, 'faults', []);
   const input = new Input(body);
@@ -146,7 +146,8 @@ const RULE: Check<FaultRule> = (value, field) => {
   const probability = input.maybe('probability', share(), 1);
   const times = input.maybe('times', TIMES, 1);
   input.done();
-  // A share of all requests goes on until it is cleared; without a share it is one request.
+  // Default of `times`: a rule with a probability applies until it is cleared, a rule without one applies
+  // once.
   const remaining =
     times === undefined ? (probability === undefined ? 1 : null) : times === 'always' ? null : times;
   return { match, fault, remaining, probability: probability ?? 1 };
@@ -175,7 +176,7 @@ const REGEX: Check<string> = (value, field) => {
   try {
     new RegExp(source, 'u');
   } catch (error) {
-    throw new InvalidInput(field, `is no regular expression: ${wordsOf(error)}`);
+    throw new InvalidInput(field, `is not a valid regular expression: ${wordsOf(error)}`);
   }
   return source;
 };

@@ -3,5 +3,5 @@ import { messageVerbs } from './message-verbs.js';
 import { simulatorVerbs } from './simulator-verbs.js';
 import type { Verbs } from './verb.js';
 
-/** Every control verb, by the path it has under `/_simulator/`. */
+/** All control verbs, keyed by their path under `/_simulator/`. */
 export const verbs: Verbs = { ...simulatorVerbs, ...contactVerbs, ...messageVerbs };

@@ -1,4 +1,4 @@
-/** The state file cannot be read as one. It is left as it is: nothing in it is thrown away silently. */
+/** The state file is unreadable. The file is left unchanged, so that no data is discarded silently. */
 export class CorruptState extends Error {
   override readonly name = 'CorruptState';
 

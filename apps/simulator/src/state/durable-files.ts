@@ -2,9 +2,10 @@ import { open, readFile, rename } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { codeOf } from '../error-words.js';
 
+/** Number of characters written at once. */
 const CHUNK = 1_048_576;
 
-/** Replaces a file as a whole: after a crash at any moment there is the old one or the new one, never half of it. */
+/** Replaces a file atomically. After a crash, the file has either its old or its new content. */
 export async function replaceFile(path: string, lines: Iterable<string>): Promise<void> {
   const temporary = `${path}.new`;
   await writeLines(temporary, 'w', lines);
@@ -12,11 +13,12 @@ export async function replaceFile(path: string, lines: Iterable<string>): Promis
   await syncDirectory(dirname(path));
 }
 
+/** Appends lines to a file and syncs the file. */
 export async function appendLines(path: string, lines: Iterable<string>): Promise<void> {
   await writeLines(path, 'a', lines);
 }
 
-/** The file's text, or null if there is none. */
+/** Returns the content of a file, or null if the file does not exist. */
 export async function readIfThere(path: string): Promise<Buffer | null> {
   try {
     return await readFile(path);
@@ -26,7 +28,7 @@ export async function readIfThere(path: string): Promise<Buffer | null> {
   }
 }
 
-/** The lines of a text; `torn` is what stands after the last line end. */
+/** Splits a text into lines. `torn` is the text after the last line end. */
 export function linesOf(text: Buffer): { lines: string[]; torn: string } {
   const lines: string[] = [];
   let start = 0;
@@ -57,7 +59,7 @@ async function writeLines(path: string, flags: 'w' | 'a', lines: Iterable<string
   }
 }
 
-/** Without this a rename may be forgotten in a power loss. */
+/** Syncs a directory. Without the sync, a power loss may undo a rename. */
 async function syncDirectory(path: string): Promise<void> {
   const directory = await open(path, 'r');
   try {

@@ -10,6 +10,7 @@ import { wordsOf } from '../error-words.js';
 const FORMAT = 'simulator-state';
 const VERSION = 1;
 
+/** The first line of the state file. */
 interface Header {
   readonly format: typeof FORMAT;
   readonly version: typeof VERSION;
@@ -20,7 +21,10 @@ interface Header {
   readonly world: WorldHeader;
 }
 
-/** One JSON text a line: a header, each contact with its messages, and a last line that says it is complete. */
+/**
+ * Returns the lines of the state file, one JSON text each: a header, one line per contact with its messages,
+ * and an end marker.
+ */
 export function writeState(core: SimulatorCore): string[] {
   const header: Header = {
     format: FORMAT,
@@ -39,25 +43,31 @@ export function writeState(core: SimulatorCore): string[] {
   ];
 }
 
-/** @throws CorruptState saying what is wrong with it. */
+/**
+ * Parses the state file.
+ * @throws CorruptState with the problem
+ */
 export function readState(path: string, text: Buffer, ledger: readonly LedgerEntry[]): SavedState {
   const { lines, torn } = linesOf(text);
-  if (torn !== '') throw new CorruptState(path, 'its end is missing');
+  if (torn !== '') throw new CorruptState(path, 'the end is missing');
   const parsed = lines.map((line, index) => parse(path, line, index));
   const header = parsed.shift();
   const end = parsed.pop();
-  if (!isHeader(header)) throw new CorruptState(path, `line 1 is no header of version ${VERSION}`);
+  if (!isHeader(header)) throw new CorruptState(path, `line 1 is not a header of version ${VERSION}`);
   if (!isObject(end) || end['end'] !== parsed.length)
-    throw new CorruptState(path, 'its last line is missing');
+    throw new CorruptState(path, 'the last line is missing');
   const contacts = parsed.map((record, index) => {
-    if (!isContactRecord(record)) throw new CorruptState(path, `line ${index + 2} is no contact`);
+    if (!isContactRecord(record)) throw new CorruptState(path, `line ${index + 2} is not a contact`);
     return record;
   });
   const { seed, settings, startSettings, world, ledgerNext } = header;
   return { seed, settings, startSettings, world, contacts, ledger: { entries: ledger, next: ledgerNext } };
 }
 
-/** The kept end of the ledger; a last line that a crash cut off is left out, and so is what stands before a gap. */
+/**
+ * Parses the ledger file. Ignores an incomplete last line after a crash, and all entries before a gap in the
+ * indexes.
+ */
 export function readLedger(
   path: string,
   text: Buffer,
@@ -66,7 +76,7 @@ export function readLedger(
   let entries: LedgerEntry[] = [];
   for (const [number, line] of lines.entries()) {
     const entry = parse(path, line, number);
-    if (!isLedgerEntry(entry)) throw new CorruptState(path, `line ${number + 1} is no ledger entry`);
+    if (!isLedgerEntry(entry)) throw new CorruptState(path, `line ${number + 1} is not a ledger entry`);
     const last = entries.at(-1);
     if (last !== undefined && entry.index !== last.index + 1) entries = [];
     entries.push(entry);
@@ -79,7 +89,7 @@ function parse(path: string, line: string, index: number): unknown {
     return JSON.parse(line);
   } catch (error) {
     const words = wordsOf(error);
-    throw new CorruptState(path, `line ${index + 1} is no JSON (${words.slice(0, 100)})`);
+    throw new CorruptState(path, `line ${index + 1} is not valid JSON (${words.slice(0, 100)})`);
   }
 }
 

@@ -18,31 +18,31 @@ afterEach(() => rm(folder, { recursive: true, force: true }));
 const start = (settings = {}): Promise<RunningSimulator> =>
   startSimulator({ stateFile, settings: { demo: false, ...settings } });
 
-/** The state without what moves by itself. */
-function lasting(state: object): object {
+/** Returns the state without fields that change on their own. */
+function withoutTimes(state: object): object {
   const moving = new Set(['ledger', 'now', 'upstreamNow']);
   return Object.fromEntries(Object.entries(state).filter(([name]) => !moving.has(name)));
 }
 
 describe('the state file', () => {
-  it('brings back messages, deletions, what is pending, knobs, random draws and the ledger', async () => {
+  it('restores messages, deletions, scheduled actions, settings, random state and the ledger', async () => {
     const first = await start({ sendVisibleDelayMs: 100_000 });
     first.simulator.control('messages', { from: '+15551', count: 3 });
     first.simulator.control('settings', { order: 'oldestFirst', idType: 'number' });
     await first.send({ phoneNumber: '+15551', message: 'pending' });
     const { ids } = first.simulator.control('messages', { from: '+15551' }) as { ids: string[] };
     first.simulator.control('messages/delete', { ids });
-    const before = lasting(first.simulator.control('state'));
+    const before = withoutTimes(first.simulator.control('state'));
     const kinds = first.simulator.ledger.read({ kinds: ['message.*', 'send.*'] }).entries;
     await first.stop();
     const second = await start({ sendVisibleDelayMs: 100_000 });
-    const after = lasting(second.simulator.control('state'));
+    const after = withoutTimes(second.simulator.control('state'));
     expect(after).toEqual(before);
     expect(second.simulator.ledger.read({ kinds: ['message.*', 'send.*'] }).entries).toEqual(kinds);
     await second.stop();
   });
 
-  it('lets happen at once what became due while it was down', async () => {
+  it('runs actions at once that became due while the simulator was stopped', async () => {
     const first = await start({ sendVisibleDelayMs: 150 });
     await first.send({ phoneNumber: '+15551', message: 'due' });
     await first.stop();
@@ -54,7 +54,7 @@ describe('the state file', () => {
     await second.stop();
   });
 
-  it('goes on counting in the ledger when a crash tore its last line', async () => {
+  it('continues the indexes of the ledger after a crash left an incomplete last line', async () => {
     const first = await start();
     first.simulator.control('messages', { from: '+15551', count: 3 });
     const { next } = first.simulator.ledger;
@@ -69,7 +69,7 @@ describe('the state file', () => {
     await third.stop();
   });
 
-  it('takes the settings of the start again only when they are others than last time', async () => {
+  it('applies the start settings again only if they differ from those of the last start', async () => {
     const first = await start({ limitCap: 10 });
     first.simulator.control('settings', { limitCap: 30 });
     await first.stop();
@@ -84,9 +84,9 @@ describe('the state file', () => {
   it.each([
     ['cut off', (text: string) => text.slice(0, -20)],
     ['without its last line', (text: string) => `${text.trimEnd().split('\n').slice(0, -1).join('\n')}\n`],
-    ['with a line that is no contact', (text: string) => text.replace('"phoneNumber":', '"phone":')],
+    ['with an invalid contact line', (text: string) => text.replace('"phoneNumber":', '"phone":')],
     ['empty', () => ''],
-  ])('is refused when it is %s, and left as it is', async (_how, damage) => {
+  ])('is rejected and left unchanged if it is %s', async (_how, damage) => {
     const first = await start();
     first.simulator.control('messages', { from: '+15551' });
     await first.stop();

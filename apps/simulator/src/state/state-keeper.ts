@@ -7,17 +7,21 @@ import { appendLines, readIfThere, replaceFile } from './durable-files.js';
 import { readLedger, readState, writeState } from './state-format.js';
 import { wordsOf } from '../error-words.js';
 
-/** From a change to its save, while saves are quick. */
+/** Delay from a change to its save, in milliseconds, if saves are fast. */
 const DELAY_MS = 50;
-/** A large world takes long to write: at most a fifth of the time goes into saving. */
+/**
+ * Pause after a save as a multiple of its duration. Saving a large world thus takes at most a fifth of the
+ * time.
+ */
 const REST_FACTOR = 4;
 const RETRY_MS = 1_000;
-/** The file of the ledger keeps at least so many entries, and at most twice as many. */
-const LEDGER_KEPT = 100_000;
+/** Minimum number of entries in the ledger file. The file keeps at most twice as many. */
+const MIN_LEDGER_ENTRIES = 100_000;
 
 /**
- * Keeps a core's state in a file, so that a restart is not a mass deletion. The world is written whole and
- * atomically; the ledger stands beside it (`<file>.ledger`) and is appended to, one entry a line.
+ * Saves the state of a core in a file, so that a restart does not look like a mass deletion. The world is
+ * written completely and atomically. The ledger is appended to a second file (`<file>.ledger`), one entry per
+ * line.
  */
 export class StateKeeper {
   readonly #ledgerPath: string;
@@ -27,10 +31,10 @@ export class StateKeeper {
   #saving: Promise<void> | null = null;
   #lastSaveMs = 0;
   #closed = false;
-  /** What the ledger's file holds: up to which index, of which epoch; null: it must be written anew. */
+  /** Content of the ledger file: its epoch and the next index. Null if the file must be rewritten. */
   #kept: { epoch: number; next: number; lines: number } | null = null;
 
-  /** @param report takes one line about a save that failed; it is tried again. */
+  /** @param report receives one line per failed save; a failed save is retried */
   constructor(
     private readonly core: SimulatorCore,
     private readonly path: string,
@@ -40,7 +44,7 @@ export class StateKeeper {
   }
 
   /**
-   * Loads what is there. False: there was no file.
+   * Loads the saved state. Returns false if there is no state file.
    * @throws CorruptState
    */
   async load(): Promise<boolean> {
@@ -49,7 +53,10 @@ export class StateKeeper {
     return state !== null;
   }
 
-  /** Saves from now on. Not before: the file may belong to a simulator that already runs on this port. */
+  /**
+   * Starts saving changes. Called after the port is bound: until then the file may belong to a running
+   * simulator.
+   */
   async watch(): Promise<void> {
     await mkdir(dirname(this.path), { recursive: true });
     this.core.onChange((change) => {
@@ -58,7 +65,7 @@ export class StateKeeper {
     this.#note({ of: 'world', contactId: null });
   }
 
-  /** Saves what is not saved yet, if it was watching, and stops. @throws when that last save fails. */
+  /** Saves unsaved changes and stops. @throws if this last save fails */
   async close(): Promise<void> {
     this.#closed = true;
     if (this.#timer !== null) clearTimeout(this.#timer);
@@ -74,7 +81,7 @@ export class StateKeeper {
     try {
       this.core.restore(saved);
     } catch (error) {
-      if (error instanceof InvalidInput) throw new CorruptState(this.path, `its setting ${error.message}`);
+      if (error instanceof InvalidInput) throw new CorruptState(this.path, `the setting ${error.message}`);
       throw error;
     }
   }
@@ -112,12 +119,12 @@ export class StateKeeper {
   async #save(): Promise<void> {
     const world = this.#worldChanged;
     const ledger = this.#ledgerChanged;
-    // What changes while this is being written sets them again.
+    // Changes during the save set these flags again.
     this.#worldChanged = false;
     this.#ledgerChanged = false;
     const lines = world ? writeState(this.core) : null;
     try {
-      // The ledger first: an entry may speak of what the world's file lacks after a crash, never the other way round.
+      // Save the ledger first. After a crash the ledger may then be newer than the world, but never older.
       if (ledger) await this.#saveLedger();
       if (lines !== null) await replaceFile(this.path, lines);
     } catch (error) {
@@ -132,13 +139,15 @@ export class StateKeeper {
     const { ledger } = this.core;
     const { epoch, next } = ledger;
     const kept = this.#kept;
-    if (kept?.epoch === epoch && kept.lines < 2 * LEDGER_KEPT) {
+    if (kept?.epoch === epoch && kept.lines < 2 * MIN_LEDGER_ENTRIES) {
       const fresh = ledger.read({ since: kept.next }).entries.map((entry) => JSON.stringify(entry));
       await appendLines(this.#ledgerPath, fresh);
       this.#kept = { epoch, next, lines: kept.lines + fresh.length };
       return;
     }
-    const last = ledger.read({ since: next - LEDGER_KEPT }).entries.map((entry) => JSON.stringify(entry));
+    const last = ledger
+      .read({ since: next - MIN_LEDGER_ENTRIES })
+      .entries.map((entry) => JSON.stringify(entry));
     await replaceFile(this.#ledgerPath, last);
     this.#kept = { epoch, next, lines: last.length };
   }

@@ -7,7 +7,10 @@ import { transformFile } from '@swc/core';
 const SOURCE = dirname(dirname(fileURLToPath(import.meta.url)));
 const ROOT = dirname(dirname(dirname(SOURCE)));
 
-/** The simulator built into a folder of its own, laid out as the project's build; `remove` takes it away. */
+/**
+ * Builds the simulator into a temporary folder with the layout of the real build. `remove` deletes the
+ * folder.
+ */
 export async function buildSimulator(): Promise<{
   main: string;
   folder: string;

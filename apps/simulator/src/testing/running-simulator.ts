@@ -5,7 +5,7 @@ import type { Settings } from '../settings.js';
 
 const DEADLINE_MS = 5_000;
 
-/** A simulator on a random port and a client for it; `stop` leaves nothing behind. */
+/** A simulator on a free port, with a client. `stop` closes the simulator. */
 export interface RunningSimulator {
   readonly simulator: Simulator;
   readonly baseUrl: string;
@@ -17,11 +17,12 @@ export interface RunningSimulator {
   stop(): Promise<void>;
 }
 
-/** Nothing is delayed unless a test says so. */
-export const AT_ONCE: Partial<Settings> = { sendVisibleDelayMs: 0, deliveredDelayMs: 0, readDelayMs: 0 };
+/** Settings without delays. */
+export const NO_DELAYS: Partial<Settings> = { sendVisibleDelayMs: 0, deliveredDelayMs: 0, readDelayMs: 0 };
 
+/** Starts a simulator. Delays are zero unless the options set them. */
 export async function startSimulator(options: SimulatorOptions = {}): Promise<RunningSimulator> {
-  const simulator = await createSimulator({ ...options, settings: { ...AT_ONCE, ...options.settings } });
+  const simulator = await createSimulator({ ...options, settings: { ...NO_DELAYS, ...options.settings } });
   const { baseUrl, url } = await simulator.listen();
   const key = { 'x-api-key': options.apiKey ?? 'simulator-key' };
   const get = (path: string, headers: Record<string, string> = key): Promise<Response> =>
@@ -55,20 +56,20 @@ export async function startSimulator(options: SimulatorOptions = {}): Promise<Ru
   };
 }
 
-/** Waits until a look brings something else than undefined, null or false. */
+/** Calls `look` until the result is not undefined, null or false. */
 export async function eventually<T>(look: () => T | Promise<T>): Promise<NonNullable<T>> {
   const deadline = Date.now() + DEADLINE_MS;
   for (;;) {
     const found = await look();
     if (found !== undefined && found !== null && found !== false) return found;
-    if (Date.now() > deadline) throw new Error('it did not come about in time');
+    if (Date.now() > deadline) throw new Error('the condition was not met in time');
     await pause(10);
   }
 }
 
-/** The one contact of a simulator that has one. */
+/** Returns the id of the first listed contact. */
 export function onlyContactId(running: RunningSimulator): string {
   const [contact] = running.simulator.core.world.contacts.listed();
-  if (contact === undefined) throw new Error('there is no contact');
+  if (contact === undefined) throw new Error('the simulator has no contact');
   return contact.id;
 }

@@ -1,27 +1,30 @@
-/** The time of the simulated world, in ms since 1970: the real one, or one that only `moveTo` moves. */
+/**
+ * Clock of the simulated world, in ms since 1970. Runs in real time, or is stopped and moves only with
+ * `moveTo`.
+ */
 export class Clock {
-  #stands: number | null = null;
+  #stoppedAt: number | null = null;
 
   get manual(): boolean {
-    return this.#stands !== null;
+    return this.#stoppedAt !== null;
   }
 
   now(): number {
-    return this.#stands ?? Date.now();
+    return this.#stoppedAt ?? Date.now();
   }
 
-  /** Stops the clock, at a given moment or where it is. */
+  /** Stops the clock at the given or the current time. */
   stop(at: number = this.now()): void {
-    this.#stands = at;
+    this.#stoppedAt = at;
   }
 
-  /** Goes back to real time. */
+  /** Returns to real time. */
   run(): void {
-    this.#stands = null;
+    this.#stoppedAt = null;
   }
 
-  /** Moves a stopped clock forward; it never goes back, and a running one is not moved. */
+  /** Moves a stopped clock forward, never back. Does nothing if the clock runs. */
   moveTo(time: number): void {
-    if (this.#stands !== null) this.#stands = Math.max(this.#stands, time);
+    if (this.#stoppedAt !== null) this.#stoppedAt = Math.max(this.#stoppedAt, time);
   }
 }

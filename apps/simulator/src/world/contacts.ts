@@ -3,25 +3,26 @@ import { InvalidInput } from '../refusals.js';
 import type { WorldContext } from './context.js';
 import type { Contact } from './things.js';
 
+/** Properties of a new contact. */
 export interface NewContact {
   readonly phoneNumber: string;
   readonly name?: string | undefined;
   readonly id?: string | undefined;
   readonly fields?: JsonObject;
-  /** Exists at once, but is listed only by `show`. */
+  /** True if the contact is not listed until `show`. */
   readonly hidden?: boolean;
 }
 
-/** The contacts of the account, by id and by phone number. */
+/** The contacts of the account, indexed by id and by phone number. */
 export class Contacts {
   readonly #byId = new Map<string, Contact>();
   readonly #bySerial = new Map<number, Contact>();
-  /** The contact that a message of this number belongs to; a deleted one has given up its number. */
+  /** The contact that receives the messages of a number. Deleted contacts are not included. */
   readonly #byNumber = new Map<string, Contact>();
 
   constructor(private readonly context: WorldContext) {}
 
-  /** Any contact, deleted and hidden ones too. */
+  /** Returns a contact, including deleted and hidden ones. */
   find(id: string): Contact | undefined {
     return this.#byId.get(id);
   }
@@ -34,7 +35,7 @@ export class Contacts {
     return this.#byNumber.get(phoneNumber);
   }
 
-  /** One that a client may read. */
+  /** Returns a contact that clients can read. */
   findListed(id: string): Contact | undefined {
     const contact = this.#byId.get(id);
     return contact?.state === 'listed' ? contact : undefined;
@@ -54,7 +55,7 @@ export class Contacts {
     if (wanted.id !== undefined) this.#refuseUsedId(wanted.id, 'id');
     const serial = this.context.ids.nextSerial();
     const contact: Contact = {
-      id: wanted.id ?? this.#freshId(serial),
+      id: wanted.id ?? this.#unusedId(serial),
       serial,
       phoneNumber: wanted.phoneNumber,
       name: wanted.name ?? wanted.phoneNumber,
@@ -70,14 +71,14 @@ export class Contacts {
     return contact;
   }
 
-  /** Takes in a contact that is already whole, such as one from a file. */
+  /** Adds a complete contact, for example from the state file. */
   adopt(contact: Contact): void {
     this.#byId.set(contact.id, contact);
     this.#bySerial.set(contact.serial, contact);
     if (contact.state !== 'deleted') this.#byNumber.set(contact.phoneNumber, contact);
   }
 
-  /** A hidden contact becomes listed. */
+  /** Lists a hidden contact. */
   show(contact: Contact): void {
     if (contact.state !== 'hidden') return;
     contact.state = 'listed';
@@ -103,7 +104,10 @@ export class Contacts {
     this.#record('contact.deleted', contact);
   }
 
-  /** A deleted contact is back, with its messages; if another has taken its number, that one keeps it. */
+  /**
+   * Restores a deleted contact with its messages. If another contact has taken its number, that contact keeps
+   * the number.
+   */
   restore(contact: Contact): void {
     if (contact.state !== 'deleted') return;
     contact.state = 'listed';
@@ -111,12 +115,12 @@ export class Contacts {
     this.#record('contact.restored', contact);
   }
 
-  /** The same number and messages go on under another id. */
+  /** Gives a contact another id. Its number and messages stay. */
   renumber(contact: Contact, wanted: string | undefined): void {
     if (wanted !== undefined) this.#refuseUsedId(wanted, 'newId');
     const from = contact.id;
     this.#byId.delete(from);
-    contact.id = wanted ?? this.#freshId(this.context.ids.nextSerial());
+    contact.id = wanted ?? this.#unusedId(this.context.ids.nextSerial());
     this.#byId.set(contact.id, contact);
     this.#recordChange(contact, { id: { from, to: contact.id } });
   }
@@ -127,7 +131,7 @@ export class Contacts {
     this.#byNumber.clear();
   }
 
-  #freshId(serial: number): string {
+  #unusedId(serial: number): string {
     let id = this.context.ids.contactId(serial);
     while (this.#byId.has(id)) id = this.context.ids.contactId(this.context.ids.nextSerial());
     return id;

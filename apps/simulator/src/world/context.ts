@@ -5,9 +5,9 @@ import type { Ids } from './ids.js';
 import type { RandomStreams } from './random.js';
 import type { Timetable } from './timetable.js';
 
-/** What the parts of one world share. */
+/** Objects that all parts of one world share. */
 export interface WorldContext {
-  /** The account's own number. */
+  /** Phone number of the account. */
   readonly accountNumber: string;
   readonly clock: Clock;
   readonly timetable: Timetable;
@@ -15,11 +15,11 @@ export interface WorldContext {
   readonly ids: Ids;
   settings(): Readonly<Settings>;
   record(event: LedgerEvent): void;
-  /** Something that the phone page shows has changed. */
+  /** Called after a change that the phone page shows. */
   changed(contactId: string): void;
 }
 
-/** What upstream's own clock shows: that of the world, off by the skew. */
+/** Returns the time of upstream's clock: the world's time plus the clock skew. */
 export function upstreamNow(context: Pick<WorldContext, 'clock' | 'settings'>): number {
   return context.clock.now() + context.settings().clockSkewMs;
 }

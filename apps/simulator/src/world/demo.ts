@@ -3,6 +3,7 @@ import type { WorldContext } from './context.js';
 import { upstreamNow } from './context.js';
 import type { Messages } from './messages.js';
 
+/** A message of a demo conversation. */
 interface Line {
   readonly hoursAgo: number;
   readonly direction: 'inbound' | 'outbound';
@@ -40,7 +41,7 @@ const CONVERSATIONS: readonly { name: string; phoneNumber: string; lines: readon
   },
 ];
 
-/** Fills an empty world with a few people and what they wrote in the last days. */
+/** Fills an empty world with demo contacts and messages of the last days. */
 export function peopleForDemo(context: WorldContext, contacts: Contacts, messages: Messages): void {
   const now = upstreamNow(context);
   for (const { name, phoneNumber, lines } of CONVERSATIONS) {

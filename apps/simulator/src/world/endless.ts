@@ -4,9 +4,9 @@ import type { World } from './world.js';
 const STEP_MS = 1_000;
 
 /**
- * Messages of a contact that are made up as they are read, and kept nowhere.
- * @param from the place of the first, counted from the end of the contact's own messages
- * @param fresh they are others at every read
+ * Generates messages of a contact for one read. The messages are not stored.
+ * @param from position of the first message, counted from the end of the contact's own messages
+ * @param fresh true if each read returns different messages
  */
 export function endlessMessages(
   world: World,
@@ -18,9 +18,9 @@ export function endlessMessages(
   const oldest = contact.messages[0]?.timestamp ?? 0;
   const name = `msg_endless_${contact.serial}_${fresh ? `${contact.reads}_` : ''}`;
   return Array.from({ length: Math.max(0, count) }, (_, i) => {
-    const place = from + i;
+    const position = from + i;
     return {
-      id: `${name}${place}`,
+      id: `${name}${position}`,
       serial: 0,
       contact,
       direction: 'inbound',
@@ -28,8 +28,8 @@ export function endlessMessages(
       from: contact.phoneNumber,
       to: world.accountNumber,
       sendNumber: null,
-      text: `Without end ${place}`,
-      timestamp: oldest - (place + 1) * STEP_MS,
+      text: `Endless message ${position}`,
+      timestamp: oldest - (position + 1) * STEP_MS,
       service: 'iMessage',
       attachments: [],
       delivered: true,

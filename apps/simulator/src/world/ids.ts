@@ -1,15 +1,16 @@
 import type { Settings } from '../settings.js';
 import type { RandomStreams } from './random.js';
 
+/** Counters of a world. */
 export interface IdCounters {
   serial: number;
   arrival: number;
   sendNumber: number;
-  /** Goes up when upstream is replaced, so that numerals are not used again. */
+  /** Increases when upstream is replaced, so that numeric ids are not reused. */
   generation: number;
 }
 
-/** Makes ids and counts. */
+/** Generates ids and counts. */
 export class Ids {
   readonly counters: IdCounters = { serial: 0, arrival: 0, sendNumber: 0, generation: 0 };
 
@@ -41,7 +42,9 @@ export class Ids {
     return this.#id('msg_', serial);
   }
 
-  /** The draw is made for numerals too: the same calls then give the same later draws, whatever the type of ids. */
+  /**
+   * Draws from the random generator for numeric ids too, so that the type of ids does not change later draws.
+   */
   #id(prefix: string, serial: number): string {
     const drawn = this.random.ids.hex(16);
     if (this.settings().idType === 'string') return prefix + drawn;

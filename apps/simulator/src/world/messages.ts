@@ -5,6 +5,7 @@ import type { WorldContext } from './context.js';
 import { upstreamNow } from './context.js';
 import type { Contact, Message } from './things.js';
 
+/** Properties of a new message. */
 export interface NewMessage {
   readonly contact: Contact;
   readonly direction: string;
@@ -20,6 +21,7 @@ export interface NewMessage {
   readonly sendNumber?: number;
 }
 
+/** New values of a message. Missing fields stay unchanged. */
 export interface MessageEdit {
   readonly text?: string | undefined;
   readonly service?: string | undefined;
@@ -30,7 +32,7 @@ export interface MessageEdit {
   readonly fields?: JsonObject;
 }
 
-/** All messages: an index by id, and each contact's array of listed ones, kept sorted. */
+/** All messages: an index by id, and for each contact a sorted array of its listed messages. */
 export class Messages {
   readonly #byId = new Map<string, Message>();
 
@@ -44,18 +46,18 @@ export class Messages {
     return this.#byId.values();
   }
 
-  /** Makes a message that is not listed yet. */
+  /** Creates a message that is not listed yet. */
   prepare(wanted: NewMessage): Message {
     const { contact, direction } = wanted;
     if (wanted.id !== undefined && this.#byId.has(wanted.id))
       throw new InvalidInput('id', 'is already the id of a message');
     const inbound = direction === 'inbound';
     const services = this.context.settings().serviceValues;
-    // Drawn even when given, so that a given service does not change what later draws bring.
+    // Draws even if a service is given, so that later draws do not depend on that.
     const drawn = services[this.context.random.decisions.below(services.length)] ?? '';
     const serial = this.context.ids.nextSerial();
     const message: Message = {
-      id: wanted.id ?? this.#freshId(serial),
+      id: wanted.id ?? this.#unusedId(serial),
       serial,
       contact,
       direction,
@@ -84,19 +86,19 @@ export class Messages {
     return message;
   }
 
-  /** Takes in a message that is already whole, such as one from a file. */
+  /** Adds a complete message, for example from the state file. */
   adopt(message: Message): void {
     this.#byId.set(message.id, message);
-    if (message.state === 'listed') this.#place(message);
+    if (message.state === 'listed') this.#insert(message);
   }
 
-  /** A pending message becomes listed. */
+  /** Lists a pending message. */
   show(message: Message, timestamp: number = message.timestamp): void {
     if (message.state !== 'pending') return;
     message.timestamp = timestamp;
     message.state = 'listed';
     message.arrival = this.context.ids.nextArrival();
-    this.#place(message);
+    this.#insert(message);
     this.context.record({
       kind: 'message.created',
       messageId: message.id,
@@ -118,7 +120,7 @@ export class Messages {
       if (JSON.stringify(from) !== JSON.stringify(to)) changes[field] = { from, to };
     };
     const listed = message.state === 'listed';
-    if (listed) this.#unplace(message);
+    if (listed) this.#remove(message);
     if (edit.text !== undefined) {
       note('message', message.text, edit.text);
       message.text = edit.text;
@@ -146,19 +148,19 @@ export class Messages {
     for (const [field, to] of Object.entries(edit.fields ?? {}))
       note(field, message.fields[field] ?? null, to);
     message.fields = { ...message.fields, ...edit.fields };
-    if (listed) this.#place(message);
+    if (listed) this.#insert(message);
     this.#recordChanges(message, changes);
     return changes;
   }
 
   delete(message: Message): void {
     if (message.state === 'deleted') return;
-    if (message.state === 'listed') this.#unplace(message);
+    if (message.state === 'listed') this.#remove(message);
     message.state = 'deleted';
     this.#record('message.deleted', message);
   }
 
-  /** A deleted message is back in its old place; one that was lost or is still pending becomes listed now. */
+  /** Restores a deleted message at its old position. A message that was never listed is listed now. */
   restore(message: Message): void {
     if (message.state === 'listed') return;
     if (message.state === 'pending' || message.arrival === 0) {
@@ -167,11 +169,11 @@ export class Messages {
       return;
     }
     message.state = 'listed';
-    this.#place(message);
+    this.#insert(message);
     this.#record('message.restored', message);
   }
 
-  /** Sorts anew, after the setting that says what the order goes by was changed. */
+  /** Sorts all messages again after a change of the setting `sortBy`. */
   resort(contacts: Iterable<Contact>): void {
     for (const contact of contacts) contact.messages.sort((a, b) => this.#compare(a, b));
   }
@@ -180,7 +182,7 @@ export class Messages {
     this.#byId.clear();
   }
 
-  #freshId(serial: number): string {
+  #unusedId(serial: number): string {
     let id = this.context.ids.messageId(serial);
     while (this.#byId.has(id)) id = this.context.ids.messageId(this.context.ids.nextSerial());
     return id;
@@ -191,7 +193,7 @@ export class Messages {
     return byTime !== 0 ? byTime : a.arrival - b.arrival;
   }
 
-  /** Where the message is, or would be. */
+  /** Returns the index of the message in its contact's list, or the index where it belongs. */
   #position(message: Message): number {
     const list = message.contact.messages;
     let low = 0;
@@ -205,7 +207,7 @@ export class Messages {
     return low;
   }
 
-  #place(message: Message): void {
+  #insert(message: Message): void {
     const { contact } = message;
     const position = this.#position(message);
     if (position === contact.messages.length) contact.messages.push(message);
@@ -213,7 +215,7 @@ export class Messages {
     if (isUnread(message)) contact.unread += 1;
   }
 
-  #unplace(message: Message): void {
+  #remove(message: Message): void {
     message.contact.messages.splice(this.#position(message), 1);
     if (isUnread(message)) message.contact.unread -= 1;
   }

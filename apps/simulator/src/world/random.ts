@@ -1,4 +1,4 @@
-/** A seeded random number generator (mulberry32): small, fast, and its whole state is one number. */
+/** A seeded random number generator (mulberry32). It is small and fast, and its state is one number. */
 export class Random {
   #state: number;
 
@@ -10,7 +10,7 @@ export class Random {
     return this.#state;
   }
 
-  /** From 0 up to, but not including, 1. */
+  /** Returns a number from 0 (inclusive) to 1 (exclusive). */
   next(): number {
     this.#state = (this.#state + 0x6d2b79f5) >>> 0;
     let mixed = this.#state;
@@ -19,21 +19,24 @@ export class Random {
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
   }
 
+  /** Returns a whole number from 0 (inclusive) to `bound` (exclusive). */
   below(bound: number): number {
     return Math.floor(this.next() * bound);
   }
 
+  /** Returns true with the given probability. */
   chance(probability: number): boolean {
     return this.next() < probability;
   }
 
+  /** Returns a random hexadecimal text. */
   hex(digits: number): string {
     let result = '';
     while (result.length < digits) result += this.below(65_536).toString(16).padStart(4, '0');
     return result.slice(0, digits);
   }
 
-  /** A shuffled copy (Fisher-Yates). */
+  /** Returns a shuffled copy (Fisher-Yates). */
   shuffled<T>(items: readonly T[]): T[] {
     const result = items.slice();
     for (let end = result.length - 1; end > 0; end--) {
@@ -47,8 +50,8 @@ export class Random {
 }
 
 /**
- * A stream for each purpose, so that (for example) one more read of a shuffled list does not change the ids that
- * later messages get.
+ * One random stream per purpose. An additional read of a shuffled list, for example, does not change the ids
+ * of later messages.
  */
 export interface RandomStreams {
   readonly ids: Random;

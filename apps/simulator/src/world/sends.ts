@@ -7,7 +7,7 @@ import type { Messages, NewMessage } from './messages.js';
 import type { Contact, Message } from './things.js';
 import { typographic } from './typographic.js';
 
-/** A send request, read whole. */
+/** A send request that was read completely. */
 export interface IncomingSend {
   readonly requestId: string;
   readonly phoneNumber: string;
@@ -17,15 +17,15 @@ export interface IncomingSend {
   readonly parts: readonly SendPart[];
 }
 
-/** What will become of a send's message; drawn at acceptance, so that timers running late change no draw. */
-interface Fate {
+/** The later course of a send. Drawn at acceptance, so that late timers do not change any draw. */
+interface Outcome {
   readonly lost: boolean;
   readonly delivered: boolean;
   readonly read: boolean;
   readonly reply: boolean;
 }
 
-/** Takes sends into the world and plans their life. */
+/** Accepts sends and schedules their status changes. */
 export class Sends {
   constructor(
     private readonly context: WorldContext,
@@ -36,7 +36,7 @@ export class Sends {
   accept(send: IncomingSend): { sendNumber: number; contactId: string; messageIds: string[] } {
     const contact = this.contacts.byNumber(send.phoneNumber) ?? this.#newContact(send.phoneNumber);
     const sendNumber = this.context.ids.nextSendNumber();
-    const fate = this.#drawFate();
+    const fate = this.#drawOutcome();
     const prepared = this.#prepare(send, contact, sendNumber);
     const messageIds = prepared.map(({ id }) => id);
     this.context.record({
@@ -49,12 +49,12 @@ export class Sends {
     });
     if (!fate.lost)
       prepared.forEach((message, index) => {
-        this.#plan(message, fate, index);
+        this.#schedule(message, fate, index);
       });
     return { sendNumber, contactId: contact.id, messageIds };
   }
 
-  /** When a pending message of a send becomes listed: everything that follows is counted from there. */
+  /** Lists a pending message of a send. Delivery and replies are timed from here. */
   show(message: Message): void {
     const { sendTimestamp } = this.context.settings();
     this.messages.show(message, sendTimestamp === 'visible' ? upstreamNow(this.context) : message.timestamp);
@@ -71,7 +71,7 @@ export class Sends {
     return contact;
   }
 
-  #drawFate(): Fate {
+  #drawOutcome(): Outcome {
     const settings = this.context.settings();
     const { decisions } = this.context.random;
     const lost = decisions.chance(settings.sendLostProbability);
@@ -96,25 +96,25 @@ export class Sends {
     return wanted.map((message) => this.messages.prepare(message));
   }
 
-  #plan(message: Message, fate: Fate, index: number): void {
+  #schedule(message: Message, fate: Outcome, index: number): void {
     const settings = this.context.settings();
     const { timetable, clock } = this.context;
     const messageId = message.id;
     const late = settings.attachmentDelayMs;
-    const shown = clock.now() + settings.sendVisibleDelayMs + (index > 0 ? late : 0);
-    timetable.add(shown, { what: 'showMessage', messageId });
+    const shownAt = clock.now() + settings.sendVisibleDelayMs + (index > 0 ? late : 0);
+    timetable.add(shownAt, { what: 'showMessage', messageId });
     if (index === 0 && late > 0 && message.attachments.length > 0) {
-      timetable.add(shown + late, { what: 'attach', messageId, attachments: message.attachments });
+      timetable.add(shownAt + late, { what: 'attach', messageId, attachments: message.attachments });
       message.attachments = [];
     }
-    const delivered = shown + settings.deliveredDelayMs;
-    if (fate.delivered) timetable.add(delivered, { what: 'deliver', messageId });
+    const deliveredAt = shownAt + settings.deliveredDelayMs;
+    if (fate.delivered) timetable.add(deliveredAt, { what: 'deliver', messageId });
     if (fate.delivered && fate.read)
-      timetable.add(delivered + settings.readDelayMs, { what: 'read', messageId });
+      timetable.add(deliveredAt + settings.readDelayMs, { what: 'read', messageId });
     if (fate.reply && index === 0) {
       const { delayMs, text } = settings.autoReply;
       const contactSerial = message.contact.serial;
-      timetable.add(shown + delayMs, { what: 'reply', contactSerial, text });
+      timetable.add(shownAt + delayMs, { what: 'reply', contactSerial, text });
     }
   }
 }

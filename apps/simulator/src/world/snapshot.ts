@@ -9,12 +9,12 @@ import type { World } from './world.js';
 export interface WorldHeader {
   readonly random: RandomState;
   readonly counters: IdCounters;
-  /** Where a stopped clock stands; null: it runs. */
+  /** Time of a stopped clock, or null if the clock runs. */
   readonly clock: number | null;
   readonly timetable: readonly Scheduled[];
 }
 
-/** One contact with all its messages, pending and deleted ones too. */
+/** One contact with all its messages, including pending and deleted ones. */
 export interface ContactRecord extends Omit<Contact, 'messages'> {
   readonly messages: readonly Omit<Message, 'contact'>[];
 }
@@ -28,7 +28,7 @@ export function headerOf(world: World): WorldHeader {
   };
 }
 
-/** One record a contact, so that no single string has to hold a large world. */
+/** Returns one record per contact, so that no single string holds a large world. */
 export function recordsOf(world: World): ContactRecord[] {
   const records = new Map<Contact, Omit<Message, 'contact'>[]>();
   for (const contact of world.contacts.all()) records.set(contact, []);
@@ -41,13 +41,16 @@ export function recordsOf(world: World): ContactRecord[] {
   });
 }
 
-/** Fills a new world (made with the header's random state) with what another run had. */
+/**
+ * Fills a new world with the state of an earlier run. The world must have been created with the header's
+ * random state.
+ */
 export function restoreWorld(world: World, header: WorldHeader, records: readonly ContactRecord[]): void {
   Object.assign(world.ids.counters, header.counters);
   if (header.clock !== null) world.clock.stop(header.clock);
   world.timetable.restore(header.timetable);
   for (const { messages, ...rest } of records) {
-    // Adopting the messages counts the unread ones anew.
+    // Adopting the messages counts the unread messages.
     const contact: Contact = { ...rest, messages: [], unread: 0 };
     world.contacts.adopt(contact);
     for (const message of messages) world.messages.adopt({ ...message, contact });

@@ -1,28 +1,31 @@
 import type { JsonObject } from '../json.js';
 import type { MessageOrigin } from '../ledger-entries.js';
 
-/** A person the account exchanges messages with. */
+/** A person who exchanges messages with the account. */
 export interface Contact {
   id: string;
-  /** Never changes, unlike the id. */
+  /** Number of the contact. Never changes, unlike the id. */
   readonly serial: number;
   readonly phoneNumber: string;
   name: string;
-  /** Undocumented fields, laid over what is served. */
+  /** Undocumented fields. They overwrite served fields of the same name. */
   fields: JsonObject;
-  /** `hidden`: exists, but is not listed yet. */
+  /** `hidden`: the contact exists but is not listed yet. */
   state: 'hidden' | 'listed' | 'deleted';
-  /** Goes up by one with each change. */
+  /** Increases by one with each change. */
   revision: number;
-  /** Those that are listed, oldest first. */
+  /** Listed messages, oldest first. */
   messages: Message[];
-  /** Inbound ones among them that are not read. */
+  /** Number of unread inbound messages among the listed ones. */
   unread: number;
-  /** How many pages were read of this contact. */
+  /** Number of page reads of this contact. */
   reads: number;
 }
 
-/** `inbound` and `outbound` are renamed on the wire by the settings; any other word is served as it is. */
+/**
+ * A message. Settings rename the directions `inbound` and `outbound` in replies. Any other direction is
+ * served unchanged.
+ */
 export interface Message {
   readonly id: string;
   readonly serial: number;
@@ -31,20 +34,20 @@ export interface Message {
   readonly origin: MessageOrigin;
   readonly from: string;
   readonly to: string;
-  /** Of the accepted send it belongs to. */
+  /** Number of the send that the message belongs to, or null. */
   readonly sendNumber: number | null;
   text: string;
-  /** In ms since 1970, by upstream's own (perhaps skewed) clock. */
+  /** Time of upstream's clock, including skew, in ms since 1970. */
   timestamp: number;
   service: string;
   attachments: JsonObject[];
   delivered: boolean;
   read: boolean;
-  /** Undocumented fields, laid over what is served. */
+  /** Undocumented fields. They overwrite served fields of the same name. */
   fields: JsonObject;
-  /** `pending`: accepted, not listed yet. */
+  /** `pending`: accepted but not listed yet. */
   state: 'pending' | 'listed' | 'deleted';
   revision: number;
-  /** When it was first listed, as a count; 0 while pending. */
+  /** Position in the order of first listing. 0 while pending. */
   arrival: number;
 }

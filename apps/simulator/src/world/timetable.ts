@@ -1,7 +1,7 @@
 import type { JsonObject } from '../json.js';
 
-/** Something that will happen by itself. It names things by id, so that it survives being written to a file. */
-export type Happening =
+/** A scheduled action. Refers to contacts and messages by id, so that it can be saved in a file. */
+export type ScheduledAction =
   | { readonly what: 'showContact'; readonly contactSerial: number }
   | { readonly what: 'showMessage'; readonly messageId: string }
   | { readonly what: 'attach'; readonly messageId: string; readonly attachments: JsonObject[] }
@@ -9,15 +9,16 @@ export type Happening =
   | { readonly what: 'read'; readonly messageId: string }
   | { readonly what: 'reply'; readonly contactSerial: number; readonly text: string };
 
+/** A scheduled action with its time. */
 export interface Scheduled {
-  /** The world's time at which it is due. */
+  /** World time at which the action is due, in ms since 1970. */
   readonly due: number;
-  /** Breaks ties: what was scheduled first happens first. */
+  /** Order of scheduling. Of two actions with the same time, the lower order runs first. */
   readonly order: number;
-  readonly happening: Happening;
+  readonly happening: ScheduledAction;
 }
 
-/** What is due when: a binary heap, so that a hundred thousand pending things cost little. */
+/** Scheduled actions by due time. A binary heap keeps a hundred thousand pending actions cheap. */
 export class Timetable {
   #heap: Scheduled[] = [];
   #order = 0;
@@ -26,13 +27,13 @@ export class Timetable {
     return this.#heap[0]?.due ?? null;
   }
 
-  add(due: number, happening: Happening): void {
+  add(due: number, happening: ScheduledAction): void {
     this.#order += 1;
     this.#heap.push({ due, order: this.#order, happening });
     this.#rise(this.#heap.length - 1);
   }
 
-  /** Takes the first thing that is due at `time`, or undefined. */
+  /** Removes and returns the first action that is due at `time`, or undefined. */
   take(time: number): Scheduled | undefined {
     const first = this.#heap[0];
     if (first === undefined || first.due > time) return undefined;
@@ -48,15 +49,15 @@ export class Timetable {
     this.#heap = [];
   }
 
-  /** What is pending, in the order in which it will happen. */
+  /** Returns the pending actions in the order in which they run. */
   pending(): Scheduled[] {
     return this.#heap.slice().sort((a, b) => (isBefore(a, b) ? -1 : 1));
   }
 
   restore(pending: readonly Scheduled[]): void {
-    // A sorted array is a heap.
+    // A sorted array is a valid heap.
     this.#heap = pending.slice().sort((a, b) => (isBefore(a, b) ? -1 : 1));
-    this.#order = pending.reduce((most, { order }) => Math.max(most, order), 0);
+    this.#order = pending.reduce((max, { order }) => Math.max(max, order), 0);
   }
 
   #rise(start: number): void {

@@ -1,4 +1,4 @@
-/** Rewrites a text as phones do while one types: curly quotes, long dashes, an ellipsis. */
+/** Rewrites a text as phones do during typing: curly quotes, long dashes, an ellipsis. */
 export function typographic(text: string): string {
   return text
     .replaceAll('...', '…')

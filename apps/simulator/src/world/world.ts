@@ -10,9 +10,10 @@ import { Messages } from './messages.js';
 import type { RandomStreams } from './random.js';
 import { Sends } from './sends.js';
 import type { Contact, Message } from './things.js';
-import type { Happening } from './timetable.js';
+import type { ScheduledAction } from './timetable.js';
 import { Timetable } from './timetable.js';
 
+/** Options of a world. */
 export interface WorldOptions {
   readonly accountNumber: string;
   readonly random: RandomStreams;
@@ -21,7 +22,9 @@ export interface WorldOptions {
   changed(contactId: string): void;
 }
 
-/** The model: contacts, their messages, a clock and what will happen by itself. It knows nothing of HTTP or files. */
+/**
+ * The simulated service: contacts, messages, a clock and scheduled actions. Independent of HTTP and files.
+ */
 export class World {
   readonly clock = new Clock();
   readonly timetable = new Timetable();
@@ -47,7 +50,7 @@ export class World {
     return this.#context.accountNumber;
   }
 
-  /** What upstream's own, perhaps skewed clock shows. */
+  /** Returns the time of upstream's clock, including skew. */
   upstreamNow(): number {
     return upstreamNow(this.#context);
   }
@@ -56,29 +59,29 @@ export class World {
     peopleForDemo(this.#context, this.contacts, this.messages);
   }
 
-  /** The contact of a number, made if there is none. */
+  /** Returns the contact of a number. Creates the contact if needed. */
   contactOf(phoneNumber: string): Contact {
     return this.contacts.byNumber(phoneNumber) ?? this.contacts.create({ phoneNumber });
   }
 
-  /** The contact writes to the account, as on their own phone. */
+  /** Adds an inbound message from the contact. */
   typeAs(contact: Contact, text: string, origin: 'typed' | 'autoReply' | 'insertWhilePaging'): Message {
     return this.messages.create({ contact, direction: 'inbound', origin, text });
   }
 
-  /** Lets everything happen that is due by now. */
+  /** Runs all actions that are due now. */
   runDue(): void {
     this.#runUntil(this.clock.now());
   }
 
-  /** Moves a manual clock, step by step from one due thing to the next, so that each happens at its own time. */
+  /** Moves a manual clock from one due action to the next, so that each action runs at its own time. */
   advance(ms: number): void {
     const end = this.clock.now() + ms;
     this.#runUntil(end);
     this.clock.moveTo(end);
   }
 
-  /** Everything is gone, and ids go on as those of another installation. */
+  /** Removes everything. Later ids are those of a new installation. */
   clear(): void {
     this.contacts.clear();
     this.messages.clear();
@@ -89,11 +92,11 @@ export class World {
   #runUntil(time: number): void {
     for (let next = this.timetable.take(time); next !== undefined; next = this.timetable.take(time)) {
       this.clock.moveTo(next.due);
-      this.#happen(next.happening);
+      this.#execute(next.happening);
     }
   }
 
-  #happen(happening: Happening): void {
+  #execute(happening: ScheduledAction): void {
     switch (happening.what) {
       case 'showContact': {
         const contact = this.contacts.bySerial(happening.contactSerial);
@@ -101,22 +104,22 @@ export class World {
         return;
       }
       case 'showMessage':
-        this.#with(happening.messageId, (message) => {
+        this.#ifPresent(happening.messageId, (message) => {
           this.sends.show(message);
         });
         return;
       case 'attach':
-        this.#with(happening.messageId, (message) => {
+        this.#ifPresent(happening.messageId, (message) => {
           this.messages.edit(message, { attachments: happening.attachments });
         });
         return;
       case 'deliver':
-        this.#with(happening.messageId, (message) => {
+        this.#ifPresent(happening.messageId, (message) => {
           this.messages.edit(message, { delivered: true });
         });
         return;
       case 'read':
-        this.#with(happening.messageId, (message) => {
+        this.#ifPresent(happening.messageId, (message) => {
           this.messages.edit(message, { read: true });
         });
         return;
@@ -129,8 +132,8 @@ export class World {
     }
   }
 
-  /** A message that was deleted meanwhile is left alone. */
-  #with(messageId: string, act: (message: Message) => void): void {
+  /** Calls `act` with a message, unless the message was deleted. */
+  #ifPresent(messageId: string, act: (message: Message) => void): void {
     const message = this.messages.find(messageId);
     if (message !== undefined && message.state !== 'deleted') act(message);
   }

@@ -7,7 +7,10 @@ import { QueueProcessor } from '../processor.js';
 import { STALLED_INTERVAL_MS } from '../queue.js';
 import { DELIVERY_PUMP } from '../tokens.js';
 
-/** Starts what an endpoint has due. A job ends when its attempts have begun: a slow receiver holds no job. */
+/**
+ * Starts the due deliveries of an endpoint. A job ends when its attempts have started, so that a slow
+ * endpoint does not block a job.
+ */
 @Processor('deliveries', { concurrency: 32, stalledInterval: STALLED_INTERVAL_MS })
 export class DeliveriesProcessor extends QueueProcessor {
   constructor(@Inject(DELIVERY_PUMP) private readonly pump: DeliveryPump) {

@@ -9,14 +9,18 @@ import {
 } from '#webhooks';
 import type { RoleRounds } from '../rounds.js';
 
+/** Time between two reads of the agenda. */
 const TICK_MS = 500;
-/** Between two rounds of retention of one account. */
+/** Minimum time between two retention rounds of one account, in milliseconds. */
 const TRIM_MS = 30_000;
 const TRIM_EVENTS = 'trim-events';
-/** Retention takes small bites; so many of them a round. */
-const MAX_BITES = 100;
+/**
+ * Maximum number of retention batches per round. Each batch removes few records, so that no script blocks
+ * Redis for long.
+ */
+const MAX_BATCHES = 100;
 
-/** What the rounds of the dispatching role work with. */
+/** Dependencies of the rounds of the role `dispatch`. */
 export interface DispatchRoundParts {
   pump: Pick<DeliveryPump, 'reconcile'>;
   deliveries: Pick<DeliveryStore, 'trim'>;
@@ -27,12 +31,16 @@ export interface DispatchRoundParts {
   isFull(): Promise<boolean>;
 }
 
-/** The dispatching role's rounds: lost hints and retention. An account without deliveries has nothing due. */
+/**
+ * Returns the rounds of the role `dispatch`: they restore lost hints and apply retention. An account without
+ * deliveries has no due round.
+ */
 export function dispatchRounds(parts: DispatchRoundParts): RoleRounds {
   const { pump, deliveries, log, deliverySurvey, logSurvey, retention } = parts;
   const trimDeliveries = (account: string): Promise<void> =>
-    untilNone(() => deliveries.trim(account, retention.deliveries));
-  const trimEvents = (account: string): Promise<void> => untilNone(() => log.trim(account, retention.events));
+    repeatUntilEmpty(() => deliveries.trim(account, retention.deliveries));
+  const trimEvents = (account: string): Promise<void> =>
+    repeatUntilEmpty(() => log.trim(account, retention.events));
   return {
     tickMs: TICK_MS,
     rounds: {
@@ -77,6 +85,6 @@ function atLeast(ms: number, inMs: number | undefined): number | undefined {
   return inMs === undefined ? undefined : Math.max(ms, inMs);
 }
 
-async function untilNone(bite: () => Promise<number>): Promise<void> {
-  for (let bites = 0; bites < MAX_BITES; bites += 1) if ((await bite()) === 0) return;
+async function repeatUntilEmpty(removeBatch: () => Promise<number>): Promise<void> {
+  for (let batches = 0; batches < MAX_BATCHES; batches += 1) if ((await removeBatch()) === 0) return;
 }

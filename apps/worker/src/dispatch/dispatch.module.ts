@@ -34,7 +34,7 @@ import {
   systemResolver,
 } from '#webhooks';
 import type { AccountWatch } from '../account-watch.js';
-import { queueOf, ROUNDS_OPTIONS } from '../queue.js';
+import { registerQueue, ROUNDS_OPTIONS } from '../queue.js';
 import { RoundsProcessor } from '../rounds.processor.js';
 import { RoundSchedule } from '../rounds.js';
 import { ACCOUNT_WATCH, AGENDAS, CLOCK, ENVIRONMENT, EVENT_LOG, LOGGER, REDIS } from '../tokens.js';
@@ -43,7 +43,7 @@ import { type DispatchRoundParts, dispatchRounds } from './dispatch-rounds.js';
 import { DeliveriesProcessor } from './deliveries.processor.js';
 import { EventDispatch } from './event-dispatch.js';
 
-/** Attempts in flight when the worker is asked to stop may end within so many milliseconds. */
+/** Time that running delivery attempts get to finish when the worker stops, in milliseconds. */
 const DRAIN_MS = 12_000;
 
 @Processor('dispatch-ticks', ROUNDS_OPTIONS)
@@ -53,9 +53,11 @@ class DispatchRoundsProcessor extends RoundsProcessor {
   }
 }
 
-/** The role `dispatch`: makes deliveries of events and carries them to their receivers. */
+/**
+ * The role `dispatch`: creates a delivery per event and endpoint, and sends the deliveries to the endpoints.
+ */
 @Module({
-  imports: [queueOf('deliveries'), queueOf('dispatch-ticks')],
+  imports: [registerQueue('deliveries'), registerQueue('dispatch-ticks')],
   providers: [
     DeliveriesProcessor,
     DispatchRoundsProcessor,
@@ -174,7 +176,10 @@ export class DispatchModule implements OnModuleDestroy, BeforeApplicationShutdow
     watch.follow(dispatch);
   }
 
-  /** Is not waited for here: the other roles are told after this one. */
+  /**
+   * Starts stopping without waiting, so that the other roles are stopped at the same time. {@link
+   * beforeApplicationShutdown} waits for the end.
+   */
   onModuleDestroy(): void {
     this.stopped = this.stop();
   }

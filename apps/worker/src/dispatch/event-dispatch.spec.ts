@@ -11,8 +11,8 @@ let prefix: string;
 let log: RedisEventLog;
 let dispatch: EventDispatch;
 let dispatched: string[];
-/** Of this account the next dispatch waits. */
-let held: string | undefined;
+/** The account whose next dispatch blocks until this is cleared. */
+let blockedAccount: string | undefined;
 
 beforeAll(async () => {
   server = await startTestRedis();
@@ -24,11 +24,11 @@ beforeEach(() => {
   redis = open();
   prefix = `test-${newId('req')}`;
   log = new RedisEventLog(redis, prefix);
-  [dispatched, held] = [[], undefined];
+  [dispatched, blockedAccount] = [[], undefined];
   dispatch = dispatchOn(redis);
 });
 afterEach(async () => {
-  held = undefined;
+  blockedAccount = undefined;
   await dispatch.stop();
   await closeRedis(redis);
 });
@@ -38,7 +38,7 @@ const open = (): RedisClient => openRedis(parseRedisAddress(server.url), 'patien
 function dispatchOn(connection: RedisClient): EventDispatch {
   const dispatcher = {
     dispatch: async (account: string, events: readonly LoggedEvent[]): Promise<void> => {
-      await eventually('it may go on', () => held !== account);
+      await eventually('the account is no longer blocked', () => blockedAccount !== account);
       dispatched.push(...events.map(({ sequence }) => `${account} ${sequence}`));
     },
   };
@@ -54,52 +54,52 @@ function dispatchOn(connection: RedisClient): EventDispatch {
 const append = (account: string, revision: number): Promise<void> =>
   log.append(account, [{ type: 'webhook.test', subject: 'a', revision, data: {} }]);
 
-it('reads the log of an account from when it comes until it goes, and again when it returns', async () => {
-  dispatch.came('a');
+it('reads the log of an account until the account is removed, and resumes when the account is added again', async () => {
+  dispatch.added('a');
   await append('a', 1);
-  await eventually('the first', () => dispatched.includes('a 1'));
-  dispatch.went('a');
-  dispatch.came('b');
+  await eventually('the first event is dispatched', () => dispatched.includes('a 1'));
+  dispatch.removed('a');
+  dispatch.added('b');
   await append('a', 2);
   await append('b', 1);
-  await eventually('the other', () => dispatched.includes('b 1'));
-  dispatch.came('a');
-  await eventually('the second', () => dispatched.includes('a 2'));
+  await eventually('the event of account b is dispatched', () => dispatched.includes('b 1'));
+  dispatch.added('a');
+  await eventually('the second event is dispatched', () => dispatched.includes('a 2'));
   expect(dispatched.filter((it) => it.startsWith('a'))).toEqual(['a 1', 'a 2']);
 });
 
-it('holds up no account because the dispatch of another one hangs', async () => {
-  held = 'a';
+it('dispatches the events of an account while the dispatch of another account hangs', async () => {
+  blockedAccount = 'a';
   for (const account of ['a', 'b']) {
-    dispatch.came(account);
+    dispatch.added(account);
     await append(account, 1);
   }
-  await eventually('the other', () => dispatched.includes('b 1'));
+  await eventually('the event of account b is dispatched', () => dispatched.includes('b 1'));
   expect(dispatched).toEqual(['b 1']);
 });
 
-it('takes one connection besides the one that is asked, however many accounts there are', async () => {
+it('opens only one additional Redis connection for any number of accounts', async () => {
   const connections = async (): Promise<number> =>
     Number(/connected_clients:(\d+)/.exec(await redis.info('clients'))?.[1]);
   await redis.ping();
   const before = await connections();
   const accounts = Array.from({ length: 200 }, (_, i) => `account-${i}`);
-  for (const account of accounts) dispatch.came(account);
+  for (const account of accounts) dispatch.added(account);
   for (const account of accounts) await append(account, 1);
-  await eventually('all are dispatched', () => dispatched.length === 200);
+  await eventually('all events are dispatched', () => dispatched.length === 200);
   expect((await connections()) - before).toBe(1);
 });
 
-it('lets another process read at once when it stops', async () => {
-  dispatch.came('a');
+it('lets another process take over the log at once when it stops', async () => {
+  dispatch.added('a');
   await append('a', 1);
-  await eventually('the first', () => dispatched.includes('a 1'));
+  await eventually('the first event is dispatched', () => dispatched.includes('a 1'));
   await dispatch.stop();
   dispatch = dispatchOn(redis);
-  dispatch.came('a');
+  dispatch.added('a');
   const begun = performance.now();
   await append('a', 2);
-  await eventually('the second', () => dispatched.includes('a 2'));
-  // Else the lease would have to end first.
+  await eventually('the second event is dispatched', () => dispatched.includes('a 2'));
+  // Without a release, the second reader would wait for the lease to expire.
   expect(performance.now() - begun).toBeLessThan(4_000);
 });

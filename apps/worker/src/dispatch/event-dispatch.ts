@@ -3,24 +3,30 @@ import { type Logger, newId, pause, type RedisClient } from '#platform';
 import type { Dispatcher } from '#webhooks';
 import type { AccountFollower } from '../account-watch.js';
 
-const BATCH = 500;
-/** How long it is waited for events before it is looked whether a hint of them was lost. */
+/** Maximum number of events read at once. */
+const BATCH_SIZE = 500;
+/**
+ * Maximum wait for a hint of new events before the log is read anyway, in milliseconds: a hint can be lost.
+ */
 const WAIT_MS = 1_000;
-/** And while the tail is trusted to tell of them; not all accounts are looked at together. */
+/**
+ * The same wait while the event tail is reliable. Each wait is shortened at random to spread the reads of
+ * many accounts.
+ */
 const TRUSTED_WAIT_MS = 60_000;
-/** A dispatcher that died is replaced after so long. */
+/** Lease of a log reader. Another worker takes over a log when the lease of a dead reader expires. */
 const LEASE_MS = 5_000;
-const AFTER_FAILURE_MS = 1_000;
+const RETRY_DELAY_MS = 1_000;
 
-/** One account's reading, and what ends it. */
+/** The loop that reads one account's log. */
 interface Loop {
-  stop: AbortController;
-  done: Promise<void>;
+  stopping: AbortController;
+  ended: Promise<void>;
 }
 
 /**
- * Reads each account's log and makes deliveries of its events, while there is such an account, until it is stopped. All
- * accounts share two connections: one that is asked, and the tail's, which waits.
+ * Reads the log of each existing account and creates the deliveries of its events. All accounts share two
+ * Redis connections: one for commands, and one of the tail that blocks until events arrive.
  */
 export class EventDispatch implements AccountFollower {
   private readonly loops = new Map<string, Loop>();
@@ -34,28 +40,28 @@ export class EventDispatch implements AccountFollower {
     private readonly logger: Logger,
   ) {}
 
-  came(account: string): void {
+  added(account: string): void {
     const earlier = this.loops.get(account);
-    if (this.stopping || (earlier !== undefined && !earlier.stop.signal.aborted)) return;
+    if (this.stopping || (earlier !== undefined && !earlier.stopping.signal.aborted)) return;
     const stop = new AbortController();
-    const begin = earlier?.done ?? Promise.resolve();
+    const begin = earlier?.ended ?? Promise.resolve();
     const done = begin.then(() => this.loop(account, stop.signal));
-    const loop: Loop = { stop, done };
+    const loop: Loop = { stopping: stop, ended: done };
     this.loops.set(account, loop);
     void done.then(() => {
       if (this.loops.get(account) === loop) this.loops.delete(account);
     });
   }
 
-  went(account: string): void {
-    this.loops.get(account)?.stop.abort();
+  removed(account: string): void {
+    this.loops.get(account)?.stopping.abort();
   }
 
-  /** Resolves when no more events are taken and what was taken is dispatched. */
+  /** Stops reading. Resolves when all events that were read are dispatched. */
   async stop(): Promise<void> {
     this.stopping = true;
-    for (const { stop } of this.loops.values()) stop.abort();
-    await Promise.all([...this.loops.values()].map(({ done }) => done));
+    for (const { stopping: stop } of this.loops.values()) stop.abort();
+    await Promise.all([...this.loops.values()].map(({ ended: done }) => done));
     await this.tail.close();
   }
 
@@ -65,35 +71,35 @@ export class EventDispatch implements AccountFollower {
     const follower = this.tail.follow(account);
     while (!signal.aborted) {
       try {
-        await this.round(account, consumer, lease, follower, signal);
+        await this.readOnce(account, consumer, lease, follower, signal);
       } catch (error) {
         if (isAborted(signal)) break;
-        this.logger.error({ account, err: error }, 'events could not be dispatched; trying again');
-        await pause(AFTER_FAILURE_MS, signal);
+        this.logger.error({ account, err: error }, 'could not dispatch events; retrying');
+        await pause(RETRY_DELAY_MS, signal);
       }
     }
     follower.stop();
-    await this.leave(account, consumer);
+    await this.release(account, consumer);
   }
 
   private consumerOf(account: string, { token }: ReaderLease): RedisEventConsumer {
-    const restarted = (place: string): void => {
+    const restarted = (position: string): void => {
       this.logger.warn(
-        { account, place },
-        'the consumer group was lost; events after this place are read again',
+        { account, position },
+        'the consumer group was lost; events after this position are read again',
       );
     };
     return new RedisEventConsumer(this.redis, this.prefix, account, token, LEASE_MS, restarted);
   }
 
-  private async round(
+  private async readOnce(
     account: string,
     consumer: RedisEventConsumer,
     lease: ReaderLease,
     follower: LogFollower,
     signal: AbortSignal,
   ): Promise<void> {
-    const reading = await consumer.take(BATCH);
+    const reading = await consumer.take(BATCH_SIZE);
     switch (reading.kind) {
       case 'events':
         await this.dispatcher.dispatch(account, reading.events, lease);
@@ -111,18 +117,24 @@ export class EventDispatch implements AccountFollower {
     return this.tail.isTrusted() ? TRUSTED_WAIT_MS * (0.75 + Math.random() / 4) : WAIT_MS;
   }
 
-  /** So that another reads at once; else it does when the lease is over. */
-  private async leave(account: string, consumer: RedisEventConsumer): Promise<void> {
+  /**
+   * Releases the reader lease so that another worker takes over at once. If the release fails, another worker
+   * waits for the lease to expire.
+   */
+  private async release(account: string, consumer: RedisEventConsumer): Promise<void> {
     if (this.redis.status !== 'ready') return;
     try {
       await consumer.leave();
     } catch (error) {
-      this.logger.warn({ account, err: error }, 'the reading of a log is left to its lease');
+      this.logger.warn(
+        { account, err: error },
+        'could not release the reader lease of an event log; the lease will expire',
+      );
     }
   }
 }
 
-/** Asked anew after a wait, which the compiler does not see. */
+/** Reads the flag through a function: the compiler does not expect the flag to change during an await. */
 function isAborted(signal: AbortSignal): boolean {
   return signal.aborted;
 }

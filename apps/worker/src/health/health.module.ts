@@ -26,7 +26,7 @@ import { Heartbeat } from './heartbeat.js';
 
 const HEARTBEAT = Symbol('heartbeat');
 
-/** Answers whoever keeps the worker running. */
+/** Health checks of the worker for orchestrators such as Docker or Kubernetes. */
 @Controller('health')
 export class HealthController {
   constructor(
@@ -45,17 +45,17 @@ export class HealthController {
   ready(@Res({ passthrough: true }) reply: FastifyReply): Readiness {
     if (!this.heartbeat.isFresh()) {
       reply.status(503);
-      const words = 'Redis could not be written lately, or the worker is stopping';
+      const words = 'the last write to Redis failed, or the worker is stopping';
       return readinessOf('unavailable', [{ code: 'redis_unwritable', count: 1, words }]);
     }
     const reasons: Reason[] = [];
     if (this.blobs.fault !== undefined) {
-      // Why stands in the log: it may name files.
-      const words = 'sends with a file cannot be relayed: the blob store cannot be used';
+      // The log states the cause. The reply does not: the cause may contain file names.
+      const words = 'sends with a file cannot be relayed: the blob store is unusable';
       reasons.push({ code: 'blob_store_unusable', count: 1, words });
     }
     if (this.blobs.unseen > 0) {
-      const words = `sends with a file will fail: ${this.blobs.unseen} of the gateways have another blob store`;
+      const words = `sends with a file will fail: ${this.blobs.unseen} gateways use a different blob store`;
       reasons.push({ code: 'blob_store_not_shared', count: this.blobs.unseen, words });
     }
     if (this.clock.fault !== undefined)
@@ -64,7 +64,7 @@ export class HealthController {
   }
 }
 
-/** Says that this worker is alive: to the gateway through Redis, to its keeper over HTTP. */
+/** Reports that this worker is alive: to the gateway through Redis, to the orchestrator over HTTP. */
 @Module({
   controllers: [HealthController],
   providers: [

@@ -17,31 +17,31 @@ let redis: RedisClient;
 beforeAll(async () => {
   server = await startTestRedis();
   redis = openRedis(parseRedisAddress(server.url), 'failFast', () => undefined);
-  await eventually('Redis is there', () => redis.status === 'ready');
+  await eventually('Redis is ready', () => redis.status === 'ready');
 });
 afterAll(async () => {
   await closeRedis(redis);
   await server.dispose();
 });
 
-/** The lines that a worker has logged when it has beaten once. */
+/** Returns the lines that a worker logs until its first heartbeat is written. */
 async function beatOnce(): Promise<string[]> {
   const lines: string[] = [];
   const logger = createLogger('worker', 'info', { write: (line) => lines.push(line) });
   const heartbeat = new Heartbeat(redis, 'tidings', newInstance('1', 0), ['relay'], logger);
   heartbeat.start();
   await eventually(
-    'it has beaten',
+    'the first heartbeat is written',
     async () => heartbeat.isFresh() && (await redis.exists('tidings:installation')),
   );
   await heartbeat.stop();
   return lines;
 }
 
-it('logs that a new installation begins, also where Redis was emptied, and nothing where it goes on', async () => {
-  const begins = [expect.stringContaining('a new installation begins')];
-  expect(await beatOnce()).toEqual(begins);
+it('logs a new installation when Redis is empty, and nothing when Redis holds an existing installation', async () => {
+  const newInstallation = [expect.stringContaining('Redis holds no data of an earlier installation')];
+  expect(await beatOnce()).toEqual(newInstallation);
   expect(await beatOnce()).toEqual([]);
   await redis.flushall();
-  expect(await beatOnce()).toEqual(begins);
+  expect(await beatOnce()).toEqual(newInstallation);
 });

@@ -9,8 +9,8 @@ import {
 } from '#platform';
 
 /**
- * Tells the others that this worker is alive, of which version it is and which roles it has, and the log when a new
- * installation begins: there is nothing in Redis, perhaps not any more.
+ * Writes to Redis that this worker is alive, with its version and its roles. Logs a new installation if Redis
+ * is empty, also after a loss of all data.
  */
 export class Heartbeat extends RedisHeartbeat {
   private readonly installationKey: string;
@@ -30,6 +30,7 @@ export class Heartbeat extends RedisHeartbeat {
     if (this.redis.status !== 'ready') return;
     await super.beat();
     const isNew = await this.redis.set(this.installationKey, new Date().toISOString(), 'NX');
-    if (isNew !== null) this.logger.warn('a new installation begins: Redis holds nothing of an earlier one');
+    if (isNew !== null)
+      this.logger.warn('starting a new installation: Redis holds no data of an earlier installation');
   }
 }

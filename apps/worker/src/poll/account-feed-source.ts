@@ -8,7 +8,7 @@ import type {
   RequestTurn,
 } from '#upstream';
 
-/** The feed's reads, through the account's budget. */
+/** Reads contacts and messages through the request budget of the account. */
 export class AccountFeedSource implements FeedSource {
   constructor(private readonly upstream: AccountUpstream) {}
 
@@ -17,7 +17,7 @@ export class AccountFeedSource implements FeedSource {
     purpose: ReadPurpose,
     newReader: () => R,
   ): Promise<ContactList<R>> {
-    return this.upstream.listContacts(account, payerOf(purpose), newReader);
+    return this.upstream.listContacts(account, budgetClassOf(purpose), newReader);
   }
 
   listMessages(
@@ -27,18 +27,21 @@ export class AccountFeedSource implements FeedSource {
     limit: number,
     purpose: ReadPurpose,
   ): Promise<MessagePage> {
-    return this.upstream.listMessages(account, contactId, page, limit, payerOf(purpose));
+    return this.upstream.listMessages(account, contactId, page, limit, budgetClassOf(purpose));
   }
 }
 
-/** A look-up for a send goes with the sends. What is not claimed, such as the contact list, is rare and must not starve. */
-function payerOf(purpose: ReadPurpose): RequestFor {
+/**
+ * Returns the budget class of a read. A look-up for a send belongs to the sends. A poll without a claimed
+ * token, such as the contact list, is rare and uses the class that is never starved.
+ */
+function budgetClassOf(purpose: ReadPurpose): RequestFor {
   if (purpose === 'lookup') return 'send';
   if (purpose === 'confirmation') return 'read';
-  return purpose === 'poll' ? { kind: 'more' } : turnOf(purpose);
+  return purpose === 'poll' ? { kind: 'more' } : claimedTurn(purpose);
 }
 
-function turnOf(read: ClaimedRead): RequestTurn {
+function claimedTurn(read: ClaimedRead): RequestTurn {
   const { token } = read;
   delete read.token;
   return {

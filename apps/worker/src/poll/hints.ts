@@ -1,6 +1,6 @@
 import { pause } from '#platform';
 
-/** What was hinted to one who looks again and again. */
+/** Remembers hints for a loop, and ends the loop's pause when a hint arrives. */
 export class Hints {
   private hinted = false;
   private waking = new AbortController();
@@ -13,19 +13,21 @@ export class Hints {
     this.waking.abort();
   }
 
-  /** Before a look: what was hinted so far is seen by it. */
+  /**
+   * Forgets the hints so far. The loop calls this before it checks for work, which covers all earlier hints.
+   */
   clear(): void {
     this.hinted = false;
     if (this.waking.signal.aborted) this.waking = new AbortController();
   }
 
-  /** Whether something was hinted since. */
-  came(): boolean {
+  /** Returns true if a hint has arrived since the last {@link clear}. */
+  hasHint(): boolean {
     return this.hinted;
   }
 
-  /** Resolves after so many milliseconds, or with the next hint. */
-  async rest(ms: number): Promise<void> {
+  /** Pauses for the given number of milliseconds or until the next hint. */
+  async pause(ms: number): Promise<void> {
     await pause(ms, AbortSignal.any([this.waking.signal, this.stop]));
   }
 }

@@ -1,7 +1,7 @@
 import type { EventLog } from '#events';
 import type { LastForms } from '#feed';
 
-/** The last forms of messages, from the events that told of them. */
+/** Reads the last known content of messages from the event log. */
 export class LoggedForms implements LastForms {
   constructor(private readonly log: EventLog) {}
 

@@ -1,13 +1,16 @@
 import type { ClaimedRead } from '#feed';
 
-/** Reads the contacts that were claimed. */
+/** Reads the messages of claimed contacts. */
 export interface ContactReader {
-  /** Reads what is new of it. Whether it is known and that was read and committed, by this read or by one that was faster. */
+  /**
+   * Reads and commits the new messages of a contact. Returns true if the contact is known and this read, or a
+   * faster concurrent read, was committed.
+   */
   pollNews(account: string, contactId: string, read: ClaimedRead): Promise<boolean>;
 
   /**
-   * Reads what is due below those, page by page, each committed by itself; as far as it gets until the signal aborts.
-   * Whether it came to its end.
+   * Reads the due older pages of a contact. Commits each page separately, until the signal aborts. Returns
+   * true if the last due page was read.
    */
   readDeep(account: string, contactId: string, read: ClaimedRead, signal: AbortSignal): Promise<boolean>;
 }

@@ -5,46 +5,51 @@ import { UpstreamUnreachableError } from '#upstream';
 import type { RoleRounds } from '../rounds.js';
 import { type PollRoundParts, pollRounds } from './poll-rounds.js';
 
-const A = 'default';
+const ACCOUNT = 'default';
 
 let polling: boolean;
-let held: boolean;
+let isHeld: boolean;
 let dueInMs: number | undefined;
-let wantsList: boolean;
-let told: string[];
-let reminded: number;
-let due: number;
+let listRequested: boolean;
+let calls: string[];
+let remindCount: number;
+let dueCount: number;
 let nextDueInMs: number | undefined;
-let lists: (Error | undefined)[];
+let listErrors: (Error | undefined)[];
 let rounds: RoleRounds;
 
 beforeEach(() => {
-  [polling, held, dueInMs, due, nextDueInMs] = [true, false, undefined, 0, undefined];
-  [wantsList, told, reminded, lists] = [false, [], 0, []];
+  [polling, isHeld, dueInMs, dueCount, nextDueInMs] = [true, false, undefined, 0, undefined];
+  [listRequested, calls, remindCount, listErrors] = [false, [], 0, []];
   const parts: PollRoundParts = {
     store: { takeListWish: () => Promise.resolve(false) },
     survey: {
-      look: () => Promise.resolve({ wantsList, due, ...(dueInMs === undefined ? {} : { dueInMs }) }),
+      look: () =>
+        Promise.resolve({
+          wantsList: listRequested,
+          due: dueCount,
+          ...(dueInMs === undefined ? {} : { dueInMs }),
+        }),
     },
     contacts: {
       poll: () => {
-        told.push('list read');
-        const error = lists.shift();
+        calls.push('list read');
+        const error = listErrors.shift();
         return error === undefined ? Promise.resolve() : Promise.reject(error);
       },
     },
-    accounts: { find: () => Promise.resolve({ id: A, polling } as Account) },
-    polls: { remind: () => Promise.resolve(void (reminded += 1)) },
-    here: {
-      lookAndWait: () => {
-        told.push('looked here');
+    accounts: { find: () => Promise.resolve({ id: ACCOUNT, polling } as Account) },
+    polls: { remind: () => Promise.resolve(void (remindCount += 1)) },
+    poller: {
+      checkAndWait: () => {
+        calls.push('polled in this worker');
         return Promise.resolve(nextDueInMs);
       },
     },
-    upstream: { isHeld: () => Promise.resolve(held) },
+    upstream: { isHeld: () => Promise.resolve(isHeld) },
     probe: { run: () => Promise.resolve('recovered') },
-    probeTimes: { nextTurnInMs: () => Promise.resolve(held ? 400 : undefined) },
-    agenda: { tell: (_, round) => void told.push(round) },
+    probeTimes: { nextTurnInMs: () => Promise.resolve(isHeld ? 400 : undefined) },
+    agenda: { tell: (_, round) => void calls.push(round) },
     contactsEveryMs: 30_000,
     logger: createLogger('test', 'silent'),
   };
@@ -52,59 +57,59 @@ beforeEach(() => {
 });
 
 const run = (name: string): Promise<unknown> =>
-  rounds.rounds[name]?.run(A) ?? Promise.reject(new Error(name));
+  rounds.rounds[name]?.run(ACCOUNT) ?? Promise.reject(new Error(name));
 
-it('hints all workers at an account with many contacts that are due, and looks again at the next tick', async () => {
-  [dueInMs, due] = [0, 5];
-  expect([await run('due'), reminded, told]).toEqual([250, 1, []]);
+it('hints all workers to an account with many due contacts, and checks again at the next tick', async () => {
+  [dueInMs, dueCount] = [0, 5];
+  expect([await run('due'), remindCount, calls]).toEqual([250, 1, []]);
 });
 
-it('reads few contacts that are due itself, without a job, and comes again when the next one is due', async () => {
-  [dueInMs, due] = [0, 1];
-  expect([await run('due'), reminded, told]).toEqual([1_000, 0, ['looked here']]);
+it('reads a few due contacts itself without a job, and runs again when the next contact is due', async () => {
+  [dueInMs, dueCount] = [0, 1];
+  expect([await run('due'), remindCount, calls]).toEqual([1_000, 0, ['polled in this worker']]);
   nextDueInMs = 170_000;
   expect(await run('due')).toBe(170_000);
 });
 
-it('leaves an account alone until its first contact is due, and one without contacts altogether', async () => {
+it('schedules no round before the first contact is due, and none for an account without contacts', async () => {
   dueInMs = 170_000;
   expect(await run('due')).toBe(170_000);
   dueInMs = undefined;
   expect(await run('due')).toBeUndefined();
-  expect(reminded).toBe(0);
+  expect(remindCount).toBe(0);
 });
 
-it('leaves an account alone that is not polled', async () => {
-  [polling, dueInMs, due, wantsList] = [false, 0, 1, true];
+it('reads nothing for an account whose polling is off', async () => {
+  [polling, dueInMs, dueCount, listRequested] = [false, 0, 1, true];
   expect([await run('due'), await run('contacts')]).toEqual([undefined, undefined]);
-  due = 5;
+  dueCount = 5;
   expect(await run('due')).toBeUndefined();
-  expect(reminded).toBe(0);
-  expect(await rounds.survey(A)).toEqual({ probe: undefined });
+  expect(remindCount).toBe(0);
+  expect(await rounds.survey(ACCOUNT)).toEqual({ probe: undefined });
 });
 
-it('reads nothing while upstream is away, and sees to it that it is probed', async () => {
-  [held, dueInMs, due] = [true, 0, 1];
+it('reads nothing while upstream is unavailable, and schedules a probe', async () => {
+  [isHeld, dueInMs, dueCount] = [true, 0, 1];
   expect([await run('due'), await run('contacts')]).toEqual([5_000, 5_000]);
-  due = 5;
-  expect([await run('due'), reminded]).toEqual([5_000, 0]);
-  expect(told.filter((round) => round === 'probe')).toHaveLength(3);
+  dueCount = 5;
+  expect([await run('due'), remindCount]).toEqual([5_000, 0]);
+  expect(calls.filter((round) => round === 'probe')).toHaveLength(3);
 });
 
-it('takes up what waited when an outage is over', async () => {
+it('schedules the waiting work when an outage has ended', async () => {
   expect(await run('probe')).toBe(500);
-  expect(told).toEqual(['due', 'survey']);
+  expect(calls).toEqual(['due', 'survey']);
 });
 
-it('reads the list at its interval, also after a reading that failed', async () => {
-  lists = [undefined, new UpstreamUnreachableError('ECONNREFUSED')];
+it('reads the contact list at its interval, also after a failed read', async () => {
+  listErrors = [undefined, new UpstreamUnreachableError('ECONNREFUSED')];
   expect([await run('contacts'), await run('contacts')]).toEqual([{ everyMs: 30_000 }, { everyMs: 30_000 }]);
-  expect(told).toEqual(['list read', 'list read']);
+  expect(calls).toEqual(['list read', 'list read']);
 });
 
-it('finds by a survey when contacts, the list and a probe are due', async () => {
-  [held, dueInMs] = [true, 700];
-  expect(await rounds.survey(A)).toEqual({ due: 700, contacts: { everyMs: 30_000 }, probe: 400 });
-  wantsList = true;
-  expect(await rounds.survey(A)).toMatchObject({ contacts: 0 });
+it('surveys when contacts, the contact list and a probe are due', async () => {
+  [isHeld, dueInMs] = [true, 700];
+  expect(await rounds.survey(ACCOUNT)).toEqual({ due: 700, contacts: { everyMs: 30_000 }, probe: 400 });
+  listRequested = true;
+  expect(await rounds.survey(ACCOUNT)).toMatchObject({ contacts: 0 });
 });

@@ -13,27 +13,35 @@ import { type AccountUpstream, BudgetExhaustedError, UpstreamError } from '#upst
 import { type ProbeTimes, probeRound } from '../probe.js';
 import { type RoleRounds, SURVEY } from '../rounds.js';
 
-/** How often it is looked whether somebody is due, in milliseconds. */
+/** Time between two reads of the agenda, in milliseconds. */
 const TICK_MS = 250;
-/** What an outage holds up is asked for at its end; and after this, should that be lost. */
-const HELD_MS = 5_000;
-/** So few contacts are read by the worker that found them due; more are for all workers. */
-const FEW = 4;
-/** So long it is waited for their reads; longer ones go on. */
+/**
+ * Delay of a round that an outage holds up, in milliseconds. The end of the outage normally schedules the
+ * round earlier; that message can be lost.
+ */
+const RECHECK_HELD_MS = 5_000;
+/**
+ * Maximum number of due contacts that one worker reads alone. More due contacts are offered to all workers.
+ */
+const MAX_LOCAL_READS = 4;
+/** Maximum wait for these reads, in milliseconds. Slower reads continue in the background. */
 const PATIENCE_MS = 300;
-/** Those that are under way are looked after again after so long. */
-const AFTER_FEW_MS = 1_000;
+/** Delay until an account with running reads is checked again, in milliseconds. */
+const RECHECK_RUNNING_MS = 1_000;
 
-/** What the rounds of the polling role work with. */
+/** Dependencies of the rounds of the role `poll`. */
 export interface PollRoundParts {
   store: Pick<FeedStore, 'takeListWish'>;
   survey: Pick<RedisFeedSurvey, 'look'>;
   contacts: Pick<ContactListPoll, 'poll'>;
   accounts: Pick<AccountDirectory, 'find'>;
-  /** Hints to all workers that an account has contacts that are due. */
+  /** Hints all workers that an account has due contacts. */
   polls: Pick<BullmqHintQueue<QueuePayloads['poll']>, 'remind'>;
-  /** Has this worker read what an account has due; answers when the next contact is due, if that is known in time. */
-  here: { lookAndWait(account: string, patienceMs: number): Promise<number | undefined> };
+  /**
+   * Reads the due contacts of an account in this worker. Returns the time until the next contact is due, or
+   * undefined if that is not known in time.
+   */
+  poller: { checkAndWait(account: string, patienceMs: number): Promise<number | undefined> };
   upstream: Pick<AccountUpstream, 'isHeld'>;
   probe: Pick<UpstreamProbe, 'run'>;
   probeTimes: ProbeTimes;
@@ -42,14 +50,17 @@ export interface PollRoundParts {
   logger: Logger;
 }
 
-/** The polling role's rounds: whose contacts are due, and the contact list. */
+/**
+ * Returns the rounds of the role `poll`: they read due contacts and the contact list, and probe an
+ * unavailable upstream.
+ */
 export function pollRounds(parts: PollRoundParts): RoleRounds {
   const { accounts, agenda, upstream, survey } = parts;
   const isPolled = async (account: string): Promise<boolean> =>
     (await accounts.find(account))?.polling === true;
   const isHeld = async (account: string): Promise<boolean> => {
     const held = await upstream.isHeld(account);
-    // Whoever noted the outage may not have told the agenda.
+    // The process that recorded the outage may have crashed before it scheduled the probe.
     if (held) agenda.tell(account, POLL_ROUND.probe, 0);
     return held;
   };
@@ -60,12 +71,13 @@ export function pollRounds(parts: PollRoundParts): RoleRounds {
         run: async (account) => {
           const { dueInMs, due } = await survey.look(account);
           if (due === 0) return dueInMs;
-          // Whoever reads them finds out whether the account is polled at all.
-          const nextInMs = due <= FEW ? await parts.here.lookAndWait(account, PATIENCE_MS) : undefined;
+          // The poller checks itself whether the account is polled.
+          const nextInMs =
+            due <= MAX_LOCAL_READS ? await parts.poller.checkAndWait(account, PATIENCE_MS) : undefined;
           if (nextInMs !== undefined) return nextInMs;
           if (!(await isPolled(account))) return undefined;
-          if (await isHeld(account)) return HELD_MS;
-          if (due <= FEW) return AFTER_FEW_MS;
+          if (await isHeld(account)) return RECHECK_HELD_MS;
+          if (due <= MAX_LOCAL_READS) return RECHECK_RUNNING_MS;
           await parts.polls.remind([{ about: account, payload: { account } }]);
           return TICK_MS;
         },
@@ -73,7 +85,7 @@ export function pollRounds(parts: PollRoundParts): RoleRounds {
       [POLL_ROUND.contacts]: {
         run: async (account) => {
           if (!(await isPolled(account))) return undefined;
-          if (await isHeld(account)) return HELD_MS;
+          if (await isHeld(account)) return RECHECK_HELD_MS;
           await parts.store.takeListWish(account);
           await readList(parts, account);
           return { everyMs: parts.contactsEveryMs };
@@ -81,7 +93,7 @@ export function pollRounds(parts: PollRoundParts): RoleRounds {
       },
       [POLL_ROUND.probe]: probeRound(parts.probe, parts.probeTimes, (account) => {
         agenda.tell(account, POLL_ROUND.due, 0);
-        // A reading of the list may have been asked for meanwhile.
+        // The contact list may have been requested during the outage.
         agenda.tell(account, SURVEY, 0);
       }),
     },
@@ -103,6 +115,6 @@ async function readList({ contacts, logger }: PollRoundParts, account: string): 
     await contacts.poll(account);
   } catch (error) {
     if (!(error instanceof UpstreamError) && !(error instanceof BudgetExhaustedError)) throw error;
-    logger.warn({ account, reason: logWords(error) }, 'the contact list could not be read');
+    logger.warn({ account, reason: logWords(error) }, 'could not read the contact list');
   }
 }

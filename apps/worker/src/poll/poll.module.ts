@@ -23,7 +23,7 @@ import { type RedisUpstreamHealth, UpstreamProbe } from '#relay';
 import type { AccountUpstream, AdaptiveBudget } from '#upstream';
 import type { AccountWatch } from '../account-watch.js';
 import { probeLeaseMs } from '../probe.js';
-import { queueOf, ROUNDS_OPTIONS } from '../queue.js';
+import { registerQueue, ROUNDS_OPTIONS } from '../queue.js';
 import { RoundsProcessor } from '../rounds.processor.js';
 import { RoundSchedule } from '../rounds.js';
 import {
@@ -54,9 +54,9 @@ class PollRoundsProcessor extends RoundsProcessor {
   }
 }
 
-/** The role `poll`: reads the contact list and the contacts that are due. */
+/** The role `poll`: reads the contact lists and the due contacts. */
 @Module({
-  imports: [queueOf('poll'), queueOf('poll-ticks')],
+  imports: [registerQueue('poll'), registerQueue('poll-ticks')],
   providers: [
     PollProcessor,
     PollRoundsProcessor,
@@ -109,7 +109,7 @@ class PollRoundsProcessor extends RoundsProcessor {
           probeLeaseMs(environment),
         );
         const rounds = pollRounds({
-          ...{ here, store, contacts, accounts, upstream, probe, logger },
+          ...{ poller: here, store, contacts, accounts, upstream, probe, logger },
           survey: new RedisFeedSurvey(redis, environment.REDIS_KEY_PREFIX),
           polls: BullmqHintQueue.in(polls, systemClock),
           probeTimes: health,
@@ -130,20 +130,23 @@ export class PollModule {
   ) {
     watch.follow(rounds);
     watch.follow({
-      came: (account, isNew) => {
-        if (isNew) void this.wishForList(account);
+      added: (account, isNew) => {
+        if (isNew) void this.requestList(account);
       },
     });
   }
 
-  /** A new account's contacts are read at once; a wish that is lost is made good by the next round. */
-  private async wishForList(account: string): Promise<void> {
+  /**
+   * Requests an early read of a new account's contact list. If the request fails, the next round reads the
+   * list.
+   */
+  private async requestList(account: string): Promise<void> {
     try {
       await this.store.wishForList(account);
     } catch (error) {
       this.logger.warn(
         { account, err: error },
-        'the contact list of a new account comes with the next round',
+        'could not request the contact list of a new account; the next round reads the list',
       );
     }
   }

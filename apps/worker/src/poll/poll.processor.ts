@@ -8,31 +8,31 @@ import { STALLED_INTERVAL_MS } from '../queue.js';
 import { ACCOUNT_UPSTREAM, POLLER } from '../tokens.js';
 import type { Poller } from './poller.js';
 
-/** Hands the hints that an account has contacts to read to the {@link Poller}. */
+/** Passes hints about accounts with due contacts to the {@link Poller}. */
 @Processor('poll', { concurrency: 16, stalledInterval: STALLED_INTERVAL_MS })
 export class PollProcessor extends QueueProcessor implements OnModuleDestroy, BeforeApplicationShutdown {
   constructor(
-    @Inject(POLLER) private readonly poller: Pick<Poller, 'look' | 'stop' | 'ended'>,
+    @Inject(POLLER) private readonly poller: Pick<Poller, 'check' | 'stop' | 'ended'>,
     @Inject(ACCOUNT_UPSTREAM) private readonly upstream: Pick<AccountUpstream, 'stopWaiting'>,
   ) {
     super();
   }
 
-  /** Takes nothing more. */
+  /** Stops taking work. */
   async onModuleDestroy(): Promise<void> {
     this.poller.stop();
     this.upstream.stopWaiting();
     await this.worker.pause(true);
   }
 
-  /** By now no role takes anything more. */
+  /** Waits for the running reads. No role accepts work at this point. */
   async beforeApplicationShutdown(): Promise<void> {
     await this.poller.ended();
   }
 
-  /** A job ends at once: it only says that there is something to look for. */
+  /** Ends the job at once: a job is only a hint to check the account. */
   override process({ data }: Job<QueuePayloads['poll']>): Promise<void> {
-    this.poller.look(data.account);
+    this.poller.check(data.account);
     return Promise.resolve();
   }
 }

@@ -14,56 +14,58 @@ import { BudgetExhaustedError, UpstreamStatusError, UpstreamTimeoutError } from 
 import { eventually } from '../../../../test/support/eventually.js';
 import { Poller } from './poller.js';
 
-const A = 'default';
+const ACCOUNT = 'default';
 const LOGGER = createLogger('test', 'silent');
 
-/** Contacts that are due, tokens for them, and reads that last until they are told to end. */
-class DueContacts implements PollQueue {
-  readonly begun: string[] = [];
+/** Fake queue with due contacts and tokens. Reads last until the test ends them. */
+class FakeQueue implements PollQueue {
+  readonly started: string[] = [];
   readonly reads = new Map<string, ClaimedRead>();
   readonly ended = new Map<string, ReadEnd>();
-  readonly agenda: number[] = [];
-  account = { id: A, requestsPerSecond: 100, polling: true };
+  readonly agendaTimes: number[] = [];
+  account = { id: ACCOUNT, requestsPerSecond: 100, polling: true };
   held = false;
   tokens = Infinity;
-  returned = 0;
-  asked = 0;
-  lost = new Set<string>();
-  idle: ClaimReply = {};
-  /** Happens while a claim is under way that finds nothing. */
-  meanwhile = (): void => undefined;
+  returnedTokens = 0;
+  claims = 0;
+  lostLeases = new Set<string>();
+  emptyReply: ClaimReply = {};
+  /** Called during a claim that finds no due contact. */
+  duringEmptyClaim = (): void => undefined;
   private readonly ends = new Map<string, (error?: Error) => void>();
 
   constructor(readonly due: [id: string, kind: PollKind][]) {}
 
   claim(): Promise<ClaimReply> {
-    this.asked += 1;
+    this.claims += 1;
     const [next] = this.due;
     if (next === undefined) {
-      this.meanwhile();
-      return Promise.resolve(this.idle);
+      this.duringEmptyClaim();
+      return Promise.resolve(this.emptyReply);
     }
     if (this.tokens === 0) return Promise.resolve({ waitMs: 1 });
     this.tokens -= 1;
     this.due.shift();
     const [contactId, kind] = next;
     const claimed: ClaimedPoll = { kind, contactId, lateMs: 3, failed: 2, lease: contactId };
-    const nextDue = this.due.length > 0 ? { nextDueAt: 1, nextDueInMs: 0 } : this.idle;
+    const nextDue = this.due.length > 0 ? { nextDueAt: 1, nextDueInMs: 0 } : this.emptyReply;
     return Promise.resolve({ claimed, tokenAskedAt: 7, availableForPolls: 60, ...nextDue });
   }
 
   renew(_: string, claims: readonly ClaimedPoll[]): Promise<ClaimedPoll[]> {
-    return Promise.resolve(claims.filter(({ contactId }) => this.lost.has(contactId)));
+    return Promise.resolve(claims.filter(({ contactId }) => this.lostLeases.has(contactId)));
   }
 
   end(_: string, { contactId }: ClaimedPoll, how: ReadEnd): Promise<EndedClaim> {
     this.ended.set(contactId, how);
-    return Promise.resolve(this.due.length > 0 ? { nextDueAt: 1, nextDueInMs: 0 } : (this.idle as NextDue));
+    return Promise.resolve(
+      this.due.length > 0 ? { nextDueAt: 1, nextDueInMs: 0 } : (this.emptyReply as NextDue),
+    );
   }
 
   poller(maxReads = 1_000): Poller {
     const read = (contactId: string, given: ClaimedRead): Promise<boolean> => {
-      this.begun.push(contactId);
+      this.started.push(contactId);
       this.reads.set(contactId, given);
       return new Promise((resolve, reject) => {
         given.signal.addEventListener('abort', () => {
@@ -84,14 +86,14 @@ class DueContacts implements PollQueue {
         },
         agenda: {
           at: (_, dueAtMs) => {
-            this.agenda.push(dueAtMs);
+            this.agendaTimes.push(dueAtMs);
           },
         },
         accounts: { find: () => Promise.resolve(this.account as never) },
         upstream: { isHeld: () => Promise.resolve(this.held) },
         budget: {
           giveBack: () => {
-            this.returned += 1;
+            this.returnedTokens += 1;
             return Promise.resolve();
           },
         },
@@ -102,31 +104,31 @@ class DueContacts implements PollQueue {
   }
 
   endAll(): void {
-    for (const contactId of this.begun) this.end_(contactId);
+    for (const contactId of this.started) this.endRead(contactId);
   }
 
-  end_(contactId: string, error?: Error): void {
+  endRead(contactId: string, error?: Error): void {
     const read = this.reads.get(contactId);
     if (read !== undefined) delete read.token;
     this.ends.get(contactId)?.(error);
   }
 }
 
-/** All that is going to happen by itself has happened. */
-const quiet = async (): Promise<void> => {
+/** Waits until all pending promise callbacks have run. */
+const settle = async (): Promise<void> => {
   for (let turn = 0; turn < 50; turn += 1) await new Promise(setImmediate);
 };
 
-let contacts: DueContacts;
+let contacts: FakeQueue;
 let poller: Poller;
 
 const start = (given = contacts, maxReads?: number): void => {
   poller = given.poller(maxReads);
-  poller.look(A);
+  poller.check(ACCOUNT);
 };
 
 beforeEach(() => {
-  contacts = new DueContacts(Array.from({ length: 40 }, (_, n) => [`c_${n}`, 'head']));
+  contacts = new FakeQueue(Array.from({ length: 40 }, (_, n) => [`c_${n}`, 'head']));
 });
 
 afterEach(async () => {
@@ -135,21 +137,21 @@ afterEach(async () => {
   await poller.ended();
 });
 
-describe('a worker that is hinted at an account with contacts that are due', () => {
-  it('reads each as soon as it has a token for it, without waiting for the others', async () => {
+describe('a worker with a hint for an account with due contacts', () => {
+  it('starts each read as soon as it has a token, without waiting for earlier reads', async () => {
     contacts.tokens = 3;
     start();
-    await quiet();
-    expect(contacts.begun).toEqual(['c_0', 'c_1', 'c_2']);
+    await settle();
+    expect(contacts.started).toEqual(['c_0', 'c_1', 'c_2']);
     contacts.tokens = 1;
-    await eventually('the next one is read', () => contacts.begun.length === 4);
+    await eventually('the next contact is read', () => contacts.started.length === 4);
     contacts.tokens = Infinity;
-    await eventually('all are read', () => contacts.begun.length === 40);
+    await eventually('all contacts are read', () => contacts.started.length === 40);
   });
 
-  it('hands each read its token and what is known of the contact', async () => {
+  it('gives each read its token and the state of the contact', async () => {
     start();
-    await quiet();
+    await settle();
     expect(contacts.reads.get('c_0')).toMatchObject({
       kind: 'head',
       token: 7,
@@ -159,151 +161,151 @@ describe('a worker that is hinted at an account with contacts that are due', () 
     });
   });
 
-  it('gives back the token of a read that made no request', async () => {
+  it('returns the token of a read that made no request', async () => {
     contacts.due.length = 1;
     start();
-    await quiet();
+    await settle();
     const token = contacts.reads.get('c_0');
-    contacts.end_('c_0');
+    contacts.endRead('c_0');
     if (token !== undefined) token.token = 7;
-    await quiet();
-    expect(contacts.returned).toBe(1);
+    await settle();
+    expect(contacts.returnedTokens).toBe(1);
   });
 
-  it('has so many reads under way that another account finds room, and goes on when one ends', async () => {
+  it('leaves read slots for other accounts, and starts the next read when a read ends', async () => {
     start(contacts, 20);
-    await quiet();
-    expect(contacts.begun).toHaveLength(10);
-    poller.look('another');
-    await quiet();
-    expect(contacts.begun).toHaveLength(15);
-    contacts.end_('c_0');
-    await eventually('the room is used', () => contacts.begun.length > 15);
+    await settle();
+    expect(contacts.started).toHaveLength(10);
+    poller.check('another');
+    await settle();
+    expect(contacts.started).toHaveLength(15);
+    contacts.endRead('c_0');
+    await eventually('the free slot is used', () => contacts.started.length > 15);
   });
 
-  it('makes deep reads as it is told', async () => {
-    contacts = new DueContacts([['d', 'deep']]);
+  it('makes a deep read for a claim of that kind', async () => {
+    contacts = new FakeQueue([['d', 'deep']]);
     start();
-    await quiet();
+    await settle();
     expect(contacts.reads.get('d')?.kind).toBe('deep');
   });
 
   it.each([
-    ['upstream is away', () => (contacts.held = true)],
+    ['upstream is unavailable', () => (contacts.held = true)],
     ['the account is not polled', () => (contacts.account.polling = false)],
   ])('claims nothing while %s', async (_, turn) => {
     turn();
     start();
-    await quiet();
-    expect(contacts.asked).toBe(0);
+    await settle();
+    expect(contacts.claims).toBe(0);
   });
 });
 
-describe('a worker that finds nobody due', () => {
+describe('a worker that finds no due contact', () => {
   beforeEach(() => {
-    contacts = new DueContacts([]);
+    contacts = new FakeQueue([]);
   });
 
-  it('tells the agenda when somebody is', async () => {
-    contacts.idle = { nextDueAt: 123_000, nextDueInMs: 60_000 };
+  it('schedules the account for the time of the next due contact', async () => {
+    contacts.emptyReply = { nextDueAt: 123_000, nextDueInMs: 60_000 };
     start();
-    await quiet();
-    expect(contacts.agenda).toEqual([123_000]);
+    await settle();
+    expect(contacts.agendaTimes).toEqual([123_000]);
   });
 
-  it('asks once to begin a read, and learns from its end what to tell the agenda', async () => {
+  it('claims once per read, and takes the next due time from the reply to the end of the read', async () => {
     contacts.due.push(['c', 'head']);
-    contacts.idle = { nextDueAt: 123_000, nextDueInMs: 60_000 };
+    contacts.emptyReply = { nextDueAt: 123_000, nextDueInMs: 60_000 };
     start();
-    await quiet();
-    expect([contacts.begun, contacts.asked, contacts.agenda]).toEqual([['c'], 1, []]);
-    contacts.end_('c');
-    await eventually('the agenda is told', () => contacts.agenda.length > 0);
-    expect([contacts.asked, contacts.agenda]).toEqual([1, [123_000]]);
+    await settle();
+    expect([contacts.started, contacts.claims, contacts.agendaTimes]).toEqual([['c'], 1, []]);
+    contacts.endRead('c');
+    await eventually('the account is scheduled', () => contacts.agendaTimes.length > 0);
+    expect([contacts.claims, contacts.agendaTimes]).toEqual([1, [123_000]]);
   });
 
-  it('answers whoever waits for it instead of the agenda, unless that takes too long', async () => {
+  it('returns the next due time to its caller instead of the agenda, unless the caller stops waiting', async () => {
     contacts.due.push(['c', 'head'], ['d', 'head']);
-    contacts.idle = { nextDueAt: 123_000, nextDueInMs: 60_000 };
+    contacts.emptyReply = { nextDueAt: 123_000, nextDueInMs: 60_000 };
     poller = contacts.poller();
-    const waiting = poller.lookAndWait(A, 10_000);
-    await quiet();
+    const waiting = poller.checkAndWait(ACCOUNT, 10_000);
+    await settle();
     contacts.endAll();
-    expect([await waiting, contacts.agenda]).toEqual([60_000, []]);
+    expect([await waiting, contacts.agendaTimes]).toEqual([60_000, []]);
     contacts.due.push(['e', 'head']);
-    expect(await poller.lookAndWait(A, 20)).toBeUndefined();
-    contacts.end_('e');
-    await eventually('the agenda is told', () => contacts.agenda.length > 0);
+    expect(await poller.checkAndWait(ACCOUNT, 20)).toBeUndefined();
+    contacts.endRead('e');
+    await eventually('the account is scheduled', () => contacts.agendaTimes.length > 0);
   });
 
-  it('stays where somebody is due within a second', async () => {
-    contacts.idle = { nextDueAt: 123_000, nextDueInMs: 20 };
+  it('waits for a contact that is due within a second', async () => {
+    contacts.emptyReply = { nextDueAt: 123_000, nextDueInMs: 20 };
     start();
-    await quiet();
+    await settle();
     contacts.due.push(['c', 'head']);
-    await eventually('it is read', () => contacts.begun.length === 1);
-    expect(contacts.agenda).toEqual([]);
+    await eventually('the contact is read', () => contacts.started.length === 1);
+    expect(contacts.agendaTimes).toEqual([]);
   });
 
-  it('looks at once when it is hinted, also while it asks', async () => {
-    contacts.idle = { nextDueAt: 123_000, nextDueInMs: 900 };
+  it('claims again at once after a hint, also after a hint during a claim', async () => {
+    contacts.emptyReply = { nextDueAt: 123_000, nextDueInMs: 900 };
     start();
-    await quiet();
+    await settle();
     const begun = performance.now();
     contacts.due.push(['c', 'head']);
-    poller.look(A);
-    await quiet();
-    expect(contacts.begun).toEqual(['c']);
+    poller.check(ACCOUNT);
+    await settle();
+    expect(contacts.started).toEqual(['c']);
     expect(performance.now() - begun).toBeLessThan(800);
-    contacts.idle = {};
-    contacts.meanwhile = (): void => {
-      contacts.meanwhile = (): void => undefined;
+    contacts.emptyReply = {};
+    contacts.duringEmptyClaim = (): void => {
+      contacts.duringEmptyClaim = (): void => undefined;
       contacts.due.push(['d', 'head']);
-      poller.look(A);
+      poller.check(ACCOUNT);
     };
-    poller.look(A);
-    await quiet();
-    expect(contacts.begun).toEqual(['c', 'd']);
+    poller.check(ACCOUNT);
+    await settle();
+    expect(contacts.started).toEqual(['c', 'd']);
   });
 });
 
-describe('a read', () => {
-  const cases: [string, Error | undefined, ReadEnd][] = [
-    ['that was committed', undefined, 'done'],
-    ['that upstream failed', new UpstreamTimeoutError(1), 'failed'],
-    ['that broke', new Error('broken'), 'failed'],
-    ['that was too much for upstream', new UpstreamStatusError(429, '', undefined), 'later'],
-    ['that may not wait any longer', new BudgetExhaustedError(1), 'back'],
+describe('a read of a contact', () => {
+  const cases: [string, ReadEnd, Error | undefined][] = [
+    ['that was committed', 'done', undefined],
+    ['that ended in an upstream timeout', 'failed', new UpstreamTimeoutError(1)],
+    ['that threw an unexpected error', 'failed', new Error('broken')],
+    ['that upstream rejected with 429', 'later', new UpstreamStatusError(429, '', undefined)],
+    ['that got no request budget', 'back', new BudgetExhaustedError(1)],
   ];
-  it.each(cases)('%s ends so', async (_, error, how) => {
+  it.each(cases)('%s ends its claim with "%s"', async (_, how, error) => {
     contacts.due.length = 1;
     start();
-    await quiet();
-    contacts.end_('c_0', error);
-    await quiet();
+    await settle();
+    contacts.endRead('c_0', error);
+    await settle();
     expect(contacts.ended.get('c_0')).toBe(how);
   });
 
-  it('whose lease another worker has waits for no more requests', async () => {
+  it('makes no further request after another worker has taken its lease', async () => {
     contacts.due.length = 2;
     start();
-    await quiet();
-    contacts.lost.add('c_0');
-    await eventually('it has ended', () => contacts.ended.get('c_0') === 'back');
+    await settle();
+    contacts.lostLeases.add('c_0');
+    await eventually('the read has ended', () => contacts.ended.get('c_0') === 'back');
     expect(contacts.reads.get('c_1')?.signal.aborted).toBe(false);
   });
 });
 
-describe('a worker that is told to stop', () => {
-  it('claims nothing more, and what it reads ends or goes back', async () => {
+describe('a worker that is stopping', () => {
+  it('claims no contact and returns the claims of its unfinished reads', async () => {
     contacts.tokens = 2;
     start();
-    await quiet();
+    await settle();
     poller.stop();
     contacts.tokens = 10;
-    poller.look(A);
+    poller.check(ACCOUNT);
     await poller.ended();
-    expect(contacts.begun).toHaveLength(2);
+    expect(contacts.started).toHaveLength(2);
     expect([...contacts.ended.values()]).toEqual(['back', 'back']);
   });
 });

@@ -14,27 +14,36 @@ import { Hints } from './hints.js';
 import type { ContactReader } from './poll-ports.js';
 import { ReadsUnderWay } from './reads-under-way.js';
 
-/** Reads under way in one worker. Upstream may take seconds to answer, and each read holds a page. */
+/**
+ * Maximum number of concurrent reads in one worker. Upstream may take seconds to answer, and each read keeps
+ * one page in memory.
+ */
 const MAX_READS = 256;
-/** An account whose next contact is due within this is not left: whoever looks after it comes later than that. */
+/**
+ * Time within which a contact must be due for the loop to wait for it, in milliseconds. The agenda would be
+ * slower.
+ */
 const LINGER_MS = 1_000;
-/** How often it is looked whether an account is polled still, at which rate, and whether its requests are held. */
+/** Lifetime of the cached account settings and outage state, in milliseconds. */
 const ACCOUNT_LIFE_MS = 250;
 
 type Claimed = Extract<ClaimReply, { claimed: unknown }>;
 
-/** One that asks for an account's contacts until nobody is due. */
-interface Asker {
+/** The claim loop of one account. It ends when no contact is due. */
+interface ClaimLoop {
   hints: Hints;
-  /** Whether somebody waits for its end, and sees to it that the account is looked at in time. */
-  awaited: boolean;
-  /** When the next contact is due, as the end of the last read learned it, until somebody is asked or hints. */
-  told?: NextDue;
-  /** In how many milliseconds the next contact is due, if that is known. */
+  /** True if a caller waits for the end of the loop and schedules the account itself. */
+  isAwaited: boolean;
+  /** Next due time from the end of the last read. Cleared by a claim or a hint. */
+  nextDue?: NextDue;
+  /**
+   * Resolves at the end of the loop, with the time until the next contact is due in milliseconds, or
+   * undefined if unknown.
+   */
   ended: Promise<number | undefined>;
 }
 
-/** What a poller needs of others. */
+/** Dependencies of the poller. */
 export interface PollerParts {
   queue: PollQueue;
   contacts: ContactReader;
@@ -46,12 +55,12 @@ export interface PollerParts {
 }
 
 /**
- * Reads the contacts that are due. An account has one asker in each worker: it asks for a token and with it for whoever
- * is due most urgently, begins that read without waiting for its end, and asks again. So no contact is claimed before its
- * request can be made, and a worker that dies takes along only what it was reading.
+ * Reads the due contacts. Each worker has one claim loop per account. The loop claims a token together with
+ * the most urgent due contact, starts the read without waiting for its end, and claims again. No contact is
+ * therefore claimed before its request can be made, and a crash of the worker loses only its running reads.
  */
 export class Poller {
-  private readonly askers = new Map<string, Asker>();
+  private readonly loops = new Map<string, ClaimLoop>();
   private readonly reads: ReadsUnderWay;
   private readonly stopping = new AbortController();
 
@@ -62,115 +71,117 @@ export class Poller {
     this.reads = new ReadsUnderWay(maxReads, parts.queue, parts.logger);
   }
 
-  /** An account may have contacts that are due. */
-  look(account: string): void {
+  /** Checks an account that may have due contacts. */
+  check(account: string): void {
     if (this.isStopping()) return;
-    const asker = this.askerOf(account);
-    delete asker.told;
-    asker.hints.hint();
+    const loop = this.loopOf(account);
+    delete loop.nextDue;
+    loop.hints.hint();
   }
 
   /**
-   * {@link look}, and waits a little until nobody is due any more and nothing is read: then this answers in how many
-   * milliseconds the next contact is due, and the agenda is not told. Undefined where that is not known in time.
+   * Calls {@link check} and waits until no contact is due and no read is running. Returns the time until the
+   * next contact is due in milliseconds, and does not write to the agenda. Returns undefined if the wait
+   * exceeds `patienceMs` or the time is not known.
    */
-  async lookAndWait(account: string, patienceMs: number): Promise<number | undefined> {
+  async checkAndWait(account: string, patienceMs: number): Promise<number | undefined> {
     if (this.isStopping()) return undefined;
-    const asker = this.askerOf(account);
-    delete asker.told;
-    asker.hints.hint();
-    asker.awaited = true;
+    const loop = this.loopOf(account);
+    delete loop.nextDue;
+    loop.hints.hint();
+    loop.isAwaited = true;
     const patience = new AbortController();
-    const nextDueInMs = await Promise.race([asker.ended, pause(patienceMs, patience.signal)]);
+    const nextDueInMs = await Promise.race([loop.ended, pause(patienceMs, patience.signal)]);
     patience.abort();
-    asker.awaited = false;
+    loop.isAwaited = false;
     return nextDueInMs ?? undefined;
   }
 
-  private askerOf(account: string): Asker {
-    const before = this.askers.get(account);
-    if (before !== undefined) return before;
-    const asker: Asker = {
+  private loopOf(account: string): ClaimLoop {
+    const existing = this.loops.get(account);
+    if (existing !== undefined) return existing;
+    const loop: ClaimLoop = {
       hints: new Hints(this.stopping.signal),
-      awaited: false,
+      isAwaited: false,
       ended: Promise.resolve(undefined),
     };
-    this.askers.set(account, asker);
-    asker.ended = this.askUntilIdle(account, asker).finally(() => this.askers.delete(account));
-    return asker;
+    this.loops.set(account, loop);
+    loop.ended = this.runLoop(account, loop).finally(() => this.loops.delete(account));
+    return loop;
   }
 
-  /** Claims nothing more; reads under way end after the request that they are at. */
+  /** Stops claiming contacts. Running reads end after their current request. */
   stop(): void {
     this.stopping.abort();
     this.reads.endAll();
   }
 
-  /** Resolves when nothing is under way. */
+  /** Resolves when no loop and no read is running. */
   async ended(): Promise<void> {
-    await Promise.all([...this.askers.values()].map(({ ended }) => ended));
+    await Promise.all([...this.loops.values()].map(({ ended }) => ended));
     await this.reads.ended();
   }
 
-  private async askUntilIdle(account: string, asker: Asker): Promise<number | undefined> {
+  private async runLoop(account: string, loop: ClaimLoop): Promise<number | undefined> {
     try {
-      return await this.ask(account, asker);
+      return await this.claimUntilIdle(account, loop);
     } catch (error) {
       if (!(error instanceof AccountGoneError))
-        this.parts.logger.warn(
-          { account, err: error },
-          'no contact could be claimed; the next hint tries again',
-        );
+        this.parts.logger.warn({ account, err: error }, 'could not claim a contact; the next hint retries');
       return undefined;
     }
   }
 
-  /** Answers in how many milliseconds the next contact is due, once nobody is. */
-  private async ask(account: string, asker: Asker): Promise<number | undefined> {
-    const { hints } = asker;
+  /** Claims contacts until none is due. Returns the time until the next contact is due, in milliseconds. */
+  private async claimUntilIdle(account: string, loop: ClaimLoop): Promise<number | undefined> {
+    const { hints } = loop;
     let [rate, knownAt] = [0, -Infinity];
     while (!this.isStopping()) {
-      if (!this.reads.hasRoom(account)) {
-        // A read that ends looks at its account; this is for room that another account left.
+      if (!this.reads.hasFreeSlot(account)) {
+        // A read that ends wakes the loop of its account. The pause covers slots freed by other accounts.
         hints.clear();
-        await hints.rest(MAX_PAUSE_MS);
+        await hints.pause(MAX_PAUSE_MS);
         continue;
       }
       if (performance.now() - knownAt > ACCOUNT_LIFE_MS) {
         const found = await this.parts.accounts.find(account);
-        // While upstream is away reads would only fail; who is due stays due.
+        // While upstream is unavailable, reads would only fail. Due contacts stay due.
         if (found?.polling !== true || (await this.parts.upstream.isHeld(account))) return undefined;
         [rate, knownAt] = [found.requestsPerSecond, performance.now()];
       }
       if (this.isStopping()) return undefined;
       hints.clear();
-      const { told } = asker;
-      delete asker.told;
-      const isIdle = told?.nextDueInMs !== undefined && told.nextDueInMs > 0;
-      const reply = isIdle ? told : await this.parts.queue.claim(account, rate);
+      const { nextDue: nextDue } = loop;
+      delete loop.nextDue;
+      const isIdle = nextDue?.nextDueInMs !== undefined && nextDue.nextDueInMs > 0;
+      const reply = isIdle ? nextDue : await this.parts.queue.claim(account, rate);
       if ('claimed' in reply) this.begin(account, rate, reply);
       if ('waitMs' in reply) await pause(Math.min(reply.waitMs, MAX_PAUSE_MS), this.stopping.signal);
-      else if (!(await this.waitForMore(account, asker, reply))) return reply.nextDueInMs;
+      else if (!(await this.waitForDue(account, loop, reply))) return reply.nextDueInMs;
     }
     return undefined;
   }
 
-  /** Waits until somebody may be due. Answers false if the agenda is to find that out, or whoever waits for this. */
-  private async waitForMore(
+  /**
+   * Waits until a contact may be due. Returns false if the loop should end: the agenda or the waiting caller
+   * then schedules the account.
+   */
+  private async waitForDue(
     account: string,
-    { hints, awaited }: Asker,
+    { hints, isAwaited: awaited }: ClaimLoop,
     { nextDueAt, nextDueInMs }: NextDue,
   ): Promise<boolean> {
-    if (hints.came()) return true;
+    if (hints.hasHint()) return true;
     const isReading = this.reads.has(account);
-    // The end of a read is a hint; should this worker die before it, the account's round finds who is due.
+    // The end of a read is a hint. If this worker dies before that, the account's round finds the due
+    // contacts.
     if (isReading || (nextDueInMs !== undefined && nextDueInMs <= LINGER_MS)) {
-      if (nextDueInMs !== 0) await hints.rest(nextDueInMs ?? MAX_PAUSE_MS);
+      if (nextDueInMs !== 0) await hints.pause(nextDueInMs ?? MAX_PAUSE_MS);
       return true;
     }
     if (nextDueAt !== undefined && !awaited) this.parts.agenda.at(account, nextDueAt);
-    // A hint that came meanwhile would find nobody else.
-    return hints.came();
+    // A hint that arrived meanwhile would otherwise be lost with the loop.
+    return hints.hasHint();
   }
 
   private isStopping(): boolean {
@@ -178,7 +189,7 @@ export class Poller {
   }
 
   private begin(account: string, rate: number, { claimed, tokenAskedAt, availableForPolls }: Claimed): void {
-    const ended = this.reads.begin(account, claimed, async (signal): Promise<NextDue> => {
+    const ended = this.reads.start(account, claimed, async (signal): Promise<NextDue> => {
       const { kind, failed, lateMs } = claimed;
       const read: ClaimedRead = { kind, failed, lateMs, availableForPolls, token: tokenAskedAt, signal };
       try {
@@ -186,10 +197,10 @@ export class Poller {
         if (read.token !== undefined) await this.parts.budget.giveBack(account, rate);
         if (how !== undefined) return await this.parts.queue.end(account, claimed, how);
       } catch (error) {
-        // Its lease ends by itself.
+        // The lease of the claim will expire.
         this.parts.logger.warn(
           { account, contactId: claimed.contactId, err: error },
-          'the end of a poll could not be noted',
+          'could not store the end of a poll',
         );
       }
       return {};
@@ -199,19 +210,19 @@ export class Poller {
     });
   }
 
-  /** It may be due again soon, or leave room for another one. */
+  /** Wakes the loop of the account: the contact may be due again soon, or its slot serves another contact. */
   private readEnded(account: string, next: NextDue): void {
-    const asker = this.askers.get(account);
-    // What another hint is about is not in what the end of this read was told.
-    if (asker === undefined || asker.hints.came() || this.isStopping()) {
-      this.look(account);
+    const loop = this.loops.get(account);
+    // A hint may concern a contact that is not covered by the reply to the end of this read.
+    if (loop === undefined || loop.hints.hasHint() || this.isStopping()) {
+      this.check(account);
       return;
     }
-    asker.told = next;
-    asker.hints.hint();
+    loop.nextDue = next;
+    loop.hints.hint();
   }
 
-  /** How it ended; undefined where its account is no more. */
+  /** Reads a contact. Returns how the read ended, or undefined if the account was removed. */
   private async read(account: string, contactId: string, read: ClaimedRead): Promise<ReadEnd | undefined> {
     try {
       const { contacts } = this.parts;
@@ -226,13 +237,13 @@ export class Poller {
       const { logger } = this.parts;
       if (error instanceof UpstreamError)
         logger.warn({ account, contactId, reason: logWords(error) }, 'a poll failed');
-      else logger.error({ account, contactId, err: error }, 'a poll broke');
+      else logger.error({ account, contactId, err: error }, 'a poll failed with an unexpected error');
       return isAboutAccount(error) ? 'later' : 'failed';
     }
   }
 }
 
-/** Whether an error says nothing about the contact that was read. */
+/** Returns true if an error concerns the account as a whole, not the contact. */
 function isAboutAccount(error: unknown): boolean {
   return (
     error instanceof UpstreamUnavailableError ||

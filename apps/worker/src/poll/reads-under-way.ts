@@ -1,57 +1,58 @@
 import { type ClaimedPoll, POLL_RENEWAL_MS, type PollQueue } from '#feed';
 import type { Logger } from '#platform';
 
-/** One read under way. */
-interface UnderWay {
+/** One running read. */
+interface RunningRead {
   claim: ClaimedPoll;
-  /** Ends it: no further request of it is waited for. */
+  /** Aborts the read: it makes no further request. */
   ending: AbortController;
 }
 
 /**
- * The reads that this process has under way, by account: how many there may be, and their leases, which it renews with one
- * call an account.
+ * Counts the running reads of this process per account, limits their number, and renews their leases with one
+ * call per account.
  *
- * An account has never more reads under way than places are free: however many accounts' upstreams hang, another one finds
- * places.
+ * An account never has more running reads than there are free slots. Slots therefore remain for other
+ * accounts when many upstreams hang.
  */
 export class ReadsUnderWay {
-  private readonly accounts = new Map<string, Set<UnderWay>>();
+  private readonly accounts = new Map<string, Set<RunningRead>>();
   private readonly tasks = new Set<Promise<unknown>>();
   private readonly renewing = new Set<string>();
   private timer: NodeJS.Timeout | undefined;
 
-  /** @param places for reads of all accounts; each read holds a page */
+  /** @param slots maximum number of reads over all accounts; each read keeps one page in memory */
   constructor(
-    private readonly places: number,
+    private readonly slots: number,
     private readonly queue: Pick<PollQueue, 'renew'>,
     private readonly logger: Logger,
     private readonly renewalMs = POLL_RENEWAL_MS,
   ) {}
 
-  hasRoom(account: string): boolean {
-    return (this.accounts.get(account)?.size ?? 0) < this.places - this.tasks.size;
+  /** Returns true if the account may start another read. */
+  hasFreeSlot(account: string): boolean {
+    return (this.accounts.get(account)?.size ?? 0) < this.slots - this.tasks.size;
   }
 
-  /** Whether a read of this account is under way. */
+  /** Returns true if the account has a running read. */
   has(account: string): boolean {
     return this.accounts.has(account);
   }
 
   /**
-   * Resolves at the end of the read, when its place is free.
+   * Starts a read. Resolves when the read has ended and its slot is free.
    * @param read must not reject
    */
-  begin<T>(account: string, claim: ClaimedPoll, read: (signal: AbortSignal) => Promise<T>): Promise<T> {
-    const one: UnderWay = { claim, ending: new AbortController() };
+  start<T>(account: string, claim: ClaimedPoll, read: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    const running: RunningRead = { claim, ending: new AbortController() };
     const ofAccount = this.accounts.get(account) ?? new Set();
-    this.accounts.set(account, ofAccount.add(one));
+    this.accounts.set(account, ofAccount.add(running));
     this.timer ??= setInterval(() => {
       for (const id of this.accounts.keys()) void this.renew(id);
     }, this.renewalMs);
-    const task = read(one.ending.signal).finally(() => {
+    const task = read(running.ending.signal).finally(() => {
       this.tasks.delete(task);
-      ofAccount.delete(one);
+      ofAccount.delete(running);
       if (ofAccount.size === 0) this.accounts.delete(account);
       if (this.accounts.size === 0) {
         clearInterval(this.timer);
@@ -62,12 +63,12 @@ export class ReadsUnderWay {
     return task;
   }
 
-  /** Ends all as soon as they have committed what they have read. */
+  /** Aborts all reads. Each read ends after it has committed what it has read. */
   endAll(): void {
     for (const reads of this.accounts.values()) for (const { ending } of reads) ending.abort();
   }
 
-  /** Resolves when none is under way. */
+  /** Resolves when no read is running. */
   async ended(): Promise<void> {
     while (this.tasks.size > 0) await Promise.all(this.tasks);
   }
@@ -85,8 +86,8 @@ export class ReadsUnderWay {
       );
       for (const { claim, ending } of reads) if (lost.has(claim)) ending.abort();
     } catch (error) {
-      // A lease that ends for this costs a read: commits are fenced.
-      this.logger.warn({ account, err: error }, 'the leases of polls could not be renewed');
+      // An expired lease costs one repeated read: commits are fenced.
+      this.logger.warn({ account, err: error }, 'could not renew the leases of running polls');
     } finally {
       this.renewing.delete(account);
     }

@@ -2,7 +2,7 @@ import type { TimeLimit } from '#platform';
 import type { Sender } from '#relay';
 import type { AccountUpstream, Admission, UpstreamSend } from '#upstream';
 
-/** The relay's requests, through the account's budget. */
+/** Sends the relay's requests through the request budget of the account. */
 export class AccountSender implements Sender {
   constructor(private readonly upstream: AccountUpstream) {}
 

@@ -10,14 +10,16 @@ import {
 import { type ProbeTimes, probeRound } from '../probe.js';
 import type { RoleRounds } from '../rounds.js';
 
+/** Time between two reads of the agenda. */
 const TICK_MS = 500;
-/** Between two rounds of retention of one account. */
+/** Minimum time between two retention rounds of one account, in milliseconds. */
 const TRIM_MS = 30_000;
-/** Between two looks at the files of one account, and of one that has no send. */
+/** Time between two file sweeps of an account with sends, in milliseconds. */
 const SWEEP_MS = 600_000;
+/** Time between two file sweeps of an account without sends, in milliseconds. */
 const SWEEP_EMPTY_MS = 6 * 3_600_000;
 
-/** What the rounds of the relaying role work with. */
+/** Dependencies of the rounds of the role `relay`. */
 export interface RelayRoundParts {
   rounds: Pick<RelayRounds, 'reconcile' | 'confirm' | 'expire' | 'trim'>;
   survey: Pick<RedisRelaySurvey, 'look'>;
@@ -29,7 +31,10 @@ export interface RelayRoundParts {
   isFull(): Promise<boolean>;
 }
 
-/** The relaying role's rounds: lost hints, sightings, ends, retention. An account without sends has nothing due. */
+/**
+ * Returns the rounds of the role `relay`: they restore lost hints, confirm and expire sends, and apply
+ * retention. An account without sends has no due round, except the file sweep.
+ */
 export function relayRounds(parts: RelayRoundParts): RoleRounds {
   const { rounds, survey, files, hints } = parts;
   return {

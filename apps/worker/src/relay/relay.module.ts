@@ -29,7 +29,7 @@ import {
 } from '#relay';
 import type { AccountUpstream } from '#upstream';
 import type { AccountWatch } from '../account-watch.js';
-import { queueOf, ROUNDS_OPTIONS } from '../queue.js';
+import { registerQueue, ROUNDS_OPTIONS } from '../queue.js';
 import { RoundsProcessor } from '../rounds.processor.js';
 import { RoundSchedule } from '../rounds.js';
 import {
@@ -60,9 +60,9 @@ class RelayRoundsProcessor extends RoundsProcessor {
   }
 }
 
-/** The role `relay`: hands sends to upstream and sees to their ends. */
+/** The role `relay`: sends the queued messages to upstream and tracks each send to its final state. */
 @Module({
-  imports: [queueOf('relay'), queueOf('relay-ticks')],
+  imports: [registerQueue('relay'), registerQueue('relay-ticks')],
   providers: [
     RelayProcessor,
     RelayRoundsProcessor,
@@ -93,7 +93,7 @@ class RelayRoundsProcessor extends RoundsProcessor {
           lookup,
           blobs,
           jobs,
-          settingsOf(environment),
+          relaySettingsFrom(environment),
           logger,
         ),
     },
@@ -125,7 +125,7 @@ class RelayRoundsProcessor extends RoundsProcessor {
         environment: WorkerEnvironment,
         logger: Logger,
       ) => {
-        const rounds = new RelayRounds(store, lookup, blobs, jobs, settingsOf(environment));
+        const rounds = new RelayRounds(store, lookup, blobs, jobs, relaySettingsFrom(environment));
         const probe = new UpstreamProbe(
           health,
           (account) => upstream.probe(account),
@@ -164,7 +164,7 @@ class RelayRoundsProcessor extends RoundsProcessor {
         environment: WorkerEnvironment,
         logger: Logger,
       ) => {
-        const rounds = new RelayRounds(store, lookup, blobs, jobs, settingsOf(environment));
+        const rounds = new RelayRounds(store, lookup, blobs, jobs, relaySettingsFrom(environment));
         return new SendSchedule(rounds, schedule.agenda, logger);
       },
     },
@@ -178,14 +178,14 @@ export class RelayModule {
   ) {
     watch.follow(rounds);
     watch.follow({
-      went: (account) => {
+      removed: (account) => {
         lanes.forget(account);
       },
     });
   }
 }
 
-function settingsOf(environment: WorkerEnvironment): RelaySettings {
+function relaySettingsFrom(environment: WorkerEnvironment): RelaySettings {
   return {
     retryScheduleSeconds: environment.SEND_RETRY_SCHEDULE_SECONDS,
     safeStatuses: environment.SEND_SAFE_STATUSES,

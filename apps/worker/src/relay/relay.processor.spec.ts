@@ -5,44 +5,44 @@ import { createLogger, type QueuePayloads } from '#platform';
 import { eventually } from '../../../../test/support/eventually.js';
 import { RelayProcessor } from './relay.processor.js';
 
-const JOBS = { wake: () => Promise.resolve() };
+const IDLE_JOBS = { wake: () => Promise.resolve() };
 
-interface Setting {
-  run: () => Promise<boolean>;
-  lines?: string[];
+interface HintOptions {
+  runLane: () => Promise<boolean>;
+  logLines?: string[];
 }
 
-function hintAt({ run, lines = [] }: Setting): { looks: () => number } {
-  let looks = 0;
-  const logger = createLogger('test', 'trace', { write: (line) => lines.push(line) });
-  const lanes = { run, stop: () => undefined };
-  const processor = new RelayProcessor(lanes, { look: () => (looks += 1) }, JOBS, logger);
+function processHint({ runLane, logLines = [] }: HintOptions): { checks: () => number } {
+  let checks = 0;
+  const logger = createLogger('test', 'trace', { write: (line) => logLines.push(line) });
+  const lanes = { run: runLane, stop: () => undefined };
+  const processor = new RelayProcessor(lanes, { look: () => (checks += 1) }, IDLE_JOBS, logger);
   const data: QueuePayloads['relay'] = { account: 'default', lane: '+15551234567' };
   void processor.process({ data } as Job<QueuePayloads['relay']>);
-  return { looks: () => looks };
+  return { checks: () => checks };
 }
 
-it('has the schedule looked at after a hint at a lane with nothing in it', async () => {
-  const { looks } = hintAt({ run: () => Promise.resolve(false) });
-  await eventually('it was looked at', () => looks() === 1);
+it('checks the schedule of sends after a hint for an empty lane', async () => {
+  const { checks } = processHint({ runLane: () => Promise.resolve(false) });
+  await eventually('the schedule was checked', () => checks() === 1);
 });
 
-it('leaves the schedule alone after a lane that had something', async () => {
+it('does not check the schedule of sends after a lane that had sends', async () => {
   let ran = false;
-  const { looks } = hintAt({
-    run: () => {
+  const { checks } = processHint({
+    runLane: () => {
       ran = true;
       return Promise.resolve(true);
     },
   });
-  await eventually('it ran', () => ran);
-  expect(looks()).toBe(0);
+  await eventually('the lane ran', () => ran);
+  expect(checks()).toBe(0);
 });
 
-it('drops the hint at a lane of an account that is gone without a word, and tells of what broke', async () => {
-  const lines: string[] = [];
-  hintAt({ lines, run: () => Promise.reject(new AccountGoneError('default')) });
-  hintAt({ lines, run: () => Promise.reject(new Error('broken')) });
-  await eventually('what broke is told', () => lines.length > 0);
-  expect(lines).toEqual([expect.stringContaining('"broken"')]);
+it('logs the error of a lane, but nothing for the lane of a removed account', async () => {
+  const logLines: string[] = [];
+  processHint({ logLines, runLane: () => Promise.reject(new AccountGoneError('default')) });
+  processHint({ logLines, runLane: () => Promise.reject(new Error('broken')) });
+  await eventually('the error is logged', () => logLines.length > 0);
+  expect(logLines).toEqual([expect.stringContaining('"broken"')]);
 });

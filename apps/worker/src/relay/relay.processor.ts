@@ -10,13 +10,16 @@ import { STALLED_INTERVAL_MS } from '../queue.js';
 import { LANE_RUNNER, LOGGER, RELAY_JOBS } from '../tokens.js';
 import { SendSchedule } from './send-schedule.js';
 
-/** Lanes under way in one worker; a slow upstream makes one last as long as a POST may. */
-const SLOTS = { slots: 256, perAccount: 32, longestLine: 5_000 };
+/**
+ * Limits of the lanes that run at the same time in one worker. With a slow upstream, a lane can last as long
+ * as the POST timeout.
+ */
+const LANE_LIMITS = { slots: 256, maxPerAccount: 32, maxWaiting: 5_000 };
 
-/** Relays what is due in a lane. A job ends when its lane has begun or waits for its account's turn. */
+/** Relays the due sends of a lane. A job ends when its lane has started or waits for a slot. */
 @Processor('relay', { concurrency: 32, stalledInterval: STALLED_INTERVAL_MS })
 export class RelayProcessor extends QueueProcessor implements OnModuleDestroy, BeforeApplicationShutdown {
-  private readonly slots = new AccountSlots(SLOTS);
+  private readonly slots = new AccountSlots(LANE_LIMITS);
 
   constructor(
     @Inject(LANE_RUNNER) private readonly lanes: Pick<LaneRunner, 'run' | 'stop'>,
@@ -27,18 +30,18 @@ export class RelayProcessor extends QueueProcessor implements OnModuleDestroy, B
     super();
   }
 
-  /** Takes nothing more; what waits goes to other workers at once. */
+  /** Stops taking lanes. Hands the waiting lanes to other workers at once. */
   async onModuleDestroy(): Promise<void> {
     this.lanes.stop();
     await this.worker.pause(true);
     const lanes = new Map<string, string[]>();
-    for (const { account, about } of this.slots.close()) {
-      lanes.set(account, [...(lanes.get(account) ?? []), about]);
+    for (const { account, subject: lane } of this.slots.close()) {
+      lanes.set(account, [...(lanes.get(account) ?? []), lane]);
     }
     for (const [account, waiting] of lanes) await this.jobs.wake(account, waiting);
   }
 
-  /** Each lane ends with the send that it is at; by now no role takes anything more. */
+  /** Waits until each running lane has finished its current send. No role accepts work at this point. */
   async beforeApplicationShutdown(): Promise<void> {
     await this.slots.ended();
   }
@@ -47,16 +50,16 @@ export class RelayProcessor extends QueueProcessor implements OnModuleDestroy, B
     const { account, lane } = data;
     if (this.slots.offer(account, lane, () => this.run(account, lane))) return;
     if (this.slots.isClosed) await this.jobs.wake(account, [lane]);
-    else this.logger.debug({ account }, 'a hint was dropped; the next round brings it again');
+    else this.logger.debug({ account }, 'dropped the hint for a lane; the next round repeats the hint');
   }
 
   private async run(account: string, lane: string): Promise<void> {
     try {
-      // A hint at a lane with nothing in it is that of a send scheduled for soon, or one too many.
+      // An empty lane means that its send is scheduled for later, or that the hint was superfluous.
       if (!(await this.lanes.run(account, lane))) this.schedule.look();
     } catch (error) {
       if (error instanceof AccountGoneError) return;
-      this.logger.error({ account, err: error }, 'a lane broke; the next round takes it up');
+      this.logger.error({ account, err: error }, 'a lane failed; the next round continues it');
     }
   }
 }

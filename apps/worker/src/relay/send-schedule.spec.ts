@@ -6,19 +6,19 @@ import { SendSchedule } from './send-schedule.js';
 const HOUR_MS = 3_600_000;
 const TASK: TakenTask = { account: 'default', round: 'promote', claim: '1' };
 
-let looks: number;
-/** What the agenda answers, and afterwards again and again that nothing is due for an hour. */
-let answers: (DueTasks | Error)[];
+let agendaReads: number;
+/** Replies of the agenda, in order. After the last one, nothing is due for an hour. */
+let agendaReplies: (DueTasks | Error)[];
 let promoted: string[];
 let ended: [account: string, time: AgendaTime | undefined][];
 let schedule: SendSchedule;
 
 beforeEach(() => {
-  [looks, answers, promoted, ended] = [0, [], [], []];
+  [agendaReads, agendaReplies, promoted, ended] = [0, [], [], []];
   const agenda = {
     takeDue: (): Promise<DueTasks> => {
-      looks += 1;
-      const answer = answers.shift() ?? { tasks: [], nextInMs: HOUR_MS };
+      agendaReads += 1;
+      const answer = agendaReplies.shift() ?? { tasks: [], nextInMs: HOUR_MS };
       return answer instanceof Error ? Promise.reject(answer) : Promise.resolve(answer);
     },
     next: (task: TakenTask, time: AgendaTime | undefined): Promise<void> => {
@@ -39,18 +39,18 @@ afterEach(async () => {
   await schedule.onModuleDestroy();
 });
 
-it('sleeps until the next send is due, moves it, and notes when the account has the next one', async () => {
-  answers = [{ tasks: [], nextInMs: 20 }, { tasks: [TASK] }];
+it('sleeps until the next send is due, queues the send, and stores the next due time of the account', async () => {
+  agendaReplies = [{ tasks: [], nextInMs: 20 }, { tasks: [TASK] }];
   schedule.onApplicationBootstrap();
-  await eventually('it looked after the send', () => looks === 3);
+  await eventually('the agenda was read after the send was queued', () => agendaReads === 3);
   expect(promoted).toEqual(['default']);
   expect(ended).toEqual([['default', 700]]);
 });
 
-it('tries again where sends could not be moved', async () => {
-  answers = [{ tasks: [{ ...TASK, account: 'broken' }, TASK] }];
+it('retries an account whose sends could not be queued', async () => {
+  agendaReplies = [{ tasks: [{ ...TASK, account: 'broken' }, TASK] }];
   schedule.onApplicationBootstrap();
-  await eventually('both were ended', () => ended.length === 2);
+  await eventually('the tasks of both accounts ended', () => ended.length === 2);
   expect(new Map(ended)).toEqual(
     new Map([
       ['broken', 1_000],
@@ -59,10 +59,10 @@ it('tries again where sends could not be moved', async () => {
   );
 });
 
-it('looks again when it is told of one that is scheduled for sooner', async () => {
+it('reads the agenda again when an earlier send is scheduled', async () => {
   schedule.onApplicationBootstrap();
-  await eventually('the first look', () => looks === 1);
-  answers = [{ tasks: [TASK] }];
+  await eventually('the agenda was read once', () => agendaReads === 1);
+  agendaReplies = [{ tasks: [TASK] }];
   schedule.look();
-  await eventually('it was moved', () => promoted.length === 1);
+  await eventually('the send was queued', () => promoted.length === 1);
 });

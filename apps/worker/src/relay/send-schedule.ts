@@ -3,74 +3,81 @@ import { type Agenda, type AgendaTime, type Logger, pause, type TakenTask } from
 import { type RelayRounds, SCHEDULE_SLEEP_MS } from '#relay';
 import { SideBySide } from '../side-by-side.js';
 
-/** Not at once even where something is due still, which is another worker's just now. */
-const SHORTEST_SLEEP_MS = 10;
-/** Accounts that are taken at once. */
+/**
+ * Minimum sleep between two reads of the agenda, in milliseconds. A task that is still due may belong to
+ * another worker, so that an immediate read would find nothing.
+ */
+const MIN_SLEEP_MS = 10;
+/** Maximum number of accounts taken from the agenda at once. */
 const MAX_TAKEN = 64;
-/** What a worker that died had taken is another's after so long. */
+/** Lease of a task. Another worker takes over the task when the lease of a dead worker expires. */
 const LEASE_MS = 2_000;
-const AFTER_FAILURE_MS = 1_000;
+const RETRY_DELAY_MS = 1_000;
 
 /**
- * Moves scheduled sends into their lanes when they are due: in every worker it sleeps until the next time of any account.
- * Moving those of one account takes far less than a lease; if it does not, two do it, which does no harm.
+ * Moves scheduled sends into their lanes when they are due. Each worker sleeps until the earliest due time
+ * over all accounts. An account's sends are normally moved well within one lease. If a lease expires earlier,
+ * two workers move the same sends, which is harmless.
  */
 export class SendSchedule implements OnApplicationBootstrap, OnModuleDestroy {
-  private readonly places = new SideBySide();
+  private readonly runner = new SideBySide();
   private stopping = false;
   private sleep = new AbortController();
-  private running: Promise<void> = Promise.resolve();
+  private loop: Promise<void> = Promise.resolve();
   private failed = false;
 
-  /** @param longestSleepMs so late a send may be that was scheduled for sooner than that, and of which nobody was told */
+  /**
+   * @param maxSleepMs maximum delay of a send that was scheduled during the sleep without a call of {@link
+   * look}, in ms
+   */
   constructor(
     private readonly rounds: Pick<RelayRounds, 'promote'>,
     private readonly agenda: Pick<Agenda, 'takeDue' | 'next'>,
     private readonly logger: Logger,
-    private readonly longestSleepMs = SCHEDULE_SLEEP_MS,
+    private readonly maxSleepMs = SCHEDULE_SLEEP_MS,
   ) {}
 
   onApplicationBootstrap(): void {
-    this.running = this.run();
+    this.loop = this.run();
   }
 
   async onModuleDestroy(): Promise<void> {
     this.stopping = true;
     this.look();
-    await this.running;
-    await this.places.ended();
+    await this.loop;
+    await this.runner.ended();
   }
 
-  /** Looks again now for what is next: something may have been scheduled for sooner than all before. */
+  /** Ends the sleep and reads the agenda now. Called when a send may be due earlier than all others. */
   look(): void {
     this.sleep.abort();
   }
 
   private async run(): Promise<void> {
     while (!this.stopping) {
-      // What is scheduled while this is under way ends the sleep that has not begun yet.
+      // Create the signal before reading: a call of `look` during the read then skips the next sleep.
       this.sleep = new AbortController();
-      const sleepMs = Math.min(await this.promoteDue(), this.longestSleepMs);
-      await pause(SHORTEST_SLEEP_MS);
-      await pause(sleepMs - SHORTEST_SLEEP_MS, this.sleep.signal);
+      const sleepMs = Math.min(await this.promoteDue(), this.maxSleepMs);
+      await pause(MIN_SLEEP_MS);
+      await pause(sleepMs - MIN_SLEEP_MS, this.sleep.signal);
     }
   }
 
-  /** In how many milliseconds the next is due. */
+  /** Moves the due sends. Returns the time until the next send is due, in milliseconds. */
   private async promoteDue(): Promise<number> {
     try {
       const { tasks, nextInMs = Infinity } = await this.agenda.takeDue(MAX_TAKEN, LEASE_MS);
       this.failed = false;
       const byKey = new Map(tasks.map((task) => [`${task.account} ${task.claim}`, task]));
-      await this.places.run([...byKey.keys()], async (key) => {
+      await this.runner.run([...byKey.keys()], async (key) => {
         const task = byKey.get(key);
         if (task !== undefined) await this.promote(task);
       });
-      // What was moved has a new time by now.
+      // The moved accounts have new due times: read the agenda again.
       return tasks.length > 0 ? 0 : nextInMs;
     } catch (error) {
-      // Once an outage.
-      if (!this.failed) this.logger.warn({ err: error }, 'the schedule could not be read; trying again');
+      // Log an outage once.
+      if (!this.failed) this.logger.warn({ err: error }, 'could not read the schedule of sends; retrying');
       this.failed = true;
       return Infinity;
     }
@@ -82,13 +89,16 @@ export class SendSchedule implements OnApplicationBootstrap, OnModuleDestroy {
     try {
       next = await this.rounds.promote(account);
     } catch (error) {
-      this.logger.warn({ account, err: error }, 'scheduled sends could not be moved; trying again');
-      next = AFTER_FAILURE_MS;
+      this.logger.warn({ account, err: error }, 'could not queue scheduled sends; retrying');
+      next = RETRY_DELAY_MS;
     }
     try {
       await this.agenda.next(task, next);
     } catch (error) {
-      this.logger.debug({ account, err: error }, 'the schedule is looked at again when the lease is over');
+      this.logger.debug(
+        { account, err: error },
+        'could not store the next due time; the schedule is checked again when the lease expires',
+      );
     }
   }
 }

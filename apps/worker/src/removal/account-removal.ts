@@ -2,28 +2,37 @@ import type { AccountStore, RedisAccountErasure, RemovedAccount } from '#account
 import { type Logger, pause } from '#platform';
 import type { BlobStore } from '#blobs';
 
-const LOOK_EVERY_MS = 2_000;
-/** Between two passes of which the first found nothing: for what is written late. */
-const AGAIN_MS = 30_000;
-const MOST_FILES = 1_000;
+/** Time between two checks for removed accounts. */
+const CHECK_INTERVAL_MS = 2_000;
+/** Time between two passes if the first found nothing. The second pass removes data written late. */
+const REPEAT_AFTER_MS = 30_000;
+/** Maximum number of files listed at once. */
+const MAX_FILES = 1_000;
 
+/** Times of the removal of account data. */
 export interface RemovalSettings {
-  /** Longer than any work can take that was in flight when the account was removed, in ms. */
+  /**
+   * Upper bound of the duration of any work that was running when the account was removed, in milliseconds.
+   */
   lateMs: number;
   lookEveryMs?: number;
   againMs?: number;
 }
 
 /**
- * Removes the data of accounts that were removed: all keys and files. What was in flight then may still write, so passes
- * are made until one finds nothing that began when all of that had ended; only then is the id free again. Any number of
- * workers may do it, and each may end at any instruction.
+ * Removes all Redis keys and files of removed accounts. Work that was running during the removal may still
+ * write data. Passes are therefore repeated until a pass that began after the end of all such work finds
+ * nothing. Only then is the account id free again. Any number of workers may do this at once, and each may
+ * crash at any point.
  */
 export class AccountRemoval {
   private readonly stopping = new AbortController();
   private readonly lookEveryMs: number;
   private readonly againMs: number;
-  /** When the next pass is due, by `performance.now()`; absent: now. */
+  /**
+   * Earliest time of the next pass of each account, as `performance.now()`. An account without an entry is
+   * due now.
+   */
   private readonly notBefore = new Map<string, number>();
   private running: Promise<void> = Promise.resolve();
 
@@ -34,8 +43,8 @@ export class AccountRemoval {
     private readonly settings: RemovalSettings,
     private readonly logger: Logger,
   ) {
-    this.lookEveryMs = settings.lookEveryMs ?? LOOK_EVERY_MS;
-    this.againMs = settings.againMs ?? AGAIN_MS;
+    this.lookEveryMs = settings.lookEveryMs ?? CHECK_INTERVAL_MS;
+    this.againMs = settings.againMs ?? REPEAT_AFTER_MS;
   }
 
   start(): void {
@@ -47,7 +56,7 @@ export class AccountRemoval {
     await this.running;
   }
 
-  /** Makes a pass for each removed account for which one is due. */
+  /** Runs a pass for each removed account whose pass is due. */
   async look(): Promise<void> {
     const removed = await this.accounts.removed();
     for (const id of this.notBefore.keys()) {
@@ -56,7 +65,7 @@ export class AccountRemoval {
     for (const account of removed) {
       if (this.stopping.signal.aborted) return;
       if (performance.now() < (this.notBefore.get(account.id) ?? 0)) continue;
-      await this.attempt(account);
+      await this.tryPass(account);
     }
   }
 
@@ -65,25 +74,28 @@ export class AccountRemoval {
       try {
         await this.look();
       } catch (error) {
-        this.logger.warn({ err: error }, 'the removed accounts could not be read; trying again');
+        this.logger.warn({ err: error }, 'could not read the list of removed accounts; retrying');
       }
       await pause(this.lookEveryMs, this.stopping.signal);
     }
   }
 
-  /** One account's trouble is not another's. */
-  private async attempt(account: RemovedAccount): Promise<void> {
+  /** Runs a pass. An error affects only this account. */
+  private async tryPass(account: RemovedAccount): Promise<void> {
     try {
       await this.pass(account);
     } catch (error) {
       this.notBefore.set(account.id, performance.now() + this.againMs);
-      this.logger.warn({ account: account.id, err: error }, 'the data of a removed account stays for now');
+      this.logger.warn(
+        { account: account.id, err: error },
+        'could not remove the data of a removed account; retrying',
+      );
     }
   }
 
   private async pass(account: RemovedAccount): Promise<void> {
     const { id, removedAt } = account;
-    const isOver = (await this.accounts.now()) - removedAt > this.settings.lateMs;
+    const allWorkHasEnded = (await this.accounts.now()) - removedAt > this.settings.lateMs;
     const { signal } = this.stopping;
     await this.erasure.pass(id, () => this.isRemoved(account), {
       signal,
@@ -91,18 +103,21 @@ export class AccountRemoval {
         const files = await this.removeFiles(account);
         if (signal.aborted) return;
         if (keys + files > 0)
-          this.logger.info({ account: id, keys, files }, 'data of a removed account was removed');
-        else if (!isOver) this.notBefore.set(id, performance.now() + this.againMs);
+          this.logger.info({ account: id, keys, files }, 'removed data of a removed account');
+        else if (!allWorkHasEnded) this.notBefore.set(id, performance.now() + this.againMs);
         else if (await isOurs()) await this.forget(account);
       },
     });
   }
 
-  /** While nobody else is at it: a pass that ended after this could meet the next account of this id. */
+  /**
+   * Frees the account id. Called while this worker holds the erasure lease: a later pass could delete data of
+   * a new account with the same id.
+   */
   private async forget(account: RemovedAccount): Promise<void> {
     await this.accounts.forget(account);
     this.notBefore.delete(account.id);
-    this.logger.info({ account: account.id }, 'all data of a removed account is gone; its id is free');
+    this.logger.info({ account: account.id }, 'removed all data of a removed account; its id is free');
   }
 
   private async isRemoved({ id, removedAt }: RemovedAccount): Promise<boolean> {
@@ -112,8 +127,8 @@ export class AccountRemoval {
   private async removeFiles(account: RemovedAccount): Promise<number> {
     let count = 0;
     for (;;) {
-      const files = await this.blobs.list(account.id, '', MOST_FILES);
-      // The blob store knows no leases: the id may have been given away while this process was paused.
+      const files = await this.blobs.list(account.id, '', MAX_FILES);
+      // The blob store has no leases: the id may have been reused while this process was paused.
       if (files.length === 0 || !(await this.isRemoved(account))) return count;
       for (const { id } of files) {
         if (this.stopping.signal.aborted) return count;

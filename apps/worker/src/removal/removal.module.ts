@@ -11,12 +11,12 @@ import type { BlobStore } from '#blobs';
 import { ACCOUNT_REMOVAL, BLOB_STORE, ENVIRONMENT, LOGGER, REDIS } from '../tokens.js';
 import { AccountRemoval } from './account-removal.js';
 
-/** The longest request that the gateway takes, an upload. */
+/** Maximum duration of a gateway request, in milliseconds. Uploads take longest. */
 const UPLOAD_MS = 300_000;
-/** What a process may wait besides: for the budget, for a place, for Redis. */
+/** Additional time that a process may wait for the budget, a slot or Redis, in milliseconds. */
 const MARGIN_MS = 60_000;
 
-/** Removes the data of removed accounts, whatever the worker's roles. */
+/** Removes the data of removed accounts. Runs in every worker, independent of its roles. */
 @Module({
   providers: [
     {
@@ -51,7 +51,7 @@ export class RemovalModule implements OnApplicationBootstrap, OnModuleDestroy, B
     this.removal.start();
   }
 
-  /** Is not waited for here: the roles are told after this. */
+  /** Starts stopping without waiting, so that the roles are stopped at the same time. */
   onModuleDestroy(): void {
     this.stopped = this.removal.stop();
   }

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { Cluster, type Redis } from 'ioredis';
-import { accountKeys, type RedisClient, RedisScript } from '#platform';
+import { accountKeys, LuaScript, type RedisClient } from '#platform';
 import { ACCOUNT_ID, DEFAULT_ACCOUNT } from '../account/account.js';
 
 /** Keys that are looked at, and keys that are removed, in one step. */
@@ -9,21 +9,9 @@ const MOST_REMOVED = 500;
 /** A pass that was killed or paused is another's after so long. */
 const LEASE_MS = 30_000;
 
-/**
- * Removes keys of the account while the pass has the lease: one that was paused for long must not touch an account that
- * has come under the same id since. KEYS: lease, keys. ARGV: token, lease in ms. Answers how many, or -1.
- */
-const unlink = new RedisScript(`
-if redis.call('GET', KEYS[1]) ~= ARGV[1] then return -1 end
-redis.call('PEXPIRE', KEYS[1], ARGV[2])
-if #KEYS == 1 then return 0 end
-return redis.call('UNLINK', unpack(KEYS, 2))
-`);
+const unlink = LuaScript.from(import.meta.url, 'lua/erase-keys.lua');
 
-/** KEYS: lease. ARGV: token. */
-const giveBack = new RedisScript(`
-if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('DEL', KEYS[1]) end
-`);
+const giveBack = LuaScript.from(import.meta.url, 'lua/release-erasure.lua');
 
 export interface ErasurePass {
   /** A pass that is told to stop leaves the rest to the next one. */
@@ -68,7 +56,7 @@ export class RedisAccountErasure {
         await then?.(removed, async () => (await this.unlink(lease, token, [])) === 0);
       return removed;
     } finally {
-      await giveBack.run(this.redis, [lease], [token]);
+      await giveBack.run(this.redis, { lease }, { token });
     }
   }
 
@@ -98,7 +86,8 @@ export class RedisAccountErasure {
 
   /** How many were removed; less than 0 where the lease is another's. */
   private async unlink(lease: string, token: string, keys: readonly string[]): Promise<number> {
-    return Number(await unlink.run(this.redis, [lease, ...keys], [token, this.leaseMs]));
+    const args = { token, leaseMs: this.leaseMs };
+    return Number(await unlink.run(this.redis, { lease, data: keys }, args));
   }
 }
 

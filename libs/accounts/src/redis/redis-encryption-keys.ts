@@ -2,25 +2,13 @@ import {
   type CommonEnvironment,
   ConfigurationError,
   type Logger,
+  LuaScript,
   type RedisClient,
-  RedisScript,
 } from '#platform';
 import { registryKeys } from './redis-account-keys.js';
 import { SecretBox } from '../secret/secret-box.js';
 
-/**
- * Notes the key that seals, unless a noted one is missing from the ring: then those are answered and nothing is noted,
- * so that a process with a wrong key stops nobody but itself. KEYS: encryption keys. ARGV: the key that seals, the ring.
- */
-const note = new RedisScript(`
-local ring, missing = {}, {}
-for i = 2, #ARGV do ring[ARGV[i]] = true end
-for _, id in ipairs(redis.call('SMEMBERS', KEYS[1])) do
-  if not ring[id] then missing[#missing + 1] = id end
-end
-if #missing == 0 and redis.call('SISMEMBER', KEYS[1], ARGV[1]) == 0 then redis.call('SADD', KEYS[1], ARGV[1]) end
-return missing
-`);
+const note = LuaScript.from(import.meta.url, 'lua/note-encryption-key.lua');
 
 /** The ids of the encryption keys that something in Redis may be sealed with. */
 export class RedisEncryptionKeys {
@@ -35,7 +23,11 @@ export class RedisEncryptionKeys {
 
   /** Notes that the ring's key seals from now on, or else answers the noted ids that the ring lacks. */
   async note({ keyId, keyIds }: SecretBox): Promise<string[]> {
-    return (await note.run(this.redis, [this.key], [keyId, ...keyIds])) as string[];
+    return (await note.run(
+      this.redis,
+      { encryptionKeys: this.key },
+      { sealingKey: keyId, ring: keyIds },
+    )) as string[];
   }
 
   /** Notes an id whatever else is noted. */

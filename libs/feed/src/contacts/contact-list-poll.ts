@@ -8,19 +8,23 @@ import {
   UpstreamError,
   UpstreamUnavailableError,
 } from '#upstream';
-import { GONE, isTooMany, RETURNED, suspectEvent } from '../diff/absence.js';
+import { DELETED_CHANGES, suggestsOutage, RETURNED_CHANGES, suspectEvent } from '../diff/absence.js';
 import { contactChanges } from '../form/contact-fingerprint.js';
 import { type ChangedContact, ContactListReading } from './contact-list-reading.js';
-import { ContactListLesson, NO_CONTACT_VOLATILITY } from '../form/contact-volatility.js';
+import { ContactVolatilityTracker, NO_CONTACT_VOLATILITY } from '../form/contact-volatility.js';
 import type { ContactUpdate, FeedStore, KnownContacts, ListedContact } from '../feed-store.js';
 import type { FeedSource, ReadPurpose } from '../ports.js';
-import { afterList, mayBeUnreadable, type UnreadableElements } from '../snapshot/unreadable-elements.js';
+import {
+  unreadableAfterList,
+  mayBeUnreadable,
+  type UnreadableElements,
+} from '../snapshot/unreadable-elements.js';
 import type { VolatileFieldStore } from '../form/volatile-fields.js';
 
 /** For contacts of the first list: messages up to this much older than the account are emitted, in milliseconds. */
 const FIRST_LIST_SLACK_MS = 60_000;
 /** Upper bound of the delay between account creation and first list that is compensated, in milliseconds. */
-const LATEST_FIRST_LIST_MS = 24 * 3_600_000;
+const MAX_FIRST_LIST_DELAY_MS = 24 * 3_600_000;
 /** For contacts that appear later: messages up to this much older than the last good list are emitted, in ms. */
 const LATER_CONTACT_SLACK_MS = 24 * 3_600_000;
 
@@ -32,14 +36,14 @@ export type WhenAdded = (account: string) => Promise<number | undefined>;
 /** Conclusions from one list, compared with the snapshot. */
 interface ListVerdict {
   known: KnownContacts;
-  lesson: ContactListLesson;
+  tracker: ContactVolatilityTracker;
   missing: readonly [id: string, before: ListedContact][];
   /** True if upstream shows other contacts than before: its new contacts form a new baseline without events. */
   isReplaced: boolean;
-  /** True if some contacts must be scheduled again; the commit finds out which. */
-  someUnscheduled: boolean;
+  /** True if fewer contacts are scheduled than known; the commit finds out which ones to schedule again. */
+  areSomeUnscheduled: boolean;
   /** True if so many contacts are missing that no deletion is emitted. */
-  doubted: boolean;
+  isOutageLikely: boolean;
   unreadable: UnreadableElements;
   /** Bound of the first read of new contacts: later messages are emitted. Milliseconds since 1970, upstream's clock. */
   tellAfter: number;
@@ -74,31 +78,35 @@ export class ContactListPoll {
   /** Reads and commits the list. Returns false if another list was committed meanwhile. */
   private async readOnce(account: string, purpose: ReadPurpose): Promise<boolean> {
     const known = await this.store.knownContacts(account);
-    const learned = (await this.volatile?.store.contactVolatility(account)) ?? NO_CONTACT_VOLATILITY;
+    const volatility = (await this.volatile?.store.contactVolatility(account)) ?? NO_CONTACT_VOLATILITY;
     // A list whose first response broke off is read twice, but must be counted once.
-    let lesson = new ContactListLesson(learned);
+    let tracker = new ContactVolatilityTracker(volatility);
     const newReader = (): ContactListReading => {
-      lesson = new ContactListLesson(learned);
-      return new ContactListReading(known, lesson);
+      tracker = new ContactVolatilityTracker(volatility);
+      return new ContactListReading(known, tracker);
     };
     const list = await this.source.listContacts(account, purpose, newReader);
     try {
-      const done = await this.commit(account, known, list, lesson);
-      if (done) await this.keep(account, lesson, list.reader.count);
+      const done = await this.commit(account, known, list, tracker);
+      if (done) await this.storeVolatility(account, tracker, list.reader.count);
       return done;
     } finally {
       await list.close();
     }
   }
 
-  private async keep(account: string, lesson: ContactListLesson, contacts: number): Promise<void> {
-    const { isNews, volatility, newlyMuted: muted, newlyHeard: heard } = lesson.conclude();
-    if (this.volatile === undefined || !isNews) return;
+  private async storeVolatility(
+    account: string,
+    tracker: ContactVolatilityTracker,
+    contacts: number,
+  ): Promise<void> {
+    const { isToBeStored, volatility, newlyMuted: muted, newlyUnmuted: unmuted } = tracker.conclude();
+    if (this.volatile === undefined || !isToBeStored) return;
     const { store, logger } = this.volatile;
     await store.keepContactVolatility(account, volatility, contacts);
     if (muted.length > 0)
       logger.info({ account, fields: muted }, 'contact fields are muted: they differ at nearly every read');
-    if (heard.length > 0) logger.info({ account, fields: heard }, 'contact fields are no longer muted');
+    if (unmuted.length > 0) logger.info({ account, fields: unmuted }, 'contact fields are no longer muted');
   }
 
   /** Commits the list. Returns false if another list was committed meanwhile. */
@@ -106,25 +114,26 @@ export class ContactListPoll {
     account: string,
     known: KnownContacts,
     list: ContactList<ContactListReading>,
-    lesson: ContactListLesson,
+    tracker: ContactVolatilityTracker,
   ): Promise<boolean> {
     // By upstream's clock if known, since message timestamps are compared with this time.
     const listedAt = list.date ?? known.now;
     const missing = list.reader.missing();
     const believed = known.suspectSince !== undefined && (known.believedAt ?? 0) >= known.suspectSince;
     const { upstream } = list;
-    const isAnother = known.upstream !== undefined && known.upstream !== upstream && !isShown(list, missing);
-    const isOutage = isTooMany(missing.length, list.reader.present) && !believed;
-    const tooMany = isOutage || (isAnother && missing.length > 0);
+    const isOtherService =
+      known.upstream !== undefined && known.upstream !== upstream && !showsMostContacts(list, missing);
+    const isOutage = suggestsOutage(missing.length, list.reader.present) && !believed;
+    const isSuspect = isOutage || (isOtherService && missing.length > 0);
     const verdict: ListVerdict = {
-      ...{ known, lesson, missing, isReplaced: tooMany || isAnother },
-      someUnscheduled: list.reader.present > known.scheduled,
-      doubted: tooMany,
-      unreadable: afterList(known.unreadable, list.skipped, known.now),
-      tellAfter: await this.tellAfter(account, known, listedAt, tooMany || isAnother),
+      ...{ known, tracker, missing, isReplaced: isSuspect || isOtherService },
+      areSomeUnscheduled: list.reader.present > known.scheduled,
+      isOutageLikely: isSuspect,
+      unreadable: unreadableAfterList(known.unreadable, list.skipped, known.now),
+      tellAfter: await this.tellAfter(account, known, listedAt, isSuspect || isOtherService),
     };
-    const suspicion = tooMany ? suspicionOf(known, missing.length) : undefined;
-    if (isAnother && known.services.get(upstream) === undefined)
+    const suspicion = isSuspect ? suspicionOf(known, missing.length) : undefined;
+    if (isOtherService && known.services.get(upstream) === undefined)
       this.volatile?.logger.warn(
         { account, contacts: list.reader.count },
         'the new upstream address shows other contacts: it is taken for another service, and sends that were accepted for the former one are held',
@@ -134,13 +143,13 @@ export class ContactListPoll {
       life: known.life,
       startedAt: known.now,
       // The bound of later contacts is measured from the last good list.
-      listedAt: tooMany ? (known.listedAt ?? listedAt) : listedAt,
+      listedAt: isSuspect ? (known.listedAt ?? listedAt) : listedAt,
       skipped: missing.length === 0 ? list.skipped : known.skipped,
       unreadable: verdict.unreadable,
       upstream,
-      service: serviceOf(known, upstream, isAnother),
+      service: serviceOf(known, upstream, isOtherService),
       updates: this.updates(account, list, verdict),
-      ...(tooMany ? { suspectSince: known.suspectSince ?? known.now } : {}),
+      ...(isSuspect ? { suspectSince: known.suspectSince ?? known.now } : {}),
       events: suspicion === undefined ? [] : [suspicion],
     });
   }
@@ -153,11 +162,11 @@ export class ContactListPoll {
   ): AsyncGenerator<ContactUpdate> {
     for await (const wanted of list.wanted()) {
       const changed = list.reader.changed(wanted);
-      const updates = await Promise.all(changed.map((one) => this.shown(account, verdict, one)));
+      const updates = await Promise.all(changed.map((one) => this.updateOfListed(account, verdict, one)));
       for (const update of updates) if (update !== undefined) yield update;
     }
     for (const [id, before] of verdict.missing) {
-      const update = await this.absent(account, verdict, id, before);
+      const update = await this.updateOfMissing(account, verdict, id, before);
       if (update !== undefined) yield update;
     }
   }
@@ -172,13 +181,13 @@ export class ContactListPoll {
     if (listedAt !== undefined && !replaced) return listedAt - LATER_CONTACT_SLACK_MS;
     // A list was committed before, so the account is not new: only its snapshot is lost.
     const addedAt = version > 0 || replaced ? undefined : await this.addedAt(account);
-    const late = Math.min(Math.max(now - (addedAt ?? now), 0), LATEST_FIRST_LIST_MS);
+    const late = Math.min(Math.max(now - (addedAt ?? now), 0), MAX_FIRST_LIST_DELAY_MS);
     return upstreamNow - late - FIRST_LIST_SLACK_MS;
   }
 
-  private async shown(
+  private async updateOfListed(
     account: string,
-    { known, lesson, isReplaced, tellAfter, someUnscheduled }: ListVerdict,
+    { known, tracker, isReplaced, tellAfter, areSomeUnscheduled }: ListVerdict,
     { contact, fingerprint, verdict: quick }: ChangedContact,
   ): Promise<ContactUpdate | undefined> {
     const before = known.contacts.get(contact.id);
@@ -190,27 +199,27 @@ export class ContactListPoll {
         ? undefined
         : await this.store.contactRecord(account, contact.id);
     const changes = contactChanges(record?.raw, contact);
-    const verdict = quick === 'differs' ? lesson.verdict(contact, Object.keys(changes)) : quick;
+    const verdict = quick === 'differs' ? tracker.verdict(contact, Object.keys(changes)) : quick;
     const listed = {
       fingerprint: verdict === 'withheld' && before !== undefined ? before.fingerprint : fingerprint,
       deleted: false,
     };
     const update = { id: contact.id, listed, numbers: phoneNumbersOf(contact), tellAfter };
-    if (verdict === 'withheld' && before?.missingSince === undefined && !someUnscheduled) return undefined;
+    if (verdict === 'withheld' && before?.missingSince === undefined && !areSomeUnscheduled) return undefined;
     if (verdict !== 'changed') return update;
     const raw = JSON.stringify(contact.raw);
     if (isBaseline) return { ...update, raw };
     const revision = nextRevision(known, record);
     if (isNew) return { ...update, raw, event: contactEvent('contact.created', contact, revision, {}) };
     const event = before.deleted
-      ? contactEvent('contact.created', contact, revision, RETURNED)
-      : contactEvent('contact.updated', contact, revision, lesson.named(changes));
+      ? contactEvent('contact.created', contact, revision, RETURNED_CHANGES)
+      : contactEvent('contact.updated', contact, revision, tracker.withoutMuted(changes));
     return { ...update, raw, event };
   }
 
-  private async absent(
+  private async updateOfMissing(
     account: string,
-    { known, doubted, unreadable }: ListVerdict,
+    { known, isOutageLikely, unreadable }: ListVerdict,
     id: string,
     before: ListedContact,
   ): Promise<ContactUpdate | undefined> {
@@ -218,7 +227,7 @@ export class ContactListPoll {
     if (before.missingSince === undefined) {
       return { ...update, listed: { ...before, missingSince: known.now } };
     }
-    if (doubted || mayBeUnreadable(unreadable, before.missingSince)) return undefined;
+    if (isOutageLikely || mayBeUnreadable(unreadable, before.missingSince)) return undefined;
     if (known.now - before.missingSince < this.absenceMs) return undefined;
     const record = await this.store.contactRecord(account, id);
     const last: unknown = JSON.parse(record?.raw ?? '{}');
@@ -230,14 +239,14 @@ export class ContactListPoll {
         contactId: id,
         subject: `contact:${id}`,
         revision: nextRevision(known, record),
-        data: { contact: isRecord(last) && 'id' in last ? last : { id }, changes: GONE },
+        data: { contact: isRecord(last) && 'id' in last ? last : { id }, changes: DELETED_CHANGES },
       },
     };
   }
 }
 
 /** Returns true if the list contains most of the known contacts. */
-function isShown(
+function showsMostContacts(
   { reader: { present } }: ContactList<ContactListReading>,
   missing: readonly unknown[],
 ): boolean {

@@ -1,5 +1,5 @@
 import type { ContactReader, UpstreamContact } from '#upstream';
-import type { ContactListLesson, QuickVerdict } from '../form/contact-volatility.js';
+import type { ContactVolatilityTracker, QuickVerdict } from '../form/contact-volatility.js';
 import type { KnownContacts, ListedContact } from '../feed-store.js';
 
 /** Special positions: of an unchanged contact, and of a known contact that the list has not contained so far. */
@@ -31,7 +31,7 @@ export class ContactListReading implements ContactReader {
 
   constructor(
     private readonly known: KnownContacts,
-    private readonly lesson: Pick<ContactListLesson, 'fingerprintOf' | 'quickVerdict'>,
+    private readonly tracker: Pick<ContactVolatilityTracker, 'fingerprintOf' | 'quickVerdict'>,
   ) {
     let present = 0;
     for (const [, { deleted }] of known.contacts) if (!deleted) present += 1;
@@ -42,12 +42,12 @@ export class ContactListReading implements ContactReader {
   see(contact: UpstreamContact, position: number): boolean {
     const before = this.known.contacts.get(contact.id);
     const isKnown = before !== undefined && !before.deleted;
-    const verdict = isKnown ? this.lesson.quickVerdict(contact, before.fingerprint) : 'changed';
+    const verdict = isKnown ? this.tracker.quickVerdict(contact, before.fingerprint) : 'changed';
     const isNoted = verdict !== 'same' || this.isScheduledAnew(before);
     this.note(contact.id, isNoted ? position : UNCHANGED);
     if (isNoted) {
       const keeps = verdict === 'same' && before !== undefined;
-      const fingerprint = keeps ? before.fingerprint : this.lesson.fingerprintOf(contact);
+      const fingerprint = keeps ? before.fingerprint : this.tracker.fingerprintOf(contact);
       this.noted.set(position, { fingerprint, verdict });
     }
     return isNoted;
@@ -58,7 +58,7 @@ export class ContactListReading implements ContactReader {
     return this.seen + this.newPositions.size;
   }
 
-  /** Returns those of the requested contacts that must be committed. */
+  /** Filters the requested contacts: returns the contacts that must be committed. */
   changed(wanted: readonly { contact: UpstreamContact; position: number }[]): ChangedContact[] {
     return wanted.flatMap(({ contact, position }): ChangedContact[] => {
       const noted = this.noted.get(position);

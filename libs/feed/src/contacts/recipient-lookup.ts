@@ -5,7 +5,7 @@ import type { FeedStore, Recipient } from '../feed-store.js';
 import { NextRun } from './next-run.js';
 
 /** Time within which the contact of an accepted send is read, in milliseconds. */
-const EXPECT_MS = 250;
+const EXPECTED_WITHIN_MS = 250;
 
 /** Reads the messages of a send's recipient. */
 export class RecipientLookup {
@@ -72,10 +72,10 @@ export class RecipientLookup {
     const [likeliest] = contacts;
     // An unknown recipient becomes a new contact: the list contains it, and new contacts are due at once.
     if (likeliest === undefined) await this.store.wishForList(account);
-    else await this.store.hasten(account, likeliest.id, EXPECT_MS);
+    else await this.store.hasten(account, likeliest.id, EXPECTED_WITHIN_MS);
   }
 
-  /** Returns the owners of the number. Reads the list if it is too old, or if no contact owns the number. */
+  /** Returns the owners of the number. Reads the contact list first if the last read is too old, or if no contact owns the number. */
   private async withList(
     account: string,
     phoneNumber: string,

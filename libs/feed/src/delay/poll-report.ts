@@ -5,7 +5,7 @@ import { messageSubject } from '../diff/diff.js';
 
 /** A message whose arrival is emitted, with the data for its detection delay. */
 export interface Arrival {
-  /** Timestamp of the message by upstream's clock, in milliseconds since 1970, if any. */
+  /** Timestamp of the message by upstream's clock, in milliseconds since 1970; absent if unreadable. */
   timestamp?: number;
   /**
    * Estimated time of arrival by Redis' clock: a time between the previous read and this read. Absent without a previous
@@ -18,7 +18,7 @@ export interface Arrival {
 export interface PollReport {
   /** Start of the poll by Redis' clock, in milliseconds since 1970. No request of the poll left earlier. */
   startedAt: number;
-  /** `Date` of a response of the poll, in milliseconds since 1970, if any. */
+  /** `Date` of a response of the poll, in milliseconds since 1970; absent if unreadable. */
   upstreamDate?: number;
   arrivals: readonly Arrival[];
   /** Bounds of a contact's polling interval in this worker, in milliseconds. */
@@ -29,7 +29,7 @@ export interface PollReport {
 
 const ARRIVALS: ReadonlySet<string> = new Set(['message.received', 'message.sent', 'message.created']);
 
-/** The read that the messages come from. */
+/** A read of a contact, with its messages and events. */
 export interface ReadOfContact {
   contactId: string;
   /** Start of the read by Redis' clock, in milliseconds since 1970. */
@@ -47,7 +47,13 @@ export interface ReadOfContact {
  * A message without a timestamp may have arrived at any time since the previous read. The estimate is spread evenly by the
  * message id: with the middle of that time for all messages, the slowest percentile would equal the average.
  */
-export function arrivalsIn({ contactId, startedAt, readAt, observed, events }: ReadOfContact): Arrival[] {
+export function emittedArrivals({
+  contactId,
+  startedAt,
+  readAt,
+  observed,
+  events,
+}: ReadOfContact): Arrival[] {
   const emitted = new Set(events.filter(({ type }) => ARRIVALS.has(type)).map(({ subject }) => subject));
   if (emitted.size === 0) return [];
   return observed

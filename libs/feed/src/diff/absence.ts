@@ -12,19 +12,19 @@ export interface AbsenceInput {
   seen: ReadonlySet<string>;
   /** Current time by Redis' clock, in milliseconds since 1970. */
   now: number;
-  /** Minimum time between the two complete reads without a message that make it a deleted one, in milliseconds. */
-  apartMs: number;
+  /** Minimum time between the two complete reads without a message that a deletion needs, in milliseconds. */
+  minApartMs: number;
   /** True if an administrator confirmed deletions: then any number of missing messages counts as deleted. */
-  believed: boolean;
+  areDeletionsConfirmed: boolean;
   /** True if the whole account looks like an outage: then no missing message counts as deleted. */
-  doubted: boolean;
+  isOutageLikely: boolean;
   /** True if unreadable elements of the read may be the missing messages: then no message counts as missing. */
-  unreadable: boolean;
+  mayBeUnreadable: boolean;
   /**
    * Present if the read returned no message at all: last time at which upstream returned a message of any contact, by
    * Redis' clock. Then only messages missing since before this time count as deleted.
    */
-  emptiedSince?: number;
+  lastShownAt?: number;
 }
 
 /** Decision about the missing messages. */
@@ -33,16 +33,16 @@ export interface AbsenceResult {
   known: Map<string, KnownMessage>;
   /** Deleted messages, with the revision before the deletion. */
   deleted: { id: string; revision: number }[];
-  /** Number of missing messages if the number suggests an outage, else 0. */
+  /** Number of missing messages if an outage is more likely than deletions, else 0. */
   suspected: number;
   /** True if a later complete read decides about some missing messages. */
   pending: boolean;
 }
 
 /** Up to this number of missing messages or contacts never suggests an outage. */
-const FEW = 10;
-/** Above {@link FEW}, a share of missing messages or contacts up to this one does not suggest an outage either. */
-const BELIEVED_PART = 1 / 5;
+const MAX_FEW_MISSING = 10;
+/** Above {@link MAX_FEW_MISSING}, a share of missing messages or contacts up to this one does not suggest an outage either. */
+const MAX_MISSING_SHARE = 1 / 5;
 
 /**
  * Minimum time between two `account.suspect` events, in milliseconds. An outage is noticed contact by contact, and all
@@ -73,11 +73,11 @@ export function suspectEvent(
 }
 
 /** Decides about the known messages that a complete read did not return. Pure. */
-export function absences(input: AbsenceInput): AbsenceResult {
+export function decideAbsences(input: AbsenceInput): AbsenceResult {
   const present = [...input.known].filter(([, { deleted }]) => !deleted);
   const missing = present.filter(([id]) => !input.seen.has(id));
-  const tooMany = isTooMany(missing.length, present.length) && !input.believed;
-  const { emptiedSince = Infinity } = input;
+  const tooMany = suggestsOutage(missing.length, present.length) && !input.areDeletionsConfirmed;
+  const { lastShownAt = Infinity } = input;
   const result: AbsenceResult = {
     known: new Map(),
     deleted: [],
@@ -86,19 +86,19 @@ export function absences(input: AbsenceInput): AbsenceResult {
   };
   let waiting = 0;
   for (const [id, before] of missing) {
-    if (input.unreadable) {
+    if (input.mayBeUnreadable) {
       waiting += 1;
     } else if (before.missingSince === undefined) {
       result.known.set(id, { ...before, missingSince: input.now });
       waiting += 1;
-    } else if (tooMany || input.doubted || input.now - before.missingSince < input.apartMs) {
+    } else if (tooMany || input.isOutageLikely || input.now - before.missingSince < input.minApartMs) {
       waiting += 1;
-    } else if (before.missingSince > emptiedSince) {
+    } else if (before.missingSince > lastShownAt) {
       // No other contact shows messages either: an outage is more likely than a deletion.
       result.suspected = missing.length;
       waiting += 1;
     } else {
-      result.known.set(id, { ...found(before), deleted: true, revision: before.revision + 1 });
+      result.known.set(id, { ...withoutMissingSince(before), deleted: true, revision: before.revision + 1 });
       result.deleted.push({ id, revision: before.revision });
     }
   }
@@ -106,13 +106,13 @@ export function absences(input: AbsenceInput): AbsenceResult {
 }
 
 /** Returns true if the number of missing elements suggests an outage rather than deletions. */
-export function isTooMany(missing: number, of: number): boolean {
-  return missing > FEW && missing > of * BELIEVED_PART;
+export function suggestsOutage(missing: number, of: number): boolean {
+  return missing > MAX_FEW_MISSING && missing > of * MAX_MISSING_SHARE;
 }
 
 /** `changes` of the events for a deletion and for a return. */
-export const GONE = { deleted: { from: false, to: true } };
-export const RETURNED = { deleted: { from: true, to: false } };
+export const DELETED_CHANGES = { deleted: { from: false, to: true } };
+export const RETURNED_CHANGES = { deleted: { from: true, to: false } };
 
 /**
  * Returns the event of a deletion.
@@ -130,12 +130,12 @@ export function deletionEvent(
     contactId,
     subject: messageSubject(contactId, id),
     revision: revision + 1,
-    data: { contactId, message: last ?? { id }, ...send, changes: GONE },
+    data: { contactId, message: last ?? { id }, ...send, changes: DELETED_CHANGES },
   };
 }
 
 /** Returns the snapshot without the time since which the message is missing. */
-function found(known: KnownMessage): KnownMessage {
+function withoutMissingSince(known: KnownMessage): KnownMessage {
   const rest = { ...known };
   delete rest.missingSince;
   return rest;

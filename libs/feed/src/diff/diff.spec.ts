@@ -122,11 +122,11 @@ describe('the first read of a contact', () => {
   it.each([
     ['silent', []],
     ['emit', ['message.sent']],
-  ] as const)('with `undated: %s` emits %j for a message without a timestamp', (undated, told) => {
+  ] as const)('with `undated: %s` emits %j for a message without a timestamp', (undated, expected) => {
     const events = new Memory().see([shown('m', { timestamp: null })], {
       firstRead: { ...firstRead, undated },
     });
-    expect(types(events)).toEqual(told);
+    expect(types(events)).toEqual(expected);
   });
 
   it('emits a message that belongs to a send, however old the message is', () => {
@@ -247,8 +247,8 @@ describe('a known message', () => {
       direction: 'outbound',
       delivered: false,
       read: false,
-      toldDelivered: false,
-      toldRead: false,
+      deliveredEmitted: false,
+      readEmitted: false,
       deleted: false,
       revision: 1,
       fingerprint: { ...fingerprintOf(shown('m')), low: 0x01234567 },

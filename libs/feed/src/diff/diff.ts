@@ -1,10 +1,10 @@
 import type { EventTypeOf, NewEvent } from '#events';
 import type { UpstreamMessage } from '#upstream';
-import { type FirstRead, isTold } from './first-read.js';
+import { type FirstRead, isEmittedAtFirstRead } from './first-read.js';
 import {
   fingerprintOf,
   type FingerprintField,
-  namesOf,
+  fieldNamesOf,
   otherFields,
   type SeenFingerprint,
 } from '../form/fingerprint.js';
@@ -12,13 +12,19 @@ import type { KnownMessage } from '../snapshot/known-message.js';
 import {
   type FormChange,
   formChange,
-  isTold as isFormTold,
-  knownForm,
+  isChangeEmitted,
+  fingerprintToStore,
   NO_CHANGE,
-  quietForm,
+  quietFingerprintToStore,
 } from '../form/message-form.js';
 import type { BoundSend } from '../ports.js';
-import { learn, type Lesson, NO_LESSON, NOTHING_VOLATILE, type Volatility } from '../form/volatility.js';
+import {
+  updateVolatility,
+  type VolatilityUpdate,
+  NO_VOLATILITY_UPDATE,
+  NOTHING_VOLATILE,
+  type Volatility,
+} from '../form/volatility.js';
 
 /** Result of a read, and the snapshots to compare the read with. */
 export interface DiffInput {
@@ -33,9 +39,9 @@ export interface DiffInput {
   volatility?: Volatility;
   /** Sends that observed messages belong to, by message id. */
   sends: ReadonlyMap<string, BoundSend>;
-  /** Present during the first read of the contact. */
+  /** Rule for the messages of a first read; absent for later reads. */
   firstRead?: FirstRead;
-  /** New revisions must be higher: lower ones may have been used for events that were lost. */
+  /** Lower bound of new event revisions: lower ones may have been used for events that were lost. */
   revisionFloor?: number;
 }
 
@@ -46,7 +52,7 @@ export interface DiffResult {
   /** Snapshots of the messages that are new or changed. */
   known: Map<string, KnownMessage>;
   /** New state of the contact's volatile fields, and which fields become muted or unmuted. */
-  volatile: Lesson;
+  volatile: VolatilityUpdate;
 }
 
 /** Changed fields of a message. `from` is absent where the snapshot does not keep the former value. */
@@ -66,7 +72,7 @@ export function diff(input: DiffInput): DiffResult {
     if (form?.differs === true) differs = true;
     comparisons.push({ message, seen, before, form });
   }
-  const volatile = lessonOf(comparisons, differs, input.volatility);
+  const volatile = volatilityUpdateOf(comparisons, differs, input.volatility);
   for (const { message, seen, before, form } of comparisons) {
     const change =
       before === undefined || form === undefined
@@ -87,18 +93,18 @@ interface Comparison {
   form: FormChange | undefined;
 }
 
-function lessonOf(
+function volatilityUpdateOf(
   comparisons: readonly Comparison[],
   differs: boolean,
   volatility: Volatility = NOTHING_VOLATILE,
-): Lesson {
-  if (!differs && volatility.size === 0) return NO_LESSON;
+): VolatilityUpdate {
+  if (!differs && volatility.size === 0) return NO_VOLATILITY_UPDATE;
   const read = comparisons.flatMap(({ message, seen, before, form }) =>
     before === undefined || before.deleted || form === undefined
       ? []
       : { message, fingerprint: seen, differing: form.differing },
   );
-  return learn(volatility, read);
+  return updateVolatility(volatility, read);
 }
 
 interface MessageChange {
@@ -112,7 +118,7 @@ function arrival(
   message: UpstreamMessage,
   seen: SeenFingerprint,
   input: DiffInput,
-  volatile: Lesson,
+  volatile: VolatilityUpdate,
 ): MessageChange {
   const { direction, delivered, read, timestamp } = message;
   const known: KnownMessage = {
@@ -120,22 +126,24 @@ function arrival(
     delivered,
     read,
     // Flags that are set at first sight are emitted with the arrival or never.
-    toldDelivered: delivered,
-    toldRead: read,
-    fingerprint: knownForm(message, seen, volatile),
+    deliveredEmitted: delivered,
+    readEmitted: read,
+    fingerprint: fingerprintToStore(message, seen, volatile),
     revision: input.revisionFloor ?? 0,
     deleted: false,
   };
   if (timestamp !== undefined) known.timestamp = timestamp;
-  const told = input.firstRead === undefined || isTold(input.firstRead, message, input.sends.has(message.id));
-  if (!told) return { events: [], known };
-  const teller = new Teller(message, known, input);
-  teller.tell(ARRIVALS[direction]);
+  const isEmitted =
+    input.firstRead === undefined ||
+    isEmittedAtFirstRead(input.firstRead, message, input.sends.has(message.id));
+  if (!isEmitted) return { events: [], known };
+  const collector = new EventCollector(message, known, input);
+  collector.emit(ARRIVALS[direction]);
   if (direction === 'outbound') {
-    if (delivered) teller.tell('message.delivered', { 'status.delivered': { from: false, to: true } });
-    if (read) teller.tell('message.read', { 'status.read': { from: false, to: true } });
+    if (delivered) collector.emit('message.delivered', { 'status.delivered': { from: false, to: true } });
+    if (read) collector.emit('message.read', { 'status.read': { from: false, to: true } });
   }
-  return { events: teller.events, known };
+  return { events: collector.events, known };
 }
 
 function alteration(
@@ -144,11 +152,13 @@ function alteration(
   before: KnownMessage,
   form: FormChange,
   input: DiffInput,
-  volatile: Lesson,
+  volatile: VolatilityUpdate,
 ): MessageChange | undefined {
   if (form === NO_CHANGE && !hasOtherState(message, before)) return undefined;
-  const isTold = isFormTold(form, volatile);
-  const fingerprint = isTold ? knownForm(message, seen, volatile) : quietForm(message, seen, form, volatile);
+  const isFormEmitted = isChangeEmitted(form, volatile);
+  const fingerprint = isFormEmitted
+    ? fingerprintToStore(message, seen, volatile)
+    : quietFingerprintToStore(message, seen, form, volatile);
   if (fingerprint === undefined && !hasOtherState(message, before)) return undefined;
   const known: KnownMessage = {
     ...before,
@@ -157,31 +167,31 @@ function alteration(
     deleted: false,
   };
   delete known.missingSince;
-  const teller = new Teller(message, known, input);
+  const collector = new EventCollector(message, known, input);
   const updates: Changes = {};
   if (before.deleted) updates.deleted = { from: true, to: false };
-  if (isTold) {
-    for (const field of namesOf(form.differing & ~volatile.muted))
+  if (isFormEmitted) {
+    for (const field of fieldNamesOf(form.differing & ~volatile.muted))
       updates[field] = { to: valueOf(message, field) };
   }
   const flags = [
-    { flag: 'delivered', told: 'toldDelivered', type: 'message.delivered' },
-    { flag: 'read', told: 'toldRead', type: 'message.read' },
+    { flag: 'delivered', emittedFlag: 'deliveredEmitted', type: 'message.delivered' },
+    { flag: 'read', emittedFlag: 'readEmitted', type: 'message.read' },
   ] as const;
-  for (const { flag, told, type } of flags) {
+  for (const { flag, emittedFlag, type } of flags) {
     if (message[flag] === before[flag]) continue;
     const change = { [`status.${flag}`]: { from: before[flag], to: message[flag] } };
     known[flag] = message[flag];
-    if (message[flag] && !before[told]) {
-      known[told] = true;
-      teller.tell(type, change);
+    if (message[flag] && !before[emittedFlag]) {
+      known[emittedFlag] = true;
+      collector.emit(type, change);
     } else {
       Object.assign(updates, change);
     }
   }
   // Rarely, the changed field cannot be named: its 16 hash bits are the same as before.
-  if (isTold || Object.keys(updates).length > 0) teller.tell('message.updated', updates);
-  return { events: teller.events, known };
+  if (isFormEmitted || Object.keys(updates).length > 0) collector.emit('message.updated', updates);
+  return { events: collector.events, known };
 }
 
 /**
@@ -203,7 +213,7 @@ export function messageSubject(contactId: string, messageId: string): string {
 }
 
 /** Collects the events of one message and assigns each the next revision. */
-class Teller {
+class EventCollector {
   readonly events: NewEvent[] = [];
   private readonly subject: string;
 
@@ -215,7 +225,7 @@ class Teller {
     this.subject = messageSubject(input.contactId, message.id);
   }
 
-  tell(type: EventTypeOf<'message'>, changes?: Changes): void {
+  emit(type: EventTypeOf<'message'>, changes?: Changes): void {
     const { contactId, sends, revisionFloor = 0 } = this.input;
     const ours = sends.get(this.message.id);
     const data: Record<string, unknown> = { contactId, message: this.message.raw };

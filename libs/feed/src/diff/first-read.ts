@@ -18,7 +18,7 @@ interface TellAfter {
  * belongs to one of our sends.
  * @param isOurs true if the message belongs to one of our sends
  */
-export function isTold(first: FirstRead, message: UpstreamMessage, isOurs: boolean): boolean {
+export function isEmittedAtFirstRead(first: FirstRead, message: UpstreamMessage, isOurs: boolean): boolean {
   if (first === 'silent') return false;
   if (isOurs) return true;
   return message.timestamp === undefined ? first.undated === 'emit' : message.timestamp > first.tellAfter;

@@ -4,7 +4,7 @@ import { isRecord } from '#upstream';
  * Returns JSON with sorted object keys: equal values give equal texts.
  * @param textOf replaces each string value; object keys stay as they are
  */
-export function canonicalJson(value: unknown, textOf: (text: string) => string = asItIs): string {
+export function canonicalJson(value: unknown, textOf: (text: string) => string = unchanged): string {
   if (typeof value === 'string') return JSON.stringify(textOf(value));
   if (Array.isArray(value)) return `[${value.map((item) => canonicalJson(item, textOf)).join(',')}]`;
   if (value === undefined) return 'absent';
@@ -13,4 +13,4 @@ export function canonicalJson(value: unknown, textOf: (text: string) => string =
   return `{${members.map((key) => `${JSON.stringify(key)}:${canonicalJson(value[key], textOf)}`).join(',')}}`;
 }
 
-const asItIs = (text: string): string => text;
+const unchanged = (text: string): string => text;

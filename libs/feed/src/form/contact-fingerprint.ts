@@ -22,7 +22,7 @@ export function contactFingerprint(
 }
 
 /** Returns the fingerprint as older builds stored it, with signatures. Equals the new one if no URL is signed. */
-export function plainContactFingerprint({ raw }: Pick<UpstreamContact, 'raw'>): string {
+export function contactFingerprintWithSignatures({ raw }: Pick<UpstreamContact, 'raw'>): string {
   return hashOf(raw);
 }
 
@@ -37,7 +37,7 @@ export function contactChanges(
   const parsed: unknown = before === undefined ? {} : JSON.parse(before);
   const old = isRecord(parsed) ? parsed : {};
   const fields = [...new Set([...Object.keys(old), ...Object.keys(raw)])];
-  const changed = fields.filter((field) => levelled(old[field]) !== levelled(raw[field]));
+  const changed = fields.filter((field) => normalizedJson(old[field]) !== normalizedJson(raw[field]));
   return Object.fromEntries(
     changed.map((field) => [
       field,
@@ -47,11 +47,11 @@ export function contactChanges(
 }
 
 /** Returns a 32-bit hash of a value. Signatures in URLs do not count. */
-export function valueMark(value: unknown): number {
-  return createHash('sha1').update(levelled(value)).digest().readUInt32BE(0);
+export function valueHash(value: unknown): number {
+  return createHash('sha1').update(normalizedJson(value)).digest().readUInt32BE(0);
 }
 
-function levelled(value: unknown): string {
+function normalizedJson(value: unknown): string {
   return canonicalJson(value, withoutSignature);
 }
 

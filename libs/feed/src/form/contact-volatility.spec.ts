@@ -1,8 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { contactChanges, contactFingerprint, plainContactFingerprint } from './contact-fingerprint.js';
 import {
-  ContactListLesson,
+  contactChanges,
+  contactFingerprint,
+  contactFingerprintWithSignatures,
+} from './contact-fingerprint.js';
+import {
+  ContactVolatilityTracker,
   NO_CONTACT_VOLATILITY,
   readContactVolatility,
   writeContactVolatility,
@@ -12,26 +16,26 @@ type Fields = Record<string, unknown>;
 
 /** Returns the verdict on a known contact, as the poll of the list determines it. */
 function verdictOf(
-  lesson: ContactListLesson,
+  tracker: ContactVolatilityTracker,
   contact: { id: string; raw: Fields },
   stored: string,
   changes: () => string[],
 ): string {
-  const quick = lesson.quickVerdict(contact, stored);
-  return quick === 'differs' ? lesson.verdict(contact, changes()) : quick;
+  const quick = tracker.quickVerdict(contact, stored);
+  return quick === 'differs' ? tracker.verdict(contact, changes()) : quick;
 }
 
 /** Stores the contacts of an account between reads of the list. */
 class Account {
   private readonly stored = new Map<string, { fingerprint: string; raw: string }>();
   private volatility = NO_CONTACT_VOLATILITY;
-  readonly said: string[] = [];
+  readonly changedMutes: string[] = [];
   events = 0;
 
   /** Reads a list. Returns the changed fields of each contact whose change is emitted, by contact id. */
   list(contacts: readonly Fields[]): Record<string, string[]> {
-    const lesson = new ContactListLesson(this.volatility);
-    const told: Record<string, string[]> = {};
+    const tracker = new ContactVolatilityTracker(this.volatility);
+    const emitted: Record<string, string[]> = {};
     for (const raw of contacts) {
       const id = String(raw['id']);
       const contact = { id, raw };
@@ -40,21 +44,22 @@ class Account {
       const verdict =
         before === undefined
           ? 'changed'
-          : verdictOf(lesson, contact, before.fingerprint, () => Object.keys(changes()));
+          : verdictOf(tracker, contact, before.fingerprint, () => Object.keys(changes()));
       if (verdict === 'same' || verdict === 'withheld') continue;
-      if (verdict === 'changed' && before !== undefined) told[id] = Object.keys(lesson.named(changes()));
+      if (verdict === 'changed' && before !== undefined)
+        emitted[id] = Object.keys(tracker.withoutMuted(changes()));
       const shown = verdict === 'changed' || before === undefined ? JSON.stringify(raw) : before.raw;
-      this.stored.set(id, { fingerprint: lesson.fingerprintOf(contact), raw: shown });
+      this.stored.set(id, { fingerprint: tracker.fingerprintOf(contact), raw: shown });
     }
-    const { volatility, newlyMuted, newlyHeard } = lesson.conclude();
+    const { volatility, newlyMuted, newlyUnmuted } = tracker.conclude();
     this.volatility = readContactVolatility(writeContactVolatility(volatility));
     expect(this.volatility).toEqual(volatility);
-    this.said.push(
+    this.changedMutes.push(
       ...newlyMuted.map((name) => `muted ${name}`),
-      ...newlyHeard.map((name) => `heard ${name}`),
+      ...newlyUnmuted.map((name) => `unmuted ${name}`),
     );
-    this.events += Object.keys(told).length;
-    return told;
+    this.events += Object.keys(emitted).length;
+    return emitted;
   }
 }
 
@@ -66,13 +71,13 @@ describe('a contact field', () => {
   it('that differs at every list for all of 30 contacts emits two events per contact, and is unmuted once it settles', () => {
     const account = new Account();
     for (let n = 0; n < 20; n += 1) account.list(contacts(30, () => avatar(n)));
-    expect(account.said).toEqual(['muted avatarUrl']);
+    expect(account.changedMutes).toEqual(['muted avatarUrl']);
     expect(account.events).toBe(60);
     const one = (n: number): Fields[] =>
       contacts(30, (i) => ({ ...avatar(n), ...(i === 7 ? { mood: 'good' } : {}) }));
     expect(account.list(one(21))).toEqual({ c7: ['mood'] });
     for (let n = 0; n < 7; n += 1) expect(account.list(one(22))).toEqual({});
-    expect(account.said).toEqual(['muted avatarUrl', 'heard avatarUrl']);
+    expect(account.changedMutes).toEqual(['muted avatarUrl', 'unmuted avatarUrl']);
     const other = one(22).map((raw, i) => (i === 3 ? { ...raw, ...avatar(23) } : raw));
     expect(account.list(other)).toEqual({ c3: ['avatarUrl'] });
   });
@@ -100,7 +105,7 @@ describe('a contact field', () => {
     const account = new Account();
     for (let n = 0; n < 10; n += 1) account.list(contacts(1, () => ({ lastMessageAt: n })));
     expect(account.events).toBe(9);
-    expect(account.said).toEqual([]);
+    expect(account.changedMutes).toEqual([]);
   });
 });
 
@@ -112,16 +117,16 @@ describe('the fingerprint of a contact', () => {
   it('equals the fingerprint of older builds for unsigned URLs, and ignores signatures', () => {
     expect(contactFingerprint(shown(bare))).toBe('d2268692bbb1388a');
     expect(contactFingerprint(shown(signed))).toBe('d2268692bbb1388a');
-    expect(plainContactFingerprint(shown(signed))).toBe('acfc7a4bbbfd87d2');
+    expect(contactFingerprintWithSignatures(shown(signed))).toBe('acfc7a4bbbfd87d2');
   });
 
   it('that an older build stored stays valid, even if a signature changes', () => {
-    const stored = plainContactFingerprint(shown(signed));
+    const stored = contactFingerprintWithSignatures(shown(signed));
     const verdictOn = (avatarUrl: string): string => {
       const contact = { id: 'c', ...shown(avatarUrl) };
       const changes = contactChanges(JSON.stringify(shown(signed).raw), contact);
-      const lesson = new ContactListLesson(NO_CONTACT_VOLATILITY);
-      return verdictOf(lesson, contact, stored, () => Object.keys(changes));
+      const tracker = new ContactVolatilityTracker(NO_CONTACT_VOLATILITY);
+      return verdictOf(tracker, contact, stored, () => Object.keys(changes));
     };
     expect(verdictOn(signed)).toBe('same');
     expect(verdictOn(`${bare}&Expires=2&Signature=b`)).toBe('quiet');
@@ -143,12 +148,12 @@ describe('the stored state of volatile contact fields', () => {
   });
 
   it('has at most 20 fields, however many fields the contacts have', () => {
-    const lesson = new ContactListLesson(NO_CONTACT_VOLATILITY);
+    const tracker = new ContactVolatilityTracker(NO_CONTACT_VOLATILITY);
     const raw = Object.fromEntries(Array.from({ length: 500 }, (_, i) => [`field ${i}`, i]));
     const changed = Object.keys(raw);
     for (let i = 0; i < 20; i += 1) {
-      lesson.verdict({ id: `c${i}`, raw }, changed);
+      tracker.verdict({ id: `c${i}`, raw }, changed);
     }
-    expect(lesson.conclude().volatility.fields.size).toBe(20);
+    expect(tracker.conclude().volatility.fields.size).toBe(20);
   });
 });

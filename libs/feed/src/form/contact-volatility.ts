@@ -1,6 +1,6 @@
 import { isRecord, type UpstreamContact } from '#upstream';
-import { contactFingerprint, plainContactFingerprint, valueMark } from './contact-fingerprint.js';
-import { advance, type Patience, type Sample, type Streak } from './streak.js';
+import { contactFingerprint, contactFingerprintWithSignatures, valueHash } from './contact-fingerprint.js';
+import { nextStreak, type MutingThresholds, type Sample, type Streak } from './streak.js';
 
 /**
  * State of the volatile fields of an account's contacts: top-level fields that differ at nearly every read of the list, for
@@ -22,13 +22,13 @@ const MAX_FIELDS = 20;
 const MAX_NAME = 64;
 
 /** Patience for a field of at least ten contacts: if nearly all of them differ at once, no person caused the change. */
-const MANY: Patience = { told: 2, samples: 10 };
+const MANY_CONTACTS: MutingThresholds = { emittedReads: 2, samples: 10 };
 /** Patience for a field of fewer contacts: these may really change at several consecutive reads of the list. */
-const FEW: Patience = { told: 9, samples: 10 };
+const FEW_CONTACTS: MutingThresholds = { emittedReads: 9, samples: 10 };
 
 /** What the poll does with a known contact on the list. */
 export type ContactVerdict =
-  /** The contact is unchanged. */
+  /** The contact is unchanged: nothing is stored or emitted. */
   | 'same'
   /** The fingerprint is stored; no event is emitted. */
   | 'quiet'
@@ -46,7 +46,7 @@ interface Counts {
 }
 
 /** Decides, during one read of the contact list, about changes in volatile fields, and updates the fields' streaks. */
-export class ContactListLesson {
+export class ContactVolatilityTracker {
   private readonly muted: ReadonlySet<string>;
   private readonly formerlyMuted: ReadonlySet<string> | undefined;
   private readonly withheld: ReadonlySet<string>;
@@ -59,7 +59,9 @@ export class ContactListLesson {
       [...before.fields].filter(([, streak]) => of(streak)).map(([name]) => name);
     this.muted = new Set(names(({ muted }) => muted));
     // Whether a field differs for nearly all contacts is known only at the end of the list. Until then it is withheld.
-    this.withheld = new Set(names((streak) => !streak.muted && streak.length >= patienceOf(streak).told));
+    this.withheld = new Set(
+      names((streak) => !streak.muted && streak.length >= thresholdsOf(streak).emittedReads),
+    );
     if (before.settled.length > 0) this.formerlyMuted = new Set([...this.muted, ...before.settled]);
     for (const [name, { samples }] of before.fields) {
       this.sampled.set(name, new Map(samples.map(({ mark }) => [mark, NaN])));
@@ -79,13 +81,13 @@ export class ContactListLesson {
   quickVerdict(contact: UpstreamContact, stored: string): QuickVerdict {
     const isSame =
       stored === this.fingerprintOf(contact) ||
-      (this.muted.size === 0 && stored === plainContactFingerprint(contact));
+      (this.muted.size === 0 && stored === contactFingerprintWithSignatures(contact));
     const isSettled =
       !isSame &&
       this.formerlyMuted !== undefined &&
       stored === contactFingerprint(contact, this.formerlyMuted);
     if (!isSame && !isSettled) return 'differs';
-    this.saw(contact, []);
+    this.count(contact, []);
     return isSame ? 'same' : 'quiet';
   }
 
@@ -94,24 +96,24 @@ export class ContactListLesson {
    * @param changed names of the changed fields; a change in the signature of a URL does not count
    */
   verdict(contact: UpstreamContact, changed: readonly string[]): ContactVerdict {
-    this.saw(contact, changed);
-    const heard = changed.filter((field) => !this.muted.has(field));
-    if (heard.length === 0) return 'quiet';
-    return heard.every((field) => this.withheld.has(field)) ? 'withheld' : 'changed';
+    this.count(contact, changed);
+    const unmuted = changed.filter((field) => !this.muted.has(field));
+    if (unmuted.length === 0) return 'quiet';
+    return unmuted.every((field) => this.withheld.has(field)) ? 'withheld' : 'changed';
   }
 
-  /** Returns the changes that an event names: all but those of muted fields. */
-  named<T>(changes: Record<string, T>): Record<string, T> {
+  /** Returns the changes that an event names: all except changes of muted fields. */
+  withoutMuted<T>(changes: Record<string, T>): Record<string, T> {
     return Object.fromEntries(Object.entries(changes).filter(([field]) => !this.muted.has(field)));
   }
 
   /** Returns the new state of the volatile fields, and the changes to log. Call once, after the last contact. */
   conclude(): {
     volatility: ContactVolatility;
-    /** True if the state must be stored. */
-    isNews: boolean;
+    /** True if the state changed or contains a streak, so that it must be stored. */
+    isToBeStored: boolean;
     newlyMuted: string[];
-    newlyHeard: string[];
+    newlyUnmuted: string[];
   } {
     const fields = new Map<string, Streak>();
     const names = new Set([...this.before.fields.keys(), ...this.counts.keys()]);
@@ -120,8 +122,8 @@ export class ContactListLesson {
       if (streak === undefined && (fields.size >= MAX_FIELDS || name.length > MAX_NAME)) continue;
       const counts = this.counts.get(name) ?? { carrying: 0, differing: 0, carriers: [] };
       const values = this.sampled.get(name);
-      const patience = streak === undefined ? patienceFor(counts.carriers) : patienceOf(streak);
-      const next = advance(
+      const thresholds = streak === undefined ? thresholdsFor(counts.carriers) : thresholdsOf(streak);
+      const next = nextStreak(
         streak,
         {
           carrying: counts.carrying,
@@ -132,18 +134,19 @@ export class ContactListLesson {
             return value === undefined || Number.isNaN(value) ? undefined : value;
           },
         },
-        patience,
+        thresholds,
       ).streak;
       if (next !== undefined) fields.set(name, next);
     }
     const isMuted = (name: string): boolean => fields.get(name)?.muted === true;
-    const newlyHeard = [...this.muted].filter((name) => !isMuted(name));
+    const newlyUnmuted = [...this.muted].filter((name) => !isMuted(name));
     const newlyMuted = [...fields.keys()].filter((name) => isMuted(name) && !this.muted.has(name));
-    const isNews = fields.size + newlyHeard.length + this.before.fields.size + this.before.settled.length > 0;
-    return { volatility: { fields, settled: newlyHeard }, isNews, newlyMuted, newlyHeard };
+    const isToBeStored =
+      fields.size + newlyUnmuted.length + this.before.fields.size + this.before.settled.length > 0;
+    return { volatility: { fields, settled: newlyUnmuted }, isToBeStored, newlyMuted, newlyUnmuted };
   }
 
-  private saw({ id, raw }: UpstreamContact, changed: readonly string[]): void {
+  private count({ id, raw }: UpstreamContact, changed: readonly string[]): void {
     let mark: number | undefined;
     for (const name in raw) {
       const value = raw[name];
@@ -151,10 +154,11 @@ export class ContactListLesson {
       if (value === null || counts === undefined) continue;
       counts.carrying += 1;
       const values = this.sampled.get(name);
-      if (counts.carriers.length >= MANY.samples && values === undefined) continue;
-      mark ??= valueMark(id);
-      if (values?.has(mark) === true) values.set(mark, valueMark(value));
-      if (counts.carriers.length < MANY.samples) counts.carriers.push({ mark, value: valueMark(value) });
+      if (counts.carriers.length >= MANY_CONTACTS.samples && values === undefined) continue;
+      mark ??= valueHash(id);
+      if (values?.has(mark) === true) values.set(mark, valueHash(value));
+      if (counts.carriers.length < MANY_CONTACTS.samples)
+        counts.carriers.push({ mark, value: valueHash(value) });
     }
     for (const name of changed) {
       const counts = this.countsOf(name);
@@ -175,26 +179,26 @@ export class ContactListLesson {
 /** Maximum number of fields counted in one list. Limits memory if every contact has fields of its own. */
 const MAX_WATCHED = 200;
 
-function patienceFor(carriers: readonly Sample[]): Patience {
-  return carriers.length < MANY.samples ? FEW : MANY;
+function thresholdsFor(carriers: readonly Sample[]): MutingThresholds {
+  return carriers.length < MANY_CONTACTS.samples ? FEW_CONTACTS : MANY_CONTACTS;
 }
 
-/** Returns the patience of a streak. The number of samples decides, as at the start of the streak. */
-function patienceOf({ samples }: Streak): Patience {
-  return patienceFor(samples);
+/** Returns the thresholds of a streak. The number of samples decides, as at the start of the streak. */
+function thresholdsOf({ samples }: Streak): MutingThresholds {
+  return thresholdsFor(samples);
 }
 
 const FORMAT = 1;
 
-/** Returns the JSON to store: `{"v":1,"fields":{name: [length, still, muted, many, missed, mark, value, …]},"settled":[name…]}`. */
+/** Returns the JSON to store: `{"v":1,"fields":{name: [length, still, muted, isCommon, missed, mark, value, …]},"settled":[name…]}`. */
 export function writeContactVolatility({ fields, settled }: ContactVolatility): string {
-  const streaks = [...fields].map(([name, { length, still, muted, many, missed, samples }]) => [
+  const streaks = [...fields].map(([name, { length, still, muted, isCommon, missed, samples }]) => [
     name,
     [
       length,
       still,
       muted ? 1 : 0,
-      many ? 1 : 0,
+      isCommon ? 1 : 0,
       missed,
       ...samples.flatMap(({ mark, value }) => [mark, value]),
     ],
@@ -220,11 +224,11 @@ export function readContactVolatility(text: string | null | undefined): ContactV
 
 function streakOf(packed: unknown): Streak | undefined {
   if (!Array.isArray(packed) || !packed.every((number) => Number.isSafeInteger(number))) return undefined;
-  const [length = 0, still = 0, muted, many, missed = 0, ...rest] = packed as number[];
-  if (length < 1 || rest.length % 2 !== 0 || rest.length > 2 * MANY.samples) return undefined;
+  const [length = 0, still = 0, muted, isCommon, missed = 0, ...rest] = packed as number[];
+  if (length < 1 || rest.length % 2 !== 0 || rest.length > 2 * MANY_CONTACTS.samples) return undefined;
   const samples: Sample[] = [];
   for (let i = 0; i < rest.length; i += 2) samples.push({ mark: rest[i] ?? 0, value: rest[i + 1] ?? 0 });
-  return { length, still, muted: muted === 1, many: many === 1, missed, samples };
+  return { length, still, muted: muted === 1, isCommon: isCommon === 1, missed, samples };
 }
 
 function parsedJson(text: string): unknown {

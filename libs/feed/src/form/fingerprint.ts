@@ -29,7 +29,7 @@ export interface Fingerprint {
 
 /** Fingerprint of a message that was just read. */
 export interface SeenFingerprint extends Fingerprint {
-  /** Present if the fingerprint leaves out a signature: then {@link plainFingerprintOf} differs. */
+  /** Present if the fingerprint leaves out a signature: then {@link fingerprintWithSignatures} differs. */
   signed?: true;
 }
 
@@ -43,7 +43,7 @@ const SIGNED_FIELDS: FieldSet = ATTACHMENTS | OTHER;
 const hash = new JsonHash();
 const wholeHash = new JsonHash();
 
-/** The 16 bits that stand for an ignored field. */
+/** The 16-bit hash stored for a field that the fingerprint leaves out. */
 const IGNORED_BITS = ignoredBits();
 
 /**
@@ -51,17 +51,17 @@ const IGNORED_BITS = ignoredBits();
  * @param ignored fields to leave out; {@link ignoredFields} recognizes them in the result
  */
 export function fingerprintOf({ raw }: Pick<UpstreamMessage, 'raw'>, ignored: FieldSet = 0): SeenFingerprint {
-  const fingerprint: SeenFingerprint = hashed(raw, SIGNED_FIELDS, ignored);
+  const fingerprint: SeenFingerprint = computeFingerprint(raw, SIGNED_FIELDS, ignored);
   if (hash.takeIgnoredSignature()) fingerprint.signed = true;
   return fingerprint;
 }
 
 /** Returns the fingerprint as older builds stored it, with signatures. Equals the new one if no URL is signed. */
-export function plainFingerprintOf({ raw }: Pick<UpstreamMessage, 'raw'>): Fingerprint {
-  return hashed(raw, 0, 0);
+export function fingerprintWithSignatures({ raw }: Pick<UpstreamMessage, 'raw'>): Fingerprint {
+  return computeFingerprint(raw, 0, 0);
 }
 
-function hashed(raw: UpstreamMessage['raw'], signed: FieldSet, ignored: FieldSet): Fingerprint {
+function computeFingerprint(raw: UpstreamMessage['raw'], signed: FieldSet, ignored: FieldSet): Fingerprint {
   wholeHash.restart();
   const fields: number[] = [];
   let bit = 1;
@@ -70,20 +70,20 @@ function hashed(raw: UpstreamMessage['raw'], signed: FieldSet, ignored: FieldSet
     hash.ignoresSignatures = (signed & bit) !== 0;
     if ((ignored & bit) === 0) hash.add(raw[field]);
     else hash.addIgnored();
-    fields.push(taken());
+    fields.push(addFieldHash());
     bit <<= 1;
   }
   hash.restart();
   hash.ignoresSignatures = (signed & OTHER) !== 0;
   if ((ignored & OTHER) === 0) addOthers(raw);
   else hash.addIgnored();
-  fields.push(taken());
+  fields.push(addFieldHash());
   wholeHash.finish();
   return { high: wholeHash.high, low: wholeHash.low, fields };
 }
 
 function addOthers(raw: UpstreamMessage['raw']): void {
-  hash.addRecord(raw, isTakenElsewhere);
+  hash.addRecord(raw, isIdOrNamed);
   if (isRecord(raw.status)) hash.addRecord(raw.status, isFlag);
   else hash.add(raw.status);
 }
@@ -96,7 +96,7 @@ function ignoredBits(): number {
 }
 
 /** Adds the hash of one field to the hash of the whole message and returns the field's 16 bits. */
-function taken(): number {
+function addFieldHash(): number {
   hash.finish();
   wholeHash.addBits(hash.high);
   wholeHash.addBits(hash.low);
@@ -123,7 +123,7 @@ export function differingFields(before: Fingerprint, after: Fingerprint): FieldS
 }
 
 /** Returns the names of a set of fields, in the order of {@link FINGERPRINT_FIELDS}. */
-export function namesOf(fields: FieldSet): FingerprintField[] {
+export function fieldNamesOf(fields: FieldSet): FingerprintField[] {
   return FINGERPRINT_FIELDS.filter((_, i) => (fields & (1 << i)) !== 0);
 }
 
@@ -131,11 +131,11 @@ export function namesOf(fields: FieldSet): FingerprintField[] {
 export function isFilled({ raw }: Pick<UpstreamMessage, 'raw'>, field: number): boolean {
   const name = NAMED_FIELDS[field];
   if (name !== undefined) return !isEmpty(raw[name]);
-  for (const key in raw) if (!isTakenElsewhere(key)) return true;
+  for (const key in raw) if (!isIdOrNamed(key)) return true;
   return isRecord(raw.status) && Object.keys(raw.status).some((key) => !isFlag(key));
 }
 
-/** Returns those of the given fields that are not empty in the message. */
+/** Filters a set of fields: returns the fields that are not empty in the message. */
 export function filledFields(message: Pick<UpstreamMessage, 'raw'>, of: FieldSet): FieldSet {
   let filled = 0;
   for (let field = 0; of >> field > 0; field += 1) {
@@ -157,12 +157,12 @@ export function isSameForm(one: Fingerprint, other: Fingerprint): boolean {
 
 /** Returns the names of the fields in which two fingerprints differ. */
 export function changedFields(before: Fingerprint, after: Fingerprint): FingerprintField[] {
-  return namesOf(differingFields(before, after));
+  return fieldNamesOf(differingFields(before, after));
 }
 
 /** Returns the fields of a message other than the id, the named fields and the two flags. */
 export function otherFields(raw: UpstreamMessage['raw']): Record<string, unknown> {
-  const rest = Object.entries(raw).filter(([key]) => key === 'status' || !isTakenElsewhere(key));
+  const rest = Object.entries(raw).filter(([key]) => key === 'status' || !isIdOrNamed(key));
   return Object.fromEntries(
     rest.map(([key, value]) => [key, key === 'status' ? withoutFlags(value) : value]),
   );
@@ -173,10 +173,10 @@ function withoutFlags(status: unknown): unknown {
   return Object.fromEntries(Object.entries(status).filter(([key]) => !isFlag(key)));
 }
 
-const TAKEN_ELSEWHERE: ReadonlySet<string> = new Set(['id', 'status', ...NAMED_FIELDS]);
+const ID_AND_NAMED: ReadonlySet<string> = new Set(['id', 'status', ...NAMED_FIELDS]);
 
-function isTakenElsewhere(key: string): boolean {
-  return TAKEN_ELSEWHERE.has(key);
+function isIdOrNamed(key: string): boolean {
+  return ID_AND_NAMED.has(key);
 }
 
 function isFlag(key: string): boolean {

@@ -15,12 +15,12 @@ const NUMBER = 5;
 const TEXT = 6;
 const LIST = 7;
 const RECORD = 8;
-/** Tag of an ignored value. */
+/** Type tag that is hashed in place of an ignored value. */
 const IGNORED = 9;
 
 /** Longer texts are hashed in pieces of this many UTF-16 units, copied into a buffer: ten times as fast as charCodeAt. */
 const MAX_UNITS = 4_096;
-/** Up to this many units, charCodeAt is as fast. */
+/** Maximum length of a text that is hashed with charCodeAt, in UTF-16 units: there, charCodeAt is as fast as a buffer. */
 const FEW_UNITS = 6;
 const scratch = Buffer.alloc(2 * MAX_UNITS);
 const units = new Uint16Array(scratch.buffer, scratch.byteOffset, MAX_UNITS);
@@ -48,7 +48,7 @@ export class JsonHash {
   }
 
   add(value: unknown): void {
-    if (typeof value === 'string') this.addText(this.ignoresSignatures ? this.levelled(value) : value);
+    if (typeof value === 'string') this.addText(this.ignoresSignatures ? this.normalized(value) : value);
     else if (typeof value === 'number') this.addNumber(value);
     else if (typeof value === 'boolean') this.addBits(value ? TRUE : FALSE);
     else if (value === null) this.addBits(NULL);
@@ -72,7 +72,7 @@ export class JsonHash {
   /** Adds the members of an object; their order does not matter. */
   addRecord(
     record: Readonly<Record<string, unknown>>,
-    isLeftOut: (key: string) => boolean = isNothing,
+    isLeftOut: (key: string) => boolean = leavesOutNothing,
   ): void {
     const { high, low } = this;
     let [highSum, lowSum, count] = [0, 0, 0];
@@ -107,7 +107,7 @@ export class JsonHash {
     }
   }
 
-  private levelled(text: string): string {
+  private normalized(text: string): string {
     const rest = withoutSignature(text);
     if (rest.length !== text.length) this.ignoredSignature = true;
     return rest;
@@ -154,7 +154,7 @@ export class JsonHash {
   }
 }
 
-const isNothing = (): boolean => false;
+const leavesOutNothing = (): boolean => false;
 
 /** Permutes the 32-bit integers: each bit of the result depends on all bits of the input. */
 function spread(bits: number): number {

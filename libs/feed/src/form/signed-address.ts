@@ -1,5 +1,5 @@
 /**
- * Signed URLs. Upstream may sign the same URL anew at each read: the signature says who may open the URL and until when,
+ * Signed URLs. Upstream may return the same URL with another signature at each read. The signature says who may open the URL and until when,
  * not where the URL leads. Parameter names are compared in lower case.
  */
 

@@ -5,24 +5,24 @@
  * A streak starts when the field differs for nearly all elements that have it. The streak grows when the samples differ
  * again, and shrinks when they do not.
  *
- * 1. The first {@link Patience.told} differing reads emit events.
+ * 1. The first {@link MutingThresholds.emittedReads} differing reads emit events.
  * 2. The next differing read is *withheld*: no event, and the snapshot stays. If the field then stands still for two reads,
  *    the change is emitted, so that no change is lost.
  * 3. At one more differing read the field is *muted*: no events. It is unmuted after five consecutive reads without change.
  *
- * A field that differs at every read therefore emits `told` events per element and no more.
+ * A field that differs at every read therefore emits {@link MutingThresholds.emittedReads} events per element and no more.
  */
 export interface Streak {
-  /** Reads at which the field differed, minus reads at which it did not; at most {@link Patience.told} + 2. */
+  /** Reads at which the field differed, minus reads at which it did not; at most {@link MutingThresholds.emittedReads} + 2. */
   length: number;
   /** Consecutive reads without a change, counted while the field is withheld or muted. */
   still: number;
   muted: boolean;
-  /** True if at least {@link Patience.samples} elements had the field at a read since it was muted. */
-  many: boolean;
-  /** Consecutive reads that contained no sampled element. New samples are taken after {@link MAX_MISSED}. */
+  /** True if at least {@link MutingThresholds.samples} elements had the field at a read since it was muted. */
+  isCommon: boolean;
+  /** Consecutive reads that contained no sampled element. New samples are taken after {@link MAX_MISSED_READS}. */
   missed: number;
-  /** Sampled elements, at most {@link Patience.samples}. */
+  /** Sampled elements, at most {@link MutingThresholds.samples}. */
   samples: readonly Sample[];
 }
 
@@ -32,44 +32,47 @@ export interface Sample {
   value: number;
 }
 
-/** Thresholds for muting a field. */
-export interface Patience {
+/** Number of reads and samples after which a field is muted. */
+export interface MutingThresholds {
   /** Number of consecutive differing reads that emit events. */
-  told: number;
+  emittedReads: number;
   samples: number;
 }
 
-/** A field as one read shows it. */
+/** Values of one field in the elements of one read. */
 export interface FieldView {
-  /** Number of known elements that have the field, and number of those whose value differs from the snapshot. */
+  /** Number of known elements that have the field, and number of these elements whose value differs from the snapshot. */
   carrying: number;
   differing: number;
-  /** Returns elements that have the field, those most likely to be read again first. */
+  /** Returns elements that have the field, sorted by how likely the next read contains them. */
   carriers(): readonly Sample[];
   /** Returns the field's value in a sampled element; undefined if the read does not contain the element. */
   valueOf(mark: number): number | undefined;
 }
 
-/** Share of elements that counts as "nearly all". */
-const NEARLY_ALL = 0.8;
+/** Minimum share of elements that must differ to start or continue a streak. */
+const MIN_DIFFERING_SHARE = 0.8;
 /** Share of samples that must differ: with few samples, one may stand still by chance. */
-const MOST_SAMPLES = 0.75;
-const MAX_MISSED = 3;
-const STILL_UNTIL_TOLD = 2;
-const STILL_UNTIL_HEARD = 5;
+const MIN_DIFFERING_SAMPLES = 0.75;
+const MAX_MISSED_READS = 3;
+const STILL_READS_UNTIL_EMITTED = 2;
+const STILL_READS_UNTIL_UNMUTED = 5;
 
 /** Returns the streak after a read (undefined: none), and whether the read contained a sampled element. */
-export function advance(
+export function nextStreak(
   streak: Streak | undefined,
   view: FieldView,
-  patience: Patience,
+  thresholds: MutingThresholds,
 ): { streak: Streak | undefined; shown: boolean } {
-  const differsForMost = view.differing > 0 && view.differing >= NEARLY_ALL * view.carrying;
-  const sampled = (): readonly Sample[] => view.carriers().slice(0, patience.samples);
+  const differsForMost = view.differing > 0 && view.differing >= MIN_DIFFERING_SHARE * view.carrying;
+  const sampled = (): readonly Sample[] => view.carriers().slice(0, thresholds.samples);
   if (streak === undefined) {
     if (!differsForMost) return { streak: undefined, shown: false };
     const samples = sampled();
-    return { streak: { length: 1, still: 0, muted: false, many: false, missed: 0, samples }, shown: true };
+    return {
+      streak: { length: 1, still: 0, muted: false, isCommon: false, missed: 0, samples },
+      shown: true,
+    };
   }
   const values = streak.samples.map(({ mark, value }) => ({ value, now: view.valueOf(mark) }));
   const seen = values.filter(({ now }) => now !== undefined);
@@ -78,35 +81,39 @@ export function advance(
   }
   const moved = seen.filter(({ value, now }) => value !== now).length;
   const goesOn =
-    moved > 0 && moved >= MOST_SAMPLES * seen.length && (differsForMost || isQuiet(streak, patience));
-  const next = goesOn ? longer(streak, patience) : stiller(streak, patience);
+    moved > 0 &&
+    moved >= MIN_DIFFERING_SAMPLES * seen.length &&
+    (differsForMost || isQuiet(streak, thresholds));
+  const next = goesOn ? lengthened(streak, thresholds) : shortened(streak, thresholds);
   if (next === undefined) return { streak: undefined, shown: true };
   const samples = sampled();
-  const many = next.many || (next.muted && samples.length === patience.samples);
-  return { streak: { ...next, many, missed: 0, samples }, shown: true };
+  const isCommon = next.isCommon || (next.muted && samples.length === thresholds.samples);
+  return { streak: { ...next, isCommon, missed: 0, samples }, shown: true };
 }
 
 /** Returns the streak after a read without any sampled element: the elements may be gone, or on other pages. */
 function missing(streak: Streak, sampled: () => readonly Sample[]): Streak {
-  if (streak.missed < MAX_MISSED) return { ...streak, missed: streak.missed + 1 };
+  if (streak.missed < MAX_MISSED_READS) return { ...streak, missed: streak.missed + 1 };
   const samples = sampled();
   return samples.length === 0 ? streak : { ...streak, missed: 0, samples };
 }
 
 /** Returns true if changes of the field emit no events: the field is withheld or muted. */
-export function isQuiet({ length, muted }: Streak, { told }: Patience): boolean {
-  return muted || length > told;
+export function isQuiet({ length, muted }: Streak, { emittedReads }: MutingThresholds): boolean {
+  return muted || length > emittedReads;
 }
 
-function longer(streak: Streak, { told }: Patience): Streak {
-  const length = Math.min(streak.length + 1, told + 2);
-  return { ...streak, length, still: 0, muted: streak.muted || length > told + 1 };
+function lengthened(streak: Streak, { emittedReads }: MutingThresholds): Streak {
+  const length = Math.min(streak.length + 1, emittedReads + 2);
+  return { ...streak, length, still: 0, muted: streak.muted || length > emittedReads + 1 };
 }
 
-function stiller(streak: Streak, patience: Patience): Streak | undefined {
-  if (!isQuiet(streak, patience)) {
+function shortened(streak: Streak, thresholds: MutingThresholds): Streak | undefined {
+  if (!isQuiet(streak, thresholds)) {
     return streak.length === 1 ? undefined : { ...streak, length: streak.length - 1 };
   }
   const still = streak.still + 1;
-  return still < (streak.muted ? STILL_UNTIL_HEARD : STILL_UNTIL_TOLD) ? { ...streak, still } : undefined;
+  return still < (streak.muted ? STILL_READS_UNTIL_UNMUTED : STILL_READS_UNTIL_EMITTED)
+    ? { ...streak, still }
+    : undefined;
 }

@@ -24,6 +24,6 @@ export interface VolatileFieldStore {
     change: { muted: readonly string[]; heard: readonly string[] },
   ): Promise<void>;
 
-  /** Returns the account's muted fields, at most 20, those that concern most contacts first. */
+  /** Returns the account's muted fields, at most 20, sorted by the number of contacts concerned, highest first. */
   volatileFields(account: string): Promise<VolatileField[]>;
 }

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { parseMessage, type UpstreamMessage } from '#upstream';
 import { diff, type DiffResult } from '../diff/diff.js';
-import { fingerprintOf, plainFingerprintOf } from './fingerprint.js';
+import { fingerprintOf, fingerprintWithSignatures } from './fingerprint.js';
 import type { KnownMessage } from '../snapshot/known-message.js';
 import { packKnownMessage, unpackKnownMessage } from '../snapshot/known-message-codec.js';
 import { packVolatility, unpackVolatility, type Volatility } from './volatility.js';
@@ -30,7 +30,7 @@ class Contact {
   readonly known = new Map<string, KnownMessage>();
   private volatility: Volatility = new Map();
   /** Fields that became muted or unmuted, in order. */
-  readonly said: string[] = [];
+  readonly changedMutes: string[] = [];
   writes = 0;
 
   /** Reads messages. Returns the events, each as `id:field,field`. */
@@ -47,8 +47,8 @@ class Contact {
     this.writes += known.size;
     this.volatility = unpackVolatility(packVolatility(volatile.volatility));
     expect(this.volatility).toEqual(volatile.volatility);
-    for (const field of volatile.newlyMuted) this.said.push(`muted ${field}`);
-    for (const field of volatile.newlyHeard) this.said.push(`heard ${field}`);
+    for (const field of volatile.newlyMuted) this.changedMutes.push(`muted ${field}`);
+    for (const field of volatile.newlyUnmuted) this.changedMutes.push(`unmuted ${field}`);
     return events.map(nameOf);
   }
 
@@ -85,7 +85,7 @@ describe('a message field that differs at every read', () => {
           const contact = new Contact();
           const events = contact.reads(reads, (n) => ids(count).map((id) => shown(id, fields(id, n))));
           for (const id of ids(count)) expect(countOf(events, id)).toBeLessThanOrEqual(2);
-          expect(new Set(contact.said).size).toBe(contact.said.length);
+          expect(new Set(contact.changedMutes).size).toBe(contact.changedMutes.length);
           // One write of the new message, two emitted changes, one write without the muted field.
           expect(contact.writes).toBeLessThanOrEqual(4 * count);
           const settled = contact.reads(reads, () => ids(count).map((id) => shown(id, fields(id, reads))));
@@ -112,7 +112,7 @@ describe('a message field that differs at every read', () => {
           for (let page = 0; page < deep; page += 1) read(10 * page, n);
         });
         expect(Math.max(0, ...counts.values())).toBeLessThanOrEqual(2);
-        expect(contact.said).toEqual(['muted attachments']);
+        expect(contact.changedMutes).toEqual(['muted attachments']);
       }),
       { numRuns: 50 },
     );
@@ -123,7 +123,7 @@ describe('a message field that differs at every read', () => {
     const message = (id: string, n: number, fields: Fields = {}): UpstreamMessage =>
       shown(id, { ...picture(n), ...fields });
     contact.reads(8, (n) => ids(10).map((id) => message(id, n)));
-    expect(contact.said).toEqual(['muted attachments']);
+    expect(contact.changedMutes).toEqual(['muted attachments']);
     const edited = contact.read(
       ids(11).map((id) => message(id, 9, id === 'm3' ? { message: 'edited' } : {})),
     );
@@ -137,7 +137,7 @@ describe('a message field that differs at every read', () => {
     const contact = new Contact();
     contact.reads(8, (n) => ids(10).map((id) => shown(id, picture(n))));
     expect(contact.reads(6, () => ids(10).map((id) => shown(id, picture('still')))).flat()).toEqual([]);
-    expect(contact.said).toEqual(['muted attachments', 'heard attachments']);
+    expect(contact.changedMutes).toEqual(['muted attachments', 'unmuted attachments']);
     // Includes a message that was not read since the field settled.
     const other = ids(10).map((id) => shown(id, picture(id === 'm4' ? 'other' : 'still')));
     expect(contact.read(other)).toEqual(['m4:attachments']);
@@ -188,7 +188,7 @@ describe('changes made by people', () => {
           for (const i of here) texts[i] = (texts[i] ?? 0) + 1;
           expect(contact.read(page()).sort()).toEqual(here.map((i) => `m${i}:message`));
         }
-        expect(contact.said).toEqual([]);
+        expect(contact.changedMutes).toEqual([]);
       }),
     );
   });
@@ -198,10 +198,10 @@ describe('changes made by people', () => {
     fc.assert(
       fc.property(edited, fc.integer({ min: 1, max: 3 }), (reads, count) => {
         const contact = new Contact();
-        let [text, told] = [0, 0];
+        let [text, emittedText] = [0, 0];
         const read = (): void => {
           const events = contact.read(ids(count).map((id) => shown(id, { message: `${text}` })));
-          if (events.length > 0) told = text;
+          if (events.length > 0) emittedText = text;
         };
         read();
         for (const isEdited of reads) {
@@ -209,7 +209,7 @@ describe('changes made by people', () => {
           read();
         }
         for (let n = 0; n < 5; n += 1) read();
-        expect(told).toBe(text);
+        expect(emittedText).toBe(text);
       }),
     );
   });
@@ -233,7 +233,7 @@ describe('fingerprints of older builds', () => {
     contact.read([message]);
     const known = contact.known.get('m');
     if (known === undefined) throw new Error('unknown');
-    contact.known.set('m', { ...known, fingerprint: plainFingerprintOf(message) });
+    contact.known.set('m', { ...known, fingerprint: fingerprintWithSignatures(message) });
     return contact;
   }
 
@@ -263,7 +263,7 @@ describe('fingerprints of older builds', () => {
     expect(fingerprintOf({ raw })).toEqual(unsigned);
     const url = 'https://files.example/f.jpg?w=200&X-Amz-Date=20260101T000000Z&X-Amz-Signature=ab12';
     const signedRaw = { ...raw, attachments: [{ id: 'f', url, size: 7 }] };
-    expect(plainFingerprintOf({ raw: signedRaw })).toEqual({
+    expect(fingerprintWithSignatures({ raw: signedRaw })).toEqual({
       high: -1478927685,
       low: 1343406900,
       fields: [...others, 10494, 42639, 24634, 50188],
@@ -278,7 +278,7 @@ describe('the packed state of volatile message fields', () => {
     const contact = new Contact();
     contact.reads(8, (n) => ids(10).map((id) => shown(id, picture(n))));
     const samples = Array.from({ length: 4 }, () => ({ mark: 0xff_ff, value: 0xff_ff }));
-    const streak = { length: 4, still: 4, muted: true, many: true, missed: 3, samples };
+    const streak = { length: 4, still: 4, muted: true, isCommon: true, missed: 3, samples };
     expect(packVolatility(new Map([[8, streak]])).length).toBe(20);
   });
 

@@ -5,11 +5,18 @@ import {
   FINGERPRINT_FIELDS,
   type FingerprintField,
   isFilled,
-  namesOf,
+  fieldNamesOf,
 } from './fingerprint.js';
 import { JsonHash } from './json-hash.js';
 import { DamagedSnapshotError, PackedReader, PackedWriter } from '../packed-bytes.js';
-import { advance, type FieldView, isQuiet, type Patience, type Sample, type Streak } from './streak.js';
+import {
+  nextStreak,
+  type FieldView,
+  isQuiet,
+  type MutingThresholds,
+  type Sample,
+  type Streak,
+} from './streak.js';
 
 /**
  * Streaks of the volatile fields of one contact's messages, by index in {@link FINGERPRINT_FIELDS}. Empty for almost every
@@ -18,7 +25,7 @@ import { advance, type FieldView, isQuiet, type Patience, type Sample, type Stre
  * Known limits:
  * - If fewer than four messages have undocumented fields, every change of these fields is emitted.
  * - All undocumented fields count as one field: a view counter mutes the other undocumented fields as well.
- * - A field that differs for few messages, or only at some reads, is never muted. Example: a URL that is signed anew every
+ * - A field that differs for few messages, or only at some reads, is never muted. Example: a URL whose signature changes every
  *   minute outside its query.
  */
 export type Volatility = ReadonlyMap<number, Streak>;
@@ -35,9 +42,9 @@ const VOLATILE_FIELDS: FieldSet = FINGERPRINT_FIELDS.reduce(
  * Thresholds for message fields. If fewer than four messages have the field, a person may have edited one repeatedly: a
  * muted change is then emitted once the field stands still. With more messages that would emit an event for each of them.
  */
-const PATIENCE: Patience = { told: 2, samples: 4 };
+const THRESHOLDS: MutingThresholds = { emittedReads: 2, samples: 4 };
 
-/** A known message as just read. */
+/** A known message with the content and fingerprint of the current read. */
 export interface ReadMessage {
   message: Pick<UpstreamMessage, 'id' | 'raw'>;
   fingerprint: Fingerprint;
@@ -45,7 +52,7 @@ export interface ReadMessage {
   differing: FieldSet;
 }
 
-/** Treatment of the volatile fields at a read. */
+/** Volatile fields of a contact's messages, by how a read treats their changes. */
 export interface QuietFields {
   /** Fields whose changes alone emit no event: withheld or muted. */
   quiet: FieldSet;
@@ -55,29 +62,29 @@ export interface QuietFields {
   ignored: FieldSet;
 }
 
-export const ALL_HEARD: QuietFields = { quiet: 0, muted: 0, ignored: 0 };
+export const NO_QUIET_FIELDS: QuietFields = { quiet: 0, muted: 0, ignored: 0 };
 
 /** Treatment of volatile fields at a read, and their state after the read. */
-export interface Lesson extends QuietFields {
+export interface VolatilityUpdate extends QuietFields {
   volatility: Volatility;
   /** Fields that became muted or unmuted at this read; each is logged once. */
   newlyMuted: readonly FingerprintField[];
-  newlyHeard: readonly FingerprintField[];
+  newlyUnmuted: readonly FingerprintField[];
 }
 
-/** Result without any volatile field. */
-export const NO_LESSON: Lesson = {
-  ...ALL_HEARD,
+/** Update of a contact without volatile fields. */
+export const NO_VOLATILITY_UPDATE: VolatilityUpdate = {
+  ...NO_QUIET_FIELDS,
   volatility: NOTHING_VOLATILE,
   newlyMuted: [],
-  newlyHeard: [],
+  newlyUnmuted: [],
 };
 
 /**
  * Updates the state of a contact's volatile fields after a read.
  * @param messages known messages of the read, newest last
  */
-export function learn(before: Volatility, messages: readonly ReadMessage[]): Lesson {
+export function updateVolatility(before: Volatility, messages: readonly ReadMessage[]): VolatilityUpdate {
   let [all, quiet, muted, ignored] = [0, 0, 0, 0];
   for (const { differing } of messages) all |= differing;
   for (const field of before.keys()) all |= 1 << field;
@@ -89,13 +96,13 @@ export function learn(before: Volatility, messages: readonly ReadMessage[]): Les
     if ((all & bit) === 0) continue;
     const view = viewOf(field, messages, marks);
     if (isTooFew(field, before.get(field), view)) continue;
-    const { streak, shown } = advance(before.get(field), view, PATIENCE);
+    const { streak, shown } = nextStreak(before.get(field), view, THRESHOLDS);
     if (streak === undefined) continue;
     volatility.set(field, streak);
     // Without a sampled message in the read, a withheld change is emitted: the next read may be far off.
-    if (isQuiet(streak, PATIENCE) && (streak.muted || shown)) quiet |= bit;
+    if (isQuiet(streak, THRESHOLDS) && (streak.muted || shown)) quiet |= bit;
     if (streak.muted) muted |= bit;
-    if (streak.many) ignored |= bit;
+    if (streak.isCommon) ignored |= bit;
   }
   const wasMuted = mutedFields(before);
   return {
@@ -103,8 +110,8 @@ export function learn(before: Volatility, messages: readonly ReadMessage[]): Les
     quiet,
     muted,
     ignored,
-    newlyMuted: namesOf(muted & ~wasMuted),
-    newlyHeard: namesOf(wasMuted & ~muted),
+    newlyMuted: fieldNamesOf(muted & ~wasMuted),
+    newlyUnmuted: fieldNamesOf(wasMuted & ~muted),
   };
 }
 
@@ -114,7 +121,7 @@ export function learn(before: Volatility, messages: readonly ReadMessage[]): Les
  */
 function isTooFew(field: number, streak: Streak | undefined, { carrying }: FieldView): boolean {
   const carriers = streak?.samples.length ?? carrying;
-  return carriers < PATIENCE.samples && FINGERPRINT_FIELDS[field] === 'other';
+  return carriers < THRESHOLDS.samples && FINGERPRINT_FIELDS[field] === 'other';
 }
 
 export function mutedFields(volatility: Volatility): FieldSet {
@@ -127,7 +134,7 @@ function viewOf(
   field: number,
   messages: readonly ReadMessage[],
   marks: ReadonlyMap<number, ReadMessage> | undefined,
-): Parameters<typeof advance>[1] {
+): Parameters<typeof nextStreak>[1] {
   const bit = 1 << field;
   let [carrying, differing] = [0, 0];
   for (const message of messages) {
@@ -144,7 +151,7 @@ function viewOf(
 
 function newestCarriers(field: number, messages: readonly ReadMessage[]): Sample[] {
   const samples: Sample[] = [];
-  for (let i = messages.length - 1; i >= 0 && samples.length < PATIENCE.samples; i -= 1) {
+  for (let i = messages.length - 1; i >= 0 && samples.length < THRESHOLDS.samples; i -= 1) {
     const read = messages[i];
     if (read === undefined || !isFilled(read.message, field)) continue;
     samples.push({ mark: markOf(read.message.id), value: read.fingerprint.fields[field] ?? 0 });
@@ -168,8 +175,8 @@ function markOf(id: string): number {
 /** Version of the packed form. Any other version counts as damaged. */
 const FORMAT = 1;
 const MUTED = 16;
-const MANY = 32;
-/** Two bits: the number of missed reads. */
+const COMMON = 32;
+/** Position of the two bits that hold the number of missed reads. */
 const MISSED_SHIFT = 6;
 
 /**
@@ -180,9 +187,9 @@ export function packVolatility(volatility: Volatility): Buffer {
   const packed = new PackedWriter();
   if (volatility.size === 0) return packed.done();
   packed.byte(FORMAT);
-  for (const [field, { length, still, muted, many, missed, samples }] of volatility) {
+  for (const [field, { length, still, muted, isCommon, missed, samples }] of volatility) {
     packed
-      .byte(field | (muted ? MUTED : 0) | (many ? MANY : 0) | (missed << MISSED_SHIFT))
+      .byte(field | (muted ? MUTED : 0) | (isCommon ? COMMON : 0) | (missed << MISSED_SHIFT))
       .byte((length << 4) | still)
       .byte(samples.length);
     for (const { mark, value } of samples) packed.bits16(mark).bits16(value);
@@ -212,13 +219,13 @@ function unpack(bytes: Buffer): Volatility {
       length: counts >> 4,
       still: counts & 15,
       muted: (head & MUTED) !== 0,
-      many: (head & MANY) !== 0,
+      isCommon: (head & COMMON) !== 0,
       missed: head >> MISSED_SHIFT,
     };
-    if (field >= FINGERPRINT_FIELDS.length || count > PATIENCE.samples) {
+    if (field >= FINGERPRINT_FIELDS.length || count > THRESHOLDS.samples) {
       throw new DamagedSnapshotError();
     }
-    if (streak.length === 0 || streak.length > PATIENCE.told + 2) throw new DamagedSnapshotError();
+    if (streak.length === 0 || streak.length > THRESHOLDS.emittedReads + 2) throw new DamagedSnapshotError();
     const samples = Array.from({ length: count }, () => ({ mark: packed.bits16(), value: packed.bits16() }));
     volatility.set(field, { ...streak, samples });
     left -= 3 + 4 * count;

@@ -1,21 +1,21 @@
 import { pause } from '#platform';
 import { UpstreamError, UpstreamStatusError, UpstreamUnavailableError } from '#upstream';
-import { isTooMany } from '../diff/absence.js';
+import { suggestsOutage } from '../diff/absence.js';
 import type { ContactState, FeedStore } from '../feed-store.js';
 import type { KnownMessage } from '../snapshot/known-message.js';
 import type { PageOrder } from '../walk/page-order.js';
 import {
   LARGE_LIMIT,
-  mayBeAboutContent,
-  mayBeAboutSize,
+  mayBeCausedByMessage,
+  mayBeCausedBySize,
   PAGE_LIMIT,
   type PageRead,
   PageReader,
 } from '../walk/page-reader.js';
-import { FAILS } from '../walk/page-reading.js';
-import type { Stretch } from '../walk/page-tail.js';
+import { FAILING_MESSAGE } from '../walk/page-reading.js';
+import type { PageRequest } from '../walk/page-tail.js';
 import { PartSearch } from '../walk/part-search.js';
-import { markUnreadable } from '../snapshot/poll-memory.js';
+import { addUnreadable } from '../snapshot/poll-memory.js';
 import type { PollConclusion, PollStart } from './poll-conclusion.js';
 import type { FeedSource, ReadPurpose } from '../ports.js';
 import type { Reading } from '../walk/reading.js';
@@ -50,12 +50,12 @@ export class CommittedPages {
   /** Snapshots of the known messages on the last page. */
   private lastKnown: ReadonlyMap<string, KnownMessage> = new Map();
   /** Pages held back until a page contains a known message. */
-  private held: PageRead[] = [];
-  private holds = false;
+  private heldPages: PageRead[] = [];
+  private isHoldingBack = false;
   /** Number of elements on the previous page. */
-  private lastCount: number | undefined;
+  private previousCount: number | undefined;
   /** Number of the page that was last retried, whether a retry succeeded or not. */
-  private waitedFor: number | undefined;
+  private retriedPage: number | undefined;
 
   constructor(
     private readonly store: FeedStore,
@@ -80,18 +80,18 @@ export class CommittedPages {
 
   beginPass(): void {
     this.reader.beginPass();
-    this.lastCount = undefined;
+    this.previousCount = undefined;
     this.foundNew = false;
   }
 
   /** Holds pages back until one contains a known message, if `known` (number of known messages) is large enough. */
   holdBack(known: number): void {
-    this.holds = isTooMany(known, known);
+    this.isHoldingBack = suggestsOutage(known, known);
   }
 
   /** True if pages were held back to the end: upstream shows none of the known messages. */
-  get showsOthers(): boolean {
-    return this.held.some(({ ids }) => ids.length > 0);
+  get showsOtherMessages(): boolean {
+    return this.heldPages.some(({ ids }) => ids.length > 0);
   }
 
   isStopped(): boolean {
@@ -112,34 +112,34 @@ export class CommittedPages {
 
   /** Reads a page like {@link take}, but returns a {@link FailedPage} instead of reading the page in parts. */
   async tryPage(page: number, limit: number): Promise<PageRead | FailedPage | undefined> {
-    const isPatient = !this.wasWaitedFor(page) && !this.failedBefore();
+    const isPatient = !this.wasRetried(page) && !this.hasFailingMessage();
     const retries = isPatient ? [...this.task.pageRetriesMs] : [];
     for (let races = 0; races < MAX_RACES;) {
-      if (!(await this.look())) return undefined;
+      if (!(await this.refreshState())) return undefined;
       let read: PageRead;
       try {
-        read = await this.reader.takePlain(page, limit);
+        read = await this.reader.takeWhole(page, limit);
       } catch (error) {
-        if (limit > PAGE_LIMIT && mayBeAboutSize(error)) throw error;
+        if (limit > PAGE_LIMIT && mayBeCausedBySize(error)) throw error;
         const waitMs = retries.shift();
         if (waitMs === undefined || !isTransient(error)) return new FailedPage(error);
-        this.waitedFor = page;
+        this.retriedPage = page;
         await pause(waitMs, this.task.signal);
         if (this.isStopped()) throw error;
         continue;
       }
       if (await this.commitPage(page, read)) {
-        if (read.count > 0) this.lastCount = read.count;
+        if (read.count > 0) this.previousCount = read.count;
         return read;
       }
-      this.reader.takeBack();
+      this.reader.undoLastPage();
       races += 1;
     }
     return undefined;
   }
 
   /** Reads the current state of the contact. Returns false if the contact is unknown or its record was lost. */
-  private async look(): Promise<boolean> {
+  private async refreshState(): Promise<boolean> {
     const state = await this.store.contactState(this.task.account, this.task.contactId);
     if (state === undefined || state.lost) return false;
     this.state = state;
@@ -152,8 +152,8 @@ export class CommittedPages {
    * @throws the failure of the page if no message of the page can be read: then the cause is not a single message
    */
   async takeParts(page: number, limit: number, { failure }: FailedPage): Promise<PageRead | undefined> {
-    if (!mayBeAboutContent(failure)) throw failure;
-    const size = page === 1 && !this.knowsCap(limit) ? limit : this.sizeOf(limit);
+    if (!mayBeCausedByMessage(failure)) throw failure;
+    const size = page === 1 && !this.isCapped(limit) ? limit : this.sizeOf(limit);
     const search = new PartSearch({ page, limit: size });
     const parts: PageRead[] = [];
     for (let part = search.next(); part !== undefined; part = search.next()) {
@@ -162,38 +162,38 @@ export class CommittedPages {
       if (read !== 'smaller') parts.push(read);
     }
     const whole = this.reader.joined(parts, limit);
-    if (whole.count > 0) this.lastCount = whole.count;
+    if (whole.count > 0) this.previousCount = whole.count;
     if (whole.ids.length === 0 && limit === PAGE_LIMIT) throw failure;
     return whole;
   }
 
   /** Returns the number of messages on a page. Parts must not reach beyond a page that upstream caps. */
   private sizeOf(limit: number): number {
-    return Math.min(limit, this.lastCount ?? this.reader.pageSize);
+    return Math.min(limit, this.previousCount ?? this.reader.pageSize);
   }
 
   /** Returns true if upstream caps pages below `limit`: the contact has more messages than its longest page. */
-  private knowsCap(limit: number): boolean {
+  private isCapped(limit: number): boolean {
     return limit === PAGE_LIMIT && this.state.memory.length > this.reader.pageSize;
   }
 
   private async takePart(
-    { page, limit }: Stretch,
+    { page, limit }: PageRequest,
     search: PartSearch,
   ): Promise<PageRead | 'smaller' | undefined> {
     for (let race = 0; race < MAX_RACES; race += 1) {
-      if (this.isStopped() || !(await this.look())) return undefined;
+      if (this.isStopped() || !(await this.refreshState())) return undefined;
       let read: PageRead;
       let isShown = true;
       try {
-        read = await this.reader.takePlain(page, limit);
+        read = await this.reader.takeWhole(page, limit);
       } catch (error) {
-        if (!mayBeAboutContent(error)) throw error;
+        if (!mayBeCausedByMessage(error)) throw error;
         if (limit > 1) {
           search.failed();
           return 'smaller';
         }
-        read = this.reader.unshown();
+        read = this.reader.skippedMessage();
         isShown = false;
       }
       if (await this.commitPage(page, read)) {
@@ -201,46 +201,46 @@ export class CommittedPages {
         else search.failed();
         return read;
       }
-      this.reader.takeBack();
+      this.reader.undoLastPage();
     }
     return undefined;
   }
 
   private async commitPage(page: number, read: PageRead): Promise<boolean> {
     const isEmpty = read.ids.length === 0 && this.reader.unreadable.size === 0;
-    if (isEmpty && this.held.length === 0) return true;
-    const known = await this.knownNow(read);
-    if (this.holds) {
-      if (known.size === 0 && this.held.length < MAX_HELD_PAGES) {
-        this.held.push(read);
+    if (isEmpty && this.heldPages.length === 0) return true;
+    const known = await this.snapshotsOf(read);
+    if (this.isHoldingBack) {
+      if (known.size === 0 && this.heldPages.length < MAX_HELD_PAGES) {
+        this.heldPages.push(read);
         return true;
       }
-      this.holds = false;
+      this.isHoldingBack = false;
     }
     // Messages that others committed while a page was held are skipped: their read may be newer than the held page.
-    const held = this.held.flatMap(({ items }) => items).filter(({ id }) => !known.has(id));
+    const held = this.heldPages.flatMap(({ items }) => items).filter(({ id }) => !known.has(id));
     // Each message counts once, in its latest form: a held message may have been read again.
     const served = [...new Map([...held, ...read.items].map((item) => [item.id, item])).values()];
     const isNew = served.some(({ id }) => !known.has(id));
-    const reading = { ...this.readingOf(served), ...this.headOn(page, read), learns: page === 1 };
+    const reading = { ...this.readingOf(served), ...this.newHead(page, read), detectsVolatility: page === 1 };
     const done = await this.conclusion.commit(this.startOf(), reading, known, 'page');
     if (!done) return false;
-    this.held = [];
+    this.heldPages = [];
     this.foundNew ||= isNew;
     this.reader.release();
     return true;
   }
 
   /** Returns the snapshots of the messages on this page and on the held pages. */
-  private async knownNow({ ids, fresh }: PageRead): Promise<ReadonlyMap<string, KnownMessage>> {
+  private async snapshotsOf({ ids, fresh }: PageRead): Promise<ReadonlyMap<string, KnownMessage>> {
     const isLookedUp = ids.every((id) => this.lastKnown.has(id) || fresh.includes(id));
-    if (isLookedUp && this.held.length === 0) return this.lastKnown;
-    const all = new Set([...this.held.flatMap((held) => held.ids), ...ids]);
+    if (isLookedUp && this.heldPages.length === 0) return this.lastKnown;
+    const all = new Set([...this.heldPages.flatMap((held) => held.ids), ...ids]);
     return this.store.knownMessages(this.task.account, this.task.contactId, [...all]);
   }
 
   /** Returns the ids of page 1 as the new head if page 1 was read as the head: the next poll compares with them. */
-  private headOn(page: number, { ids, limit }: PageRead): Pick<Reading, 'head'> {
+  private newHead(page: number, { ids, limit }: PageRead): Pick<Reading, 'head'> {
     const isHead = page === 1 && limit >= PAGE_LIMIT && this.state.memory.order === 'newestFirst';
     return isHead ? { head: ids.slice(0, PAGE_LIMIT) } : {};
   }
@@ -249,8 +249,8 @@ export class CommittedPages {
    * Commits a new baseline: upstream shows none of the known messages but others. The held pages become the new
    * snapshot, and another deep read of all pages follows.
    */
-  async takeNewBaseline(): Promise<false> {
-    const served = this.held.flatMap(({ items }) => items);
+  async startNewBaseline(): Promise<false> {
+    const served = this.heldPages.flatMap(({ items }) => items);
     const resync = 'upstream shows other messages than before';
     const start = { ...this.startOf(), resync };
     await this.conclusion.commit(start, this.readingOf(served), new Map(), 'page');
@@ -273,20 +273,20 @@ export class CommittedPages {
       skipped: reader.skipped,
       unreadable: [...reader.unreadable],
       ...(reader.date === undefined ? {} : { date: reader.date }),
-      learns: false,
-      looked: false,
-      needsEverything: false,
+      detectsVolatility: false,
+      unsettledLookedUp: false,
+      needsFullRead: false,
     };
   }
 
   /** Returns true if this page or a neighbour was retried: the failing message may have moved by one page. */
-  wasWaitedFor(page: number): boolean {
-    return this.waitedFor !== undefined && Math.abs(page - this.waitedFor) <= 1;
+  wasRetried(page: number): boolean {
+    return this.retriedPage !== undefined && Math.abs(page - this.retriedPage) <= 1;
   }
 
   /** Returns true if the contact is known to have a message that upstream fails to show: then retries are useless. */
-  private failedBefore(): boolean {
-    return markUnreadable(this.state.memory.unreadable, [FAILS]).fresh === 0;
+  private hasFailingMessage(): boolean {
+    return addUnreadable(this.state.memory.unreadable, [FAILING_MESSAGE]).fresh === 0;
   }
 }
 

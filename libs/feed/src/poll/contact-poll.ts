@@ -1,5 +1,5 @@
 import type { Logger } from '#platform';
-import { isTooMany } from '../diff/absence.js';
+import { suggestsOutage } from '../diff/absence.js';
 import { DeepRead } from './deep-read.js';
 import type { FeedSettings } from './feed-settings.js';
 import type { ContactState, FeedStore } from '../feed-store.js';
@@ -7,10 +7,10 @@ import { type HeadPlan, type HeadReading, readHead } from '../walk/head-walk.js'
 import { isUnsettled, type KnownMessage } from '../snapshot/known-message.js';
 import { DamagedSnapshotError } from '../packed-bytes.js';
 import { PAGE_LIMIT } from '../walk/page-reader.js';
-import { isHeadEnough } from '../walk/page-order.js';
-import { tailOf } from '../walk/page-tail.js';
+import { doesHeadShowAllNew } from '../walk/page-order.js';
+import { lastPageOf } from '../walk/page-tail.js';
 import { PollConclusion, type PollStart } from './poll-conclusion.js';
-import { headMark, NOTHING_REMEMBERED, splitMarks } from '../snapshot/poll-memory.js';
+import { hashIds, NOTHING_REMEMBERED, splitIdHashes } from '../snapshot/poll-memory.js';
 import type { FeedSource, LastForms, ReadPurpose, SendBinder } from '../ports.js';
 import type { Reading } from '../walk/reading.js';
 import type { VolatileFieldStore } from '../form/volatile-fields.js';
@@ -18,7 +18,7 @@ import type { VolatileFieldStore } from '../form/volatile-fields.js';
 /** Maximum number of consecutive commits refused because another read of the contact was committed first. */
 const MAX_RACES = 3;
 
-const DAMAGED = 'what was known of its messages is damaged';
+const DAMAGED_REASON = 'what was known of its messages is damaged';
 
 /** Polls one contact: reads its messages and commits the changes together with their events. */
 export class ContactPoll {
@@ -53,7 +53,7 @@ export class ContactPoll {
    * @throws {UpstreamError} if a page could not be read; nothing is committed then
    */
   async pollHead(account: string, contactId: string, purpose: ReadPurpose = 'poll'): Promise<boolean> {
-    return (await this.headOf(account, contactId, purpose)) !== undefined;
+    return (await this.readHeadUntilCommitted(account, contactId, purpose)) !== undefined;
   }
 
   /**
@@ -62,14 +62,14 @@ export class ContactPoll {
    * @throws {UpstreamError} if a page could not be read; earlier pages stay committed
    */
   async pollNews(account: string, contactId: string, purpose: ReadPurpose): Promise<boolean> {
-    const read = await this.headOf(account, contactId, purpose);
+    const read = await this.readHeadUntilCommitted(account, contactId, purpose);
     if (read === undefined || read === 'enough') return read !== undefined;
     const signal = typeof purpose === 'object' ? purpose.signal : undefined;
     return this.readDeep(account, contactId, purpose, signal);
   }
 
   /** Runs a head read. Returns whether the head shows all new messages; undefined if the contact is unknown. */
-  private async headOf(
+  private async readHeadUntilCommitted(
     account: string,
     contactId: string,
     purpose: ReadPurpose,
@@ -79,8 +79,9 @@ export class ContactPoll {
       const state = await this.store.contactState(account, contactId);
       if (state === undefined) return undefined;
       const start = { account, contactId, state, ...budgetOf(purpose) };
-      const { isCommitted, reading } = await this.readAnew(start, purpose);
-      isEnough = isHeadEnough(reading.order) || (!reading.needsEverything && state.tellAfter === undefined);
+      const { isCommitted, reading } = await this.readOrResync(start, purpose);
+      isEnough =
+        doesHeadShowAllNew(reading.order) || (!reading.needsFullRead && state.tellAfter === undefined);
       if (isCommitted) break;
     }
     return isEnough ? 'enough' : 'in part';
@@ -99,7 +100,7 @@ export class ContactPoll {
     signal?: AbortSignal,
   ): Promise<boolean> {
     const state = await this.store.contactState(account, contactId);
-    if (state === undefined || lossOf(state) !== undefined) return true;
+    if (state === undefined || lossReasonOf(state) !== undefined) return true;
     const goal = this.goalOf(state);
     if (goal === undefined) return true;
     const { settleMs, pageRetriesMs = [] } = this.settings;
@@ -116,31 +117,31 @@ export class ContactPoll {
       return await read.run();
     } catch (error) {
       if (!(error instanceof DamagedSnapshotError)) throw error;
-      await this.readAndCommit({ account, contactId, state, resync: DAMAGED }, purpose);
+      await this.readAndCommit({ account, contactId, state, resync: DAMAGED_REASON }, purpose);
       return false;
     }
   }
 
   private goalOf(state: ContactState): 'everything' | 'look' | undefined {
-    if (this.isEverythingDue(state)) return 'everything';
+    if (this.isFullReadDue(state)) return 'everything';
     const { lookDueAt } = state.memory;
     return lookDueAt !== undefined && lookDueAt <= state.now ? 'look' : undefined;
   }
 
-  private isEverythingDue({ memory, now, tellAfter }: ContactState): boolean {
+  private isFullReadDue({ memory, now, tellAfter }: ContactState): boolean {
     if (tellAfter !== undefined || memory.completeAt === undefined) return true;
     if (memory.completeDueAt !== undefined && memory.completeDueAt <= now) return true;
     return memory.completeAt + this.settings.sweepMs <= now;
   }
 
-  /** Reads the head; starts a new baseline if the snapshot is lost or damaged, since the next poll would fail as well. */
-  private async readAnew(start: PollStart, purpose: ReadPurpose): Promise<HeadCommit> {
-    const resync = lossOf(start.state);
+  /** Reads the head. Starts a new baseline if the snapshot is lost or damaged: else every later poll would fail as well. */
+  private async readOrResync(start: PollStart, purpose: ReadPurpose): Promise<HeadCommit> {
+    const resync = lossReasonOf(start.state);
     try {
       return await this.readAndCommit({ ...start, ...(resync === undefined ? {} : { resync }) }, purpose);
     } catch (error) {
       if (!(error instanceof DamagedSnapshotError)) throw error;
-      return this.readAndCommit({ ...start, resync: DAMAGED }, purpose);
+      return this.readAndCommit({ ...start, resync: DAMAGED_REASON }, purpose);
     }
   }
 
@@ -156,22 +157,25 @@ export class ContactPoll {
       },
       planOf(start),
     );
-    if (resync === undefined && head.metNothingKnown && (await this.isReplaced(start, head))) {
+    if (resync === undefined && head.metNoKnownMessage && (await this.isReplaced(start, head))) {
       const replaced = { ...start, resync: 'upstream shows other messages than before' };
       const reading = readingOf(head, start, true);
       return { reading, isCommitted: await this.conclusion.commit(replaced, reading, new Map(), 'head') };
     }
-    const known = await this.knownOf(start, head);
-    const looked = this.isLooked(start, head, known);
-    const reading = { ...readingOf(head, start, isDisturbed(state, head, known.served)), looked };
+    const known = await this.snapshotsOf(start, head);
+    const unsettledLookedUp = this.showsAllUnsettled(start, head, known);
+    const reading = {
+      ...readingOf(head, start, isHeadDisturbed(state, head, known.served)),
+      unsettledLookedUp,
+    };
     const isCommitted = await this.conclusion.commit(start, reading, known.all ?? known.served, 'head');
     return { reading, isCommitted };
   }
 
-  private async knownOf(
+  private async snapshotsOf(
     { account, contactId, state, resync }: PollStart,
     { served }: HeadReading,
-  ): Promise<KnownOfHead> {
+  ): Promise<HeadSnapshots> {
     if (resync !== undefined) return { served: new Map() };
     const ids = served.map(({ id }) => id);
     const { lookDueAt } = state.memory;
@@ -187,7 +191,7 @@ export class ContactPoll {
   }
 
   /** Returns true if unsettled messages were due for a look-up and the head contained all of them. */
-  private isLooked({ state }: PollStart, { served }: HeadReading, { all }: KnownOfHead): boolean {
+  private showsAllUnsettled({ state }: PollStart, { served }: HeadReading, { all }: HeadSnapshots): boolean {
     if (all === undefined) return false;
     const shown = new Set(served.map(({ id }) => id));
     return [...all].every(
@@ -200,7 +204,7 @@ export class ContactPoll {
     if (served.length === 0) return false;
     const known = await this.store.allKnownMessages(account, contactId);
     const present = [...known.values()].filter(({ deleted }) => !deleted).length;
-    return isTooMany(present, present) && served.every(({ id }) => !known.has(id));
+    return suggestsOutage(present, present) && served.every(({ id }) => !known.has(id));
   }
 }
 
@@ -215,7 +219,7 @@ function budgetOf(purpose: ReadPurpose): Pick<PollStart, 'requestsPerSecond'> {
   return typeof purpose === 'object' ? { requestsPerSecond: purpose.availableForPolls } : {};
 }
 
-interface KnownOfHead {
+interface HeadSnapshots {
   /** Snapshots of the messages that were read. */
   served: ReadonlyMap<string, KnownMessage>;
   /** Snapshots of all known messages of the contact, if they were needed. */
@@ -248,13 +252,13 @@ function readingOf(head: HeadReading, { state }: PollStart, disturbed: boolean):
     ...(limit === undefined ? {} : { limit }),
     ...(headLimit === undefined ? {} : { headLimit }),
     ...(date === undefined ? {} : { date }),
-    ...{ learns: true, looked: false },
-    needsEverything: disturbed || (!head.reachesKnown && state.tellAfter === undefined),
+    ...{ detectsVolatility: true, unsettledLookedUp: false },
+    needsFullRead: disturbed || (!head.coversAllNew && state.tellAfter === undefined),
   };
 }
 
 /** Returns true if messages at the head disappeared or moved since the last head read. */
-function isDisturbed(
+function isHeadDisturbed(
   { memory, tellAfter }: ContactState,
   { shown, order, showsEnd }: HeadReading,
   known: ReadonlyMap<string, KnownMessage>,
@@ -262,14 +266,14 @@ function isDisturbed(
   // The first deep read is still under way and reads all pages anyway.
   if (tellAfter !== undefined) return false;
   const { head: before, length } = memory;
-  const now = headMark(shown.filter((id) => known.has(id)));
-  const marks = new Set(splitMarks(now));
-  const isMissing = splitMarks(before).some((mark) => !marks.has(mark));
+  const now = hashIds(shown.filter((id) => known.has(id)));
+  const marks = new Set(splitIdHashes(now));
+  const isMissing = splitIdHashes(before).some((mark) => !marks.has(mark));
   // The order changed. From `unknown` to a known order is no disturbance.
   if (order !== memory.order) return memory.order !== 'unknown' && (!showsEnd || isMissing);
   // Oldest first: the last messages must still stand at the same positions, with no earlier message among them.
   if (order === 'oldestFirst') {
-    const { page, limit } = tailOf(length, memory.pageSize);
+    const { page, limit } = lastPageOf(length, memory.pageSize);
     const wasRead = before !== '' || (page - 1) * limit >= length;
     return wasRead && now !== before;
   }
@@ -280,7 +284,7 @@ function isDisturbed(
 }
 
 /** Returns the reason why the stored state of a contact is unusable; undefined if the state is usable. */
-function lossOf({ lost, memory, stored, epoch }: ContactState): string | undefined {
+function lossReasonOf({ lost, memory, stored, epoch }: ContactState): string | undefined {
   if (lost) return 'what was known of the contact was lost';
   if (memory.count > 0 && stored === 0) return 'what was known of its messages was lost';
   if (memory.epoch !== undefined && memory.epoch !== epoch) return 'the event log was lost';

@@ -1,20 +1,20 @@
 import { CommittedPages, FailedPage, MAX_RACES } from './committed-pages.js';
 import type { ContactState, FeedStore } from '../feed-store.js';
-import { contradicts, MAX_UNREADABLE_PAGES } from '../walk/head-walk.js';
+import { contradictsOrder, MAX_UNREADABLE_PAGES } from '../walk/head-walk.js';
 import { isUnsettled, type KnownMessage } from '../snapshot/known-message.js';
 import { OrderSeen } from '../walk/page-order.js';
 import {
   LARGE_LIMIT,
-  mayBeAboutSize,
+  mayBeCausedBySize,
   PAGE_LIMIT,
   type PageRead,
   type PageReader,
 } from '../walk/page-reader.js';
-import { tailOf } from '../walk/page-tail.js';
-import { headMark, splitMarks } from '../snapshot/poll-memory.js';
+import { lastPageOf } from '../walk/page-tail.js';
+import { hashIds, splitIdHashes } from '../snapshot/poll-memory.js';
 import type { PollConclusion } from './poll-conclusion.js';
 import type { FeedSource, ReadPurpose } from '../ports.js';
-import type { Everything, Reading } from '../walk/reading.js';
+import type { FullRead, Reading } from '../walk/reading.js';
 
 /** Maximum number of pages and messages that a deep read covers. A contact with more indicates a fault of upstream. */
 const MAX_PAGES = 10_000;
@@ -22,8 +22,8 @@ const MAX_MESSAGES = 200_000;
 /** Maximum number of passes over all pages; a further pass follows a pass that found new messages. */
 const MAX_PASSES = 5;
 /** After a retry delay at one of the first pages (up to this one), the pass restarts at page 1: little is read twice. */
-const MAX_PAGES_ANEW = 5;
-/** Number of ids remembered from the end of the list: the longest page on which new messages are looked for. */
+const MAX_RESTART_PAGE = 5;
+/** Number of ids remembered from the end of the list: the longest page on which new messages are searched for. */
 const TAIL_IDS = LARGE_LIMIT;
 
 export interface DeepReadSettings {
@@ -33,7 +33,7 @@ export interface DeepReadSettings {
   pageRetriesMs: readonly number[];
 }
 
-/** The contact and the goal of a deep read. */
+/** Contact, budget class and goal of a deep read. */
 export interface DeepTask {
   account: string;
   contactId: string;
@@ -53,15 +53,15 @@ export interface DeepTask {
  */
 export class DeepRead {
   private readonly pages: CommittedPages;
-  /** Collects the messages of the pages. */
+  /** Reads the pages and collects their messages. */
   private readonly reader: PageReader;
-  private readonly wanted = new Set<string>();
+  private readonly unsettledIds = new Set<string>();
   /** Ids that were known before the read began, and those of them that are not deleted. Only these can be missing. */
   private knownBefore: ReadonlySet<string> = new Set();
   private presentBefore: readonly string[] = [];
   private orderSeen = new OrderSeen();
   /** True if a page above the documented size could not be read. */
-  private refusesMore = false;
+  private refusesLargePages = false;
   private firstIds: readonly string[] = [];
   private lastIds: string[] = [];
   private stable = false;
@@ -88,80 +88,81 @@ export class DeepRead {
    */
   async run(): Promise<boolean> {
     const { goal } = this.task;
-    this.begin(await this.allKnown());
+    this.noteKnown(await this.allKnown());
     this.pages.holdBack(this.presentBefore.length);
-    return goal === 'everything' || !this.canLook() ? this.readEverything() : this.lookUp();
+    return goal === 'everything' || !this.isOrderUsable() ? this.readAllPages() : this.lookUpUnsettled();
   }
 
   /** Keeps the ids of the known messages, not the snapshots: a deep read takes long, and the snapshots may be many. */
-  private begin(known: ReadonlyMap<string, KnownMessage>): void {
+  private noteKnown(known: ReadonlyMap<string, KnownMessage>): void {
     this.knownBefore = new Set(known.keys());
     this.presentBefore = [...known].filter(([, { deleted }]) => !deleted).map(([id]) => id);
     // Head reads look after the messages at the head.
-    const head = new Set(splitMarks(this.pages.state.memory.head));
+    const head = new Set(splitIdHashes(this.pages.state.memory.head));
     for (const [id, message] of known)
-      if (isUnsettled(message, this.pages.state.now, this.settings.settleMs) && !head.has(headMark([id])))
-        this.wanted.add(id);
+      if (isUnsettled(message, this.pages.state.now, this.settings.settleMs) && !head.has(hashIds([id])))
+        this.unsettledIds.add(id);
   }
 
-  private canLook(): boolean {
+  private isOrderUsable(): boolean {
     return this.pages.order === 'newestFirst' || this.pages.order === 'oldestFirst';
   }
 
-  private async lookUp(): Promise<boolean> {
-    const met = this.pages.order === 'newestFirst' ? await this.lookDown() : await this.lookBack();
+  private async lookUpUnsettled(): Promise<boolean> {
+    const met =
+      this.pages.order === 'newestFirst' ? await this.lookUpFromHead() : await this.lookUpFromTail();
     if (met === 'stopped') return false;
     // Pages are still held back because no known message was met. Only a read of all pages shows why.
-    if (this.pages.showsOthers) return this.readEverything();
+    if (this.pages.showsOtherMessages) return this.readAllPages();
     return this.end(met === 'all' ? undefined : 'missed');
   }
 
-  private async lookDown(): Promise<'all' | 'end' | 'stopped'> {
+  private async lookUpFromHead(): Promise<'all' | 'end' | 'stopped'> {
     const limit = this.pages.limit ?? PAGE_LIMIT;
     // The head read has just read the first page of the documented size.
     for (let page = limit > PAGE_LIMIT ? 1 : 2; page <= MAX_PAGES; page += 1) {
       if (this.pages.isStopped()) return 'stopped';
       const read = await this.pages.take(page, limit);
       if (read === undefined) return 'stopped';
-      if (this.hasMetAllWanted()) return 'all';
+      if (this.hasMetAllUnsettled()) return 'all';
       if (read.repeats) return 'end';
     }
     return 'end';
   }
 
-  private async lookBack(): Promise<'all' | 'end' | 'stopped'> {
-    const { page: last, limit } = tailOf(this.pages.state.memory.length, this.reader.pageSize);
+  private async lookUpFromTail(): Promise<'all' | 'end' | 'stopped'> {
+    const { page: last, limit } = lastPageOf(this.pages.state.memory.length, this.reader.pageSize);
     for (let page = Math.max(last - 1, 1); page >= 1; page -= 1) {
       if (this.pages.isStopped()) return 'stopped';
       if ((await this.pages.take(page, limit)) === undefined) return 'stopped';
-      if (this.hasMetAllWanted()) return 'all';
+      if (this.hasMetAllUnsettled()) return 'all';
     }
     return 'end';
   }
 
-  private async readEverything(): Promise<boolean> {
+  private async readAllPages(): Promise<boolean> {
     const isFirst = this.pages.state.tellAfter !== undefined;
-    let looksAgainForMissing = true;
+    let mayRepeatForMissing = true;
     for (let passes = 1; passes <= MAX_PASSES; passes += 1) {
       const pages = await this.pass();
       if (pages === 'stopped') return false;
-      if (this.pages.showsOthers) return this.pages.takeNewBaseline();
-      // An unreadable element may be a missing message: a further pass would not show more.
+      if (this.pages.showsOtherMessages) return this.pages.startNewBaseline();
+      // An unreadable element may be a missing message: another pass over the pages would not show more.
       const isWhole = this.reader.skipped === 0;
-      const isMissing = this.stable && isWhole && this.someMissing();
+      const isMissing = this.stable && isWhole && this.areSomeMissing();
       // On the first read every message is new: a further pass is needed only if messages may have been missed.
-      const again = isFirst ? !this.stable && this.shifted() : this.pages.foundNew && pages > 1 && isWhole;
+      const again = isFirst ? !this.stable && this.hasShifted() : this.pages.foundNew && pages > 1 && isWhole;
       if (again) continue;
-      if (!isMissing || !looksAgainForMissing) break;
-      looksAgainForMissing = false;
+      if (!isMissing || !mayRepeatForMissing) break;
+      mayRepeatForMissing = false;
     }
     return this.end('everything');
   }
 
-  /** Reads all pages once. Returns the number of pages, or `stopped` if the signal aborted the read. */
+  /** Reads all pages once. Returns the number of pages, or `stopped` if the signal aborted the read or a commit was refused too often. */
   private async pass(): Promise<number | 'stopped'> {
     const small = async (): Promise<number | 'stopped'> => {
-      this.refusesMore = true;
+      this.refusesLargePages = true;
       this.pages.limit = PAGE_LIMIT;
       return this.passOf(PAGE_LIMIT);
     };
@@ -174,7 +175,7 @@ export class DeepRead {
       return await this.passOf(limit);
     } catch (error) {
       // Upstream may have stopped honouring the large limit.
-      if (limit !== LARGE_LIMIT || !this.reader.askedForMuch || !mayBeAboutSize(error)) throw error;
+      if (limit !== LARGE_LIMIT || !this.reader.askedForLargePage || !mayBeCausedBySize(error)) throw error;
       return small();
     }
   }
@@ -197,8 +198,8 @@ export class DeepRead {
       this.pages.limit = larger.count > PAGE_LIMIT ? LARGE_LIMIT : PAGE_LIMIT;
       return { ...larger, limit: this.pages.limit };
     } catch (error) {
-      if (!mayBeAboutSize(error)) throw error;
-      this.refusesMore = true;
+      if (!mayBeCausedBySize(error)) throw error;
+      this.refusesLargePages = true;
       this.pages.limit = PAGE_LIMIT;
       this.beginPass();
       return this.pages.take(1, PAGE_LIMIT);
@@ -213,7 +214,7 @@ export class DeepRead {
     this.endedOnRepeat = false;
   }
 
-  /** @param first the first page, if it was just read */
+  /** Reads all pages with this limit. @param first page 1, if just read */
   private async passOf(limit: number, first?: PageRead): Promise<number | 'stopped'> {
     if (first === undefined) this.beginPass();
     let last: PageRead | undefined;
@@ -221,12 +222,12 @@ export class DeepRead {
     let count = 0;
     for (let page = 1; page <= MAX_PAGES; page += 1) {
       if (this.pages.isStopped()) return 'stopped';
-      const waitedBefore = this.pages.wasWaitedFor(page);
+      const waitedBefore = this.pages.wasRetried(page);
       let read = page === 1 && first !== undefined ? first : await this.pages.tryPage(page, limit);
       if (read instanceof FailedPage) {
         // Earlier pages may have moved during the delay, and this page would then have to be searched twice.
-        const hasWaited = !waitedBefore && this.pages.wasWaitedFor(page);
-        if (hasWaited && page > 1 && page <= MAX_PAGES_ANEW) return this.passOf(limit);
+        const hasWaited = !waitedBefore && this.pages.wasRetried(page);
+        if (hasWaited && page > 1 && page <= MAX_RESTART_PAGE) return this.passOf(limit);
         read = await this.pages.takeParts(page, limit, read);
       }
       if (read === undefined) return 'stopped';
@@ -239,7 +240,7 @@ export class DeepRead {
       unreadable = 0;
       if (read.repeats) {
         const isEmpty = read.ids.length === 0;
-        if (isEmpty && last !== undefined && (await this.reader.goesOn(last, page))) continue;
+        if (isEmpty && last !== undefined && (await this.reader.continuesAfter(last, page))) continue;
         // The list may be shuffled, or upstream ignores `page`: other messages may exist elsewhere.
         this.stable = read.count === 0 && count === this.reader.servedCount;
         this.endedOnRepeat = !isEmpty;
@@ -251,14 +252,14 @@ export class DeepRead {
       const added = read.items.filter(({ id }) => read.added.has(id));
       this.orderSeen.add(added);
       this.lastIds = [...this.lastIds, ...added.map(({ id }) => id)].slice(-TAIL_IDS);
-      if (contradicts(this.pages.order, read.items)) this.pages.order = 'unsorted';
+      if (contradictsOrder(this.pages.order, read.items)) this.pages.order = 'unsorted';
       if (this.reader.ids.size > MAX_MESSAGES) return page;
     }
     return MAX_PAGES;
   }
 
   /** Returns true if the list moved during the pass, so that messages may have been missed. */
-  private shifted(): boolean {
+  private hasShifted(): boolean {
     return this.reader.servedTwice || this.endedOnRepeat;
   }
 
@@ -270,19 +271,19 @@ export class DeepRead {
       if (state === undefined || state.lost) return false;
       this.pages.state = state;
       const known = await this.allKnown();
-      const everything: Everything | undefined =
+      const fullRead: FullRead | undefined =
         result === 'everything'
           ? {
               seen: this.reader.ids,
               knownBefore: this.knownBefore,
-              stable: this.stable,
+              isStable: this.stable,
             }
           : undefined;
       const reading: Reading = {
         ...this.pages.readingOf([]),
-        ...(everything === undefined ? {} : { everything, ...this.learned() }),
-        looked: true,
-        needsEverything: result === 'missed',
+        ...(fullRead === undefined ? {} : { fullRead, ...this.observedOrder() }),
+        unsettledLookedUp: true,
+        needsFullRead: result === 'missed',
       };
       if (result === 'everything' && !this.knowsLimit()) delete reading.limit;
       if (await this.conclusion.commit(this.pages.startOf(), reading, known, 'end')) return true;
@@ -291,36 +292,36 @@ export class DeepRead {
   }
 
   /** Returns the order, the length and the head of the list, as a pass over all pages shows them. */
-  private learned(): Pick<Reading, 'order' | 'length' | 'head'> {
+  private observedOrder(): Pick<Reading, 'order' | 'length' | 'head'> {
     const seen = this.orderSeen.order;
     const order = seen === 'unknown' ? this.pages.order : seen;
     const length = this.reader.servedCount;
     const { memory } = this.pages.state;
     if (order === 'oldestFirst') {
-      const { page, limit } = tailOf(length, this.reader.pageSize);
+      const { page, limit } = lastPageOf(length, this.reader.pageSize);
       const count = length - (page - 1) * limit;
       return { order, length, head: count > 0 ? this.lastIds.slice(-count) : [] };
     }
-    // Head reads went on meanwhile; their head is newer.
+    // Head reads ran during the deep read, so the stored head is newer than the head of the deep read.
     const isKnown = order === memory.order && memory.head !== '';
     return { order, length, ...(isKnown ? {} : { head: this.firstIds.slice(0, PAGE_LIMIT) }) };
   }
 
   /** Returns true if the passes show which limit upstream honours: too few messages cannot fill a larger page. */
   private knowsLimit(): boolean {
-    return this.pages.limit !== PAGE_LIMIT || this.refusesMore || this.reader.servedCount > PAGE_LIMIT;
+    return this.pages.limit !== PAGE_LIMIT || this.refusesLargePages || this.reader.servedCount > PAGE_LIMIT;
   }
 
   private allKnown(): Promise<ReadonlyMap<string, KnownMessage>> {
     return this.store.allKnownMessages(this.task.account, this.task.contactId);
   }
 
-  private someMissing(): boolean {
+  private areSomeMissing(): boolean {
     return this.presentBefore.some((id) => !this.reader.ids.has(id));
   }
 
-  private hasMetAllWanted(): boolean {
-    for (const id of this.wanted) if (!this.reader.ids.has(id)) return false;
+  private hasMetAllUnsettled(): boolean {
+    for (const id of this.unsettledIds) if (!this.reader.ids.has(id)) return false;
     return true;
   }
 }

@@ -1,4 +1,4 @@
-/** Settings of the polling. */
+/** Settings for the polls of contacts and of the contact list. */
 export interface FeedSettings {
   /** Bounds of a contact's polling interval, in milliseconds. */
   interval: { min: number; max: number };
@@ -10,7 +10,7 @@ export interface FeedSettings {
   settleMs: number;
   /** Time between two deep reads of all messages of a contact, in milliseconds. */
   sweepMs: number;
-  /** Minimum time between the two reads without an element that make it a deleted one, in milliseconds. */
+  /** Minimum time between the two reads without a message or contact that a deletion needs, in milliseconds. */
   absenceMs: number;
   /** Delays before the retries of a failed page of a deep read, in milliseconds; then the page is read in parts. */
   pageRetriesMs?: readonly number[];

@@ -1,28 +1,39 @@
 import type { NewEvent } from '#events';
 import type { Logger } from '#platform';
 import type { UpstreamMessage } from '#upstream';
-import { type AbsenceResult, absences, deletionEvent, isSuspect, suspectEvent } from '../diff/absence.js';
+import {
+  type AbsenceResult,
+  decideAbsences,
+  deletionEvent,
+  isSuspect,
+  suspectEvent,
+} from '../diff/absence.js';
 import type { ContactExtension } from '../snapshot/contact-extension.js';
-import { type Arrival, arrivalsIn } from '../delay/poll-report.js';
+import { type Arrival, emittedArrivals } from '../delay/poll-report.js';
 import { diff, messageSubject } from '../diff/diff.js';
 import type { FeedSettings } from './feed-settings.js';
 import type { ContactState, FeedStore, PollCommit } from '../feed-store.js';
 import { fingerprintOf, type SeenFingerprint } from '../form/fingerprint.js';
 import type { FirstRead } from '../diff/first-read.js';
 import type { KnownMessage } from '../snapshot/known-message.js';
-import { formChange, isTold } from '../form/message-form.js';
-import { isHeadEnough, oldestFirst } from '../walk/page-order.js';
-import { markUnreadable, type PollMemory } from '../snapshot/poll-memory.js';
+import { formChange, isChangeEmitted } from '../form/message-form.js';
+import { doesHeadShowAllNew, sortOldestFirst } from '../walk/page-order.js';
+import { addUnreadable, type PollMemory } from '../snapshot/poll-memory.js';
 import { packPollMemory } from '../snapshot/poll-memory-codec.js';
 import { PollPlans } from '../schedule/poll-plans.js';
-import { lookDueInMs, remember } from './poll-recollection.js';
+import { lookUpDueInMs, nextPollMemory } from './poll-recollection.js';
 import type { BoundSend, LastForms, SendBinder } from '../ports.js';
-import type { Everything, Reading } from '../walk/reading.js';
+import type { FullRead, Reading } from '../walk/reading.js';
 import { packRate, unpackRate } from '../schedule/rate-codec.js';
 import { bucketOf } from '../schedule/rate-histogram.js';
 import { rateOf, recordRead } from '../schedule/rate.js';
 import type { VolatileFieldStore } from '../form/volatile-fields.js';
-import { ALL_HEARD, type Lesson, packVolatility, unpackVolatility } from '../form/volatility.js';
+import {
+  NO_QUIET_FIELDS,
+  type VolatilityUpdate,
+  packVolatility,
+  unpackVolatility,
+} from '../form/volatility.js';
 
 /** State of a contact before some of its pages are read. */
 export interface PollStart {
@@ -67,7 +78,7 @@ export class PollConclusion {
     kind: ReadingKind,
   ): Promise<boolean> {
     const { account, contactId, state, resync } = start;
-    const observed = oldestFirst(reading.served, reading.order);
+    const observed = sortOldestFirst(reading.served, reading.order);
     const fingerprints = new Map(observed.map((message) => [message.id, fingerprintOf(message)]));
     const sends = await this.sendsIn(start, reading, observed, fingerprints, known);
     const revisionFloor = resync === undefined ? state.memory.revisionFloor : floorAfterLoss(state);
@@ -83,11 +94,11 @@ export class PollConclusion {
       revisionFloor: Math.max(state.revisionFloor, revisionFloor ?? 0),
     });
     const absence =
-      reading.everything?.stable === true
-        ? this.absences(start, reading, reading.everything, known)
+      reading.fullRead?.isStable === true
+        ? this.absences(start, reading, reading.fullRead, known)
         : undefined;
     const next = new Map([...changes.known, ...(absence?.known ?? [])]);
-    const unreadable = markUnreadable(state.memory.unreadable, reading.unreadable);
+    const unreadable = addUnreadable(state.memory.unreadable, reading.unreadable);
     if (kind === 'page' && resync === undefined && next.size === 0 && unreadable.fresh === 0) return true;
     const events: NewEvent[] = [
       ...(resync === undefined ? [] : [resyncEvent(contactId, state, resync)]),
@@ -100,7 +111,7 @@ export class PollConclusion {
     if (unreadable.fresh > 0) {
       this.logger.warn({ account, contactId, count: unreadable.fresh }, 'unreadable messages are skipped');
     }
-    const memory = remember({
+    const memory = nextPollMemory({
       state,
       afresh: resync !== undefined,
       reading,
@@ -112,7 +123,7 @@ export class PollConclusion {
       settings: this.settings,
     });
     const { readAt } = state.extension;
-    const arrivals = arrivalsIn({ contactId, startedAt: state.now, readAt, observed, events });
+    const arrivals = emittedArrivals({ contactId, startedAt: state.now, readAt, observed, events });
     const schedule = kind === 'head' ? await this.schedule(start, reading, memory, arrivals) : undefined;
     const extension = this.extensionAfter(start, reading, kind, changes.volatile);
     const isQuiet =
@@ -149,14 +160,14 @@ export class PollConclusion {
         ...(unreadable.fresh > 0 && reading.skipped > 0 ? { skipped: unreadable.fresh } : {}),
       },
     });
-    if (done && reading.learns) await this.sayVolatile(account, contactId, changes.volatile);
+    if (done && reading.detectsVolatility) await this.logVolatility(account, contactId, changes.volatile);
     return done;
   }
 
-  private async sayVolatile(
+  private async logVolatility(
     account: string,
     contactId: string,
-    { newlyMuted: muted, newlyHeard: heard }: Lesson,
+    { newlyMuted: muted, newlyUnmuted: unmuted }: VolatilityUpdate,
   ): Promise<void> {
     if (muted.length > 0) {
       this.logger.info(
@@ -164,10 +175,10 @@ export class PollConclusion {
         'message fields are muted: they differ at nearly every read',
       );
     }
-    if (heard.length > 0) {
-      this.logger.info({ account, contactId, fields: heard }, 'message fields are no longer muted');
+    if (unmuted.length > 0) {
+      this.logger.info({ account, contactId, fields: unmuted }, 'message fields are no longer muted');
     }
-    await this.volatile?.countMessageFields(account, { muted, heard });
+    await this.volatile?.countMessageFields(account, { muted, heard: unmuted });
   }
 
   private async sendsIn(
@@ -213,7 +224,7 @@ export class PollConclusion {
     const budget = requestsPerSecond ?? (await this.settings.readsPerSecond(account));
     const plan = await this.plans.planOf(account, budget, state.contacts);
     // A look-up that is already due does not shorten the interval: the contact is not read without a pause.
-    const intervalMs = Math.min(plan.intervalMs(perSecond), lookDueInMs(memory, now));
+    const intervalMs = Math.min(plan.intervalMs(perSecond), lookUpDueInMs(memory, now));
     return {
       extension: { rate: packRate(rate) },
       bucket: bucketOf(perSecond),
@@ -224,7 +235,7 @@ export class PollConclusion {
   /** Returns when the next deep read is due: at once, later, never (`over`), or as before (`unchanged`). */
   private deepAfter(
     { state, resync }: PollStart,
-    { looked, needsEverything, order }: Reading,
+    { unsettledLookedUp, needsFullRead, order }: Reading,
     memory: PollMemory,
     kind: ReadingKind,
   ): PollCommit['deep'] {
@@ -241,27 +252,27 @@ export class PollConclusion {
       completeAt === undefined ||
       completeAt + this.settings.sweepMs <= state.now ||
       (completeDueAt !== undefined && completeDueAt <= state.now) ||
-      (!looked && lookDueAt !== undefined && lookDueAt <= state.now);
+      (!unsettledLookedUp && lookDueAt !== undefined && lookDueAt <= state.now);
     if (!isDue) return 'unchanged';
     // If the head does not show all new messages, the same worker continues at once. Others wait until it has failed.
-    const goesOn = !isHeadEnough(order) && (needsEverything || state.tellAfter !== undefined);
-    return { inMs: goesOn ? BROKEN_OFF_MS : 0, anew: false };
+    const goesOn = !doesHeadShowAllNew(order) && (needsFullRead || state.tellAfter !== undefined);
+    return { inMs: goesOn ? DEEP_READ_TAKEOVER_MS : 0, anew: false };
   }
 
   private extensionAfter(
     { state, resync }: PollStart,
-    { headLimit, learns }: Reading,
+    { headLimit, detectsVolatility }: Reading,
     kind: ReadingKind,
-    { volatility }: Lesson,
+    { volatility }: VolatilityUpdate,
   ): ContactExtension | undefined {
     const before = state.extension;
-    // Head reads run concurrently and know the head better than a deep read.
+    // Head reads run at the same time as a deep read and have newer data about the head.
     const isOver = kind === 'end' && before.resyncing === true;
-    if (kind !== 'head' && !learns && !isOver && resync === undefined) return undefined;
+    if (kind !== 'head' && !detectsVolatility && !isOver && resync === undefined) return undefined;
     const after: ContactExtension = { ...before };
     if (resync !== undefined) after.resyncing = true;
     else if (kind === 'end') delete after.resyncing;
-    if (learns) {
+    if (detectsVolatility) {
       delete after.volatile;
       if (volatility.size > 0) after.volatile = packVolatility(volatility);
     }
@@ -282,7 +293,7 @@ export class PollConclusion {
   private absences(
     { contactId, state }: PollStart,
     reading: Reading,
-    { seen, knownBefore }: Everything,
+    { seen, knownBefore }: FullRead,
     all: ReadonlyMap<string, KnownMessage>,
   ): AbsenceResult {
     // Messages that became known during the deep read were seen by another read.
@@ -290,20 +301,20 @@ export class PollConclusion {
     const { suspectSince } = state.memory;
     const { listSuspectSince, believedAt = 0, suspectAt = 0, shownAt = 0 } = state;
     const listDoubted = listSuspectSince !== undefined && believedAt < listSuspectSince;
-    // An empty contact proves nothing alone. Doubt needs another suspect contact, or no messages from any contact.
+    // One contact without messages is no outage. An outage is likely if another contact is suspect or no contact has messages.
     const empty = seen.size === 0;
     const emptied = empty && isSuspect(suspectAt, state.now) && believedAt < suspectAt;
-    const emptiedSince = Math.max(shownAt, believedAt);
-    return absences({
+    const lastShownAt = Math.max(shownAt, believedAt);
+    return decideAbsences({
       contactId,
       known,
       seen,
       now: state.now,
-      apartMs: this.settings.absenceMs,
-      believed: suspectSince !== undefined && believedAt >= suspectSince,
-      doubted: listDoubted || emptied,
-      unreadable: reading.skipped > (state.memory.skipped ?? 0),
-      ...(empty && state.contacts > 1 ? { emptiedSince } : {}),
+      minApartMs: this.settings.absenceMs,
+      areDeletionsConfirmed: suspectSince !== undefined && believedAt >= suspectSince,
+      isOutageLikely: listDoubted || emptied,
+      mayBeUnreadable: reading.skipped > (state.memory.skipped ?? 0),
+      ...(empty && state.contacts > 1 ? { lastShownAt } : {}),
     });
   }
 
@@ -333,16 +344,16 @@ export class PollConclusion {
 }
 
 /** Time after which another worker takes over a deep read that has not ended, in milliseconds. */
-const BROKEN_OFF_MS = 30_000;
+const DEEP_READ_TAKEOVER_MS = 30_000;
 
 /** Time for which a shorter first page is requested before a full one is tried again, in milliseconds. */
 const HEAD_LIMIT_MS = 600_000;
 
 /** Returns how the first read goes on: a complete deep read ends it, a new baseline starts another one. */
-function baselineAfter({ state, resync }: PollStart, { everything, date }: Reading): PollCommit['baseline'] {
+function baselineAfter({ state, resync }: PollStart, { fullRead, date }: Reading): PollCommit['baseline'] {
   // Upstream's `Date` has whole seconds: messages stamped within the same second count as old.
   if (resync !== undefined) return { tellAfter: (date ?? state.now) + 1_000 };
-  return everything === undefined ? 'unchanged' : 'over';
+  return fullRead === undefined ? 'unchanged' : 'over';
 }
 
 /** Returns the change of the contact's suspicion that the account stores; undefined if nothing changed. */
@@ -380,7 +391,7 @@ function isChanged(
     (before.delivered !== message.delivered ||
       before.read !== message.read ||
       before.deleted ||
-      isTold(formChange(message, seen, before.fingerprint), ALL_HEARD))
+      isChangeEmitted(formChange(message, seen, before.fingerprint), NO_QUIET_FIELDS))
   );
 }
 

@@ -9,7 +9,7 @@ export interface ClaimedPoll {
   lateMs: number;
   /** Number of consecutive failed reads of this kind before this read. */
   failed: number;
-  /** Unique id of the claim. */
+  /** Unique id that distinguishes the claim from all others. */
   lease: string;
 }
 
@@ -45,7 +45,7 @@ export type ClaimReply =
  */
 export type ReadEnd = 'done' | 'failed' | 'later' | 'back';
 
-/** Due times after the end of a claim. */
+/** When this contact and the account's next contact are due after the end of a claim. */
 export interface EndedClaim extends NextDue {
   /** Time until this contact is due again, in milliseconds; present if the contact was not read. */
   dueAgainInMs?: number;

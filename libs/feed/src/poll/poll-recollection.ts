@@ -2,15 +2,15 @@ import type { AbsenceResult } from '../diff/absence.js';
 import type { FeedSettings } from './feed-settings.js';
 import type { ContactState } from '../feed-store.js';
 import { isUnsettled, type KnownMessage } from '../snapshot/known-message.js';
-import { lookIntervalMs } from './look-interval.js';
-import { headMark, type PollMemory } from '../snapshot/poll-memory.js';
+import { lookUpIntervalMs } from './look-interval.js';
+import { hashIds, type PollMemory } from '../snapshot/poll-memory.js';
 import type { Reading } from '../walk/reading.js';
 
 /** `missingSince` is stored in whole seconds, rounded up. The deciding read waits this much longer, in milliseconds. */
-const ROUNDING_MS = 1_000;
+const MISSING_SINCE_ROUNDING_MS = 1_000;
 
 /** A read and the state before it, from which the next {@link PollMemory} is computed. */
-export interface Recollection {
+export interface PollMemoryInput {
   state: ContactState;
   /** True if the commit deletes all message snapshots of the contact. */
   afresh: boolean;
@@ -19,25 +19,25 @@ export interface Recollection {
   known: ReadonlyMap<string, KnownMessage>;
   next: ReadonlyMap<string, KnownMessage>;
   absence: AbsenceResult | undefined;
-  /** Marks of the contact's unreadable elements; see `markUnreadable`. */
+  /** Hashes of the contact's unreadable elements; see `addUnreadable`. */
   unreadable: string;
-  /** New revisions must be higher, if snapshots of the contact were lost. */
+  /** Lower bound of new event revisions; undefined if no snapshot of the contact was lost. */
   revisionFloor: number | undefined;
   settings: Pick<FeedSettings, 'absenceMs' | 'settleMs'>;
 }
 
 /** Interval between deep reads while unreadable elements may be the missing messages, in milliseconds. */
-const DOUBTED_MS = 1_800_000;
+const UNREADABLE_RECHECK_MS = 1_800_000;
 
 /** Returns what to remember of the contact for the next reads. Pure. */
-export function remember(recollection: Recollection): PollMemory {
+export function nextPollMemory(recollection: PollMemoryInput): PollMemory {
   const { state, afresh, reading, known, next, absence, unreadable, revisionFloor } = recollection;
   const { memory, now, epoch } = state;
   const added = [...next.keys()].filter((id) => !known.has(id)).length;
   const suspected = absence === undefined ? memory.suspectSince !== undefined : absence.suspected > 0;
-  const completeDueAt = nextComplete(recollection);
-  const completeAt = reading.everything === undefined ? memory.completeAt : now;
-  const lookDueAt = nextLook(recollection);
+  const completeDueAt = nextFullReadAt(recollection);
+  const completeAt = reading.fullRead === undefined ? memory.completeAt : now;
+  const lookDueAt = nextLookUpAt(recollection);
   const allThere = absence?.pending === false && absence.deleted.length === 0;
   const skipped = allThere ? reading.skipped : (memory.skipped ?? 0);
   return {
@@ -47,7 +47,7 @@ export function remember(recollection: Recollection): PollMemory {
     ...(reading.limit === undefined ? {} : { limit: reading.limit }),
     ...(unreadable === '' ? {} : { unreadable }),
     ...(skipped === 0 ? {} : { skipped }),
-    head: reading.head === undefined ? memory.head : headMark(reading.head),
+    head: reading.head === undefined ? memory.head : hashIds(reading.head),
     count: (afresh ? 0 : state.stored) + added,
     ...(memory.activity === undefined ? {} : { activity: memory.activity }),
     ...(completeAt === undefined || afresh ? {} : { completeAt }),
@@ -59,37 +59,37 @@ export function remember(recollection: Recollection): PollMemory {
   };
 }
 
-/** Returns when all messages are to be read again, if that is before the next sweep. */
-function nextComplete({ state, reading, absence, settings }: Recollection): number | undefined {
+/** Returns when an extra deep read of all pages is due; undefined if the next sweep is early enough. */
+function nextFullReadAt({ state, reading, absence, settings }: PollMemoryInput): number | undefined {
   const { memory, now } = state;
-  const { everything, needsEverything } = reading;
-  if (needsEverything) return Math.min(memory.completeDueAt ?? now, now);
-  if (everything === undefined) return memory.completeDueAt;
+  const { fullRead, needsFullRead } = reading;
+  if (needsFullRead) return Math.min(memory.completeDueAt ?? now, now);
+  if (fullRead === undefined) return memory.completeDueAt;
   if (absence === undefined) return memory.completeDueAt === undefined ? undefined : now + settings.absenceMs;
   if (!absence.pending) return undefined;
-  const isDoubted = reading.skipped > (memory.skipped ?? 0);
-  return now + (isDoubted ? DOUBTED_MS : settings.absenceMs + ROUNDING_MS);
+  const mayBeUnreadable = reading.skipped > (memory.skipped ?? 0);
+  return now + (mayBeUnreadable ? UNREADABLE_RECHECK_MS : settings.absenceMs + MISSING_SINCE_ROUNDING_MS);
 }
 
-/** Returns when the first unsettled message is to be looked up. Head reads already cover the messages at the head. */
-function nextLook({
+/** Returns when the first look-up of an unsettled message is due. Head reads already cover the messages at the head. */
+function nextLookUpAt({
   state: { memory, now },
   reading,
   known,
   next,
   settings,
-}: Recollection): number | undefined {
+}: PollMemoryInput): number | undefined {
   const upstreamNow = reading.date ?? now;
   const unsettled = [...new Map([...known, ...next])].filter(([, message]) =>
     isUnsettled(message, upstreamNow, settings.settleMs),
   );
-  const waits = unsettled.map(([, { timestamp = upstreamNow }]) => lookIntervalMs(upstreamNow - timestamp));
+  const waits = unsettled.map(([, { timestamp = upstreamNow }]) => lookUpIntervalMs(upstreamNow - timestamp));
   const due = waits.length === 0 ? undefined : now + Math.min(...waits);
-  if (reading.looked || memory.lookDueAt === undefined) return due;
+  if (reading.unsettledLookedUp || memory.lookDueAt === undefined) return due;
   return due === undefined ? memory.lookDueAt : Math.min(memory.lookDueAt, due);
 }
 
 /** Returns the time until the next look-up of unsettled messages, in milliseconds; Infinity if a look-up is under way. */
-export function lookDueInMs({ lookDueAt }: PollMemory, now: number): number {
+export function lookUpDueInMs({ lookDueAt }: PollMemory, now: number): number {
   return lookDueAt === undefined || lookDueAt <= now ? Infinity : lookDueAt - now;
 }

@@ -24,7 +24,7 @@ export class HintingFeedStore extends RedisFeedStore {
     try {
       return await super.commitContacts(account, { ...commit, updates: counted() });
     } finally {
-      // Also after a partial commit.
+      // A partial commit may also have made contacts due.
       if (count > 0) this.hints.tell(account, POLL_ROUND.due, 0);
     }
   }

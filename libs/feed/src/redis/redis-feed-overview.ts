@@ -1,75 +1,70 @@
-import { type AccountKeys, hashOf, type RedisClient, RedisScript, redisTime } from '#platform';
+import { type AccountKeys, hashOf, LuaScript, type RedisClient, redisTime } from '#platform';
 import { type DelayHistogram, countOf, mergeHistograms, percentiles } from '../delay/delay-histogram.js';
 import { slotsOfWindow } from '../delay/delay-window.js';
 import { factsKey, slotKey } from '../delay/redis-poll-report.js';
 import type { DetectionDelay, FeedOverview } from '../schedule/feed-overview.js';
-import { NOW } from './redis-feed-scripts.js';
 
-/**
- * KEYS: list, due, suspects, deep, rates, facts, slot of delays…
- * Answers time, number of contacts that are polled, number of those that are due, when the first is due, listedAt, since
- * when something is suspect and not believed, unreadable, number of deep reads that are due, when the first of them is
- * due; then why the list cannot be read and since when, rates, facts, and the slots.
- */
-const readOverview = new RedisScript(`${NOW}
-local now = due_at(0)
-local function first_of(index) return redis.call('ZRANGE', index, 0, 0, 'WITHSCORES')[2] or false end
-local list = redis.call('HMGET', KEYS[1], 'listedAt', 'unreadable', 'believedAt', 'suspectSince',
-  'listFault', 'listFaultSince')
-local believed, doubts, since = tonumber(list[3] or '0'), redis.call('HVALS', KEYS[3]), false
-if list[4] then doubts[#doubts + 1] = list[4] end
-for _, doubt in ipairs(doubts) do
-  if tonumber(doubt) > believed and (not since or tonumber(doubt) < tonumber(since)) then since = doubt end
-end
-local slots = {}
-for i = 7, #KEYS do slots[#slots + 1] = redis.call('HGETALL', KEYS[i]) end
-return {{now, redis.call('ZCARD', KEYS[2]), redis.call('ZCOUNT', KEYS[2], '-inf', now), first_of(KEYS[2]),
-  list[1], since, list[2], redis.call('ZCOUNT', KEYS[4], '-inf', now), first_of(KEYS[4])},
-  {list[5], list[6]}, redis.call('HGETALL', KEYS[5]), redis.call('HGETALL', KEYS[6]), slots}
-`);
+const readOverview = LuaScript.from(import.meta.url, 'lua/feed-overview.lua');
+
+type Figure = string | number | null;
+
+interface OverviewReply {
+  now: Figure;
+  contacts: Figure;
+  due: Figure;
+  first: Figure;
+  listedAt: Figure;
+  suspectSince: Figure;
+  unreadable: Figure;
+  waiting: Figure;
+  firstDeep: Figure;
+  fault: string | null;
+  faultSince: string | null;
+  rates: string[];
+  facts: string[];
+  slots: string[][];
+}
 
 /** How the polling of the account with these keys stands. */
 export async function readFeedOverview(redis: RedisClient, keys: AccountKeys): Promise<FeedOverview> {
   const list = keys('contact-list');
   const slots = slotsOfWindow(await redisTime(redis, list));
-  const reply = await readOverview.run(
-    redis,
-    [
-      list,
-      keys('polls', 'due'),
-      keys('suspects'),
-      keys('polls', 'deep'),
-      keys('polls', 'rates'),
-      factsKey(keys),
-      ...slots.map((slot) => slotKey(keys, slot)),
-    ],
-    [],
-  );
-  const [figures, [reason, since], rates, told, delays] = reply as [
-    (string | number | null)[],
-    (string | null)[],
-    string[],
-    string[],
-    string[][],
-  ];
-  const [now = 0, contacts = 0, due = 0, first, listedAt, suspectSince, unreadable, waiting = 0, firstDeep] =
-    figures.map((value) => (value === null ? undefined : Number(value)));
-  const facts = pairs(told);
+  const reply = (await readOverview.run(redis, {
+    list,
+    due: keys('polls', 'due'),
+    suspects: keys('suspects'),
+    deep: keys('polls', 'deep'),
+    rates: keys('polls', 'rates'),
+    facts: factsKey(keys),
+    slots: slots.map((slot) => slotKey(keys, slot)),
+  })) as OverviewReply;
+  const { fault, faultSince, rates, slots: delays } = reply;
+  const [now = 0, contacts = 0, due = 0, waiting = 0, unreadable = 0] = [
+    ...[reply.now, reply.contacts, reply.due, reply.waiting, reply.unreadable],
+  ].map(numberOf);
+  const [first, firstDeep, listedAt, suspectSince] = [
+    ...[reply.first, reply.firstDeep, reply.listedAt, reply.suspectSince],
+  ].map(numberOf);
+  const facts = pairs(reply.facts);
   const [min, max] = [facts.get('min'), facts.get('max')];
   return {
     contacts,
     due,
     lagMs: due === 0 ? 0 : now - (first ?? now),
     ...(listedAt === undefined ? {} : { listedAt }),
-    ...(reason == null ? {} : { listFault: { reason, since: Number(since) } }),
+    ...(fault === null ? {} : { listFault: { reason: fault, since: Number(faultSince) } }),
     ...(suspectSince === undefined ? {} : { suspectSince }),
-    unreadable: unreadable ?? 0,
+    unreadable,
     detectionDelay: detectionDelayOf(delays.map(pairs)),
     rates: histogramOf(pairs(rates)),
     ...(min === undefined || max === undefined ? {} : { interval: { minMs: min, maxMs: max } }),
     deep: { waiting, lagMs: waiting === 0 ? 0 : now - (firstDeep ?? now) },
     skipped: facts.get('skipped') ?? 0,
   };
+}
+
+function numberOf(figure: Figure): number | undefined {
+  return figure === null ? undefined : Number(figure);
 }
 
 function detectionDelayOf(slots: readonly ReadonlyMap<string, number>[]): DetectionDelay {

@@ -47,6 +47,45 @@ const KNOWN_A_SCAN = 1_000;
 /** Contacts per scan step when the snapshot of the list is read. */
 const CONTACTS_A_SCAN = 500;
 
+/** Reply of `read-list.lua`. */
+interface ListReply {
+  now: string;
+  revisionFloor: string;
+  run: string;
+  version: string | null;
+  listedAt: string | null;
+  suspectSince: string | null;
+  believedAt: string | null;
+  suspectAt: string | null;
+  count: string | null;
+  skipped: string | null;
+  upstream: string | null;
+  unreadable: string | null;
+  services: unknown[];
+}
+
+/** Reply of `read-contact.lua`. Without a contact no field is set. */
+interface ContactReply {
+  now: Buffer;
+  version: Buffer;
+  memory: Buffer | undefined;
+  tellAfter: Buffer;
+  hastened: Buffer;
+  believedAt: Buffer;
+  stored: number;
+  epoch: Buffer;
+  lost: Buffer;
+  listSuspectSince: Buffer;
+  suspectAt: Buffer;
+  shownAt: Buffer;
+  contacts: number;
+  revisionFloor: Buffer;
+  run: Buffer;
+  failures: Buffer;
+  longestPage: Buffer;
+  extension: Buffer;
+}
+
 /** {@link FeedStore} on Redis. */
 export class RedisFeedStore implements FeedStore {
   constructor(
@@ -56,18 +95,20 @@ export class RedisFeedStore implements FeedStore {
 
   async knownContacts(account: string): Promise<KnownContacts> {
     const keys = this.keys(account);
-    const reply = await readList.run(this.redis, [keys('contact-list'), keys('upstreams')], []);
-    const services = (reply as unknown[]).at(-1) as unknown[];
-    const [now, revisionFloor, life, version, listedAt, suspectSince, believedAt, suspectAt, ...last] =
-      reply as (string | null)[];
-    const [count, skipped, upstream, unreadable] = last;
+    const reply = await readList.run(this.redis, {
+      list: keys('contact-list'),
+      upstreams: keys('upstreams'),
+    });
+    const { now, revisionFloor, run, version, listedAt, suspectSince, believedAt, suspectAt, ...last } =
+      reply as ListReply;
+    const { count, skipped, upstream, unreadable, services } = last;
     const contacts = await this.listedContacts(keys('contacts'));
     const lost = Number(count ?? 0) > 0 && contacts.size === 0;
     return {
       version: Number(version ?? 0),
       now: Number(now),
       revisionFloor: Number(revisionFloor),
-      life: String(life),
+      life: String(run),
       // If the list's content is lost, there is nothing to compare with: the next list counts as the first.
       ...(listedAt == null || lost ? {} : { listedAt: Number(listedAt) }),
       ...(suspectSince == null ? {} : { suspectSince: Number(suspectSince) }),
@@ -110,7 +151,10 @@ export class RedisFeedStore implements FeedStore {
     contactId: string,
   ): Promise<{ raw: string; revision: number } | undefined> {
     const contact = this.keys(account)('c', contactId);
-    const [text, revision] = (await readContactRecord.run(this.redis, [contact], [])) as string[];
+    const { text, revision } = (await readContactRecord.run(this.redis, { contact })) as {
+      text?: string;
+      revision?: string;
+    };
     return text === undefined
       ? undefined
       : { raw: unpackContactText(contactId, text), revision: Number(revision) };
@@ -122,37 +166,42 @@ export class RedisFeedStore implements FeedStore {
   ): Promise<boolean> {
     const { skipped, unreadable, updates, suspectSince, events } = commit;
     const keys = this.keys(account);
-    const shared = [
+    const shared = {
+      contacts: keys('contacts'),
+      list: keys('contact-list'),
+      due: this.dueKey(account),
+      suspects: keys('suspects'),
+      deep: this.deepKey(account),
+      rates: keys('polls', 'rates'),
+      upstreams: keys('upstreams'),
       ...logKeys(keys),
-      keys('contacts'),
-      keys('contact-list'),
-      this.dueKey(account),
       ...recipientKeys(keys),
-      keys('suspects'),
-      this.deepKey(account),
-      keys('polls', 'rates'),
-      keys('upstreams'),
-    ];
+    };
     let expected = version;
     for await (const { part, last } of inParts(updates)) {
       const done = await commitContacts.run(
         this.redis,
-        [...shared, ...part.map(({ id }) => keys('c', id))],
-        [
-          expected,
+        { records: part.map(({ id }) => keys('c', id)), ...shared },
+        {
+          version: expected,
           // Only the last part marks the list as read: after a crash, the remaining contacts must not count as new ones.
-          last ? Math.round(listedAt) : '',
-          suspectSince ?? '',
-          part.length,
-          life,
+          listedAt: last ? Math.round(listedAt) : '',
+          suspectSince: suspectSince ?? '',
+          count: part.length,
+          run: life,
           skipped,
-          Math.round(startedAt),
+          readAt: Math.round(startedAt),
           upstream,
           service,
-          writeUnreadable(unreadable),
-          ...part.flatMap(contactArguments),
-          ...eventArguments(account, [...part.flatMap(({ event }) => event ?? []), ...(last ? events : [])]),
-        ],
+          unreadable: writeUnreadable(unreadable),
+          changes: [
+            ...part.flatMap(contactArguments),
+            ...eventArguments(account, [
+              ...part.flatMap(({ event }) => event ?? []),
+              ...(last ? events : []),
+            ]),
+          ],
+        },
       );
       if (done !== 1) return false;
       expected += 1;
@@ -161,30 +210,42 @@ export class RedisFeedStore implements FeedStore {
   }
 
   async noteListFault(account: string, reason: string): Promise<void> {
-    await noteListFault.run(this.redis, [this.keys(account)('contact-list')], [reason]);
+    await noteListFault.run(this.redis, { list: this.keys(account)('contact-list') }, { reason });
   }
 
   async contactState(account: string, contactId: string): Promise<ContactState | undefined> {
     const keys = this.keys(account);
-    const [log, , counters] = logKeys(keys);
+    const { log, logCounters } = logKeys(keys);
     const reply = (await readContact.runForBuffers(
       this.redis,
-      [
-        keys('c', contactId),
-        this.messagesKey(account, contactId),
-        keys('contact-list'),
-        keys('contacts'),
+      {
+        contact: keys('c', contactId),
+        messages: this.messagesKey(account, contactId),
+        list: keys('contact-list'),
+        contacts: keys('contacts'),
         log,
-        counters,
-      ],
-      [contactId],
-    )) as (Buffer | number)[];
-    const [, , packed] = reply;
+        logCounters,
+      },
+      { contactId },
+    )) as ContactReply;
+    const { memory: packed, extension, stored, contacts } = reply;
     if (!(packed instanceof Uint8Array)) return undefined;
     const memory = memoryOf(packed);
-    const extension = reply.at(-1);
-    const [now, version, , tellAfter, hastened, believedAt, stored, epoch, lost, ...list] = reply.map(String);
-    const [listSuspectSince, suspectAt, shownAt, contacts, revisionFloor, life, failures, longestPage] = list;
+    const [now, version, tellAfter, hastened, believedAt, epoch, lost] = [
+      ...[
+        reply.now,
+        reply.version,
+        reply.tellAfter,
+        reply.hastened,
+        reply.believedAt,
+        reply.epoch,
+        reply.lost,
+      ],
+    ].map(String);
+    const [listSuspectSince, suspectAt, shownAt, revisionFloor, run, failures, longestPage] = [
+      ...[reply.listSuspectSince, reply.suspectAt, reply.shownAt, reply.revisionFloor, reply.run],
+      ...[reply.failures, reply.longestPage],
+    ].map(String);
     return {
       version: Number(version),
       now: Number(now),
@@ -203,7 +264,7 @@ export class RedisFeedStore implements FeedStore {
       contacts: Number(contacts),
       lost: lost === '1' || memory === undefined,
       revisionFloor: Number(revisionFloor),
-      life: String(life),
+      life: String(run),
     };
   }
 
@@ -224,8 +285,11 @@ export class RedisFeedStore implements FeedStore {
 
   async contactRates(account: string): Promise<ContactRates> {
     const keys = this.keys(account);
-    const reply = await readRates.run(this.redis, [keys('polls', 'rates'), this.dueKey(account)], []);
-    const [rates, contacts] = reply as [string[], number];
+    const reply = await readRates.run(this.redis, {
+      rates: keys('polls', 'rates'),
+      due: this.dueKey(account),
+    });
+    const { rates, contacts } = reply as { rates: string[]; contacts: number };
     const counts: [bucket: number, count: number][] = [];
     for (const [bucket, count] of hashOf(rates)) counts.push([Number(bucket), Number(count)]);
     return { rates: new Map(counts.filter(([, count]) => count > 0)), contacts };
@@ -243,54 +307,54 @@ export class RedisFeedStore implements FeedStore {
     const { version, life, hastened, afresh, suspectAt, shownAt, unreadable } = commit;
     const { known, events, memory, extension, bucket, dueInMs, baseline, deep, numbers, suspicion, report } =
       commit;
-    const [numbersKey, othersKey] = recipientKeys(keys);
     const done = await commitPoll.run(
       this.redis,
-      [
+      {
+        contact: keys('c', contactId),
+        messages: this.messagesKey(account, contactId),
+        due: this.dueKey(account),
+        list: keys('contact-list'),
+        suspects: keys('suspects'),
+        deep: this.deepKey(account),
+        rates: keys('polls', 'rates'),
         ...logKeys(keys),
-        keys('c', contactId),
-        this.messagesKey(account, contactId),
-        this.dueKey(account),
-        keys('contact-list'),
-        numbersKey,
-        keys('suspects'),
-        this.deepKey(account),
-        keys('polls', 'rates'),
+        ...recipientKeys(keys),
         ...reportKeys(keys, report.startedAt),
-        othersKey,
-      ],
-      [
+      },
+      {
         contactId,
         version,
-        memory === undefined ? '' : packPollMemory(memory),
-        bucket ?? '',
-        dueInMs === undefined ? '' : Math.round(dueInMs),
+        memory: memory === undefined ? '' : packPollMemory(memory),
+        bucket: bucket ?? '',
+        dueIn: dueInMs === undefined ? '' : Math.round(dueInMs),
         hastened,
-        afresh ? 'yes' : '',
-        suspectAt ?? '',
-        shownAt ?? '',
+        afresh: afresh ? 'yes' : '',
+        suspectAt: suspectAt ?? '',
+        shownAt: shownAt ?? '',
         unreadable,
-        known.size,
-        life,
-        suspicion ?? '',
-        extension === undefined ? 'unchanged' : packExtension(extension),
-        typeof baseline === 'object' ? Math.round(baseline.tellAfter) : baseline,
-        typeof deep === 'object' ? (deep.anew ? 'anew' : 'new') : deep,
-        typeof deep === 'object' ? Math.round(deep.inMs) : '',
-        commit.longestPage ?? '',
-        ...[...known].flatMap(([id, message]) => [packId(id), packKnownMessage(message)]),
-        numbers.length,
-        ...numbers,
-        ...reportArguments(report),
-        ...eventArguments(account, events),
-      ],
+        messageCount: known.size,
+        run: life,
+        suspicion: suspicion ?? '',
+        extension: extension === undefined ? 'unchanged' : packExtension(extension),
+        baseline: typeof baseline === 'object' ? Math.round(baseline.tellAfter) : baseline,
+        deepRead: typeof deep === 'object' ? (deep.anew ? 'anew' : 'new') : deep,
+        deepIn: typeof deep === 'object' ? Math.round(deep.inMs) : '',
+        longestPage: commit.longestPage ?? '',
+        changes: [
+          ...[...known].flatMap(([id, message]) => [packId(id), packKnownMessage(message)]),
+          numbers.length,
+          ...numbers,
+          ...reportArguments(report),
+          ...eventArguments(account, events),
+        ],
+      },
     );
     return done === 1;
   }
 
   async hasten(account: string, contactId: string, ms: number): Promise<void> {
     const contact = this.keys(account)('c', contactId);
-    await hasten.run(this.redis, [this.dueKey(account), contact], [contactId, ms]);
+    await hasten.run(this.redis, { due: this.dueKey(account), contact }, { contactId, dueIn: ms });
   }
 
   async wishForList(account: string): Promise<void> {
@@ -298,7 +362,7 @@ export class RedisFeedStore implements FeedStore {
   }
 
   async takeListWish(account: string): Promise<boolean> {
-    return Number(await takeListWish.run(this.redis, [this.keys(account)('contact-list')], [])) === 1;
+    return Number(await takeListWish.run(this.redis, { list: this.keys(account)('contact-list') })) === 1;
   }
 
   async recipientOf(account: string, phoneNumber: string): Promise<Recipient> {
@@ -310,7 +374,7 @@ export class RedisFeedStore implements FeedStore {
   }
 
   async believeDeletions(account: string): Promise<void> {
-    await believeDeletions.run(this.redis, [this.keys(account)('contact-list')], []);
+    await believeDeletions.run(this.redis, { list: this.keys(account)('contact-list') });
   }
 
   private messagesKey(account: string, contactId: string): string {

@@ -1,4 +1,4 @@
-import { accountKeys, type RedisClient, RedisScript } from '#platform';
+import { accountKeys, LuaScript, type RedisClient } from '#platform';
 import {
   type ContactVolatility,
   readContactVolatility,
@@ -14,13 +14,7 @@ const OF_MESSAGES = 'm:';
 
 const MAX_SHOWN = 20;
 
-/** KEYS: the hash. ARGV: (field, 1 or -1)…; none is counted below nothing. */
-const count = new RedisScript(`
-for i = 1, #ARGV, 2 do
-  if redis.call('HINCRBY', KEYS[1], ARGV[i], ARGV[i + 1]) <= 0 then redis.call('HDEL', KEYS[1], ARGV[i]) end
-end
-return 1
-`);
+const count = LuaScript.from(import.meta.url, 'lua/count-volatile-fields.lua');
 
 /** {@link VolatileFieldStore} in one small hash an account. */
 export class RedisVolatileFields implements VolatileFieldStore {
@@ -55,7 +49,7 @@ export class RedisVolatileFields implements VolatileFieldStore {
       ...muted.flatMap((field) => [`${OF_MESSAGES}${field}`, 1]),
       ...heard.flatMap((field) => [`${OF_MESSAGES}${field}`, -1]),
     ];
-    await count.run(this.redis, [this.key(account)], changes);
+    await count.run(this.redis, { volatile: this.key(account) }, { changes });
   }
 
   async volatileFields(account: string): Promise<VolatileField[]> {

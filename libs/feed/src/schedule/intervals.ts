@@ -77,7 +77,7 @@ function limitsOf(groups: readonly Group[], requestsPerSecond: number, bounds: I
   return { shortest, longest: Math.max(longest, shortest) };
 }
 
-/** Returns the cost per read at which polling all contacts uses the whole budget. */
+/** Returns the lateness per contact at which polling all contacts uses the whole budget. */
 function solveWeight(groups: readonly Group[], requestsPerSecond: number, limits: Limits): number {
   const cost = (weight: number): number => {
     let sum = 0;
@@ -97,12 +97,12 @@ function solveWeight(groups: readonly Group[], requestsPerSecond: number, limits
   return Math.exp(high);
 }
 
-/** Returns the cost of an interval in lateness; see {@link FOLLOWED_AFTER_SECONDS}. */
+/** Returns how late an interval makes messages, weighted by their rate; see {@link FOLLOWED_AFTER_SECONDS}. */
 function lateness(seconds: number, perSecond: number): number {
   return perSecond * seconds ** 2 * (1 + seconds / FOLLOWED_AFTER_SECONDS);
 }
 
-/** Returns the interval that has the given cost, within the bounds. */
+/** Returns the interval that causes the given lateness, within the bounds. */
 function intervalSeconds(weight: number, perSecond: number, { shortest, longest }: Limits): number {
   const ratio = weight / max(perSecond, SMALLEST);
   // The negation also covers NaN.

@@ -28,7 +28,7 @@ export interface PollOutlook {
   forecast: readonly BudgetForecast[];
 }
 
-/** Share of the budget that polls always keep. */
+/** Minimum share of the request budget that is reserved for polls. */
 const FLOOR = 1 / 5;
 const FACTORS = [1 / 2, 1, 2];
 

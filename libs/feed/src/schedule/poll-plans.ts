@@ -30,12 +30,12 @@ export class PollPlans {
   /**
    * Returns the account's current plan.
    * @param requestsPerSecond request budget of the account's polls
-   * @param most upper bound of the account's number of contacts
+   * @param maxContacts upper bound of the account's number of contacts
    */
-  async planOf(account: string, requestsPerSecond: number, most: number): Promise<IntervalPlan> {
+  async planOf(account: string, requestsPerSecond: number, maxContacts: number): Promise<IntervalPlan> {
     const { minMs } = this.bounds;
     // The budget allows the minimum interval for every contact: rates do not matter.
-    if ((most * 1_000) / minMs <= requestsPerSecond)
+    if ((maxContacts * 1_000) / minMs <= requestsPerSecond)
       return { intervalMs: () => minMs, budgetAllowsMaxMs: minMs };
     const kept = this.plans.get(account);
     if (kept !== undefined) return kept;

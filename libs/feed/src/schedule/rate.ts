@@ -36,26 +36,26 @@ export interface ReadFindings {
 
 /** Half-life of the counts of conversations, in milliseconds. */
 const HALF_LIFE_MS = 2 * 86_400_000;
-/** Prior of an unknown contact: time observed, in milliseconds. */
+/** Observed time assumed for an unknown contact (Bayesian prior), in milliseconds. */
 const PRIOR_WATCHED_MS = 86_400_000;
-/** Prior of an unknown contact: number of conversations begun. Low, since most contacts are silent for weeks. */
+/** Number of conversations assumed for an unknown contact (Bayesian prior). Low: most contacts are silent for weeks. */
 const PRIOR_STARTS = 0.2;
 /**
  * Discount for small numbers of conversations. Few contacts have most conversations, so one observed conversation is mostly
  * chance, while ten are not.
  */
 const DISCOUNT = 2;
-/** Prior of a conversation: number of messages that continued it, and number of its ends. */
+/** Number of continuing messages and of ended conversations assumed for an unknown contact (Bayesian prior). */
 const PRIOR_FOLLOWS = 4;
 const PRIOR_ENDS = 0.5;
-/** Prior of the pace: number of gaps, and their sum in milliseconds. The observed gaps soon outweigh it. */
+/** Number of gaps between messages, and their sum in milliseconds, assumed for a new conversation (Bayesian prior). */
 const PRIOR_GAPS = 0.6;
 const PRIOR_GAPS_MS = 20_000;
-/** Weight of a gap after one more message. */
+/** Factor by which the weight of a gap between messages shrinks with each later message. */
 const GAP_MEMORY = 0.95;
 /** Expected changes per second right after a send: the send's message, its flags, perhaps a reply. */
 const EXPECTED_PER_SECOND = 0.2;
-/** Time after a send at which that rate has fallen to a quarter, in milliseconds. */
+/** Time after a send in which the expected rate of changes falls to a quarter, in milliseconds. */
 const EXPECTED_MS = 30_000;
 const EXPECTED_ENDS_MS = 20 * EXPECTED_MS;
 /** Maximum number of messages of one read that count; the latest ones count. */
@@ -68,7 +68,7 @@ export function recordRead(state: RateState | undefined, findings: ReadFindings)
   return withoutOldExpectation(next, findings.at);
 }
 
-/** Returns the state after a send to the contact. */
+/** Returns the state of a contact after a send to this contact was relayed at the time `at`. */
 export function expectReply(state: RateState | undefined, at: number): RateState {
   return { ...(state ?? unknownAt(at)), expectedAt: at };
 }

@@ -11,8 +11,8 @@ const base = {
   direction: fc.constantFrom<Direction>('inbound', 'outbound', 'other'),
   delivered: fc.boolean(),
   read: fc.boolean(),
-  toldDelivered: fc.boolean(),
-  toldRead: fc.boolean(),
+  deliveredEmitted: fc.boolean(),
+  readEmitted: fc.boolean(),
   deleted: fc.boolean(),
   revision: fc.integer({ min: 0, max: 0xff_ff_ff_ff }),
   fingerprint: fc.record({

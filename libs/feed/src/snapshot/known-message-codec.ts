@@ -10,8 +10,8 @@ import { DamagedSnapshotError, PackedReader, PackedWriter } from '../packed-byte
  */
 const DELIVERED = 1;
 const READ = 2;
-const TOLD_DELIVERED = 4;
-const TOLD_READ = 8;
+const DELIVERED_EMITTED = 4;
+const READ_EMITTED = 8;
 const DELETED = 16;
 const DIRECTION_SHIFT = 5;
 /** Reserved for later versions: no form written so far sets this bit. */
@@ -20,7 +20,7 @@ const LATER_VERSION = 128;
 /** Presence bits. The lowest bits stand for the field hashes, in the order of the fields. */
 const HAS_TIMESTAMP = 1 << FINGERPRINT_FIELDS.length;
 const HAS_MISSING_SINCE = HAS_TIMESTAMP << 1;
-const ALL_THAT_FOLLOWS = (HAS_MISSING_SINCE << 1) - 1;
+const ALL_PRESENCE_BITS = (HAS_MISSING_SINCE << 1) - 1;
 
 const MINUTE_MS = 60_000;
 const SECOND_MS = 1_000;
@@ -47,8 +47,8 @@ export function packKnownMessage(known: KnownMessage): Buffer {
     .byte(
       (known.delivered ? DELIVERED : 0) |
         (known.read ? READ : 0) |
-        (known.toldDelivered ? TOLD_DELIVERED : 0) |
-        (known.toldRead ? TOLD_READ : 0) |
+        (known.deliveredEmitted ? DELIVERED_EMITTED : 0) |
+        (known.readEmitted ? READ_EMITTED : 0) |
         (known.deleted ? DELETED : 0) |
         (DIRECTIONS.indexOf(direction) << DIRECTION_SHIFT),
     )
@@ -73,14 +73,14 @@ export function unpackKnownMessage(packed: Buffer): KnownMessage {
   const flags = reader.byte();
   const direction = DIRECTIONS[(flags & ~LATER_VERSION) >> DIRECTION_SHIFT];
   const follows = reader.bits16();
-  if (flags >= LATER_VERSION || direction === undefined || follows > ALL_THAT_FOLLOWS)
+  if (flags >= LATER_VERSION || direction === undefined || follows > ALL_PRESENCE_BITS)
     throw new DamagedSnapshotError();
   const known: KnownMessage = {
     direction,
     delivered: (flags & DELIVERED) !== 0,
     read: (flags & READ) !== 0,
-    toldDelivered: (flags & TOLD_DELIVERED) !== 0,
-    toldRead: (flags & TOLD_READ) !== 0,
+    deliveredEmitted: (flags & DELIVERED_EMITTED) !== 0,
+    readEmitted: (flags & READ_EMITTED) !== 0,
     deleted: (flags & DELETED) !== 0,
     revision: reader.number(),
     ...((follows & HAS_TIMESTAMP) === 0 ? {} : { timestamp: reader.bits32() * MINUTE_MS }),

@@ -7,8 +7,8 @@ export interface KnownMessage {
   delivered: boolean;
   read: boolean;
   /** True if `message.delivered` was emitted or must never be emitted. */
-  toldDelivered: boolean;
-  toldRead: boolean;
+  deliveredEmitted: boolean;
+  readEmitted: boolean;
   fingerprint: Fingerprint;
   /** Revision of the message's last event. */
   revision: number;

@@ -1,6 +1,6 @@
 import type { ListedContact } from '../feed-store.js';
 
-const FIRST_ROOM = 64;
+const INITIAL_CAPACITY = 64;
 const FINGERPRINT_BYTES = 8;
 /** Size of an entry: flags, then the fingerprint. */
 const ENTRY_BYTES = 1 + FINGERPRINT_BYTES;
@@ -12,7 +12,7 @@ const UNKNOWN = 2;
 export class ListedContacts implements Iterable<[id: string, contact: ListedContact]> {
   private readonly ordinals = new Map<string, number>();
   private readonly missing = new Map<number, number>();
-  private entries = Buffer.alloc(FIRST_ROOM * ENTRY_BYTES);
+  private entries = Buffer.alloc(INITIAL_CAPACITY * ENTRY_BYTES);
 
   static of(contacts: Iterable<readonly [id: string, contact: ListedContact]>): ListedContacts {
     const listed = new ListedContacts();

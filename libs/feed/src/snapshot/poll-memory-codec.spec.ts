@@ -3,10 +3,10 @@ import fc from 'fast-check';
 import { PAGE_ORDERS } from '../walk/page-order.js';
 import { DamagedSnapshotError } from '../packed-bytes.js';
 import { packPollMemory, unpackPollMemory } from './poll-memory-codec.js';
-import { headMark, NOTHING_REMEMBERED, type PollMemory } from './poll-memory.js';
+import { hashIds, NOTHING_REMEMBERED, type PollMemory } from './poll-memory.js';
 
 const count = fc.nat({ max: Number.MAX_SAFE_INTEGER });
-const marks = fc.array(fc.string(), { maxLength: 30 }).map(headMark);
+const marks = fc.array(fc.string(), { maxLength: 30 }).map(hashIds);
 const required = {
   order: fc.constantFrom(...PAGE_ORDERS),
   pageSize: count,
@@ -68,7 +68,7 @@ describe('a packed poll memory', () => {
   });
 
   it('takes 80 bytes for a contact with a full page', () => {
-    const head = headMark(Array.from({ length: 20 }, (_, n) => `id ${n}`));
+    const head = hashIds(Array.from({ length: 20 }, (_, n) => `id ${n}`));
     const completeAt = Date.UTC(2026, 0);
     const activity = { weight: 0, at: completeAt };
     const usual: PollMemory = {

@@ -1,19 +1,20 @@
 import { createHash } from 'node:crypto';
 import type { PageOrder } from '../walk/page-order.js';
 
-/** How a contact is to be read next. Times are milliseconds since 1970 by Redis' clock. */
+/** State of a contact's reads, from which the next read is planned. Times are milliseconds since 1970 by Redis' clock. */
 export interface PollMemory {
   order: PageOrder;
-  /** Number of messages on the contact's longest page; then the number of all messages of an oldest-first list. */
+  /** Number of messages on the contact's longest page. */
   pageSize: number;
+  /** Number of messages at the last complete read; in an oldest-first list, at the last head read. */
   length: number;
   /** Page limit that upstream honours in deep reads; absent while unknown. */
   limit?: number;
-  /** Marks of unreadable elements (see {@link markUnreadable}), so that each is logged and counted once. */
+  /** Hashes of unreadable elements (see {@link addUnreadable}), so that each is logged and counted once. */
   unreadable?: string;
   /** Number of unreadable elements in the last complete read without missing messages. More may hide missing ones. */
   skipped?: number;
-  /** Marks of the ids at the end of the list where new messages appear; see {@link headMark}. */
+  /** Hashes of the ids at the end of the list where new messages appear; see {@link hashIds}. */
   head: string;
   /** Rate of change as older builds stored it; kept for older builds that still run. */
   activity?: { weight: number; at: number };
@@ -29,7 +30,7 @@ export interface PollMemory {
   epoch?: string;
   /** Time since which so many messages are missing that an outage is likely. */
   suspectSince?: number;
-  /** New revisions must be higher, since snapshots of the contact were lost. */
+  /** Lower bound of new event revisions; present if snapshots of the contact were lost. */
   revisionFloor?: number;
 }
 
@@ -42,36 +43,36 @@ export const NOTHING_REMEMBERED: PollMemory = {
   count: 0,
 };
 
-const MARK_BYTES = 3;
+const ID_HASH_BYTES = 3;
 
 /** Maximum number of unreadable elements per contact that are distinguished. */
 const MAX_UNREADABLE = 20;
 
-/** Adds unreadable elements to the stored marks. Returns the number of new ones and all marks. */
-export function markUnreadable(
+/** Adds unreadable elements to the stored hashes. Returns the number of new elements and all hashes. */
+export function addUnreadable(
   before: string | undefined,
   elements: readonly string[],
 ): { fresh: number; marks: string } {
   const known = Buffer.from(before ?? '', 'base64');
   const marks = new Set<string>();
-  for (let at = 0; at < known.length; at += MARK_BYTES) {
-    marks.add(known.toString('base64', at, at + MARK_BYTES));
+  for (let at = 0; at < known.length; at += ID_HASH_BYTES) {
+    marks.add(known.toString('base64', at, at + ID_HASH_BYTES));
   }
   const remembered = marks.size;
-  for (const element of elements) if (marks.size < MAX_UNREADABLE) marks.add(headMark([element]));
+  for (const element of elements) if (marks.size < MAX_UNREADABLE) marks.add(hashIds([element]));
   return { fresh: marks.size - remembered, marks: [...marks].join('') };
 }
 
-/** Splits a {@link headMark} into the marks of single ids. */
-export function splitMarks(marks: string): string[] {
+/** Splits the result of {@link hashIds} into the hashes of single ids. */
+export function splitIdHashes(marks: string): string[] {
   const bytes = Buffer.from(marks, 'base64');
-  return Array.from({ length: bytes.length / MARK_BYTES }, (_, n) =>
-    bytes.toString('base64', n * MARK_BYTES, (n + 1) * MARK_BYTES),
+  return Array.from({ length: bytes.length / ID_HASH_BYTES }, (_, n) =>
+    bytes.toString('base64', n * ID_HASH_BYTES, (n + 1) * ID_HASH_BYTES),
   );
 }
 
 /** Returns the ids as a list of short hashes, in which a missing id can be detected. */
-export function headMark(ids: readonly string[]): string {
-  const marks = ids.map((id) => createHash('sha1').update(id).digest().subarray(0, MARK_BYTES));
+export function hashIds(ids: readonly string[]): string {
+  const marks = ids.map((id) => createHash('sha1').update(id).digest().subarray(0, ID_HASH_BYTES));
   return Buffer.concat(marks).toString('base64');
 }

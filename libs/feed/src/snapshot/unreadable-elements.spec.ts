@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import {
-  afterList,
+  unreadableAfterList,
   mayBeUnreadable,
   readUnreadable,
   type UnreadableElements,
@@ -10,7 +10,7 @@ import {
 /** Returns the history after lists read at 1, 2, 3… with these numbers of unreadable elements. */
 const after = (...counts: number[]): UnreadableElements => {
   let elements: UnreadableElements | undefined;
-  for (const [i, count] of counts.entries()) elements = afterList(elements, count, i + 1);
+  for (const [i, count] of counts.entries()) elements = unreadableAfterList(elements, count, i + 1);
   if (elements === undefined) throw new Error('there was no list');
   return elements;
 };
@@ -33,8 +33,8 @@ describe('a missing contact', () => {
 
   it('may be an unreadable element if an older build read the previous lists', () => {
     const old = readUnreadable(undefined, 1);
-    expect(mayBeUnreadable(afterList(old, 2, 1_000), 900)).toBe(true);
-    expect(mayBeUnreadable(afterList(old, 1, 1_000), 900)).toBe(false);
+    expect(mayBeUnreadable(unreadableAfterList(old, 2, 1_000), 900)).toBe(true);
+    expect(mayBeUnreadable(unreadableAfterList(old, 1, 1_000), 900)).toBe(false);
   });
 });
 

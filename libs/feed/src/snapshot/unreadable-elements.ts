@@ -10,10 +10,10 @@ export interface UnreadableElements {
   /** Number of unreadable elements before the first rise. */
   base: number;
   /** Rises of the number, latest last; empty once the number is back at {@link base}. */
-  rises: readonly Rise[];
+  rises: readonly CountRise[];
 }
 
-interface Rise {
+interface CountRise {
   /** Start of the read of the last list with the lower number, and of the first list with the higher one. */
   from: number;
   to: number;
@@ -27,7 +27,7 @@ const MAX_RISES = 20;
  * @param before undefined for the first list
  * @param at start of the read, in milliseconds since 1970 by Redis' clock
  */
-export function afterList(
+export function unreadableAfterList(
   before: UnreadableElements | undefined,
   count: number,
   at: number,
@@ -44,7 +44,7 @@ export function mayBeUnreadable({ rises }: UnreadableElements, missingSince: num
   return rises.some(({ from, to }) => missingSince > from && missingSince <= to);
 }
 
-function joined(rises: readonly Rise[]): readonly Rise[] {
+function joined(rises: readonly CountRise[]): readonly CountRise[] {
   const [first, second, ...rest] = rises;
   if (rises.length <= MAX_RISES || first === undefined || second === undefined) return rises;
   return [{ from: first.from, to: second.to }, ...rest];
@@ -62,7 +62,7 @@ export function writeUnreadable({ count, at, base, rises }: UnreadableElements):
  */
 export function readUnreadable(text: string | null | undefined, baseline: number): UnreadableElements {
   const [count = baseline, at = 0, base = count, ...times] = text?.split(' ').map(Number) ?? [];
-  const rises: Rise[] = [];
+  const rises: CountRise[] = [];
   for (let i = 0; i + 1 < times.length; i += 2) rises.push({ from: times[i] ?? 0, to: times[i + 1] ?? 0 });
   return { count, at, base, rises };
 }

@@ -2,9 +2,9 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { type MessagePage, type UpstreamMessage, UpstreamStatusError } from '#upstream';
 import { type HeadPlan, type HeadReading, readHead } from './head-walk.js';
-import { oldestFirst, orderOf, type PageOrder } from './page-order.js';
+import { sortOldestFirst, orderOf, type PageOrder } from './page-order.js';
 import { LARGE_LIMIT, PAGE_LIMIT } from './page-reader.js';
-import { tailOf } from './page-tail.js';
+import { lastPageOf } from './page-tail.js';
 
 const message = (n: number, minute = n): UpstreamMessage => ({
   id: `m${n}`,
@@ -145,7 +145,7 @@ describe('a head read', () => {
 
   it('requests a deep read of all pages if the order differs from the assumed order', async () => {
     const pages = contact('oldestFirst', 75, 5);
-    expect(await pages.head('newestFirst')).toMatchObject({ order: 'unsorted', reachesKnown: false });
+    expect(await pages.head('newestFirst')).toMatchObject({ order: 'unsorted', coversAllNew: false });
   });
 
   it('in unknown order is enough if the page contains all former messages and is not full', async () => {
@@ -154,10 +154,10 @@ describe('a head read', () => {
       return new Pages(all, 'newestFirst', new Set(allIds(all.slice(0, count - 1))));
     };
     const pages = alike(12);
-    expect(await pages.head('unknown')).toMatchObject({ reachesKnown: true });
+    expect(await pages.head('unknown')).toMatchObject({ coversAllNew: true });
     expect(pages.reads).toHaveLength(1);
     const longer = alike(45);
-    expect(await longer.head('unknown')).toMatchObject({ reachesKnown: false });
+    expect(await longer.head('unknown')).toMatchObject({ coversAllNew: false });
     expect(longer.reads).toHaveLength(1);
   });
 
@@ -165,7 +165,7 @@ describe('a head read', () => {
     const pages = contact(order, 2, 1);
     expect(await pages.head('unknown', { pageSize: 2, longestPage: 2 })).toMatchObject({
       order,
-      reachesKnown: true,
+      coversAllNew: true,
     });
     // If the page may be capped, page 2 must be read, and then page 1 again, since a message may have moved there.
     expect(pages.reads).toHaveLength(order === 'newestFirst' ? 1 : 3);
@@ -174,7 +174,7 @@ describe('a head read', () => {
   it.each(ORDERS)('costs one request if other contacts have longer pages: %s', async (order) => {
     const pages = contact(order, 2, 1);
     expect(await pages.head('unknown', { pageSize: 2, longestPage: 20 })).toMatchObject({
-      reachesKnown: true,
+      coversAllNew: true,
       showsEnd: true,
     });
     expect(pages.reads).toHaveLength(1);
@@ -212,7 +212,7 @@ describe('a head read', () => {
   it('reports that it met no known message up to the end', async () => {
     const pages = contact('newestFirst', 45, 45);
     for (let n = 0; n < 30; n += 1) pages.known.add(`gone${n}`);
-    expect(await pages.head('newestFirst')).toMatchObject({ metNothingKnown: true });
+    expect(await pages.head('newestFirst')).toMatchObject({ metNoKnownMessage: true });
   });
 
   it('ends if upstream ignores `page`', async () => {
@@ -229,7 +229,7 @@ describe('a head read', () => {
     const pages = contact('newestFirst', 1, 0);
     pages.page = () => ({ items: Array.from({ length: 20 }, () => message((n += 1), 1e6 - n)), skipped: 0 });
     const head = await pages.head('newestFirst');
-    expect(head.reachesKnown).toBe(false);
+    expect(head.coversAllNew).toBe(false);
     expect(pages.reads.length).toBeLessThan(400);
   });
 
@@ -322,7 +322,7 @@ describe('the last page of an oldest-first list', () => {
     'contains the last message and has room for the next: page size %d',
     (pageSize) => {
       for (let length = 1; length <= 200; length += 1) {
-        const { page, limit } = tailOf(length, pageSize);
+        const { page, limit } = lastPageOf(length, pageSize);
         expect(limit).toBeLessThanOrEqual(pageSize);
         // With two messages and a page size of two there is no such page.
         if (pageSize === 2 && length % 2 === 0) continue;
@@ -355,7 +355,7 @@ describe('the order of messages', () => {
 
   it('is normalized to oldest first: equal timestamps keep the order of service, missing ones come last', () => {
     const order = (minutes: (number | undefined)[], as: PageOrder): string[] =>
-      oldestFirst(stamped(...minutes), as).map(({ id }) => id);
+      sortOldestFirst(stamped(...minutes), as).map(({ id }) => id);
     expect(order([3, 2, 2, 1], 'newestFirst')).toEqual(['m3', 'm2', 'm1', 'm0']);
     expect(order([1, 2, 2, 3], 'oldestFirst')).toEqual(['m0', 'm1', 'm2', 'm3']);
     expect(order([2, undefined, 1], 'unsorted')).toEqual(['m2', 'm0', 'm1']);

@@ -3,26 +3,26 @@ import { orderOf, type PageOrder } from './page-order.js';
 import {
   type KnownIds,
   LARGE_LIMIT,
-  mayBeAboutContent,
-  mayBeAboutSize,
+  mayBeCausedByMessage,
+  mayBeCausedBySize,
   PAGE_LIMIT,
   type PageRead,
   PageReader,
 } from './page-reader.js';
 import type { ReadPage } from './page-reading.js';
-import { tailOf } from './page-tail.js';
+import { lastPageOf } from './page-tail.js';
 
 /** Maximum number of pages in one head read; a deep read covers the rest. Keeps a faulty upstream from blocking a poll. */
 const MAX_PAGES = 50;
 /** Maximum number of times the pages of a head read are read again while new messages turn up on them. */
-const MAX_LOOKS = 5;
+const MAX_REPEATS = 5;
 /** Number of consecutive pages without a readable message after which a read stops. */
 export const MAX_UNREADABLE_PAGES = 5;
 
-/** Access to upstream's pages and to the known ids. */
+/** Functions that read upstream's pages and look up known ids. */
 export interface WalkSource {
   read: ReadPage;
-  /** Returns those of the given ids that were known before this read. */
+  /** Filters ids: returns the ids that were known before this read. */
   known: KnownIds;
 }
 
@@ -39,11 +39,11 @@ export interface HeadPlan {
   longestPage: number;
   /** Page limit above 20 that upstream honours, or 20 if upstream honours none; absent while unknown. */
   limit?: number;
-  /** Limit of the first page while a full page cannot be read. */
+  /** Reduced limit of the first page, present while a full first page cannot be read. */
   headLimit?: number;
-  /** Limit of the first page at an earlier time when a full page could not be read. */
+  /** Reduced limit of the first page that worked some time ago, when a full page could not be read. */
   lastHeadLimit?: number;
-  /** True before the first complete read of the contact: then a deep read follows that covers what is below the head. */
+  /** True before the first complete read of the contact. A deep read of the other pages then follows. */
   isFirst: boolean;
   /** Number of consecutive failed head reads before this read. */
   failures: number;
@@ -67,9 +67,9 @@ export interface HeadReading {
   limit?: number;
   headLimit?: number;
   /** True if the read covered all new messages at the head; otherwise a deep read of all pages is needed. */
-  reachesKnown: boolean;
+  coversAllNew: boolean;
   /** True if the read reached the end of the list without a known message. */
-  metNothingKnown: boolean;
+  metNoKnownMessage: boolean;
   skipped: number;
   unreadable: readonly string[];
   /** Upstream's time at the first page, in milliseconds since 1970; absent if upstream did not send a `Date`. */
@@ -100,8 +100,8 @@ class HeadWalk {
   private headLimit: number | undefined;
   private shown: readonly string[] = [];
   private head: readonly string[] = [];
-  private reachesKnown = true;
-  private metNothingKnown = false;
+  private coversAllNew = true;
+  private metNoKnownMessage = false;
   private showsEnd = false;
 
   constructor(
@@ -110,7 +110,7 @@ class HeadWalk {
   ) {
     // If a full first page fails, a single message may be the cause: it is found and skipped.
     const isAboutOneMessage = (error: unknown): boolean =>
-      this.headLimit !== undefined && mayBeAboutContent(error);
+      this.headLimit !== undefined && mayBeCausedByMessage(error);
     this.pages = new PageReader(source.read, source.known, plan, isAboutOneMessage);
     this.order = plan.order;
     this.length = plan.length;
@@ -126,23 +126,23 @@ class HeadWalk {
   }
 
   private async take(page: number, limit: number): Promise<PageRead> {
-    return this.checked(await this.pages.take(page, limit));
+    return this.withOrderChecked(await this.pages.take(page, limit));
   }
 
   /** Returns the page. Switches to `unsorted` if the page contradicts the assumed order. */
-  private checked(read: PageRead): PageRead {
-    if (contradicts(this.order, read.items)) {
+  private withOrderChecked(read: PageRead): PageRead {
+    if (contradictsOrder(this.order, read.items)) {
       this.order = 'unsorted';
-      this.reachesKnown = false;
+      this.coversAllNew = false;
     }
     return read;
   }
 
   result(): HeadReading {
-    const { order, shown, head, length, limit, headLimit, reachesKnown, metNothingKnown, pages } = this;
+    const { order, shown, head, length, limit, headLimit, coversAllNew, metNoKnownMessage, pages } = this;
     return {
       served: [...pages.seen.values()],
-      ...{ shown, head, order, length, reachesKnown, metNothingKnown },
+      ...{ shown, head, order, length, coversAllNew, metNoKnownMessage },
       ...{ pageSize: pages.pageSize, longestPage: pages.longestPage, showsEnd: this.showsEnd },
       skipped: pages.skipped,
       unreadable: [...pages.unreadable],
@@ -156,19 +156,19 @@ class HeadWalk {
   private async readFirst(): Promise<void> {
     const large = this.limit === LARGE_LIMIT && this.headLimit === undefined;
     const first = large ? await this.takeLarge() : await this.takeFirst();
-    this.settleTop(first);
+    this.setHeadFromTop(first);
     const showsAll = this.showsAll(first);
     const seen = orderOf(first.items);
     // An empty list or a single message left the order unknown; this page can show the order.
     const showsOrder = this.order === 'unknown' && (!this.plan.isFirst || this.plan.known === 0);
     if (showsOrder && seen === 'newestFirst') {
       this.order = seen;
-      if (!this.plan.isFirst && this.leadsOn(first) && !showsAll) await this.readOn(first);
+      if (!this.plan.isFirst && this.mayContinue(first) && !showsAll) await this.readFurtherPages(first);
       return;
     }
-    if (showsAll) this.settleAll(first);
+    if (showsAll) this.settleWithoutOrder(first);
     else if (showsOrder && seen === 'oldestFirst' && !this.plan.isFirst) await this.readSecond(first);
-    else this.reachesKnown = false;
+    else this.coversAllNew = false;
   }
 
   private showsAll(first: PageRead): boolean {
@@ -176,24 +176,24 @@ class HeadWalk {
   }
 
   /** Decides, for a list without order, whether page 1 contains the whole list. */
-  private settleAll(first: PageRead): void {
-    this.reachesKnown = this.showsAll(first);
-    if (this.reachesKnown) this.length = first.ids.length;
+  private settleWithoutOrder(first: PageRead): void {
+    this.coversAllNew = this.showsAll(first);
+    if (this.coversAllNew) this.length = first.ids.length;
   }
 
   /** Reads page 2 of an oldest-first list. The list is complete if page 2 is empty and page 1 still the same. */
   private async readSecond(first: PageRead): Promise<void> {
     let top = first;
-    for (let looks = 0; looks < MAX_LOOKS && top.count < PAGE_LIMIT; looks += 1) {
+    for (let looks = 0; looks < MAX_REPEATS && top.count < PAGE_LIMIT; looks += 1) {
       const second = await this.take(2, top.limit);
       if (second.count > 0) break;
       top = await this.take(1, top.limit);
       if (top.fresh.length > 0) continue;
       this.order = 'oldestFirst';
-      this.settleTail(0, 0, [top]);
+      this.setHeadFromTail(0, 0, [top]);
       return;
     }
-    this.reachesKnown = false;
+    this.coversAllNew = false;
   }
 
   private async takeLarge(): Promise<PageRead> {
@@ -201,7 +201,7 @@ class HeadWalk {
       return await this.take(1, LARGE_LIMIT);
     } catch (error) {
       // Upstream may have stopped honouring the large limit.
-      if (!mayBeAboutSize(error)) throw error;
+      if (!mayBeCausedBySize(error)) throw error;
       this.limit = PAGE_LIMIT;
       return this.takeFirst();
     }
@@ -217,11 +217,11 @@ class HeadWalk {
     for (const part of [limit, ...new Set(parts)]) {
       if (part < 1) continue;
       try {
-        const read = await this.pages.takePlain(1, part);
+        const read = await this.pages.takeWhole(1, part);
         if (part < limit) this.headLimit = part;
-        return this.checked(read);
+        return this.withOrderChecked(read);
       } catch (error) {
-        if (!mayBeAboutContent(error)) throw error;
+        if (!mayBeCausedByMessage(error)) throw error;
         failure ??= error;
       }
     }
@@ -230,59 +230,59 @@ class HeadWalk {
 
   private async readTop(): Promise<void> {
     const first = await this.takeFirst();
-    this.settleTop(first);
+    this.setHeadFromTop(first);
     if (this.order === 'unsorted') {
-      this.settleAll(first);
+      this.settleWithoutOrder(first);
       return;
     }
-    if (!this.leadsOn(first)) return;
+    if (!this.mayContinue(first)) return;
     const isShort = first.count < this.pages.pageSize && this.headLimit === undefined;
     if (this.plan.known === 0 && isShort) return;
-    await this.readOn(first);
+    await this.readFurtherPages(first);
   }
 
-  private settleTop(first: PageRead): void {
+  private setHeadFromTop(first: PageRead): void {
     this.head = first.ids.slice(0, PAGE_LIMIT);
     this.shown = first.ids;
     const { pageSize } = this.pages;
     // A page shorter than other contacts' pages is not full, unless upstream caps the pages of this contact.
     const isCapped = this.length > pageSize;
     const longest = isCapped ? pageSize : Math.max(pageSize, Math.min(this.plan.longestPage, PAGE_LIMIT));
-    const most = first.limit > PAGE_LIMIT ? first.limit : longest;
-    this.showsEnd = first.count === 0 || (first.count < most && this.headLimit === undefined);
+    const maxCount = first.limit > PAGE_LIMIT ? first.limit : longest;
+    this.showsEnd = first.count === 0 || (first.count < maxCount && this.headLimit === undefined);
   }
 
   /**
    * Returns true if more new messages may follow on the next page. The last message of the page decides: messages that
    * arrive at the same time may shift, so a known message in the middle does not mean that the rest is known.
    */
-  private leadsOn({ endsNew, ids, count }: PageRead): boolean {
+  private mayContinue({ endsNew, ids, count }: PageRead): boolean {
     return endsNew || (ids.length === 0 && count > 0);
   }
 
   /** Reads on after a page 1 that ends in a new message, up to a known message or the end of the list. */
-  private async readOn(first: PageRead): Promise<void> {
+  private async readFurtherPages(first: PageRead): Promise<void> {
     const top = await this.enlarged(first);
     let last = top;
     let pages = 1;
     let unreadable = top.ids.length === 0 ? 1 : 0;
     let ended = false;
-    while (this.leadsOn(last) && !ended) {
+    while (this.mayContinue(last) && !ended) {
       if (pages >= MAX_PAGES || unreadable >= MAX_UNREADABLE_PAGES) {
-        this.reachesKnown = false;
+        this.coversAllNew = false;
         break;
       }
       pages += 1;
       const next = await this.take(pages, top.limit);
       if (next.count === 0) {
-        if (await this.pages.goesOn(last, pages)) continue;
+        if (await this.pages.continuesAfter(last, pages)) continue;
         ended = true;
       } else if (next.repeats && next.ids.length > 0) ended = true;
       unreadable = next.ids.length === 0 ? unreadable + 1 : 0;
       if (!ended) last = next;
     }
-    this.metNothingKnown = ended;
-    if (pages > 1) await this.lookAgain(pages - 1, top.limit);
+    this.metNoKnownMessage = ended;
+    if (pages > 1) await this.repeatFirstPages(pages - 1, top.limit);
   }
 
   /** Reads page 1 again with the large limit, unless upstream is known not to honour that limit. */
@@ -291,41 +291,41 @@ class HeadWalk {
     try {
       const larger = await this.take(1, LARGE_LIMIT);
       this.limit = larger.count > PAGE_LIMIT ? LARGE_LIMIT : PAGE_LIMIT;
-      this.settleTop(larger);
+      this.setHeadFromTop(larger);
       return { ...larger, limit: this.limit };
     } catch (error) {
-      if (!mayBeAboutSize(error)) throw error;
+      if (!mayBeCausedBySize(error)) throw error;
       this.limit = PAGE_LIMIT;
       return first;
     }
   }
 
   /** Reads the first pages again while new messages turn up there: a message may have shifted between two requests. */
-  private async lookAgain(count: number, limit: number): Promise<void> {
-    for (let looks = 0; looks < MAX_LOOKS; looks += 1) {
+  private async repeatFirstPages(count: number, limit: number): Promise<void> {
+    for (let looks = 0; looks < MAX_REPEATS; looks += 1) {
       let foundNew = false;
       for (let page = 1; page <= count; page += 1) {
         const read = await this.take(page, limit);
-        if (page === 1) this.settleTop(read);
+        if (page === 1) this.setHeadFromTop(read);
         foundNew ||= read.fresh.length > 0;
       }
       if (!foundNew) return;
     }
-    this.reachesKnown = false;
+    this.coversAllNew = false;
   }
 
   /** Reads an oldest-first list from its former last page to the end. */
   private async readTail(): Promise<void> {
-    for (let looks = 0; looks < MAX_LOOKS; looks += 1) {
+    for (let looks = 0; looks < MAX_REPEATS; looks += 1) {
       const { pages, fresh } = await this.tailOnce();
       if (pages === 1 || !fresh) return;
     }
-    this.reachesKnown = false;
+    this.coversAllNew = false;
   }
 
   private async tailOnce(): Promise<{ pages: number; fresh: boolean }> {
     const before = this.pages.requests;
-    const { page, limit } = tailOf(this.length, this.pages.pageSize);
+    const { page, limit } = lastPageOf(this.length, this.pages.pageSize);
     const start = (page - 1) * limit;
     let first = page;
     let reads = [await this.take(page, limit)];
@@ -337,22 +337,22 @@ class HeadWalk {
       const read = await this.take(first, limit);
       reads = isEmpty ? [read] : [read, ...reads];
     }
-    await this.toTheEnd(reads, first + reads.length - 1);
-    this.settleTail(start, (first - 1) * limit, reads);
+    await this.readToEnd(reads, first + reads.length - 1);
+    this.setHeadFromTail(start, (first - 1) * limit, reads);
     return { pages: this.pages.requests - before, fresh: reads.some((read) => read.fresh.length > 0) };
   }
 
   /** Reads on from the last page while pages are full. */
-  private async toTheEnd(reads: PageRead[], from: number): Promise<void> {
+  private async readToEnd(reads: PageRead[], from: number): Promise<void> {
     let last = reads.at(-1);
     for (let page = from + 1; last !== undefined && last.count >= last.limit; page += 1) {
       if (page - from > MAX_PAGES) {
-        this.reachesKnown = false;
+        this.coversAllNew = false;
         return;
       }
       const next = await this.take(page, last.limit);
       if (next.count === 0) {
-        if (!(await this.pages.goesOn(last, page))) return;
+        if (!(await this.pages.continuesAfter(last, page))) return;
         continue;
       }
       if (next.repeats) return;
@@ -362,11 +362,11 @@ class HeadWalk {
   }
 
   /** Sets the head and the length of an oldest-first list that was read from the offset `from` to its end. */
-  private settleTail(planned: number, from: number, reads: readonly PageRead[]): void {
+  private setHeadFromTail(planned: number, from: number, reads: readonly PageRead[]): void {
     const ids = reads.flatMap((read) => read.ids);
     this.shown = ids.slice(Math.max(planned - from, 0));
     this.length = from + reads.reduce((sum, read) => sum + read.count, 0);
-    const { page, limit } = tailOf(this.length, this.pages.pageSize);
+    const { page, limit } = lastPageOf(this.length, this.pages.pageSize);
     const start = (page - 1) * limit - from;
     // Messages before this page were not read: then the next head read has nothing to compare with.
     this.head = start < 0 ? [] : ids.slice(start);
@@ -374,7 +374,7 @@ class HeadWalk {
 }
 
 /** Returns true if the messages are in another order than assumed. */
-export function contradicts(believed: PageOrder, stretch: readonly UpstreamMessage[]): boolean {
+export function contradictsOrder(believed: PageOrder, stretch: readonly UpstreamMessage[]): boolean {
   const seen = orderOf(stretch);
   return believed !== 'unknown' && believed !== 'unsorted' && seen !== 'unknown' && seen !== believed;
 }

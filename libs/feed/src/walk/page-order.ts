@@ -2,11 +2,11 @@ import type { UpstreamMessage } from '#upstream';
 /** Order in which upstream serves a contact's messages; `unknown` until two timestamps differ. */
 export type PageOrder = (typeof PAGE_ORDERS)[number];
 
-/** Snapshots store the index in this list: add new orders at the end. */
+/** Page orders. The poll memory stores the index in this list: add new orders at the end. */
 export const PAGE_ORDERS = ['unknown', 'newestFirst', 'oldestFirst', 'unsorted'] as const;
 
 /** Returns true if a head read of a list in this order always shows the new messages. */
-export function isHeadEnough(order: PageOrder): boolean {
+export function doesHeadShowAllNew(order: PageOrder): boolean {
   return order === 'newestFirst';
 }
 
@@ -18,7 +18,7 @@ export function orderOf(served: readonly UpstreamMessage[]): PageOrder {
 }
 
 /** Returns the messages sorted by timestamp. Messages with equal timestamps, or without one, keep the order of service. */
-export function oldestFirst(served: readonly UpstreamMessage[], order: PageOrder): UpstreamMessage[] {
+export function sortOldestFirst(served: readonly UpstreamMessage[], order: PageOrder): UpstreamMessage[] {
   const inTime = order === 'newestFirst' ? [...served].reverse() : [...served];
   return inTime.sort((a, b) => (a.timestamp ?? Infinity) - (b.timestamp ?? Infinity) || 0);
 }

@@ -6,7 +6,7 @@ import {
   UpstreamStatusError,
   UpstreamUnreachableError,
 } from '#upstream';
-import { FAILS, inReadableParts, type IsAboutOneMessage, type ReadPage } from './page-reading.js';
+import { FAILING_MESSAGE, inReadableParts, type IsAboutOneMessage, type ReadPage } from './page-reading.js';
 
 /** Documented page size of upstream. */
 export const PAGE_LIMIT = 20;
@@ -18,7 +18,7 @@ export const LARGE_LIMIT = 100;
  */
 const MIN_PAGE_SIZE = 2;
 
-/** Returns those of the given ids that are known. */
+/** Filters ids: returns the known ones. */
 export type KnownIds = (ids: readonly string[]) => Promise<ReadonlySet<string>>;
 
 /** One page of messages, compared with the known ids. */
@@ -55,7 +55,7 @@ export class PageReader {
   /** Ids of all messages that were read. */
   readonly ids = new Set<string>();
   /** Ids that were not known before this read. */
-  readonly news = new Set<string>();
+  readonly newIds = new Set<string>();
   /** Unreadable elements, each described by a text that identifies it. */
   readonly unreadable = new Set<string>();
   pageSize: number;
@@ -66,7 +66,7 @@ export class PageReader {
   /** Number of unreadable elements since the last call of {@link beginPass}. */
   skipped = 0;
   /** True if the last request asked for more than the documented page size. */
-  askedForMuch = false;
+  askedForLargePage = false;
   /** Number of requests. */
   requests = 0;
   /**
@@ -96,7 +96,7 @@ export class PageReader {
   ) {
     this.pageSize = Math.max(pageSize, MIN_PAGE_SIZE);
     const counted: ReadPage = (page, limit) => {
-      this.askedForMuch = limit > PAGE_LIMIT;
+      this.askedForLargePage = limit > PAGE_LIMIT;
       this.requests += 1;
       return read(page, limit);
     };
@@ -122,7 +122,7 @@ export class PageReader {
   }
 
   /** Undoes the effect of the last page, so that reading the page again does not count as a repetition. */
-  takeBack(): void {
+  undoLastPage(): void {
     for (const id of this.lastServed) this.served.delete(id);
     this.lastServed = [];
     this.previousIds = this.idsBefore;
@@ -136,20 +136,20 @@ export class PageReader {
   }
 
   async take(page: number, limit = PAGE_LIMIT): Promise<PageRead> {
-    return this.account(await this.read(page, limit), limit);
+    return this.record(await this.read(page, limit), limit);
   }
 
   /** Reads a page like {@link take}. Reads in parts only a page that is too large, not one that fails otherwise. */
-  async takePlain(page: number, limit: number): Promise<PageRead> {
-    return this.account(await this.readPlain(page, limit), limit);
+  async takeWhole(page: number, limit: number): Promise<PageRead> {
+    return this.record(await this.readPlain(page, limit), limit);
   }
 
-  /** Returns a page that stands for a single message that upstream fails to show. */
-  unshown(): PageRead {
+  /** Returns a page of one unreadable element, in place of a message that upstream fails to show. */
+  skippedMessage(): PageRead {
     this.skipped += 1;
     this.lastSkipped = 1;
     this.idsBefore = this.previousIds;
-    this.unreadable.add(FAILS);
+    this.unreadable.add(FAILING_MESSAGE);
     this.lastServed = [];
     const nothing = { items: [], ids: [], fresh: [], added: new Set<string>(), full: false };
     return { ...nothing, limit: 1, count: 1, endsNew: false, startsNew: false, repeats: false };
@@ -170,7 +170,7 @@ export class PageReader {
     };
   }
 
-  private async account(read: MessagePage, limit: number): Promise<PageRead> {
+  private async record(read: MessagePage, limit: number): Promise<PageRead> {
     const { items, skipped, unreadable = [], date } = read;
     this.date ??= date;
     this.skipped += skipped;
@@ -189,11 +189,11 @@ export class PageReader {
     const unseen = ids.filter((id) => !this.ids.has(id));
     const known = unseen.length === 0 ? new Set<string>() : await this.known(unseen);
     const fresh = unseen.filter((id) => !known.has(id));
-    for (const id of fresh) this.news.add(id);
+    for (const id of fresh) this.newIds.add(id);
     const added = new Set(ids.filter((id) => !this.served.has(id)));
     this.lastServed = [...added];
     const repeated = ids.length - added.size;
-    this.servedTwice ||= repeated > 0 && !this.movedDown(ids, repeated);
+    this.servedTwice ||= repeated > 0 && !this.isShiftedDown(ids, repeated);
     this.idsBefore = this.previousIds;
     if (ids.length > 0) this.previousIds = ids;
     for (const message of items) {
@@ -202,19 +202,19 @@ export class PageReader {
       this.seen.set(message.id, message);
     }
     const last = ids.at(-1);
-    const endsNew = last !== undefined && this.news.has(last);
-    const startsNew = ids[0] !== undefined && this.news.has(ids[0]);
+    const endsNew = last !== undefined && this.newIds.has(last);
+    const startsNew = ids[0] !== undefined && this.newIds.has(ids[0]);
     return { items, ids, limit, count, full, fresh, added, endsNew, startsNew, repeats };
   }
 
   /** Returns true if the page begins with the end of the previous page. */
-  private movedDown(ids: readonly string[], repeated: number): boolean {
+  private isShiftedDown(ids: readonly string[], repeated: number): boolean {
     const end = this.previousIds.slice(-repeated);
     return end.length === repeated && end.every((id, i) => id === ids[i]);
   }
 
   /** Returns true if the list goes on after an empty page: an empty page right after a full one may be a gap. */
-  async goesOn(last: PageRead, empty: number): Promise<boolean> {
+  async continuesAfter(last: PageRead, empty: number): Promise<boolean> {
     if (!last.full) return false;
     const { items, skipped } = await this.read(empty + 1, last.limit);
     return items.length + skipped > 0;
@@ -222,14 +222,14 @@ export class PageReader {
 }
 
 /** Returns true if upstream may have failed because the requested page was too large. */
-export function mayBeAboutSize(error: unknown): boolean {
+export function mayBeCausedBySize(error: unknown): boolean {
   if (error instanceof UpstreamStatusError) return ![401, 403, 404, 429].includes(error.status);
   return error instanceof UpstreamError && !(error instanceof UpstreamUnreachableError);
 }
 
 /** Returns true if upstream answered with an error or an invalid body: a message on the page may be the cause. */
-export function mayBeAboutContent(error: unknown): boolean {
+export function mayBeCausedByMessage(error: unknown): boolean {
   return (
-    (error instanceof UpstreamStatusError || error instanceof UpstreamReplyError) && mayBeAboutSize(error)
+    (error instanceof UpstreamStatusError || error instanceof UpstreamReplyError) && mayBeCausedBySize(error)
   );
 }

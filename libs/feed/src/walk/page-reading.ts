@@ -5,8 +5,8 @@ import { PartSearch } from './part-search.js';
 export type ReadPage = (page: number, limit: number) => Promise<MessagePage>;
 
 /** Identifiers of a message that can never be read, in the list of unreadable elements. */
-const TOO_LARGE = 'a message too large to be read';
-export const FAILS = 'a message that upstream fails to show';
+const OVERSIZED_MESSAGE = 'a message too large to be read';
+export const FAILING_MESSAGE = 'a message that upstream fails to show';
 
 /** Returns true if an error may be caused by a single message: then the page can be read in parts. */
 export type IsAboutOneMessage = (error: unknown) => boolean;
@@ -46,9 +46,9 @@ export function inReadableParts(
   };
 }
 
-/** Returns a page that stands for a single unreadable message. */
+/** Returns a page of one unreadable element, in place of a message that cannot be read. */
 function unread(error: unknown): MessagePage {
-  return { items: [], skipped: 1, unreadable: [isTooLarge(error) ? TOO_LARGE : FAILS] };
+  return { items: [], skipped: 1, unreadable: [isTooLarge(error) ? OVERSIZED_MESSAGE : FAILING_MESSAGE] };
 }
 
 /** Combines the parts of a page into one page. A message that shifted between two parts appears twice. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import type { Stretch } from './page-tail.js';
+import type { PageRequest } from './page-tail.js';
 import { PartSearch } from './part-search.js';
 
 interface Found {
@@ -10,7 +10,7 @@ interface Found {
 }
 
 /** Searches a page with failing messages at the given positions. */
-function searched(page: Stretch, failing: ReadonlySet<number>): Found {
+function searched(page: PageRequest, failing: ReadonlySet<number>): Found {
   const search = new PartSearch(page);
   const found: Found = { read: [], passedOver: [], requests: 0 };
   for (let part = search.next(); part !== undefined; part = search.next()) {
@@ -26,7 +26,7 @@ function searched(page: Stretch, failing: ReadonlySet<number>): Found {
   return found;
 }
 
-const placesOf = ({ page, limit }: Stretch): number[] =>
+const positionsOf = ({ page, limit }: PageRequest): number[] =>
   Array.from({ length: limit }, (_, i) => (page - 1) * limit + i);
 
 describe('the search of a page that fails', () => {
@@ -36,7 +36,7 @@ describe('the search of a page that fails', () => {
         fc.record({ page: fc.integer({ min: 1, max: 50 }), limit: fc.constantFrom(1, 2, 5, 7, 10, 20, 100) }),
         fc.array(fc.nat({ max: 99 }), { maxLength: 5 }),
         (page, places) => {
-          const all = placesOf(page);
+          const all = positionsOf(page);
           const failing = new Set(places.map((place) => all[place % page.limit] ?? 0));
           const { read, passedOver, requests } = searched(page, failing);
           expect(read).toEqual(all.filter((place) => !failing.has(place)));
@@ -48,7 +48,7 @@ describe('the search of a page that fails', () => {
   });
 
   it.each([1, 2, 3])('costs at most 11 requests if one message of page %i fails', (page) => {
-    const costs = placesOf({ page, limit: 20 }).map(
+    const costs = positionsOf({ page, limit: 20 }).map(
       (place) => searched({ page, limit: 20 }, new Set([place])).requests,
     );
     expect(Math.max(...costs)).toBeLessThanOrEqual(11);

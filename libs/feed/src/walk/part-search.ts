@@ -1,4 +1,4 @@
-import type { Stretch } from './page-tail.js';
+import type { PageRequest } from './page-tail.js';
 
 /**
  * Finds the unreadable messages of a page by requesting smaller pages inside it, one after another. A part that fails is
@@ -13,28 +13,28 @@ export class PartSearch {
   private failsBefore: number | undefined;
 
   /** @param page a page that failed as a whole */
-  constructor({ page, limit }: Stretch) {
+  constructor({ page, limit }: PageRequest) {
     this.at = (page - 1) * limit;
     this.end = page * limit;
     this.failsBefore = this.end;
   }
 
   /** Returns the next part to request; undefined if the whole page was covered. */
-  next(): Stretch | undefined {
+  next(): PageRequest | undefined {
     if (this.at >= this.end) return undefined;
-    const limit = this.largest();
+    const limit = this.largestPart();
     return { page: this.at / limit + 1, limit };
   }
 
   /** Reports that the part returned by {@link next} was read. */
   succeeded(): void {
-    this.at += this.largest();
+    this.at += this.largestPart();
     if (this.failsBefore !== undefined && this.at >= this.failsBefore) this.failsBefore = undefined;
   }
 
   /** Reports that the part returned by {@link next} failed. Returns true if it was a single message, which is skipped. */
   failed(): boolean {
-    const limit = this.largest();
+    const limit = this.largestPart();
     if (limit > 1) {
       this.failsBefore = this.at + limit;
       return false;
@@ -44,10 +44,10 @@ export class PartSearch {
     return true;
   }
 
-  private largest(): number {
+  private largestPart(): number {
     const { at, end, failsBefore } = this;
-    const most = failsBefore === undefined ? end - at : Math.ceil((failsBefore - at) / 2);
-    for (let limit = most; limit > 1; limit -= 1) if (at % limit === 0) return limit;
+    const maxLimit = failsBefore === undefined ? end - at : Math.ceil((failsBefore - at) / 2);
+    for (let limit = maxLimit; limit > 1; limit -= 1) if (at % limit === 0) return limit;
     return 1;
   }
 }

@@ -26,21 +26,21 @@ export interface Reading {
   /** Upstream's time, in milliseconds since 1970; absent if upstream did not send a `Date`. */
   date?: number;
   /** Present at the end of a deep read of all pages. */
-  everything?: Everything;
+  fullRead?: FullRead;
   /** True if the read covers the same pages as the previous read: then volatile fields can be detected. */
-  learns: boolean;
+  detectsVolatility: boolean;
   /** True if all unsettled messages were looked up. */
-  looked: boolean;
+  unsettledLookedUp: boolean;
   /** True if a deep read of all pages is needed: messages are missing or not where they were expected. */
-  needsEverything: boolean;
+  needsFullRead: boolean;
 }
 
 /** Result of a deep read of all pages. */
-export interface Everything {
+export interface FullRead {
   /** Ids of the messages that the pages contained. */
   seen: ReadonlySet<string>;
   /** Ids that were known before the deep read: only these messages can be missing. */
   knownBefore: ReadonlySet<string>;
   /** True if no message moved from page to page during the read: messages that were not seen do not exist. */
-  stable: boolean;
+  isStable: boolean;
 }

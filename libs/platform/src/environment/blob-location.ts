@@ -1,11 +1,11 @@
-/** Where uploads wait for their relay: a directory, or a bucket of an S3 server. */
+/** Location of the blob store: a directory, or a bucket of an S3 server. */
 export type BlobLocation =
   | { kind: 'file'; directory: string }
-  /** The prefix has no slash at its ends, and may be empty. */
+  /** The prefix has no slash at its beginning or end. It may be empty. */
   | { kind: 's3'; bucket: string; prefix: string };
 
 const BUCKET = /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/;
-/** Characters that every S3 server takes without encoding them; no `.` and `..`. */
+/** Matches a part of the prefix. Every S3 server accepts these characters unencoded. `.` and `..` do not match. */
 const SEGMENT = /^(?!\.{1,2}$)[\w.-]+$/;
 
 /**

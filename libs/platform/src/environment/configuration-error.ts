@@ -1,4 +1,4 @@
-/** The process cannot run as configured. `main` prints each fault on a line of its own and exits with code 78. */
+/** The configuration of a process is invalid. `main` prints each fault on its own line and exits with code 78. */
 export class ConfigurationError extends Error {
   /** Exit status for a configuration fault, EX_CONFIG of sysexits.h. */
   static readonly exitCode = 78;

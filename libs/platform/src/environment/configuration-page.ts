@@ -7,7 +7,7 @@ const GROUPS = [
   { title: 'Worker', shape: WorkerEnvironment },
 ] as const;
 
-/** Units that a name ends with. */
+/** Unit of a variable, by the suffix of its name. */
 const UNITS: readonly (readonly [RegExp, string])[] = [
   [/_MS$/, 'ms'],
   [/_SECONDS$/, 's'],
@@ -31,7 +31,7 @@ const AWS = `## Variables of the AWS SDK
 
 With \`BLOB_STORE=s3://…\` the AWS SDK reads \`AWS_REGION\`, \`AWS_ACCESS_KEY_ID\`, \`AWS_SECRET_ACCESS_KEY\` and its other variables (profiles, roles of the machine) itself.`;
 
-/** docs/configuration.md, whole. */
+/** Returns the full text of docs/configuration.md. */
 export function configurationPage(): string {
   const tables = GROUPS.map(({ title, shape }) => `## ${title}\n\n${tableOf(shape)}`);
   return `${[INTRODUCTION, ...tables, AWS].join('\n\n')}\n`;
@@ -59,7 +59,7 @@ function unitOf(name: string): string {
   return UNITS.find(([end]) => end.test(name))?.[1] ?? '–';
 }
 
-/** The default as it would be written into the environment. */
+/** Returns the default value as text for the environment. */
 function defaultOf(value: unknown): string {
   if (value === undefined) return '**required**';
   const text = textOf(value);

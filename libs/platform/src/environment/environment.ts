@@ -21,7 +21,10 @@ import {
   WholeList,
 } from './variable.js';
 
-/** What every process of the product reads. `npm run docs:configuration` writes docs/configuration.md from these classes. */
+/**
+ * Environment variables of all processes. `npm run docs:configuration` generates docs/configuration.md from these
+ * classes.
+ */
 export class CommonEnvironment {
   @Meaning('Address of Redis: one server, Sentinel or a Cluster. `npm start` sets it to its embedded Redis.')
   @RedisLocation()
@@ -78,7 +81,10 @@ export class CommonEnvironment {
   )
   @BlobStoreLocation()
   BLOB_STORE: BlobLocation = { kind: 'file', directory: '.data/blobs' };
-  /** The S3 client reads these two itself, with the other variables of AWS; here they only say that there is one. */
+  /**
+   * The S3 client reads these two variables itself, like other AWS variables. Tidings only checks whether they are
+   * set.
+   */
   @Meaning('Address of an S3 server other than Amazon’s; the bucket is then named in the path.')
   @HttpAddress('https://s3.example.com')
   AWS_ENDPOINT_URL_S3 = '';
@@ -90,7 +96,7 @@ export class CommonEnvironment {
   LOG_LEVEL = 'info';
 }
 
-/** What only the gateway reads. */
+/** Environment variables of the gateway. */
 export class GatewayEnvironment extends CommonEnvironment {
   @Meaning('The first API key: account `default`, every scope. `npm start` makes and prints one.')
   @Text('a-long-random-key', 16)
@@ -112,7 +118,7 @@ export class GatewayEnvironment extends CommonEnvironment {
   )
   @OneOf('contacts', 'upstream')
   CONTACTS_SHAPE: 'contacts' | 'upstream' = 'contacts';
-  /** Less than it takes until the id of a removed account can be another's. */
+  /** The upper bound is shorter than the time until the id of a removed account can be given to a new account. */
   @Meaning('Max age of a reply that answers a read without asking upstream; 0 turns the cache off.')
   @Whole(1_000, 0, 300_000)
   READ_CACHE_MS = 1_000;
@@ -121,7 +127,7 @@ export class GatewayEnvironment extends CommonEnvironment {
   CORS_ORIGINS: string[] = [];
 }
 
-/** What only a worker reads. */
+/** Environment variables of the worker. */
 export class WorkerEnvironment extends CommonEnvironment {
   @Meaning('Address the worker’s health endpoint listens on; `0.0.0.0` in the Docker image.')
   @Text('127.0.0.1')

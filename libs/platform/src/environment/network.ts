@@ -1,6 +1,6 @@
 import ipaddr from 'ipaddr.js';
 
-/** A block of addresses in CIDR notation. */
+/** A block of IP addresses in CIDR notation. */
 export type Network = ReturnType<typeof ipaddr.parseCIDR>;
 
 /**

@@ -1,10 +1,10 @@
-/** A host and port of a Redis process. */
+/** Host and port of a Redis process. */
 export interface RedisNode {
   host: string;
   port: number;
 }
 
-/** Where Redis is and how it is laid out. */
+/** Address of Redis, in one of its three layouts. */
 export type RedisAddress =
   | { kind: 'standalone'; url: string }
   | { kind: 'sentinel'; sentinels: RedisNode[]; name: string; username?: string; password?: string }

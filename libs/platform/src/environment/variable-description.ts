@@ -1,18 +1,18 @@
-/** What the page of the configuration says of a variable, besides its default. */
+/** Description of a variable in docs/configuration.md, without its default. */
 export interface VariableDescription {
-  /** What its text must be, such as `a whole number from 1 to 10`. */
+  /** Valid text of the variable, such as `a whole number from 1 to 10`. */
   wanted: string;
-  /** What it is for; empty where nobody wrote it. */
+  /** Purpose of the variable; empty if there is no text. */
   meaning: string;
-  /** The variable that it must not be below. */
+  /** Name of the variable that is the lower bound of this variable. */
   notBelow?: string;
 }
 
 const NOTHING: VariableDescription = { wanted: '', meaning: '' };
-/** By the prototype of the class that names them, in the order of the source. */
+/** Descriptions by the prototype of the class that declares the variables, in the order of the source. */
 const described = new WeakMap<object, Map<string, VariableDescription>>();
 
-/** Notes a part of the description of a variable; decorators of one variable each note their own. */
+/** Adds a part to the description of a variable. Each decorator of the variable adds one part. */
 export function describeVariable(
   target: object,
   property: string | symbol,
@@ -24,7 +24,7 @@ export function describeVariable(
   variables.set(name, { ...(variables.get(name) ?? NOTHING), ...part });
 }
 
-/** The variables that a class itself names, without those of the class it extends. */
+/** Returns the variables that a class itself declares, without inherited ones. */
 export function variablesOf(shape: new () => object): ReadonlyMap<string, VariableDescription> {
   return described.get(shape.prototype as object) ?? new Map();
 }

@@ -1,11 +1,11 @@
 import type { Logger } from './logger.js';
 
-/** The framework's own words, in the process's log. It has the shape that Nest asks of a logger. */
+/** Writes the log messages of NestJS to the process's log. Implements the interface of a NestJS logger. */
 export class FrameworkLogger {
   constructor(private readonly logger: Logger) {}
 
   log(words: unknown, ...rest: unknown[]): void {
-    // Every module and route is told of at start: that is detail.
+    // NestJS logs every module and route at start. These details belong to the level debug.
     this.logger.debug(contextOf(rest), String(words));
   }
 
@@ -32,7 +32,7 @@ export class FrameworkLogger {
   }
 }
 
-/** The speaker is named last. */
+/** Returns the context of a log message. NestJS passes the context as the last argument. */
 function contextOf(rest: readonly unknown[]): { context?: string } {
   const last = rest.at(-1);
   return typeof last === 'string' ? { context: last } : {};

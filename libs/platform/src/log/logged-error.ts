@@ -1,60 +1,61 @@
-/** What of an error stands in the log. */
+/** The parts of an error that are logged. */
 export interface LoggedError {
   type: string;
   words: string;
   code?: string;
-  /** The places alone, the innermost first: the words above them are those above. */
+  /** Stack frames, the innermost first, without the error message. */
   stack?: string[];
   cause?: LoggedError;
 }
 
 /**
- * An error whose message holds words of others: upstream's, which may quote a message's text. What of it may be logged,
- * it says itself.
+ * An error whose message may quote other parties, such as upstream quoting a message. It provides its own text for
+ * the log.
  */
 export interface DiscreetError {
   readonly logWords: string;
 }
 
-const LONGEST_WORDS = 500;
-const MOST_PLACES = 12;
-const MOST_CAUSES = 4;
+const MAX_LENGTH = 500;
+const MAX_FRAMES = 12;
+const MAX_CAUSES = 4;
 
-/** What of an error's message may be logged, on one line. */
+/** Returns the part of an error's message that may be logged, on one line. */
 export function logWords(error: unknown): string {
   if (!isObject(error)) return 'something was thrown that is no error';
   if (typeof error['logWords'] === 'string') return shortened(error['logWords']);
-  // A parser quotes what it could not read.
+  // The message of a parser quotes the invalid text.
   if (error['name'] === 'SyntaxError') return 'a text could not be parsed';
   return shortened(typeof error['message'] === 'string' ? error['message'] : '');
 }
 
 /**
- * An error as the log shows it: its kind, words, code, places and causes, and nothing else that it carries. The error of
- * an HTTP client has the whole request, its key included; that of a Redis command has the command's arguments.
+ * Returns an error in the form of the log: its type, message, code, stack frames and causes, and nothing else. The
+ * error of an HTTP client also has the whole request with its API key. A Redis error also has the command's
+ * arguments.
  *
- * By shape, not by class: where code runs in a context of its own, Node's errors are of another realm's class.
+ * Checks the shape of the error, not its class: in a separate JavaScript context, Node's errors have other classes.
  */
-export function loggedError(error: unknown, causes = MOST_CAUSES): LoggedError {
+export function loggedError(error: unknown, causes = MAX_CAUSES): LoggedError {
   if (!isObject(error)) return { type: typeof error, words: logWords(error) };
   const { name, code, stack, cause } = error;
-  const places = typeof stack === 'string' ? placesOf(stack) : [];
+  const frames = typeof stack === 'string' ? framesOf(stack) : [];
   return {
     type: typeof name === 'string' ? shortened(name) : 'unknown',
     words: logWords(error),
     ...(typeof code === 'string' || typeof code === 'number' ? { code: shortened(String(code)) } : {}),
-    ...(places.length === 0 ? {} : { stack: places }),
+    ...(frames.length === 0 ? {} : { stack: frames }),
     ...(cause === undefined || causes === 0 ? {} : { cause: loggedError(cause, causes - 1) }),
   };
 }
 
-function placesOf(stack: string): string[] {
-  const places = stack.split('\n').flatMap((line) => /^\s+at (.*)$/.exec(line)?.[1] ?? []);
-  return places.slice(0, MOST_PLACES).map(shortened);
+function framesOf(stack: string): string[] {
+  const frames = stack.split('\n').flatMap((line) => /^\s+at (.*)$/.exec(line)?.[1] ?? []);
+  return frames.slice(0, MAX_FRAMES).map(shortened);
 }
 
 function shortened(text: string): string {
-  return text.replace(/\s+/g, ' ').trim().slice(0, LONGEST_WORDS);
+  return text.replace(/\s+/g, ' ').trim().slice(0, MAX_LENGTH);
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {

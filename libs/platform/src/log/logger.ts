@@ -1,13 +1,16 @@
 import { pino, type DestinationStream, type Logger as PinoLogger } from 'pino';
 import { loggedError } from './logged-error.js';
 
-/** One line of JSON an entry. Message texts and secrets are never given to it. */
+/** Logger that writes one line of JSON for each entry. Callers must not pass it message texts or secrets. */
 export type Logger = PinoLogger;
 
-/** Fields that are blanked where a careless call puts them: in an entry, or up to two levels down in it. */
+/** Fields whose values are replaced if a call passes them by mistake, in an entry or up to two levels below. */
 const SECRETS = ['apiKey', 'secret', 'password', 'authorization', '["x-api-key"]', 'message', 'text'];
 
-/** A logger to standard output. `name` is the process: gateway, worker. */
+/**
+ * Creates a logger that writes to standard output.
+ * @param name name of the process: gateway or worker
+ */
 export function createLogger(name: string, level: string, destination?: DestinationStream): Logger {
   const options = {
     name,
@@ -26,8 +29,8 @@ export function createLogger(name: string, level: string, destination?: Destinat
 }
 
 /**
- * Standard output by Node's own stream. Pino's writer would try again for ever, and block the process, once the reader of
- * a pipe is gone; here such a line is lost, and the process goes on.
+ * Standard output through Node's own stream. When the reader of a pipe has gone, Pino's own writer retries endlessly
+ * and blocks the process. This writer loses the line, and the process continues.
  */
 const standardOutput: DestinationStream = {
   write: (line) => {

@@ -2,13 +2,13 @@ import { hostname } from 'node:os';
 import { newId } from '../ids.js';
 import { withRoles, type WorkerRole } from '../environment/worker-roles.js';
 
-/** A gateway or a worker that runs, as the others know it. */
+/** A running gateway or worker, as other processes see it. */
 export interface Instance {
-  /** Of letters, digits, dots, dashes and underscores; no other one has it. */
+  /** Unique name of letters, digits, dots, dashes and underscores. */
   name: string;
-  /** Of its build; undefined for builds that did not say it yet. */
+  /** Version of the build. Undefined for earlier builds, which do not announce it. */
   version: string | undefined;
-  /** When it started, in milliseconds since 1970 by Redis' clock; 0 where that is not known. */
+  /** When the process started, in milliseconds since 1970 by Redis' clock; 0 if unknown. */
   since: number;
 }
 
@@ -21,12 +21,18 @@ export function newInstance(version: string, since: number): Instance {
   return { name: `${host}-${newId('req')}`, version, since };
 }
 
-/** The sorted sets in which processes say that they are alive: members as of {@link memberOf}, scores as of Redis' clock. */
+/**
+ * Returns the key of the sorted set of running processes. Its members come from {@link memberOf}. Its scores are the
+ * times of the last heartbeats, by Redis' clock.
+ */
 export function instancesKey(prefix: string, kind: 'gateways' | 'workers'): string {
   return `${prefix}:${kind}`;
 }
 
-/** What a process notes of itself. Its roles come last: earlier builds take all that follows for roles. */
+/**
+ * Returns a process's member of the heartbeat set. The roles come last, because earlier builds read the rest as
+ * roles.
+ */
 export function memberOf({ name, version = '', since }: Instance, roles?: readonly WorkerRole[]): string {
   const member = `${name} version=${version} since=${since}`;
   return roles === undefined ? member : withRoles(member, roles);
@@ -38,7 +44,10 @@ export function instanceOf(member: string): Instance {
   return { name, version: fact('version'), since: Number(fact('since') ?? 0) };
 }
 
-/** Those who say their version, by name: earlier builds leave no mark in the blob store either. */
+/**
+ * Returns the names of the processes that announce their version. Earlier builds do not; they leave no mark in the
+ * blob store either.
+ */
 export function namesOf(members: readonly string[]): string[] {
   return members
     .map(instanceOf)
@@ -46,7 +55,10 @@ export function namesOf(members: readonly string[]): string[] {
     .map(({ name }) => name);
 }
 
-/** Since when those that run are not all of one version; undefined while they are. */
+/**
+ * Returns since when running processes have different versions, in milliseconds since 1970. Returns undefined if all
+ * have the same version.
+ */
 export function mixedSince(instances: readonly Pick<Instance, 'version' | 'since'>[]): number | undefined {
   const firstOf = new Map<string | undefined, number>();
   for (const { version, since } of instances) {

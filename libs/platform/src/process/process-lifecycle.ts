@@ -2,31 +2,31 @@ import { ConfigurationError } from '../environment/configuration-error.js';
 import { loggedError } from '../log/logged-error.js';
 import { ignoreBrokenOutput } from './process-output.js';
 
-/** Everything a process has opened, and how to end it. */
+/** A started process: its port, and the function that stops it. */
 export interface RunningProcess {
-  /** The port it answers on. */
+  /** Port on which the process listens. */
   readonly port: number;
-  /** Takes no new work, ends what is in flight, closes what is open. Resolves within {@link STOP_WITHIN_MS}. */
+  /** Stops new work, finishes the work in flight and closes all resources. Resolves within {@link STOP_WITHIN_MS}. */
   stop(): Promise<void>;
 }
 
-/** What a process needs to tell of its own end. */
+/** The part of a logger that reports the end of a process. */
 export interface ProcessLog {
   info(details: object, words: string): void;
   fatal(details: object, words: string): void;
 }
 
-/** What a starting process is given. */
+/** Arguments of the start function of a process. */
 export interface StartContext {
-  /** Aborts when the process is asked to end before it has started. */
+  /** Aborts if the process must stop before it has started. */
   readonly signal: AbortSignal;
-  /** Entries go there from now on, instead of to standard error. */
+  /** Sets the logger. Without a logger, entries go to standard error. */
   readonly useLog: (log: ProcessLog) => void;
-  /** Ends the process later on, as if its start had failed with this error. */
+  /** Ends the process at a later time, as if its start had failed with this error. */
   readonly fail: (error: unknown) => void;
 }
 
-/** The part of Node's `process` that a life needs; a port, so that its rules can be tested. */
+/** The part of Node's `process` that this module uses. Tests replace it. */
 export interface ProcessHandle {
   on(event: string, listener: (argument: unknown) => void): unknown;
   exit(code: number): void;
@@ -34,7 +34,7 @@ export interface ProcessHandle {
   readonly stderr: { write(text: string): unknown };
 }
 
-/** A stop that takes longer is given up: whoever asked for it waits for 20 s before it kills. */
+/** Maximum time of a stop, in milliseconds. Supervisors kill a process 20 s after they have asked for the stop. */
 export const STOP_WITHIN_MS = 19_000;
 
 const EXIT_FAILED = 1;
@@ -42,20 +42,20 @@ const EXIT_FAILED = 1;
 /**
  * Runs one process of the product from start to exit.
  *
- * - A {@link ConfigurationError} is printed, one fault a line, and ends it with exit code 78.
- * - SIGTERM, SIGINT, and the end of the parent's IPC channel stop it in good order, with exit code 0.
- * - Spawned with an IPC channel, it sends `{ type: 'ready', port }` once it answers.
- * - An uncaught error is logged and ends the process with exit code 1, because its state may be corrupt.
+ * - A {@link ConfigurationError} is printed, one fault per line. The exit code is 78.
+ * - SIGTERM, SIGINT, and the end of the parent's IPC channel stop the process gracefully. The exit code is 0.
+ * - A process with an IPC channel sends `{ type: 'ready', port }` when it accepts requests.
+ * - An uncaught error is logged. The exit code is 1, because the state of the process is unreliable.
  */
 export async function runProcess(
   start: (context: StartContext) => Promise<RunningProcess>,
   handle: ProcessHandle = process,
 ): Promise<void> {
   ignoreBrokenOutput();
-  await new Life(handle).run(start);
+  await new ProcessRun(handle).run(start);
 }
 
-class Life {
+class ProcessRun {
   private readonly aborter = new AbortController();
   private log: ProcessLog | undefined;
   private running: RunningProcess | undefined;
@@ -103,7 +103,10 @@ class Life {
     }
   }
 
-  /** Ends in good order, once: Ctrl-C reaches a process from the terminal, and again through its parent. */
+  /**
+   * Stops the process gracefully. Only the first call has an effect: Ctrl-C sends a signal both from the terminal and
+   * from the parent process.
+   */
   private end(reason: string): void {
     if (this.ending) return;
     this.ending = true;
@@ -142,7 +145,7 @@ class Life {
   }
 }
 
-/** Where a process wants to listen, and the variables that say so. */
+/** Host and port on which a process listens, and the names of their variables. */
 export interface ListenAddress {
   host: string;
   port: number;
@@ -151,8 +154,8 @@ export interface ListenAddress {
 }
 
 /**
- * The error of a failed `listen` in words that say what to change: a {@link ConfigurationError} for an address that
- * is taken or not to be had, else the error itself.
+ * Converts the error of a failed `listen`. Returns a {@link ConfigurationError} that says which variable to change if
+ * the address is in use or unavailable. Otherwise returns the error itself.
  */
 export function listenFault(error: unknown, address: ListenAddress): unknown {
   const { host, port, hostVariable, portVariable } = address;

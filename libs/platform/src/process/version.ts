@@ -2,19 +2,19 @@ import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
-/** Characters of the digest that tell one build from another. */
+/** Number of characters of the digest that identifies a build. */
 const DIGEST_LENGTH = 8;
 
-/** What runs together, and must be of one build. */
+/** Sources of the processes that run together and must be from the same build. */
 const RUNNING = /^(libs|apps\/(gateway|worker))\//;
 
-/** The product's version, as its package manifest says. */
+/** Returns the product's version from package.json. */
 export function productVersion(): string {
   const manifest = readFileSync(join(root(), 'package.json'), 'utf8');
   return (JSON.parse(manifest) as { version: string }).version;
 }
 
-/** The product's version, and a digest of the sources that it was built from, as far as the build noted them. */
+/** Returns the product's version with a digest of its sources, if the build recorded the digests. */
 export function buildVersion(): string {
   const stamp = join(root(), 'dist/.build.json');
   if (!existsSync(stamp)) return productVersion();
@@ -25,7 +25,7 @@ export function buildVersion(): string {
   return `${productVersion()}+${digest.slice(0, DIGEST_LENGTH)}`;
 }
 
-/** The digest of each source; none where the build left something else there. */
+/** Returns the digest of each source; none if the stamp has another form. */
 function sourcesIn(stamp: string): Record<string, string> {
   try {
     return (JSON.parse(stamp) as { sources?: Record<string, string> }).sources ?? {};
@@ -34,7 +34,7 @@ function sourcesIn(stamp: string): Record<string, string> {
   }
 }
 
-/** The folder of the manifest: the build stands at another depth than the source. */
+/** Returns the folder of package.json. Its distance differs between the build and the sources. */
 function root(): string {
   for (
     let directory = import.meta.dirname;

@@ -3,15 +3,15 @@ import type { Logger } from '../log/logger.js';
 
 type Hinted = AgendaTask & { time: number | { atMs: number } };
 
-/** What could not be told is told again after so long, in milliseconds. */
-const AGAIN_MS = 500;
-/** So much waits at most; surveys find what does not. */
+/** Time until a failed write to the agenda is retried, in milliseconds. */
+const RETRY_AFTER_MS = 500;
+/** Maximum number of hints that wait for a write. Further hints are dropped; surveys find their work. */
 const MAX_WAITING = 20_000;
 
 /**
- * Tells an agenda what is due, without keeping anybody waiting. What is told while a call is under way goes with the next
- * one, so that much that is told at once is few calls. What could not be told, since Redis was away, is told again until it
- * is; hints that die with the process cost time only: surveys find what is due.
+ * Writes to an agenda what is due, without making callers wait. Hints that arrive during a write go together into the
+ * next write. While Redis is away, failed writes are retried. If the process ends, its hints are lost, and the next
+ * survey finds the work later.
  */
 export class AgendaHints {
   private readonly waiting = new Map<string, Hinted>();
@@ -24,8 +24,8 @@ export class AgendaHints {
   ) {}
 
   /**
-   * The account's task is due at this time at the latest: in so many milliseconds, or at so many since 1970 by Redis'
-   * clock.
+   * Makes the account's task due at this time at the latest.
+   * @param time milliseconds from now, or `atMs`: milliseconds since 1970 by Redis' clock
    */
   tell(account: string, round: string, time: number | { atMs: number }): void {
     this.keep({ account, round, time });
@@ -50,13 +50,13 @@ export class AgendaHints {
         await this.agenda.at(tasks);
         this.failed = false;
       } catch (error) {
-        // Once an outage.
+        // Log only the first failure of an outage.
         if (!this.failed)
           this.logger.warn({ err: error }, 'could not write due times to Redis; the write is retried');
         this.failed = true;
         for (const task of tasks) this.keep(task);
-        // A process that ends does not wait for it.
-        setTimeout(() => void this.flush(), AGAIN_MS).unref();
+        // The timer must not keep the process alive.
+        setTimeout(() => void this.flush(), RETRY_AFTER_MS).unref();
         return;
       }
     }

@@ -1,7 +1,7 @@
 /**
- * When something is due: in so many milliseconds; at a time, in milliseconds since 1970 by Redis' clock; or at the next
- * turn of something that comes every so many milliseconds. Each task has its own turn, so that those of many accounts
- * are spread evenly.
+ * When a task is due. A number: that many milliseconds from now. `atMs`: a time in milliseconds since 1970 by Redis'
+ * clock. `everyMs`: the next turn of an interval, in milliseconds. The turns of different tasks are spread evenly
+ * over the interval.
  */
 export type AgendaTime = number | { atMs: number } | { everyMs: number };
 
@@ -12,54 +12,57 @@ export interface AgendaTask {
   round: string;
 }
 
-/** A task and when it is due. */
+/** A task with the time when it is due. */
 export interface DatedTask extends AgendaTask {
   time: AgendaTime;
 }
 
-/** A task that this process may do until its lease ends. */
+/** A task that this process has claimed until its lease ends. */
 export interface TakenTask extends AgendaTask {
-  /** Names this claim; one that is not the newest any more changes nothing. */
+  /** Id of the claim. A claim that is no longer the newest one of its task has no effect. */
   claim: string;
 }
 
-/** What was due. */
+/** Result of taking the tasks that are due. */
 export interface DueTasks {
   tasks: TakenTask[];
-  /** In how many milliseconds the next task is due, leases included; 0 if one is due now, absent if there is none. */
+  /**
+   * Time until the next task is due, including leases that end, in milliseconds. 0 if a task is due now; absent if
+   * there is no task.
+   */
   nextInMs?: number;
 }
 
 /**
- * Tasks of all accounts by the time when they are due, so that a round costs what is due, not what exists. All times are
- * by Redis' clock. An agenda is a hint: what is to be done stands in the account's own keys, and what a crash kept from
- * being put on the agenda is found by a survey of each account.
+ * Tasks of all accounts, sorted by the time when they are due. A round thus costs work only for the tasks that are
+ * due. All times are by Redis' clock. An agenda is a hint: the account's own keys say what is to be done. A survey of
+ * each account finds work that a crash kept off the agenda.
  */
 export interface Agenda {
   /**
-   * Sees to it that these tasks are due at their times at the latest. One that is under way is due again then, after its
-   * end.
+   * Makes these tasks due at their times at the latest. A task that is under way becomes due again at that time,
+   * after it has ended.
    */
   at(tasks: readonly DatedTask[]): Promise<void>;
 
-  /** Adds those tasks that are not there; the others stay as they are. */
+  /** Adds the tasks that are not on the agenda yet. The others stay unchanged. */
   add(tasks: readonly DatedTask[]): Promise<void>;
 
-  /** Takes tasks that are due, the earliest first, at most `count`. None is due again before `leaseMs` have gone by. */
+  /** Claims at most `count` tasks that are due, the earliest first. Each claim lasts `leaseMs` milliseconds. */
   takeDue(count: number, leaseMs: number): Promise<DueTasks>;
 
-  /** Prolongs leases to `leaseMs` from now; those that are another's by now stay as they are. */
+  /** Extends leases to `leaseMs` milliseconds from now, except for tasks that another process has claimed since. */
   renew(tasks: readonly TakenTask[], leaseMs: number): Promise<void>;
 
   /**
-   * Ends a task that was taken. It is due again at this time, or sooner if that was asked for meanwhile.
-   * @param others what it found due is asked for with it, see {@link at}
+   * Ends a claimed task. The task is due again at `time`, or earlier if someone asked for that meanwhile.
+   * @param others tasks that the work made due, written in the same step; see {@link at}
    */
   next(task: TakenTask, time: AgendaTime | undefined, others?: readonly DatedTask[]): Promise<void>;
 
-  /** Removes tasks, under way or not. */
+  /** Removes tasks, even those under way. */
   remove(tasks: readonly AgendaTask[]): Promise<void>;
 }
 
-/** So often each account's work is looked at anyway, in milliseconds: what is due later than this need not be told. */
+/** Time between two surveys of an account's work, in milliseconds. Work that is due later than this needs no hint. */
 export const SURVEY_EVERY_MS = 60_000;

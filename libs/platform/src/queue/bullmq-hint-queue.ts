@@ -2,43 +2,45 @@ import { createHash } from 'node:crypto';
 import type { Queue } from 'bullmq';
 import type { Clock } from '../time/clock.js';
 
-/** Later hints that fall due within the same stretch of so many milliseconds are one job, at the end of the stretch. */
-const STRETCH_MS = 250;
+/**
+ * Length of an interval in milliseconds. Delayed hints about the same subject in one interval become one job at its
+ * end.
+ */
+const INTERVAL_MS = 250;
 
-/** A hint that something may have work: what it is about, and what its job carries. */
+/** A hint that something may have work. */
 export interface Hint<Payload> {
-  /** What it is about, such as an account and a lane; any text. */
+  /** Subject of the hint, such as an account and a lane; any text. */
   about: string;
   payload: Payload;
 }
 
 /**
- * Hints as BullMQ jobs. An immediate hint is a job of its own, whatever is waiting or running already: a hint that is
- * merged with an earlier one is lost with it, and an earlier one may be that of a process that died. Running one too
- * many does no harm.
+ * Stores hints as BullMQ jobs. An immediate hint is always a new job: if it were merged with an earlier job, it would
+ * be lost with that job, whose process may have died. An additional run does no harm.
  */
 export class BullmqHintQueue<Payload> {
-  /** @param queue the queue as it is now, asked for at every use. Its errors are listened to by whoever has made it. */
+  /** @param queue returns the current queue, at every use. The creator of the queue must listen to its errors. */
   constructor(
     private readonly queue: () => Queue<Payload>,
     private readonly clock: Clock,
   ) {}
 
-  /** Hints in a queue that others own. */
+  /** Creates a hint queue on a queue that the caller owns. */
   static in<Payload>(queue: Queue<Payload>, clock: Clock): BullmqHintQueue<Payload> {
-    // The connection's own listener tells of it; without one here BullMQ would print it.
+    // The connection's own listener reports the error. Without a listener here, BullMQ would print the error, too.
     queue.on('error', () => undefined);
     return new BullmqHintQueue(() => queue, clock);
   }
 
-  /** Adds the hints, to be run after `delayMs` milliseconds. */
+  /** Adds hints that run after `delayMs` milliseconds. */
   async add(hints: readonly Hint<Payload>[], delayMs = 0): Promise<void> {
     await this.addAs(hints, ({ about }) => this.timing(about, delayMs));
   }
 
   /**
-   * Adds hints that come again and again until they are followed, each unless an earlier one of the same second waits: so
-   * those who add them faster than they are run do not fill the queue.
+   * Adds hints that recur until their work is done. A hint is left out if one about the same subject was added in the
+   * same second and still waits. The queue therefore does not grow if hints are added faster than they run.
    */
   async remind(hints: readonly Hint<Payload>[]): Promise<void> {
     const second = Math.floor(this.clock.now() / 1_000);
@@ -55,19 +57,19 @@ export class BullmqHintQueue<Payload> {
       data: hint.payload,
       opts: { ...options(hint), removeOnComplete: true, removeOnFail: true },
     }));
-    // The payload's type is BullMQ's own inference from the queue's.
+    // BullMQ infers the type of the payload from the type of the queue.
     await this.queue().addBulk(jobs as Parameters<Queue<Payload>['addBulk']>[0]);
   }
 
   private timing(about: string, delayMs: number): object {
     if (delayMs <= 0) return {};
     const now = this.clock.now();
-    const stretch = Math.ceil((now + delayMs) / STRETCH_MS);
-    return { jobId: `${digest(about)}-${stretch}`, delay: stretch * STRETCH_MS - now };
+    const interval = Math.ceil((now + delayMs) / INTERVAL_MS);
+    return { jobId: `${digest(about)}-${interval}`, delay: interval * INTERVAL_MS - now };
   }
 }
 
-/** In job ids a colon is not possible, and phone numbers have no place. */
+/** Hashes the subject: a job id must contain no colon and no phone number. */
 function digest(about: string): string {
   return createHash('sha256').update(about).digest('hex').slice(0, 32);
 }

@@ -4,18 +4,18 @@ import type { Logger } from '../log/logger.js';
 import { RedisAgenda } from './redis-agenda.js';
 import type { RedisClient } from '../redis/redis-connection.js';
 
-/** The agendas: one a role of the worker, and one for the times of scheduled sends. */
+/** Names of the agendas: one for each role of the worker, and one for the times of scheduled sends. */
 export type AgendaName = 'poll' | 'relay' | 'dispatch' | 'schedule';
 
 export interface OpenedAgenda {
   agenda: Agenda;
-  /** For those who make something due. */
+  /** Writes hints for code that makes something due. */
   hints: AgendaHints;
 }
 
 export type Agendas = Readonly<Record<AgendaName, OpenedAgenda>>;
 
-/** The agendas that all processes share. */
+/** Opens the agendas, which all processes share. */
 export function openAgendas(redis: RedisClient, prefix: string, logger: Logger): Agendas {
   const open = (name: AgendaName): OpenedAgenda => {
     const agenda = new RedisAgenda(redis, prefix, name);

@@ -1,10 +1,10 @@
 /**
- * The keys of one account. All of them share the hash tag `{account}`, so that a Redis Cluster keeps them in one slot
- * and one script can change them together.
+ * Builds the Redis keys of one account. All keys share the hash tag `{account}`: a Redis Cluster keeps them in one
+ * slot, and one script can change them together.
  */
 export type AccountKeys = (...parts: readonly string[]) => string;
 
-/** A function from the parts of a name to the account's key of that name. */
+/** Returns the function that builds an account's keys from the parts of their names. */
 export function accountKeys(prefix: string, account: string): AccountKeys {
   return (...parts) => [prefix, `{${account}}`, ...parts].join(':');
 }

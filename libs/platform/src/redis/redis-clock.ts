@@ -5,25 +5,25 @@ import type { Logger } from '../log/logger.js';
 import type { RedisClient } from './redis-connection.js';
 import { redisTime } from './redis-time.js';
 
-/** A machine's clock that is off by more than this is to be set; in milliseconds. */
+/** Maximum tolerated difference between the machine's clock and Redis' clock, in milliseconds. */
 const MAX_SKEW_MS = 30_000;
 const MEASURE_EVERY_MS = 60_000;
 const MEASURE_WITHIN_MS = 2_000;
-/** A jump of the machine's clock by more than this has it measured at once. */
+/** Minimum jump of the machine's clock that triggers a measurement at once, in milliseconds. */
 const JUMP_MS = 1_000;
 
 /**
- * Redis' clock, which all processes share: measured at the start and every minute, and continued in between by the steady
- * clock of this process. So no time that leaves the product depends on how well this machine's own clock is set.
+ * Redis' clock, which all processes share. It is measured at start and every minute. Between measurements, the steady
+ * clock of this process continues it. So no published time depends on this machine's own clock.
  */
 export class RedisClock implements Clock {
   private timer: NodeJS.Timeout | undefined;
   private measuring: Promise<void> | undefined;
-  /** One moment by three clocks; until it was measured, Redis' is taken to be that of the machine. */
+  /** The same moment by three clocks. Before the first measurement, Redis' clock is assumed to equal the machine's. */
   private moment = { redis: Date.now(), steady: performance.now(), wall: Date.now() };
   private wasOff = false;
 
-  /** @param key any key: on a Cluster, the clock is that of the master that keeps it */
+  /** @param key any key: on a Cluster, the clock is that of the master that holds this key */
   constructor(
     private readonly redis: RedisClient,
     private readonly key: string,
@@ -33,12 +33,13 @@ export class RedisClock implements Clock {
   now(): number {
     const { redis, steady, wall } = this.moment;
     const elapsed = performance.now() - steady;
-    // Set, or suspended, while which the steady clock stood still: which of the two, a measurement tells.
+    // Either the machine's clock was set, or the machine was suspended and its steady clock stood still. A
+    // measurement corrects both.
     if (Math.abs(Date.now() - wall - elapsed) > JUMP_MS) void this.measure();
     return Math.floor(redis + elapsed);
   }
 
-  /** What is wrong with this machine's clock, in words; undefined if nothing is. */
+  /** Description of the fault of this machine's clock; undefined if there is none. */
   get fault(): string | undefined {
     const aheadMs = this.moment.wall - this.moment.redis;
     if (Math.abs(aheadMs) <= MAX_SKEW_MS) return undefined;
@@ -47,7 +48,7 @@ export class RedisClock implements Clock {
     return `this machine's clock is ${seconds} s ${direction} that of Redis, by which times are told`;
   }
 
-  /** Resolves when it was measured for the first time, or that failed. */
+  /** Measures the clock for the first time. Resolves even if the measurement fails. */
   async start(): Promise<void> {
     await this.measure();
     this.timer = setInterval(() => void this.measure(), MEASURE_EVERY_MS).unref();
@@ -71,7 +72,7 @@ export class RedisClock implements Clock {
       const steady = performance.now();
       this.moment = { redis: redis + (steady - before) / 2, steady, wall: Date.now() };
     } catch (error) {
-      // Redis is away. What was measured last goes on, and is measured again.
+      // Redis is away: the last measurement continues until the next one succeeds.
       this.logger.debug({ reason: logWords(error) }, 'could not read the time of Redis');
       const { redis, steady } = this.moment;
       const now = performance.now();

@@ -2,68 +2,67 @@ import { Cluster, Redis, type RedisOptions } from 'ioredis';
 import { withDeadline } from '../time/deadline.js';
 import type { RedisAddress } from '../environment/redis-address.js';
 
-/** The reply mapping stays at the library's default, which its types want left out rather than undefined. */
+/** Leaves out `replyMapping`, because its type does not allow undefined; the library's default applies. */
 type ConnectionOptions = Omit<RedisOptions, 'replyMapping'>;
 
-/** A connection to Redis, whatever its layout. */
+/** A connection to Redis in any layout. */
 export type RedisClient = Redis | Cluster;
 
 /**
- * How a connection behaves while Redis is away.
+ * Behaviour of a connection while Redis is away.
  *
- * - `failFast`: a command fails at once while there is no connection, and after a deadline otherwise: for
- *   callers that must be answered.
- * - `patient`: a command waits for the connection to come back: for blocking reads and BullMQ's workers, which are
- *   built to wait.
+ * - `failFast`: a command fails at once while there is no connection, and otherwise after a deadline. For callers
+ * that need an answer.
+ * - `patient`: a command waits until the connection is back. For blocking reads and BullMQ's workers.
  */
-export type RedisManners = 'failFast' | 'patient';
+export type RedisBehaviour = 'failFast' | 'patient';
 
 /**
- * How long a `failFast` command may take, in milliseconds. Callers are promised an answer within two seconds; the rest is
- * for many who are refused at once by a busy process.
+ * Maximum time of a `failFast` command, in milliseconds. The API promises an answer within two seconds; the remaining
+ * time covers the case of a busy process that rejects many callers at once.
  */
 export const REDIS_COMMAND_TIMEOUT_MS = 1_250;
 
 /**
- * A server that owes a reply and sends nothing for so long is given up, and its connection with it: after a failover the
- * old master's host may be gone without a word, and TCP alone would wait for a quarter of an hour. In milliseconds. A
- * patient connection may be waiting in a blocking read, of which BullMQ's are the longest: 10 s.
+ * Maximum time without a byte from a server that owes a reply, in milliseconds. After that the connection is closed.
+ * After a failover the old master's host may have disappeared, and TCP alone waits for a quarter of an hour. A
+ * patient connection may wait in a blocking read; BullMQ's longest one takes 10 s.
  */
-const SILENCE_MS: Readonly<Record<RedisManners, number>> = { failFast: 3_000, patient: 15_000 };
+const SOCKET_TIMEOUT_MS: Readonly<Record<RedisBehaviour, number>> = { failFast: 3_000, patient: 15_000 };
 
-const RECONNECT_CEILING_MS = 1_000;
+const MAX_RECONNECT_DELAY_MS = 1_000;
 const SENTINEL_TIMEOUT_MS = 1_000;
-/** How soon a patient command on a Cluster is tried again while a master is away, in milliseconds. */
-const TRY_AGAIN_MS = 100;
+/** Time until a patient command on a Cluster is retried while a master is away, in milliseconds. */
+const CLUSTER_RETRY_MS = 100;
 const CONNECT_TIMEOUT_MS = 5_000;
 const DISCONNECT_TIMEOUT_MS = 100;
 
-/** Opens a connection; it connects in the background and reconnects until it is closed. */
+/** Opens a connection. It connects in the background and reconnects until it is closed. */
 export function openRedis(
   address: RedisAddress,
-  manners: RedisManners,
+  behaviour: RedisBehaviour,
   onError: (error: Error) => void,
 ): RedisClient {
-  const options = optionsFor(manners);
-  const client = connect(address, manners, options);
+  const options = optionsFor(behaviour);
+  const client = connect(address, behaviour, options);
   client.on('error', onError);
-  // A Cluster tells of one of its masters by another name.
+  // A Cluster reports errors of one master in another event.
   if (client instanceof Cluster) client.on('node error', onError);
   return client;
 }
 
-function optionsFor(manners: RedisManners): ConnectionOptions {
-  const backoff = (attempt: number): number => Math.min(attempt * 50, RECONNECT_CEILING_MS);
+function optionsFor(behaviour: RedisBehaviour): ConnectionOptions {
+  const backoff = (attempt: number): number => Math.min(attempt * 50, MAX_RECONNECT_DELAY_MS);
   const shared: ConnectionOptions = {
     connectTimeout: CONNECT_TIMEOUT_MS,
-    // A connection that is given up must not hold up the end of a process.
+    // A broken connection must not delay the end of a process.
     disconnectTimeout: DISCONNECT_TIMEOUT_MS,
     retryStrategy: backoff,
-    socketTimeout: SILENCE_MS[manners],
+    socketTimeout: SOCKET_TIMEOUT_MS[behaviour],
     // After a failover the old master answers READONLY: reconnect, and send the command again there.
     reconnectOnError: (error) => (error.message.startsWith('READONLY') ? 2 : false),
   };
-  return manners === 'patient'
+  return behaviour === 'patient'
     ? { ...shared, maxRetriesPerRequest: null }
     : {
         ...shared,
@@ -74,7 +73,7 @@ function optionsFor(manners: RedisManners): ConnectionOptions {
       };
 }
 
-function connect(address: RedisAddress, manners: RedisManners, options: ConnectionOptions): RedisClient {
+function connect(address: RedisAddress, behaviour: RedisBehaviour, options: ConnectionOptions): RedisClient {
   switch (address.kind) {
     case 'standalone':
       return new Redis(address.url, options);
@@ -84,7 +83,7 @@ function connect(address: RedisAddress, manners: RedisManners, options: Connecti
         ...options,
         sentinels,
         name,
-        // One that hangs must not keep the others from being asked.
+        // A Sentinel that hangs must not prevent queries to the others.
         sentinelCommandTimeout: SENTINEL_TIMEOUT_MS,
         ...(username === undefined ? {} : { username }),
         ...(password === undefined ? {} : { password }),
@@ -92,16 +91,16 @@ function connect(address: RedisAddress, manners: RedisManners, options: Connecti
     }
     case 'cluster': {
       const { nodes, username, password } = address;
-      const patient = manners === 'patient';
+      const patient = behaviour === 'patient';
       return new Cluster(nodes, {
         enableOfflineQueue: patient,
-        // With it, `connect()` never settles when the cluster is down at that moment, and BullMQ's workers wait on it for ever.
-        // Without it, commands are refused with CLUSTERDOWN, which is tried again below.
+        // With this check, `connect()` never settles if the cluster is down, and BullMQ's workers wait for it
+        // endlessly. Without the check, commands fail with CLUSTERDOWN; the settings below retry them.
         enableReadyCheck: false,
-        clusterRetryStrategy: (attempt) => Math.min(attempt * 50, RECONNECT_CEILING_MS),
-        // The library's own patience is neither: it tries again sixteen times, and what was under way as well.
-        retryDelayOnFailover: patient ? TRY_AGAIN_MS : 0,
-        retryDelayOnClusterDown: patient ? TRY_AGAIN_MS : 0,
+        clusterRetryStrategy: (attempt) => Math.min(attempt * 50, MAX_RECONNECT_DELAY_MS),
+        // The library's default fits neither case: it retries sixteen times, even commands that were under way.
+        retryDelayOnFailover: patient ? CLUSTER_RETRY_MS : 0,
+        retryDelayOnClusterDown: patient ? CLUSTER_RETRY_MS : 0,
         ...(patient ? { maxRedirections: Infinity } : {}),
         redisOptions: {
           ...options,
@@ -113,13 +112,13 @@ function connect(address: RedisAddress, manners: RedisManners, options: Connecti
   }
 }
 
-/** Closes a connection, politely if Redis answers within the deadline, else by cutting it. */
+/** Closes a connection: with QUIT if Redis answers within the deadline, otherwise by disconnecting. */
 export async function closeRedis(client: RedisClient, deadlineMs = 1_000): Promise<void> {
   try {
-    // Its own promise is not enough: said to a Redis that is away, it may never be answered nor refused.
+    // The promise of QUIT may never settle if Redis is away.
     await withDeadline(client.quit(), deadlineMs, 'QUIT');
   } catch {
-    // Redis is away: there is nobody to say goodbye to.
+    // Redis is away, so QUIT is not needed.
   }
   client.disconnect();
 }

@@ -1,36 +1,29 @@
 import type { Logger } from '../log/logger.js';
 import type { RedisClient } from './redis-connection.js';
-import { RedisScript } from './redis-script.js';
+import { LuaScript } from './redis-lua-script.js';
 import { redisTime } from './redis-time.js';
 
 const BEAT_EVERY_MS = 5_000;
-/** A process that has not been heard of for so long counts as gone. */
+/** Maximum age of the last heartbeat of a running process, in milliseconds. */
 export const SEEN_WITHIN_MS = 3 * BEAT_EVERY_MS;
-/** A process that was not heard of for so long is forgotten. */
-const FORGOTTEN_AFTER_MS = 3_600_000;
+/** Age at which a heartbeat is removed, in milliseconds. */
+const REMOVED_AFTER_MS = 3_600_000;
 
-/** KEYS: those that are alive. ARGV: member, forgotten after. By Redis' clock. */
-const beat = new RedisScript(`
-local time = redis.call('TIME')
-local now = time[1] * 1000 + math.floor(time[2] / 1000)
-redis.call('ZADD', KEYS[1], string.format('%d', now), ARGV[1])
-redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', string.format('%d', now - ARGV[2]))
-return now
-`);
+const beat = LuaScript.from(import.meta.url, 'lua/heartbeat.lua');
 
-/** The members of those that are alive. */
+/** Returns the members of the processes that are alive. */
 export async function aliveIn(redis: RedisClient, key: string): Promise<string[]> {
   return redis.zrangebyscore(key, (await redisTime(redis, key)) - SEEN_WITHIN_MS, '+inf');
 }
 
-/** Tells the others, in a sorted set, that this process is alive. */
+/** Announces in a sorted set that this process is alive. */
 export class RedisHeartbeat {
   private timer: NodeJS.Timeout | undefined;
   private beatenAt = -Infinity;
 
   /**
-   * @param key of the sorted set
-   * @param member what this process says of itself
+   * @param key key of the sorted set
+   * @param member identity of this process; see `memberOf`
    */
   constructor(
     protected readonly redis: RedisClient,
@@ -56,19 +49,19 @@ export class RedisHeartbeat {
     try {
       await this.redis.zrem(this.key, this.member);
     } catch (error) {
-      // Redis went away just now. The others take this process for gone soon.
+      // Redis has just gone away. The others soon see that this heartbeat has expired.
       this.logger.debug({ err: error }, 'the end of the heartbeat could not be written');
     }
   }
 
-  /** Whether Redis could be written lately. */
+  /** Returns true if a heartbeat was written recently. */
   isFresh(): boolean {
     return performance.now() - this.beatenAt < SEEN_WITHIN_MS;
   }
 
   protected async beat(): Promise<void> {
     if (this.redis.status !== 'ready') return;
-    await beat.run(this.redis, [this.key], [this.member, FORGOTTEN_AFTER_MS]);
+    await beat.run(this.redis, { alive: this.key }, { member: this.member, forgetAfter: REMOVED_AFTER_MS });
     this.beatenAt = performance.now();
   }
 }

@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import type { RedisClient } from './redis-connection.js';
 
 /**
- * A Lua script, run by its digest and loaded where it is missing (a restarted Redis, a new master).
- * Every script is safe to be run again from its start: only NOSCRIPT, which ran nothing, is answered by a second call.
+ * A Lua script that runs by its digest. A Redis that lacks the script (restarted, or a new master) gets its source.
+ * Only NOSCRIPT causes a second call, because after NOSCRIPT nothing has run.
  */
 export class RedisScript {
   private readonly digest: string;
@@ -12,16 +12,16 @@ export class RedisScript {
     this.digest = createHash('sha1').update(source).digest('hex');
   }
 
-  /** Runs the script. All keys must be of one slot. Buffers pass through as they are; replies are text. */
+  /** Runs the script. All keys must be in one hash slot. Buffers pass through unchanged; replies are text. */
   async run(redis: RedisClient, keys: readonly string[], args: readonly RedisArgument[]): Promise<unknown> {
-    // As one list: there may be more of them than a function can be called with.
+    // The arguments go in one list: JavaScript limits the number of arguments of a function call.
     return this.loadedIfMissing(
       () => redis.call('evalsha', [this.digest, keys.length, ...keys, ...args]),
       () => redis.call('eval', [this.source, keys.length, ...keys, ...args]),
     );
   }
 
-  /** {@link run}, but for replies that are not all text: what would be text is a Buffer. */
+  /** Runs the script like {@link run}, but returns Buffers in place of strings. */
   async runForBuffers(
     redis: RedisClient,
     keys: readonly string[],
@@ -46,4 +46,4 @@ export class RedisScript {
   }
 }
 
-type RedisArgument = string | number | Buffer;
+export type RedisArgument = string | number | Buffer;

@@ -1,7 +1,7 @@
 import { ConfigurationError } from '../environment/configuration-error.js';
 import type { Logger } from '../log/logger.js';
 import type { RedisAddress } from '../environment/redis-address.js';
-import { openRedis, type RedisClient, type RedisManners } from './redis-connection.js';
+import { openRedis, type RedisClient, type RedisBehaviour } from './redis-connection.js';
 import { checkRedisRequirements } from './redis-requirements.js';
 
 /** Time to wait for the first connection to Redis before the process starts without Redis, in milliseconds. */
@@ -16,11 +16,11 @@ const CONNECT_TIMEOUT_MS = 3_000;
  */
 export async function openFitRedis(
   address: RedisAddress,
-  manners: RedisManners,
+  behaviour: RedisBehaviour,
   logger: Logger,
   unfit: (error: ConfigurationError) => void,
 ): Promise<RedisClient> {
-  const redis = openRedis(address, manners, oncePerFault(logger));
+  const redis = openRedis(address, behaviour, oncePerFault(logger));
   await firstWord(redis);
   if (redis.status === 'ready') {
     try {

@@ -1,16 +1,12 @@
 import type { RedisClient } from './redis-connection.js';
-import { RedisScript } from './redis-script.js';
+import { LuaScript } from './redis-lua-script.js';
 
-/** KEYS: any key; it is not touched. */
-const time = new RedisScript(`
-local time = redis.call('TIME')
-return time[1] * 1000 + math.floor(time[2] / 1000)
-`);
+const time = LuaScript.from(import.meta.url, 'lua/time.lua');
 
 /**
- * Milliseconds since 1970 by the clock of the Redis that keeps this key, whether or not there is such a key. On a
- * Cluster each master has a clock of its own, and only that one is what the scripts on this key go by.
+ * Returns the time of the Redis server that holds this key, in milliseconds since 1970. The key need not exist. On a
+ * Cluster each master has its own clock, and scripts on this key use this clock.
  */
 export async function redisTime(redis: RedisClient, key: string): Promise<number> {
-  return Number(await time.run(redis, [key], []));
+  return Number(await time.run(redis, { slot: key }));
 }

@@ -1,6 +1,6 @@
-/** Tells the time. A port, so that rules about time can be tested. */
+/** Source of the current time. Tests replace it. */
 export interface Clock {
-  /** Milliseconds since 1970, of this machine. */
+  /** Returns the current time, in milliseconds since 1970. */
   now(): number;
 }
 

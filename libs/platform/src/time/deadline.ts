@@ -1,4 +1,4 @@
-/** A wait was longer than it may be. */
+/** A wait exceeded its deadline. */
 export class DeadlineError extends Error {
   constructor(what: string, ms: number) {
     super(`${what} took longer than ${ms} ms`);
@@ -7,8 +7,8 @@ export class DeadlineError extends Error {
 }
 
 /**
- * The promise's result, or a {@link DeadlineError} after `ms` milliseconds. The work itself is not stopped:
- * use it where the caller must go on, and an AbortSignal where the work must end.
+ * Resolves to the promise's result, or rejects with a {@link DeadlineError} after `ms` milliseconds. The work itself
+ * continues. To end the work as well, use an AbortSignal.
  */
 export async function withDeadline<T>(promise: Promise<T>, ms: number, what: string): Promise<T> {
   let timer: NodeJS.Timeout | undefined;

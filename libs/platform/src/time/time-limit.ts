@@ -1,12 +1,12 @@
 /**
- * A span of time from its making on, by two clocks. The steady clock stands still while a virtual machine or a laptop is
- * suspended, and the wall clock, which does not, may be set: whichever went further counts.
+ * Time limit that begins at its creation, measured by two clocks. The steady clock stands still while the machine is
+ * suspended. The wall clock does not, but it may be set. The clock that has advanced further counts.
  */
 export class TimeLimit {
   private readonly steady = performance.now();
   private readonly wall = Date.now();
 
-  /** @param ms how long it is, in milliseconds */
+  /** @param ms length of the limit, in milliseconds */
   constructor(private readonly ms: number) {}
 
   isOver(): boolean {

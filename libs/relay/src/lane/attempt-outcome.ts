@@ -29,7 +29,7 @@ const UNAUTHENTICATED = 401;
  * ambiguous, unless upstream refused the send.
  * @throws the given error if it is not an error of an upstream request
  */
-export function outcomeOf(error: unknown, safeStatuses: readonly number[]): AttemptResult {
+export function classifyError(error: unknown, safeStatuses: readonly number[]): AttemptResult {
   const message = error instanceof Error ? error.message : 'unknown error';
   if (error instanceof UpstreamUnreachableError) return { outcome: 'not_taken', error: message };
   if (error instanceof UpstreamIsGatewayError)

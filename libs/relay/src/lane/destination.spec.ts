@@ -25,18 +25,42 @@ function destination(
 
 describe('a send', () => {
   it.each<[string, Destination, Destination]>([
-    ['is posted to the address that the send was accepted for', destination('first', { upstream: 'first' }), 'same_service'],
-    ['is posted to another address of the same service', destination('moved', { upstream: 'first' }), 'same_service'],
+    [
+      'is posted to the address that the send was accepted for',
+      destination('first', { upstream: 'first' }),
+      'same_service',
+    ],
+    [
+      'is posted to another address of the same service',
+      destination('moved', { upstream: 'first' }),
+      'same_service',
+    ],
     ['is not posted to another service', destination('other', { upstream: 'first' }), 'other_service'],
     [
       'is posted to the address of its last requested resend',
       destination('other', { upstream: 'first' }, { resentTo: 'other' }),
       'same_service',
     ],
-    ['of an older build, which stored no address, is posted to the present address', destination('first', {}), 'same_service'],
-    ['waits until a contact list was read from the address', destination('new', { upstream: 'first' }), 'unverified'],
-    ['of an older build waits until a contact list was read from the address', destination('first', {}, {}, new Map()), 'unverified'],
-    ['for an unverified address waits until every process knows that address', destination('first', { upstream: 'new' }), 59_995],
+    [
+      'of an older build, which stored no address, is posted to the present address',
+      destination('first', {}),
+      'same_service',
+    ],
+    [
+      'waits until a contact list was read from the address',
+      destination('new', { upstream: 'first' }),
+      'unverified',
+    ],
+    [
+      'of an older build waits until a contact list was read from the address',
+      destination('first', {}, {}, new Map()),
+      'unverified',
+    ],
+    [
+      'for an unverified address waits until every process knows that address',
+      destination('first', { upstream: 'new' }),
+      59_995,
+    ],
     [
       'for an unverified address is posted to the present address after a minute',
       destination('first', { upstream: 'new', createdAt: NOW - 60_000 }),
@@ -47,7 +71,11 @@ describe('a send', () => {
       destination('first', { createdAt: 0 }, { resentTo: 'new', resentAt: NOW - 1_000 }),
       59_000,
     ],
-    ['is posted without a check if the present address is not known', destination(undefined, { upstream: 'first' }), 'same_service'],
+    [
+      'is posted without a check if the present address is not known',
+      destination(undefined, { upstream: 'first' }),
+      'same_service',
+    ],
   ])('%s', (_, actual, expected) => {
     expect(actual).toBe(expected);
   });

@@ -28,7 +28,8 @@ export function destinationOf(
   const accepted = intendedAddress(record, address);
   if (accepted === undefined || accepted === address) return 'same_service';
   const intendedService = services.get(accepted);
-  if (intendedService !== undefined) return intendedService === presentService ? 'same_service' : 'other_service';
+  if (intendedService !== undefined)
+    return intendedService === presentService ? 'same_service' : 'other_service';
   const { order, state } = record;
   const leftMs = (state.resentAt ?? order.createdAt) + ADDRESS_PROPAGATION_MS - now;
   return leftMs > 0 ? leftMs : 'same_service';

@@ -108,7 +108,8 @@ export class LaneRunner {
   ): Promise<number> {
     const result = await this.verifyAddress(account);
     if (result === 'read') return 0;
-    // An unreachable server receives no POST. If only the list failed, a send for this very address may be posted.
+    // An unreachable server receives no POST. If only the list failed, a send that was accepted for this address may be
+    // posted.
     const isIntended = intendedAddress(head.record, address) === address;
     if (result !== 'unreachable' && !(result === 'failed' && isIntended)) return VERIFY_INTERVAL_MS;
     return this.execute(account, head, nextStep(head, this.settings.maxAgeMs, undefined), address);

@@ -41,7 +41,12 @@ describe('the send at the head of a lane', () => {
       { kind: 'wait', ms: MAX_AGE - 1 },
     ],
     ['expires at its maximum age', {}, { createdAt: NOW - MAX_AGE }, { kind: 'expire', reason: TOO_OLD }],
-    ['is posted if just younger than its maximum age', {}, { createdAt: NOW - MAX_AGE + 1 }, { kind: 'post' }],
+    [
+      'is posted if just younger than its maximum age',
+      {},
+      { createdAt: NOW - MAX_AGE + 1 },
+      { kind: 'post' },
+    ],
     ['expires at its expiresAt', {}, { expiresAt: NOW }, { kind: 'expire', reason: PAST_EXPIRES_AT }],
     ['is posted before its expiresAt', {}, { expiresAt: NOW + 1 }, { kind: 'post' }],
     [

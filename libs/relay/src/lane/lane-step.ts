@@ -7,11 +7,13 @@ export type LaneStep =
   | { kind: 'wait'; ms: number }
   | { kind: 'expire'; reason: string }
   | { kind: 'post' }
-  /** No contact list was read from the address yet: read one before the POST. */
+  /** No contact list was read from the address yet. The list must be read before the POST. */
   | { kind: 'verify_address' }
-  /** The send was accepted for another service than the account's present address leads to. */
+  /**
+   * The send was accepted for another service than the account's present address leads to. The send becomes `unknown`.
+   */
   | { kind: 'wrong_service' }
-  /** An earlier POST may have been accepted: search for it before the next POST. */
+  /** An earlier POST may have been accepted. A search must rule that out before the next POST. */
   | { kind: 'recheck' }
   /** The process that posted the send ended: search for the POST. */
   | { kind: 'recover' }

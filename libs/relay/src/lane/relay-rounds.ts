@@ -14,7 +14,8 @@ const MAX_PROMOTED = 100;
 /** Maximum number of trim batches in one round. */
 const MAX_TRIM_BATCHES = 200;
 /**
- * Maximum number of recipients that are checked in parallel, and the time after which a round starts no further checks.
+ * Maximum number of recipients that are checked in parallel. A round starts no further checks after
+ * `MAX_CONFIRM_ROUND_MS` milliseconds.
  */
 const MAX_PARALLEL_CONFIRMS = 10;
 const MAX_CONFIRM_ROUND_MS = 3_000;

@@ -38,7 +38,8 @@ export class SendConfirm {
     const now = await this.store.now(account);
     const rescheduled = await this.reschedule(account, due, now);
     if (rescheduled.length === 0) return;
-    if (rescheduled.every((record) => this.isPollEnough(record, now))) return this.expedite(account, phoneNumber);
+    if (rescheduled.every((record) => this.isPollEnough(record, now)))
+      return this.expedite(account, phoneNumber);
     const others = await this.otherAcceptedSends(account, phoneNumber, due);
     const waiting = [...rescheduled, ...others].filter((record) => !this.isPollEnough(record, now));
     const listSince = Math.max(...waiting.map((record) => this.listSince(record, now)));
@@ -101,7 +102,12 @@ export class SendConfirm {
   /**
    * Writes the result of a look-up. The store refuses the change if the look-up itself bound the send to its message.
    */
-  private async recordResult(account: string, record: SendRecord, result: LookUpResult, now: number): Promise<void> {
+  private async recordResult(
+    account: string,
+    record: SendRecord,
+    result: LookUpResult,
+    now: number,
+  ): Promise<void> {
     const { leftMs, passedMs } = this.countdownOf(record, now);
     const left = result === 'complete' ? leftMs - passedMs : leftMs;
     const age = ageOf(record, now);

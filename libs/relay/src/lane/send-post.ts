@@ -7,7 +7,7 @@ import {
   UpstreamTooLateError,
   UpstreamUnavailableError,
 } from '#upstream';
-import { type AttemptResult, outcomeOf, retryWaitMs } from './attempt-outcome.js';
+import { type AttemptResult, classifyError, retryWaitMs } from './attempt-outcome.js';
 import { BlobMissingError, type BlobStore, BlobStoreUnavailableError } from '#blobs';
 import type { Lookup, Sender } from '../ports.js';
 import type { RelaySettings } from '../send/relay-settings.js';
@@ -200,7 +200,7 @@ export class SendPost {
       if (error instanceof UpstreamTooLateError) return { notSent: true, waitMs: 0 };
       if (error instanceof BudgetExhaustedError) return { notSent: true, waitMs: error.retryAfterMs };
       if (error instanceof UpstreamUnavailableError) return { notSent: true, waitMs: HELD_WAIT_MS };
-      return { ...outcomeOf(error, this.settings.safeStatuses), fault: logWords(error) };
+      return { ...classifyError(error, this.settings.safeStatuses), fault: logWords(error) };
     }
   }
 
@@ -254,7 +254,8 @@ export class SendPost {
 
   /**
    * Writes the outcome of an attempt. If the send changed meanwhile, three cases exist:
-   * - Another worker only searches for this POST: the outcome is written, because it is more certain than the search.
+   * - Another worker only searches for this POST: the outcome is written, because an answer is more certain than a
+   *   search.
    * - Redis lost the fence of a POST that may have been accepted: the fence is restored first, so that the POST is not
    *   repeated.
    * - The send moved on, for example because its message was seen: only the attempt is recorded.

@@ -139,7 +139,7 @@ export class SendSearch {
       state: { ...next, ...held },
       laneDueInMs,
     });
-    // The step itself bound the send, so the lane continues at once.
+    // The search step itself bound the send to its message. The lane continues at once.
     return waiting === undefined ? 0 : laneDueInMs;
   }
 

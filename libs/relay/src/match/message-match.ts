@@ -8,8 +8,8 @@ export interface Match {
   record: SendRecord;
 }
 
-export interface Matching {
-  /** At most one match per send. Further messages of a send match in the next call. */
+export interface MatchResult {
+  /** The matches, at most one per send. A further message of the same send matches in the next call. */
   matches: Match[];
   /** Sends that match several messages equally well. */
   undecided: SendRecord[];
@@ -46,7 +46,7 @@ export function matchMessages(
   messages: readonly UpstreamMessage[],
   waiting: readonly SendRecord[],
   upstreamAheadMs: number,
-): Matching {
+): MatchResult {
   const slots = waiting.flatMap((record) => slotsOf(record, upstreamAheadMs)).sort((a, b) => a.from - b.from);
   const wanted = new Set(slots.map(({ text }) => text));
   const left = new Map(messages.map((message) => [message, normalizeText(message.body)]));

@@ -29,7 +29,7 @@ export class FiledRelayStore extends RedisRelayStore {
     return next;
   }
 
-  /** Removes the file. After a failure the sweep removes it later, because the change itself is done. */
+  /** Removes the file of a send. If the removal fails, the sweep removes the file later. */
   private async removeFile(account: string, { order }: SendRecord): Promise<void> {
     if (order.file === undefined) return;
     try {

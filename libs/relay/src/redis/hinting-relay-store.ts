@@ -2,7 +2,7 @@ import type { Clock, Logger, RedisClient } from '#platform';
 import type { BlobStore } from '#blobs';
 import { FiledRelayStore } from './filed-relay-store.js';
 import { RECONCILE_MS, RELAY_ROUND, type RelayHints } from '../jobs/relay-hints.js';
-import type { Stored, StateChange } from '../send/relay-store.js';
+import type { InsertResult, StateChange } from '../send/relay-store.js';
 import type { IdempotencyKey } from '../send/send-intake.js';
 import type { SendOrder, SendRecord } from '../send/send-record.js';
 
@@ -19,8 +19,11 @@ export class HintingRelayStore extends FiledRelayStore {
     super(redis, prefix, clock, blobs, logger);
   }
 
-  /** Announces the send before it is stored. If the process dies right after, the next round finds the send. */
-  override insert(account: string, order: SendOrder, idempotency?: IdempotencyKey): Promise<Stored> {
+  /**
+   * Stores a send. The send is announced before the write: if the process dies after the write, the next round finds
+   * it.
+   */
+  override insert(account: string, order: SendOrder, idempotency?: IdempotencyKey): Promise<InsertResult> {
     if (order.sendAt === undefined) this.hints.relay.tell(account, RELAY_ROUND.reconcile, RECONCILE_MS);
     else this.hints.schedule.tell(account, RELAY_ROUND.promote, { atMs: order.sendAt });
     if (order.expiresAt !== undefined)

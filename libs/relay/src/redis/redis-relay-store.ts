@@ -26,7 +26,7 @@ import type {
   ExpirableSend,
   LaneHead,
   RelayStore,
-  Stored,
+  InsertResult,
   StateChange,
 } from '../send/relay-store.js';
 import type { IdempotencyKey } from '../send/send-intake.js';
@@ -44,15 +44,11 @@ import {
 const DROPPED_REASON =
   'There are more sends than SEND_RETENTION_MAX, and the end of this send is not known. The gateway stops keeping it.';
 
-/** The words of the script for the locations of a send. */
-const LOCATION_ARGUMENTS = { schedule: 'schedule', lane: 'lane', archive: 'shelf' } as const;
-
-/** The words of the script for what a change does with the send's Redis run. */
-const RUN_ARGUMENTS = { mustMatch: 'same', update: 'this' } as const;
-
 type DueSend = [member: string, id: string, order: string, state: string, revision: string];
 
-/** {@link RelayStore} on Redis. Each send is a hash, each lane a list, and what is due stands in sorted sets. */
+/**
+ * {@link RelayStore} on Redis. Each send is a hash, and each lane is a list. Sorted sets hold the times of due work.
+ */
 export class RedisRelayStore implements RelayStore {
   constructor(
     private readonly redis: RedisClient,
@@ -60,7 +56,7 @@ export class RedisRelayStore implements RelayStore {
     private readonly clock: Clock,
   ) {}
 
-  async insert(account: string, order: SendOrder, idempotency?: IdempotencyKey): Promise<Stored> {
+  async insert(account: string, order: SendOrder, idempotency?: IdempotencyKey): Promise<InsertResult> {
     const keys = this.keys(account);
     const state: SendState = {
       status: order.sendAt === undefined ? 'queued' : 'scheduled',
@@ -71,28 +67,27 @@ export class RedisRelayStore implements RelayStore {
     };
     const reply = await insertSend.run(
       this.redis,
-      [
-        keys('send', order.id),
-        keys('lane', order.phoneNumber),
+      {
+        send: keys('send', order.id),
+        lane: keys('lane', order.phoneNumber),
+        scheduled: keys('scheduled'),
+        idempotency: idempotencyName(keys, idempotency?.key ?? ''),
+        places: sendIndex.places(keys),
+        expiring: keys('sends', 'expiring'),
+        sets: [sendIndex.status(keys, state.status), ...lastingIndexes(keys, order)],
         ...laneKeys(keys),
-        keys('scheduled'),
-        idempotencyName(keys, idempotency?.key ?? ''),
-        sendIndex.places(keys),
-        keys('sends', 'expiring'),
-        sendIndex.status(keys, state.status),
-        ...lastingIndexes(keys, order),
-      ],
-      [
-        order.id,
-        JSON.stringify(order),
-        JSON.stringify(state),
-        order.phoneNumber,
-        order.sendAt ?? '',
-        idempotency?.fingerprint ?? '',
-        IDEMPOTENCY_MS,
-        idempotency?.owner ?? '',
-        order.expiresAt ?? '',
-      ],
+      },
+      {
+        id: order.id,
+        order: JSON.stringify(order),
+        state: JSON.stringify(state),
+        recipient: order.phoneNumber,
+        sendAt: order.sendAt ?? '',
+        fingerprint: idempotency?.fingerprint ?? '',
+        idempotencyMs: IDEMPOTENCY_MS,
+        owner: idempotency?.owner ?? '',
+        expiresAt: order.expiresAt ?? '',
+      },
     );
     return reply === 'new' ? { kind: 'new' } : takenBy(String(reply));
   }
@@ -119,45 +114,45 @@ export class RedisRelayStore implements RelayStore {
     const confirm = after.status === 'accepted' ? confirmInMs : null;
     const done = await transitSend.run(
       this.redis,
-      [
+      {
+        send: keys('send', order.id),
+        lane: keys('lane', order.phoneNumber),
+        awaiting: keys('awaiting', order.phoneNumber),
+        confirms: keys('confirms'),
+        scheduled: keys('scheduled'),
+        finished: keys('finished'),
+        claims: keys('claims'),
+        statusBefore: sendIndex.status(keys, before.status),
+        statusAfter: sendIndex.status(keys, after.status),
+        expiring: keys('sends', 'expiring'),
+        undecided: keys('sends', 'undecided'),
         ...logKeys(keys),
-        keys('send', order.id),
-        keys('lane', order.phoneNumber),
         ...laneKeys(keys),
-        keys('awaiting', order.phoneNumber),
-        keys('confirms'),
-        keys('scheduled'),
-        keys('finished'),
-        keys('claims'),
-        sendIndex.status(keys, before.status),
-        sendIndex.status(keys, after.status),
-        keys('sends', 'expiring'),
-        keys('sends', 'undecided'),
-      ],
-      [
-        order.id,
-        before.revision,
-        JSON.stringify(after),
-        order.phoneNumber,
-        LOCATION_ARGUMENTS[locationOf(before.status)],
-        LOCATION_ARGUMENTS[locationOf(after.status)],
-        laneDueInMs === undefined ? '' : Math.ceil(laneDueInMs),
-        isAwaitingMessage(after) ? 'yes' : 'no',
-        confirm === undefined ? '' : confirm === null ? 'never' : Math.ceil(confirm),
-        claim === undefined ? '' : claimField(claim),
-        claimOf({ sendId: order.id, ...(claim?.duplicate === true ? { duplicate: true } : {}) }),
-        name,
-        redisRun === undefined ? '' : RUN_ARGUMENTS[redisRun],
-        before.step ?? '',
-        order.expiresAt === undefined ? '' : after.status === 'queued' ? order.expiresAt : 'never',
-        isUndecided(after) ? 'undecided' : '',
-        ...eventArguments(
+      },
+      {
+        id: order.id,
+        revision: before.revision,
+        state: JSON.stringify(after),
+        recipient: order.phoneNumber,
+        locationBefore: locationOf(before.status),
+        locationAfter: locationOf(after.status),
+        laneDueIn: laneDueInMs === undefined ? '' : Math.ceil(laneDueInMs),
+        isAwaiting: isAwaitingMessage(after) ? 'yes' : 'no',
+        confirmIn: confirm === undefined ? '' : confirm === null ? 'never' : Math.ceil(confirm),
+        message: claim === undefined ? '' : claimField(claim),
+        claim: claimOf({ sendId: order.id, ...(claim?.duplicate === true ? { duplicate: true } : {}) }),
+        nonce: name,
+        run: redisRun ?? '',
+        nonceBefore: before.step ?? '',
+        expiresAt: order.expiresAt === undefined ? '' : after.status === 'queued' ? order.expiresAt : 'never',
+        isUndecided: isUndecided(after) ? 'undecided' : '',
+        events: eventArguments(
           account,
           step.event === undefined
             ? []
             : [{ type: step.event, subject: `send:${order.id}`, revision, data: { send: toSend(next) } }],
         ),
-      ],
+      },
     );
     return done === 1 ? next : undefined;
   }
@@ -166,8 +161,8 @@ export class RedisRelayStore implements RelayStore {
     const keys = this.keys(account);
     await clearLane.run(
       this.redis,
-      [keys('lane', order.phoneNumber), ...laneKeys(keys)],
-      [order.id, order.phoneNumber],
+      { lane: keys('lane', order.phoneNumber), ...laneKeys(keys) },
+      { id: order.id, recipient: order.phoneNumber },
     );
   }
 
@@ -175,18 +170,25 @@ export class RedisRelayStore implements RelayStore {
     const keys = this.keys(account);
     const reply = await laneHead.run(
       this.redis,
-      [keys('lane', lane), ...laneKeys(keys), keys('relay', 'life'), keys('upstreams')],
-      [keys('send', ''), lane],
+      {
+        lane: keys('lane', lane),
+        knownRun: keys('relay', 'life'),
+        upstreams: keys('upstreams'),
+        ...laneKeys(keys),
+      },
+      { sendPrefix: keys('send', ''), recipient: lane },
     );
-    const [now, order, state, revision, redisRestartedAt = '', noticedRestartAt = '', ...services] =
-      reply as string[];
+    const { now, order, state, revision, otherRunSince, newRunSince, services } = reply as Record<
+      'now' | 'order' | 'state' | 'revision' | 'otherRunSince' | 'newRunSince',
+      string | undefined
+    > & { services: string[] };
     if (now === undefined || order === undefined || state === undefined) return undefined;
     return {
       record: parseSendRecord(order, state, revision),
       now: Number(now),
       services: hashOf(services),
-      ...(redisRestartedAt === '' ? {} : { redisRestartedAt: Number(redisRestartedAt) }),
-      ...(noticedRestartAt === '' ? {} : { noticedRestartAt: Number(noticedRestartAt) }),
+      ...(otherRunSince === '' ? {} : { redisRestartedAt: Number(otherRunSince) }),
+      ...(newRunSince === '' ? {} : { noticedRestartAt: Number(newRunSince) }),
     };
   }
 
@@ -194,18 +196,26 @@ export class RedisRelayStore implements RelayStore {
     const keys = this.keys(account);
     const reply = await postponeLane.run(
       this.redis,
-      [keys('lanes', 'due'), keys('lane', order.phoneNumber)],
-      [order.phoneNumber, Math.ceil(ms), order.id],
+      { lanesDue: keys('lanes', 'due'), lane: keys('lane', order.phoneNumber) },
+      { recipient: order.phoneNumber, wait: Math.ceil(ms), id: order.id },
     );
     return reply === 1;
   }
 
   async release(account: string, count: number): Promise<string[]> {
-    return (await releaseLanes.run(this.redis, [this.keys(account)('lanes', 'due')], [count])) as string[];
+    return (await releaseLanes.run(
+      this.redis,
+      { lanesDue: this.keys(account)('lanes', 'due') },
+      { maxCount: count },
+    )) as string[];
   }
 
   async dueLanes(account: string, count: number): Promise<string[]> {
-    return (await dueMembers.run(this.redis, [this.keys(account)('lanes', 'due')], [count])) as string[];
+    return (await dueMembers.run(
+      this.redis,
+      { due: this.keys(account)('lanes', 'due') },
+      { maxCount: count },
+    )) as string[];
   }
 
   async dueConfirms(account: string, count: number): Promise<SendRecord[]> {
@@ -217,10 +227,13 @@ export class RedisRelayStore implements RelayStore {
     const keys = this.keys(account);
     const reply = await endingSends.run(
       this.redis,
-      [keys('sends', 'expiring'), keys('lanes', 'since')],
-      [maxAgeMs, count, keys('send', '')],
+      { expiring: keys('sends', 'expiring'), lanesSince: keys('lanes', 'since') },
+      { maxAge: maxAgeMs, maxCount: count, sendPrefix: keys('send', '') },
     );
-    const [now, sends] = reply as [string, [id: string, order: string, state: string, revision: string][]];
+    const { now, sends } = reply as {
+      now: string;
+      sends: [id: string, order: string, state: string, revision: string][];
+    };
     const ending: ExpirableSend[] = [];
     const others: string[] = [];
     for (const [id, order, state, revision] of sends) {
@@ -229,7 +242,11 @@ export class RedisRelayStore implements RelayStore {
       else if (record?.state.status !== 'scheduled') others.push(id, revision);
     }
     if (others.length > 0)
-      await forgetExpiries.run(this.redis, [keys('sends', 'expiring')], [keys('send', ''), ...others]);
+      await forgetExpiries.run(
+        this.redis,
+        { expiring: keys('sends', 'expiring') },
+        { sendPrefix: keys('send', ''), sends: others },
+      );
     return ending;
   }
 
@@ -252,19 +269,24 @@ export class RedisRelayStore implements RelayStore {
     }
     const reply = await promoteSends.run(
       this.redis,
-      [
-        keys('scheduled'),
+      {
+        scheduled: keys('scheduled'),
+        statusBefore: sendIndex.status(keys, 'scheduled'),
+        statusAfter: sendIndex.status(keys, 'queued'),
         ...laneKeys(keys),
-        sendIndex.status(keys, 'scheduled'),
-        sendIndex.status(keys, 'queued'),
-      ],
-      [keys('send', ''), keys('lane', ''), JSON.stringify(invalid), ...steps],
+      },
+      {
+        sendPrefix: keys('send', ''),
+        lanePrefix: keys('lane', ''),
+        strays: JSON.stringify(invalid),
+        sends: steps,
+      },
     );
     return reply as string[];
   }
 
   async nextScheduled(account: string): Promise<number | undefined> {
-    const reply = await nextDue.run(this.redis, [this.keys(account)('scheduled')], []);
+    const reply = await nextDue.run(this.redis, { due: this.keys(account)('scheduled') });
     return reply === '' ? undefined : Number(reply);
   }
 
@@ -272,8 +294,8 @@ export class RedisRelayStore implements RelayStore {
     const keys = this.keys(account);
     const ids = await awaitingSends.run(
       this.redis,
-      [keys('awaiting', phoneNumber), keys('lane', phoneNumber)],
-      [count, keys('send', '')],
+      { awaiting: keys('awaiting', phoneNumber), lane: keys('lane', phoneNumber) },
+      { maxCount: count, sendPrefix: keys('send', '') },
     );
     return this.records(account, ids as string[]);
   }
@@ -312,7 +334,11 @@ export class RedisRelayStore implements RelayStore {
     key: string,
     count: number,
   ): Promise<{ member: string; id: string; record: SendRecord | undefined }[]> {
-    const reply = await dueSends.run(this.redis, [key], [count, this.keys(account)('send', '')]);
+    const reply = await dueSends.run(
+      this.redis,
+      { due: key },
+      { maxCount: count, sendPrefix: this.keys(account)('send', '') },
+    );
     return (reply as DueSend[]).map(([member, id, order, state, revision]) => ({
       ...{ member, id },
       record: order === '' ? undefined : parseSendRecord(order, state, revision),

@@ -27,33 +27,20 @@ export function lastingIndexes(keys: AccountKeys, { phoneNumber, reference }: Se
   ];
 }
 
-/** The keys of the lanes: when each is due, since when each send is in one, and how many each has. */
-export function laneKeys(keys: AccountKeys): [due: string, since: string, depths: string] {
-  return [keys('lanes', 'due'), keys('lanes', 'since'), keys('lanes', 'depths')];
+/** Keys of all lanes of an account, by the names that scripts give them. */
+export interface LaneKeys {
+  /** Sorted set of recipients by when their lane is due. */
+  lanesDue: string;
+  /** Sorted set of sends by when they joined their lane. */
+  lanesSince: string;
+  /** Sorted set of recipients by the number of sends in their lane. */
+  laneDepths: string;
 }
 
-/**
- * Lua: `join_lane(lane, due, since, depths, id, recipient, now)` and `leave_lane` alike, of {@link laneKeys}. Needs
- * `text`.
- */
-export const LANES = `
-local function join_lane(lane, due, since, depths, id, recipient, now)
-  redis.call('RPUSH', lane, id)
-  redis.call('ZADD', due, 'NX', text(now), recipient)
-  redis.call('ZADD', since, text(now), id)
-  redis.call('ZINCRBY', depths, 1, recipient)
-end
-local function leave_lane(lane, due, since, depths, id, recipient, now)
-  redis.call('ZREM', since, id)
-  if redis.call('LREM', lane, 1, id) == 0 then return end
-  if redis.call('EXISTS', lane) == 1 then
-    redis.call('ZADD', due, text(now), recipient)
-    redis.call('ZINCRBY', depths, -1, recipient)
-  else
-    redis.call('ZREM', due, recipient)
-    redis.call('ZREM', depths, recipient)
-  end
-end
--- What waits for its time, in the order of acceptance where the times are the same.
-local function scheduled_as(send, id) return string.format('%016d ', redis.call('HGET', send, 'place')) .. id end
-`;
+export function laneKeys(keys: AccountKeys): LaneKeys {
+  return {
+    lanesDue: keys('lanes', 'due'),
+    lanesSince: keys('lanes', 'since'),
+    laneDepths: keys('lanes', 'depths'),
+  };
+}

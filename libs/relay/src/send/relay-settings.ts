@@ -19,7 +19,10 @@ export interface RelaySettings {
   confirmMediaMs: number;
   /** What to do with an ambiguous send whose message was not found in time. */
   onUnknown: 'hold' | 'resend';
-  /** Timeout of one POST, in milliseconds. A POST older than the timeout plus a margin has no living process. */
+  /**
+   * Timeout of one POST, in milliseconds. If a POST lasts longer than the timeout plus a margin, its process counts as
+   * dead.
+   */
   postTimeoutMs: number;
 }
 

@@ -25,7 +25,7 @@ export interface StateChange {
 }
 
 /** The result of an insertion: a new send, or the reason why none was stored. */
-export type Stored = { kind: 'new' } | Taken;
+export type InsertResult = { kind: 'new' } | Taken;
 
 /** The send that a message belongs to. */
 export interface BoundSend {
@@ -61,7 +61,7 @@ export type ExpirableSend = Pick<LaneHead, 'record' | 'now'>;
 /** Stores sends. Every change and its event are written in one atomic step. */
 export interface RelayStore {
   /** Stores a send in its lane (`queued`) or in the schedule (`scheduled`), unless its idempotency key is taken. */
-  insert(account: string, order: SendOrder, idempotency?: IdempotencyKey): Promise<Stored>;
+  insert(account: string, order: SendOrder, idempotency?: IdempotencyKey): Promise<InsertResult>;
 
   find(account: string, id: string): Promise<SendRecord | undefined>;
 

@@ -64,13 +64,16 @@ describe('the state machine of a send', () => {
     expect(PAIRS).toHaveLength(SEND_STATUSES.length * TRANSITION_NAMES.length);
   });
 
-  it.each(PAIRS)('takes a %s send through %s to the status of the table, with the event of the table', (status, transition) => {
-    const step = edgeOf(status, transition);
-    const expected = TABLE[transition].charAt(SEND_STATUSES.indexOf(status));
-    expect(step === undefined ? '.' : letterOf(step.to)).toBe(expected);
-    const told = EVENTS[transition];
-    expect(step?.event).toBe(told?.[0].includes(status) === true ? told[1] : undefined);
-  });
+  it.each(PAIRS)(
+    'takes a %s send through %s to the status of the table, with the event of the table',
+    (status, transition) => {
+      const step = edgeOf(status, transition);
+      const expected = TABLE[transition].charAt(SEND_STATUSES.indexOf(status));
+      expect(step === undefined ? '.' : letterOf(step.to)).toBe(expected);
+      const told = EVENTS[transition];
+      expect(step?.event).toBe(told?.[0].includes(status) === true ? told[1] : undefined);
+    },
+  );
 
   it('emits an event with every change to accepted, sent, unknown or a final status', () => {
     for (const [status, transition] of PAIRS) {

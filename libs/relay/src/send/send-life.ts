@@ -10,10 +10,10 @@ export interface Edge {
 type Edges = Readonly<Partial<Record<SendStatus, Edge>>>;
 
 /**
- * The state machine of a send: every transition, the statuses that allow it, and the status that follows.
+ * The state machine of a send: every transition, the statuses that allow the transition, and the status after it.
  *
- * A transition is invalid for a status that it does not list. `failed`, `cancelled` and `expired` are final. One
- * exception: a `failed` send can be resent.
+ * A transition is invalid for every status that it does not list. `failed`, `cancelled` and `expired` are final, except
+ * that a `failed` send can be resent.
  */
 const EDGES = {
   /** The send's `sendAt` has come. */
@@ -28,11 +28,11 @@ const EDGES = {
   refused: edges(['relaying'], 'failed', 'send.failed'),
   /** Upstream certainly did not accept the POST. The send will be retried. */
   not_taken: edges(['relaying'], 'queued'),
-  /** The POST had no clear answer: upstream may have accepted it. The search for its message starts. */
+  /** The POST had no clear answer: upstream may have accepted the send. The search for the send's message starts. */
   ambiguous: edges(['relaying'], 'relaying'),
   /** Redis lost the fence of a POST that is under way. The process that posts writes the fence again. */
   fence_restored: edges(['queued', 'relaying'], 'relaying'),
-  /** The process that posted the send ended. The search for its message starts. */
+  /** The process that posted the send ended. The search for the send's message starts. */
   abandoned: edges(['relaying'], 'relaying'),
   /** An earlier POST may have gone out although Redis has no record of it. The search starts before the next POST. */
   recheck_started: edges(['queued'], 'relaying'),
@@ -89,7 +89,7 @@ export function edgeOf(status: SendStatus, transition: TransitionName): Edge | u
 export class InvalidTransitionError extends Error {
   constructor(status: SendStatus, transition: TransitionName) {
     super(`invalid transition of a send: ${transition} from the status ${status}`);
-    this.name = 'ImpossiblePassageError';
+    this.name = 'InvalidTransitionError';
   }
 }
 

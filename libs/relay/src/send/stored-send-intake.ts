@@ -21,8 +21,8 @@ import type { NewSend, Send } from './send.js';
 
 const MAX_CONFLICTS = 10;
 /**
- * A send that is due within this time, in milliseconds, is announced at once. The time covers one sleep of the schedule
- * and the difference between clocks.
+ * A send that is due within this time, in milliseconds, is announced at once. The time covers one interval of the
+ * schedule and the difference between clocks.
  */
 const ANNOUNCE_WITHIN_MS = SCHEDULE_SLEEP_MS + 1_000;
 
@@ -134,16 +134,21 @@ function resolution(
   const transition = `resolved_${outcome}` as const;
   if (edgeOf(state.status, transition) === undefined) {
     const allowed = outcome === 'resend' ? 'an unknown or failed send' : 'an unknown send';
-    throw new SendNotResolvableError(`The send is ${state.status}; only ${allowed} can be resolved as ${outcome}.`);
+    throw new SendNotResolvableError(
+      `The send is ${state.status}; only ${allowed} can be resolved as ${outcome}.`,
+    );
   }
   const rest = lastingFields(state);
   if (outcome === 'sent') return { transition, state: rest };
-  if (outcome === 'failed') return { transition, state: { ...rest, reason: 'The send was resolved as failed.' } };
+  if (outcome === 'failed')
+    return { transition, state: { ...rest, reason: 'The send was resolved as failed.' } };
   if (order.expiresAt !== undefined && order.expiresAt <= now) {
     throw new SendNotResolvableError('The expiresAt of the send has passed, so the send cannot be resent.');
   }
   if (state.messageId !== undefined) {
-    throw new SendNotResolvableError('The send was found among the messages of its recipient, so it needs no resend.');
+    throw new SendNotResolvableError(
+      'The send was found among the messages of its recipient, so it needs no resend.',
+    );
   }
   const resentTo = address === undefined ? {} : { resentTo: address };
   return { transition, state: { ...rest, refusals: 0, resentAt: now, ...resentTo, lookFirst: true } };

@@ -16,30 +16,33 @@ import { upstreamStamp } from '../upstream-stamp.js';
 import { WaitingLines } from '../budget/waiting-lines.js';
 import type { MessagePage, Upstream, UpstreamAddress, UpstreamQuery, UpstreamSend } from '../upstream.js';
 
-/** Where an account's upstream is, and what it may cost. */
+/** Address, API key and request budget of an account's upstream. */
 export interface UpstreamAccount extends UpstreamAddress {
   requestsPerSecond: number;
 }
 
-/** Finds an account's upstream. @throws if there is no such account */
+/** Finds an account's upstream. @throws if the account is not found */
 export type FindUpstreamAccount = (account: string) => Promise<UpstreamAccount>;
 
-/** How long a request that somebody waits for waits for its token, in milliseconds. Polls have no such deadline. */
-const PATIENCE_MS = { send: 2_000, read: 5_000 } as const;
+/** Maximum wait for a token, in milliseconds, by request class. Requests of polls wait without a limit. */
+const MAX_WAIT_MS = { send: 2_000, read: 5_000 } as const;
 
-/** Who makes a request: a class with a deadline, or a poll. */
-export type RequestFor = keyof typeof PATIENCE_MS | RequestTurn;
+/** What a request is for: a class whose wait is limited, or a poll. */
+export type RequestFor = keyof typeof MAX_WAIT_MS | RequestTurn;
 
-/** One POST may be forbidden for its own sake; so many in a row are forbidden for the account's. */
+/**
+ * Number of consecutive 403 answers to POSTs after which the account counts as refused. Fewer may concern single
+ * messages.
+ */
 const FORBIDDEN_AFTER = 3;
 
-/** The `limit` that upstream documents. */
+/** Page size that upstream documents: the usual value of `limit`. */
 const DOCUMENTED_LIMIT = 20;
 
-/** Of a list that is read to see whether it can be. */
-const NOTHING_WANTED: ContactReader = { see: () => false };
+/** Reader that keeps no contact: a probe reads the contact list only to see whether upstream answers. */
+const DISCARDING_READER: ContactReader = { see: () => false };
 
-/** Upstream as its accounts see it: within the budget, and not at all while it is away or lets the account in no more. */
+/** Sends the requests of all accounts to upstream. Keeps each account's budget. Holds requests during an outage. */
 export class AccountUpstream {
   private readonly circuits = new Map<string, Circuit>();
   private readonly lines = new WaitingLines();
@@ -53,18 +56,18 @@ export class AccountUpstream {
     private readonly logger: Logger,
   ) {}
 
-  /** The account is no more: what this process knew of its upstream goes with it. */
+  /** Forgets the circuit of an account that was removed. */
   forget(account: string): void {
     this.circuits.delete(account);
   }
 
-  /** The process is to end: no poll waits for a token any more. */
+  /** Ends every poll's wait for a token, because the process stops. */
   stopWaiting(): void {
     this.stopping.abort();
   }
 
   /**
-   * Resolves when one request may leave, soon after.
+   * Resolves when one request may be sent.
    * @throws {UpstreamUnavailableError | BudgetExhaustedError}
    */
   async admit(account: string, turn: RequestFor): Promise<Admission> {
@@ -76,10 +79,11 @@ export class AccountUpstream {
     { requestsPerSecond }: UpstreamAccount,
     turn: RequestFor,
   ): Promise<Admission> {
-    // Whatever made it open is over, or was never told: then it opens again soon enough.
+    // The shared health shows no outage, so a circuit that is open here is out of date. If writing the outage failed,
+    // the next failures open the circuit again.
     this.circuitOf(account).reset();
     if (typeof turn === 'string') {
-      const patience = PATIENCE_MS[turn];
+      const patience = MAX_WAIT_MS[turn];
       const acquire = (unused: number): Promise<number> =>
         this.budget.acquire(account, requestsPerSecond, turn, patience, unused);
       return admission(await acquire(0), () => acquire(1));
@@ -90,21 +94,21 @@ export class AccountUpstream {
     return admission(token ?? (await wait(0)), () => wait(1));
   }
 
-  /** The stamp of the address that the account's requests go to. @throws if there is no such account */
+  /** Returns the stamp of the account's upstream address. @throws if the account is not found */
   async addressOf(account: string): Promise<string> {
     return upstreamStamp((await this.find(account)).baseUrl);
   }
 
-  /** Whether the account's requests are held. */
+  /** Resolves to true if the account's requests are held. */
   async isHeld(account: string): Promise<boolean> {
     return (await this.health.outage(account)) !== undefined;
   }
 
   /**
-   * One POST, for which the budget was asked before.
-   * @param limit once it is over not a byte of it leaves
-   * @param admission what {@link admit} answered
-   * @param only the stamp of the address that it may go to; any if absent
+   * Sends one POST. The caller must have acquired a token before.
+   * @param limit once this time limit is over, nothing of the request is written
+   * @param admission the result of {@link admit}
+   * @param only the stamp of the only address that may receive the POST; any address if absent
    * @throws {UpstreamError}
    */
   async post(
@@ -159,7 +163,7 @@ export class AccountUpstream {
   }
 
   /**
-   * The contact list for a caller, as upstream wrote it.
+   * Reads the contact list for a caller, as upstream wrote it.
    * @throws {UpstreamError | BudgetExhaustedError}
    */
   async showContacts(account: string, query: UpstreamQuery): Promise<string> {
@@ -167,7 +171,7 @@ export class AccountUpstream {
   }
 
   /**
-   * A page of a contact's messages for a caller, as upstream wrote it.
+   * Reads a page of a contact's messages for a caller, as upstream wrote it.
    * @throws {UpstreamError | BudgetExhaustedError}
    */
   async showMessages(account: string, contactId: string, query: UpstreamQuery): Promise<string> {
@@ -175,7 +179,7 @@ export class AccountUpstream {
   }
 
   /**
-   * Sees by a harmless read whether an outage is over, and notes what it saw.
+   * Reads the contact list to find out whether an outage is over, and records the result.
    * @throws {BudgetExhaustedError}
    */
   async probe(account: string): Promise<void> {
@@ -183,10 +187,10 @@ export class AccountUpstream {
     if (outage === undefined) return;
     const address = await this.find(account);
     const acquire = (unused: number): Promise<number> =>
-      this.budget.acquire(account, address.requestsPerSecond, 'send', PATIENCE_MS.send, unused);
+      this.budget.acquire(account, address.requestsPerSecond, 'send', MAX_WAIT_MS.send, unused);
     await admission(await acquire(0), () => acquire(1))();
     try {
-      await (await this.upstream.listContacts(address, () => NOTHING_WANTED)).close();
+      await (await this.upstream.listContacts(address, () => DISCARDING_READER)).close();
     } catch (error) {
       if (!(error instanceof UpstreamError)) throw error;
       const kind = kindOf(error, outage.kind);
@@ -199,8 +203,8 @@ export class AccountUpstream {
   }
 
   /**
-   * A read whose parameters a caller chose, who must not be able to make upstream count as away: only answers that are
-   * about the account are noted.
+   * Makes a read whose parameters a caller chose. Records only answers that concern the account: a caller's
+   * parameters must not be able to make upstream count as away.
    */
   private async show(
     account: string,
@@ -217,18 +221,18 @@ export class AccountUpstream {
     }
   }
 
-  /** Where the request goes, once it may leave. */
+  /** Waits until a request may be sent, and returns the address for the request. */
   private async admitted(account: string, turn: RequestFor): Promise<UpstreamAccount> {
     const hasToken = typeof turn === 'object' && turn.token !== undefined;
     const found = await this.findOpen(account);
     const may = await this.admitOpen(account, found, turn);
-    // Who waited for a token finds the account as it is by then.
+    // The account may have changed during the wait for a token.
     return { ...(hasToken ? found : await this.find(account)), admission: may };
   }
 
   /**
-   * Waits for a poll's token for as long as it takes. In this process one request of a class asks at a time. Everything
-   * that can change meanwhile is looked at anew: the account, its budget, whether its requests are held.
+   * Waits without a limit for a poll's token. In this process, only one request of each class and account asks at a
+   * time. Every attempt reads the account, its budget and its outage again, because each may change during the wait.
    */
   private waitFor(account: string, { kind, signal }: RequestTurn, unused: number): Promise<number> {
     const stop = AbortSignal.any([this.stopping.signal, ...(signal === undefined ? [] : [signal])]);
@@ -275,7 +279,10 @@ export class AccountUpstream {
     }
   }
 
-  /** Notes what an error says of the account: too many requests, that it is not let in, or that it has no upstream. */
+  /**
+   * Records what an error says about the account: its rate is too high (429), it is refused (401), or its upstream is
+   * a gateway.
+   */
   private async noteRefusal(account: string, rate: number, error: unknown): Promise<void> {
     if (error instanceof UpstreamIsGatewayError) await this.hold(account, 'loop', error);
     if (!(error instanceof UpstreamStatusError)) return;
@@ -292,7 +299,7 @@ export class AccountUpstream {
   }
 
   private async hold(account: string, kind: OutageKind, cause: unknown): Promise<void> {
-    // Kept, told and logged: without upstream's own words, which may quote a text.
+    // The reason is stored, emitted and logged. It leaves out upstream's own words, which may quote a message.
     const reason = logWords(cause);
     await this.noted(account, async () => {
       if (await this.health.down(account, kind, reason))
@@ -300,12 +307,14 @@ export class AccountUpstream {
     });
   }
 
-  /** A note that cannot be written must not hide how the request ended. */
+  /**
+   * Writes to the shared health. A failed write is only logged, so that it does not hide the outcome of the request.
+   */
   private async noted(account: string, write: () => Promise<void>): Promise<void> {
     try {
       await write();
     } catch (error) {
-      this.logger.warn({ account, err: error }, 'the health of upstream could not be noted');
+      this.logger.warn({ account, err: error }, 'the health of upstream could not be recorded');
     }
   }
 
@@ -317,8 +326,8 @@ export class AccountUpstream {
 }
 
 /**
- * What an error of a probe says: that the outage goes on, as which kind, or nothing, for it is an answer. A list that is
- * forbidden says something only of an account that was refused.
+ * Returns the kind of the outage that goes on after a probe failed, or undefined if upstream answered. A 403 to the
+ * contact list extends an outage only if the account was refused before.
  */
 function kindOf(error: UpstreamError, before: OutageKind): OutageKind | undefined {
   if (isAway(error)) return before;
@@ -329,8 +338,8 @@ function kindOf(error: UpstreamError, before: OutageKind): OutageKind | undefine
 }
 
 /**
- * Whether a read asks for more than the first page as documented. Its 5xx may be about what stands there, such as one row
- * that upstream cannot write: it must not hold the account. If upstream is away, other requests find that out.
+ * Returns true if a read asks for more than the first page in the documented size. A 5xx to such a read may concern
+ * one message that upstream cannot show, so it must not hold the account. Other requests find a real outage.
  */
 function isDeep(page: number, limit: number): boolean {
   return page > 1 || limit !== DOCUMENTED_LIMIT;

@@ -15,14 +15,18 @@ import {
 } from '../upstream-error.js';
 
 /**
- * So many requests in a row that found upstream away open the circuit. A row of 5xx opens it only if no more requests than
- * failed still wait for their answers: an upstream that is overloaded refuses some at once, and answers the others late.
+ * Number of consecutive requests without an answer, or with a 5xx, that open the circuit. Consecutive 5xx answers
+ * open it only if at most as many requests are still under way: an overloaded upstream rejects some requests at once
+ * and answers the others late.
  */
 export const AWAY_AFTER = 5;
-/** A circuit whose opening could not be told to the others tries by itself after so long. */
-const ALONE_MS = 5_000;
+/**
+ * Time until an open circuit lets one request through, in milliseconds. Used only if the outage could not be
+ * recorded.
+ */
+const HALF_OPEN_AFTER_MS = 5_000;
 
-/** Whether a request found upstream away. A refusal is an answer, and so is one that cannot be read. */
+/** Returns true if an error shows that upstream is away. A 4xx or an unreadable reply shows that upstream is there. */
 export function isAway(error: unknown): boolean {
   return (
     error instanceof UpstreamUnreachableError ||
@@ -32,62 +36,63 @@ export function isAway(error: unknown): boolean {
   );
 }
 
-/** Whether upstream was away without so much as a refusal. */
+/** Returns true if upstream was away and sent no answer at all, not even a 5xx. */
 function isUnanswered(error: unknown): boolean {
   return isAway(error) && !(error instanceof UpstreamStatusError);
 }
 
-/** An end that says that upstream is there. */
+/** Outcome of a request that shows that upstream is there. */
 type Answered<T> = { result: T } | { error: unknown };
 
 /**
- * One account's circuit in this process: it notices that upstream is away. That the account is held then, and when it is
- * probed, all processes decide together; see {@link UpstreamHealth}.
+ * Circuit breaker of one account in this process: it notices that upstream is away. All processes together decide
+ * that the account is held and when it is probed; see {@link UpstreamHealth}.
  */
 export class Circuit {
-  /** Requests under way. */
+  /** Number of requests under way. */
   private waiting = 0;
-  private row = this.newRow();
+  private breaker = this.newBreaker();
   private policy = this.newPolicy();
 
   isOpen(): boolean {
     return this.policy.state !== CircuitState.Closed;
   }
 
-  /** From now on as if nothing had happened: the others say that upstream is there. */
+  /** Closes the circuit, because the shared health says that upstream is there. */
   reset(): void {
     if (!this.isOpen()) return;
-    this.row = this.newRow();
+    this.breaker = this.newBreaker();
     this.policy = this.newPolicy();
   }
 
   /**
-   * @param isOwnFault whether an error may be the request's own: it says neither that upstream is away nor that it is
-   * there, and a row of failures goes on behind it. While the circuit is open it counts like any other.
-   * @throws what the request throws, and {@link UpstreamUnavailableError} without making it while the circuit is open
+   * Makes a request unless the circuit is open.
+   * @param isOwnFault returns true for an error that the request itself may have caused. Such an error neither counts
+   * as a failure nor ends a series of failures. While the circuit is open, the error counts like any other.
+   * @throws the error of the request, or {@link UpstreamUnavailableError} if the circuit is open
    */
   async run<T>(request: () => Promise<T>, isOwnFault: (error: unknown) => boolean = () => false): Promise<T> {
-    let end: Answered<T>;
+    let outcome: Answered<T>;
     try {
-      end = await this.policy.execute(async () => {
+      outcome = await this.policy.execute(async () => {
         try {
           return await answered(
             () => this.counted(request),
             (error) => !this.isOpen() && isOwnFault(error),
           );
         } catch (error) {
-          if (isUnanswered(error)) this.row.unanswered += 1;
+          if (isUnanswered(error)) this.breaker.unanswered += 1;
           throw error;
         }
       });
     } catch (error) {
       if (error instanceof OwnFault) throw error.cause;
       if (error instanceof BrokenCircuitError)
-        throw new UpstreamUnavailableError('too many requests in a row failed');
+        throw new UpstreamUnavailableError('too many consecutive requests failed');
       throw error;
     }
-    if ('error' in end) throw end.error;
-    return end.result;
+    if ('error' in outcome) throw outcome.error;
+    return outcome.result;
   }
 
   private async counted<T>(request: () => Promise<T>): Promise<T> {
@@ -101,28 +106,28 @@ export class Circuit {
 
   private newPolicy(): CircuitBreakerPolicy {
     return circuitBreaker(handleWhen(isAway), {
-      halfOpenAfter: ALONE_MS,
-      breaker: this.row,
+      halfOpenAfter: HALF_OPEN_AFTER_MS,
+      breaker: this.breaker,
     });
   }
 
-  private newRow(): RowBreaker {
-    return new RowBreaker(() => this.waiting);
+  private newBreaker(): ConsecutiveFailuresBreaker {
+    return new ConsecutiveFailuresBreaker(() => this.waiting);
   }
 }
 
-/** Carries an error past the policy, which counts it neither way. */
+/** Wraps an error that the circuit breaker must not count. */
 class OwnFault extends Error {
   constructor(cause: unknown) {
-    super('may be the fault of the request alone', { cause });
+    super('the request itself may have caused the error', { cause });
   }
 }
 
-/** Opens after a row of failures. */
-class RowBreaker implements IBreaker {
-  /** How many failed since the last answer. */
+/** Breaker that opens after consecutive failures. */
+class ConsecutiveFailuresBreaker implements IBreaker {
+  /** Number of failures since the last answer. */
   state = 0;
-  /** How many of these got no answer at all. */
+  /** Number of these failures without any answer. */
   unanswered = 0;
 
   constructor(private readonly waiting: () => number) {}
@@ -139,7 +144,7 @@ class RowBreaker implements IBreaker {
   }
 }
 
-/** An error that is an answer must end the row of failures, too: to the policy it is a result. */
+/** Turns an error that shows that upstream is there into a result, so that it ends the series of failures. */
 async function answered<T>(
   request: () => Promise<T>,
   isOwnFault: (error: unknown) => boolean,

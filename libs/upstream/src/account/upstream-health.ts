@@ -1,47 +1,50 @@
 /**
- * Why an account's requests are held: `away`, upstream does not answer or answers with its own errors; `refused`, it does
- * not let this account in; `loop`, it is a Tidings gateway itself.
+ * Why an account's requests are held. `away`: upstream does not answer, or answers 5xx. `refused`: upstream rejects
+ * this account. `loop`: the upstream is itself a Tidings gateway.
  */
 export const OUTAGE_KINDS = ['away', 'refused', 'loop'] as const;
 export type OutageKind = (typeof OUTAGE_KINDS)[number];
 
 /** An outage of an account's upstream. */
 export interface Outage {
-  /** Milliseconds since 1970, by Redis' clock. */
+  /** When the outage began, in milliseconds since 1970 by Redis' clock. */
   since: number;
   reason: string;
   kind: OutageKind;
 }
 
-/** What is to be done for an account now: probe its upstream, or wake what waited for the end of an outage. */
+/**
+ * What the caller must do for an account now: probe its upstream, wake the work that waited for the end of an outage,
+ * or nothing.
+ */
 export type ProbeTurn = 'probe' | 'recovered' | 'nothing';
 
 /**
- * What all processes know of an account's upstream. An outage begins once and ends once, however many notice, and each is
- * told: `upstream.unavailable`, `upstream.recovered`.
+ * The health of each account's upstream, shared by all processes. An outage begins once and ends once, however many
+ * processes notice it. Its begin emits `upstream.unavailable`; its end emits `upstream.recovered`.
  */
 export interface UpstreamHealth {
-  /** The outage that lasts, if one does. */
+  /** Resolves to the current outage, or undefined if there is none. */
   outage(account: string): Promise<Outage | undefined>;
 
-  /** Notes an outage; whether it is news. One that lasts takes the latest reason. */
+  /** Records an outage. Resolves to true if it begins now. A current outage only takes the new reason. */
   down(account: string, kind: OutageKind, reason: string): Promise<boolean>;
 
-  /** Notes the end of this outage; whether it is news. */
+  /** Records the end of this outage. Resolves to true if no other process recorded it before. */
   well(account: string, outage: Outage): Promise<boolean>;
 
-  /** Counts an answer 403 to a POST; how many came in a row by now, over all processes. */
+  /** Counts a 403 answer to a POST. Resolves to the number of consecutive ones, over all processes. */
   forbidden(account: string): Promise<number>;
 
-  /** Ends that row. */
+  /** Sets the count of consecutive 403 answers to zero. */
   notForbidden(account: string): Promise<void>;
 
   /**
-   * Whose turn it is to probe: of all who ask during an outage, one at a time, at growing intervals.
-   * @param leaseMs a probe that takes longer than this counts as lost
+   * Decides whether the caller must probe. During an outage only one caller at a time probes, at growing intervals.
+   * @param leaseMs time after which a probe without a result counts as lost, in milliseconds
    */
   takeTurn(account: string, leaseMs: number): Promise<ProbeTurn>;
 
-  /** The probe failed: the next one is further away. */
+  /** Records a failed probe and lengthens the time until the next probe. */
   probeFailed(account: string, kind: OutageKind, reason: string): Promise<void>;
 }

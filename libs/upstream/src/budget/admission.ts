@@ -1,20 +1,21 @@
 import { TOKEN_LIFE_MS } from './request-budget.js';
 
 /**
- * The right to make one request. Awaited right before the request is written, and again once a new connection stands:
- * it takes another token for one that grew too old meanwhile. Where it rejects, nothing may be written.
+ * Waits until one request may be written. Call it right before the request is written, and again when a new
+ * connection is ready: it replaces a token that has expired. If it rejects, write nothing.
  */
 export type Admission = () => Promise<void>;
 
 /**
- * So many tokens in a row that were too old when they came say that Redis is always so slow. That is no difference between
- * requests, so the request leaves all the same; otherwise none ever would.
+ * Maximum number of tokens that one request replaces because they have expired. If Redis is always this slow, the
+ * request leaves with an expired token; otherwise no request would ever leave.
  */
 const MAX_RENEWALS = 10;
 
 /**
- * @param askedAt when its token was asked for, by `performance.now()`
- * @param renew gives the token back and takes another one; answers when that was asked for
+ * Creates the admission of a request that has a token.
+ * @param askedAt when the token was asked for, by `performance.now()`
+ * @param renew gives the token back and takes another; resolves to when that token was asked for
  */
 export function admission(askedAt: number, renew: () => Promise<number>): Admission {
   let latest = askedAt;

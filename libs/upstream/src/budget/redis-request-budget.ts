@@ -1,5 +1,4 @@
-import { accountKeys, pause, type RedisClient, RedisScript } from '#platform';
-import { TAKE_TOKEN } from './redis-token-bucket.js';
+import { accountKeys, LuaScript, pause, type RedisClient } from '#platform';
 import {
   type AdaptiveBudget,
   BudgetExhaustedError,
@@ -9,65 +8,27 @@ import {
   type TokenReply,
 } from './request-budget.js';
 
-/** KEYS: bucket. ARGV: rate, class, tokens that go back first. Answers the wait, and whether it is shrunk. */
-const take = new RedisScript(`${TAKE_TOKEN}
-local wait, shrunk = take_token(KEYS[1], tonumber(ARGV[1]), ARGV[2], tonumber(ARGV[3]), false)
-return {wait, shrunk}
-`);
+const take = LuaScript.from(import.meta.url, 'lua/take-token.lua');
 
-/** KEYS: bucket. ARGV: rate, number of tokens of polls that go back. */
-const giveBack = new RedisScript(`${TAKE_TOKEN}
-local b = token_bucket(KEYS[1], tonumber(ARGV[1]))
-return_tokens(b, tonumber(ARGV[2]), true)
-put_token_bucket(KEYS[1], b)
-`);
+const giveBack = LuaScript.from(import.meta.url, 'lua/return-tokens.lua');
 
-/** KEYS: bucket. ARGV: rate. Answers what is allowed, used, used by others, and available for polls, as text. */
-const readUsage = new RedisScript(`${TAKE_TOKEN}
-local b = token_bucket(KEYS[1], tonumber(ARGV[1]))
-return {tostring(1 / b.gap), tostring(tokens_per_second(b.all)), tostring(tokens_per_second(b.other)),
-  tostring(available_for_polls(b))}
-`);
+const readUsage = LuaScript.from(import.meta.url, 'lua/read-usage.lua');
+
+const shrink = LuaScript.from(import.meta.url, 'lua/shrink-budget.lua');
+
+const grow = LuaScript.from(import.meta.url, 'lua/grow-budget.lua');
 
 /**
- * Half of what leaves now, never less than a sixteenth of the rate, and an empty bucket: what would leave at once would
- * be refused, too. KEYS: bucket. ARGV: rate, how long in ms further answers belong to the same burst.
+ * Length of a burst of 429 answers, in milliseconds. Later answers of a burst belong to requests that left before the
+ * budget was halved, so they do not halve it again.
  */
-const shrink = new RedisScript(`
-local bucket, rate = KEYS[1], tonumber(ARGV[1])
-local time = redis.call('TIME')
-local now = time[1] * 1000 + time[2] / 1000
-local state = redis.call('HMGET', bucket, 'limit', 'shrunkAt')
-if state[2] and now - state[2] < tonumber(ARGV[2]) then return 0 end
-local limit = math.max(math.min(rate, tonumber(state[1] or rate)) / 2, rate / 16)
-redis.call('HSET', bucket, 'limit', string.format('%.6f', limit), 'shrunkAt', string.format('%.3f', now),
-  'tokens', 0, 'at', string.format('%.3f', now))
-redis.call('PEXPIRE', bucket, math.max(60000, math.ceil(2000 / limit)))
-return 1
-`);
-
-/** KEYS: bucket. ARGV: rate, share of it that is given back. Answers whether it is still shrunk. */
-const grow = new RedisScript(`
-local bucket, rate = KEYS[1], tonumber(ARGV[1])
-local limit = redis.call('HGET', bucket, 'limit')
-if not limit then return 0 end
-limit = tonumber(limit) + rate * ARGV[2]
-if limit >= rate then
-  redis.call('HDEL', bucket, 'limit')
-  return 0
-end
-redis.call('HSET', bucket, 'limit', string.format('%.6f', limit))
-return 1
-`);
-
-/** Answers 429 within so long of the first are one burst: those requests left before the budget was shrunk. */
 const BURST_MS = 1_000;
-/** So large a share of the rate comes back with each good answer. */
+/** Share of the rate by which each good answer raises a budget that was halved. */
 const GROWTH = 1 / 50;
 
-/** {@link RequestBudget} kept in Redis, so that it holds over all processes. */
+/** {@link RequestBudget} in Redis, shared by all processes. */
 export class RedisRequestBudget implements AdaptiveBudget {
-  /** The accounts whose budget was shrunk when this process last asked. */
+  /** Accounts whose budget was below their rate when this process last asked. */
   private readonly shrunk = new Set<string>();
 
   constructor(
@@ -77,8 +38,8 @@ export class RedisRequestBudget implements AdaptiveBudget {
 
   async ask(account: string, rate: number, kind: RequestClass, unused = 0): Promise<TokenReply> {
     const askedAt = performance.now();
-    const reply = await take.run(this.redis, [this.bucketOf(account)], [rate, kind, unused]);
-    const [waitMs = 0, shrunk = 0] = reply as number[];
+    const reply = await take.run(this.redis, { bucket: this.bucketOf(account) }, { rate, kind, unused });
+    const { waitMs, shrunk } = reply as { waitMs: number; shrunk: number };
     if (shrunk === 1) this.shrunk.add(account);
     return { waitMs, askedAt };
   }
@@ -100,24 +61,29 @@ export class RedisRequestBudget implements AdaptiveBudget {
   }
 
   async giveBack(account: string, rate: number): Promise<void> {
-    await giveBack.run(this.redis, [this.bucketOf(account)], [rate, 1]);
+    await giveBack.run(this.redis, { bucket: this.bucketOf(account) }, { rate, count: 1 });
   }
 
-  /** How the budget is used, by all processes together. */
+  /** Reads how all processes together use the budget. */
   async usage(account: string, rate: number): Promise<BudgetUsage> {
-    const reply = await readUsage.run(this.redis, [this.bucketOf(account)], [rate]);
-    const [allowed = 0, used = 0, usedByOthers = 0, availableForPolls = 0] = (reply as string[]).map(Number);
-    return { allowed, used, usedByOthers, availableForPolls };
+    const reply = await readUsage.run(this.redis, { bucket: this.bucketOf(account) }, { rate });
+    const usage = reply as Record<keyof BudgetUsage, string>;
+    return {
+      allowed: Number(usage.allowed),
+      used: Number(usage.used),
+      usedByOthers: Number(usage.usedByOthers),
+      availableForPolls: Number(usage.availableForPolls),
+    };
   }
 
   async tooMany(account: string, rate: number): Promise<void> {
-    await shrink.run(this.redis, [this.bucketOf(account)], [rate, BURST_MS]);
+    await shrink.run(this.redis, { bucket: this.bucketOf(account) }, { rate, burstMs: BURST_MS });
     this.shrunk.add(account);
   }
 
   async fine(account: string, rate: number): Promise<void> {
     if (!this.shrunk.has(account)) return;
-    const still = await grow.run(this.redis, [this.bucketOf(account)], [rate, GROWTH]);
+    const still = await grow.run(this.redis, { bucket: this.bucketOf(account) }, { rate, share: GROWTH });
     if (still === 0) this.shrunk.delete(account);
   }
 

@@ -1,24 +1,27 @@
 /**
- * What a request is for, and so who goes first when tokens are scarce:
+ * What a request is for. The class decides which request goes first when tokens are scarce:
  *
  * 1. `send`: sends and their look-ups;
  * 2. `read`: callers' reads;
- * 3. the polls, which together always keep a fifth: `more`, a further request of a poll that has begun (and the contact
- *    list); then `poll`, the first request of a poll; then `deep`, a page of a read that goes through old messages. While
- *    others of them wait, deep reads get one token for every ten of theirs; while nobody else waits, all that polls get.
+ * 3. polls, which together always get at least a fifth. `more`: a further request of a poll that has begun, or the
+ * contact list. Then `poll`: the first request of a poll. Then `deep`: a page of a deep read. While other requests of
+ * polls wait, deep reads get one token for every ten of theirs. Otherwise deep reads get all tokens of polls.
  */
 export type RequestClass = 'send' | 'read' | 'poll' | 'more' | 'deep';
 
 /**
- * A token is good for so long after it was asked for, in milliseconds: a request that is not written by then asks again.
- * See `redis-token-bucket.ts` for the arithmetic that depends on it.
+ * Time for which a token is valid after it was asked for, in milliseconds. A request that is written later needs
+ * another token. The arithmetic of `token-bucket.lua` depends on this value.
  */
 export const TOKEN_LIFE_MS = 100;
 
-/** Who waits for a token asks again at least this often, in milliseconds: the bucket takes its class for waiting. */
+/**
+ * Maximum time between two attempts to take a token, in milliseconds. The bucket counts a class as waiting for this
+ * long.
+ */
 export const MAX_PAUSE_MS = 250;
 
-/** No request of this class may leave before the deadline. */
+/** The budget has no token for this class before the deadline. */
 export class BudgetExhaustedError extends Error {
   constructor(readonly retryAfterMs: number) {
     super(`the budget of upstream requests is used up for another ${retryAfterMs} ms`);
@@ -26,38 +29,39 @@ export class BudgetExhaustedError extends Error {
   }
 }
 
-/** A budget that upstream's own limit shrinks: it is not known, and may change. */
+/** A budget that adapts to upstream's own rate limit, which is unknown and may change. */
 export interface AdaptiveBudget extends RequestBudget {
-  /** Upstream answered 429: from now on half as many leave, over all processes; a burst of such answers counts once. */
+  /** Records a 429 answer: halves the budget for all processes. A burst of such answers counts once. */
   tooMany(account: string, rate: number): Promise<void>;
 
-  /** Upstream answered something else: by and by as many leave again as may, `rate`. */
+  /** Records any other answer: a budget that was halved grows step by step back to `rate`. */
   fine(account: string, rate: number): Promise<void>;
 }
 
-/** The answer to one question for a token. */
+/** Result of one attempt to take a token. */
 export interface TokenReply {
-  /** 0 if the token was given, else when to ask again, in milliseconds. */
+  /** 0 if the token was taken; otherwise the time until the next attempt, in milliseconds. */
   waitMs: number;
-  /** When it was asked for, by `performance.now()`: its {@link TOKEN_LIFE_MS} begin here. */
+  /** When the token was asked for, by `performance.now()`. Its {@link TOKEN_LIFE_MS} begin then. */
   askedAt: number;
 }
 
 /**
- * Shares one account's upstream requests a second among all processes: in any t seconds at most
- * rate × t + max(rate, 1) requests arrive upstream, if each is written while its token is good.
+ * Shares one account's budget of upstream requests among all processes. In any t seconds at most rate × t + max(rate,
+ * 1) requests reach upstream, if each is written while its token is valid.
  */
 export interface RequestBudget {
   /**
-   * Asks once, and notes that this class waits if there is no token for it.
-   * @param unused tokens that were taken before and will not be used; they go back first
+   * Tries once to take a token. If there is none, the bucket counts this class as waiting.
+   * @param unused number of tokens to give back first: they were taken before and will not be used
    */
   ask(account: string, rate: number, kind: RequestClass, unused?: number): Promise<TokenReply>;
 
   /**
-   * Waits for a token; when it was asked for, by `performance.now()`.
+   * Waits for a token. Resolves to when the token was asked for, by `performance.now()`.
+   * @param patienceMs maximum wait, in milliseconds
    * @param unused as for {@link ask}
-   * @throws {BudgetExhaustedError} when there is none within `patienceMs`
+   * @throws {BudgetExhaustedError} if there is no token within `patienceMs`
    */
   acquire(
     account: string,
@@ -67,18 +71,21 @@ export interface RequestBudget {
     unused?: number,
   ): Promise<number>;
 
-  /** Gives back a poll's token that will not be used. */
+  /** Returns an unused token of a poll to the budget. */
   giveBack(account: string, rate: number): Promise<void>;
 }
 
-/** How an account's budget is used. All in requests a second. */
+/** How an account's budget is used. All values are requests per second. */
 export interface BudgetUsage {
-  /** What may leave now: the rate less the margin that very small rates need, or less where 429 shrank it. */
+  /** The current budget: the rate less the margin that very small rates need, or less after a 429. */
   allowed: number;
-  /** What left lately: an average of which half is younger than ten seconds. */
+  /** Recent use: a moving average in which half of the weight is younger than ten seconds. */
   used: number;
-  /** The part of {@link used} that was not for the first request of a poll, deep reads in idle time left out. */
+  /**
+   * The part of {@link used} that excludes the first requests of polls, and deep reads made while nothing else
+   * waited.
+   */
   usedByOthers: number;
-  /** What the planning of polls can count on: what the others leave, and at least a fifth of what is allowed. */
+  /** What polls can count on: the budget that other requests leave, but at least a fifth of {@link allowed}. */
   availableForPolls: number;
 }

@@ -1,10 +1,10 @@
 import type { RequestClass } from './request-budget.js';
 
-/** What a poll's requests are paid by. */
+/** Where a poll's requests get their tokens from. */
 export interface RequestTurn {
-  /** Requests that have no token yet wait for one of this class, without a deadline. */
+  /** Class in which requests wait for a token, without a limit. */
   readonly kind: Extract<RequestClass, 'more' | 'deep'>;
-  /** When the token was asked for that was taken for the next request already; that request removes it. */
+  /** When the token of the next request was asked for, if that token was already taken. The next request removes it. */
   token?: number | undefined;
   /** Ends the wait for a token. */
   readonly signal?: AbortSignal | undefined;

@@ -1,10 +1,10 @@
-/** Lets those who wait for the same thing go one at a time, in the order in which they came. */
+/** Runs work of the same line one at a time, in the order of arrival. */
 export class WaitingLines {
   private readonly ends = new Map<string, Promise<void>>();
 
   /**
-   * Runs `work` when all who came before have had their turn, or at once when the signal aborts: then it is for `work` to
-   * notice.
+   * Runs `work` after all earlier work of the line has ended, or at once if the signal aborts. `work` must check the
+   * signal.
    */
   async inTurn<T>(line: string, work: () => Promise<T>, signal: AbortSignal): Promise<T> {
     const before = this.ends.get(line) ?? Promise.resolve();

@@ -1,6 +1,6 @@
 /**
- * The deadline of one exchange with upstream, body included. It counts the time that upstream takes: while this process
- * works on what came, or waits for room, the clock stands.
+ * Deadline of one exchange with upstream, including the reply's body. It counts only the time that upstream takes.
+ * The clock stands still while this process handles bytes or waits for a slot.
  */
 export class ExchangeDeadline {
   private readonly controller = new AbortController();
@@ -13,7 +13,7 @@ export class ExchangeDeadline {
     this.resume();
   }
 
-  /** Aborted when the time is over. */
+  /** Signal that aborts when the deadline is over. */
   get signal(): AbortSignal {
     return this.controller.signal;
   }
@@ -22,7 +22,7 @@ export class ExchangeDeadline {
     return this.controller.signal.aborted;
   }
 
-  /** Also when the exchange is over. */
+  /** Stops the clock. Call it also at the end of the exchange. */
   pause(): void {
     if (this.runningSince === undefined) return;
     this.leftMs -= performance.now() - this.runningSince;

@@ -1,5 +1,5 @@
 /**
- * The header by which gateways know each other: in every reply of one, and in every request that one makes of upstream.
- * A gateway that is its own upstream, or another's, would hand the same send on again and again.
+ * Header that marks every reply of a gateway and every request of a gateway to upstream. It detects a gateway whose
+ * upstream is a gateway: such a pair would relay the same send endlessly.
  */
 export const GATEWAY_MARK = { name: 'tidings-gateway', value: '1' } as const;

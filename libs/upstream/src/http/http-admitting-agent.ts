@@ -3,17 +3,17 @@ import type { Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import type { Admission } from '../budget/admission.js';
 
-/** The admission of the request that is being begun. */
+/** Admission of the request that is being started. */
 const current = new AsyncLocalStorage<Admission | undefined>();
 
-/** Begins a request through an {@link admitting} agent. */
+/** Starts a request through an {@link admitting} agent. */
 export function whenAdmitted<T>(admission: Admission | undefined, begin: () => Promise<T>): Promise<T> {
   return current.run(admission, begin);
 }
 
 /**
- * Makes an agent hand over a new connection only once it stands and the admission of the request that it was made for was
- * awaited: to connect, and to agree on keys, takes a while, in which a token grows old.
+ * Makes an agent await the request's admission before it hands over a new connection. Connecting and the TLS
+ * handshake take time, in which a token may expire.
  */
 export function admitting<Agent extends HttpAgent>(agent: Agent): Agent {
   const open = agent.createConnection.bind(agent);

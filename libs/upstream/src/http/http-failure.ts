@@ -12,31 +12,34 @@ import {
   UpstreamUnreachableError,
 } from '../upstream-error.js';
 
-const LONGEST_WORDS = 500;
+const MAX_ERROR_MESSAGE_LENGTH = 500;
 
-/** Errors of the network that mostly come before any connection stood; an old one can end with some of them, too. */
+/**
+ * Network errors that usually mean that no connection was established. An established connection can end with some of
+ * them, too.
+ */
 const NEVER_CONNECTED = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH']);
 
-/** What is known of an exchange that failed. */
+/** Facts about an exchange that failed. */
 export interface FailedExchange {
   timeoutMs: number;
   timedOut: boolean;
-  /** Absent where it is not known, and nothing hangs on it; then the error is taken at its word. */
+  /** True if a connection was established. Absent if unknown: then the error code decides. */
   connected?: boolean | undefined;
-  /** The bound of the reply, in bytes. */
+  /** Maximum size of the reply, in bytes. */
   maxBytes: number;
-  /** Bytes of the reply's body that came. */
+  /** Number of bytes received of the reply's body. */
   received?: number;
 }
 
-/** The error of an exchange that did not come to a whole reply. */
+/** Returns the error for an exchange that ended without a whole reply. */
 export function failureOf(error: unknown, exchange: FailedExchange): UpstreamError {
   if (error instanceof UpstreamError) return error;
   const { timeoutMs, timedOut, connected, maxBytes, received = 0 } = exchange;
   const code = codeOf(error);
   const reason = code ?? (error instanceof Error ? error.message : 'unknown');
-  const stood = received > 0 || (connected ?? (code === undefined || !NEVER_CONNECTED.has(code)));
-  if (!stood) {
+  const wasConnected = received > 0 || (connected ?? (code === undefined || !NEVER_CONNECTED.has(code)));
+  if (!wasConnected) {
     const words = timedOut ? `no connection within ${timeoutMs} ms` : reason;
     return new UpstreamUnreachableError(words, { cause: error });
   }
@@ -47,16 +50,19 @@ export function failureOf(error: unknown, exchange: FailedExchange): UpstreamErr
   return new UpstreamConnectionLostError(reason, { cause: error });
 }
 
-/** @param body as text, or the beginning of it */
+/**
+ * Creates the error for a reply whose status is not 2xx.
+ * @param body text of the body, or its beginning
+ */
 export function statusErrorOf({ status, headers }: AxiosResponse, body: unknown): UpstreamStatusError {
   const retryAfter = parseRetryAfter(headerOf(headers, 'retry-after'), systemClock.now());
   return new UpstreamStatusError(status, wordsOf(body), retryAfter);
 }
 
-/** With this status a gateway refuses what another one asks of it. */
+/** Status with which a gateway rejects a request of another gateway. */
 const LOOP_DETECTED = 508;
 
-/** @throws {UpstreamIsGatewayError} for the reply of a Tidings gateway */
+/** @throws {UpstreamIsGatewayError} if the reply comes from a Tidings gateway */
 export function assertNotGateway({ status, headers }: AxiosResponse): void {
   if (headerOf(headers, GATEWAY_MARK.name) === undefined) return;
   throw new UpstreamIsGatewayError(status !== LOOP_DETECTED && (status < 400 || status >= 500));
@@ -73,17 +79,20 @@ export function dateOf(headers: AxiosResponse['headers']): { date?: number } {
 
 function codeOf(error: unknown): string | undefined {
   if (isAxiosError(error)) return error.code;
-  // Of a body that is read by ourselves.
+  // Errors of a streamed body do not come from Axios.
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
 }
 
 function hintOf(received: number): string | undefined {
   return received === 0
     ? undefined
-    : `${received} bytes of its reply came; a reply that takes longer needs a higher UPSTREAM_TIMEOUT_MS`;
+    : `${received} bytes of its reply were received; a reply that takes longer needs a higher UPSTREAM_TIMEOUT_MS`;
 }
 
-/** What an error body says, for people: its `message`, `error` or `detail`, else its text; on one line. */
+/**
+ * Extracts the readable message of an error body, on one line: its `message`, `detail` or `error`, else the whole
+ * text.
+ */
 function wordsOf(text: unknown): string {
   if (typeof text !== 'string') return '';
   let words = text;
@@ -94,9 +103,9 @@ function wordsOf(text: unknown): string {
       : undefined;
     words = said ?? text;
   } catch {
-    // Not JSON: its text is all there is.
+    // The body is not JSON: the whole text is the message.
   }
-  return words.replace(/\s+/g, ' ').trim().slice(0, LONGEST_WORDS);
+  return words.replace(/\s+/g, ' ').trim().slice(0, MAX_ERROR_MESSAGE_LENGTH);
 }
 
 function headerOf(headers: AxiosResponse['headers'], name: string): string | undefined {

@@ -5,22 +5,22 @@ import type { TimeLimit } from '#platform';
 import type { Admission } from '../budget/admission.js';
 
 /**
- * An agent for one request over a connection of its own, which tells whether that connection came about.
- * A kept connection that the server closes at the same moment looks like a request that broke half-way;
- * on a fresh one, "never connected" is certain. The request gets its connection only once that stands, and only if it is
- * not too late then: a process that was paused meanwhile writes nothing.
+ * HTTP agent that gives one request a new connection, and says whether that connection was established. A kept
+ * connection that the server closes looks like a request that broke half-way. With a new connection, "never
+ * connected" is certain. The request gets its connection only once the connection is established, and only before the
+ * time limit: a process that was paused meanwhile writes nothing.
  */
 export class FreshConnection {
-  /** Whether the connection, with its TLS handshake if there is one, stood: before that, nothing was written. */
+  /** True if the connection, including a TLS handshake, was established. Before that, nothing was written. */
   established = false;
-  /** Whether the connection stood too late, so that nothing was written on it. */
+  /** True if the connection was established too late, so that nothing was written. */
   tooLate = false;
   readonly agent: HttpAgent | HttpsAgent;
   private socket: Duplex | null | undefined;
 
   /**
-   * @param limit nothing is written once it is over
-   * @param admission awaited once the connection stands
+   * @param limit nothing is written after this time limit
+   * @param admission awaited once the connection is established
    */
   constructor(secure: boolean, limit?: TimeLimit, admission: Admission = () => Promise.resolve()) {
     this.agent = secure ? new HttpsAgent({ keepAlive: false }) : new HttpAgent({ keepAlive: false });

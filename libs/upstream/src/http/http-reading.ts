@@ -8,42 +8,42 @@ import { LargeReplies } from './large-replies.js';
 import { UpstreamReplyTooLargeError } from '../upstream-error.js';
 import type { UpstreamAddress } from '../upstream.js';
 
-/** So much of a reply is taken before it counts as a large one, in bytes. */
+/** Size above which a reply counts as large, in bytes. */
 const LARGE_BYTES = 1024 * 1024;
-/** So many large replies are held at once while they are read, over all accounts. */
+/** Maximum number of large replies that this process reads at once, over all accounts. */
 const MAX_LARGE_REPLIES = 4;
-/** So much of an error's body is read, in bytes. */
+/** Maximum number of bytes that are read of an error's body. */
 const MAX_ERROR_BYTES = 64 * 1024;
-/** So long the chunks of a reply may keep the event loop before others get their turn, in milliseconds. */
+/** Time for which the chunks of one reply may occupy the event loop, in milliseconds. */
 const TURN_MS = 10;
 
-/** Takes the body of a reply. */
+/** Consumer of a reply's body. */
 export interface BodyTaker {
-  /** @throws {UpstreamError} if it is not the body of a reply that is wanted */
+  /** @throws {UpstreamError} if the body is not valid */
   push(chunk: Buffer): void | Promise<void>;
 }
 
-/** How a reply is bounded. */
+/** Limits of one reply. */
 export interface ReplyBound {
-  /** Of the body, unpacked. */
+  /** Maximum size of the body after decompression, in bytes. */
   maxBytes: number;
-  /** Whether all of it is held until it was read: then only so many large ones are at once. */
+  /** True if the whole reply stays in memory until it is read. The number of such large replies at once is limited. */
   isHeld: boolean;
 }
 
-/** Reads replies while their bytes come. */
+/** Reads replies as streams. */
 export class HttpReading {
   private readonly largeReplies = new LargeReplies(MAX_LARGE_REPLIES);
 
-  /** @param timeoutMs deadline of a whole exchange, body included */
+  /** @param timeoutMs deadline of a whole exchange including the body, in milliseconds */
   constructor(
     private readonly http: AxiosInstance,
     private readonly timeoutMs: number,
   ) {}
 
   /**
-   * Answers when the taker has had the whole body of a successful reply.
-   * @param address of several base addresses, each has its share of the large replies at once
+   * Passes the whole body of a successful reply to the taker. Resolves to the reply's headers.
+   * @param address its base address is the owner of the slot for a large reply; each owner gets a share of the slots
    * @throws {UpstreamError}
    */
   async read(
@@ -65,7 +65,7 @@ export class HttpReading {
       for await (const chunk of response.data as AsyncIterable<Buffer>) {
         exchange.received += chunk.length;
         if (exchange.received > bound.maxBytes) throw new UpstreamReplyTooLargeError(bound.maxBytes);
-        // Our own work, and the wait for room, are no time that upstream takes.
+        // The deadline counts only upstream's time, neither our own work nor the wait for a slot.
         deadline.pause();
         if (bound.isHeld && exchange.received > LARGE_BYTES)
           exchange.leave ??= await this.largeReplies.enter(baseUrl, this.timeoutMs);
@@ -93,9 +93,9 @@ export class HttpReading {
 /** A request that is under way. */
 class Exchange {
   readonly deadline: ExchangeDeadline;
-  /** Bytes of the body, unpacked. */
+  /** Number of bytes of the body after decompression. */
   received = 0;
-  /** Gives back its place among the large replies. */
+  /** Releases the slot of a large reply. */
   leave: (() => void) | undefined;
 
   constructor(timeoutMs: number) {
@@ -108,7 +108,7 @@ class Exchange {
   }
 }
 
-/** @throws {UpstreamIsGatewayError} and leaves the body */
+/** Destroys the body of a gateway's reply. @throws {UpstreamIsGatewayError} if a gateway replied */
 function assertIsUpstream(response: AxiosResponse<Readable>): void {
   try {
     assertNotGateway(response);

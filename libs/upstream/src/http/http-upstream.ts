@@ -21,12 +21,12 @@ import { UpstreamReplyError, UpstreamTooLateError } from '../upstream-error.js';
 import type { MessagePage, Upstream, UpstreamAddress, UpstreamQuery, UpstreamSend } from '../upstream.js';
 import { upstreamStamp } from '../upstream-stamp.js';
 
-/** A larger reply is not read: a page of it is asked for in smaller parts. */
-const LARGEST_REPLY_BYTES = 16 * 1024 * 1024;
-/** Nor is a page of more elements, which takes more time and memory than its bytes. */
+/** Maximum size of a reply, in bytes. A larger page is requested again in smaller parts. */
+const MAX_REPLY_BYTES = 16 * 1024 * 1024;
+/** Maximum number of elements in a page. Elements take more time and memory than their bytes suggest. */
 const MAX_PAGE_ELEMENTS = 10_000;
 
-/** {@link Upstream} over HTTP: the one place that knows the vendor's interface. */
+/** {@link Upstream} over HTTP: the only class that knows the vendor's HTTP API. */
 export class HttpUpstream implements Upstream {
   private readonly http: AxiosInstance;
   private readonly reading: HttpReading;
@@ -35,13 +35,13 @@ export class HttpUpstream implements Upstream {
     httpsAgent: admitting(new HttpsAgent({ keepAlive: true })),
   };
 
-  /** @param timeoutMs deadline of a whole exchange, body included */
+  /** @param timeoutMs deadline of a whole exchange including the body, in milliseconds */
   constructor(private readonly timeoutMs: number) {
     this.http = axios.create({
-      // An address from the environment must be the one that is dialled.
+      // Ignores proxy variables of the environment, so that requests go to the configured address.
       proxy: false,
       maxRedirects: 0,
-      maxContentLength: LARGEST_REPLY_BYTES,
+      maxContentLength: MAX_REPLY_BYTES,
       maxBodyLength: Infinity,
       responseType: 'text',
       transformResponse: (body: unknown) => body,
@@ -103,7 +103,7 @@ export class HttpUpstream implements Upstream {
     ] as const;
     const reader = new ReplyListReader('messages', parseMessage, MAX_PAGE_ELEMENTS);
     const request = getRequest(address, messagesPath(contactId), query);
-    const bound = { maxBytes: LARGEST_REPLY_BYTES, isHeld: true };
+    const bound = { maxBytes: MAX_REPLY_BYTES, isHeld: true };
     const headers = await this.reading.read(address, { ...request, ...this.agents }, reader, bound);
     return { ...reader.end(), ...dateOf(headers) };
   }
@@ -116,7 +116,7 @@ export class HttpUpstream implements Upstream {
     return (await this.get(address, messagesPath(contactId), query)).data;
   }
 
-  /** Closes the connections that are kept for reads. */
+  /** Closes the connections that are kept open for reads. */
   close(): void {
     this.agents.httpAgent.destroy();
     this.agents.httpsAgent.destroy();
@@ -147,7 +147,7 @@ export class HttpUpstream implements Upstream {
         timeoutMs: this.timeoutMs,
         timedOut: deadline.aborted,
         connected: wasConnected?.(),
-        maxBytes: LARGEST_REPLY_BYTES,
+        maxBytes: MAX_REPLY_BYTES,
       });
     }
     assertNotGateway(response);
@@ -187,7 +187,10 @@ function toForm({ phoneNumber, type, message, fileUrl, extraFields = {}, file }:
   return form;
 }
 
-/** A 200 that does not say `queued` may be anything, such as a proxy's page. */
+/**
+ * Checks that the reply says `queued`. Any other 200 may come from elsewhere, such as a proxy.
+ * @throws {UpstreamReplyError}
+ */
 function assertQueued(text: string): void {
   let body: unknown;
   try {

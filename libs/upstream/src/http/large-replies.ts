@@ -1,14 +1,14 @@
 import { UpstreamReplyDeferredError } from '../upstream-error.js';
 
-/** Somebody who waits for a place. */
+/** A reader that waits for a slot. */
 interface Waiting {
   owner: string;
   enter: () => void;
 }
 
 /**
- * Bounds how many large replies this process holds while they are read, over all accounts. Of one owner half as many: an
- * upstream that lets large replies drip keeps nobody else's out.
+ * Limits how many large replies this process reads at once, over all accounts. One owner gets at most half of the
+ * slots, so that a slow upstream does not block other upstreams.
  */
 export class LargeReplies {
   private readonly held = new Map<string, number>();
@@ -18,11 +18,11 @@ export class LargeReplies {
   constructor(private readonly max: number) {}
 
   /**
-   * Resolves when there is a place, to what gives it back.
-   * @throws {UpstreamReplyDeferredError} when there is none within `patienceMs`
+   * Waits for a slot. Resolves to the function that releases the slot.
+   * @throws {UpstreamReplyDeferredError} if no slot is free within `patienceMs`
    */
   async enter(owner: string, patienceMs: number): Promise<() => void> {
-    if (!this.hasPlace(owner)) await this.wait(owner, patienceMs);
+    if (!this.hasFreeSlot(owner)) await this.wait(owner, patienceMs);
     else this.take(owner);
     let left = false;
     return () => {
@@ -51,7 +51,7 @@ export class LargeReplies {
     });
   }
 
-  private hasPlace(owner: string): boolean {
+  private hasFreeSlot(owner: string): boolean {
     return this.count < this.max && (this.held.get(owner) ?? 0) < this.max / 2;
   }
 
@@ -65,9 +65,9 @@ export class LargeReplies {
     const left = (this.held.get(owner) ?? 0) - 1;
     if (left > 0) this.held.set(owner, left);
     else this.held.delete(owner);
-    // Whoever has waited longest of those who may.
+    // Readers get the slot in the order of their arrival, if their owner may have it.
     for (const one of this.waiting) {
-      if (this.hasPlace(one.owner)) one.enter();
+      if (this.hasFreeSlot(one.owner)) one.enter();
     }
   }
 }

@@ -4,62 +4,64 @@ import { KeptTexts } from './kept-texts.js';
 import { ListScanner, type ScannedElement } from './list-scanner.js';
 import { parseElement } from './reply-list.js';
 
-/** A longer contact list is not read; in bytes, and in elements. */
+/** Maximum size of a contact list, in bytes; see also {@link MAX_LIST_ELEMENTS}. */
 export const MAX_LIST_BYTES = 256 * 1024 * 1024;
+/** Maximum number of elements in a contact list. */
 export const MAX_LIST_ELEMENTS = 1_000_000;
 
-/** Looks at the contacts of a list while it comes. */
+/** Receives the contacts of a list while the list is being read. */
 export interface ContactReader {
   /**
-   * One contact, in the order of the list; `position` counts up. Answers whether it is wanted once more, when the list
-   * is known to be whole. Nothing may follow from what is seen before that.
+   * Receives one contact, in the order of the list. Returns true to receive the contact again from {@link
+   * ContactList.wanted}, once the list is known to be complete. Until then, no conclusion is valid.
+   * @param position index of the contact in the list, from 0
    */
   see(contact: UpstreamContact, position: number): boolean;
 }
 
-/** A contact that a {@link ContactReader} wanted once more. */
+/** A contact for which a {@link ContactReader} returned true. */
 export interface WantedContact {
   contact: UpstreamContact;
   position: number;
 }
 
 /**
- * A contact list that was read to its end. It may be larger than memory: its contacts were shown to the reader one by
- * one, and only those that it wanted can be had again. Close it in any case.
+ * A contact list that was read completely. It may be larger than memory: the reader saw its contacts one by one, and
+ * only those it asked for are available again. The caller must close the list.
  */
 export interface ContactList<R extends ContactReader = ContactReader> {
-  /** Whose list it is: the stamp of its address. */
+  /** Stamp of the upstream address that the list came from. */
   upstream: string;
-  /** The reader, which has seen all contacts. */
+  /** The reader, which has received all contacts. */
   reader: R;
-  /** How many elements could not be read. */
+  /** Number of elements that could not be read. */
   skipped: number;
-  /** Upstream's clock when it answered, in milliseconds since 1970, if it said so. */
+  /** When upstream answered, in milliseconds since 1970 by upstream's clock. Absent if the reply has no date. */
   date?: number;
-  /** The contacts that the reader wanted, in the order of the list, some at a time. */
+  /** Yields the contacts that the reader asked for, in the order of the list, in batches. */
   wanted(): AsyncIterable<readonly WantedContact[]>;
   close(): Promise<void>;
 }
 
-/** Reads a contact list while its bytes come. */
+/** Reads a contact list as a stream. */
 export class ContactListReader<R extends ContactReader> {
-  /** By their numbers; which of the lists of a reply is meant is known only at the end. */
+  /** State of each list of the reply, by its number. Only the end of the reply shows which list holds the contacts. */
   private readonly lists = new Map<number, { reader: R; skipped: number; position: number }>();
   private readonly kept = new KeptTexts();
   private readonly scanner = new ListScanner(MAX_LIST_ELEMENTS, (element) => {
     this.take(element);
   });
 
-  /** @param newReader is called for each list that the reply holds */
+  /** @param newReader called once for each list in the reply */
   constructor(private readonly newReader: () => R) {}
 
-  /** @throws {UpstreamReplyError} if it cannot be the next part of a reply that holds a list, or cannot be kept */
+  /** @throws {UpstreamReplyError} if the chunk cannot continue a reply with a list, or the contacts cannot be stored */
   async push(chunk: Buffer): Promise<void> {
     this.scanner.push(chunk);
     await this.kept.settle();
   }
 
-  /** @throws {UpstreamReplyError} if the reply holds no contact list, or did not end */
+  /** @throws {UpstreamReplyError} if the reply has no contact list or is incomplete */
   end(): Omit<ContactList<R>, 'upstream' | 'date'> {
     const number = this.scanner.end('contacts');
     const { reader, skipped } = this.listOf(number);

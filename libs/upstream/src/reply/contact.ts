@@ -1,14 +1,14 @@
 import { isRecord, parseId } from './message.js';
 
-/** A contact as upstream shows it. */
+/** A contact from upstream's contact list. */
 export interface UpstreamContact {
-  /** Upstream's id, as text. */
+  /** Upstream's id of the contact, as text. */
   id: string;
-  /** Everything upstream said, untouched. */
+  /** All fields of the contact, unchanged. */
   raw: Readonly<Record<string, unknown>>;
 }
 
-/** Reads one element of a contact list, or undefined if it has no id to know it by. */
+/** Parses one element of a contact list. Returns undefined if it has no id. */
 export function parseContact(value: unknown): UpstreamContact | undefined {
   if (!isRecord(value)) return undefined;
   const id = parseId(value.id);
@@ -17,7 +17,7 @@ export function parseContact(value: unknown): UpstreamContact | undefined {
 
 const E164 = /^\+[1-9]\d{6,14}$/;
 
-/** The phone numbers that stand in a contact's fields, in E.164 form. */
+/** Returns the phone numbers among a contact's fields, in E.164 form. */
 export function phoneNumbersOf(contact: UpstreamContact): string[] {
   return Object.values(contact.raw).filter(
     (value): value is string => typeof value === 'string' && E164.test(value),

@@ -3,12 +3,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { UpstreamReplyError } from '../upstream-error.js';
 
-/** So much is kept in memory; what comes after it goes to a file. In bytes. */
+/** Maximum number of bytes in memory. Further texts go to a file. */
 const MEMORY_BYTES = 4 * 1024 * 1024;
-/** So much is written, and read, at once; in bytes. */
+/** Number of bytes that one write or read transfers. */
 const BATCH_BYTES = 64 * 1024;
 
-/** A text that is kept, and the two numbers that it was given with. */
+/** A stored text, with the number of its list and its position in that list. */
 export interface KeptText {
   list: number;
   position: number;
@@ -16,25 +16,25 @@ export interface KeptText {
 }
 
 /**
- * Keeps texts aside until they are read again: little in memory, all else in a file of `os.tmpdir()`. The file has no name
- * there: it is gone with the process, however that ends.
+ * Stores texts until they are read again: a small part in memory, the rest in a file of `os.tmpdir()`. The file has
+ * no name in the directory, so that it disappears when the process ends, in whatever way.
  */
 export class KeptTexts {
   private readonly lists: number[] = [];
   private readonly positions: number[] = [];
-  /** Where each ends, by its number; the next one begins there. */
+  /** End of each text, as an offset in bytes, by the index of the text. The next text begins there. */
   private readonly ends: number[] = [];
   private bytes = 0;
-  /** What is not in the file: all of it while there is none, then what is to be written next. */
+  /** Texts that are not in the file. If there is no file yet, all texts. */
   private inMemory: Buffer[] = [];
   private memoryBytes = 0;
   private file: FileHandle | undefined;
   private fileBytes = 0;
 
-  /** @param directory where the file is made */
+  /** @param directory folder in which the file is created */
   constructor(private readonly directory = tmpdir()) {}
 
-  /** Adds a copy. {@link settle} after adding some. */
+  /** Stores a copy of a text. Call {@link settle} after some additions. */
   add({ list, position, text }: KeptText): void {
     this.lists.push(list);
     this.positions.push(position);
@@ -44,7 +44,7 @@ export class KeptTexts {
     this.memoryBytes += text.length;
   }
 
-  /** Moves what is too much for memory to the file. @throws {UpstreamReplyError} if it cannot be written */
+  /** Moves texts from memory to the file if memory holds too many. @throws {UpstreamReplyError} if the write fails */
   async settle(): Promise<void> {
     if (this.memoryBytes <= (this.file === undefined ? MEMORY_BYTES : BATCH_BYTES)) return;
     await this.stored(async () => {
@@ -57,7 +57,7 @@ export class KeptTexts {
     this.memoryBytes = 0;
   }
 
-  /** All that is kept, in the order in which it came, some at a time. @throws {UpstreamReplyError} if it cannot be read */
+  /** Yields all texts in the order of addition, in batches. @throws {UpstreamReplyError} if the read fails */
   async *read(): AsyncGenerator<KeptText[]> {
     for (let from = 0; from < this.ends.length;) {
       const begin = this.beginOf(from);
@@ -120,7 +120,7 @@ export class KeptTexts {
   }
 }
 
-/** A file that only this process can reach. */
+/** Opens a file without a name, which only this process can reach. */
 async function openNameless(parent: string): Promise<FileHandle> {
   const directory = await mkdtemp(join(parent, 'tidings-list-'));
   try {

@@ -1,11 +1,11 @@
 import { findList } from './reply-list.js';
 import { UpstreamReplyError, UpstreamReplyTooLargeError } from '../upstream-error.js';
 
-/** An element nested deeper than this is unreadable: what works on values of JSON recursively must not run out of stack. */
+/** Maximum nesting depth of an element. A deeper element is unreadable: recursive code would run out of stack. */
 export const MAX_DEPTH = 64;
-/** A larger element is unreadable, and what stands beside the lists of a reply is no larger either; in bytes. */
+/** Maximum size of an element, and of all the text outside the lists, in bytes. A larger element is unreadable. */
 const MAX_PART_BYTES = 16 * 1024 * 1024;
-/** A list stands at the top, under a name, or under a name of what stands under a name. */
+/** Maximum depth of a list: the reply itself, a field of the reply, or a field of such a field. */
 const MAX_LIST_DEPTH = 3;
 
 const QUOTE = 0x22;
@@ -15,27 +15,30 @@ const OPEN_LIST = 0x5b;
 const CLOSE_LIST = 0x5d;
 const OPEN_RECORD = 0x7b;
 const CLOSE_RECORD = 0x7d;
-/** What JSON counts as blank. */
+/** Bytes that JSON counts as whitespace. */
 const BLANKS: ReadonlySet<number> = new Set([0x20, 0x0a, 0x0d, 0x09]);
 
 /** An element of one of the lists in a reply. */
 export interface ScannedElement {
-  /** Which list it is in, by the order in which they begin. */
+  /** Number of the list that contains the element. Lists are numbered in the order of their beginnings, from 0. */
   list: number;
-  /** Its JSON, not checked; only the beginning of it if it is not readable. The bytes are valid until the call returns. */
+  /**
+   * The element's JSON, not validated. If the element is unreadable, only its beginning. The bytes are valid until
+   * the callback returns.
+   */
   bytes: Buffer;
-  /** Not if it is nested too deeply or too large. */
+  /** False if the element is nested too deeply or too large. */
   readable: boolean;
 }
 
 /**
- * Finds the elements of the lists in a reply while its bytes come, without holding more than one of them. Only brackets,
- * commas and quotes are looked at: what an element says is checked by whoever parses it. What stands around the lists is
- * kept, with the number of each list in place of its elements, and parsed at the end: so the list that is meant is found
- * by the same rule as in a whole reply, and a reply that breaks off is never taken for a shorter list.
+ * Finds the elements of all lists in a streamed reply, and holds only one element at a time. It looks only at
+ * brackets, commas and quotes; the callback must validate each element. The text outside the lists is kept, with each
+ * list's number in place of its elements, and parsed at the end. Hence the same rule as for a whole reply finds the
+ * list, and an incomplete reply is never taken for a shorter list.
  */
 export class ListScanner {
-  /** What stands around the lists. */
+  /** The text outside the lists. */
   private readonly around: Buffer[] = [];
   private aroundBytes = 0;
   private lists = 0;
@@ -43,26 +46,26 @@ export class ListScanner {
   private depth = 0;
   private inText = false;
   private isEscaped = false;
-  /** Where in the reply the next byte stands. */
+  /** Part of the reply that the next byte belongs to. */
   private where: 'around' | 'list' | 'element' = 'around';
-  /** In a list: what may come next. */
+  /** Inside a list: the part that was read last. It decides what may come next. */
   private after: 'start' | 'element' | 'comma' = 'start';
   private depthInElement = 0;
   private isTooDeep = false;
-  /** The beginning of an element that began in an earlier chunk. */
+  /** Beginning of an element that started in an earlier chunk. */
   private begun: Buffer[] = [];
   private begunBytes = 0;
 
   /**
-   * @param maxElements in all lists of the reply together
-   * @param onElement gets each element as soon as it is complete
+   * @param maxElements maximum number of elements in all lists of the reply together
+   * @param onElement receives each element as soon as it is complete
    */
   constructor(
     private readonly maxElements: number,
     private readonly onElement: (element: ScannedElement) => void,
   ) {}
 
-  /** @throws {UpstreamReplyError} if it cannot be the next part of a reply that holds a list */
+  /** @throws {UpstreamReplyError} if the chunk cannot continue a reply with a list */
   push(chunk: Buffer): void {
     let at = 0;
     while (at < chunk.length) {
@@ -73,8 +76,8 @@ export class ListScanner {
   }
 
   /**
-   * Which of the lists is the one that is called `name`, or comes in a usual envelope.
-   * @throws {UpstreamReplyError} if there is none, or the reply is not whole
+   * Returns the number of the list that is named `name` or comes in a usual envelope.
+   * @throws {UpstreamReplyError} if there is no such list, or the reply is incomplete
    */
   end(name: string): number {
     if (this.where !== 'around' || this.depth > 0) throw notJson();
@@ -89,7 +92,7 @@ export class ListScanner {
     return Number(list);
   }
 
-  /** Answers where it ended: at the end of the chunk, or behind the bracket that opens a list. */
+  /** Scans text outside the lists. Returns the offset behind the bracket that opens a list, or the end of the chunk. */
   private scanAround(chunk: Buffer, from: number): number {
     let at = from;
     while (at < chunk.length) {
@@ -119,7 +122,7 @@ export class ListScanner {
     return at;
   }
 
-  /** Between two elements. Answers where the next element begins, or where the list ended, behind its bracket. */
+  /** Scans text between two elements. Returns the offset of the next element, or the offset behind the list's end. */
   private scanList(chunk: Buffer, from: number): number {
     for (let at = from; at < chunk.length; at += 1) {
       const byte = chunk[at] ?? 0;
@@ -145,7 +148,7 @@ export class ListScanner {
     return chunk.length;
   }
 
-  /** Within an element. Answers where it ended: at a comma or at the end of its list; or at the end of the chunk. */
+  /** Scans an element. Returns the offset of the comma or bracket that ends the element, or the end of the chunk. */
   private scanElement(chunk: Buffer, from: number): number {
     let at = from;
     while (at < chunk.length) {
@@ -166,7 +169,7 @@ export class ListScanner {
     }
     this.begunBytes += at - from;
     if (this.isReadable() || this.begun.length === 0) {
-      // The chunk is not ours to keep.
+      // The caller may reuse the chunk, so copy it.
       this.begun.push(Buffer.from(chunk.subarray(from, at)));
     }
     return at;
@@ -191,7 +194,7 @@ export class ListScanner {
     return !this.isTooDeep && this.begunBytes <= MAX_PART_BYTES;
   }
 
-  /** Within a text. Answers where it ended, behind its quote; or the end of the chunk. */
+  /** Scans a string. Returns the offset behind its closing quote, or the end of the chunk. */
   private scanText(chunk: Buffer, from: number): number {
     let at = from;
     if (this.isEscaped) {

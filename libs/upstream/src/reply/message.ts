@@ -1,21 +1,21 @@
-/** Which way a message went, relative to the account; `other` for a value that nobody documented. */
+/** Direction of a message, as seen from the account. `other` stands for undocumented values. */
 export type Direction = 'inbound' | 'outbound' | 'other';
 
-/** A message as upstream shows it, with what the gateway reads out of it. */
+/** A message from upstream, with the fields that the gateway uses. */
 export interface UpstreamMessage {
-  /** Upstream's id, as text. */
+  /** Upstream's id of the message, as text. */
   id: string;
   direction: Direction;
   from?: string;
   to?: string;
-  /** The text; empty if there is none. */
+  /** Text of the message; empty if it has none. */
   body: string;
-  /** Milliseconds since 1970 on upstream's clock; absent if the timestamp is missing or unreadable. */
+  /** Milliseconds since 1970 by upstream's clock. Absent if the timestamp is missing or unreadable. */
   timestamp?: number;
   attachments: number;
   delivered: boolean;
   read: boolean;
-  /** Everything upstream said, untouched. */
+  /** All fields of the message, unchanged. */
   raw: Readonly<Record<string, unknown>>;
 }
 
@@ -32,7 +32,7 @@ const DIRECTIONS: ReadonlyMap<string, Direction> = new Map(
   } as const),
 );
 
-/** Reads one element of a message list, or undefined if it has no id to know it by. */
+/** Parses one element of a message list. Returns undefined if it has no id. */
 export function parseMessage(value: unknown): UpstreamMessage | undefined {
   if (!isRecord(value)) return undefined;
   const id = parseId(value.id);
@@ -54,13 +54,13 @@ export function parseMessage(value: unknown): UpstreamMessage | undefined {
   };
 }
 
-/** An id as text; numbers are taken as their decimal text. */
+/** Returns an id as text, a number in decimal notation. Returns undefined if the value is no id. */
 export function parseId(value: unknown): string | undefined {
   if (typeof value === 'string') return value === '' ? undefined : value;
   return typeof value === 'number' && Number.isFinite(value) ? String(value) : undefined;
 }
 
-/** Below this a number is taken as seconds since 1970, above as milliseconds. */
+/** Timestamps below this number are seconds since 1970; others are milliseconds. */
 const SECONDS_END = 100_000_000_000;
 
 function parseTimestamp(value: unknown): number | undefined {
@@ -70,7 +70,7 @@ function parseTimestamp(value: unknown): number | undefined {
   return Number.isNaN(time) ? undefined : time;
 }
 
-/** Whether a JSON value is an object. */
+/** Returns true if a JSON value is an object. */
 export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -2,29 +2,29 @@ import { ListScanner, type ScannedElement } from './list-scanner.js';
 import { isRecord } from './message.js';
 import { UpstreamReplyError } from '../upstream-error.js';
 
-/** What could be read of a list, and how many of its elements could not. */
+/** The readable elements of a list, and the number of unreadable ones. */
 export interface ParsedList<T> {
   items: T[];
   skipped: number;
-  /** What tells the skipped elements apart, one a different element; absent if there are none. */
+  /** One text for each skipped element; different elements have different texts. Absent if no element was skipped. */
   unreadable?: readonly string[];
 }
 
-/** The names under which lists are known to come, besides a bare array. */
+/** Usual names of the field that contains a list. A list may also be a bare array. */
 const ENVELOPES = ['data', 'items', 'results'];
 
-/** Reads one element of a list, or undefined if it cannot be read. */
+/** Parses one element of a list. Returns undefined if the element is unreadable. */
 export type ParseElement<T> = (value: unknown) => T | undefined;
 
-/** How much of an element that is not parsed tells it apart from others. */
+/** Number of bytes that identify an element that is not parsed. */
 const BEGINNING_BYTES = 256;
 
 /**
- * Reads a list out of a reply while its bytes come: a bare array, or an array under `name` or a usual envelope.
- * One unreadable element does not stop the others.
+ * Reads a list from a streamed reply: a bare array, or an array under `name` or a usual envelope. An unreadable
+ * element does not affect the others.
  */
 export class ReplyListReader<T> {
-  /** By their numbers; those without elements are left out. */
+  /** Elements of each list of the reply, by its number. Empty lists are left out. */
   private readonly lists = new Map<number, { items: T[]; unreadable: string[] }>();
   private readonly scanner: ListScanner;
 
@@ -38,14 +38,15 @@ export class ReplyListReader<T> {
     });
   }
 
-  /** @throws {UpstreamReplyError} if it cannot be the next part of a reply that holds a list */
+  /** @throws {UpstreamReplyError} if the chunk cannot continue a reply with a list */
   push(chunk: Buffer): void {
     this.scanner.push(chunk);
   }
 
   /**
-   * @throws {UpstreamReplyError} if the reply is not JSON or holds no such list: an error page must never look like an
-   * empty list.
+   * Returns the list.
+   * @throws {UpstreamReplyError} if the reply is not JSON or has no such list: an error page must not look like an
+   * empty list
    */
   end(): ParsedList<T> {
     const { items, unreadable } = this.lists.get(this.scanner.end(this.name)) ?? {
@@ -70,7 +71,7 @@ export class ReplyListReader<T> {
   }
 }
 
-/** Reads a list out of a whole reply, as {@link ReplyListReader} does. @throws {UpstreamReplyError} */
+/** Reads a list from a whole reply, like {@link ReplyListReader}. @throws {UpstreamReplyError} */
 export function parseReplyList<T>(
   text: string,
   name: string,
@@ -88,12 +89,12 @@ export function parseElement(json: Buffer): unknown {
 }
 
 /**
- * An id beyond 2^53 as JSON's number: read as a number it would lose digits, and two ids could become one.
- * Within a JSON text, quotes that are not escaped stand around keys and texts only.
+ * Matches an id above 2^53 that is a JSON number. Parsed as a number, it would lose digits, and two ids could become
+ * equal. In JSON text, an unescaped quote always begins or ends a key or a string.
  */
 const LONG_NUMERIC_ID = /"id"(\s*:\s*)(-?\d{16,})(?=\s*[,}])/g;
 
-/** The text of a reply with its ids to the digit. */
+/** Returns the text of a reply with long numeric ids as strings, so that no digit is lost. */
 export function withExactIds(text: string): string {
   return text.replace(LONG_NUMERIC_ID, '"id"$1"$2"');
 }
@@ -107,13 +108,13 @@ export function parseReply(text: string): unknown {
   }
 }
 
-/** A list, and the fields beside it and beside what it stands in. */
+/** A list, and the other fields of the objects that contain it. */
 interface FoundList {
   list: unknown[];
   beside: Readonly<Record<string, unknown>>;
 }
 
-/** @throws {UpstreamReplyError} if there is none */
+/** Finds the list in a parsed reply. @throws {UpstreamReplyError} if there is no list */
 export function findList(body: unknown, name: string): FoundList {
   if (isList(body)) return { list: body, beside: {} };
   if (isRecord(body)) {

@@ -3,9 +3,9 @@ import { findList, parseReply, withExactIds } from './reply-list.js';
 import { UpstreamReplyError } from '../upstream-error.js';
 
 /**
- * A reply's text as an object that holds its list under `name`, with ids as text; all else stays as upstream wrote it,
- * to the letter where nothing has to be changed.
- * @throws {UpstreamReplyError} if it holds no such list
+ * Returns a reply as an object that holds its list under `name`, with ids as text. Everything else stays as upstream
+ * wrote it, byte for byte if no change is needed.
+ * @throws {UpstreamReplyError} if the reply has no such list
  */
 export function showList(text: string, name: string): string {
   const exact = withExactIds(text);
@@ -18,8 +18,8 @@ export function showList(text: string, name: string): string {
 }
 
 /**
- * A reply's text as it is.
- * @throws {UpstreamReplyError} if it is not JSON
+ * Returns a reply's text unchanged.
+ * @throws {UpstreamReplyError} if the text is not JSON
  */
 export function showAsIs(text: string): string {
   parseReply(text);
@@ -27,8 +27,8 @@ export function showAsIs(text: string): string {
 }
 
 /**
- * The contacts of a reply by their ids, which are text.
- * @throws {UpstreamReplyError} if it holds no contact list
+ * Returns the contacts of a reply by their ids, with ids as text.
+ * @throws {UpstreamReplyError} if the reply has no contact list
  */
 export function contactsShown(text: string): ReadonlyMap<string, unknown> {
   const { list } = findList(parseReply(text), 'contacts');
@@ -41,8 +41,8 @@ export function contactsShown(text: string): ReadonlyMap<string, unknown> {
 }
 
 /**
- * Something of a reply as JSON text again.
- * @throws {UpstreamReplyError} if it is nested so deeply that it can be read, but not written
+ * Converts a part of a reply to JSON text.
+ * @throws {UpstreamReplyError} if the part is nested too deeply for `JSON.stringify`
  */
 export function toJson(value: unknown): string {
   try {

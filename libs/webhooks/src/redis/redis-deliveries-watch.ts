@@ -1,28 +1,10 @@
-import { accountKeys, type RedisClient } from '#platform';
+import { accountKeys, LuaScript, type RedisClient } from '#platform';
 import type { DeliveriesOverview, DeliveriesWatch } from '../delivery/deliveries-overview.js';
-import { deliveryScript } from './redis-delivery-common.js';
+import { MOST_REFILLED } from '../delivery/delivery-store.js';
 
-/**
- * ARGV: base. Answers how many deliveries are pending, succeeded and failed, how many endpoints there are, are disabled
- * and have something due, and for how many ms the first of that has been due.
- */
-const OVERVIEW = deliveryScript(`
-local pending, succeeded, failed, count, disabled, waiting, oldest = 0, 0, 0, 0, 0, 0, NOW
-for _, endpoint in ipairs(redis.call('HKEYS', WEBHOOKS)) do
-  pending = pending + redis.call('ZCARD', listed(endpoint, 'pending'))
-  succeeded = succeeded + redis.call('ZCARD', listed(endpoint, 'succeeded'))
-  failed = failed + redis.call('ZCARD', listed(endpoint, 'failed'))
-  count = count + 1
-  local _, record = endpoint_record(endpoint)
-  if not record.enabled then disabled = disabled + 1 end
-  local first = tonumber(redis.call('ZRANGE', due(endpoint), 0, 0, 'WITHSCORES')[2])
-  if first and first <= NOW then
-    waiting = waiting + 1
-    oldest = math.min(oldest, first)
-  end
-end
-return {pending, succeeded, failed, count, disabled, waiting, NOW - oldest}
-`);
+const OVERVIEW = LuaScript.from(import.meta.url, 'lua/deliveries-overview.lua', {
+  MAX_REFILL: MOST_REFILLED,
+});
 
 /** {@link DeliveriesWatch} on the sets that the scripts of deliveries keep. */
 export class RedisDeliveriesWatch implements DeliveriesWatch {
@@ -33,8 +15,11 @@ export class RedisDeliveriesWatch implements DeliveriesWatch {
 
   async overview(account: string): Promise<DeliveriesOverview> {
     const keys = accountKeys(this.prefix, account);
-    const reply = (await OVERVIEW.run(this.redis, [keys('webhooks')], [keys('')])) as number[];
-    const [pending = 0, succeeded = 0, failed = 0, count = 0, disabled = 0, due = 0, oldestDueMs = 0] = reply;
+    const { pending, succeeded, failed, count, disabled, due, oldestDueMs } = (await OVERVIEW.run(
+      this.redis,
+      { webhooks: keys('webhooks') },
+      { base: keys('') },
+    )) as Record<'pending' | 'succeeded' | 'failed' | 'count' | 'disabled' | 'due' | 'oldestDueMs', number>;
     return {
       counts: { pending, succeeded, failed },
       endpoints: { count, disabled, due },

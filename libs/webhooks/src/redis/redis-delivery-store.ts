@@ -7,7 +7,7 @@ import {
   readerKey,
   type StreamEntry,
 } from '#events';
-import { accountKeys, type RedisClient, type RedisScript } from '#platform';
+import { accountKeys, type LuaArguments, type LuaScript, type RedisClient } from '#platform';
 import { type Attempt, type Delivery, deliveryId, type NewDelivery } from '../delivery/delivery.js';
 import type {
   Behind,
@@ -49,10 +49,14 @@ export class RedisDeliveryStore implements DeliveryStore {
   async create(account: string, deliveries: readonly NewDelivery[], reader?: ReaderLease): Promise<void> {
     const lease =
       reader === undefined
-        ? ['', '', 0]
-        : [readerKey(accountKeys(this.prefix, account)), reader.token, reader.leaseMs];
+        ? { lease: '', token: '', leaseMs: 0 }
+        : {
+            lease: readerKey(accountKeys(this.prefix, account)),
+            token: reader.token,
+            leaseMs: reader.leaseMs,
+          };
     for (const chunk of chunksOf(deliveries)) {
-      const held = await this.run(CREATE, account, [...lease, ...creationArguments(chunk)]);
+      const held = await this.run(CREATE, account, { ...lease, ...creationArguments(chunk) });
       if (held === 0) throw new ReaderLeaseLostError();
     }
   }
@@ -68,15 +72,15 @@ export class RedisDeliveryStore implements DeliveryStore {
   ): Promise<DeliveryPage> {
     const stored = status === 'missed' ? 'failed' : (status ?? '');
     const missed = stored === 'failed' ? (status === 'missed' ? 'yes' : 'no') : '';
-    const reply = await this.run(LIST, account, [
-      endpointId,
-      stored,
+    const reply = await this.run(LIST, account, {
+      endpoint: endpointId,
+      status: stored,
       missed,
-      before ?? '',
-      limit,
-      MAX_SCANNED,
-    ]);
-    const [next, ...ids] = reply as [string, ...string[]];
+      before: before ?? '',
+      maxCount: limit,
+      maxExamined: MAX_SCANNED,
+    });
+    const { next, ids } = reply as { next: string; ids: string[] };
     // What is trimmed meanwhile is not there any more.
     const found = await Promise.all(ids.map((id) => this.find(account, id)));
     return {
@@ -86,22 +90,20 @@ export class RedisDeliveryStore implements DeliveryStore {
   }
 
   async retry(account: string, id: string): Promise<Retried> {
-    return (await this.run(RETRY, account, [id])) as Retried;
+    return (await this.run(RETRY, account, { id })) as Retried;
   }
 
   async replay(account: string, scope: ReplayScope, deliveries: readonly NewDelivery[]): Promise<number> {
     let count = 0;
     for (const chunk of chunksOf(deliveries)) {
-      count += Number(await this.run(REPLAY, account, [scope, ...creationArguments(chunk)]));
+      count += Number(await this.run(REPLAY, account, { scope, ...creationArguments(chunk) }));
     }
     return count;
   }
 
   async behind(account: string, endpointId: string): Promise<Behind | undefined> {
-    const reply = await this.run(BEHIND, account, [endpointId]);
-    if (reply === null) return undefined;
-    const [from, to, room] = reply as [string, string, number];
-    return { from, to, room };
+    const reply = await this.run(BEHIND, account, { endpoint: endpointId });
+    return reply === null ? undefined : (reply as Behind);
   }
 
   async refill(
@@ -111,7 +113,12 @@ export class RedisDeliveryStore implements DeliveryStore {
     next: string,
     deliveries: readonly NewDelivery[],
   ): Promise<boolean> {
-    const args = [endpointId, from, next, ...creationArguments(deliveries)];
+    const args = {
+      endpoint: endpointId,
+      expected: from,
+      nextPosition: next,
+      ...creationArguments(deliveries),
+    };
     return (await this.run(REFILL, account, args)) === 1;
   }
 
@@ -129,13 +136,15 @@ export class RedisDeliveryStore implements DeliveryStore {
 
   async claim(account: string, endpointId: string, { slots, room, leaseMs }: ClaimTerms): Promise<Claimed> {
     const claim = randomBytes(8).toString('hex');
-    const reply = await this.run(CLAIM, account, [endpointId, slots, room, leaseMs, claim]);
+    const reply = (await this.run(CLAIM, account, {
+      endpoint: endpointId,
+      defaultSlots: slots,
+      maxCount: room,
+      leaseMs,
+      claim,
+    })) as ClaimReply | null;
     if (reply === null) return { kind: 'ended' };
-    const [endpoint, more, waitMs, refill, missed, ...fields] = reply as [
-      string,
-      ...[number, number, number, number],
-      ...(string | StreamEntry)[],
-    ];
+    const { stored, more, waitMs, canRefill, missed, deliveries: fields } = reply;
     const deliveries: ClaimedDelivery[] = [];
     for (let i = 0; i < fields.length; i += 5) {
       const [id, eventId, attempts, body, entry] = fields.slice(i, i + 5) as ClaimedFields;
@@ -146,9 +155,9 @@ export class RedisDeliveryStore implements DeliveryStore {
     }
     return {
       kind: 'claimed',
-      ...{ endpoint, deliveries, missed },
+      ...{ endpoint: stored, deliveries, missed },
       more: more === 1,
-      canRefill: refill === 1,
+      canRefill: canRefill === 1,
       ...(waitMs > 0 ? { waitMs } : {}),
     };
   }
@@ -160,49 +169,65 @@ export class RedisDeliveryStore implements DeliveryStore {
     settlement: Settlement,
     { slower, aloneMs }: Strain = { slower: false, aloneMs: 0 },
   ): Promise<Settled> {
-    const reply = await this.run(SETTLE, account, [
-      endpointId,
-      slots,
+    const reply = await this.run(SETTLE, account, {
+      endpoint: endpointId,
+      defaultSlots: slots,
       id,
       claim,
-      JSON.stringify(attempt),
-      attempt.durationMs,
-      settlement.status,
-      settlement.status === 'pending' ? settlement.waitMs : 0,
-      settlement.status === 'failed' ? settlement.reason : '',
-      slower ? 1 : 0,
-      aloneMs,
-      MOST_ATTEMPTS,
-    ]);
-    const [recorded, more, failingMs] = reply as [number, number, number];
+      attempt: JSON.stringify(attempt),
+      duration: attempt.durationMs,
+      status: settlement.status,
+      waitMs: settlement.status === 'pending' ? settlement.waitMs : 0,
+      reason: settlement.status === 'failed' ? settlement.reason : '',
+      slowsDown: slower ? 1 : 0,
+      holdMs: aloneMs,
+      maxAttempts: MOST_ATTEMPTS,
+    });
+    const { recorded, more, failingMs } = reply as { recorded: number; more: number; failingMs: number };
     return { recorded: recorded === 1, more: more === 1, failingMs };
   }
 
   async release(account: string, { id, claim, endpointId, slots }: ClaimedDelivery): Promise<void> {
-    await this.run(RELEASE, account, [endpointId, slots, id, claim]);
+    await this.run(RELEASE, account, { endpoint: endpointId, defaultSlots: slots, id, claim });
   }
 
   async endPending(account: string, endpointId: string): Promise<void> {
-    while (Number(await this.run(END_PENDING, account, [endpointId, MOST_ENDED])) > 0);
+    const args = { endpoint: endpointId, maxCount: MOST_ENDED };
+    while (Number(await this.run(END_PENDING, account, args)) > 0);
   }
 
   async *overdue(account: string): AsyncGenerator<string[], void, void> {
     for (let first = 0; ; first += MOST_LISTED) {
-      const endpoints = (await this.run(OVERDUE, account, [first, MOST_LISTED])) as string[];
+      const endpoints = (await this.run(OVERDUE, account, {
+        first,
+        maxCount: MOST_LISTED,
+      })) as string[];
       if (endpoints.length > 0) yield endpoints;
       if (endpoints.length < MOST_LISTED) return;
     }
   }
 
   async trim(account: string, { maxAgeMs, maxCount }: DeliveryRetention): Promise<number> {
-    return Number(await this.run(TRIM, account, [maxAgeMs, maxCount, MOST_TRIMMED]));
+    return Number(
+      await this.run(TRIM, account, { maxAge: maxAgeMs, maxKept: maxCount, maxCount: MOST_TRIMMED }),
+    );
   }
 
-  private run(script: RedisScript, account: string, args: readonly (string | number)[]): Promise<unknown> {
+  private run(script: LuaScript, account: string, args: LuaArguments): Promise<unknown> {
     const keys = accountKeys(this.prefix, account);
     // The one key names the slot; the prefix of all others follows.
-    return script.run(this.redis, [keys('webhooks')], [keys(''), ...args]);
+    return script.run(this.redis, { webhooks: keys('webhooks') }, { base: keys(''), ...args });
   }
+}
+
+/** Reply of `claim-deliveries.lua`. */
+interface ClaimReply {
+  stored: string;
+  more: number;
+  waitMs: number;
+  canRefill: number;
+  missed: number;
+  deliveries: (string | StreamEntry)[];
 }
 
 /** Of a delivery that was claimed: id, event, attempts, the body that an older build stored or '', the log's entry. */
@@ -216,7 +241,10 @@ function bodyOf(account: string, entry: StreamEntry): string {
 }
 
 /** The arguments of the scripts that create: the events once each, then what is to be delivered. */
-function creationArguments(chunk: readonly NewDelivery[]): (string | number)[] {
+function creationArguments(chunk: readonly NewDelivery[]): {
+  eventCount: number;
+  entries: (string | number)[];
+} {
   const places = new Map<string, number>();
   const events: string[] = [];
   for (const { event } of chunk) {
@@ -224,13 +252,10 @@ function creationArguments(chunk: readonly NewDelivery[]): (string | number)[] {
     places.set(event.id, places.size);
     events.push(event.id, event.type, event.contactId ?? '', event.position);
   }
-  return [
-    places.size,
-    ...events,
-    ...chunk.flatMap(({ event, endpointId }) => [
-      deliveryId(event.id, endpointId),
-      endpointId,
-      places.get(event.id) ?? 0,
-    ]),
-  ];
+  const deliveries = chunk.flatMap(({ event, endpointId }) => [
+    deliveryId(event.id, endpointId),
+    endpointId,
+    places.get(event.id) ?? 0,
+  ]);
+  return { eventCount: places.size, entries: [...events, ...deliveries] };
 }

@@ -1,5 +1,5 @@
-import { APPEND_EVENTS, eventArguments, logKeys, type NewEvent } from '#events';
-import { accountKeys, type AccountKeys, type Clock, type RedisClient, RedisScript } from '#platform';
+import { eventArguments, logKeys, type NewEvent } from '#events';
+import { accountKeys, type AccountKeys, type Clock, LuaScript, type RedisClient } from '#platform';
 import {
   type EndpointStore,
   filterBytes,
@@ -9,87 +9,13 @@ import {
 import { publicPart, readEndpoint, type StoredEndpoint, writeEndpoint } from '../endpoint/stored-endpoint.js';
 import { WebhookConflictError } from '../endpoint/webhook-conflict.js';
 
-/**
- * What scripts keep of filters: a hash of the bytes of each endpoint's, and a count of the changes in `revision`. What an
- * older build stored is not in the hash: it counts with all of its record but what such a record takes at least.
- */
-const FILTERS = `
-local RECORD_BYTES = 1024
-local function keep_filters(webhooks, filters, id, bytes)
-  local others = 0
-  for _, other in ipairs(redis.call('HKEYS', webhooks)) do
-    if other ~= id then
-      local known = redis.call('HGET', filters, other)
-      others = others + (known or math.max(redis.call('HSTRLEN', webhooks, other) - RECORD_BYTES, 0))
-    end
-  end
-  if others + bytes > ${MOST_FILTER_BYTES_OF_ACCOUNT} then return false end
-  redis.call('HSET', filters, id, bytes)
-  return true
-end
-`;
+const add = LuaScript.from(import.meta.url, 'lua/add-endpoint.lua');
 
-/**
- * What was recorded before it is its first gap. KEYS: endpoints, the log's counters, gaps, filters, revision. ARGV: id,
- * endpoint, bytes of its filter. Answers 'added', or what there was no room for.
- */
-const add = new RedisScript(`${FILTERS}
-local webhooks, counters, gaps, id, endpoint = KEYS[1], KEYS[2], KEYS[3], ARGV[1], ARGV[2]
-if redis.call('HLEN', webhooks) >= ${MOST_ENDPOINTS_OF_ACCOUNT} then return 'endpoints' end
-local bytes = tonumber(ARGV[3])
-if bytes > 0 and not keep_filters(webhooks, KEYS[4], id, bytes) then return 'filters' end
-redis.call('HSET', KEYS[4], id, bytes)
-redis.call('INCR', KEYS[5])
-redis.call('HSET', webhooks, id, endpoint)
-local last = redis.call('HGET', counters, 'last')
-if last then redis.call('RPUSH', gaps, '0-0 ' .. last) end
-return 'added'
-`);
+const remove = LuaScript.from(import.meta.url, 'lua/remove-endpoint.lua');
 
-/** Removes the endpoint and puts it on the agenda, so that its deliveries end even if this process does. */
-const remove = new RedisScript(`
-local webhooks, agenda, id = KEYS[1], KEYS[2], ARGV[1]
-local removed = redis.call('HDEL', webhooks, id)
-if removed == 1 then
-  redis.call('ZADD', agenda, 0, id)
-  redis.call('HDEL', KEYS[3], id)
-  redis.call('INCR', KEYS[4])
-end
-return removed
-`);
+const replace = LuaScript.from(import.meta.url, 'lua/replace-endpoint.lua');
 
-/**
- * Replaces an endpoint that is still the expected one, and records what that means. It comes onto the agenda, so that
- * what follows from the change happens even if this process ends.
- * KEYS: the log's, endpoints, agenda, the endpoint's pace, its pace as older builds have it, filters, revision. ARGV: id,
- * expected, replacement, bytes of its filter, whether that grows, whether it is enabled or disabled, events. Answers 'replaced', 'other' where it is not the
- * expected one, or 'filters' where there is no room for its filter.
- */
-const replace = new RedisScript(`${APPEND_EVENTS}${FILTERS}
-local webhooks, agenda, id, expected, replacement = KEYS[4], KEYS[5], ARGV[1], ARGV[2], ARGV[3]
-if redis.call('HGET', webhooks, id) ~= expected then return 'other' end
-local bytes = tonumber(ARGV[4])
-if ARGV[5] == '1' and not keep_filters(webhooks, KEYS[8], id, bytes) then return 'filters' end
-redis.call('HSET', KEYS[8], id, bytes)
-redis.call('INCR', KEYS[9])
-redis.call('HSET', webhooks, id, replacement)
-redis.call('ZADD', agenda, 0, id)
--- Who enables an endpoint again gives it a new chance.
-if ARGV[6] == '1' then
-  redis.call('DEL', KEYS[6])
-  -- What an older build left, unless it keeps those from claiming: see redis-older-builds.ts.
-  if redis.call('HEXISTS', KEYS[7], 'moved') == 0 then redis.call('DEL', KEYS[7]) end
-end
-append_events(7)
-return 'replaced'
-`);
-
-/** KEYS: endpoints. ARGV: id, expected, replacement. Answers whether it was still the expected one. */
-const rewrite = new RedisScript(`
-if redis.call('HGET', KEYS[1], ARGV[1]) ~= ARGV[2] then return 0 end
-redis.call('HSET', KEYS[1], ARGV[1], ARGV[3])
-return 1
-`);
+const rewrite = LuaScript.from(import.meta.url, 'lua/rewrite-endpoint.lua');
 
 /** {@link EndpointStore} as one hash an account. */
 export class RedisEndpointStore implements EndpointStore {
@@ -101,11 +27,22 @@ export class RedisEndpointStore implements EndpointStore {
 
   async add(account: string, endpoint: StoredEndpoint): Promise<void> {
     const keys = this.keys(account);
-    const [, , counters] = logKeys(keys);
+    const { logCounters } = logKeys(keys);
     const added = await add.run(
       this.redis,
-      [keys('webhooks'), counters, keys('endpoint', endpoint.id, 'gaps'), ...filterKeys(keys)],
-      [endpoint.id, writeEndpoint(endpoint), filterBytes(endpoint.contactIds)],
+      {
+        webhooks: keys('webhooks'),
+        logCounters,
+        gaps: keys('endpoint', endpoint.id, 'gaps'),
+        ...filterKeys(keys),
+      },
+      {
+        id: endpoint.id,
+        endpoint: writeEndpoint(endpoint),
+        bytes: filterBytes(endpoint.contactIds),
+        maxEndpoints: MOST_ENDPOINTS_OF_ACCOUNT,
+        maxBytes: MOST_FILTER_BYTES_OF_ACCOUNT,
+      },
     );
     if (added === 'filters') throw filtersConflict();
     if (added !== 'added') {
@@ -122,7 +59,7 @@ export class RedisEndpointStore implements EndpointStore {
 
   async revision(account: string): Promise<string> {
     const keys = this.keys(account);
-    const [, revision] = filterKeys(keys);
+    const { revision } = filterKeys(keys);
     // An older build counts no changes: what it added is seen by the number.
     const [changes, count] = await Promise.all([this.redis.get(revision), this.redis.hlen(keys('webhooks'))]);
     return `${changes ?? ''}/${count}`;
@@ -135,8 +72,8 @@ export class RedisEndpointStore implements EndpointStore {
 
   async remove(account: string, id: string): Promise<boolean> {
     const keys = this.keys(account);
-    const [webhooks, agenda] = [keys('webhooks'), keys('webhooks', 'agenda')];
-    return (await remove.run(this.redis, [webhooks, agenda, ...filterKeys(keys)], [id])) === 1;
+    const used = { webhooks: keys('webhooks'), agenda: keys('webhooks', 'agenda'), ...filterKeys(keys) };
+    return (await remove.run(this.redis, used, { id })) === 1;
   }
 
   async change(
@@ -158,8 +95,8 @@ export class RedisEndpointStore implements EndpointStore {
       const expected = await this.redis.hget(webhooks, id);
       if (expected === null) return undefined;
       const after = change(readEndpoint(expected));
-      const args = [id, expected, writeEndpoint(after)];
-      if ((await rewrite.run(this.redis, [webhooks], args)) === 1) return after;
+      const args = { id, expected, replacement: writeEndpoint(after) };
+      if ((await rewrite.run(this.redis, { webhooks }, args)) === 1) return after;
     }
   }
 
@@ -201,20 +138,21 @@ export class RedisEndpointStore implements EndpointStore {
       const after: StoredEndpoint = { ...changed, updatedAt, revision: changed.revision + 1 };
       const done = await replace.run(
         this.redis,
-        [
+        {
           ...logKeys(keys),
-          ...[keys('webhooks'), keys('webhooks', 'agenda')],
-          ...[keys('endpoint', id, 'speed'), keys('endpoint', id, 'pace')],
+          ...{ webhooks: keys('webhooks'), agenda: keys('webhooks', 'agenda') },
+          ...{ speed: keys('endpoint', id, 'speed'), olderPace: keys('endpoint', id, 'pace') },
           ...filterKeys(keys),
-        ],
-        [
+        },
+        {
           id,
           expected,
-          writeEndpoint(after),
+          replacement: writeEndpoint(after),
           ...bytesOf(before, after),
-          before.enabled === after.enabled ? 0 : 1,
-          ...eventArguments(account, eventsOf(after)),
-        ],
+          toggles: before.enabled === after.enabled ? 0 : 1,
+          maxBytes: MOST_FILTER_BYTES_OF_ACCOUNT,
+          events: eventArguments(account, eventsOf(after)),
+        },
       );
       if (done === 'filters') throw filtersConflict();
       if (done === 'replaced') return after;
@@ -226,14 +164,14 @@ export class RedisEndpointStore implements EndpointStore {
   }
 }
 
-function filterKeys(keys: AccountKeys): [filters: string, revision: string] {
-  return [keys('webhooks', 'filters'), keys('webhooks', 'revision')];
+function filterKeys(keys: AccountKeys): { filters: string; revision: string } {
+  return { filters: keys('webhooks', 'filters'), revision: keys('webhooks', 'revision') };
 }
 
 /** Of a filter, and whether it grows: who changes something else is not refused for what the account has already. */
-function bytesOf(before: StoredEndpoint, after: StoredEndpoint): [bytes: number, grows: 0 | 1] {
+function bytesOf(before: StoredEndpoint, after: StoredEndpoint): { bytes: number; grows: 0 | 1 } {
   const bytes = filterBytes(after.contactIds);
-  return [bytes, bytes > filterBytes(before.contactIds) ? 1 : 0];
+  return { bytes, grows: bytes > filterBytes(before.contactIds) ? 1 : 0 };
 }
 
 function filtersConflict(): WebhookConflictError {

@@ -1,0 +1,16 @@
+--- Removes an account and its API keys, and notes that its data has to be removed.
+-- @key accounts       Hash of the accounts by id, as JSON.
+-- @key removed        Hash from the id of a removed account to a note of when, until its data is gone.
+-- @key api_keys       Hash of the API keys by id.
+-- @key own_api_keys   Set of the ids of the account's API keys.
+-- @key version        Number of changes of accounts.
+-- @arg id             The account's id.
+-- @reply              1, or 0 if there is no such account.
+--- @include "@platform/redis/lua/includes/now.lua"
+
+if redis.call('HDEL', accounts, id) == 0 then return 0 end
+redis.call('INCR', version)
+for _, key in ipairs(redis.call('SMEMBERS', own_api_keys)) do redis.call('HDEL', api_keys, key) end
+redis.call('DEL', own_api_keys)
+redis.call('HSET', removed, id, string.format('{"removedAt":%d}', now_ms()))
+return 1

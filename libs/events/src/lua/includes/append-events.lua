@@ -1,0 +1,36 @@
+--- Appends events to the account's log, in the same step as the change of state that they report.
+-- A script that includes this file ends its arguments with a tail of events (`eventArguments`), and calls
+-- `append_events(events_from)`.
+--
+-- The log is a stream. The index finds single events, and refuses an id that is already recorded. The counters are
+-- the sequences, the epoch, and the positions of the newest, the trimmed and the dispatched event.
+-- @uses log            Stream of the account's events.
+-- @uses log_index      Hash from an event's id to its position in the log.
+-- @uses log_counters   Hash of the log's counters.
+--- @include "@platform/redis/lua/includes/now.lua"
+
+local function append_events(first)
+  local account, candidate = ARGV[first], ARGV[first + 1]
+  local now = now_ms()
+  if redis.call('HSETNX', log_counters, 'epoch', candidate) == 1 then
+    redis.call('HSET', log_counters, 'installedAt', whole(now))
+  end
+  local epoch = redis.call('HGET', log_counters, 'epoch')
+  local grown = false
+  for i = first + 2, #ARGV, 5 do
+    local type, contact, subject, revision, data = ARGV[i], ARGV[i + 1], ARGV[i + 2], ARGV[i + 3], ARGV[i + 4]
+    local id = 'evt_' .. redis.sha1hex(table.concat({account, epoch, subject, type, revision}, '\n'))
+    if redis.call('HEXISTS', log_index, id) == 0 then
+      local counter = 'account'
+      if string.find(type, '^message%.') or string.find(type, '^contact%.') then counter = 'contact:' .. contact end
+      local sequence = redis.call('HINCRBY', log_counters, counter, 1)
+      local position = redis.call('XADD', log, '*', 'i', id, 't', type, 'c', contact, 's', sequence,
+        'at', whole(now), 'd', data)
+      redis.call('HSET', log_index, id, position)
+      redis.call('HSET', log_counters, 'last', position)
+      grown = true
+    end
+  end
+  -- A Redis user who may not publish records events nonetheless.
+  if grown then redis.pcall('PUBLISH', log .. ':grown', '') end
+end

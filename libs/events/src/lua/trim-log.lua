@@ -1,0 +1,33 @@
+--- Removes events that are too old or too many from the head of the log, never above the dispatched mark.
+-- @key log             Stream of the account's events.
+-- @key log_index       Hash from an event's id to its position in the log.
+-- @key log_counters    Hash of the log's counters.
+-- @arg max_count       Number of events to keep.
+-- @arg oldest          Time before which events are removed, in ms.
+-- @arg max_examined    Maximum number of events to look at.
+-- @reply               Number of events removed.
+
+local function parts(id)
+  local ms, n = string.match(id, '^(%d+)-(%d+)$')
+  return tonumber(ms), tonumber(n)
+end
+local mark_ms, mark_n = parts(redis.call('HGET', log_counters, 'dispatched') or '0-0')
+local excess = redis.call('XLEN', log) - tonumber(max_count)
+local removed, last, ids = 0, nil, {}
+for _, entry in ipairs(redis.call('XRANGE', log, '-', '+', 'COUNT', max_examined)) do
+  local ms, n = parts(entry[1])
+  local dispatched = ms < mark_ms or (ms == mark_ms and n <= mark_n)
+  if not dispatched or (removed >= excess and ms >= tonumber(oldest)) then break end
+  removed = removed + 1
+  last = entry[1]
+  ids[removed] = entry[2][2]
+end
+if removed > 0 then
+  for i = 1, removed, 1000 do
+    redis.call('HDEL', log_index, unpack(ids, i, math.min(i + 999, removed)))
+  end
+  redis.call('XTRIM', log, 'MINID', last)
+  redis.call('XDEL', log, last)
+  redis.call('HSET', log_counters, 'trimmed', last)
+end
+return removed

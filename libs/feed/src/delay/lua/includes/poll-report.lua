@@ -1,0 +1,81 @@
+--- Records what an account's figures take from a poll, above all how late it is.
+-- A delay goes from the message's timestamp to the commit.
+--
+-- The difference between upstream's clock and Redis': a reply's `Date` (whole seconds) was set between the start of
+-- the poll and its commit. The difference lies between `date - now` and `date + 1000 - start`. Every poll narrows
+-- these bounds; the difference is taken as their middle. They widen with time, and start again when a poll
+-- contradicts them, for example after a clock was set.
+--
+-- Fields of `facts`: `low`, `high` (bounds of the difference in ms, upstream less Redis), `at`; `min`, `max` (bounds
+-- of the interval); `skipped`. Fields of a slot: a bucket's number -> number of delays; `estimated` -> how many of
+-- these come from the schedule; `late` -> number of messages older than a day, which are in no bucket.
+-- @constant FIRST_BUCKET_MS   Upper bound of the first bucket, in ms.
+-- @constant BUCKET_STEP       Ratio of the bounds of two buckets.
+-- @constant LAST_BUCKET       Number of the last bucket.
+-- @constant SLOT_LIFE_MS      How long a slot of the window is kept, in ms.
+--- @include "@platform/redis/lua/includes/now.lua"
+
+-- An older message was shown late by upstream, for example in an import: it says nothing about the polls. In ms.
+local LATE_MS = 86400000
+-- A timestamp that is further ahead of upstream's clock does not come from this clock. In ms.
+local AHEAD_MS = 60000
+-- Bounds of the difference are written when they are closer by at least this many ms.
+local CLOSER_MS = 2
+-- Maximum drift between two clocks that are kept right, in seconds a second.
+local DRIFT = 0.0005
+
+local function clock_difference(facts, known, date, from, now)
+  local low, high = tonumber(known[1]), tonumber(known[2])
+  if low then
+    local drift = math.max(now - tonumber(known[3]), 0) * DRIFT
+    low, high = low - drift, high + drift
+  end
+  if date then
+    local width, read_low, read_high = low and high - low, date - now, date + 1000 - math.min(from, now)
+    if low then low, high = math.max(low, read_low), math.min(high, read_high) end
+    local anew = not low or low > high
+    if anew then low, high = read_low, read_high end
+    -- Bounds that hardly changed are not written: most polls find nothing, and should cost little.
+    if anew or width - (high - low) >= CLOSER_MS then
+      redis.call('HSET', facts, 'low', string.format('%.1f', low), 'high', string.format('%.1f', high),
+        'at', string.format('%d', now))
+    end
+  end
+  return low and (low + high) / 2
+end
+
+local function delay_bucket(delay)
+  if delay <= FIRST_BUCKET_MS then return 0 end
+  return math.min(math.ceil(math.log(delay / FIRST_BUCKET_MS) / math.log(BUCKET_STEP)), LAST_BUCKET)
+end
+
+local function record_delay(slot, now, difference, stamp, shown)
+  local delay, estimated = nil, false
+  if stamp and difference then delay = now + difference - stamp end
+  if shown and (not delay or delay < -AHEAD_MS) then delay, estimated = now - shown, true end
+  if not delay or delay < -AHEAD_MS then return end
+  if delay > LATE_MS then
+    redis.call('HINCRBY', slot, 'late', 1)
+  else
+    redis.call('HINCRBY', slot, string.format('%d', delay_bucket(delay)), 1)
+    if estimated then redis.call('HINCRBY', slot, 'estimated', 1) end
+  end
+  redis.call('PEXPIRE', slot, SLOT_LIFE_MS)
+end
+
+-- Reads a report (`reportArguments`) from this index on, and returns the index that follows it.
+local function record_report(facts, slot, first)
+  local now, from, date = now_ms(), tonumber(ARGV[first]), tonumber(ARGV[first + 1])
+  local known = redis.call('HMGET', facts, 'low', 'high', 'at', 'min', 'max')
+  if known[4] ~= ARGV[first + 2] or known[5] ~= ARGV[first + 3] then
+    redis.call('HSET', facts, 'min', ARGV[first + 2], 'max', ARGV[first + 3])
+  end
+  if ARGV[first + 4] ~= '0' then redis.call('HINCRBY', facts, 'skipped', ARGV[first + 4]) end
+  local difference = clock_difference(facts, known, date, from, now)
+  local at = first + 6
+  for _ = 1, tonumber(ARGV[first + 5]) do
+    record_delay(slot, now, difference, tonumber(ARGV[at]), tonumber(ARGV[at + 1]))
+    at = at + 2
+  end
+  return at
+end

@@ -1,0 +1,43 @@
+--- Ends a poll, and schedules the next one unless that has been done.
+-- @key due             Sorted set of contacts by when they are polled next, in ms.
+-- @key deep            Sorted set of contacts by when their deep read is due, in ms.
+-- @key leases          Hash from `head:<id>` or `deep:<id>` to its lease.
+-- @key leased          Sorted set of the same members by the ends of their leases, in ms.
+-- @key contact         Hash of the contact's record.
+-- @arg kind            'head' or 'deep'.
+-- @arg id              The contact's id.
+-- @arg lease           Name of the lease.
+-- @arg outcome         'done', 'failed', 'later', or another outcome after which the contact is due at once.
+-- @arg first_backoff   Wait after the first failure, in ms.
+-- @arg max_backoff     Maximum wait after a failure, in ms.
+-- @arg later           Wait after the outcome 'later', in ms.
+-- @reply               An array.
+-- @field due_in        In how many ms the contact is due again, or -1 if that was not changed.
+-- @fields next_due     When the account's next contact is due: the time in ms, and in how many ms; empty if none is.
+--- @include "includes/poll-leases.lua"
+
+local SETS = {head = due, deep = deep}
+local set = SETS[kind]
+local field = kind == 'head' and 'failed' or 'failedDeep'
+local holder, old = lease_of(leases, kind .. ':' .. id)
+if holder and holder ~= lease then return with_next_due({-1}, SETS) end
+redis.call('HDEL', leases, kind .. ':' .. id)
+redis.call('ZREM', leased, kind .. ':' .. id)
+local function due_in(ms)
+  redis.call('ZADD', set, 'XX', string.format('%d', now + ms), id)
+  return with_next_due({ms}, SETS)
+end
+if outcome == 'done' then
+  redis.call('HDEL', contact, field)
+  -- A deep read is over unless it was scheduled again. A head read is always scheduled again.
+  if kind == 'deep' and old and tonumber(redis.call('ZSCORE', set, id)) == old then redis.call('ZREM', set, id) end
+  return with_next_due({-1}, SETS)
+end
+if outcome == 'failed' then
+  -- A contact without a record is not given one by this.
+  local failed = redis.call('EXISTS', contact) == 1 and redis.call('HINCRBY', contact, field, 1) or 1
+  return due_in(math.min(tonumber(first_backoff) * 2 ^ math.min(failed - 1, 20), tonumber(max_backoff)))
+end
+-- Another time that was set in between stands.
+if old and tonumber(redis.call('ZSCORE', set, id)) ~= old then return with_next_due({-1}, SETS) end
+return due_in(outcome == 'later' and tonumber(later) or 0)

@@ -1,0 +1,40 @@
+--- Reads the figures of an account's polls.
+-- @key list            Hash of the contact list as it was last read.
+-- @key due             Sorted set of contacts by when they are polled next, in ms.
+-- @key suspects        Hash from a contact to the time since which its messages are suspect.
+-- @key deep            Sorted set of contacts by when their deep read is due, in ms.
+-- @key rates           Hash from a bucket of rates of change to its number of contacts.
+-- @key facts           Hash of the account's figures.
+-- @keys slots          Slots of the window of delays.
+-- @reply               An array; a field is nil if it is unknown.
+-- @field now           The time in ms.
+-- @field contacts      Number of contacts that are polled.
+-- @field due           Number of contacts that are due.
+-- @field first         When the first contact is due, in ms.
+-- @field listed_at     When the list was last read completely, in ms.
+-- @field suspect_since Since when data is suspect that was not confirmed, in ms.
+-- @field unreadable    Number of unreadable elements.
+-- @field waiting       Number of deep reads that are due.
+-- @field first_deep    When the first deep read is due, in ms.
+-- @field fault         Why the list cannot be read.
+-- @field fault_since   Since when, in ms.
+-- @field rates         Pairs of a bucket of rates and its number of contacts.
+-- @field facts         Pairs of a figure and its value.
+-- @field slots         For each slot, pairs of a field and its value.
+--- @include "includes/due-at.lua"
+
+local now = due_at(0)
+local function first_of(index) return redis.call('ZRANGE', index, 0, 0, 'WITHSCORES')[2] or false end
+local state = redis.call('HMGET', list, 'listedAt', 'unreadable', 'believedAt', 'suspectSince',
+  'listFault', 'listFaultSince')
+local believed, suspicions, since = tonumber(state[3] or '0'), redis.call('HVALS', suspects), false
+if state[4] then suspicions[#suspicions + 1] = state[4] end
+for _, suspicion in ipairs(suspicions) do
+  local is_open = tonumber(suspicion) > believed
+  if is_open and (not since or tonumber(suspicion) < tonumber(since)) then since = suspicion end
+end
+local delays = {}
+for i = slots_from, #KEYS do delays[#delays + 1] = redis.call('HGETALL', KEYS[i]) end
+return {now, redis.call('ZCARD', due), redis.call('ZCOUNT', due, '-inf', now), first_of(due),
+  state[1], since, state[2], redis.call('ZCOUNT', deep, '-inf', now), first_of(deep),
+  state[5], state[6], redis.call('HGETALL', rates), redis.call('HGETALL', facts), delays}

@@ -1,0 +1,20 @@
+--- Says when an account's polls next need attention.
+-- @key due             Sorted set of contacts by when they are polled next, in ms.
+-- @key list            Hash of the contact list as it was last read.
+-- @key deep            Sorted set of contacts by when their deep read is due, in ms.
+-- @reply               An array.
+-- @field due_in_ms     In how many ms the first contact is due, or ''.
+-- @field due           Number of reads that are due.
+-- @field wants_list    1 if the contact list has to be read, else 0.
+--- @include "@platform/redis/lua/includes/now.lua"
+
+local now = now_ms()
+local first, due_count = nil, 0
+for _, index in ipairs({due, deep}) do
+  local at = tonumber(redis.call('ZRANGE', index, 0, 0, 'WITHSCORES')[2])
+  if at and (not first or at < first) then first = at end
+  if at and at <= now then due_count = due_count + redis.call('ZCOUNT', index, '-inf', whole(now)) end
+end
+local state = redis.call('HMGET', list, 'wished', 'listedAt')
+local wanted = state[1] or not state[2]
+return {first and whole(math.max(first - now, 0)) or '', due_count, wanted and 1 or 0}

@@ -1,0 +1,27 @@
+--- Notes to which contact a phone number belongs.
+-- `numbers` is a hash from a number to its most likely contact, as all builds know it. `others` is a hash from a
+-- number to its other contacts, the likeliest first, as JSON. A message from or to the number is better evidence than
+-- a field of a contact that contains it: that field may name who recommended the contact.
+
+-- Maximum number of contacts of one number. A switchboard's number may stand in many contacts; those that wrote last
+-- are kept.
+local MAX_CONTACTS = 20
+
+-- `by_message` is true if a message shows that the number is the contact's.
+local function note_number(numbers, others, number, id, by_message)
+  local first = redis.call('HGET', numbers, number)
+  if first == id then return end
+  if not first then return redis.call('HSET', numbers, number, id) end
+  local before = redis.call('HGET', others, number)
+  local kept, was_kept = {}, false
+  for _, other in ipairs(before and cjson.decode(before) or {}) do
+    if other == id then was_kept = true else kept[#kept + 1] = other end
+  end
+  if by_message then
+    table.insert(kept, 1, first)
+    redis.call('HSET', numbers, number, id)
+  elseif was_kept then return
+  else kept[#kept + 1] = id end
+  for n = #kept, MAX_CONTACTS, -1 do kept[n] = nil end
+  redis.call('HSET', others, number, cjson.encode(kept))
+end

@@ -1,0 +1,13 @@
+--- Counts an account's contacts by how often they change.
+
+-- Moves a contact to this bucket of rates, or to none for ''.
+local function count_rate(contact, rates, bucket)
+  local before = redis.call('HGET', contact, 'b') or ''
+  if before == bucket then return end
+  if before ~= '' and redis.call('HINCRBY', rates, before, -1) < 1 then redis.call('HDEL', rates, before) end
+  if bucket == '' then redis.call('HDEL', contact, 'b')
+  else
+    redis.call('HINCRBY', rates, bucket, 1)
+    redis.call('HSET', contact, 'b', bucket)
+  end
+end

@@ -1,0 +1,30 @@
+--- Schedules the tasks of an agenda.
+-- @uses due     Sorted set of tasks by time.
+-- @uses taken   Hash from a task to its claim.
+-- @uses asked   Hash from a task to its next time.
+--- @include "@platform/redis/lua/includes/now.lua"
+
+local now = now_ms()
+
+-- Returns the time in ms that is written as `+ms` from now, `@ms` since 1970, or `/every:phase`.
+local function time_of(written)
+  local kind, rest = string.sub(written, 1, 1), string.sub(written, 2)
+  if kind == '+' then return now + tonumber(rest) end
+  if kind == '@' then return tonumber(rest) end
+  local every, phase = string.match(rest, '^(%d+):(%d+)$')
+  return now + every - (now - phase) % every
+end
+
+-- Makes tasks due. The arguments from this index on are pairs of a task and its time. A task that is under way keeps
+-- its lease, and is due at that time after it has ended.
+local function ask(from)
+  for i = from, #ARGV, 2 do
+    local task, at = ARGV[i], time_of(ARGV[i + 1])
+    if redis.call('HEXISTS', taken, task) == 1 and redis.call('ZSCORE', due, task) then
+      local earlier = redis.call('HGET', asked, task)
+      if not earlier or tonumber(earlier) > at then redis.call('HSET', asked, task, whole(at)) end
+    else
+      redis.call('ZADD', due, 'LT', whole(at), task)
+    end
+  end
+end

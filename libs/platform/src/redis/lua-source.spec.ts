@@ -1,0 +1,116 @@
+import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { LuaSourceError, readLuaSource } from './lua-source.mjs';
+
+let folder: string;
+
+beforeEach(async () => {
+  folder = await realpath(await mkdtemp(join(tmpdir(), 'tidings-lua-')));
+});
+afterEach(async () => {
+  await rm(folder, { recursive: true });
+});
+
+/** Writes a file, and returns its path. */
+async function lua(name: string, ...lines: string[]): Promise<string> {
+  const path = join(folder, name);
+  await mkdir(dirname(path), { recursive: true });
+  await writeFile(path, lines.join('\n'));
+  return path;
+}
+
+describe('a Lua script', () => {
+  it('gets a local for each key and argument, and the index at which a tail begins', async () => {
+    const path = await lua(
+      'script.lua',
+      '--- Does it.',
+      '-- @key list   A list.',
+      '-- @keys sets   More keys.',
+      '-- @arg version   A version.',
+      '-- @args events   Events.',
+      '-- @reply   Nothing.',
+      'return 1',
+    );
+    const { text, signature } = readLuaSource(path);
+    expect(signature).toEqual({
+      ...{ keys: ['list'], keysTail: 'sets', args: ['version'], argsTail: 'events', fields: [] },
+    });
+    expect(text).toMatch(
+      /^local list = KEYS\[1\]\nlocal version = ARGV\[1\]\nlocal sets_from = 2\nlocal events_from = 2\n--- Does it\./,
+    );
+  });
+
+  it('contains each include once, before what includes it', async () => {
+    const script = await lua(
+      'script.lua',
+      ...['--- Does it.', '-- @reply   Nothing.'],
+      ...['--- @include "parts/a.lua"', '--- @include "parts/b.lua"', 'return a() + b()'],
+    );
+    await lua('parts/a.lua', '--- Gives a.', '--- @include "b.lua"', 'local function a() return b() end');
+    await lua('parts/b.lua', '--- Gives b.', 'local function b() return 1 end');
+    const { text, origins } = readLuaSource(script);
+    expect(text.match(/local function b/g)).toHaveLength(1);
+    expect(text.indexOf('function b')).toBeLessThan(text.indexOf('function a'));
+    const line = text.split('\n').indexOf('return a() + b()');
+    expect(origins[line]).toEqual({ file: script, line: 5 });
+  });
+
+  it('includes files of other libs by the name of the lib', async () => {
+    const path = await lua(
+      'script.lua',
+      ...['--- Does it.', '-- @reply   Nothing.', '--- @include "@platform/redis/lua/includes/now.lua"'],
+    );
+    expect(readLuaSource(path).text).toContain('local function now_ms()');
+  });
+
+  it('gets the constants of its module', async () => {
+    const path = await lua(
+      'script.lua',
+      ...['--- Does it.', '-- @constant MAX   A maximum.', '-- @reply   Nothing.'],
+    );
+    expect(readLuaSource(path, { MAX: 7 }).text).toMatch(/^local MAX = 7\n/);
+    expect(() => readLuaSource(path, {})).toThrow('no value is given for @constant MAX');
+    expect(() => readLuaSource(path, { MAX: 7, MIN: 1 })).toThrow('no @constant is named MIN');
+  });
+
+  it('is refused if its includes form a cycle', async () => {
+    const path = await lua('script.lua', '--- Does it.', '-- @reply   Nothing.', '--- @include "a.lua"');
+    await lua('a.lua', '--- Gives a.', '--- @include "b.lua"');
+    await lua('b.lua', '--- Gives b.', '--- @include "a.lua"');
+    expect(() => readLuaSource(path)).toThrow(/cycle: .*a\.lua -> .*b\.lua -> .*a\.lua/);
+  });
+
+  it.each([
+    ['without a sentence that says what it does', ['-- @reply   Nothing.'], 'one sentence'],
+    ['without a reply', ['--- Does it.'], 'exactly one @reply'],
+    ['with an unknown tag', ['--- Does it.', '-- @reply   Nothing.', '-- @karg a   A.'], 'unknown tag @karg'],
+    ['with a name that is not described', ['--- Does it.', '-- @key a'], '@key a is not described'],
+    [
+      'with a name that is declared twice',
+      ['--- Does it.', '-- @reply   Nothing.', '-- @key a   A.', '-- @arg a   A.'],
+      '"a" is declared twice',
+    ],
+    [
+      'with an include that does not exist',
+      ['--- Does it.', '-- @reply   Nothing.', '--- @include "gone.lua"'],
+      'gone.lua, which does not exist',
+    ],
+    [
+      'with an include that is not written as one',
+      ['--- Does it.', '-- @reply   Nothing.', "-- @include 'a.lua'"],
+      'not an include',
+    ],
+  ])('is refused %s', async (_, lines, words) => {
+    const path = await lua('script.lua', ...lines);
+    expect(() => readLuaSource(path)).toThrow(LuaSourceError);
+    expect(() => readLuaSource(path)).toThrow(words);
+  });
+
+  it('is refused if an include uses a key that the script does not declare', async () => {
+    const path = await lua('script.lua', '--- Does it.', '-- @reply   Nothing.', '--- @include "a.lua"');
+    await lua('a.lua', '--- Gives a.', '-- @uses list   A list.');
+    expect(() => readLuaSource(path)).toThrow('uses "list", which no key or argument is named');
+  });
+});

@@ -1,0 +1,138 @@
+import { dirname, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { readLuaSource, type Signature } from './lua-source.mjs';
+import type { RedisClient } from './redis-connection.js';
+import { type RedisArgument, RedisScript } from './redis-script.js';
+
+/** Keys of a script by the names of its header, in camel case. A tail (`@keys`) is a list. */
+export type LuaKeys = Readonly<Record<string, string | readonly string[]>>;
+/** Arguments of a script by the names of its header, in camel case. A tail (`@args`) is a list. */
+export type LuaArguments = Readonly<Record<string, RedisArgument | readonly RedisArgument[]>>;
+
+/**
+ * A Lua script in a file of its own, whose header names its keys, its arguments and the fields of its reply:
+ *
+ *     --- Moves a send to the end of its lane.
+ *     -- @key lane          List of the lane's sends.
+ *     -- @key sends_due     …
+ *     -- @arg id            …
+ *     -- @args events       … (all arguments that follow)
+ *     -- @constant MAX_AGE  … (a value that the module gives when it loads the script)
+ *     -- @reply             …
+ *     -- @field state       … (an array's elements by name; the array itself is positional)
+ *     --- @include "includes/now.lua"
+ *
+ * The script finds each name as a local variable, and the index at which a tail begins as `events_from`. Names are
+ * resolved in this process: they cost Redis nothing. In an object literal with spreads, the spreads come last: V8 takes
+ * some 20 µs for a literal with names after a spread, and 0.2 µs otherwise.
+ */
+export class LuaScript {
+  private readonly script: RedisScript;
+  private readonly keys: Names;
+  private readonly args: Names;
+  private readonly fields: Names;
+
+  private constructor(
+    private readonly path: string,
+    text: string,
+    { keys, keysTail, args, argsTail, fields, fieldsTail }: Signature,
+  ) {
+    this.script = new RedisScript(text);
+    this.keys = namesOf(keys, keysTail);
+    this.args = namesOf(args, argsTail);
+    this.fields = namesOf(fields, fieldsTail);
+  }
+
+  /**
+   * Reads a script when a module is loaded.
+   *
+   * @param module URL of the module, `import.meta.url`
+   * @param path of the file, relative to the module
+   * @param constants values of the constants that the script and its includes declare
+   * @throws {LuaSourceError} if the file, its header or an include is not valid
+   */
+  static from(
+    module: string,
+    path: string,
+    constants: Readonly<Record<string, string | number>> = {},
+  ): LuaScript {
+    const file = resolve(dirname(fileURLToPath(module)), path);
+    const { text, signature } = readLuaSource(file, constants);
+    return new LuaScript(path, text, signature);
+  }
+
+  /**
+   * Runs the script. All keys must be of one slot. Buffers pass through unchanged; replies are text.
+   * Returns an object if the header names fields and the reply is an array, else the reply.
+   *
+   * @throws {TypeError} if a name is missing or unknown
+   */
+  async run(redis: RedisClient, keys: LuaKeys, args: LuaArguments = {}): Promise<unknown> {
+    return this.named(await this.script.run(redis, this.keysOf(keys), this.argumentsOf(args)));
+  }
+
+  /** Runs the script like {@link run}, but returns Buffers in place of strings. */
+  async runForBuffers(redis: RedisClient, keys: LuaKeys, args: LuaArguments = {}): Promise<unknown> {
+    return this.named(await this.script.runForBuffers(redis, this.keysOf(keys), this.argumentsOf(args)));
+  }
+
+  private keysOf(keys: LuaKeys): string[] {
+    return inOrder(this.path, 'key', this.keys, keys);
+  }
+
+  private argumentsOf(args: LuaArguments): RedisArgument[] {
+    return inOrder<RedisArgument>(this.path, 'argument', this.args, args);
+  }
+
+  private named(reply: unknown): unknown {
+    const { names, tail } = this.fields;
+    if (!Array.isArray(reply) || (names.length === 0 && tail === undefined)) return reply;
+    const values: readonly unknown[] = reply;
+    const result: Record<string, unknown> = {};
+    for (const [index, name] of names.entries()) result[name] = values[index];
+    if (tail !== undefined) result[tail] = values.slice(names.length);
+    return result;
+  }
+}
+
+interface Names {
+  names: readonly string[];
+  tail: string | undefined;
+}
+
+function namesOf(names: readonly string[], tail: string | undefined): Names {
+  return { names: names.map(camelCase), tail: tail === undefined ? undefined : camelCase(tail) };
+}
+
+function camelCase(name: string): string {
+  return name.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
+}
+
+/** Returns the values in the order of the names, and then those of the tail. */
+function inOrder<Value>(
+  path: string,
+  kind: string,
+  { names, tail }: Names,
+  given: Readonly<Record<string, Value | readonly Value[]>>,
+): Value[] {
+  const values: Value[] = [];
+  for (const name of names) {
+    const value = given[name];
+    if (value === undefined || Array.isArray(value))
+      throw new TypeError(`${path}: no ${kind} ${name} is given`);
+    values.push(value as Value);
+  }
+  let count = names.length;
+  if (tail !== undefined) {
+    const rest = given[tail];
+    if (!Array.isArray(rest)) throw new TypeError(`${path}: no list of ${kind}s ${tail} is given`);
+    // No spread into `push`: JavaScript limits the number of arguments of a function call.
+    for (const value of rest as readonly Value[]) values.push(value);
+    count += 1;
+  }
+  if (Object.keys(given).length !== count) {
+    const unknown = Object.keys(given).filter((name) => name !== tail && !names.includes(name));
+    throw new TypeError(`${path}: no ${kind} is named ${unknown.join(', ')}`);
+  }
+  return values;
+}

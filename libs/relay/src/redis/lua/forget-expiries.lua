@@ -1,0 +1,13 @@
+--- Forgets when sends expire that cannot expire any more, except sends that changed since they were read.
+-- The time of a send that is queued again is recorded again.
+-- @key expiring        Sorted set of sends by when they expire.
+-- @arg send_prefix     Prefix of the keys of sends, in the slot of the keys.
+-- @args sends          Pairs of an id and its revision, or ''.
+-- @reply               1.
+
+for i = sends_from, #ARGV, 2 do
+  if (redis.call('HGET', send_prefix .. ARGV[i], 'revision') or '') == ARGV[i + 1] then
+    redis.call('ZREM', expiring, ARGV[i])
+  end
+end
+return 1

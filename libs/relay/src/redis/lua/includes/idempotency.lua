@@ -1,0 +1,14 @@
+--- Interprets what an idempotency key holds.
+-- A key holds `~` and the owner of a reservation, or the fingerprint of a body and the id of its send.
+
+-- Returns 'busy', 'reused' or the id of the send, or nil if a send may be stored under the key.
+
+local function recall(taken, fingerprint, owner)
+  if not taken then return owner ~= '' and 'busy' or nil end
+  if string.sub(taken, 1, 1) == '~' then
+    if taken == '~' .. owner then return nil end
+    return 'busy'
+  end
+  local first, id = string.match(taken, '^(%w+) (.+)$')
+  return first == fingerprint and id or 'reused'
+end

@@ -1,0 +1,41 @@
+--- Lists the sends that are in all of the given sets, the newest first.
+-- The script walks down the smallest set.
+-- @keys sets          Sorted sets of sends by the order of their acceptance.
+-- @arg before         Place in that order before which the page begins, or ''.
+-- @arg limit          Maximum number of sends on the page.
+-- @arg max_examined   Maximum number of sends to look at.
+-- @reply              An array.
+-- @field next         Place before which the next page begins, or '' at the end.
+-- @fields ids         Ids of the sends.
+
+local smallest, size = 1, -1
+for i = sets_from, #KEYS do
+  local count = redis.call('ZCARD', KEYS[i])
+  if size < 0 or count < size then smallest, size = i, count end
+end
+local function matches(id)
+  for i = sets_from, #KEYS do
+    if i ~= smallest and not redis.call('ZSCORE', KEYS[i], id) then return false end
+  end
+  return true
+end
+local max = before == '' and '+inf' or '(' .. before
+local reply, examined, last = {''}, 0, ''
+while examined < tonumber(max_examined) do
+  local batch = redis.call('ZREVRANGEBYSCORE', KEYS[smallest], max, '-inf', 'WITHSCORES', 'LIMIT', 0, 200)
+  if #batch == 0 then return reply end
+  for i = 1, #batch, 2 do
+    if matches(batch[i]) then
+      if #reply > tonumber(limit) then
+        reply[1] = last
+        return reply
+      end
+      reply[#reply + 1] = batch[i]
+    end
+    last = batch[i + 1]
+  end
+  examined = examined + #batch / 2
+  max = '(' .. last
+end
+reply[1] = last
+return reply

@@ -1,0 +1,12 @@
+--- Reserves an idempotency key for a request whose body is still being read.
+-- @key idempotency    What the idempotency key holds.
+-- @arg owner          Owner of the reservation.
+-- @arg lease          Length of the reservation in ms.
+-- @reply              0 if another request holds a reservation, else 1.
+
+local taken = redis.call('GET', idempotency)
+if not taken or taken == '~' .. owner then
+  redis.call('SET', idempotency, '~' .. owner, 'PX', lease)
+  return 1
+end
+return string.sub(taken, 1, 1) == '~' and 0 or 1

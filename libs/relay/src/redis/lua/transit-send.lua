@@ -1,0 +1,85 @@
+--- Moves a send to its next state together with the events that report it, in one step or not at all.
+-- Nothing happens if the send changed since it was read, or if the message that it claims is another send's. A step
+-- that was taken already, whose reply was lost with the connection, is recognized by its nonce.
+-- @key log             Stream of the account's events.
+-- @key log_index       Hash from an event's id to its position in the log.
+-- @key log_counters    Hash of the log's counters.
+-- @key send            Hash of the send.
+-- @key lane            List of the sends in the recipient's lane.
+-- @key lanes_due       Sorted set of recipients by when their lane is due, in ms.
+-- @key lanes_since     Sorted set of sends by when they joined their lane, in ms.
+-- @key lane_depths     Sorted set of recipients by the number of sends in their lane.
+-- @key awaiting        Sorted set of sends that await a message of the recipient.
+-- @key confirms        Sorted set of sends by when their sighting is due.
+-- @key scheduled       Sorted set of scheduled sends by their time.
+-- @key finished        Sorted set of finished sends by when they finished.
+-- @key claims          Hash from a message to the send that claims it.
+-- @key status_before   Set of the sends of the status that the send had.
+-- @key status_after    Set of the sends of the status that the send gets.
+-- @key expiring        Sorted set of sends by when they expire.
+-- @key undecided       Sorted set of undecided sends by when they became that.
+-- @arg id              The send's id.
+-- @arg revision        Revision with which the send was read.
+-- @arg state           New state as JSON.
+-- @arg recipient       Phone number of the recipient.
+-- @arg location_before    Where the send was: 'schedule', 'lane' or 'archive' (it waits for nothing).
+-- @arg location_after     Where the send is from now on.
+-- @arg lane_due_in     After how many ms the lane is due, or '' to leave that unchanged.
+-- @arg is_awaiting     'yes' if the send awaits a message, else 'no'.
+-- @arg confirm_in      After how many ms the sighting is due, 'never', or '' to leave that unchanged.
+-- @arg message         Message that the send claims, or ''.
+-- @arg claim           What the claim says.
+-- @arg nonce           Name of this step.
+-- @arg run             'mustMatch': only in the Redis run that the send carries; 'update': it carries the current one from
+--                      now on; or ''.
+-- @arg nonce_before    Nonce with which the send was read.
+-- @arg expires_at      When the send expires from now on, in ms, 'never', or '' to leave that unchanged.
+-- @arg is_undecided    'undecided' or ''.
+-- @args events         Events to append (`eventArguments`).
+-- @reply               1, or 0 if nothing happened.
+--- @include "@events/lua/includes/append-events.lua"
+--- @include "@platform/redis/lua/includes/redis-run.lua"
+--- @include "includes/send-lanes.lua"
+
+local step = redis.call('HGET', send, 'nonce') or ''
+if redis.call('HGET', send, 'revision') ~= revision or step ~= nonce_before then
+  return step == nonce and 1 or 0
+end
+if run == 'mustMatch' and redis.call('HGET', send, 'life') ~= redis_run() then return 0 end
+if message ~= '' then
+  local owner = redis.call('HGET', claims, message)
+  if owner and string.match(owner, '^%S+') ~= id then return 0 end
+  redis.call('HSET', claims, message, claim)
+end
+local now = now_ms()
+redis.call('HSET', send, 'state', state, 'revision', revision + 1, 'nonce', nonce)
+if run == 'update' then redis.call('HSET', send, 'life', redis_run()) end
+if location_before ~= location_after then
+  if location_before == 'schedule' then redis.call('ZREM', scheduled, scheduled_as(send, id))
+  elseif location_before == 'lane' then leave_lane(lane, lanes_due, lanes_since, lane_depths, id, recipient, now)
+  else
+    redis.call('ZREM', finished, id)
+    redis.call('ZREM', undecided, id)
+  end
+  if location_after == 'lane' then join_lane(lane, lanes_due, lanes_since, lane_depths, id, recipient, now) end
+end
+if status_before ~= status_after then
+  redis.call('ZREM', status_before, id)
+  redis.call('ZADD', status_after, redis.call('HGET', send, 'place'), id)
+end
+if location_after == 'archive' and is_undecided == 'undecided' then
+  redis.call('ZREM', finished, id)
+  redis.call('ZADD', undecided, 'NX', whole(now), id)
+elseif location_after == 'archive' then
+  redis.call('ZREM', undecided, id)
+  redis.call('ZADD', finished, whole(now), id)
+end
+if lane_due_in ~= '' then redis.call('ZADD', lanes_due, 'XX', whole(now + lane_due_in), recipient) end
+if is_awaiting == 'yes' then redis.call('ZADD', awaiting, 'NX', whole(now), id)
+else redis.call('ZREM', awaiting, id) end
+if confirm_in == 'never' then redis.call('ZREM', confirms, id)
+elseif confirm_in ~= '' then redis.call('ZADD', confirms, whole(now + confirm_in), id) end
+if expires_at == 'never' then redis.call('ZREM', expiring, id)
+elseif expires_at ~= '' then redis.call('ZADD', expiring, expires_at, id) end
+append_events(events_from)
+return 1

@@ -1,0 +1,26 @@
+--- Removes finished sends with all data about them, except sends that changed since they were read.
+-- @key finished         Sorted set of finished sends by when they finished.
+-- @key confirms         Sorted set of sends by when their sighting is due.
+-- @key claims           Hash from a message to the send that claims it.
+-- @arg send_prefix      Prefix of the keys of sends, in the slot of the keys.
+-- @arg awaiting_prefix  Prefix of the keys of the sets of sends that await a message of a recipient.
+-- @arg gone             Ids of sends that no longer exist, as JSON.
+-- @args sends           Each send as JSON: id, revision, recipient, claims, and the sets that list it.
+-- @reply                Ids of the sends that were removed.
+
+for _, id in ipairs(cjson.decode(gone)) do redis.call('ZREM', finished, id) end
+local removed = {}
+for i = sends_from, #ARGV do
+  local send = cjson.decode(ARGV[i])
+  local key = send_prefix .. send.id
+  if redis.call('HGET', key, 'revision') == send.revision then
+    redis.call('DEL', key)
+    redis.call('ZREM', finished, send.id)
+    redis.call('ZREM', confirms, send.id)
+    redis.call('ZREM', awaiting_prefix .. send.recipient, send.id)
+    for _, set in ipairs(send.sets) do redis.call('ZREM', set, send.id) end
+    for _, claim in ipairs(send.claims) do redis.call('HDEL', claims, claim) end
+    removed[#removed + 1] = send.id
+  end
+end
+return removed

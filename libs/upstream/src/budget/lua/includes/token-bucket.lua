@@ -1,0 +1,133 @@
+--- Takes tokens of an account's request budget, in the same step as the change that needs them.
+--
+--     take_token(bucket, rate, kind, unused, heads_wait) -> wait in ms (0: taken), shrunk (0 or 1), available
+--     note_waiting(bucket, kind) -- counts as a request that got no token
+--
+-- `bucket` is the account's key `budget`. `kind` is a class of requests. `unused` is the number of tokens that go back
+-- first. `heads_wait` is true if first requests of polls wait although no note says so. `available` is the rate that
+-- polls can count on, in requests a second.
+--
+-- **The bucket.** The bucket refills by Redis' clock. A second, smaller bucket (`floor`) refills a fifth as fast: the
+-- minimum that polls get.
+--
+-- **The limit that upstream counts.** Upstream receives a request some time after its token was granted, and this time
+-- varies. Let J be the largest difference. In t seconds upstream receives at most the requests whose tokens were
+-- granted in t + J seconds. A request is written at most `TOKEN_LIFE_MS` (100 ms, request-budget.ts) after its token
+-- was asked for. The other 100 ms of J = 0.2 s cover differences of the network's latency.
+--
+-- A bucket of capacity C that refills every g seconds grants at most C + (t + J) / g in t + J seconds. This must not
+-- exceed rate * t + max(rate, 1) for any t:
+--
+-- - rate >= 1 / (1 - J) = 1.25: C = rate * (1 - J), g = 1 / rate. Then C + rate * (t + J) = rate * t + rate.
+-- - rate <= 1: C = 1. Any two requests have to arrive 1 / rate apart: g = 1 / rate + J.
+-- - between: C = 1. k + 1 grants take k * g seconds, and may arrive in k * g - J. With rate * t + rate >= k + 1 that
+--   must be at least k / rate + 1 / rate - 1. k = 1 is the hardest case: g = 1 / rate + (J + 1 / rate - 1), which meets
+--   both ends.
+--
+-- Five sixths of a rate of 1 a second are thus usable, 96 % of a rate of 0.2, and all of a rate from 1.25 on. A token
+-- that goes back leaves the bucket no fuller than if the token had never been taken.
+--
+-- **Which class waits.** A class that gets no token leaves a note with the time until which it counts as waiting. While
+-- a higher class waits, a lower class yields, unless tokens accumulate: then no class waits any more. Polls do not
+-- yield their floor to sends and reads. For a poll that waits with a token of its floor, the other classes leave one
+-- token. Sends and reads return after their wait, so their notes outlive the wait. Polls ask again every quarter of a
+-- second.
+--
+-- A deep read yields to other polls, and takes only tokens that accumulate: the next poll finds one. Each token of
+-- other polls adds a part of a token (`deepShare`) to the `credit` of deep reads, up to ten tokens. The script that
+-- claims polls sets `deepShare` by how late the deep reads are.
+--
+-- `all` and `other` are sums of granted tokens that decay by half in ten seconds, as of `averagedAt`.
+--
+-- A budget that a 429 of upstream shrank has a `limit` below the rate.
+
+local TOKEN_JITTER, TOKEN_NOTE_MS, TOKEN_HALF_LIFE_MS, TOKEN_DEEP_SHARE = 0.2, 500, 10000, 0.01
+
+local function token_bucket(bucket, rate)
+  local time = redis.call('TIME')
+  local state = redis.call('HMGET', bucket, 'tokens', 'floor', 'at', 'limit', 'credit', 'all', 'other', 'averagedAt',
+    'deepShare')
+  local b = {now = time[1] * 1000 + time[2] / 1000, shrunk = state[4] and 1 or 0}
+  b.rate = math.min(rate, tonumber(state[4] or rate))
+  b.gap = 1 / b.rate + math.max(0, TOKEN_JITTER + math.min(1 / b.rate - 1, 0))
+  b.capacity, b.floor_capacity = math.max(b.rate * (1 - TOKEN_JITTER), 1), math.max(b.rate / 5, 1)
+  local since = math.max(b.now - tonumber(state[3] or b.now), 0) / 1000
+  b.tokens = math.min(b.capacity, tonumber(state[1] or b.capacity) + since / b.gap)
+  b.floor = math.min(b.floor_capacity, tonumber(state[2] or b.floor_capacity) + since / b.gap / 5)
+  b.credit, b.deep_share = tonumber(state[5] or 0), tonumber(state[9] or TOKEN_DEEP_SHARE)
+  local faded = 0.5 ^ (math.max(b.now - tonumber(state[8] or b.now), 0) / TOKEN_HALF_LIFE_MS)
+  -- What a larger rate allowed before says nothing of what others will use of this one.
+  local at_rate = TOKEN_HALF_LIFE_MS / 1000 / math.log(2) / b.gap
+  b.all, b.other = tonumber(state[6] or 0) * faded, math.min(tonumber(state[7] or 0), at_rate) * faded
+  return b
+end
+
+local function tokens_per_second(sum) return sum * math.log(2) / (TOKEN_HALF_LIFE_MS / 1000) end
+
+local function available_for_polls(b)
+  return math.max(1 / b.gap / 5, 1 / b.gap - tokens_per_second(b.other))
+end
+
+local function return_tokens(b, count, is_poll)
+  b.tokens = math.min(b.capacity, b.tokens + count)
+  if is_poll then b.floor = math.min(b.floor_capacity, b.floor + count) end
+  b.all = math.max(b.all - count, 0)
+end
+
+local function put_token_bucket(bucket, b)
+  local function put(number) return string.format('%.6f', number) end
+  redis.call('HSET', bucket, 'tokens', put(b.tokens), 'floor', put(b.floor), 'at', string.format('%.3f', b.now),
+    'credit', put(b.credit), 'all', put(b.all), 'other', put(b.other), 'averagedAt', string.format('%.3f', b.now))
+  -- Not before it is full by itself: a lost bucket is a full one.
+  redis.call('PEXPIRE', bucket, math.max(60000, math.ceil(2000 * b.gap)))
+end
+
+local function note_waiting(bucket, kind)
+  local time = redis.call('TIME')
+  redis.call('HSET', bucket, kind, string.format('%.3f', time[1] * 1000 + time[2] / 1000 + TOKEN_NOTE_MS))
+end
+
+local function take_token(bucket, rate, kind, unused, heads_wait)
+  local b = token_bucket(bucket, rate)
+  local noted = redis.call('HMGET', bucket, 'send', 'read', 'poll', 'more', 'deep')
+  local notes = {send = noted[1], read = noted[2], poll = noted[3], more = noted[4], deep = noted[5]}
+  local function waits(class) return tonumber(notes[class] or 0) > b.now end
+  local is_poll = kind ~= 'send' and kind ~= 'read'
+  return_tokens(b, unused, is_poll)
+
+  local walks_wait, deep_waits = waits('poll') or waits('more') or heads_wait, waits('deep')
+  local reserve = (not is_poll and (walks_wait or deep_waits) and b.floor >= 1) and 1 or 0
+  local yields_for = 0
+  if b.tokens < 1 + b.rate / 4 then
+    if kind == 'read' and waits('send') then yields_for = 1 end
+    if is_poll and b.floor < 1 and (waits('send') or waits('read')) then yields_for = 5 * (1 - b.floor)
+    elseif kind == 'deep' and b.credit < 1 then
+      -- The next head finds a token even if nobody waits at this instant.
+      yields_for = walks_wait and 1 or math.max(math.min(b.capacity, 1 + b.rate / 4) - b.tokens, 0)
+    elseif kind == 'poll' and (waits('more') or (deep_waits and b.credit >= 1)) then yields_for = 1
+    elseif kind == 'more' and deep_waits and b.credit >= 1 then yields_for = 1 end
+  end
+
+  local wait = 0
+  if b.tokens >= 1 + reserve and yields_for == 0 then
+    b.tokens = b.tokens - 1
+    b.all = b.all + 1
+    if kind == 'deep' and walks_wait then b.credit = math.max(b.credit - 1, 0) end
+    if kind == 'poll' or kind == 'more' then b.credit = math.min(b.credit + b.deep_share, 10) end
+    if kind ~= 'poll' and (kind ~= 'deep' or walks_wait) then b.other = b.other + 1 end
+    if is_poll then
+      b.floor = math.max(b.floor - 1, 0)
+      -- Others of its class who wait note it again before long.
+      redis.call('HSET', bucket, kind, 0)
+    elseif waits(kind) then
+      redis.call('HSET', bucket, kind, string.format('%.3f', math.min(notes[kind], b.now + TOKEN_NOTE_MS)))
+    end
+  else
+    wait = math.max(1 + reserve - b.tokens, yields_for) * b.gap * 1000
+    wait = math.max(math.ceil(wait), 1)
+    local note = is_poll and TOKEN_NOTE_MS or math.max(2 * wait, TOKEN_NOTE_MS)
+    redis.call('HSET', bucket, kind, string.format('%.3f', b.now + note))
+  end
+  put_token_bucket(bucket, b)
+  return wait, b.shrunk, available_for_polls(b)
+end

@@ -1,0 +1,17 @@
+--- Halves the budget after a 429, to not less than a sixteenth of the rate, and empties the bucket.
+-- A request that left at once would be refused, too.
+-- @key bucket     Hash of the account's token bucket.
+-- @arg rate       Requests a second that the account is set to.
+-- @arg burst_ms   For how many ms further 429s belong to the same burst and change nothing.
+-- @reply          1, or 0 if the budget was shrunk by the same burst.
+
+local full_rate = tonumber(rate)
+local time = redis.call('TIME')
+local now = time[1] * 1000 + time[2] / 1000
+local state = redis.call('HMGET', bucket, 'limit', 'shrunkAt')
+if state[2] and now - state[2] < tonumber(burst_ms) then return 0 end
+local limit = math.max(math.min(full_rate, tonumber(state[1] or full_rate)) / 2, full_rate / 16)
+redis.call('HSET', bucket, 'limit', string.format('%.6f', limit), 'shrunkAt', string.format('%.3f', now),
+  'tokens', 0, 'at', string.format('%.3f', now))
+redis.call('PEXPIRE', bucket, math.max(60000, math.ceil(2000 / limit)))
+return 1

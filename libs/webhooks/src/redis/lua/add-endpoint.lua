@@ -1,0 +1,22 @@
+--- Adds an endpoint. The events that were recorded before are its first gap.
+-- @key webhooks        Hash of the account's endpoints.
+-- @key log_counters    Hash of the log's counters.
+-- @key gaps            List of the endpoint's gaps.
+-- @key filters         Hash from an endpoint to the bytes of its filter.
+-- @key revision        Number of changes of endpoints.
+-- @arg id              The endpoint's id.
+-- @arg endpoint        The endpoint as JSON.
+-- @arg bytes           Number of bytes of its filter.
+-- @arg max_endpoints   Maximum number of endpoints.
+-- @arg max_bytes       Maximum number of bytes of all filters.
+-- @reply               'added', or what there is no room for: 'endpoints' or 'filters'.
+--- @include "includes/filters.lua"
+
+if redis.call('HLEN', webhooks) >= tonumber(max_endpoints) then return 'endpoints' end
+if tonumber(bytes) > 0 and not keep_filters(webhooks, filters, id, tonumber(bytes), max_bytes) then return 'filters' end
+redis.call('HSET', filters, id, bytes)
+redis.call('INCR', revision)
+redis.call('HSET', webhooks, id, endpoint)
+local last = redis.call('HGET', log_counters, 'last')
+if last then redis.call('RPUSH', gaps, '0-0 ' .. last) end
+return 'added'

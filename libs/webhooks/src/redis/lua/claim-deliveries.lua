@@ -1,0 +1,54 @@
+--- Claims deliveries that are due at an endpoint.
+-- @key webhooks        Hash of the account's endpoints.
+-- @arg base            Prefix of the account's keys.
+-- @arg endpoint        The endpoint's id.
+-- @arg default_slots   Number of requests in flight if the endpoint names none.
+-- @arg max_count       Maximum number of deliveries.
+-- @arg lease_ms        Length of the lease in ms.
+-- @arg claim           Name of the claim.
+-- @reply               An array, or nil if the endpoint is removed or disabled.
+-- @field stored        The endpoint as it is stored.
+-- @field more          1 if more deliveries could be claimed, else 0.
+-- @field wait_ms       After how many ms the endpoint's pace allows the deliveries that are due and were left, or 0.
+-- @field can_refill    1 if more deliveries may become pending, else 0.
+-- @field missed        Number of deliveries that failed since the log has lost their events.
+-- @fields deliveries   For each delivery: id, event, number of attempts since it last became pending, the body that
+--                      an older build stored or '', and the log's entry of the event or ''.
+--- @include "includes/deliveries.lua"
+--- @include "@events/lua/includes/logged-event.lua"
+
+local default, room, lease = tonumber(default_slots), tonumber(max_count), tonumber(lease_ms)
+local stored, record = endpoint_record(endpoint)
+if not record or not record.enabled then return nil end
+keep_older_builds_off(endpoint)
+return_expired(endpoint)
+local _, slots = slots_of(endpoint, record, default)
+local free = slots - redis.call('ZCARD', inflight(endpoint))
+local tokens = tokens_of(endpoint, record)
+local count, claimed, reply = math.min(free, room, math.floor(tokens)), 0, {stored, 0, 0, 0, 0}
+if count > 0 and open_from(endpoint, record) <= NOW then
+  for _, id in ipairs(redis.call('ZRANGEBYSCORE', due(endpoint), '-inf', whole(NOW), 'LIMIT', 0, whole(count))) do
+    local kept = redis.call('HMGET', delivery(id), 'status', 'event', 'attempts', 'body', 'earlier', 'position')
+    redis.call('ZREM', due(endpoint), id)
+    local entry = kept[1] == 'pending' and not kept[4] and logged_event(base .. 'events', kept[6], kept[2])
+    if kept[1] == 'pending' and not kept[4] and not entry then
+      miss(endpoint, id)
+      reply[5] = reply[5] + 1
+    elseif kept[1] == 'pending' then
+      redis.call('ZADD', inflight(endpoint), whole(NOW + lease), id)
+      redis.call('HSET', delivery(id), 'claim', claim)
+      redis.call('HDEL', delivery(id), 'nextAttemptAt')
+      claimed = claimed + 1
+      local attempts = tonumber(kept[3]) - tonumber(kept[5] or 0)
+      for _, value in ipairs({id, kept[2], attempts, kept[4] or '', entry or ''}) do reply[#reply + 1] = value end
+    end
+  end
+  spend(endpoint, tokens, claimed)
+end
+if claimed < free and redis.call('ZCOUNT', due(endpoint), '-inf', whole(NOW)) > 0 then
+  local wait = open_from(endpoint, record) - NOW
+  if wait > 0 then reply[3] = wait else reply[2] = 1 end
+end
+note(endpoint, default)
+if can_refill(endpoint) then reply[4] = 1 end
+return reply

@@ -1,0 +1,20 @@
+--- Says when an account's deliveries next need attention.
+-- @key agenda          Sorted set of endpoints by when they need attention, in ms.
+-- @key finished        Sorted set of finished deliveries by when they finished, in ms.
+-- @key older_agenda    Sorted set of endpoints by when older builds wanted to look at them, in ms.
+-- @arg max_age         Age up to which finished deliveries are kept, in ms.
+-- @arg max_count       Number of finished deliveries that are kept.
+-- @reply               An array of times from now in ms, each '' if there is nothing.
+-- @field overdue       When an endpoint needs attention.
+-- @field trim          When retention has something to remove.
+--- @include "@platform/redis/lua/includes/now.lua"
+
+local now = now_ms()
+local function first_of(set, keep)
+  local first = redis.call('ZRANGE', set, 0, 0, 'WITHSCORES')[2]
+  return first and whole(math.max(first + keep - now, 0)) or ''
+end
+local trim = redis.call('ZCARD', finished) > tonumber(max_count) and '0' or first_of(finished, max_age)
+local overdue, older = first_of(agenda, 0), first_of(older_agenda, 0)
+if overdue == '' or (older ~= '' and tonumber(older) < tonumber(overdue)) then overdue = older end
+return {overdue, trim}

@@ -1,0 +1,47 @@
+--- Ends the deliveries that are pending at a removed endpoint, or that wait at a disabled one.
+-- Attempts that are under way at a disabled endpoint come to their own end.
+-- @key webhooks        Hash of the account's endpoints.
+-- @arg base            Prefix of the account's keys.
+-- @arg endpoint        The endpoint's id.
+-- @arg max_count       Maximum number of deliveries.
+-- @reply               Number of deliveries that were ended.
+--- @include "includes/deliveries.lua"
+
+local max = tonumber(max_count)
+local _, record = endpoint_record(endpoint)
+local reason = 'The endpoint was removed.'
+if record then
+  if record.enabled then return 0 end
+  reason = 'The endpoint is disabled.'
+  if type(record.disabledReason) == 'string' then reason = reason .. ' ' .. record.disabledReason end
+  return_expired(endpoint)
+end
+local ended = 0
+local function end_all(set)
+  while ended < max do
+    local ids = redis.call('ZRANGE', set, 0, max - ended - 1)
+    if #ids == 0 then return end
+    for _, id in ipairs(ids) do
+      redis.call('ZREM', set, id)
+      finish(endpoint, id, 'failed', reason)
+    end
+    ended = ended + #ids
+  end
+end
+if record then
+  end_all(due(endpoint))
+  miss_behind(endpoint)
+  note(endpoint, math.huge)
+else
+  -- A delivery that is under way keeps its lane from advancing. It ends first.
+  end_all(inflight(endpoint))
+  end_all(due(endpoint))
+  if ended < max then
+    redis.call('UNLINK', gaps(endpoint), pace(endpoint), older_pace(endpoint), backlog(endpoint), lanes(endpoint),
+      turns(endpoint), listed(endpoint), listed(endpoint, 'pending'), listed(endpoint, 'succeeded'),
+      listed(endpoint, 'failed'))
+    redis.call('ZREM', AGENDA, endpoint)
+    leave_older_agenda(endpoint)
+  end
+end
+return ended

@@ -1,0 +1,65 @@
+--- Schedules and finishes deliveries.
+--- @include "delivery-keys.lua"
+--- @include "lanes.lua"
+--- @include "pace.lua"
+--- @include "older-builds.lua"
+--- @include "backlog.lua"
+--- @include "expedite.lua"
+
+-- Schedules on the agenda when the endpoint needs attention again, even if the processes that work on it end: when
+-- the first lease ends; or, with a slot free, when the first delivery is due and the endpoint's pace allows it; or
+-- when more can be made pending. A removed endpoint stays on the agenda until all its data is removed.
+local function note(endpoint, default)
+  local _, record = endpoint_record(endpoint)
+  if not record then return end
+  local first = tonumber(redis.call('ZRANGE', due(endpoint), 0, 0, 'WITHSCORES')[2])
+  local at = tonumber(redis.call('ZRANGE', inflight(endpoint), 0, 0, 'WITHSCORES')[2])
+  local _, slots = slots_of(endpoint, record, default)
+  if first and redis.call('ZCARD', inflight(endpoint)) < slots then
+    first = math.max(first, open_from(endpoint, record))
+    at = math.min(at or first, first)
+  end
+  local refill = refill_from(endpoint)
+  if refill then at = math.min(at or refill, refill) end
+  leave_older_agenda(endpoint)
+  if at then redis.call('ZADD', AGENDA, whole(at), endpoint) else redis.call('ZREM', AGENDA, endpoint) end
+end
+
+-- Takes back a delivery that was under way. Its next attempt is due at this time.
+local function take_back(endpoint, id, at)
+  redis.call('ZREM', inflight(endpoint), id)
+  redis.call('HDEL', delivery(id), 'claim')
+  queue(endpoint, id, at)
+end
+
+local function return_expired(endpoint)
+  for _, id in ipairs(redis.call('ZRANGEBYSCORE', inflight(endpoint), '-inf', whole(NOW), 'LIMIT', 0, 1000)) do
+    take_back(endpoint, id, NOW)
+  end
+end
+
+local function list_as(endpoint, id, from, to)
+  local number = redis.call('ZSCORE', listed(endpoint), id)
+  if not number then return end
+  redis.call('ZREM', listed(endpoint, from), id)
+  redis.call('ZADD', listed(endpoint, to), number, id)
+end
+
+-- Finishes a delivery that is neither due nor under way any more. A delivery that fails while its endpoint is
+-- disabled counts as missed.
+local function finish(endpoint, id, status, reason)
+  redis.call('HSET', delivery(id), 'status', status, 'reason', reason, 'finishedAt', whole(NOW))
+  redis.call('HDEL', delivery(id), 'body', 'claim', 'nextAttemptAt')
+  redis.call('ZADD', FINISHED, whole(NOW), id)
+  list_as(endpoint, id, 'pending', status)
+  leave_lane(endpoint, id)
+  if status ~= 'failed' then return end
+  local _, record = endpoint_record(endpoint)
+  if record and not record.enabled then redis.call('HSET', delivery(id), 'missed', 1) end
+end
+
+-- Fails a delivery whose event the log does not contain any more.
+local function miss(endpoint, id)
+  finish(endpoint, id, 'failed', 'The event was no longer kept when its turn came.')
+  redis.call('HSET', delivery(id), 'missed', 1)
+end

@@ -1,0 +1,53 @@
+--- Queues the pending deliveries of an endpoint.
+-- `due` contains the deliveries that may be attempted, by the time of their next attempt. At an ordered endpoint a
+-- delivery is in the lane of its contact. Of each lane only the first delivery in the order of the log is due, or
+-- under way. A delivery stays in its lane until it is finished. `turns` is a hash from a lane to the delivery whose
+-- turn it is. A delivery gets a lane, or none, when it becomes pending: a change of `ordered` applies to later
+-- deliveries.
+--- @include "delivery-keys.lua"
+
+local function lanes(endpoint) return base .. 'endpoint:' .. endpoint .. ':lanes' end
+local function turns(endpoint) return base .. 'endpoint:' .. endpoint .. ':turns' end
+
+-- Returns the member of a delivery in `lanes`. Members sort as text: by lane, then by position in the log.
+local function member_of(lane, id, position)
+  local ms, n = string.match(position, '^(%d+)-(%d+)$')
+  local function padded(digits) return string.rep('0', 20 - #digits) .. digits end
+  return lane .. ':' .. padded(ms) .. ':' .. padded(n) .. ':' .. id
+end
+
+-- Makes the first delivery of a lane due, and no other. While a delivery of the lane is under way, none is due.
+local function advance(endpoint, lane)
+  local turn = redis.call('HGET', turns(endpoint), lane)
+  if turn and redis.call('ZSCORE', inflight(endpoint), turn) then return end
+  local from, to = '[' .. lane .. ':', '(' .. lane .. ';'
+  local member = redis.call('ZRANGE', lanes(endpoint), from, to, 'BYLEX', 'LIMIT', 0, 1)[1]
+  local first = member and string.match(member, '[^:]+$')
+  if turn and turn ~= first then redis.call('ZREM', due(endpoint), turn) end
+  if first then
+    redis.call('HSET', turns(endpoint), lane, first)
+    redis.call('ZADD', due(endpoint), redis.call('HGET', delivery(first), 'nextAttemptAt'), first)
+  else
+    redis.call('HDEL', turns(endpoint), lane)
+  end
+end
+
+-- Queues a pending delivery. Its attempt is due at this time, or when its turn comes.
+local function queue(endpoint, id, at)
+  redis.call('HSET', delivery(id), 'nextAttemptAt', whole(at))
+  local lane, position = unpack(redis.call('HMGET', delivery(id), 'lane', 'position'))
+  if lane then
+    redis.call('ZADD', lanes(endpoint), 0, member_of(lane, id, position))
+    advance(endpoint, lane)
+  else
+    redis.call('ZADD', due(endpoint), whole(at), id)
+  end
+end
+
+-- Takes a finished delivery out of its lane. The delivery is neither due nor under way any more.
+local function leave_lane(endpoint, id)
+  local lane, position = unpack(redis.call('HMGET', delivery(id), 'lane', 'position'))
+  if not lane then return end
+  redis.call('ZREM', lanes(endpoint), member_of(lane, id, position))
+  advance(endpoint, lane)
+end

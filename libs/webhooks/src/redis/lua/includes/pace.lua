@@ -1,0 +1,71 @@
+--- Limits how fast an endpoint is served.
+-- The pace is a hash:
+-- `slots`: requests in flight while the endpoint is slowed down, with a fraction; absent otherwise. Each success adds
+-- one, divided by the number of slots: the number grows by one a round.
+-- `slowedAt`: when the endpoint last slowed down. `pause`: with one slot left, the length of the last pause in ms.
+-- `heldUntil`: no attempt begins before. `tokens`, `filledAt`: a token bucket for `rateLimitPerSecond`.
+-- `failingSince`: the first failure since the last success. Times are Redis' own, in ms.
+--- @include "delivery-keys.lua"
+
+local function pace(endpoint) return base .. 'endpoint:' .. endpoint .. ':speed' end
+local FIRST_PAUSE, LONGEST_PAUSE = 1000, 30000
+
+-- Returns the number of requests in flight that the endpoint asked for, or the default; and the number that it gets
+-- now.
+local function slots_of(endpoint, record, default)
+  local own = record.maxConcurrency
+  local max = type(own) == 'number' and own or default
+  return max, math.min(max, math.floor(tonumber(redis.call('HGET', pace(endpoint), 'slots') or max)))
+end
+
+-- Returns the number of attempts that the rate allows now.
+local function tokens_of(endpoint, record)
+  local rate = record.rateLimitPerSecond
+  if type(rate) ~= 'number' then return math.huge end
+  local capacity = math.max(rate, 1)
+  local tokens, filled = unpack(redis.call('HMGET', pace(endpoint), 'tokens', 'filledAt'))
+  if not tokens then return capacity end
+  return math.min(capacity, tonumber(tokens) + math.max(NOW - tonumber(filled), 0) * rate / 1000)
+end
+
+local function spend(endpoint, tokens, spent)
+  if tokens == math.huge or spent == 0 then return end
+  redis.call('HSET', pace(endpoint), 'tokens', string.format('%.6f', tokens - spent), 'filledAt', whole(NOW))
+end
+
+-- Returns the time from which rate and holds allow an attempt.
+local function open_from(endpoint, record)
+  local at = tonumber(redis.call('HGET', pace(endpoint), 'heldUntil') or 0)
+  local tokens = tokens_of(endpoint, record)
+  if tokens < 1 then at = math.max(at, NOW + math.ceil((1 - tokens) * 1000 / record.rateLimitPerSecond)) end
+  return at
+end
+
+local function hold(endpoint, ms)
+  local held = tonumber(redis.call('HGET', pace(endpoint), 'heldUntil') or 0)
+  if NOW + ms > held then redis.call('HSET', pace(endpoint), 'heldUntil', whole(NOW + ms)) end
+end
+
+local function speed_up(endpoint, max)
+  redis.call('HDEL', pace(endpoint), 'failingSince', 'pause')
+  local slots = tonumber(redis.call('HGET', pace(endpoint), 'slots'))
+  if not slots then return end
+  slots = slots + 1 / slots
+  if slots < max then redis.call('HSET', pace(endpoint), 'slots', string.format('%.6f', slots))
+  else redis.call('HDEL', pace(endpoint), 'slots', 'slowedAt') end
+end
+
+-- Halves the number of slots, to at least one. A failure of an attempt that began before the last slowdown does not
+-- count again. With one slot left, pauses grow instead.
+local function slow_down(endpoint, slots, began)
+  local slowed, pause = unpack(redis.call('HMGET', pace(endpoint), 'slowedAt', 'pause'))
+  if slowed and began < tonumber(slowed) then return end
+  redis.call('HSET', pace(endpoint), 'slowedAt', whole(NOW))
+  if slots > 1 then
+    redis.call('HSET', pace(endpoint), 'slots', math.floor(slots / 2))
+  else
+    local ms = pause and math.min(tonumber(pause) * 2, LONGEST_PAUSE) or FIRST_PAUSE
+    redis.call('HSET', pace(endpoint), 'slots', 1, 'pause', whole(ms))
+    hold(endpoint, ms)
+  end
+end

@@ -1,0 +1,79 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { closeRedis, LuaScript, openRedis, parseRedisAddress, type RedisClient } from '#platform';
+import { startTestRedis, type TestRedis } from '../../support/redis-server.js';
+
+let folder: string;
+let server: TestRedis;
+let redis: RedisClient;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'tidings-lua-'));
+  server = await startTestRedis();
+  redis = openRedis(parseRedisAddress(server.url), 'patient', () => undefined);
+});
+afterAll(async () => {
+  await closeRedis(redis);
+  await server.dispose();
+  await rm(folder, { recursive: true });
+});
+
+/** Loads a script as the module `module.js` beside it does. */
+async function script(...lines: string[]): Promise<LuaScript> {
+  await writeFile(join(folder, 'script.lua'), ['--- Does it.', ...lines].join('\n'));
+  return LuaScript.from(pathToFileURL(join(folder, 'module.js')).href, 'script.lua');
+}
+
+describe('a Lua script of a file', () => {
+  it('gets its keys and arguments by name, in camel case', async () => {
+    const echo = await script(
+      ...[
+        '-- @key contact_list   A key.',
+        '-- @keys sets   Keys.',
+        '-- @arg due_in   A time.',
+        '-- @args events   Events.',
+      ],
+      ...[
+        '-- @reply   All of them.',
+        'return {contact_list, KEYS[sets_from], due_in, ARGV[events_from + 1]}',
+      ],
+    );
+    const reply = await echo.run(
+      redis,
+      { sets: ['{a}set'], contactList: '{a}list' },
+      { events: ['first', 'second'], dueIn: 5 },
+    );
+    expect(reply).toEqual(['{a}list', '{a}set', '5', 'second']);
+  });
+
+  it('gives an array by the names of its fields', async () => {
+    const fields = ['-- @field wait_ms   A time.', '-- @field gone   Nothing.', '-- @fields ids   Ids.'];
+    const reading = await script('-- @reply   An array.', ...fields, "return {1, false, 'a', 'b'}");
+    expect(await reading.run(redis, {})).toEqual({ waitMs: 1, gone: null, ids: ['a', 'b'] });
+  });
+
+  it('gives another reply than an array unchanged', async () => {
+    const none = await script('-- @reply   Nil.', '-- @field wait_ms   A time.', 'return nil');
+    expect(await none.run(redis, {})).toBeNull();
+  });
+
+  it('is not run with a name that is missing, unknown or of the wrong kind', async () => {
+    const one = await script(
+      '-- @key list   A key.',
+      '-- @arg id   An id.',
+      '-- @args ids   Ids.',
+      '-- @reply   1.',
+    );
+    const args = { id: 1, ids: [] };
+    await expect(one.run(redis, {}, args)).rejects.toThrow('no key list is given');
+    await expect(one.run(redis, { list: 'a', set: 'b' }, args)).rejects.toThrow('no key is named set');
+    await expect(one.run(redis, { list: 'a' }, { ids: [] })).rejects.toThrow('no argument id is given');
+    await expect(one.run(redis, { list: 'a' }, { id: 1, ids: 2 })).rejects.toThrow(
+      'no list of arguments ids',
+    );
+    await expect(one.run(redis, { list: 'a' }, { id: [1], ids: [] })).rejects.toThrow('no argument id');
+  });
+});
