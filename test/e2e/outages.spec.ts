@@ -68,7 +68,12 @@ describe('outages', () => {
     const ready = await eventually('readiness tells of upstream', async () => {
       const response = await fetch(`http://127.0.0.1:${running.gateway.port}/health/ready`);
       const body = (await response.json()) as { status: string; reasons: string[] };
-      return body.reasons.some((reason) => reason.includes('upstream')) && { code: response.status, ...body };
+      return (
+        body.reasons.some((reason) => reason.includes('messaging service')) && {
+          code: response.status,
+          ...body,
+        }
+      );
     });
     // Sends are stored, so traffic may come.
     expect(ready).toMatchObject({ code: 200, status: 'degraded' });

@@ -78,7 +78,7 @@ describe('a mistake in the set-up is told, with what to do', () => {
     const circle = await accountWith('circle', { baseUrl: gateway, apiKey: product.apiKey });
     const { id } = await product.json<{ id: string }>('POST', '/v1/messages/send', SEND, circle);
     for (const [code, remedy] of [
-      ['upstream_down', /upstream service runs/],
+      ['upstream_down', /messaging service is running/],
       ['upstream_refused', /UPSTREAM_API_KEY/],
       ['upstream_is_tidings', /UPSTREAM_BASE_URL/],
     ] as const) {

@@ -68,7 +68,7 @@ export class ApiKeyView implements ApiKey {
     type: 'string',
     format: 'date-time',
     nullable: true,
-    description: 'Null for the API key in the environment variable `API_KEY`.',
+    description: 'Creation time, or null for the API key in the environment variable `API_KEY`.',
   })
   createdAt!: string | null;
   @ApiProperty({

@@ -33,7 +33,11 @@ export class SendsQuery {
 
   @ApiPropertyOptional({ type: 'string', description: 'The value of `next` in the previous page.' })
   @Optional()
-  @rule('cursor', 'must be the next value of a previous page', (value) => positionIn(value) !== undefined)
+  @rule(
+    'cursor',
+    'must be the value of next from a previous page',
+    (value) => positionIn(value) !== undefined,
+  )
   cursor?: string;
 }
 

@@ -22,7 +22,7 @@ class DetectionDelayView {
   @ApiProperty({
     type: 'integer',
     description:
-      'Number of measured messages without a usable timestamp. Their delay is estimated from the time between two reads of the contact.',
+      'Number of measured messages without a usable timestamp. The delay of such a message is estimated from the time between two reads of its contact.',
   })
   estimated!: number;
 

@@ -38,7 +38,7 @@ export class DeliveriesQuery {
   @Optional()
   @rule(
     'cursor',
-    'must be the next value of a previous page',
+    'must be the value of next from a previous page',
     (value) => decodePosition(LIST_NAME, value) !== undefined,
   )
   cursor?: string;

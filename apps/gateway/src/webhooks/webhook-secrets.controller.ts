@@ -38,7 +38,7 @@ export class WebhookSecretsController {
     operationId: 'rotateWebhookSecret',
     summary: 'Create a new signing secret',
     description:
-      'The new signing secret is used immediately. The previous signing secrets stay valid for at most `overlapSeconds`. ' +
+      'The new signing secret signs every delivery from now on. The previous signing secrets stay valid for at most `overlapSeconds`. ' +
       '`webhook-signature` has one signature per valid signing secret. A webhook has at most five valid signing secrets at a time.',
   })
   @ApiOkResponse({ type: RotationView })
