@@ -1,4 +1,4 @@
-/** What is asked of an account or an API key does not go with how things stand. The words are for the caller. */
+/** A request about an account or an API key conflicts with the current state. The message is shown to the caller. */
 export class AccountConflictError extends Error {
   constructor(words: string) {
     super(words);

@@ -1,4 +1,4 @@
-/** An account's address was to be changed to another server's without its key: that server would be sent the stored one. */
+/** A change of an account's address to another server lacks an API key. That server would receive the stored key. */
 export class KeyNeededError extends Error {
   constructor() {
     super(
