@@ -1,11 +1,11 @@
 /**
- * Who uses the gateway.
+ * Accounts and API keys: who may use the gateway.
  *
  * | | |
  * |---|---|
- * | `account/` | accounts: made, changed, removed |
- * | `api-key/` | API keys: issued, recognised, revoked, and what they allow |
- * | `secret/`  | secrets at rest |
+ * | `account/` | accounts: create, change, remove |
+ * | `api-key/` | API keys: create, authenticate, revoke; their scopes |
+ * | `secret/`  | encryption of stored secrets |
  * | `redis/`   | accounts, API keys and the ids of encryption keys in Redis |
  */
 export {

@@ -44,7 +44,7 @@ async function using<T>(url: string, ask: (client: Redis) => Promise<T>): Promis
   }
 }
 
-/** Asks again and again until the answer is yes. */
+/** Polls until the check returns true. */
 async function until(ask: () => Promise<boolean>): Promise<void> {
   const deadline = performance.now() + 10_000;
   while (!(await ask())) {
@@ -54,7 +54,7 @@ async function until(ask: () => Promise<boolean>): Promise<void> {
 }
 
 describe('an embedded Redis', () => {
-  it('keeps every acknowledged write and evicts nothing', async () => {
+  it('keeps every acknowledged write and evicts no key', async () => {
     const redis = await start();
     const settings = await using(redis.url, async (client) =>
       Promise.all(
@@ -69,7 +69,7 @@ describe('an embedded Redis', () => {
     ]);
   });
 
-  it('answers nobody without the password, which no command line shows', async () => {
+  it('rejects clients without the password, and no command line shows the password', async () => {
     const redis = await start();
     await expect(using(`redis://127.0.0.1:${redis.port}`, (client) => client.ping())).rejects.toThrow();
     const password = new URL(redis.url).password;
@@ -79,7 +79,7 @@ describe('an embedded Redis', () => {
     expect((await stat(join(directory, 'server.json'))).mode & 0o777).toBe(0o600);
   });
 
-  it('keeps its data from one start to the next', async () => {
+  it('keeps its data over a stop and a start', async () => {
     const first = await start();
     await using(first.url, (client) => client.set('k', 'v'));
     await first.stop();
@@ -87,7 +87,7 @@ describe('an embedded Redis', () => {
     expect(await using(second.url, (client) => client.get('k'))).toBe('v');
   });
 
-  it('comes back at the same address with its data after a kill', async () => {
+  it('restarts after a kill at the same address with its data', async () => {
     const redis = await start();
     const { url, pid } = redis;
     await using(url, (client) => client.set('k', 'v'));
@@ -99,7 +99,7 @@ describe('an embedded Redis', () => {
     expect(await using(url, (client) => client.get('k'))).toBe('v');
   });
 
-  it('ends a server that a killed owner left on the same data, before it starts its own', async () => {
+  it('shuts down a server that a killed owner left on the same data before it starts its own', async () => {
     const search = await findRedisServer();
     if (!search.found) throw new Error(search.reason);
     const port = await freePort();
@@ -119,7 +119,7 @@ describe('an embedded Redis', () => {
     expect(await using(redis.url, (client) => client.get('k'))).toBe('v');
   });
 
-  it('leaves a Redis alone that runs on other data, whatever an old record says', async () => {
+  it('does not touch a Redis that runs on other data, even if an old record names it', async () => {
     const other = await mkdtemp(join(tmpdir(), 'tidings-embedded-'));
     const neighbour = await startEmbeddedRedis({ dataDirectory: other });
     try {
@@ -132,7 +132,7 @@ describe('an embedded Redis', () => {
     }
   });
 
-  it('says in words of Redis why it does not start on a damaged file, and what to do', async () => {
+  it('reports with Redis’ own message and a remedy that it cannot start on a damaged file', async () => {
     const redis = await start();
     await using(redis.url, async (client) => {
       for (let index = 0; index < 50; index++) await client.set(`key:${index}`, 'v'.repeat(50));
@@ -148,7 +148,7 @@ describe('an embedded Redis', () => {
     expect(String(failure)).toContain(`redis-check-aof --fix ${folder}/appendonly.aof.manifest`);
   });
 
-  it('says which program is missing', async () => {
+  it('reports which program is missing', async () => {
     await expect(
       startEmbeddedRedis({ dataDirectory: directory, binary: join(directory, 'redis-server') }),
     ).rejects.toThrow(/ENOENT/);

@@ -12,40 +12,40 @@ import { addressOf, type Credentials, settingsOf } from './settings.js';
 const ANSWER_WITHIN_MS = 15_000;
 const LOADED_WITHIN_MS = 30 * 60_000;
 const SHUT_DOWN_WITHIN_MS = 15_000;
-const LOOK_AGAIN_MS = 20;
+const CHECK_EVERY_MS = 20;
 const PORT_ATTEMPTS = 10;
 
 export interface EmbeddedRedisOptions {
-  /** Where the append-only file lives; made if missing. One owner at a time. */
+  /** Folder of the append-only file; created if missing. Only one process may use it at a time. */
   dataDirectory: string;
-  /** The server program; looked for on the PATH if left out. */
+  /** Path of the server program; searched on the PATH if absent. */
   binary?: string;
-  /** Is given every line that the server writes. */
+  /** Called with every line of the server's output. */
   log?: (line: string) => void;
 }
 
-/** A private Redis on 127.0.0.1, run as a child of this process. */
+/** A private Redis on 127.0.0.1, a child of this process. */
 export interface EmbeddedRedis {
-  /** `redis://:password@127.0.0.1:port`; the same after a restart. */
+  /** Address `redis://:password@127.0.0.1:port`. A restart keeps the address. */
   readonly url: string;
   readonly port: number;
-  /** Of the present run. */
+  /** Process id of the current run. */
   readonly pid: number;
-  /** How the present run ends. */
+  /** Resolves when the current run ends. */
   readonly exited: Promise<RedisExit>;
-  /** Ends it in good order; resolves when it has ended. */
+  /** Shuts the server down gracefully. Resolves when the server process has ended. */
   stop(): Promise<void>;
-  /** Sends a signal, as a test of what happens then. */
+  /** Sends a signal to the server process. For tests. */
   kill(signal: NodeJS.Signals): void;
-  /** Runs it again at the same address on the same data, ending the present run first if there is one. */
+  /** Restarts the server with the same address and data. Stops the current run first. */
   restart(): Promise<void>;
 }
 
 /**
- * Starts a private Redis and waits until it answers, however long it takes to load its data.
- * A server that a killed owner left on the same data is ended first.
+ * Starts a private Redis and waits until it answers, even while it loads much data. First shuts down a server that a
+ * killed owner left on the same data.
  *
- * @throws {ConfigurationError} where there is no fit server program, or the server gives up: with its own words.
+ * @throws {ConfigurationError} if no suitable server program is found, or the server exits: with the server's output
  */
 export async function startEmbeddedRedis(options: EmbeddedRedisOptions): Promise<EmbeddedRedis> {
   const program = options.binary ?? (await requireProgram());
@@ -68,10 +68,10 @@ export async function startEmbeddedRedis(options: EmbeddedRedisOptions): Promise
       credentials = await newCredentials(record);
     }
   }
-  return new Handle(server, credentials, run, record);
+  return new RunningRedis(server, credentials, run, record);
 }
 
-class Handle implements EmbeddedRedis {
+class RunningRedis implements EmbeddedRedis {
   readonly url: string;
   readonly port: number;
   private stopping: Promise<void> | undefined;
@@ -116,7 +116,7 @@ class Handle implements EmbeddedRedis {
       await withDeadline(this.server.exited, SHUT_DOWN_WITHIN_MS, 'Redis: shutting down');
     } catch (error) {
       if (!(error instanceof DeadlineError)) throw error;
-      // Nothing is lost: whatever it acknowledged is on disk.
+      // No data is lost: every acknowledged write is on disk.
       this.server.kill('SIGKILL');
       await this.server.exited;
     }
@@ -124,7 +124,7 @@ class Handle implements EmbeddedRedis {
   }
 }
 
-/** Somebody took the port between its choice and the server's start. */
+/** Another process took the port before the server could listen on it. */
 class PortTakenError extends Error {}
 
 async function requireProgram(): Promise<string> {
@@ -139,7 +139,7 @@ async function newCredentials(record: ServerRecord): Promise<Credentials> {
   return credentials;
 }
 
-/** Ends the server that the record speaks of, if it is alive and really runs on this directory. */
+/** Shuts down the recorded server if it runs on this data directory. */
 async function endFormerServer(record: ServerRecord, directory: string): Promise<void> {
   const credentials = record.read();
   if (credentials === undefined) return;
@@ -166,27 +166,27 @@ async function runServer(
   const began = performance.now();
   for (let health = await healthOf(credentials); health !== 'ready'; health = await healthOf(credentials)) {
     if (exit !== undefined) throw reasonOf(exit, directory);
-    const patience = health === 'loading' ? LOADED_WITHIN_MS : ANSWER_WITHIN_MS;
-    if (performance.now() - began > patience) {
+    const timeoutMs = health === 'loading' ? LOADED_WITHIN_MS : ANSWER_WITHIN_MS;
+    if (performance.now() - began > timeoutMs) {
       server.kill('SIGKILL');
       await server.exited;
-      throw new DeadlineError('Redis: answering a first PING', patience);
+      throw new DeadlineError('Redis: answering a first PING', timeoutMs);
     }
-    await pause(LOOK_AGAIN_MS);
+    await pause(CHECK_EVERY_MS);
   }
   return server;
 }
 
-/** What every start says, as loudly as what went wrong. */
-const CHATTER =
+/** Matches lines that Redis logs as warnings at every start. */
+const START_UP_LINES =
   /^(Reading config|oO0Oo|Redis version|Valkey version|Configuration loaded|Server initialized|WARNING|$)/;
 
-/** Turns the last words of a server that did not start into an error that says what to do. */
+/** Converts the last output of a server that did not start into an error that names the remedy. */
 function reasonOf({ code, signal, lastWords }: RedisExit, directory: string): Error {
   const words = lastWords
     .filter((line) => !/^\d+:\w .*? [*.-] /.test(line))
     .map(withoutPrefix)
-    .filter((line) => !CHATTER.test(line))
+    .filter((line) => !START_UP_LINES.test(line))
     .join(' ');
   if (/address already in use/i.test(words)) return new PortTakenError(words);
   const ended = signal === null ? `exit status ${String(code)}` : signal;
@@ -196,7 +196,7 @@ function reasonOf({ code, signal, lastWords }: RedisExit, directory: string): Er
   return new ConfigurationError([`Redis did not start on ${directory} (${ended}): ${words}${remedy}`]);
 }
 
-/** `1234:M 01 Jan 2025 10:00:00.000 # words` without what stands before the words. */
+/** Removes the prefix of a log line, such as `1234:M 01 Jan 2025 10:00:00.000 # `. */
 function withoutPrefix(line: string): string {
   return line.replace(/^\d+:\w .*? # /, '').trim();
 }

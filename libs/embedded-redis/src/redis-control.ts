@@ -4,12 +4,12 @@ import { pause, withDeadline } from '#platform';
 import { addressOf, type Credentials } from './settings.js';
 
 const ANSWER_WITHIN_MS = 2_000;
-const LOOK_AGAIN_MS = 20;
+const CHECK_EVERY_MS = 20;
 
-/** What a server says when it is asked how it is: `away` where nobody listens, or nobody who knows the password. */
+/** State of a server. `away`: no server listens, or the server rejects the password. */
 export type Health = 'ready' | 'loading' | 'away';
 
-/** Asks once. */
+/** Reads the state of the server with one attempt. */
 export async function healthOf(credentials: Credentials): Promise<Health> {
   const reply = await inquire(credentials, async (redis) => {
     try {
@@ -23,7 +23,7 @@ export async function healthOf(credentials: Credentials): Promise<Health> {
   return reply === 'LOADING' ? 'loading' : 'ready';
 }
 
-/** The server's process id and data directory, by its own word; undefined where nobody with this password answers. */
+/** Reads the server's process id and data directory. Resolves to undefined if no server with this password answers. */
 export async function identityOf(
   credentials: Credentials,
 ): Promise<{ pid: number; directory: string } | undefined> {
@@ -34,17 +34,20 @@ export async function identityOf(
   });
 }
 
-/** Asks the server to write everything down and end. Its answer is to close; watch the process for its end. */
+/**
+ * Asks the server to save its data and exit. The server answers by closing the connection; watch the process for its
+ * end.
+ */
 export async function askToShutDown(credentials: Credentials): Promise<void> {
   await inquire(credentials, (redis) => redis.shutdown());
 }
 
-/** Waits until no process has this id; false if one still has when the time is over. */
+/** Waits until the process with this id has ended. Resolves to false if it still runs after `withinMs` milliseconds. */
 export async function hasEnded(pid: number, withinMs: number): Promise<boolean> {
   const deadline = performance.now() + withinMs;
   while (isRunning(pid)) {
     if (performance.now() > deadline) return false;
-    await pause(LOOK_AGAIN_MS);
+    await pause(CHECK_EVERY_MS);
   }
   return true;
 }
@@ -58,17 +61,20 @@ function isRunning(pid: number): boolean {
   return !isZombie(pid);
 }
 
-/** Ended, but not yet fetched by its parent: in a container without an init process nobody may ever do that. */
+/**
+ * Returns true if the process has ended but its parent has not read its exit status. In a container without an init
+ * process, this state may last.
+ */
 function isZombie(pid: number): boolean {
   try {
     return / Z /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
   } catch {
-    // No such file: not Linux, or it is gone, which the next look will tell.
+    // The file is missing: this is not Linux, or the process has just ended, which the next check shows.
     return false;
   }
 }
 
-/** Runs questions on a connection of their own, one attempt; undefined if it fails or takes too long. */
+/** Runs commands on a new connection, with one attempt. Resolves to undefined if they fail or take too long. */
 async function inquire<T>(
   credentials: Credentials,
   ask: (redis: Redis) => Promise<T>,
@@ -77,15 +83,15 @@ async function inquire<T>(
     maxRetriesPerRequest: 0,
     enableReadyCheck: false,
     retryStrategy: () => null,
-    // The library waits this long even for a connection that is closed already.
+    // The library waits this long even if the connection is already closed.
     disconnectTimeout: 50,
   });
-  // What went wrong is told by the question that failed.
+  // The command that failed reports the error.
   redis.on('error', () => undefined);
   try {
     return await withDeadline(ask(redis), ANSWER_WITHIN_MS, 'Redis: an answer');
   } catch {
-    // Nobody there, another password, a server that hangs or is closing: no answer.
+    // No server, another password, or a server that hangs or shuts down.
     return undefined;
   } finally {
     redis.disconnect();

@@ -1,35 +1,35 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 
-/** How a server process ended, and the last lines that it wrote. */
+/** Exit of a server process, with the last lines of its output. */
 export interface RedisExit {
   code: number | null;
   signal: NodeJS.Signals | null;
   lastWords: readonly string[];
 }
 
-/** One run of a server program. */
+/** A running server process. */
 export interface ServerProcess {
   readonly pid: number;
   readonly exited: Promise<RedisExit>;
   kill(signal: NodeJS.Signals): void;
 }
 
-const WORDS_KEPT = 20;
+const MAX_LINES_KEPT = 20;
 
-/** Starts the program with the configuration on its standard input. Rejects if the program cannot be run at all. */
+/** Starts the program and passes the configuration on its standard input. Rejects if the program cannot be run. */
 export async function startServerProcess(
   program: string,
   settings: string,
   log: (line: string) => void,
 ): Promise<ServerProcess> {
-  // A process group of its own: Ctrl-C reaches every process of the terminal's group at once, and Redis must be the
-  // last to go.
+  // The server gets its own process group. Ctrl-C reaches all processes of the terminal's group at once, but Redis
+  // must end last.
   const child = spawn(program, ['-'], { stdio: ['pipe', 'pipe', 'pipe'], detached: true });
   const words: string[] = [];
   for (const stream of [child.stdout, child.stderr]) {
     createInterface({ input: stream }).on('line', (line) => {
-      if (words.push(line) > WORDS_KEPT) words.shift();
+      if (words.push(line) > MAX_LINES_KEPT) words.shift();
       log(line);
     });
   }
@@ -38,7 +38,7 @@ export async function startServerProcess(
       resolve({ code, signal, lastWords: words });
     });
   });
-  // A server that ends before it has read everything is heard of by its exit.
+  // If the server exits before it has read its input, its exit reports the error.
   child.stdin.on('error', () => undefined);
   child.stdin.end(settings);
   const pid = await spawned(child);
@@ -64,15 +64,15 @@ function spawned(child: ChildProcess): Promise<number> {
 }
 
 /**
- * A shell that waits for its input to end, which happens when this process ends, however it does; it then asks the
- * server to stop. So a killed owner leaves no server behind. It is itself killed as soon as the server has ended.
+ * Starts a shell that waits for the end of its input, which comes when this process ends in any way. The shell then
+ * stops the server, so that a killed owner leaves no server behind. The shell is killed when the server has ended.
  */
 function startGuard(pid: number): ChildProcess {
   const guard = spawn('/bin/sh', ['-c', 'read -r _; kill -TERM "$1"', 'sh', String(pid)], {
     stdio: ['pipe', 'ignore', 'ignore'],
     detached: true,
   });
-  // Without a guard the next owner ends the server: see ServerRecord.
+  // Without a guard, the next owner shuts the server down: see ServerRecord.
   guard.on('error', () => undefined);
   guard.unref();
   return guard;

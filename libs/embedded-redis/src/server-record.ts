@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import type { Credentials } from './settings.js';
 
 /**
- * The note in a data directory on how to reach the server that runs on it, so that a later owner can end a server
- * whose owner was killed. Written before the server starts, removed when it was stopped.
+ * File in a data directory with the credentials of the server that runs on it. A later owner uses it to shut down a
+ * server whose owner was killed. It is written before the server starts and removed after the server stops.
  */
 export class ServerRecord {
   private readonly path: string;
@@ -14,7 +14,7 @@ export class ServerRecord {
     this.path = join(dataDirectory, 'server.json');
   }
 
-  /** What stands there; undefined for no file or one that is not a record. */
+  /** Reads the credentials. Returns undefined if the file is missing or invalid. */
   read(): Credentials | undefined {
     try {
       const found: unknown = JSON.parse(readFileSync(this.path, 'utf8'));

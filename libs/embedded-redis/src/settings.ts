@@ -1,17 +1,17 @@
-/** Where an embedded Redis listens and who may speak to it. */
+/** Port and password of an embedded Redis. */
 export interface Credentials {
   port: number;
   password: string;
 }
 
-/** The address for clients, password included. */
+/** Returns the address for clients, with the password. */
 export function addressOf({ port, password }: Credentials): string {
   return `redis://:${password}@127.0.0.1:${port}`;
 }
 
 /**
- * The configuration file, which the server reads from its standard input: the password is on no command line.
- * Every acknowledged write is on disk, nothing is ever evicted, and only this machine can connect.
+ * Returns the configuration for the server's standard input, so that the password is on no command line. Every
+ * acknowledged write is on disk, no key is evicted, and only this machine can connect.
  */
 export function settingsOf({ port, password }: Credentials, dataDirectory: string): string {
   return [

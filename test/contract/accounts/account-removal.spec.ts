@@ -21,7 +21,7 @@ import { eventually } from '../../support/eventually.js';
 import { startTestCluster } from '../../support/redis-cluster.js';
 import { startTestRedis } from '../../support/redis-server.js';
 
-/** Writers of these tests end well before it. */
+/** Lease of a pass. The writers of these tests end well before it. */
 const LATE_MS = 2_000;
 const logger = createLogger('test', 'silent');
 
@@ -47,7 +47,7 @@ describe.each([
     await rm(directory, { recursive: true, force: true });
   });
   beforeEach(async () => {
-    // As a pattern it would match others' keys.
+    // This id contains characters of a pattern.
     prefix = `t[a-z]*?${newId('req')}`;
     store = new RedisAccountStore(redis, prefix);
     directory = await mkdtemp(join(tmpdir(), 'tidings-removal-'));
@@ -63,7 +63,7 @@ describe.each([
     new AccountRemoval(store, by, blobs, { lateMs: LATE_MS, lookEveryMs: 20, againMs: 50 }, logger);
   const yes = (): Promise<boolean> => Promise.resolve(true);
 
-  /** Everything under the prefix but for the registry's own, with its value. */
+  /** All keys with the prefix and their values, except the registry's own keys. */
   async function everything(): Promise<Map<string, string>> {
     const nodes = redis instanceof Cluster ? redis.nodes('master') : [redis];
     const found = new Map<string, string>();
@@ -79,7 +79,7 @@ describe.each([
   const keysOf = async (id: string): Promise<string[]> =>
     [...(await everything()).keys()].filter((key) => key.startsWith(`${prefix}:{${id}}:`));
 
-  /** One of each kind of value, and more keys than a bite has. */
+  /** Writes one value of each type, and more keys than one step removes. */
   async function fill(id: string, count = 1_500): Promise<void> {
     const keys = accountKeys(prefix, id);
     await redis.hset(keys('hash'), 'a', '1');
@@ -102,7 +102,7 @@ describe.each([
     await store.remove(id);
   }
 
-  it('leaves no key and no file, and nothing of any other is touched', async () => {
+  it('leaves no key and no file, and does not touch other accounts', async () => {
     const others = ['a-b', 'aa', 'default', '0a', 'a_'];
     for (const id of others) await fill(id, 20);
     const before = await everything();
@@ -117,7 +117,7 @@ describe.each([
     for (const id of others) expect(await blobs.list(id, '', 10)).toHaveLength(2);
   });
 
-  it('leaves nothing of what was written while it was removed and after that', async () => {
+  it('leaves nothing that was written during the removal or after it', async () => {
     await removed('a');
     const keys = accountKeys(prefix, 'a');
     let writing = true;
@@ -129,7 +129,7 @@ describe.each([
         written += 1;
       }
       await blobs.put('a', Readable.from([Buffer.from('late')]), 100).catch((error: unknown) => {
-        // Taken away while it was written.
+        // The file was removed while it was being written.
         if (!(error instanceof BlobStoreUnavailableError)) throw error;
       });
       writing = false;
@@ -144,11 +144,11 @@ describe.each([
     expect(await blobs.list('a', '', 10)).toEqual([]);
   });
 
-  it('is removed by the others although the one who began died in the middle', async () => {
+  it('is completed by other workers if the first one dies in the middle', async () => {
     await removed('a');
     const dying = openRedis(parseRedisAddress(server.url), 'patient', () => undefined);
     await once(dying, 'ready');
-    // Dies when it has the lease and was told that it may begin.
+    // This worker dies after it has got the lease.
     const passed = new RedisAccountErasure(dying, prefix, 300).pass('a', () => {
       dying.disconnect();
       return Promise.resolve(true);
@@ -161,7 +161,7 @@ describe.each([
     expect(await keysOf('a')).toEqual([]);
   });
 
-  it('whose id was given away again keeps the new one’s data from a pass that was paused meanwhile', async () => {
+  it('with an id that was given to a new account keeps the new data from an earlier, paused pass', async () => {
     await removed('a');
     let wake = (): void => undefined;
     let asked = false;
@@ -185,7 +185,7 @@ describe.each([
     expect(await everything()).toEqual(before);
   });
 
-  it('is nobody else’s until its id is free: a pass that ends later could meet the next account', async () => {
+  it('keeps its id reserved until all passes have ended, so that no pass meets a new account', async () => {
     await removed('a');
     let other: number | undefined;
     let asked = false;
@@ -206,7 +206,7 @@ describe.each([
     expect([asked, other]).toEqual([true, undefined]);
   });
 
-  it('is left in the middle of a pass when the worker stops', async () => {
+  it('stops in the middle of a pass when the worker stops', async () => {
     await removed('a');
     const before = await everything();
     const stop = new AbortController();
@@ -218,14 +218,14 @@ describe.each([
     expect(await everything()).toEqual(before);
   });
 
-  it('is left alone where it is not among the removed any more', async () => {
+  it('does nothing if the account is not among the removed accounts', async () => {
     await fill('a', 5);
     const before = await everything();
     expect(await erasure().pass('a', () => Promise.resolve(false))).toBeUndefined();
     expect(await everything()).toEqual(before);
   });
 
-  it.each(['default', '.accounts', '', 'a}:{b', '*'])('is never %p', async (id) => {
+  it.each(['default', '.accounts', '', 'a}:{b', '*'])('is never done for %p', async (id) => {
     await expect(erasure().pass(id, yes)).rejects.toThrow(/never|ever erased/);
   });
 });

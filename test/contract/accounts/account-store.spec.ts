@@ -24,7 +24,7 @@ describe.each([
   let redis: RedisClient;
   let prefix: string;
   let store: RedisAccountStore;
-  /** Of another process. */
+  /** The store of another process. */
   let other: RedisAccountStore;
 
   beforeAll(async () => {
@@ -41,7 +41,7 @@ describe.each([
     [store, other] = [new RedisAccountStore(redis, prefix), new RedisAccountStore(redis, prefix)];
   });
 
-  it('have another stamp after each change, and the same one until then', async () => {
+  it('have a new stamp after each change, and the same stamp in between', async () => {
     const stamps = [await store.stamp()];
     await store.add(account('a'));
     stamps.push(await other.stamp());
@@ -53,7 +53,7 @@ describe.each([
     expect(await other.stamp()).toBe(stamps[3]);
   });
 
-  it('are found and listed as they were added, at once and by everybody', async () => {
+  it('are found and listed as they were added, at once and in every process', async () => {
     expect([await store.list(), await store.find('a')]).toEqual([[], undefined]);
     await store.add(account('a', { polling: false, requestsPerSecond: 0.5 }));
     await store.add(account('b'));
@@ -61,7 +61,7 @@ describe.each([
     expect((await other.list()).map(({ id }) => id).sort()).toEqual(['a', 'b']);
   });
 
-  it('are added once under an id, by whoever comes first', async () => {
+  it('are added only once under an id', async () => {
     const trials = ['1', '2', '3', '4'].map((key) => store.add(account('a', { sealedApiKey: key })));
     const refused = (await Promise.allSettled(trials)).flatMap((trial) =>
       trial.status === 'rejected' ? [trial.reason as unknown] : [],
@@ -71,7 +71,7 @@ describe.each([
     expect((await store.find('a'))?.sealedApiKey).toBe('1');
   });
 
-  it('are changed without losing what another changes at the same moment', async () => {
+  it('do not lose a change that another process makes at the same time', async () => {
     await store.add(account('a', { requestsPerSecond: 0 }));
     const more = (before: StoredAccount): StoredAccount => ({
       ...before,
@@ -83,7 +83,7 @@ describe.each([
     expect(await store.find('nobody')).toBeUndefined();
   });
 
-  it('are gone at once when they are removed, and their id is kept until their data is gone', async () => {
+  it('are not found after their removal, and their id is reserved until their data is erased', async () => {
     await store.add(account('a'));
     await store.add(account('b'));
     const before = Date.now();
@@ -103,7 +103,7 @@ describe.each([
     expect((await store.find('a'))?.sealedApiKey).toBe('new');
   });
 
-  it('are not brought back by a change that began before their removal', async () => {
+  it('do not return by a change that began before their removal', async () => {
     await store.add(account('a'));
     const changed = store.change('a', (before) => ({ ...before, polling: false }));
     const removed = other.remove('a');
@@ -111,7 +111,7 @@ describe.each([
     expect(await store.find('a')).toBeUndefined();
   });
 
-  it('have a bound, which says what to do', async () => {
+  it('have a max number, and the error says what to do', async () => {
     const filled = Array.from({ length: MOST_ACCOUNTS }, (__, i) => `a${i}`);
     await redis.hset(`${prefix}:{.accounts}:accounts`, Object.fromEntries(filled.map((id) => [id, '{}'])));
     await expect(store.add(account('one-more'))).rejects.toThrow(/Remove one first/);

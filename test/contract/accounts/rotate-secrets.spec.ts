@@ -38,11 +38,11 @@ import { startTestRedis, withTestRedis } from '../../support/redis-server.js';
 
 const [OLD, NEW, LOST] = [1, 2, 3].map((byte) => Buffer.alloc(32, byte)) as [Buffer, Buffer, Buffer];
 const [OLD_BOX, NEW_BOX, LOST_BOX] = [new SecretBox(OLD), new SecretBox(NEW), new SecretBox(LOST)];
-/** As the processes have it while a rotation is under way. */
+/** The keys of the processes during a rotation. */
 const RING = new SecretBox(NEW, [OLD]);
 const URL = 'http://127.0.0.1:9/hook';
 
-/** rotated, already current, broken */
+/** Counts: rotated, already current, broken. */
 const counts = (result: Awaited<ReturnType<typeof resealAll>>): number[][] =>
   [result.accountKeys, result.signingSecrets, result.webhookHeaders].map(({ rotated, current, broken }) => [
     rotated,
@@ -83,7 +83,7 @@ describe.each([
       redis,
     );
 
-  /** Endpoints as a process with this key has them. */
+  /** The webhooks, read by a process with this key. */
   const registry = (box: SecretBox): Endpoints => {
     const check = new DestinationCheck(new DestinationGuard(parseNetworks('127.0.0.0/8')), systemResolver());
     return new Endpoints(endpoints, new RedisDeliveryStore(redis, prefix), check, box, systemClock);
@@ -100,7 +100,7 @@ describe.each([
     updatedAt: '2026-11-21T00:00:00.000Z',
   });
 
-  /** An endpoint with headers and two secrets that sign. */
+  /** A webhook with headers and two signing secrets. */
   async function endpoint(owner: string, box: SecretBox): Promise<{ id: string; secrets: string[] }> {
     const headers = { 'x-token': `token-${owner}` };
     const { endpoint: made, secret } = await registry(box).create(owner, { url: URL, headers });
@@ -108,7 +108,7 @@ describe.each([
     return { id: made.id, secrets: [rotation?.secret ?? '', secret] };
   }
 
-  /** What the new key alone opens of an endpoint. */
+  /** The secrets of a webhook that the new key alone decrypts. */
   async function opened(
     owner: string,
     id: string,
@@ -120,7 +120,7 @@ describe.each([
     };
   }
 
-  it('leaves everything of every account sealed with the new key, and changes nothing else', async () => {
+  it('encrypts every secret of every account with the new key, and changes nothing else', async () => {
     await accounts.add(account('a', OLD_BOX));
     await accounts.add(account('b', OLD_BOX));
     const made = new Map<string, Awaited<ReturnType<typeof endpoint>>>();
@@ -149,7 +149,7 @@ describe.each([
     expect({ ...after, ...unsealed }).toEqual({ ...before, ...unsealed });
   });
 
-  it('has nothing to do the second time, and writes nothing then', async () => {
+  it('finds nothing to do the second time, and writes nothing', async () => {
     await accounts.add(account('a', OLD_BOX));
     const { id } = await endpoint('a', OLD_BOX);
     await rotate();
@@ -162,7 +162,7 @@ describe.each([
     expect([await accounts.list(), await endpoints.find('a', id)]).toEqual(before);
   });
 
-  it('ends what a rotation that broke off left', async () => {
+  it('completes an interrupted rotation', async () => {
     for (const id of ['a', 'b', 'c']) await accounts.add(account(id, OLD_BOX));
     let changes = 0;
     const mortal: Pick<RedisAccountStore, 'list' | 'change'> = {
@@ -176,7 +176,7 @@ describe.each([
     expect(counts(await rotate())[0]).toEqual([2, 1, 0]);
   });
 
-  it('overwrites no change that comes between its look and its step', async () => {
+  it('does not overwrite a change that comes between its read and its write', async () => {
     await accounts.add(account('a', OLD_BOX));
     const { id } = await endpoint('a', OLD_BOX);
     const { id: gone } = await endpoint('a', OLD_BOX);
@@ -225,13 +225,13 @@ describe.each([
     expect(await endpoints.find('a', gone)).toBeUndefined();
   });
 
-  it('takes its step only on the value that it read', async () => {
+  it('writes only if the value is still the one that it read', async () => {
     const { id } = await endpoint('a', OLD_BOX);
     const webhooks = accountKeys(prefix, 'a')('webhooks');
     let asked = 0;
     let meanwhile: Promise<unknown> = Promise.resolve();
     const stored = await endpoints.rewrite('a', id, (before) => {
-      // On the same connection, so that it comes before the step.
+      // The same connection sends this write before the write of the rotation.
       if (++asked === 1)
         meanwhile = redis.hset(webhooks, id, JSON.stringify({ ...before, description: 'another hand' }));
       return { ...before, sealedHeaders: null };
@@ -242,7 +242,7 @@ describe.each([
     expect(await endpoints.find('a', id)).toEqual(stored);
   });
 
-  it('loses nothing of those who change everything meanwhile', async () => {
+  it('keeps all changes that are made at the same time', async () => {
     const ids = Array.from({ length: 10 }, (__, i) => `a${i}`);
     for (const owner of ids) await accounts.add(account(owner, OLD_BOX));
     const made = await Promise.all(ids.map((owner) => endpoint(owner, OLD_BOX)));
@@ -265,7 +265,7 @@ describe.each([
     }
   });
 
-  it('names what cannot be opened by the id of its key, leaves it alone, and rotates the rest', async () => {
+  it('reports a secret that cannot be decrypted by the id of its key, leaves it unchanged, and rotates the rest', async () => {
     await accounts.add(account('a', OLD_BOX));
     await accounts.add(account('b', LOST_BOX));
     const lost = await endpoint('a', LOST_BOX);
@@ -291,7 +291,7 @@ describe.each([
     expect(await keys.list()).toEqual([NEW_BOX.keyId]);
   });
 
-  it('misses no secret that cannot be opened and signs no more', async () => {
+  it('reports a secret that cannot be decrypted even if it signs no more', async () => {
     const { endpoint: made } = await registry(LOST_BOX).create('default', { url: URL });
     await secretsOf(OLD_BOX).rotate('default', made.id, 1);
     await endpoints.rewrite('default', made.id, (before) => ({
@@ -301,7 +301,7 @@ describe.each([
     expect(counts(await rotate())[1]).toEqual([1, 0, 0]);
   });
 
-  it('tells a ring which noted keys it lacks, notes its own key only if none, and forgets those no longer in use', async () => {
+  it('reports recorded keys that the process lacks, records its own key otherwise, and removes unused ones', async () => {
     expect(await keys.note(OLD_BOX)).toEqual([]);
     expect(await keys.note(NEW_BOX)).toEqual([OLD_BOX.keyId]);
     expect(await keys.list()).toEqual([OLD_BOX.keyId]);
@@ -315,7 +315,7 @@ describe.each([
 });
 
 describe('a process that starts while Redis is away', () => {
-  it('notes its key as soon as Redis is there, or is told then which one it lacks', async () => {
+  it('records its key when Redis is back, or is then notified of the keys that it lacks', async () => {
     await withTestRedis(async ({ url, server }) => {
       const open = (): RedisClient => openRedis(parseRedisAddress(url), 'failFast', () => undefined);
       const logger = createLogger('test', 'silent');

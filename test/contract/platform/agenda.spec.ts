@@ -24,7 +24,7 @@ describe.each([
   let server: Awaited<ReturnType<typeof start>>;
   let redis: RedisClient;
   let agenda: RedisAgenda;
-  /** Of another worker. */
+  /** The agenda of another worker. */
   let other: RedisAgenda;
 
   beforeAll(async () => {
@@ -53,7 +53,7 @@ describe.each([
   };
   const nextInMs = async (): Promise<number | undefined> => (await agenda.takeDue(0, 0)).nextInMs;
 
-  it('gives what is due, the earliest first, as many as are wanted, and says when the next is due', async () => {
+  it('gives at most the requested number of due tasks, the earliest first, and the time until the next', async () => {
     const now = Date.now();
     await at('late', { atMs: now - 1_000 });
     await at('later', { atMs: now - 500 });
@@ -68,7 +68,7 @@ describe.each([
     expect(rest.nextInMs).toBeLessThanOrEqual(LEASE_MS);
   });
 
-  it('has nothing due, and nothing to wait for, while it is empty', async () => {
+  it('gives no task and no time while it is empty', async () => {
     expect(await agenda.takeDue(10, LEASE_MS)).toEqual({ tasks: [] });
   });
 
@@ -77,20 +77,20 @@ describe.each([
     expect((await take()).map(({ round }) => round).sort()).toEqual(['look', 'trim']);
   });
 
-  it('moves a task to a sooner time, never to a later one', async () => {
+  it('moves a task to an earlier time, never to a later time', async () => {
     await at('a', HOUR_MS);
     await at('a', 0);
     await at('a', HOUR_MS);
     expect(accountsOf(await take())).toEqual(['a']);
   });
 
-  it('adds what is missing and leaves the rest as it is', async () => {
+  it('adds missing tasks and leaves the others unchanged', async () => {
     await at('a', HOUR_MS);
     await agenda.add(['a', 'b'].map((account) => ({ account, round: 'look', time: 0 })));
     expect(accountsOf(await take())).toEqual(['b']);
   });
 
-  it('gives each task to one of two workers that ask at once', async () => {
+  it('gives each task to only one of two workers that ask at once', async () => {
     const accounts = Array.from({ length: 100 }, (__, n) => `a${n}`);
     await agenda.at(accounts.map((account) => ({ account, round: 'look', time: 0 })));
     const takes = await Promise.all(
@@ -100,7 +100,7 @@ describe.each([
     expect(taken.sort()).toEqual(accounts.sort());
   });
 
-  it('makes a task due again at the time that its round gave', async () => {
+  it('makes a task due again at the time that its round returned', async () => {
     await at('a', 0);
     await agenda.next(await takeOne(), 0);
     await agenda.next(await takeOne(), HOUR_MS);
@@ -119,7 +119,7 @@ describe.each([
     expect(accountsOf(await take())).toEqual(['b']);
   });
 
-  it('forgets a task whose round gave no time', async () => {
+  it('removes a task whose round returned no time', async () => {
     await at('a', 0);
     await agenda.next(await takeOne(), undefined);
     expect(await agenda.takeDue(10, LEASE_MS)).toEqual({ tasks: [] });
@@ -129,19 +129,19 @@ describe.each([
     ['no time', undefined],
     ['a later time', HOUR_MS],
   ])(
-    'makes a task due that was asked for while its round ran, after the end, though the round gave %s',
+    'makes a task that was asked for during its round due after the round, although the round returned %s',
     async (__, time) => {
       await at('a', 0);
       const task = await takeOne();
       await at('a', 0);
-      // One at a time.
+      // The calls run one after the other.
       expect(await take(other)).toEqual([]);
       await agenda.next(task, time);
       expect(accountsOf(await take(other))).toEqual(['a']);
     },
   );
 
-  it('keeps the soonest of what was asked for while a round ran, also beyond its lease', async () => {
+  it('keeps the earliest of several times that were asked for during a round, even after its lease', async () => {
     await at('a', 0);
     const task = await takeOne();
     await at('a', 3 * HOUR_MS);
@@ -152,7 +152,7 @@ describe.each([
     expect(next).toBeLessThanOrEqual(2 * HOUR_MS);
   });
 
-  it('does not take what was asked for before a round began for something asked since', async () => {
+  it('does not repeat a round because of a request that came before the round', async () => {
     await at('a', 0);
     await takeOne(agenda, 1);
     await at('a', 0);
@@ -165,13 +165,13 @@ describe.each([
     expect(await take()).toEqual([]);
   });
 
-  it('gives the task of a worker that died to another when the lease is over', async () => {
+  it('gives the task of a dead worker to another worker when the lease expires', async () => {
     await at('a', 0);
     await takeOne(agenda, 1);
     await eventually('it is due again', async () => (await take(other)).length === 1);
   });
 
-  it('lets a worker whose lease was lost neither end nor put off the round of its successor', async () => {
+  it('ignores a worker that lost its lease and then ends or delays the round of its successor', async () => {
     await at('a', 0);
     const lost = await takeOne(agenda, 1);
     let task: TakenTask | undefined;
@@ -192,7 +192,7 @@ describe.each([
     expect(await nextInMs()).toBeGreaterThan(HOUR_MS / 2);
   });
 
-  it('forgets removed tasks, also one that is under way', async () => {
+  it('removes tasks, including a task under way', async () => {
     await at('a', 0);
     await takeOne();
     await at('b', 0);
@@ -200,7 +200,7 @@ describe.each([
     expect(await agenda.takeDue(10, LEASE_MS)).toEqual({ tasks: [] });
   });
 
-  it('spreads what comes again and again evenly, each at its own turn, however often it is asked for', async () => {
+  it('spreads recurring tasks evenly, each at its own turn, however often they are asked for', async () => {
     const times: number[] = [];
     for (let n = 0; n < 60; n += 1) {
       const alone = new RedisAgenda(redis, newId('req'), 'poll');
@@ -217,7 +217,7 @@ describe.each([
     }
   });
 
-  it("goes by Redis' clock, however far off that of the process is", async () => {
+  it("uses Redis' clock, however wrong the clock of the process is", async () => {
     const clock = Date.now;
     try {
       for (const offMs of [-HOUR_MS, HOUR_MS]) {

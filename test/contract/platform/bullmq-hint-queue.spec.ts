@@ -54,14 +54,14 @@ async function empty(): Promise<boolean> {
 }
 
 describe('a hint', () => {
-  it('is a job of its own, whatever waits already: it must not be lost with another', async () => {
+  it('is always a new job, so that it cannot be lost together with a waiting one', async () => {
     await hints.add([hint('a', 1), hint('a', 2), hint('b', 3)]);
     await hints.add([hint('a', 4)]);
     expect(await queue.getWaitingCount()).toBe(4);
     await hints.add([]);
   });
 
-  it('that is only a reminder is one a second, however often it is given before it is run', async () => {
+  it('that is a reminder becomes at most one job per second, however often it is added', async () => {
     const began = Date.now();
     for (let i = 0; i < 50; i += 1) await hints.remind([hint('a', i), hint('b', i)]);
     const seconds = Math.ceil((Date.now() - began) / 1_000) + 1;
@@ -75,7 +75,7 @@ describe('a hint', () => {
     await eventually('it is given anew', () => ran.includes(99));
   });
 
-  it('may be about any text, and shows nothing of it', async () => {
+  it('may have any text as its subject, and does not reveal it', async () => {
     const about = 'account:x\n+15551234567 \u{1F44B}';
     await hints.add([hint(about)]);
     await hints.add([hint(about)], 500);
@@ -85,7 +85,7 @@ describe('a hint', () => {
     expect(await queue.getDelayedCount()).toBe(1);
   });
 
-  it('is run though another about the same died with its worker and counts as running', async () => {
+  it('runs although the worker of another job about the same subject died', async () => {
     await hints.add([hint('a', 1)]);
     const token = 'of a worker that is gone';
     const dead = new Worker<Payload>(queue.name, null, { connection, prefix: queue.opts.prefix ?? '' });
@@ -99,7 +99,7 @@ describe('a hint', () => {
     await eventually('it ran', () => ran.includes(2));
   });
 
-  it('is never lost: whatever was noted before it was given is seen by a run that begins after it', async () => {
+  it('is never lost: a run that begins after it sees everything written before it', async () => {
     let noted = 0;
     let seen = 0;
     work(() => {
@@ -112,7 +112,7 @@ describe('a hint', () => {
     await eventually('the last was seen', () => seen === 200);
   });
 
-  it('for later is run then, not before; many for about the same time are few', async () => {
+  it('with a delay does not run earlier, and hints for about the same time share a job', async () => {
     const began = Date.now();
     let at = 0;
     for (let i = 0; i < 20; i += 1) await hints.add([hint('a')], 400);
@@ -125,7 +125,7 @@ describe('a hint', () => {
     expect(at - began).toBeLessThan(3_000);
   });
 
-  it('for later is in the way of none for now', async () => {
+  it('with a delay does not block an immediate hint', async () => {
     let runs = 0;
     await hints.add([hint('a')], 60_000);
     work(() => {

@@ -21,14 +21,14 @@ afterAll(async () => {
   await rm(folder, { recursive: true });
 });
 
-/** Loads a script as the module `module.js` beside it does. */
+/** Loads a script like the module `module.js` in the same folder. */
 async function script(...lines: string[]): Promise<LuaScript> {
   await writeFile(join(folder, 'script.lua'), ['--- Does it.', ...lines].join('\n'));
   return LuaScript.from(pathToFileURL(join(folder, 'module.js')).href, 'script.lua');
 }
 
-describe('a Lua script of a file', () => {
-  it('gets its keys and arguments by name, in camel case', async () => {
+describe('a Lua script in a file', () => {
+  it('receives its keys and arguments by name, in camel case', async () => {
     const echo = await script(
       ...[
         '-- @key contact_list   A key.',
@@ -49,18 +49,18 @@ describe('a Lua script of a file', () => {
     expect(reply).toEqual(['{a}list', '{a}set', '5', 'second']);
   });
 
-  it('gives an array by the names of its fields', async () => {
+  it('returns an array as an object with the names of its fields', async () => {
     const fields = ['-- @field wait_ms   A time.', '-- @field gone   Nothing.', '-- @fields ids   Ids.'];
     const reading = await script('-- @reply   An array.', ...fields, "return {1, false, 'a', 'b'}");
     expect(await reading.run(redis, {})).toEqual({ waitMs: 1, gone: null, ids: ['a', 'b'] });
   });
 
-  it('gives another reply than an array unchanged', async () => {
+  it('returns a reply other than an array unchanged', async () => {
     const none = await script('-- @reply   Nil.', '-- @field wait_ms   A time.', 'return nil');
     expect(await none.run(redis, {})).toBeNull();
   });
 
-  it('is not run with a name that is missing, unknown or of the wrong kind', async () => {
+  it('does not run if a name is missing, unknown or of the wrong type', async () => {
     const one = await script(
       '-- @key list   A key.',
       '-- @arg id   An id.',

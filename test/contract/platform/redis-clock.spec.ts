@@ -40,7 +40,7 @@ afterEach(async () => {
   await closeRedis(redis);
 });
 
-/** This machine's clock, as of now. */
+/** Sets this machine's clock from now on. */
 function setWall(aheadMs: number): void {
   jest.spyOn(Date, 'now').mockImplementation(() => wallNow() + aheadMs);
 }
@@ -49,7 +49,7 @@ const offMs = async (): Promise<number> => Math.abs(clock.now() - (await redisTi
 
 describe("Redis' clock", () => {
   it.each([20 * MINUTE_MS, -20 * MINUTE_MS])(
-    'is told right by a machine whose own is off by %d ms, which is said',
+    'is right on a machine whose own clock is off by %d ms, and the fault is reported',
     async (aheadMs) => {
       setWall(aheadMs);
       await clock.start();
@@ -59,14 +59,14 @@ describe("Redis' clock", () => {
     },
   );
 
-  it('is told right by a machine whose own is right, and nothing is said', async () => {
+  it('is right on a machine whose own clock is right, and no fault is reported', async () => {
     await clock.start();
     expect(await offMs()).toBeLessThan(1_000);
     expect(clock.fault).toBeUndefined();
     expect(lines).toEqual([]);
   });
 
-  it('is told right after the machine’s own was set', async () => {
+  it('is right after the machine’s clock was set', async () => {
     setWall(20 * MINUTE_MS);
     await clock.start();
     setWall(0);
@@ -75,16 +75,16 @@ describe("Redis' clock", () => {
     expect(await offMs()).toBeLessThan(1_000);
   });
 
-  it('is told right after the machine was suspended, once it was measured', async () => {
+  it('is right after the machine was suspended, once the clock was measured', async () => {
     await clock.start();
     const steady = performance.now.bind(performance);
-    // The steady clock stood still for a minute, which Redis and the wall clock did not.
+    // The steady clock stood still for a minute; Redis' clock and the wall clock did not.
     jest.spyOn(performance, 'now').mockImplementation(() => steady() - MINUTE_MS);
     await eventually('measured', async () => (await offMs()) < 1_000);
     expect(clock.fault).toBeUndefined();
   });
 
-  it('is that of the machine until Redis could be asked', async () => {
+  it('equals the clock of the machine until Redis has answered', async () => {
     redis.disconnect();
     await clock.start();
     expect(Math.abs(clock.now() - wallNow())).toBeLessThan(1_000);

@@ -34,7 +34,7 @@ async function connected(manners: 'failFast' | 'patient'): Promise<RedisClient> 
   return client;
 }
 
-/** How long a command took to fail, in milliseconds. */
+/** Returns the time after which a command failed, in milliseconds. */
 async function failsAfter(client: RedisClient): Promise<number> {
   const began = performance.now();
   await expect(client.set('key', 'lost')).rejects.toThrow();
@@ -48,7 +48,7 @@ const answers = (client: RedisClient): Promise<boolean> =>
   );
 
 describe('a connection that fails fast', () => {
-  it('fails within two seconds while Redis hangs, and works again after it', async () => {
+  it('fails within two seconds while Redis hangs, and works again afterwards', async () => {
     const client = await connected('failFast');
     server.server.kill('SIGSTOP');
     try {
@@ -61,7 +61,7 @@ describe('a connection that fails fast', () => {
     expect(await client.get('key')).toBe('kept');
   });
 
-  it('fails at once while Redis is gone, and works again with its next life', async () => {
+  it('fails at once while Redis is away, and works again after its restart', async () => {
     const client = await connected('failFast');
     const gone = once(client, 'close');
     server.server.kill('SIGKILL');
@@ -73,7 +73,7 @@ describe('a connection that fails fast', () => {
     expect(await client.get('key')).toBe('kept');
   });
 
-  it('fails what was under way when Redis went, and never sends it again', async () => {
+  it('fails commands that were under way when Redis stopped, and never sends them again', async () => {
     const client = await connected('failFast');
     await client.del('count');
     server.server.kill('SIGSTOP');
@@ -88,7 +88,7 @@ describe('a connection that fails fast', () => {
 });
 
 describe('a patient connection', () => {
-  it('waits for a Redis that is away', async () => {
+  it('waits until Redis is back', async () => {
     const client = await connected('patient');
     server.server.kill('SIGKILL');
     await server.server.exited;
@@ -100,7 +100,7 @@ describe('a patient connection', () => {
 });
 
 describe('a script', () => {
-  it('runs by its digest, is loaded where it is missing, and gets bytes as they are', async () => {
+  it('runs by its digest, is loaded if it is missing, and receives bytes unchanged', async () => {
     const client = await connected('failFast');
     const script = new RedisScript(
       `redis.call('SET', KEYS[1], ARGV[1]) return {redis.call('STRLEN', KEYS[1]), ARGV[2]}`,
@@ -113,7 +113,7 @@ describe('a script', () => {
     expect((await client.getBuffer('bytes'))?.equals(bytes)).toBe(true);
   });
 
-  it('that fails in its middle is not run again', async () => {
+  it('that fails in the middle is not run again', async () => {
     const client = await connected('failFast');
     const script = new RedisScript(
       `redis.call('INCR', KEYS[1]) return redis.error_reply('NOTSCRIPTED that is all')`,
@@ -125,7 +125,7 @@ describe('a script', () => {
 });
 
 describe('a process', () => {
-  it('refuses to start with a Redis that may evict', async () => {
+  it('does not start with a Redis that may evict', async () => {
     const client = await connected('failFast');
     await client.config('SET', 'maxmemory-policy', 'allkeys-lru');
     try {
@@ -138,7 +138,7 @@ describe('a process', () => {
     }
   });
 
-  it('starts while Redis is away, connects when it comes, and is told if that one is unfit', async () => {
+  it('starts while Redis is away, connects later, and is notified if Redis does not meet the requirements', async () => {
     server.server.kill('SIGKILL');
     await server.server.exited;
     const unfit: ConfigurationError[] = [];

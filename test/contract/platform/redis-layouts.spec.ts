@@ -38,7 +38,7 @@ async function connected(layout: RedisLayout, manners: 'failFast' | 'patient'): 
   return client;
 }
 
-/** How long a command took to fail, in milliseconds. */
+/** Returns the time after which a command failed, in milliseconds. */
 async function failsAfter(client: RedisClient): Promise<number> {
   const began = performance.now();
   await expect(client.set('key', 'lost')).rejects.toThrow();
@@ -56,7 +56,7 @@ async function failsFast(client: RedisClient): Promise<void> {
 }
 
 describe('a connection to a Redis Cluster that fails fast', () => {
-  it('fails within two seconds while the master of a key hangs, and works again after it', async () => {
+  it('fails within two seconds while the master of a key hangs, and works again afterwards', async () => {
     const cluster = await started(startTestCluster);
     const client = await connected(cluster, 'failFast');
     const master = await cluster.masterOf('key');
@@ -74,7 +74,7 @@ describe('a connection to a Redis Cluster that fails fast', () => {
     ['the master of a key is', async (cluster: TestCluster) => [await cluster.masterOf('key')]],
     ['all masters are', (cluster: TestCluster) => Promise.resolve(cluster.masters)],
   ])(
-    'fails within two seconds while %s gone, and works again with the next life',
+    'fails within two seconds while %s gone, and works again after the restart',
     async (_, victimsOf) => {
       const cluster = await started(startTestCluster);
       const client = await connected(cluster, 'failFast');
@@ -88,7 +88,7 @@ describe('a connection to a Redis Cluster that fails fast', () => {
     40_000,
   );
 
-  it('fails what was under way when a master went, and never sends it again', async () => {
+  it('fails commands that were under way when a master stopped, and never sends them again', async () => {
     const cluster = await started(startTestCluster);
     const client = await connected(cluster, 'failFast');
     const master = await cluster.masterOf('key');
@@ -111,7 +111,7 @@ describe('a connection to a Redis Cluster that fails fast', () => {
 });
 
 describe('a patient connection to a Redis Cluster', () => {
-  it('waits for a master that is away', async () => {
+  it('waits until a master is back', async () => {
     const cluster = await started(startTestCluster);
     const client = await connected(cluster, 'patient');
     const master = await cluster.masterOf('key');
@@ -123,8 +123,8 @@ describe('a patient connection to a Redis Cluster', () => {
   });
 });
 
-describe('a patient connection to a Redis Cluster that is made anew while a master is away', () => {
-  it('is made: who waits for it is not left waiting', async () => {
+describe('a patient connection to a Redis Cluster that opens while a master is away', () => {
+  it('is established, and its callers do not wait endlessly', async () => {
     const cluster = await started(startTestCluster);
     const client = await connected(cluster, 'patient');
     const [first, second] = cluster.masters as [RedisProcess, RedisProcess];
@@ -142,7 +142,7 @@ describe('a patient connection to a Redis Cluster that is made anew while a mast
 });
 
 describe('the time of a key', () => {
-  it("is that of its own master's clock: the others may be away", async () => {
+  it('is that of the master that holds the key, even if other masters are away', async () => {
     const cluster = await started(startTestCluster);
     const client = await connected(cluster, 'failFast');
     const own = await cluster.masterOf('key');
@@ -160,14 +160,14 @@ describe('the time of a key', () => {
 });
 
 describe('a process on a Redis Cluster', () => {
-  it('refuses to start where one of the masters may evict', async () => {
+  it('does not start if one of the masters may evict', async () => {
     const cluster = await started(startTestCluster);
     await cluster.masters[2]?.ask('CONFIG', 'SET', 'maxmemory-policy', 'allkeys-lru');
     const start = openFitRedis(parseRedisAddress(cluster.url), 'failFast', silent, () => undefined);
     await expect(start).rejects.toThrow('allkeys-lru');
   });
 
-  it('is told of a master that goes away while the others are there', async () => {
+  it('is notified when a master goes away while the others are there', async () => {
     const cluster = await started(startTestCluster);
     const errors: Error[] = [];
     const client = openRedis(parseRedisAddress(cluster.url), 'failFast', (error) => errors.push(error));
@@ -179,7 +179,7 @@ describe('a process on a Redis Cluster', () => {
     expect(errors.length).toBeGreaterThan(0);
   });
 
-  it('starts while the Cluster is away, and connects when it comes', async () => {
+  it('starts while the Cluster is away, and connects when it is back', async () => {
     const cluster = await started(startTestCluster);
     await Promise.all(cluster.masters.map((master) => master.end()));
     const client = await openFitRedis(parseRedisAddress(cluster.url), 'failFast', silent, () => undefined);
@@ -190,14 +190,14 @@ describe('a process on a Redis Cluster', () => {
   });
 });
 
-describe('a connection by way of sentinels', () => {
+describe('a connection through Sentinel', () => {
   it.each(['SIGKILL', 'SIGSTOP'] as const)(
-    'goes over to the new master (the old one: %s) without a restart, and fails fast or waits meanwhile',
+    'switches to the new master (the old one: %s) without a restart, and fails fast or waits meanwhile',
     async (signal) => {
       const layout = await started(startTestSentinel);
       const fast = await connected(layout, 'failFast');
       const patient = await connected(layout, 'patient');
-      // A read that waits for something that does not come.
+      // A blocking read of a list that stays empty.
       const waits = await connected(layout, 'patient');
       const blocked = waits.blpop('list', 20).catch(() => undefined);
       layout.master.kill(signal);

@@ -75,7 +75,7 @@ const accepted = (): number => simulator.ledger.read({ kinds: ['send.accepted'] 
 const contacts = (): { id: string }[] =>
   (simulator.control('contacts', { count: 1 }) as { contacts: { id: string }[] }).contacts;
 
-describe('a Tidings gateway that is its own upstream, or another one that is', () => {
+describe('a Tidings gateway whose upstream is itself or another gateway', () => {
   it.each([
     [508, false],
     [404, false],
@@ -99,7 +99,7 @@ describe('a Tidings gateway that is its own upstream, or another one that is', (
     }
   });
 
-  it('can tell by a header of every request that a gateway makes it', async () => {
+  it('is recognised by a header of every request that it makes', async () => {
     const marks: unknown[] = [];
     const server = await serve((request, response) => {
       marks.push(request.headers['tidings-gateway']);
@@ -114,7 +114,7 @@ describe('a Tidings gateway that is its own upstream, or another one that is', (
 });
 
 describe('a send', () => {
-  it('is the documented form, and nothing else', async () => {
+  it('consists of the documented form fields only', async () => {
     await upstream.send(address, {
       ...SEND,
       type: 'audio',
@@ -133,7 +133,7 @@ describe('a send', () => {
     ]);
   });
 
-  it('has further parts where they are asked for, before its file', async () => {
+  it('has additional form fields on request, before its file', async () => {
     const file = {
       name: 'a',
       contentType: 'text/plain',
@@ -189,7 +189,7 @@ describe('a send', () => {
     expect(stream.destroyed).toBe(true);
   });
 
-  it('cannot be given other headers or parts by the name of its file', async () => {
+  it('cannot get other headers or form fields through the name of its file', async () => {
     const name = 'a"; name="phoneNumber"\r\nX-Evil: 1\r\n\r\n+15550009999.txt';
     const file = { name, contentType: 'text/plain', size: 1, content: Readable.from([Buffer.from('x')]) };
     await failureOrFine(upstream.send(address, { ...SEND, file }));
@@ -205,7 +205,7 @@ describe('a send', () => {
     expect(accepted()).toBe(1);
   });
 
-  it('goes over a connection of its own, each time', async () => {
+  it('uses a new connection each time', async () => {
     const used: (Socket | null)[] = [];
     const to = await serve((request, response) => {
       used.push(request.socket);
@@ -242,7 +242,7 @@ describe('a send', () => {
   });
 
   it.each([{ kind: 'invalidUtf8' }, { kind: 'slow', delayMs: 50 }])(
-    'is fine in spite of %j',
+    'succeeds in spite of %j',
     async (fault) => {
       strike(fault);
       await upstream.send(address, SEND);
@@ -250,13 +250,13 @@ describe('a send', () => {
     },
   );
 
-  it('whose connection ends as one that never stood ends, but after it was written, may have been taken', async () => {
+  it('may have been taken if its connection ends after the request was written, whatever the error code is', async () => {
     const made: Socket[] = [];
     const note = (message: unknown): void => void made.push((message as { socket: Socket }).socket);
     subscribe('net.client.socket', note);
     try {
       const to = await serve(() => {
-        // As where the network goes away under a connection that stands.
+        // Like a network that fails under an established connection.
         for (const socket of made)
           socket.destroy(Object.assign(new Error('no route to host'), { code: 'EHOSTUNREACH' }));
       });
@@ -266,7 +266,7 @@ describe('a send', () => {
     }
   });
 
-  it('that is redirected is not followed', async () => {
+  it('does not follow a redirect', async () => {
     let hits = 0;
     const target = await serve((_, response) => {
       hits += 1;
@@ -279,7 +279,7 @@ describe('a send', () => {
     expect(hits).toBe(0);
   });
 
-  it('keeps upstream’s words and how long it asks to wait, in either form', async () => {
+  it('reports upstream’s error message and its Retry-After, in both forms', async () => {
     strike({ kind: 'status', status: 429, retryAfter: '7', body: { message: 'too\n  fast' } });
     expect(await failure(upstream.send(address, SEND))).toMatchObject({
       status: 429,
@@ -303,7 +303,7 @@ describe('a send', () => {
     expect((await failure(upstream.send(address, SEND))).message.length).toBeLessThan(600);
   });
 
-  it('never shows the key in an error', async () => {
+  it('never shows the API key in an error', async () => {
     for (const fault of ['status', 'timeoutBefore', 'resetBefore', 'html']) {
       strike(fault);
       const error = await failure(upstream.send({ ...address, apiKey: 'simulator-key' }, SEND));
@@ -320,8 +320,8 @@ async function failureOrFine(request: Promise<unknown>): Promise<void> {
   }
 }
 
-describe('upstream surely has not seen a send', () => {
-  it('when the connection is refused', async () => {
+describe('a send that upstream did not receive', () => {
+  it('has a refused connection', async () => {
     const gone = createServer();
     const to = await listen(gone);
     await new Promise((closed) => gone.close(closed));
@@ -332,19 +332,19 @@ describe('upstream surely has not seen a send', () => {
     expect(await failure(upstream.listContacts(to, wantAll))).toBeInstanceOf(UpstreamUnreachableError);
   });
 
-  it('when its name cannot be resolved', async () => {
+  it('has a host name that cannot be resolved', async () => {
     const to = { baseUrl: 'http://no-such-host.invalid/v1', apiKey: 'k' };
     const patient = new HttpUpstream(10_000);
     expect(await failure(patient.send(to, SEND))).toBeInstanceOf(UpstreamUnreachableError);
   });
 
-  it('when no connection comes about in time', async () => {
+  it('has no connection within the deadline', async () => {
     const error = await failure(upstream.send(await fullListener(), SEND));
     expect(error).toBeInstanceOf(UpstreamUnreachableError);
     expect(error.message).toContain(`no connection within ${TIMEOUT_MS} ms`);
   });
 
-  it('when TLS does not come about', async () => {
+  it('has a failed TLS handshake', async () => {
     const to = await listen(createServer((socket) => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n')));
     const secure = { ...to, baseUrl: to.baseUrl.replace('http:', 'https:') };
     expect(await failure(upstream.send(secure, SEND))).toBeInstanceOf(UpstreamUnreachableError);
@@ -353,7 +353,7 @@ describe('upstream surely has not seen a send', () => {
     expect(await failure(upstream.send(silent, SEND))).toBeInstanceOf(UpstreamUnreachableError);
   });
 
-  it('when its connection stands too late: not a byte of it leaves', async () => {
+  it('has a connection that was established too late, so that nothing was written', async () => {
     let bytes = 0;
     let connections = 0;
     const to = await listen(
@@ -372,7 +372,7 @@ describe('upstream surely has not seen a send', () => {
     expect(bytes).toBeGreaterThan(0);
   });
 
-  it('but may have, once the connection stood', async () => {
+  it('is not assumed once the connection was established', async () => {
     const mute = await listen(createServer(() => undefined));
     expect(await failure(upstream.send(mute, SEND))).toBeInstanceOf(UpstreamTimeoutError);
     const rude = await listen(createServer((socket) => socket.destroy()));
@@ -380,7 +380,7 @@ describe('upstream surely has not seen a send', () => {
   });
 });
 
-/** A listener whose process accepts nothing and whose queue is full: a further connection hangs. */
+/** A listener that accepts nothing and whose queue is full: a further connection hangs. */
 async function fullListener(): Promise<UpstreamAddress> {
   const program = `
     const server = require('node:net').createServer();
@@ -400,16 +400,13 @@ async function fullListener(): Promise<UpstreamAddress> {
 }
 
 describe('a read', () => {
-  it.each(['array', 'contacts', 'data', 'items'])(
-    'understands a contact list as %s',
-    async (contactsShape) => {
-      const [contact] = contacts();
-      simulator.control('settings', { contactsShape });
-      const list = await readAll(upstream.listContacts(address, wantAll));
-      expect(list.items.map(({ id }) => id)).toEqual([contact?.id]);
-      expect(Math.abs((list.date ?? 0) - Date.now())).toBeLessThan(5_000);
-    },
-  );
+  it.each(['array', 'contacts', 'data', 'items'])('accepts a contact list as %s', async (contactsShape) => {
+    const [contact] = contacts();
+    simulator.control('settings', { contactsShape });
+    const list = await readAll(upstream.listContacts(address, wantAll));
+    expect(list.items.map(({ id }) => id)).toEqual([contact?.id]);
+    expect(Math.abs((list.date ?? 0) - Date.now())).toBeLessThan(5_000);
+  });
 
   it.each([
     { messagesShape: 'array' },
@@ -455,7 +452,7 @@ describe('a read', () => {
     });
   });
 
-  it('asks for the page and limit that it is told, of any id', async () => {
+  it('requests the given page and limit, for any contact id', async () => {
     const id = 'a/b?c#d ü%';
     simulator.control('contacts', { id, phoneNumber: NUMBER });
     simulator.control('messages', { contactId: id, count: 7, intervalMs: 1_000 });
@@ -480,7 +477,7 @@ describe('a read', () => {
     expect(performance.now() - began).toBeLessThan(TIMEOUT_MS + 300);
   });
 
-  it('skips a poison element and counts it', async () => {
+  it('skips and counts an unreadable element', async () => {
     const { contactId } = simulator.control('messages', { from: NUMBER, count: 3 }) as { contactId: string };
     strike({ kind: 'poisonMessage', garbage: 'noId', position: 1 });
     expect(await upstream.listMessages(address, contactId, 1, 20)).toMatchObject({
@@ -489,7 +486,7 @@ describe('a read', () => {
     });
   });
 
-  it('refuses a reply above 16 MB without holding it', async () => {
+  it('rejects a reply above 16 MB without holding it in memory', async () => {
     const [contact] = contacts();
     simulator.control('settings', { hugePage: { bytes: 200_000_000 } });
     const patient = new HttpUpstream(10_000);
@@ -497,12 +494,12 @@ describe('a read', () => {
     const error = await failure(patient.listMessages(address, contact?.id ?? '', 1, 20));
     expect(error).toBeInstanceOf(UpstreamReplyError);
     expect(error.message).toContain('16777216');
-    // Half of what the reply has, in the process of its sender, too.
+    // Half of the reply's size, because the sender runs in this process, too.
     expect(process.memoryUsage().rss - before).toBeLessThan(100_000_000);
     patient.close();
   });
 
-  it('takes a reply of just below 16 MB', async () => {
+  it('accepts a reply of just below 16 MB', async () => {
     const [contact] = contacts();
     simulator.control('settings', { hugePage: { bytes: 16_000_000 } });
     const patient = new HttpUpstream(10_000);
@@ -513,7 +510,7 @@ describe('a read', () => {
     patient.close();
   });
 
-  it('refuses a small reply that unpacks to a large one', async () => {
+  it('rejects a small compressed reply that is large after decompression', async () => {
     const { gzipSync } = await import('node:zlib');
     const bomb = gzipSync(Buffer.alloc(64 * 1024 * 1024, ' '));
     const to = await serve((_, response) => {
@@ -525,8 +522,8 @@ describe('a read', () => {
   });
 });
 
-describe('a proxy in the environment', () => {
-  it('is not used', async () => {
+describe('a proxy variable in the environment', () => {
+  it('has no effect', async () => {
     let hits = 0;
     const proxy = await serve((_, response) => {
       hits += 1;

@@ -15,7 +15,7 @@ import { eventually } from '../../support/eventually.js';
 import { contactIdOf, ListServer } from '../../support/list-server.js';
 
 const MEGABYTE = 1024 * 1024;
-/** For what has to be cut; and for what takes long on a busy machine. */
+/** Timeout for replies that must be aborted, and timeout for slow steps on a busy machine. */
 const SHORT_MS = 400;
 const LONG_MS = 120_000;
 
@@ -47,7 +47,7 @@ async function listen(server: Server): Promise<UpstreamAddress> {
 const serve = (body: string | Buffer, status = 200): Promise<UpstreamAddress> =>
   listen(createHttpServer((_, response) => response.writeHead(status).end(body)));
 
-/** Serves the same part again and again, without an end. */
+/** Serves the same part repeatedly, without an end. */
 const serveEndless = (begin: string, part: string): Promise<UpstreamAddress> =>
   listen(
     createHttpServer((_, response: ServerResponse) => {
@@ -61,7 +61,7 @@ const serveEndless = (begin: string, part: string): Promise<UpstreamAddress> =>
     }),
   );
 
-/** Writes this, then one byte of the rest every 20 ms. */
+/** Writes the beginning, then one byte every 20 ms. */
 const drip = (begin: string, rest: string): Promise<UpstreamAddress> =>
   listen(
     createServer((socket) => {
@@ -86,7 +86,7 @@ const messages = (count: number): string =>
 
 const HEAD = 'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n';
 
-describe('a reply that drips', () => {
+describe('a slow reply', () => {
   it.each([
     ['its headers', HEAD, 'X-A: b\r\n'],
     ['its body', `${HEAD}Content-Length: 100000\r\n\r\n{"messages":[`, ' '],
@@ -105,7 +105,7 @@ describe('a reply that drips', () => {
     }
   });
 
-  it('says what helps, if some of it came', async () => {
+  it('gives an error that names the remedy, if some bytes came', async () => {
     const address = await drip(`${HEAD}Content-Length: 100000\r\n\r\n{"contacts":[`, ' ');
     const upstream = upstreamWith(SHORT_MS);
     await expect(upstream.listContacts(address, wantAll)).rejects.toThrow('UPSTREAM_TIMEOUT_MS');
@@ -113,7 +113,7 @@ describe('a reply that drips', () => {
 });
 
 describe('a page of messages', () => {
-  it('of 10,000 elements is read, and one of more is too large', async () => {
+  it('with 10,000 elements is read, and with more elements is too large', async () => {
     const upstream = upstreamWith(LONG_MS);
     const page = await upstream.listMessages(await serve(messages(10_000)), 'c', 1, 20);
     expect(page.items).toHaveLength(10_000);
@@ -121,20 +121,20 @@ describe('a page of messages', () => {
     await expect(longer).rejects.toThrow(UpstreamReplyTooLargeError);
   });
 
-  it('of a million elements is given up after the first ones', async () => {
+  it('with a million elements is aborted after the first 10,000', async () => {
     const upstream = upstreamWith(LONG_MS);
     const reply = upstream.listMessages(await serveEndless('[', '0,'.repeat(1_000)), 'c', 1, 20);
     await expect(reply).rejects.toThrow('more than 10000 elements');
   });
 
-  it('with a message that is nested 4,000 deep is read but for that', async () => {
+  it('with a message of depth 4,000 is read without that message', async () => {
     const deep = `{"id":"deep","x":${'{"x":'.repeat(4_000)}1${'}'.repeat(4_000)}}`;
     const upstream = upstreamWith(LONG_MS);
     const page = await upstream.listMessages(await serve(`[{"id":"a"},${deep},{"id":"b"}]`), 'c', 1, 20);
     expect(page).toMatchObject({ items: [{ id: 'a' }, { id: 'b' }], skipped: 1 });
   });
 
-  it('without an end is given up at 16 MB, and its connection closed', async () => {
+  it('without an end is aborted at 16 MB, and its connection is closed', async () => {
     const upstream = upstreamWith(LONG_MS);
     const address = await serveEndless('{"messages":[{"id":1}', ' '.repeat(MEGABYTE));
     await expect(upstream.listMessages(address, 'c', 1, 20)).rejects.toThrow('16777216 bytes');
@@ -143,7 +143,7 @@ describe('a page of messages', () => {
     );
   });
 
-  it('of 2 MB each may come ten at a time', async () => {
+  it('of 2 MB may be read ten times at once', async () => {
     const upstream = upstreamWith(LONG_MS);
     const address = await serve(`[{"id":"a","x":"${'x'.repeat(2 * MEGABYTE)}"}]`);
     const pages = await Promise.all(
@@ -152,7 +152,7 @@ describe('a page of messages', () => {
     expect(pages.map(({ items }) => items.length)).toEqual(Array(10).fill(1));
   });
 
-  it('that is an error without an end is that error', async () => {
+  it('that is an endless error reply gives that error', async () => {
     const upstream = upstreamWith(LONG_MS);
     const address = await serve(`{"message":"No way"}${' '.repeat(20 * MEGABYTE)}`, 500);
     await expect(upstream.listMessages(address, 'c', 1, 20)).rejects.toThrow(UpstreamStatusError);
@@ -160,7 +160,7 @@ describe('a page of messages', () => {
 });
 
 describe('a contact list', () => {
-  it('without an end is given up at 256 MB, of which little is held', async () => {
+  it('without an end is aborted at 256 MB, with little of it in memory', async () => {
     const upstream = upstreamWith(LONG_MS);
     const contact = `{"id":"a","about":"${'x'.repeat(32 * 1024)}"},`;
     const address = await serveEndless('{"contacts":[', contact);
@@ -169,11 +169,11 @@ describe('a contact list', () => {
     const list = upstream.listContacts(address, () => ({ see: () => ++seen < 0 }));
     await expect(list).rejects.toThrow('268435456 bytes');
     expect(seen).toBeGreaterThan(8_000);
-    // The sender is in this process, too.
+    // The sender runs in this process, too.
     expect(process.memoryUsage().rss - before).toBeLessThan(150 * MEGABYTE);
   });
 
-  it('of 20 MB is shown contact by contact, and what is wanted once more comes again', async () => {
+  it('of 20 MB is passed on contact by contact, and the requested contacts can be read again', async () => {
     const server = await ListServer.start();
     lists.push(server);
     server.list = { count: 20_000, bytes: 1_024, envelope: ['{"total":20000,"data":{"contacts":[', ']}}'] };
@@ -193,7 +193,7 @@ describe('a contact list', () => {
     expect(skipped).toBe(0);
   });
 
-  it('is the one that is meant, where a reply holds several', async () => {
+  it('is found by its name if a reply has several lists', async () => {
     const upstream = upstreamWith(LONG_MS);
     const address = await serve('{"data":[{"id":"d"}],"contacts":[{"id":"c"},4],"items":[{"id":"i"}]}');
     expect(await readAll(upstream.listContacts(address, wantAll))).toMatchObject({
@@ -202,7 +202,7 @@ describe('a contact list', () => {
     });
   });
 
-  it('whose one contact is no JSON is no list', async () => {
+  it('with one contact that is not JSON is not a list', async () => {
     const upstream = upstreamWith(LONG_MS);
     const address = await serve('[{"id":1},{"id":2,}]');
     await expect(upstream.listContacts(address, wantAll)).rejects.toThrow(UpstreamReplyError);

@@ -30,7 +30,7 @@ interface Leave {
   kind: RequestClass;
 }
 
-/** Asks again and again with so many callers a process, for so long; what left, and when. */
+/** Requests tokens with this many callers per process for this long. Returns the requests and their times. */
 async function hammer(
   rate: number,
   callers: Partial<Record<RequestClass, number>>,
@@ -62,7 +62,7 @@ const count = (left: readonly Leave[], kind: RequestClass): number =>
   left.filter((one) => one.kind === kind).length;
 
 describe('the budget of an account', () => {
-  it('is kept at least until it is whole again, however small it is', async () => {
+  it('is stored at least until it is full again, however small it is', async () => {
     const [redis, budget] = [clients[0], budgets[0]];
     await budget?.acquire('a', 0.01, 'send', 0);
     expect(await redis?.pttl(`${prefix}:{a}:budget`)).toBeGreaterThan(100_000);
@@ -70,10 +70,10 @@ describe('the budget of an account', () => {
     expect(await redis?.pttl(`${prefix}:{a}:budget`)).toBeGreaterThan(200_000);
   });
 
-  it('lets at most rate × (t + 1) leave in any t seconds, over all processes, and nearly as many as it may', async () => {
+  it('allows at most rate × (t + 1) requests in any t seconds over all processes, and nearly as many', async () => {
     const rate = 50;
     const left = await hammer(rate, { send: 3, read: 2, poll: 2 }, 2_500);
-    // An answer of Redis may reach its caller so much later than another one, on a busy machine.
+    // On a busy machine one answer of Redis may reach its caller this much later than another.
     const jitter = 0.05;
     const over = left.flatMap((first, i) =>
       left.slice(i).filter(({ at }, n) => n + 1 > rate * ((at - first.at) / 1000 + jitter + 1)),
@@ -97,46 +97,46 @@ describe('the budget of an account', () => {
     expect(count(left, 'poll') / left.length).toBeGreaterThan(0.14);
   });
 
-  it('lets sends go before reads', async () => {
+  it('prefers sends to reads', async () => {
     await hammer(50, { send: 1 }, 300);
     const left = await hammer(50, { send: 10, read: 10 }, 1_500);
     expect(count(left, 'send')).toBeGreaterThan(count(left, 'read') * 4);
   });
 
-  it('lets reads go before polls, but for their fifth', async () => {
+  it('prefers reads to polls, except for the fifth of polls', async () => {
     await hammer(50, { read: 1 }, 300);
     const left = await hammer(50, { read: 10, poll: 10 }, 1_500);
     expect(count(left, 'read')).toBeGreaterThan(count(left, 'poll') * 2);
   });
 
-  it('gives polls everything while nobody else asks', async () => {
+  it('gives all tokens to polls while no other request waits', async () => {
     const left = await hammer(50, { poll: 5 }, 1_000);
     expect(left.length).toBeGreaterThan(80);
   });
 
-  it('gives deep reads everything while nobody else asks, but for what the next poll takes', async () => {
+  it('gives all tokens to deep reads while nothing else waits, except for the next poll', async () => {
     const rate = 20;
     await hammer(rate, { deep: 4 }, 1_500);
     const polls: Promise<unknown>[] = [];
     const deep = hammer(rate, { deep: 4 }, 2_000);
-    // Four at once is what tokens may pile up to before a deep read takes one.
+    // Up to four tokens accumulate before a deep read takes one.
     for (const budget of [...budgets, ...budgets].slice(0, 4))
       polls.push(budget.acquire('a', rate, 'poll', 0));
     await Promise.all(polls);
     expect((await deep).length).toBeGreaterThan(rate * 2 * 0.7);
   });
 
-  it('plans the polls by what others use of this rate, not by what they used of a larger one', async () => {
+  it('plans polls by the use at the current rate, not by the use at an earlier, larger rate', async () => {
     const [budget] = budgets;
     await hammer(400, { read: 10 }, 500);
-    // As if that had been a minute at the full rate, and twenty seconds ago: two half-lives.
+    // As after a minute at the full rate that ended twenty seconds ago: two half-lives.
     const bucket = `${prefix}:{a}:budget`;
     const averagedAt = Number(await clients[0]?.hget(bucket, 'averagedAt'));
     await clients[0]?.hset(bucket, 'other', 400 * 14.4, 'averagedAt', averagedAt - 20_000);
     expect((await budget?.usage('a', 20))?.availableForPolls).toBeCloseTo(15, 0);
   });
 
-  it('refuses at once what cannot leave in time, and says when to ask again', async () => {
+  it('rejects at once a request that cannot leave in time, and says when to retry', async () => {
     const [budget] = budgets;
     await budget?.acquire('a', 2, 'send', 0);
     const began = performance.now();
@@ -148,13 +148,13 @@ describe('the budget of an account', () => {
     expect(retryAfterMs).toBeLessThanOrEqual(500);
   });
 
-  it('of less than one request a second still lets one leave, and the next in its time', async () => {
+  it('of less than one request per second allows one at once, and the next in its time', async () => {
     const [budget] = budgets;
     await budget?.acquire('a', 0.5, 'poll', 0);
     await expect(budget?.acquire('a', 0.5, 'poll', 1_000)).rejects.toThrow(BudgetExhaustedError);
   });
 
-  it('is no other account’s', async () => {
+  it('is separate from the budgets of other accounts', async () => {
     const [budget] = budgets;
     await budget?.acquire('a', 1, 'send', 0);
     await budget?.acquire('b', 1, 'send', 0);
@@ -162,11 +162,11 @@ describe('the budget of an account', () => {
   });
 });
 
-describe('a budget that upstream’s own limit shrinks', () => {
+describe('a budget that adapts to upstream’s rate limit', () => {
   const rate = 40;
   const leave = async (ms: number): Promise<number> => (await hammer(rate, { send: 4, poll: 1 }, ms)).length;
 
-  it('is halved over all processes by a 429, a burst of which counts once, and grows back with good answers', async () => {
+  it('is halved over all processes by a burst of 429, and grows back with good answers', async () => {
     const [one, two] = budgets;
     await leave(300);
     const before = await leave(1_500);
@@ -179,13 +179,13 @@ describe('a budget that upstream’s own limit shrinks', () => {
     expect(await leave(1_500)).toBeGreaterThan(before * 0.7);
   });
 
-  it('never falls below a sixteenth of the rate, nor grows above the rate', async () => {
+  it('never falls below a sixteenth of the rate, and never grows above the rate', async () => {
     const [one] = budgets;
     const limit = async (): Promise<number> =>
       Number(await clients[0]?.hget(`${prefix}:{a}:budget`, 'limit'));
     for (let i = 0; i < 8; i += 1) {
       await one?.tooMany('a', rate);
-      // As if the burst had been a while ago.
+      // As if the burst was some time ago.
       await clients[0]?.hset(`${prefix}:{a}:budget`, 'shrunkAt', 0);
     }
     expect(await limit()).toBe(rate / 16);

@@ -5,24 +5,24 @@ import { KeyNeededError } from './key-needed.js';
 import { accountContext, type AccountStore, type StoredAccount } from './account-store.js';
 import type { SecretBox } from '../secret/secret-box.js';
 
-/** An account as it is shown: everything but upstream's key. */
+/** An account as the API shows it: all fields except upstream's API key. */
 export interface AccountDescription {
   id: string;
   baseUrl: string;
   requestsPerSecond: number;
   polling: boolean;
-  /** Where it is described: by variables, or through the API. */
+  /** Origin of the account: variables of the environment, or the API. */
   source: 'environment' | 'api';
-  /** ISO 8601; null for the environment's, whose beginning nobody noted. */
+  /** ISO 8601. Null for the environment's account, whose creation time is unknown. */
   createdAt: string | null;
-  /** ISO 8601; null for the environment's. */
+  /** ISO 8601. Null for the environment's account. */
   updatedAt: string | null;
 }
 
-/** What of an account may be changed. */
+/** Fields of an account that may change. */
 export type AccountChanges = Partial<Omit<Account, 'id'>>;
 
-/** For those who manage the accounts. The environment's are shown and cannot be changed here. */
+/** Manages the accounts. The environment's account is shown but cannot be changed here. */
 export class AccountRegistry {
   constructor(
     private readonly fixed: AccountDirectory,
@@ -31,7 +31,7 @@ export class AccountRegistry {
     private readonly clock: Clock,
   ) {}
 
-  /** All of them, the environment's first, the others by age. */
+  /** Lists all accounts: the environment's account first, then the others by age. */
   async list(): Promise<AccountDescription[]> {
     const stored = await this.store.list();
     return [
@@ -49,7 +49,10 @@ export class AccountRegistry {
     return stored === undefined ? undefined : describeStored(stored);
   }
 
-  /** @throws {AccountConflictError} for an id that is taken or still being removed, and for one account too many */
+  /**
+   * @throws {AccountConflictError} if the id is in use or still being removed, or if the max number of accounts is
+   * reached
+   */
   async create({ apiKey, ...account }: Account): Promise<AccountDescription> {
     if ((await this.fixed.find(account.id)) !== undefined) throw fixedConflict(account.id);
     const now = this.now();
@@ -64,8 +67,8 @@ export class AccountRegistry {
   }
 
   /**
-   * @throws {AccountConflictError} for an account of the environment
-   * @throws {KeyNeededError} if another server would get the stored key
+   * @throws {AccountConflictError} if the account is the environment's
+   * @throws {KeyNeededError} if the stored API key would be sent to another server
    */
   async change(id: string, { apiKey, ...changes }: AccountChanges): Promise<AccountDescription | undefined> {
     if ((await this.fixed.find(id)) !== undefined) throw fixedConflict(id);
@@ -79,8 +82,8 @@ export class AccountRegistry {
   }
 
   /**
-   * Ends an account, its keys with it. Answers whether there was one.
-   * @throws {AccountConflictError} for an account of the environment
+   * Removes an account with its API keys. Resolves to false if the account is not found.
+   * @throws {AccountConflictError} if the account is the environment's
    */
   async remove(id: string): Promise<boolean> {
     if ((await this.fixed.find(id)) !== undefined) throw fixedConflict(id);

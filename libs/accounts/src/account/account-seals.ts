@@ -2,7 +2,7 @@ import { accountContext, type AccountStore, type StoredAccount } from './account
 import { SealTally } from '../secret/seal-tally.js';
 import type { SecretBox } from '../secret/secret-box.js';
 
-/** The seals of what is stored of accounts. */
+/** Re-encrypts the secrets of stored accounts. */
 export class AccountSeals {
   constructor(
     private readonly store: Pick<AccountStore, 'list' | 'change'>,
@@ -10,8 +10,8 @@ export class AccountSeals {
   ) {}
 
   /**
-   * Seals every account's upstream key with the key of today: one account after another, each only on what is stored
-   * just then, so that it may break off anywhere and run beside those who change accounts.
+   * Encrypts every account's upstream key with the current encryption key, one account after another. Each step works
+   * on the account's current state. So the work may stop at any point, and accounts may change meanwhile.
    */
   async reseal(): Promise<SealTally> {
     const all = new SealTally();
@@ -23,7 +23,7 @@ export class AccountSeals {
           tally = new SealTally();
           return this.resealed(before, tally);
         });
-        // It was removed meanwhile.
+        // The account was removed meanwhile.
         if (stored === undefined) continue;
       }
       all.add(tally);

@@ -1,9 +1,9 @@
-/** An account at rest. */
+/** An account as it is stored. */
 export interface StoredAccount {
   id: string;
-  /** Without a trailing slash. */
+  /** Base address of upstream, without a trailing slash. */
   baseUrl: string;
-  /** Upstream's key by a SecretBox; see {@link accountContext}. */
+  /** Upstream's API key, encrypted by a SecretBox; see {@link accountContext}. */
   sealedApiKey: string;
   requestsPerSecond: number;
   polling: boolean;
@@ -13,42 +13,53 @@ export interface StoredAccount {
   updatedAt: string;
 }
 
-/** An account that is no more, and whose data has yet to go. */
+/** A removed account whose data is not erased yet. */
 export interface RemovedAccount {
   id: string;
-  /** By Redis' clock, in ms since 1970. */
+  /** Time of the removal, in milliseconds since 1970 by Redis' clock. */
   removedAt: number;
 }
 
-/** So many accounts may be stored. */
+/** Maximum number of stored accounts. */
 export const MOST_ACCOUNTS = 1_000;
 
-/** Keeps the accounts that came through the API. */
+/** Stores the accounts that were created through the API. */
 export interface AccountStore {
-  /** In no order. */
+  /** Lists all stored accounts, in no particular order. */
   list(): Promise<StoredAccount[]>;
   /**
-   * Another text after each change of an account, so that the list need not be read to see that nothing changed. A change
-   * that an earlier build made to an account, rather than to their number, does not show.
+   * Returns a text that differs after each change of an account, so that callers need not read the list to see that
+   * nothing changed. Earlier builds change the text only when they add or remove an account.
    */
   stamp(): Promise<string>;
   find(id: string): Promise<StoredAccount | undefined>;
-  /** @throws {AccountConflictError} for an id that is taken or still being removed, and for one account too many */
+  /**
+   * @throws {AccountConflictError} if the id is in use or still being removed, or if the max number of accounts is
+   * reached
+   */
   add(account: StoredAccount): Promise<void>;
-  /** Replaces an account by what `change` makes of it, whoever else changes it; undefined where there is none. */
+  /**
+   * Replaces an account by the result of `change`, even if others change it at the same time. Resolves to undefined
+   * if the account is not found.
+   */
   change(id: string, change: (before: StoredAccount) => StoredAccount): Promise<StoredAccount | undefined>;
   /**
-   * Removes an account and its API keys in one step, and notes that its data has to go: from then on nobody gets in
-   * for it, and its id is not given away. Answers whether there was one.
+   * Removes an account and its API keys in one step, and records that its data must be erased. From then on its API
+   * keys are invalid, and its id stays reserved. Resolves to false if the account is not found.
    */
   remove(id: string): Promise<boolean>;
-  /** The accounts whose data has yet to go. */
+  /** Lists the removed accounts whose data is not erased yet. */
   removed(): Promise<RemovedAccount[]>;
-  /** The data of this removed account is gone: its id is free. One of the same id that was removed later is not. */
+  /**
+   * Records that the data of this removed account is erased, and frees its id. A later removal of the same id stays.
+   */
   forget(account: RemovedAccount): Promise<void>;
 }
 
-/** What an account's upstream key is sealed for: it opens as nothing else. */
+/**
+ * Returns the context that an account's upstream key is encrypted with. The key cannot be decrypted in another
+ * context.
+ */
 export function accountContext(id: string): string {
   return `account:${id}`;
 }

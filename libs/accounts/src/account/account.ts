@@ -1,24 +1,24 @@
-/** The account that the environment describes. */
+/** Id of the account that the environment configures. */
 export const DEFAULT_ACCOUNT = 'default';
 
-/** What an account's id looks like. No dot: keys of Redis that belong to no account are tagged with one. */
+/** Pattern of an account's id. It excludes dots, because Redis keys that belong to no account have a tag with a dot. */
 export const ACCOUNT_ID = /^[a-z0-9][a-z0-9_-]{0,62}$/;
 
-/** One account at the upstream service. */
+/** One account at upstream. */
 export interface Account {
   id: string;
-  /** The upstream's base address, `/v1` included, without a trailing slash. */
+  /** Upstream's base address with `/v1`, without a trailing slash. */
   baseUrl: string;
   apiKey: string;
-  /** The budget: requests a second, over all processes together. */
+  /** Budget of upstream requests per second, over all processes. */
   requestsPerSecond: number;
-  /** Whether its contacts and messages are polled. */
+  /** True if the account's contacts and messages are polled. */
   polling: boolean;
-  /** When it was added, in milliseconds since 1970; absent for the environment's. */
+  /** When the account was added, in milliseconds since 1970. Absent for the environment's account. */
   addedAt?: number;
 }
 
-/** There is no such account (any more). */
+/** The account does not exist, or was removed. */
 export class AccountGoneError extends Error {
   constructor(readonly account: string) {
     super(`There is no account ${account} (any more).`);
@@ -26,19 +26,19 @@ export class AccountGoneError extends Error {
   }
 }
 
-/** Knows the accounts. */
+/** Finds accounts. */
 export interface AccountDirectory {
   list(): Promise<Account[]>;
   find(id: string): Promise<Account | undefined>;
 }
 
-/** Says cheaply whether accounts changed. */
+/** Shows whether accounts have changed, at little cost. */
 export interface AccountStamp {
-  /** Another text after each change; see `AccountStore.stamp`. */
+  /** Returns a text that differs after each change; see `AccountStore.stamp`. */
   stamp(): Promise<string>;
 }
 
-/** The accounts that are fixed at start. */
+/** Accounts that do not change while the process runs. */
 export class FixedAccounts implements AccountDirectory, AccountStamp {
   private readonly accounts: ReadonlyMap<string, Account>;
 

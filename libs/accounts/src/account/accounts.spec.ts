@@ -24,8 +24,8 @@ function directory(kept: StoredAccount[]): { accounts: Accounts; told: string[] 
   return { accounts, told };
 }
 
-describe('the directory of accounts', () => {
-  it('has the environment’s account and the stored ones, with their keys opened', async () => {
+describe('the account directory', () => {
+  it('lists the environment’s account and the stored accounts with their decrypted keys', async () => {
     const { accounts } = directory([stored('a'), stored('b')]);
     const a = {
       ...{ id: 'a', baseUrl: 'http://a/v1', apiKey: 'key-of-a', requestsPerSecond: 2, polling: false },
@@ -37,7 +37,7 @@ describe('the directory of accounts', () => {
     expect(await accounts.find('constructor')).toBeUndefined();
   });
 
-  it('sees what the store has at each call, and an account that is removed no more', async () => {
+  it('reads the store at each call, so a removed account disappears at once', async () => {
     const kept = [stored('a')];
     const { accounts } = directory(kept);
     expect(await accounts.find('a')).toBeDefined();
@@ -46,8 +46,8 @@ describe('the directory of accounts', () => {
     expect((await accounts.list()).map(({ id }) => id)).toEqual(['default']);
   });
 
-  it('leaves out an account whose key cannot be opened, and says so: the others go on', async () => {
-    // Copied from another account, it opens no more than one that is damaged.
+  it('leaves out and reports an account whose key cannot be decrypted, and lists the others', async () => {
+    // An encrypted key that is copied from another account cannot be decrypted, like a damaged one.
     const stolen = stored('thief', stored('a').sealedApiKey);
     const { accounts, told } = directory([stolen, stored('a'), stored('odd', 'nonsense')]);
     expect((await accounts.list()).map(({ id }) => id)).toEqual(['default', 'a']);

@@ -3,29 +3,29 @@ import { accountContext, type AccountStore, type StoredAccount } from './account
 import type { SecretBox } from '../secret/secret-box.js';
 
 /**
- * The accounts of the environment and the stored ones. Nothing is kept from one call to the next: an account that is
- * added, changed or removed is so for the next caller, in every process. The environment's need no store to be found.
+ * The environment's account and the stored accounts. Nothing is cached between calls, so that every process sees each
+ * change at once. The environment's account is found even without the store.
  */
 export class Accounts implements AccountDirectory, AccountStamp {
   constructor(
     private readonly fixed: AccountDirectory,
     private readonly store: Pick<AccountStore, 'list' | 'find' | 'stamp'>,
     private readonly box: SecretBox,
-    /** Is told of a stored account whose key cannot be opened. It is left out of the list: the others go on. */
+    /** Called for a stored account whose API key cannot be decrypted. The list leaves this account out. */
     private readonly unreadable: (id: string, error: unknown) => void,
   ) {}
 
   async list(): Promise<Account[]> {
     const stored = await this.store.list();
-    return [...(await this.fixed.list()), ...stored.flatMap((account) => this.openOrTell(account))];
+    return [...(await this.fixed.list()), ...stored.flatMap((account) => this.openOrReport(account))];
   }
 
-  /** The environment's never change. */
+  /** Returns the stamp of the stored accounts; the environment's account never changes. */
   stamp(): Promise<string> {
     return this.store.stamp();
   }
 
-  /** @throws {SealBrokenError} for an account whose key cannot be opened */
+  /** @throws {SealBrokenError} if the account's API key cannot be decrypted */
   async find(id: string): Promise<Account | undefined> {
     const fixed = await this.fixed.find(id);
     if (fixed !== undefined) return fixed;
@@ -33,7 +33,7 @@ export class Accounts implements AccountDirectory, AccountStamp {
     return stored === undefined ? undefined : this.open(stored);
   }
 
-  private openOrTell(stored: StoredAccount): Account[] {
+  private openOrReport(stored: StoredAccount): Account[] {
     try {
       return [this.open(stored)];
     } catch (error) {

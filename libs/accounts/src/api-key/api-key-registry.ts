@@ -10,17 +10,17 @@ import {
   type StoredApiKey,
 } from './stored-api-key.js';
 
-/** What a key is asked for with. */
+/** Fields of a new API key. */
 export interface NewApiKey {
   account: string;
   name: string;
   scopes: readonly Scope[];
-  /** Ms since 1970; left out for a key that does not expire. */
+  /** Milliseconds since 1970. Absent for a key that does not expire. */
   expiresAt?: number;
 }
 
-/** The key that the variable API_KEY holds, as it is shown. */
-const OF_ENVIRONMENT: ApiKey = {
+/** The API key of the variable API_KEY, as the API shows it. */
+const ENVIRONMENT_API_KEY: ApiKey = {
   id: ENVIRONMENT_KEY,
   account: DEFAULT_ACCOUNT,
   name: 'API_KEY',
@@ -29,7 +29,7 @@ const OF_ENVIRONMENT: ApiKey = {
   expiresAt: null,
 };
 
-/** For those who manage the API keys. The environment's is shown and cannot be changed here. */
+/** Manages the API keys. The environment's key is shown but cannot be changed here. */
 export class ApiKeyRegistry {
   constructor(
     private readonly fixed: Pick<AccountDirectory, 'find'>,
@@ -37,23 +37,26 @@ export class ApiKeyRegistry {
     private readonly clock: Clock,
   ) {}
 
-  /** Of one account or of all, by age; the environment's first. Expired ones are among them. */
+  /**
+   * Lists the keys of one account, or of all accounts, by age; the environment's key comes first. Includes expired
+   * keys.
+   */
   async list(account?: string): Promise<ApiKey[]> {
     const stored = await this.store.list(account);
-    const own = account === undefined || account === DEFAULT_ACCOUNT ? [OF_ENVIRONMENT] : [];
+    const own = account === undefined || account === DEFAULT_ACCOUNT ? [ENVIRONMENT_API_KEY] : [];
     const byAge = stored.sort((a, b) => a.createdAt.localeCompare(b.createdAt) || a.id.localeCompare(b.id));
     return [...own, ...byAge.map(describe)];
   }
 
   async find(id: string): Promise<ApiKey | undefined> {
-    if (id === ENVIRONMENT_KEY) return OF_ENVIRONMENT;
+    if (id === ENVIRONMENT_KEY) return ENVIRONMENT_API_KEY;
     const stored = await this.store.find(id);
     return stored === undefined ? undefined : describe(stored);
   }
 
   /**
-   * Makes a key. It is told here and nowhere else; undefined where there is no such account.
-   * @throws {AccountConflictError} for one key too many
+   * Creates an API key. Only this result shows the key's text. Resolves to undefined if the account is not found.
+   * @throws {AccountConflictError} if the max number of keys is reached
    */
   async create(request: NewApiKey): Promise<{ apiKey: ApiKey; key: string } | undefined> {
     const { account, name, scopes, expiresAt } = request;
@@ -69,8 +72,8 @@ export class ApiKeyRegistry {
   }
 
   /**
-   * Revokes a key. Answers whether there was one.
-   * @throws {AccountConflictError} for the environment's
+   * Revokes an API key. Resolves to false if the key is not found.
+   * @throws {AccountConflictError} if the key is the environment's
    */
   async remove(id: string): Promise<boolean> {
     if (id !== ENVIRONMENT_KEY) return await this.store.remove(id);

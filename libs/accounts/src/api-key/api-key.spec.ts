@@ -4,7 +4,7 @@ import { FixedAccounts } from '../account/account.js';
 import { FixedApiKeys } from './api-key.js';
 
 describe('an API key', () => {
-  it('belongs to one account with its scopes; any other text to nobody', async () => {
+  it('authenticates as one account with its scopes, and any other text as no account', async () => {
     const keys = new FixedApiKeys([
       { id: 'one', key: 'first', account: 'default', scopes: ['admin', 'events:read'] },
       { id: 'two', key: 'second', account: 'other', scopes: [] },
@@ -17,7 +17,7 @@ describe('an API key', () => {
       expect(await keys.authenticate(key)).toBeUndefined();
   });
 
-  it('is kept only as its hash', () => {
+  it('is stored only as its hash', () => {
     const keys = new FixedApiKeys([{ id: 'one', key: 'first', account: 'a', scopes: [] }]);
     const inside = inspect(keys, { depth: null, showHidden: true });
     expect(inside).toContain('account');
@@ -25,8 +25,8 @@ describe('an API key', () => {
   });
 });
 
-describe('the accounts', () => {
-  it('are found by id, and there are no others', async () => {
+describe('the fixed accounts', () => {
+  it('are found by id, and an unknown id is not found', async () => {
     const account = { id: 'a', baseUrl: 'http://u/v1', apiKey: 'k', requestsPerSecond: 1, polling: true };
     const accounts = new FixedAccounts([account]);
     expect(await accounts.list()).toEqual([account]);

@@ -1,28 +1,31 @@
 import { createHash } from 'node:crypto';
 
-/** What a key may do. */
+/** Permissions that an API key may have. */
 export const SCOPES = ['messages:send', 'messages:read', 'webhooks:manage', 'events:read', 'admin'] as const;
 
 export type Scope = (typeof SCOPES)[number];
 
-/** The id of the key that the environment gives. */
+/** Id of the environment's API key. */
 export const ENVIRONMENT_KEY = 'environment';
 
-/** Who is calling. */
+/** The caller of a request. */
 export interface Principal {
-  /** The key's id, which is no secret. */
+  /** Id of the caller's API key; the id is not secret. */
   keyId: string;
   account: string;
   scopes: ReadonlySet<Scope>;
 }
 
-/** Knows the API keys by their hashes. */
+/** Authenticates callers by their API keys. */
 export interface ApiKeys {
-  /** The caller that a key belongs to, or undefined for a key that nobody has. */
+  /** Resolves to the caller that the key belongs to, or to undefined if the key is invalid. */
   authenticate(key: string): Promise<Principal | undefined>;
 }
 
-/** The keys that are fixed at start. Looking up by digest makes the time it takes independent of how much of a key is right. */
+/**
+ * API keys that do not change while the process runs. The look-up by digest takes the same time however much of a key
+ * is right.
+ */
 export class FixedApiKeys implements ApiKeys {
   private readonly principals: ReadonlyMap<string, Principal>;
 

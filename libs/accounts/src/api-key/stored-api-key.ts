@@ -1,67 +1,67 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { Scope } from './api-key.js';
 
-/** An API key as it is shown: everything but the key. */
+/** An API key as the API shows it: all fields except the key's text. */
 export interface ApiKey {
-  /** `key_…`, which says nothing about the key. */
+  /** Id of the form `key_…`. The id does not reveal the key. */
   id: string;
   account: string;
   name: string;
   scopes: Scope[];
-  /** ISO 8601; null for the environment's key, whose beginning nobody noted. */
+  /** ISO 8601. Null for the environment's key, whose creation time is unknown. */
   createdAt: string | null;
-  /** ISO 8601; null for a key that does not expire. */
+  /** ISO 8601. Null for a key that does not expire. */
   expiresAt: string | null;
 }
 
-/** An API key at rest: as its hash. 256 random bits need no slower one. */
+/** An API key as it is stored: only its hash. A key has 256 random bits, so it needs no slower hash. */
 export interface StoredApiKey extends ApiKey {
   createdAt: string;
-  /** In hexadecimal. */
+  /** SHA-256 hash of the key, in hexadecimal. */
   sha256: string;
 }
 
-/** So many keys one account may have. */
+/** Maximum number of API keys of one account. */
 export const MOST_KEYS_OF_ACCOUNT = 1_000;
-/** And so many there may be in all: they are listed in one piece. */
+/** Maximum number of API keys of all accounts. The API lists all keys in one reply. */
 export const MOST_KEYS = 10_000;
 
-/** Keeps the API keys that came through the API. */
+/** Stores the API keys that were created through the API. */
 export interface ApiKeyStore {
-  /** Of one account or of all, in no order. */
+  /** Lists the keys of one account, or of all accounts, in no particular order. */
   list(account?: string): Promise<StoredApiKey[]>;
   find(id: string): Promise<StoredApiKey | undefined>;
-  /** The key, and the time by the store's clock in ms since 1970, in one step. */
+  /** Reads a key and the current time in one step. The time is by the store's clock, in milliseconds since 1970. */
   findNow(id: string): Promise<{ key: StoredApiKey; now: number } | undefined>;
   /**
-   * Answers false where there is no such account.
-   * @param isFixed whether the account is not among the stored ones
-   * @throws {AccountConflictError} for one key too many
+   * Stores a key. Resolves to false if the account is not found.
+   * @param isFixed true if the account is the environment's, which the store does not contain
+   * @throws {AccountConflictError} if the max number of keys is reached
    */
   add(key: StoredApiKey, isFixed: boolean): Promise<boolean>;
-  /** From then on nobody gets in with it, at any gateway. Answers whether there was one. */
+  /** Removes a key. It is invalid from then on, at every gateway. Resolves to false if the key is not found. */
   remove(id: string): Promise<boolean>;
 }
 
-const FORM = /^tidings_[\w-]{43}$/;
+const KEY_PATTERN = /^tidings_[\w-]{43}$/;
 
-/** A new key that nobody can guess. */
+/** Creates the text of a new, unguessable API key. */
 export function newApiKeyText(): string {
   return `tidings_${randomBytes(32).toString('base64url')}`;
 }
 
-/** Whether a text may be a stored key: others need not be looked up. */
+/** Returns true if a text has the form of a stored key. Texts of another form need no look-up. */
 export function mayBeStoredKey(text: string): boolean {
-  return FORM.test(text);
+  return KEY_PATTERN.test(text);
 }
 
-/** The hash of a key, and the id that follows from it. */
+/** Returns the hash of a key, and the id that is derived from the hash. */
 export function identify(text: string): { id: string; sha256: string } {
   const sha256 = createHash('sha256').update(text).digest('hex');
   return { id: `key_${sha256.slice(0, 32)}`, sha256 };
 }
 
-/** Compares two hashes in a time that tells nothing of where they differ. */
+/** Compares two hashes in constant time. */
 export function isSameHash(one: string, other: string): boolean {
   const [a, b] = [Buffer.from(one, 'hex'), Buffer.from(other, 'hex')];
   return a.length === b.length && timingSafeEqual(a, b);

@@ -2,8 +2,8 @@ import type { ApiKeys, Principal } from './api-key.js';
 import { type ApiKeyStore, identify, isSameHash, mayBeStoredKey } from './stored-api-key.js';
 
 /**
- * The keys of the environment and the stored ones. Nothing is kept from one request to the next, so that a key that is
- * revoked, has expired, or lost its account is refused at once, at every gateway. The environment's need no store.
+ * The environment's API key and the stored keys. Nothing is cached between requests: a key that is revoked, expired,
+ * or without an account is rejected at once, at every gateway. The environment's key needs no store.
  */
 export class StoredApiKeys implements ApiKeys {
   constructor(

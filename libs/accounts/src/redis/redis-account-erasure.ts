@@ -3,10 +3,10 @@ import { Cluster, type Redis } from 'ioredis';
 import { accountKeys, LuaScript, type RedisClient } from '#platform';
 import { ACCOUNT_ID, DEFAULT_ACCOUNT } from '../account/account.js';
 
-/** Keys that are looked at, and keys that are removed, in one step. */
-const MOST_SCANNED = 1_000;
-const MOST_REMOVED = 500;
-/** A pass that was killed or paused is another's after so long. */
+/** Number of keys that one SCAN command examines. */
+const SCAN_COUNT = 1_000;
+const MAX_REMOVED = 500;
+/** Time after which another process may take over an erasure that was killed or paused, in milliseconds. */
 const LEASE_MS = 30_000;
 
 const unlink = LuaScript.from(import.meta.url, 'lua/erase-keys.lua');
@@ -14,18 +14,18 @@ const unlink = LuaScript.from(import.meta.url, 'lua/erase-keys.lua');
 const giveBack = LuaScript.from(import.meta.url, 'lua/release-erasure.lua');
 
 export interface ErasurePass {
-  /** A pass that is told to stop leaves the rest to the next one. */
+  /** Stops the pass. The next pass erases the remaining keys. */
   signal?: AbortSignal;
   /**
-   * Is given how many keys were removed, while nobody else is at the account.
-   * @param isOurs says whether that is so still, and keeps it so for the length of a lease
+   * Called after the pass with the number of removed keys, while this process still holds the lease.
+   * @param isOurs resolves to true if this process still holds the lease, and renews the lease
    */
   then?: (removed: number, isOurs: () => Promise<boolean>) => Promise<void>;
 }
 
 /**
- * Erases what Redis keeps of an account: all keys of its hash tag, wherever they lie. In bites, so that nobody waits for
- * it; one pass at a time, whoever makes it.
+ * Erases all data of an account in Redis: every key with the account's hash tag, on all masters. It works in small
+ * steps that do not block Redis. Only one pass per account runs at a time, over all processes.
  */
 export class RedisAccountErasure {
   constructor(
@@ -35,9 +35,9 @@ export class RedisAccountErasure {
   ) {}
 
   /**
-   * One pass over all keys. How many were removed, or undefined where another pass is under way, or took this one over,
-   * or it was stopped.
-   * @param isRemoved whether the account is one to be removed still; it is asked when nobody else can be at it
+   * Makes one pass over all keys. Resolves to the number of removed keys. Resolves to undefined if another pass is
+   * under way, if another process took over, or if the pass was stopped.
+   * @param isRemoved resolves to true if the account is still to be erased; called while this process holds the lease
    */
   async pass(
     account: string,
@@ -45,7 +45,7 @@ export class RedisAccountErasure {
     { signal, then }: ErasurePass = {},
   ): Promise<number | undefined> {
     if (!ACCOUNT_ID.test(account) || account === DEFAULT_ACCOUNT)
-      throw new Error(`${account} is no account that is ever erased`);
+      throw new Error(`${account} is not an account that can be erased`);
     const lease = accountKeys(this.prefix, account)('erasure');
     const token = randomBytes(8).toString('hex');
     if ((await this.redis.set(lease, token, 'PX', this.leaseMs, 'NX')) === null) return undefined;
@@ -71,11 +71,11 @@ export class RedisAccountErasure {
     for (const node of mastersOf(this.redis)) {
       for (let cursor = '0', begun = false; !begun || cursor !== '0'; begun = true) {
         if (signal?.aborted === true) return undefined;
-        const [next, found] = await node.scan(cursor, 'MATCH', pattern, 'COUNT', MOST_SCANNED);
+        const [next, found] = await node.scan(cursor, 'MATCH', pattern, 'COUNT', SCAN_COUNT);
         cursor = next;
         const keys = found.filter((key) => key !== lease);
-        for (let i = 0; i === 0 || i < keys.length; i += MOST_REMOVED) {
-          const count = await this.unlink(lease, token, keys.slice(i, i + MOST_REMOVED));
+        for (let i = 0; i === 0 || i < keys.length; i += MAX_REMOVED) {
+          const count = await this.unlink(lease, token, keys.slice(i, i + MAX_REMOVED));
           if (count < 0) return undefined;
           removed += count;
         }
@@ -84,7 +84,7 @@ export class RedisAccountErasure {
     return removed;
   }
 
-  /** How many were removed; less than 0 where the lease is another's. */
+  /** Removes keys. Resolves to the number of removed keys; less than 0 if another process holds the lease. */
   private async unlink(lease: string, token: string, keys: readonly string[]): Promise<number> {
     const args = { token, leaseMs: this.leaseMs };
     return Number(await unlink.run(this.redis, { lease, data: keys }, args));
@@ -95,7 +95,7 @@ function mastersOf(redis: RedisClient): Redis[] {
   return redis instanceof Cluster ? redis.nodes('master') : [redis];
 }
 
-/** A pattern that matches this text alone. */
+/** Returns a glob pattern that matches only this text. */
 function escaped(text: string): string {
   return text.replace(/[\\*?[\]^]/g, '\\$&');
 }

@@ -1,23 +1,23 @@
 import { accountKeys } from '#platform';
 
 /**
- * Where what belongs to no single account is kept: under one hash tag, so that a script can change it together. No
- * account's id has a dot.
+ * Hash tag of all keys that belong to no single account. One script can change them together. The tag has a dot,
+ * which no account's id has.
  */
 const TAG = '.accounts';
 
 export interface RegistryKeys {
   /** Hash: account id → StoredAccount. */
   accounts: string;
-  /** Counts the changes of accounts. */
+  /** Counter of the changes of accounts. */
   version: string;
-  /** Hash: account id → when it was removed, of those whose data has yet to go. */
+  /** Hash: account id → time of the removal, for accounts whose data is not erased yet. */
   removed: string;
   /** Hash: key id → StoredApiKey. */
   apiKeys: string;
-  /** Set: the ids of the encryption keys that something may be sealed with. */
+  /** Set: the ids of the encryption keys that stored secrets may be encrypted with. */
   encryptionKeys: string;
-  /** Set: the ids of an account's keys. */
+  /** Set: the ids of an account's API keys. */
   keysOf: (account: string) => string;
 }
 

@@ -18,7 +18,7 @@ const stamp = LuaScript.from(import.meta.url, 'lua/account-stamp.lua');
 
 const forget = LuaScript.from(import.meta.url, 'lua/forget-removal.lua');
 
-/** As the script of the removal writes it. */
+/** Returns the record of a removal in the form that the removal script writes. */
 function noteOf(removedAt: number): string {
   return JSON.stringify({ removedAt });
 }
@@ -30,7 +30,7 @@ const REFUSALS: Readonly<Record<string, string>> = {
   full: `The installation has reached its limit of ${MOST_ACCOUNTS} accounts. Delete one first.`,
 };
 
-/** {@link AccountStore} as one hash. */
+/** {@link AccountStore} in one Redis hash. */
 export class RedisAccountStore implements AccountStore {
   private readonly keys: RegistryKeys;
 
@@ -70,7 +70,7 @@ export class RedisAccountStore implements AccountStore {
     change: (before: StoredAccount) => StoredAccount,
   ): Promise<StoredAccount | undefined> {
     const { accounts, version } = this.keys;
-    // Each round that fails means that somebody else changed the account: that ends.
+    // A step fails only if another process changed the account in between, so the loop ends.
     for (;;) {
       const expected = await this.redis.hget(accounts, id);
       if (expected === null) return undefined;
@@ -97,7 +97,7 @@ export class RedisAccountStore implements AccountStore {
     await forget.run(this.redis, { removed: this.keys.removed }, { id, note: noteOf(removedAt) });
   }
 
-  /** By the clock by which accounts are removed, in ms since 1970. */
+  /** Returns the current time by the clock that dates removals, in milliseconds since 1970. */
   now(): Promise<number> {
     return redisTime(this.redis, this.keys.removed);
   }

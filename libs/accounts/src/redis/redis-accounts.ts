@@ -14,21 +14,21 @@ import { RedisApiKeyStore } from './redis-api-key-store.js';
 import { SecretBox } from '../secret/secret-box.js';
 import { StoredApiKeys } from '../api-key/stored-api-keys.js';
 
-/** The accounts that every process knows: the environment's, and those in Redis. */
+/** Opens the accounts of all processes: the environment's account, and those in Redis. */
 export function openAccounts(
   environment: CommonEnvironment,
   redis: RedisClient,
   logger: Logger,
 ): AccountDirectory & AccountStamp {
-  const told = new Set<string>();
+  const logged = new Set<string>();
   return new Accounts(
     environmentAccounts(environment),
     new RedisAccountStore(redis, environment.REDIS_KEY_PREFIX),
     new SecretBox(environment.ENCRYPTION_KEY, environment.ENCRYPTION_KEYS_PREVIOUS),
     (account, error) => {
-      // The list is read several times a second.
-      if (told.has(account)) return;
-      told.add(account);
+      // The list is read several times a second, so each account is logged once.
+      if (logged.has(account)) return;
+      logged.add(account);
       logger.error(
         { account, err: error },
         'the account is ignored, because its upstream API key cannot be decrypted',
@@ -37,7 +37,7 @@ export function openAccounts(
   );
 }
 
-/** What manages the accounts. */
+/** Opens the management of accounts. */
 export function openAccountRegistry(
   environment: CommonEnvironment,
   redis: RedisClient,
@@ -51,7 +51,7 @@ export function openAccountRegistry(
   );
 }
 
-/** The API keys that every gateway knows: the environment's, and those in Redis. */
+/** Opens the API keys of all gateways: the environment's key, and those in Redis. */
 export function openApiKeys(
   environment: CommonEnvironment & { API_KEY: string },
   redis: RedisClient,
@@ -61,7 +61,7 @@ export function openApiKeys(
   return new StoredApiKeys(new FixedApiKeys([fixed]), store);
 }
 
-/** What manages the API keys. */
+/** Opens the management of API keys. */
 export function openApiKeyRegistry(
   environment: CommonEnvironment,
   redis: RedisClient,
@@ -71,7 +71,7 @@ export function openApiKeyRegistry(
   return new ApiKeyRegistry(environmentAccounts(environment), store, clock);
 }
 
-/** The account `default`, as the environment describes it. */
+/** Returns the account `default`, which the environment configures. */
 export function environmentAccounts(environment: CommonEnvironment): FixedAccounts {
   return new FixedAccounts([
     {

@@ -21,7 +21,7 @@ const REFUSALS: Readonly<Record<string, string>> = {
   'all-full': `The installation has reached its limit of ${MOST_KEYS} API keys. Delete one first.`,
 };
 
-/** {@link ApiKeyStore} as one hash, and a set of ids an account. */
+/** {@link ApiKeyStore} in one Redis hash, and one set of key ids for each account. */
 export class RedisApiKeyStore implements ApiKeyStore {
   private readonly keys: RegistryKeys;
 
@@ -70,7 +70,7 @@ export class RedisApiKeyStore implements ApiKeyStore {
   }
 
   async remove(id: string): Promise<boolean> {
-    // Whose it is never changes: it is part of what is found under the id.
+    // A key never moves to another account, so this read and the removal need not be one step.
     const key = await this.find(id);
     if (key === undefined) return false;
     const { apiKeys, keysOf } = this.keys;

@@ -10,7 +10,7 @@ import { SecretBox } from '../secret/secret-box.js';
 
 const note = LuaScript.from(import.meta.url, 'lua/note-encryption-key.lua');
 
-/** The ids of the encryption keys that something in Redis may be sealed with. */
+/** The ids of the encryption keys that secrets in Redis may be encrypted with. */
 export class RedisEncryptionKeys {
   private readonly key: string;
 
@@ -21,7 +21,10 @@ export class RedisEncryptionKeys {
     this.key = registryKeys(prefix).encryptionKeys;
   }
 
-  /** Notes that the ring's key seals from now on, or else answers the noted ids that the ring lacks. */
+  /**
+   * Records the id of the box's encryption key. If the box lacks keys whose ids are recorded, records nothing and
+   * returns those ids.
+   */
   async note({ keyId, keyIds }: SecretBox): Promise<string[]> {
     return (await note.run(
       this.redis,
@@ -30,7 +33,7 @@ export class RedisEncryptionKeys {
     )) as string[];
   }
 
-  /** Notes an id whatever else is noted. */
+  /** Records an id, whether or not others are missing. */
   async add(id: string): Promise<void> {
     await this.redis.sadd(this.key, id);
   }
@@ -39,17 +42,17 @@ export class RedisEncryptionKeys {
     return this.redis.smembers(this.key);
   }
 
-  /** Nothing is sealed with these any more. */
+  /** Removes ids of keys that no stored secret is encrypted with any more. */
   async forget(ids: readonly string[]): Promise<void> {
     if (ids.length > 0) await this.redis.srem(this.key, ...ids);
   }
 }
 
 /**
- * Notes the key that this process seals with, now if Redis is there, else as soon as it is.
+ * Records the encryption key of this process, now if Redis is connected, otherwise when it connects.
  *
- * @param unfit is told later on of what would have been thrown
- * @throws {ConfigurationError} where something may be sealed with a key that the environment does not have
+ * @param unfit called with the error of a later attempt
+ * @throws {ConfigurationError} if secrets may be encrypted with a key that the environment lacks
  */
 export async function noteEncryptionKey(
   environment: Pick<CommonEnvironment, 'ENCRYPTION_KEY' | 'ENCRYPTION_KEYS_PREVIOUS' | 'REDIS_KEY_PREFIX'>,

@@ -1,28 +1,28 @@
 import { SealBrokenError, type SecretBox } from './secret-box.js';
 
-/** A stored secret that could not be opened. */
+/** A stored secret that could not be decrypted. */
 export interface BrokenSeal {
-  /** What it belongs to; never the secret. */
+  /** Owner of the secret; never the secret itself. */
   subject: string;
-  /** Of the key that it names. */
+  /** Id of the encryption key that the secret names. */
   keyId: string;
 }
 
-/** What sealing the secrets of one kind anew came to. */
+/** Counts of a rotation of the encryption key, for secrets of one kind. */
 export class SealTally {
   rotated = 0;
-  /** Sealed with the key of today before. */
+  /** Number of secrets that already were encrypted with the current key. */
   current = 0;
   readonly broken: BrokenSeal[] = [];
 
-  /** Counts what became of the secrets of a record once that is stored. */
+  /** Adds the counts of a record, once the record is stored. */
   add({ rotated, current, broken }: SealTally): void {
     this.rotated += rotated;
     this.current += current;
     this.broken.push(...broken);
   }
 
-  /** Seals a secret anew and counts it; one that cannot be opened stays as it is. */
+  /** Encrypts a secret with the current key and counts it. A secret that cannot be decrypted stays unchanged. */
   reseal(box: SecretBox, sealed: string, context: string, subject: string): string {
     try {
       const after = box.reseal(sealed, context);

@@ -5,13 +5,13 @@ const box = new SecretBox(Buffer.alloc(32, 1));
 
 describe('a sealed secret', () => {
   it.each(['', 'whsec_x', 'Grüße \u{1F44B} \u2028 \u0000', 'x'.repeat(10_000)])(
-    'opens as it was: %#',
+    'decrypts to the same text: %#',
     (secret) => {
       expect(box.open(box.seal(secret, 'webhook:1'), 'webhook:1')).toBe(secret);
     },
   );
 
-  it('shows nothing of the secret, and never looks the same twice', () => {
+  it('does not reveal the secret, and differs at each encryption', () => {
     const sealed = box.seal('hush-hush', 'a');
     expect(sealed).not.toContain('hush');
     expect(Buffer.from(sealed.split('.')[1] ?? '', 'base64url').toString('latin1')).not.toContain('hush');
@@ -19,7 +19,7 @@ describe('a sealed secret', () => {
     expect(sealed.startsWith(`${box.keyId}.`)).toBe(true);
   });
 
-  it('opens neither elsewhere, nor with another key, nor damaged', () => {
+  it('cannot be decrypted in another context, with another key, or when damaged', () => {
     const sealed = box.seal('secret', 'a');
     expect(() => box.open(sealed, 'b')).toThrow(SealBrokenError);
     expect(() => new SecretBox(Buffer.alloc(32, 2)).open(sealed, 'a')).toThrow(SealBrokenError);
@@ -39,7 +39,7 @@ describe('a sealed secret', () => {
       expect(() => box.open(other, 'a')).toThrow(SealBrokenError);
   });
 
-  it('opens with a previous key of the ring, which seals nothing more', () => {
+  it('can be decrypted with a previous key, which encrypts nothing any more', () => {
     const [old, next] = [Buffer.alloc(32, 1), Buffer.alloc(32, 2)];
     const sealed = new SecretBox(old).seal('secret', 'a');
     const ring = new SecretBox(next, [Buffer.alloc(32, 3), old]);

@@ -4,11 +4,11 @@ const CIPHER = 'aes-256-gcm';
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
-/** A stored secret cannot be opened: sealed with another key, for another purpose, or damaged. */
+/** A stored secret cannot be decrypted: its key or context is another one, or its text is damaged. */
 export class SealBrokenError extends Error {
   constructor(
     reason: string,
-    /** The id of the key that it names; `?` where it names none. */
+    /** Id of the encryption key that the secret names; `?` if it names none. */
     readonly keyId: string,
   ) {
     super(
@@ -19,20 +19,20 @@ export class SealBrokenError extends Error {
 }
 
 /**
- * Encrypts secrets at rest with AES-256-GCM. The sealed text is `keyId.base64url(nonce, ciphertext, tag)`;
- * the id of the key stands beside it, so that keys can be rotated. `context` (what the secret belongs to) is bound in,
- * so that a sealed text copied to another place does not open there.
+ * Encrypts stored secrets with AES-256-GCM. The result is `keyId.base64url(nonce, ciphertext, tag)`. It names the
+ * key, so that keys can be rotated. It is bound to its `context`, the owner of the secret: it cannot be decrypted for
+ * another owner.
  */
 export class SecretBox {
-  /** Of the key that seals. */
+  /** Id of the key that encrypts. */
   readonly keyId: string;
-  /** Of every key that opens, that one included. */
+  /** Ids of all keys that decrypt, including {@link keyId}. */
   readonly keyIds: readonly string[];
   private readonly keys: ReadonlyMap<string, Buffer>;
 
   /**
-   * @param key 32 bytes
-   * @param previous keys that still open what was sealed with them, and seal nothing
+   * @param key current encryption key, 32 bytes
+   * @param previous earlier keys, which only decrypt
    */
   constructor(
     private readonly key: Buffer,
@@ -72,7 +72,7 @@ export class SecretBox {
   }
 
   /**
-   * The same secret as the key of today seals it: as it was, where it did already.
+   * Encrypts a sealed secret with the current key. Returns it unchanged if the current key sealed it.
    * @throws {SealBrokenError}
    */
   reseal(sealed: string, context: string): string {
@@ -81,7 +81,7 @@ export class SecretBox {
   }
 }
 
-/** What is no sealed text may be anything, a secret as well: only what looks like an id is shown. */
+/** Returns the key id of a sealed text, or `?`. An invalid text may itself be a secret, so only a valid id is shown. */
 function keyIdOf(sealed: string): string {
   return /^([0-9a-f]{8})\./.exec(sealed)?.[1] ?? '?';
 }

@@ -23,7 +23,7 @@ function faultsOf(shape: new () => object, source: Record<string, string | undef
 }
 
 describe('the environment', () => {
-  it('of the contract has these defaults', () => {
+  it('has the defaults of the contract', () => {
     expect(readEnvironment(CommonEnvironment, REQUIRED)).toMatchObject({
       REDIS_KEY_PREFIX: 'tidings',
       ENCRYPTION_KEYS_PREVIOUS: [],
@@ -69,7 +69,7 @@ describe('the environment', () => {
     });
   });
 
-  it('is read into typed values', () => {
+  it('is converted to typed values', () => {
     const read = readEnvironment(WorkerEnvironment, {
       ...REQUIRED,
       UPSTREAM_BASE_URL: 'http://localhost:4010/v1//',
@@ -104,7 +104,7 @@ describe('the environment', () => {
     );
   });
 
-  it('treats an empty variable as one that is not set', () => {
+  it('treats an empty variable as not set', () => {
     expect(
       readEnvironment(WorkerEnvironment, { ...REQUIRED, WORKER_PORT: '', SEND_ON_UNKNOWN: '' }),
     ).toMatchObject({
@@ -116,7 +116,7 @@ describe('the environment', () => {
     ]);
   });
 
-  it('has no longest interval below the shortest, be it by default', () => {
+  it('rejects a max interval below the min interval, even if one is the default', () => {
     const interval = (min: string, max = ''): Record<string, string> => ({
       ...REQUIRED,
       POLL_MIN_INTERVAL_MS: min,
@@ -132,7 +132,7 @@ describe('the environment', () => {
     ]);
   });
 
-  it('may hold anything else', () => {
+  it('may contain unknown variables', () => {
     expect(faultsOf(CommonEnvironment, { ...REQUIRED, PATH: '/bin', HOST: '\u0000' })).toEqual([]);
   });
 
@@ -181,7 +181,7 @@ describe('the environment', () => {
     expect(faults[0]).not.toContain('\n');
   });
 
-  it('names every fault at once, and never what a secret was', () => {
+  it('reports all faults at once, and no value of a secret', () => {
     const faults = faultsOf(GatewayEnvironment, {
       REDIS_URL: 'nonsense',
       ENCRYPTION_KEY: 'short-secret',
@@ -196,7 +196,7 @@ describe('the environment', () => {
     expect(ConfigurationError.exitCode).toBe(78);
   });
 
-  it('of the gateway needs a key; that of the worker does not', () => {
+  it('requires an API key for the gateway but not for the worker', () => {
     expect(faultsOf(GatewayEnvironment, REQUIRED)).toEqual([
       'API_KEY is required, for example API_KEY=a-long-random-key',
     ]);

@@ -1,15 +1,15 @@
 import { describe, expect, it } from '@jest/globals';
 import { parseRedisAddress } from './redis-address.js';
 
-describe('an address of Redis', () => {
+describe('a Redis address', () => {
   it.each(['redis://127.0.0.1:6379', 'rediss://user:secret@redis.example.com:6380/2', 'redis://[::1]:6379'])(
-    'of one server is left as it is: %s',
+    'of a single server stays unchanged: %s',
     (url) => {
       expect(parseRedisAddress(url)).toEqual({ kind: 'standalone', url });
     },
   );
 
-  it('of Sentinel names the sentinels and the master, with a login for the data servers', () => {
+  it('of Sentinel gives the sentinels, the master name, and the login for the data servers', () => {
     expect(parseRedisAddress('redis-sentinel://us%40er:p%3Aw@a:26379,b:26380/main')).toEqual({
       kind: 'sentinel',
       sentinels: [
@@ -22,7 +22,7 @@ describe('an address of Redis', () => {
     });
   });
 
-  it('of a Cluster names its nodes', () => {
+  it('of a Cluster gives its nodes', () => {
     expect(parseRedisAddress('redis-cluster://:pw@a:7000,b:7001/')).toEqual({
       kind: 'cluster',
       nodes: [
@@ -33,7 +33,7 @@ describe('an address of Redis', () => {
     });
   });
 
-  it('may be of IPv6: the host is then without brackets, as a socket wants it', () => {
+  it('with an IPv6 host gives the host without brackets, as sockets need it', () => {
     expect(parseRedisAddress('redis-cluster://[::1]:7000,127.0.0.1:7001')).toEqual({
       kind: 'cluster',
       nodes: [

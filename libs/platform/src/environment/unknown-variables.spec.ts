@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { createLogger } from '../log/logger.js';
 import { unknownVariables, warnOfUnknownVariables } from './unknown-variables.js';
 
-describe('a variable that looks like one of ours and is none', () => {
+describe('an unknown variable that resembles a known one', () => {
   it.each([
     ['UPSTEAM_BASE_URL', 'UPSTREAM_BASE_URL'],
     ['WEBHOOK_TIMEOUT', 'WEBHOOK_TIMEOUT_MS'],
@@ -30,11 +30,11 @@ describe('a variable that looks like one of ours and is none', () => {
     expect(unknownVariables({ [name]: 'x' })).toEqual([]);
   });
 
-  it('is not named where it is empty', () => {
+  it('is not reported if it is empty', () => {
     expect(unknownVariables({ UPSTEAM_BASE_URL: '', SEND_MAX_AGE: undefined })).toEqual([]);
   });
 
-  it('is named in a bounded warning, without what it holds', () => {
+  it('is reported without its value, in a limited number of warnings', () => {
     const lines: string[] = [];
     const logger = createLogger('gateway', 'info', { write: (line) => lines.push(line) });
     const many = Array.from({ length: 1_000 }, (_, n) => [`SEND_${n}`, 'a secret'] as const);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { missingRoles, withRoles } from './worker-roles.js';
 
-describe('the roles that no worker has', () => {
+describe('the roles that no worker runs', () => {
   it.each([
     [[], ['relay', 'poll', 'dispatch']],
     [[withRoles('a', ['relay', 'poll', 'dispatch'])], []],

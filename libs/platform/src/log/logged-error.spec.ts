@@ -8,8 +8,8 @@ function lineOf(error: unknown): string {
   return lines.join('');
 }
 
-describe('an error in the log', () => {
-  it('is readable: its kind, words, code and places', () => {
+describe('a logged error', () => {
+  it('has a type, a message, a code and stack frames', () => {
     const error = Object.assign(new TypeError('the lane is shut'), { code: 'ESHUT' });
     const entry = JSON.parse(lineOf(error)) as { msg: string; err: Record<string, unknown> };
     expect(entry.msg).toBe('it failed');
@@ -19,7 +19,7 @@ describe('an error in the log', () => {
     );
   });
 
-  it('shows nothing else that it carries, nor do its causes', () => {
+  it('contains no other field of the error or of its causes', () => {
     const axios = Object.assign(new Error('Request failed'), {
       name: 'AxiosError',
       config: { headers: { 'X-API-Key': 'hush-key' }, data: 'hush-text' },
@@ -35,7 +35,7 @@ describe('an error in the log', () => {
     });
   });
 
-  it('keeps the words of others to itself, also in its places', () => {
+  it('leaves out what other parties said, in its stack frames as well', () => {
     const error = Object.assign(new Error('upstream answered 400: hush-text'), {
       logWords: 'upstream answered 400',
     });
@@ -43,7 +43,7 @@ describe('an error in the log', () => {
     expect(logWords(error)).toBe('upstream answered 400');
   });
 
-  it('does not quote what a parser could not read', () => {
+  it('does not quote the text that a parser rejected', () => {
     let caught: unknown;
     try {
       JSON.parse('hush-text');
@@ -54,14 +54,14 @@ describe('an error in the log', () => {
     expect(lineOf(new Error('unreadable', { cause: caught }))).not.toContain('hush');
   });
 
-  it('is bounded, however long its words, its places and its chain of causes are', () => {
+  it('is bounded in its message, its stack frames and its chain of causes', () => {
     const endless = new Error('x'.repeat(100_000));
     endless.stack = `Error\n${'    at somewhere (file.ts:1:1)\n'.repeat(10_000)}`;
     endless.cause = endless;
     expect(lineOf(endless).length).toBeLessThan(10_000);
   });
 
-  it.each([undefined, null, 'hush', 7, { key: 'hush' }])('may be anything that is thrown: %p', (thrown) => {
+  it.each([undefined, null, 'hush', 7, { key: 'hush' }])('may come from any thrown value: %p', (thrown) => {
     expect(JSON.stringify(loggedError(thrown))).not.toContain('hush');
     expect(lineOf(thrown)).not.toContain('hush');
   });

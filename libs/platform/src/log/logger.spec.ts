@@ -8,7 +8,7 @@ function capture(level = 'trace'): { logger: Logger; lines: string[] } {
 
 describe('the log', () => {
   it.each(['apiKey', 'secret', 'password', 'authorization', 'x-api-key', 'message', 'text'])(
-    'blanks %s in an entry and up to two levels down in it',
+    'redacts %s in an entry and up to two levels below',
     (field) => {
       const { logger, lines } = capture();
       logger.info({ [field]: 'hush' }, 'said');
@@ -23,7 +23,7 @@ describe('the log', () => {
     },
   );
 
-  it('is one line of JSON an entry, with the process, a time and the words', () => {
+  it('writes one line of JSON per entry, with the process, the time and the message', () => {
     const { logger, lines } = capture();
     logger.info({ account: 'a' }, 'two\nlines');
     expect(lines).toHaveLength(1);
@@ -33,7 +33,7 @@ describe('the log', () => {
     expect(new Date(String(entry['time'])).toISOString()).toBe(entry['time']);
   });
 
-  it('leaves out what is below its level', () => {
+  it('leaves out entries below its level', () => {
     const { logger, lines } = capture('warn');
     logger.info('quiet');
     logger.warn('loud');

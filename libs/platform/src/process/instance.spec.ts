@@ -2,8 +2,8 @@ import { describe, expect, it } from '@jest/globals';
 import { instanceOf, memberOf, mixedSince, newInstance } from './instance.js';
 import { missingRoles } from '../environment/worker-roles.js';
 
-describe('a process as the others know it', () => {
-  it('is read as it was noted, with the roles that earlier builds find, too', () => {
+describe('the heartbeat member of a process', () => {
+  it('is parsed as it was written, and earlier builds find its roles, too', () => {
     const instance = newInstance('1.2.0+abc', 17);
     expect(instance.name).toMatch(/^[\w.-]+$/);
     expect(instanceOf(memberOf(instance))).toEqual(instance);
@@ -20,7 +20,7 @@ describe('a process as the others know it', () => {
   });
 });
 
-describe('the versions of those that run are mixed', () => {
+describe('running versions are mixed', () => {
   const of = (version: string | undefined, since: number) => ({ name: 'x', version, since });
 
   it.each([

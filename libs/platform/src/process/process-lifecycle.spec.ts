@@ -3,7 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import { ConfigurationError } from '../environment/configuration-error.js';
 import { listenFault, runProcess, type StartContext } from './process-lifecycle.js';
 
-/** A process that only notes what it is told to do. */
+/** A process handle that only records its calls. */
 class FakeProcess extends EventEmitter {
   readonly exits: number[] = [];
   readonly sent: unknown[] = [];
@@ -23,20 +23,20 @@ class FakeProcess extends EventEmitter {
   }
 }
 
-/** Everything that is due without a timer has happened then. */
+/** Waits until all pending promises are settled. */
 const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 const running = (stop = (): Promise<void> => Promise.resolve()) => ({ port: 3000, stop });
 
 describe('A process', () => {
-  it('tells its parent the port once it answers', async () => {
+  it('sends its port to its parent when it accepts requests', async () => {
     const handle = new FakeProcess();
     await runProcess(() => Promise.resolve(running()), handle);
     expect(handle.sent).toEqual([{ type: 'ready', port: 3000 }]);
     expect(handle.exits).toEqual([]);
   });
 
-  it('prints each configuration fault on a line of its own and ends with 78, at start and later', async () => {
+  it('prints each configuration fault on its own line and exits with 78, at start and later', async () => {
     const fault = new ConfigurationError(['A is required', 'B is required']);
     const atStart = new FakeProcess();
     await runProcess(() => Promise.reject(fault), atStart);
@@ -50,7 +50,7 @@ describe('A process', () => {
     }
   });
 
-  it.each(['SIGTERM', 'SIGINT', 'disconnect'])('stops once and ends with 0 at %s', async (event) => {
+  it.each(['SIGTERM', 'SIGINT', 'disconnect'])('stops once and exits with 0 on %s', async (event) => {
     const handle = new FakeProcess();
     let stops = 0;
     const stop = (): Promise<void> => {
@@ -64,7 +64,7 @@ describe('A process', () => {
     expect([stops, handle.exits]).toEqual([1, [0]]);
   });
 
-  it('that is told to end while it starts stops as soon as it has started', async () => {
+  it('that must stop during its start stops as soon as it has started', async () => {
     const handle = new FakeProcess();
     let stops = 0;
     await runProcess(({ signal }: StartContext) => {
@@ -80,7 +80,7 @@ describe('A process', () => {
     expect([stops, handle.exits, handle.sent]).toEqual([1, [0], []]);
   });
 
-  it.each(['uncaughtException', 'unhandledRejection'])('logs an %s and ends with 1', async (event) => {
+  it.each(['uncaughtException', 'unhandledRejection'])('logs an %s and exits with 1', async (event) => {
     const handle = new FakeProcess();
     const logged: object[] = [];
     await runProcess(({ useLog }) => {
@@ -92,7 +92,7 @@ describe('A process', () => {
     expect(JSON.stringify(logged)).toContain('nobody caught me');
   });
 
-  it('whose stop fails ends with 1', async () => {
+  it('whose stop fails exits with 1', async () => {
     const handle = new FakeProcess();
     await runProcess(() => Promise.resolve(running(() => Promise.reject(new Error('stuck')))), handle);
     handle.emit('SIGTERM');
@@ -101,11 +101,11 @@ describe('A process', () => {
   });
 });
 
-describe('A listen that failed', () => {
+describe('The fault of a failed listen', () => {
   const address = { host: '::1', port: 3000, hostVariable: 'HOST', portVariable: 'PORT' };
   const fault = (code: string): unknown => listenFault(Object.assign(new Error(code), { code }), address);
 
-  it('names the address that is taken, and the variable to change', () => {
+  it('names the address in use and the variable to change', () => {
     expect(fault('EADDRINUSE')).toEqual(
       new ConfigurationError([
         'PORT: the address [::1]:3000 is already in use by another process; choose another port, for example PORT=3010',
@@ -113,7 +113,7 @@ describe('A listen that failed', () => {
     );
   });
 
-  it('tells what to change where the port or the address is not to be had', () => {
+  it('says what to change if the port or the address is unavailable', () => {
     expect(fault('EACCES')).toBeInstanceOf(ConfigurationError);
     expect(fault('EADDRNOTAVAIL')).toMatchObject({ faults: [expect.stringMatching(/^HOST: ::1 is not/)] });
     expect(fault('EMFILE')).not.toBeInstanceOf(ConfigurationError);

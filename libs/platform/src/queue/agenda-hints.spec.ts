@@ -25,7 +25,7 @@ afterEach(() => {
   jest.useRealTimers();
 });
 
-it('a hint that could not be told is told once Redis is back, with those that came meanwhile', async () => {
+it('a hint whose write failed is written when Redis is back, together with later hints', async () => {
   away = true;
   hints.tell('a', 'due', 500);
   await jest.advanceTimersByTimeAsync(1_200);

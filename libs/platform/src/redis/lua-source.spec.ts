@@ -13,7 +13,7 @@ afterEach(async () => {
   await rm(folder, { recursive: true });
 });
 
-/** Writes a file, and returns its path. */
+/** Writes a file and returns its path. */
 async function lua(name: string, ...lines: string[]): Promise<string> {
   const path = join(folder, name);
   await mkdir(dirname(path), { recursive: true });
@@ -22,7 +22,7 @@ async function lua(name: string, ...lines: string[]): Promise<string> {
 }
 
 describe('a Lua script', () => {
-  it('gets a local for each key and argument, and the index at which a tail begins', async () => {
+  it('has a local variable for each key and argument, and for the index at which a tail begins', async () => {
     const path = await lua(
       'script.lua',
       '--- Does it.',
@@ -42,7 +42,7 @@ describe('a Lua script', () => {
     );
   });
 
-  it('contains each include once, before what includes it', async () => {
+  it('contains each include once, before the code that includes it', async () => {
     const script = await lua(
       'script.lua',
       ...['--- Does it.', '-- @reply   Nothing.'],
@@ -57,7 +57,7 @@ describe('a Lua script', () => {
     expect(origins[line]).toEqual({ file: script, line: 5 });
   });
 
-  it('includes files of other libs by the name of the lib', async () => {
+  it('may include files of other libs by the name of the lib', async () => {
     const path = await lua(
       'script.lua',
       ...['--- Does it.', '-- @reply   Nothing.', '--- @include "@platform/redis/lua/includes/now.lua"'],
@@ -65,7 +65,7 @@ describe('a Lua script', () => {
     expect(readLuaSource(path).text).toContain('local function now_ms()');
   });
 
-  it('gets the constants of its module', async () => {
+  it('contains the constants of its module', async () => {
     const path = await lua(
       'script.lua',
       ...['--- Does it.', '-- @constant MAX   A maximum.', '-- @reply   Nothing.'],
@@ -75,7 +75,7 @@ describe('a Lua script', () => {
     expect(() => readLuaSource(path, { MAX: 7, MIN: 1 })).toThrow('no @constant is named MIN');
   });
 
-  it('is refused if its includes form a cycle', async () => {
+  it('is rejected if its includes form a cycle', async () => {
     const path = await lua('script.lua', '--- Does it.', '-- @reply   Nothing.', '--- @include "a.lua"');
     await lua('a.lua', '--- Gives a.', '--- @include "b.lua"');
     await lua('b.lua', '--- Gives b.', '--- @include "a.lua"');
@@ -108,7 +108,7 @@ describe('a Lua script', () => {
     expect(() => readLuaSource(path)).toThrow(words);
   });
 
-  it('is refused if an include uses a key that the script does not declare', async () => {
+  it('is rejected if an include uses a key that the script does not declare', async () => {
     const path = await lua('script.lua', '--- Does it.', '-- @reply   Nothing.', '--- @include "a.lua"');
     await lua('a.lua', '--- Gives a.', '-- @uses list   A list.');
     expect(() => readLuaSource(path)).toThrow('uses "list", which no key or argument is named');

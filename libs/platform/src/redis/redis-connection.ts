@@ -59,7 +59,7 @@ function optionsFor(behaviour: RedisBehaviour): ConnectionOptions {
     disconnectTimeout: DISCONNECT_TIMEOUT_MS,
     retryStrategy: backoff,
     socketTimeout: SOCKET_TIMEOUT_MS[behaviour],
-    // After a failover the old master answers READONLY: reconnect, and send the command again there.
+    // After a failover the old master answers READONLY. Reconnect, and send the command to the new master.
     reconnectOnError: (error) => (error.message.startsWith('READONLY') ? 2 : false),
   };
   return behaviour === 'patient'

@@ -6,13 +6,13 @@ const policy = (text: string): string => `# Memory\r\nused_memory:1\r\nmaxmemory
 
 describe('a Redis', () => {
   it.each(['7.0.0', '7.0.15', '7.2.4', '8.0.1', '10.1.0'])(
-    'of version %s that never evicts is fit',
+    'of version %s that never evicts meets the requirements',
     (text) => {
       expect(faultsOf(version(text), policy('noeviction'))).toEqual([]);
     },
   );
 
-  it.each(['6.2.14', '6.9.9', '2.8.0'])('of version %s is too old, and says so in one line', (text) => {
+  it.each(['6.2.14', '6.9.9', '2.8.0'])('of version %s is too old, which one line reports', (text) => {
     const faults = faultsOf(version(text), policy('noeviction'));
     expect(faults).toHaveLength(1);
     expect(faults[0]).toContain(text);
@@ -20,13 +20,16 @@ describe('a Redis', () => {
     expect(faults[0]).not.toContain('\n');
   });
 
-  it.each(['allkeys-lru', 'volatile-ttl', 'allkeys-random'])('that may evict (%s) is unfit', (text) => {
-    const faults = faultsOf(version('7.0.0'), policy(text));
-    expect(faults).toHaveLength(1);
-    expect(faults[0]).toMatch(new RegExp(`REDIS_URL.*${text}.*CONFIG SET maxmemory-policy noeviction`));
-  });
+  it.each(['allkeys-lru', 'volatile-ttl', 'allkeys-random'])(
+    'that may evict (%s) does not meet the requirements',
+    (text) => {
+      const faults = faultsOf(version('7.0.0'), policy(text));
+      expect(faults).toHaveLength(1);
+      expect(faults[0]).toMatch(new RegExp(`REDIS_URL.*${text}.*CONFIG SET maxmemory-policy noeviction`));
+    },
+  );
 
-  it('that says nothing is unfit on both counts', () => {
+  it('that reports neither version nor policy has two faults', () => {
     expect(faultsOf('', '')).toHaveLength(2);
   });
 });

@@ -20,7 +20,7 @@ describe('Retry-After', () => {
   });
 
   it.each([undefined, '', 'soon', '-5', '1.5.5', '1.', '7s', 'Someday, never'])(
-    '%p asks for nothing',
+    '%p gives no wait',
     (header) => {
       expect(parseRetryAfter(header, NOW)).toBeUndefined();
     },

@@ -5,14 +5,14 @@ afterEach(() => {
   jest.restoreAllMocks();
 });
 
-/** Shifts a clock from now on. */
+/** Shifts a clock by a constant from now on. */
 function shift(clock: typeof Date | typeof performance, ms: number): void {
   const real = clock.now.bind(clock);
   jest.spyOn(clock, 'now').mockImplementation(() => real() + ms);
 }
 
 describe('a time limit', () => {
-  it('is not over at once', () => {
+  it('is not over at its creation', () => {
     expect(new TimeLimit(60_000).isOver()).toBe(false);
   });
 
@@ -25,7 +25,7 @@ describe('a time limit', () => {
     expect(limit.isOver()).toBe(true);
   });
 
-  it('is not longer for a clock that is set back', () => {
+  it('does not become longer when a clock is set back', () => {
     const limit = new TimeLimit(60_000);
     shift(Date, -3_600_000);
     expect(limit.isOver()).toBe(false);

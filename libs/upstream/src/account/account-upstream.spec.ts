@@ -17,7 +17,7 @@ import {
 import type { Outage, UpstreamHealth } from './upstream-health.js';
 import type { Upstream } from '../upstream.js';
 
-/** What each request comes to; the next of the list. */
+/** Outcomes of the requests, in order. */
 let ends: (Error | 'fine')[] = [];
 let requests = 0;
 let asked: string[] = [];
@@ -54,7 +54,7 @@ const upstream: Upstream = {
 };
 const written = <T>(value: T): Promise<T> =>
   broken ? Promise.reject(new Error('Redis is away')) : Promise.resolve(value);
-/** What Redis keeps, for this file: the rules of the real one are proved with it, in test/contract. */
+/** Replaces the health in Redis. Contract tests prove the rules of the real one. */
 const health: UpstreamHealth = {
   outage: (account) => Promise.resolve(outages.get(account)),
   down: (account, kind, reason) => {
@@ -99,7 +99,7 @@ const send = { phoneNumber: '+15551234567', type: 'text', message: 'x' };
 const status = (code: number): UpstreamStatusError => new UpstreamStatusError(code, '', undefined);
 const lost = new UpstreamTimeoutError(10);
 
-/** Makes these requests, whatever comes of them. */
+/** Makes these requests and ignores their outcomes. */
 async function post(by: AccountUpstream, ...wanted: (Error | 'fine')[]): Promise<void> {
   ends = [...wanted];
   for (let i = 0; i < wanted.length; i += 1) await by.post('a', send).catch(() => undefined);
@@ -133,7 +133,7 @@ describe('an account whose upstream is away', () => {
   });
 
   it.each(['fine', status(404), status(429), new UpstreamReplyError('not JSON')] as const)(
-    'is not held where an answer came in between: %s',
+    'is not held if one of the failures is followed by an answer: %s',
     async (answer) => {
       const one = make();
       for (let i = 0; i < 3; i += 1) await post(one, lost, lost, lost, lost, answer);
@@ -141,7 +141,7 @@ describe('an account whose upstream is away', () => {
     },
   );
 
-  /** Reads pages of a contact, each with the end that is given for it. */
+  /** Reads pages of a contact, each with the given outcome. */
   async function pages(
     one: AccountUpstream,
     ...reads: [page: number, limit: number, end: Error | 'fine'][]
@@ -164,7 +164,7 @@ describe('an account whose upstream is away', () => {
     expect(requests).toBe(3 * AWAY_AFTER + 1);
   });
 
-  it('is held for 5xx of first pages, whatever deeper pages answer in between', async () => {
+  it('is held after 5xx of first pages, even if deeper pages answer in between', async () => {
     const one = make();
     for (let i = 0; i < AWAY_AFTER; i += 1) {
       expect(begun).toEqual([]);
@@ -173,13 +173,13 @@ describe('an account whose upstream is away', () => {
     expect(begun).toMatchObject([{ kind: 'away', reason: 'upstream answered 503' }]);
   });
 
-  it('is held for deeper pages that get no answer at all', async () => {
+  it('is held after deeper pages without any answer', async () => {
     const one = make();
     for (let i = 0; i < AWAY_AFTER; i += 1) await pages(one, [3, 20, lost]);
     expect(begun).toMatchObject([{ kind: 'away' }]);
   });
 
-  it('makes no request, asks for no budget, and says why', async () => {
+  it('makes no request, takes no token, and gives the reason', async () => {
     outages.set('a', { since: 1, kind: 'away', reason: 'no route' });
     const one = make();
     const calls = [
@@ -194,7 +194,7 @@ describe('an account whose upstream is away', () => {
     expect(requests).toBe(1);
   });
 
-  it('is held anew, and told of anew, when it goes away again after the others saw it back', async () => {
+  it('is held and reported again if upstream goes away after the others saw it return', async () => {
     const one = make();
     await post(one, ...Array<Error>(AWAY_AFTER).fill(lost));
     outages.clear();
@@ -205,7 +205,7 @@ describe('an account whose upstream is away', () => {
     expect(begun).toHaveLength(2);
   });
 
-  it('is not asked by a process that could not tell the others, until it is admitted again', async () => {
+  it('makes no request in a process that could not record the outage, until it is admitted again', async () => {
     broken = true;
     const one = make();
     await post(one, ...Array<Error>(AWAY_AFTER).fill(lost));
@@ -217,7 +217,7 @@ describe('an account whose upstream is away', () => {
     expect(requests).toBe(made + 1);
   });
 
-  it('never hides how a request ended, even if it cannot be noted', async () => {
+  it('reports the outcome of a request even if the health cannot be recorded', async () => {
     broken = true;
     const one = make();
     await one.post('a', send);
@@ -228,14 +228,14 @@ describe('an account whose upstream is away', () => {
   });
 });
 
-describe('an account that is not let in', () => {
-  it('is held by the first 401, whatever was asked', async () => {
+describe('an account that upstream refuses', () => {
+  it('is held after the first 401, whatever the request was', async () => {
     ends = [status(401)];
     await expect(make().listContacts('a', MORE, reader)).rejects.toThrow('401');
     expect(begun).toMatchObject([{ kind: 'refused', reason: 'upstream answered 401' }]);
   });
 
-  it('is held by the third 403 in a row that a POST got', async () => {
+  it('is held after the third consecutive 403 to a POST', async () => {
     const one = make();
     await post(one, status(403), status(403), 'fine', status(403), status(403), status(400));
     expect(begun).toEqual([]);
@@ -243,7 +243,7 @@ describe('an account that is not let in', () => {
     expect(begun).toMatchObject([{ kind: 'refused', reason: 'upstream answered 403' }]);
   });
 
-  it('is not held for what it may not read', async () => {
+  it('is not held after a 403 to a read', async () => {
     const one = make();
     ends = [status(403), status(403), status(403), status(403)];
     for (let i = 0; i < 4; i += 1) await one.listMessages('a', 'c', 1, 20, MORE).catch(() => undefined);
@@ -251,9 +251,9 @@ describe('an account that is not let in', () => {
   });
 });
 
-describe('an account whose upstream is a Tidings gateway itself', () => {
+describe('an account whose upstream is a Tidings gateway', () => {
   it.each(['a send', 'a list', "a caller's read"])(
-    'is held by the first answer of it, to %s',
+    'is held after the first answer of the gateway to %s',
     async (asked) => {
       const one = make();
       const circle = new UpstreamIsGatewayError(false);
@@ -278,7 +278,7 @@ describe('a probe', () => {
     expect([requests, asked, outages.size]).toEqual([1, ['a 10 send'], 0]);
   });
 
-  it('asks nothing when there is no outage any more', async () => {
+  it('makes no request if there is no outage any more', async () => {
     await make().probe('a');
     expect(requests).toBe(0);
   });
@@ -306,7 +306,7 @@ describe('a probe', () => {
     ['refused', status(429)],
     ['refused', new UpstreamReplyError('not JSON')],
   ] as const)(
-    'of an outage "%s" that is answered with "%s" ends it: upstream is there',
+    'of an outage "%s" that gets "%s" ends the outage, because upstream answers',
     async (kind, answer) => {
       during(kind);
       ends = [answer];
@@ -316,8 +316,8 @@ describe('a probe', () => {
   );
 });
 
-describe('the budget', () => {
-  it('is asked for each read in its class, and before a send by the one who sends', async () => {
+describe('the budget of an account', () => {
+  it('is taken by each read in its class, and by the caller before a send', async () => {
     const one = make();
     await one.listContacts('a', 'read', reader);
     await one.listMessages('a', 'c', 1, 20, MORE);
@@ -326,7 +326,7 @@ describe('the budget', () => {
     expect(asked).toEqual(['a 10 read', 'a 10 more', 'a 10 send']);
   });
 
-  it('is told of each 429 and of each good answer', async () => {
+  it('is notified of each 429 and of each good answer', async () => {
     const one = make();
     await post(one, status(429), 'fine', status(500));
     ends = [status(429)];
@@ -334,7 +334,7 @@ describe('the budget', () => {
     expect(limits).toEqual(['a 10 too many', 'a 10 fine', 'a 10 too many']);
   });
 
-  it('that is used up keeps a request from leaving, and says nothing about health', async () => {
+  it('prevents a request when it is used up, without a change of the health', async () => {
     const full = new BudgetExhaustedError(5);
     const one = make({ ...budget, acquire: () => Promise.reject(full) });
     for (let i = 0; i < AWAY_AFTER; i += 1)

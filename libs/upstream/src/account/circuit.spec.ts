@@ -8,7 +8,7 @@ async function refuse(circuit: Circuit, times: number): Promise<void> {
   for (let i = 0; i < times; i += 1) await expect(circuit.run(refused)).rejects.toThrow(UpstreamStatusError);
 }
 
-/** So many requests that wait until they are let go. */
+/** Starts this many requests, which wait until the test ends them. */
 function waiting(circuit: Circuit, count: number): { answer: () => Promise<unknown> } {
   let letGo: () => void = () => undefined;
   const gate = new Promise<void>((resolve) => {
@@ -24,7 +24,7 @@ function waiting(circuit: Circuit, count: number): { answer: () => Promise<unkno
 }
 
 describe('a circuit', () => {
-  it('opens after a row of failures', async () => {
+  it('opens after consecutive failures', async () => {
     const circuit = new Circuit();
     await refuse(circuit, AWAY_AFTER - 1);
     expect(circuit.isOpen()).toBe(false);
@@ -32,7 +32,7 @@ describe('a circuit', () => {
     expect(circuit.isOpen()).toBe(true);
   });
 
-  it('does not open for some that are refused at once while more wait for slow answers', async () => {
+  it('stays closed if some requests are rejected at once while more wait for slow answers', async () => {
     const circuit = new Circuit();
     const slow = waiting(circuit, 3 * AWAY_AFTER);
     await refuse(circuit, 2 * AWAY_AFTER);
@@ -42,7 +42,7 @@ describe('a circuit', () => {
     expect(circuit.isOpen()).toBe(false);
   });
 
-  it('opens once as many have failed as wait', async () => {
+  it('opens once as many requests have failed as are under way', async () => {
     const circuit = new Circuit();
     const slow = waiting(circuit, 3 * AWAY_AFTER);
     await refuse(circuit, 3 * AWAY_AFTER);
@@ -50,7 +50,7 @@ describe('a circuit', () => {
     await slow.answer();
   });
 
-  it('opens after a row that got no answer at all, however many wait', async () => {
+  it('opens after consecutive requests without any answer, however many are under way', async () => {
     const circuit = new Circuit();
     const slow = waiting(circuit, 3 * AWAY_AFTER);
     const silent = (): Promise<never> => Promise.reject(new UpstreamTimeoutError(1_000));

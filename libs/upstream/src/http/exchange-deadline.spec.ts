@@ -5,7 +5,7 @@ import { ExchangeDeadline } from './exchange-deadline.js';
 const TIME_MS = 50;
 
 describe('the deadline of an exchange', () => {
-  it('comes when the time is over', async () => {
+  it('aborts when its time is over', async () => {
     const began = performance.now();
     const deadline = new ExchangeDeadline(TIME_MS);
     await once(deadline.signal, 'abort');
@@ -14,7 +14,7 @@ describe('the deadline of an exchange', () => {
     expect(performance.now() - began).toBeGreaterThan(TIME_MS - 2);
   });
 
-  it('does not count the time in which upstream is not waited for', async () => {
+  it('does not count the time while it is paused', async () => {
     const deadline = new ExchangeDeadline(TIME_MS);
     deadline.pause();
     await new Promise((over) => setTimeout(over, 2 * TIME_MS));

@@ -4,7 +4,7 @@ import { UpstreamReplyDeferredError } from '../upstream-error.js';
 
 const PATIENT_MS = 60_000;
 
-/** Who of these is in by now. */
+/** Returns the readers that have a slot now. */
 function entering(
   replies: LargeReplies,
   owners: string[],
@@ -25,13 +25,13 @@ function entering(
 }
 
 describe('large replies', () => {
-  it('are so many at once, and the next ones in the order in which they came', async () => {
+  it('get a limited number of slots, in the order of arrival', async () => {
     const { inside, leave } = entering(new LargeReplies(4), ['a', 'b', 'c', 'd', 'e', 'f']);
     await new Promise(setImmediate);
     expect(inside).toEqual(['a0', 'b1', 'c2', 'd3']);
     await leave(1);
     expect(inside.slice(4)).toEqual(['e4']);
-    // A place is given back once.
+    // A slot is released only once.
     await leave(1);
     expect(inside.slice(4)).toEqual(['e4']);
     await leave(0);
@@ -39,7 +39,7 @@ describe('large replies', () => {
     for (const n of [2, 3, 4, 5]) await leave(n);
   });
 
-  it('of one upstream are half as many, and keep nobody else’s out', async () => {
+  it('of one upstream get at most half of the slots, so that others are not blocked', async () => {
     const { inside, leave } = entering(new LargeReplies(4), ['a', 'a', 'a', 'a', 'b', 'c']);
     await new Promise(setImmediate);
     expect(inside).toEqual(['a0', 'a1', 'b4', 'c5']);
@@ -50,7 +50,7 @@ describe('large replies', () => {
     for (const n of [1, 2, 3, 5]) await leave(n);
   });
 
-  it('wait no longer than they may', async () => {
+  it('stop waiting for a slot after the timeout', async () => {
     const replies = new LargeReplies(1);
     const leave = await replies.enter('a', PATIENT_MS);
     await expect(replies.enter('b', 1)).rejects.toThrow(UpstreamReplyDeferredError);

@@ -34,7 +34,7 @@ async function read(): Promise<string[]> {
 }
 const wanted = (count: number): string[] => Array.from({ length: count }, (_, n) => `${n % 3} ${n} ${n}`);
 
-describe('texts that are kept aside', () => {
+describe('stored texts', () => {
   it.each([
     [0, 10],
     [10, 10],
@@ -42,22 +42,19 @@ describe('texts that are kept aside', () => {
     [20_000, 1_000],
     [9, MEGABYTE],
     [5, 2 * MEGABYTE],
-  ])(
-    'are read again as they were, in their order, as often as one likes: %d of %d bytes',
-    async (count, bytes) => {
-      await keep(count, bytes);
-      expect(await read()).toEqual(wanted(count));
-      expect(await read()).toEqual(wanted(count));
-    },
-  );
+  ])('are read unchanged, in order, and repeatedly: %d of %d bytes', async (count, bytes) => {
+    await keep(count, bytes);
+    expect(await read()).toEqual(wanted(count));
+    expect(await read()).toEqual(wanted(count));
+  });
 
-  it('leave no file behind, not even while they are kept: a process may be killed at any time', async () => {
+  it('leave no file behind, even if the process is killed while they are stored', async () => {
     await keep(10, MEGABYTE);
     expect(await readdir(directory)).toEqual([]);
     expect(await read()).toHaveLength(10);
   });
 
-  it('say where there was no room for them', async () => {
+  it('report the folder that had no space for them', async () => {
     await rm(directory, { recursive: true });
     const failed = keep(10, MEGABYTE);
     await expect(failed).rejects.toThrow(UpstreamReplyError);

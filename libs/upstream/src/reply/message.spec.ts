@@ -16,7 +16,7 @@ const documented = {
 };
 
 describe('a message of upstream', () => {
-  it('is read as documented, and kept whole', () => {
+  it('is parsed as documented, with all its fields unchanged', () => {
     expect(parseMessage(documented)).toEqual({
       id: 'm1',
       direction: 'outbound',
@@ -31,7 +31,7 @@ describe('a message of upstream', () => {
     });
   });
 
-  it('with nothing but an id is read, and so is one whose fields are of the wrong kind', () => {
+  it('with only an id, or with fields of the wrong type, is parsed', () => {
     const bare = { direction: 'other', body: '', attachments: 0, delivered: false, read: false };
     expect(parseMessage({ id: 7 })).toEqual({ ...bare, id: '7', raw: { id: 7 } });
     const odd = { id: 'x', from: 1, to: [], message: null, timestamp: {}, attachments: 'a', status: 'read' };
@@ -43,7 +43,7 @@ describe('a message of upstream', () => {
   });
 
   it.each([null, 42, 'text', [], {}, { id: '' }, { id: null }, { id: {} }, { id: true }])(
-    'without an id to know it by is none: %p',
+    'without an id is not a message: %p',
     (value) => {
       expect(parseMessage(value)).toBeUndefined();
       expect(parseContact(value)).toBeUndefined();
@@ -78,7 +78,7 @@ describe('a message of upstream', () => {
     expect(parseMessage({ id: 'x', timestamp })?.timestamp).toBe(read);
   });
 
-  it('of any JSON never throws, and is of a known direction', () => {
+  it('of any JSON is parsed without an error, into a known direction', () => {
     fc.assert(
       fc.property(fc.jsonValue(), fc.jsonValue(), (value, direction) => {
         parseMessage(value);
@@ -89,7 +89,7 @@ describe('a message of upstream', () => {
 });
 
 describe('a contact of upstream', () => {
-  it('shows the numbers that stand in its fields in E.164 form, whatever their names', () => {
+  it('yields the phone numbers in E.164 form from all its fields', () => {
     const contact = parseContact({
       id: 1,
       phoneNumber: '+15551234567',

@@ -36,13 +36,13 @@ describe('a list in a reply', () => {
     expect(read('{"contacts":[]}')).toEqual({ items: [], skipped: 0 });
   });
 
-  it('is read but for the elements that cannot be', () => {
+  it('is read without its unreadable elements', () => {
     const { items, skipped } = read('[null,{"id":1},42,"x",{"name":"no id"},[],{"id":2}]');
     expect(items.map(({ id }) => id)).toEqual(['1', '2']);
     expect(skipped).toBe(5);
   });
 
-  it('keeps every digit of a numeric id, and leaves texts that look like one alone', () => {
+  it('keeps every digit of a numeric id, and does not change strings that look like one', () => {
     const text = String.raw`[{"id":9007199254740993},{"id" : 9007199254740992 ,"note":"\"id\":12345678901234567890}"}]`;
     const { items } = parseReplyList(text, 'contacts', parseContact);
     expect(items.map(({ id }) => id)).toEqual(['9007199254740993', '9007199254740992']);
@@ -75,12 +75,12 @@ describe('a list in a reply', () => {
 const nested = (depth: number): string =>
   `{"id":"deep","x":${'['.repeat(depth - 1)}${']'.repeat(depth - 1)}}`;
 
-describe('an element that is nested', () => {
-  it('64 deep can be read', () => {
+describe('a nested element', () => {
+  it('of depth 64 is readable', () => {
     expect(read(`[${nested(64)}]`)).toMatchObject({ items: [{ id: 'deep' }], skipped: 0 });
   });
 
-  it.each([65, 4_000, 1_000_000])('%d deep is unreadable, and stops no other', (depth) => {
+  it.each([65, 4_000, 1_000_000])('of depth %d is unreadable, and does not affect the others', (depth) => {
     const { items, skipped, unreadable } = parseReplyList(
       `[{"id":1},${nested(depth)},{"id":2},${nested(depth + 1)}]`,
       'contacts',
@@ -88,7 +88,7 @@ describe('an element that is nested', () => {
     );
     expect(items.map(({ id }) => id)).toEqual(['1', '2']);
     expect(skipped).toBe(2);
-    // They are told apart, by a little of them.
+    // Their beginnings distinguish them.
     expect(new Set(unreadable).size).toBe(2);
     expect(unreadable?.every((text) => text.length < 1_000)).toBe(true);
   });
@@ -99,7 +99,7 @@ describe('an element that is nested', () => {
   });
 });
 
-describe('a list with more elements than are read', () => {
+describe('a list with more elements than the maximum', () => {
   it.each(['[1,2,3]', '{"contacts":[1],"others":[2,3]}', '[{"id":1},[],"x"]'])('is too large: %s', (text) => {
     expect(() => parseReplyList(text, 'contacts', parseContact, 2)).toThrow(UpstreamReplyTooLargeError);
     expect(() => parseReplyList(text, 'contacts', parseContact, 2)).toThrow('more than 2 elements');
@@ -107,12 +107,12 @@ describe('a list with more elements than are read', () => {
   });
 });
 
-describe('a reply that comes in pieces', () => {
+describe('a reply that arrives in chunks', () => {
   const plain = jsonValue({ maxDepth: 4 });
   const lists = array(
     oneof({ weight: 3, arbitrary: plain }, record({ id: oneof(nat(), string()), x: plain })),
   );
-  /** Replies of all shapes, with a list somewhere or nowhere, or with several. */
+  /** Replies of all forms, with no list, one list or several lists. */
   const replies = oneof(
     lists,
     plain,
@@ -137,7 +137,7 @@ describe('a reply that comes in pieces', () => {
     ),
   ) as ReturnType<typeof jsonValue>;
 
-  /** As one would read it if it were small. */
+  /** Reads a reply as a whole, for comparison. */
   function readWhole(text: string): unknown {
     try {
       const { list } = findList(parseReply(text), 'contacts');
@@ -157,7 +157,7 @@ describe('a reply that comes in pieces', () => {
     const bytes = Buffer.from(text);
     try {
       for (let at = 0; at < bytes.length; at += size) {
-        // As a socket does: it is not ours to keep.
+        // A socket reuses its buffer, too.
         const piece = Buffer.from(bytes.subarray(at, at + size));
         reader.push(piece);
         piece.fill('?');
@@ -170,7 +170,7 @@ describe('a reply that comes in pieces', () => {
   }
   const written = (reply: JsonValue, indent: number): string => JSON.stringify(reply, null, indent);
 
-  it('is read as if it came at once, wherever it is cut and whatever its shape', () => {
+  it('is read like a whole reply, wherever it is cut and whatever its form', () => {
     assert(
       property(replies, nat(2), nat(6), (reply, indent, size) => {
         const text = written(reply, indent);
@@ -182,7 +182,7 @@ describe('a reply that comes in pieces', () => {
     );
   });
 
-  it('is no list if it breaks off, wherever that is', () => {
+  it('has no list if it is incomplete, wherever it ends', () => {
     assert(
       property(lists, nat(1), nat(1_000), (list, enveloped, at) => {
         const text = written(enveloped === 1 ? { total: 1, data: { contacts: list } } : list, 0);
@@ -193,7 +193,7 @@ describe('a reply that comes in pieces', () => {
     );
   });
 
-  it('is no list if a byte of its structure is another one', () => {
+  it('has no list if a byte of its structure is changed', () => {
     assert(
       property(lists, nat(1_000), nat(8), (list, at, which) => {
         const text = written({ contacts: list }, 0);
