@@ -12,6 +12,8 @@ const ATTEMPT = { at: '', durationMs: 1, statusCode: 500, reply: '', error: null
 /** Max pending deliveries of an endpoint without any success. */
 const MAX_PENDING_DEAD = 500;
 const LATER_MS = 600_000;
+/** For what hangs: the endpoint takes its 900 events one at a time. */
+const ARRIVE_WITHIN_MS = 90_000;
 
 const on = new WithWebhookHarness({ hintsLost: true });
 const { dispatched } = on;
@@ -226,10 +228,16 @@ describe('the backlog of a failing endpoint', () => {
     await eventually('it was tried', () => to.received.length > 2);
     isBack = true;
     const from = to.received.length;
-    await eventually('all arrived', async () => {
-      await pump.reconcile(ACCOUNT);
-      return (await pending(id)).length === 0 && (await on.harness.deliveries.gaps(ACCOUNT, id)).length === 0;
-    });
+    await eventually(
+      'all arrived',
+      async () => {
+        await pump.reconcile(ACCOUNT);
+        return (
+          (await pending(id)).length === 0 && (await on.harness.deliveries.gaps(ACCOUNT, id)).length === 0
+        );
+      },
+      ARRIVE_WITHIN_MS,
+    );
     const arrived = to.received.slice(from).map(({ headers }) => headers['webhook-id']);
     expect([...new Set(arrived)]).toEqual(ids(events));
   });
