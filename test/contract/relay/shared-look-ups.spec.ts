@@ -34,6 +34,7 @@ describe('accepted sends to one recipient', () => {
   });
 
   it('are looked up at growing intervals while look-ups fail', async () => {
+    const began = performance.now();
     const ids = await accepted();
     relay.harness.control('faults', {
       match: { method: 'GET', path: '/messages' },
@@ -42,7 +43,6 @@ describe('accepted sends to one recipient', () => {
     });
     const before = lookUps();
     const confirming = rounds({ confirmMs: 400 });
-    const began = performance.now();
     await eventually('four look-ups were made', async () => {
       await confirming.confirm(A);
       return lookUps() - before >= 4;
