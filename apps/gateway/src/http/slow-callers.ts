@@ -63,7 +63,7 @@ function watchBody(request: FastifyRequest, response: ServerResponse, limits: Sl
 function watchDeadline(request: IncomingMessage, ms: number, disconnect: () => void): () => void {
   const late = setTimeout(() => {
     if (!request.complete) disconnect();
-  }, ms);
+  }, ms).unref();
   return () => {
     clearTimeout(late);
   };
@@ -81,7 +81,7 @@ function watchPace(
     before = socket.bytesRead;
     // Unread bytes in the buffer mean that the gateway is slow, not the caller.
     if (received < paceBytes && request.readableLength === 0 && !request.complete) disconnect();
-  }, paceMs);
+  }, paceMs).unref();
   return () => {
     clearInterval(check);
   };
