@@ -21,7 +21,7 @@ import { eventually } from '../../support/eventually.js';
 import { startTestCluster } from '../../support/redis-cluster.js';
 import { startTestRedis } from '../../support/redis-server.js';
 
-/** Lease of a pass. The writers of these tests end well before it. */
+/** Time after which the writers of these tests have certainly ended, in milliseconds. */
 const LATE_MS = 2_000;
 const logger = createLogger('test', 'silent');
 
@@ -47,7 +47,7 @@ describe.each([
     await rm(directory, { recursive: true, force: true });
   });
   beforeEach(async () => {
-    // This id contains characters of a pattern.
+    // Without escaping, this prefix would match keys of other installations.
     prefix = `t[a-z]*?${newId('req')}`;
     store = new RedisAccountStore(redis, prefix);
     directory = await mkdtemp(join(tmpdir(), 'tidings-removal-'));

@@ -111,7 +111,7 @@ describe.each([
   it.each([
     ['the task that ends', false],
     ['one that another has taken since', true],
-  ])('makes what a round found due a task with its end: %s', async (__, isLost) => {
+  ])('makes tasks that a round found due when the round ends: %s', async (__, isLost) => {
     await at('a', 0);
     const task = await takeOne(agenda, isLost ? 1 : LEASE_MS);
     if (isLost) await eventually('another has it', async () => (await take(other)).length === 1);

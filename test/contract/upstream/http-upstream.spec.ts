@@ -82,7 +82,7 @@ describe('a Tidings gateway whose upstream is itself or another gateway', () => 
     [401, false],
     [200, true],
     [503, true],
-  ])('is told by the header of its reply, here a %d', async (status, mayBeTaken) => {
+  ])('is recognised by the header of its reply, here with status %d', async (status, mayBeTaken) => {
     const gateway = await serve((request, response) => {
       request.resume();
       response.writeHead(status, { 'Tidings-Gateway': '1', 'Content-Type': 'application/json' });
@@ -233,7 +233,7 @@ describe('a send', () => {
     [{ kind: 'poisonMessage' }, UpstreamReplyError, 1],
     [{ kind: 'slow', delayMs: 5_000, processedFirst: true }, UpstreamTimeoutError, 1],
     [{ kind: 'drip', bytes: 1, intervalMs: 100 }, UpstreamTimeoutError, 1],
-  ] as const)('struck by %j is %p, and is never sent again', async (fault, kind, times) => {
+  ] as const)('that meets %j has the outcome %p, and is never sent again', async (fault, kind, times) => {
     strike(fault);
     const began = performance.now();
     expect(await failure(upstream.send(address, SEND))).toBeInstanceOf(kind);
@@ -419,7 +419,7 @@ describe('a read', () => {
     { timestampFormat: 'epoch-ms' },
     { attachmentShape: 'strings' },
     { extraMessageFields: true },
-  ])('understands messages with %j', async (settings) => {
+  ])('accepts messages with %j', async (settings) => {
     simulator.control('settings', settings);
     const at = Date.UTC(2026, 0, 1);
     const { contactId } = simulator.control('messages', {
@@ -469,7 +469,7 @@ describe('a read', () => {
     [{ kind: 'truncatedJson', cut: 'body' }, UpstreamReplyError],
     [{ kind: 'truncatedJson', cut: 'connection' }, UpstreamConnectionLostError],
     [{ kind: 'drip', bytes: 1, intervalMs: 100 }, UpstreamTimeoutError],
-  ] as const)('struck by %j is %p, never an empty list', async (fault, kind) => {
+  ] as const)('that meets %j gives %p, never an empty list', async (fault, kind) => {
     contacts();
     strike(fault);
     const began = performance.now();

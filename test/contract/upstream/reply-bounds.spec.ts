@@ -92,7 +92,7 @@ describe('a slow reply', () => {
     ['its body', `${HEAD}Content-Length: 100000\r\n\r\n{"messages":[`, ' '],
     ['its body, of a list', `${HEAD}Content-Length: 100000\r\n\r\n{"contacts":[`, ' '],
     ['the body of an error', 'HTTP/1.1 500 No\r\nContent-Length: 100000\r\n\r\n', 'x'],
-  ])('is cut when the time of the whole exchange is over: %s', async (_, begin, rest) => {
+  ])('is aborted at the deadline of the whole exchange: %s', async (_, begin, rest) => {
     const address = await drip(begin, rest);
     const upstream = upstreamWith(SHORT_MS);
     for (const read of [

@@ -173,7 +173,7 @@ describe('the environment', () => {
     ['BLOB_STORE', 's3://key:secret@bucket/a', 'file:.data/blobs'],
     ['AWS_ENDPOINT_URL_S3', 's3.example.com', 'https://s3.example.com'],
     ['LOG_LEVEL', 'loud', 'fatal'],
-  ])('with %s=%p is refused in one line: the name, what is wrong, an example', (name, text, example) => {
+  ])('is rejected with %s=%p in one line: the name, the fault and an example', (name, text, example) => {
     const faults = faultsOf(WorkerEnvironment, { ...REQUIRED, [name]: text });
     expect(faults).toHaveLength(1);
     expect(faults[0]?.startsWith(`${name} must be `)).toBe(true);

@@ -56,7 +56,7 @@ describe('a Redis address', () => {
     'redis-cluster://a:99999',
     'redis-cluster://a:0',
     'redis-cluster://u:%zz@a:7000',
-  ])('is nothing else: %p', (text) => {
+  ])('of another form is rejected: %p', (text) => {
     expect(() => parseRedisAddress(text)).toThrow();
   });
 });

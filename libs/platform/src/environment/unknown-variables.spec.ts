@@ -13,7 +13,7 @@ describe('an unknown variable that resembles a known one', () => {
     ['BLOB_STOR', 'BLOB_STORE'],
     ['LOGLEVEL', 'LOG_LEVEL'],
     ['REDIS_HOST', 'REDIS_URL'],
-  ])('%s is named with the nearest right name, %s', (name, nearest) => {
+  ])('%s is reported with the nearest known name, %s', (name, nearest) => {
     expect(unknownVariables({ [name]: 'x' })).toEqual([{ name, nearest }]);
   });
 
@@ -26,7 +26,7 @@ describe('an unknown variable that resembles a known one', () => {
     ['of the simulator', 'SIMULATOR_PORT'],
     ['that Kubernetes sets for a service named worker', 'WORKER_SERVICE_HOST'],
     ['that Kubernetes sets for a port of a service named redis', 'REDIS_PORT_6379_TCP_ADDR'],
-  ])('is not one %s: %s', (_, name) => {
+  ])('is not a variable %s: %s', (_, name) => {
     expect(unknownVariables({ [name]: 'x' })).toEqual([]);
   });
 

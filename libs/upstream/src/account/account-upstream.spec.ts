@@ -123,7 +123,7 @@ describe('an account whose upstream is away', () => {
     new UpstreamTimeoutError(10),
     new UpstreamConnectionLostError('ECONNRESET'),
     status(503),
-  ])('is held after several requests in a row ended so, not before: %s', async (error) => {
+  ])('is held after several consecutive requests with this failure, not before: %s', async (error) => {
     const one = make();
     await post(one, ...Array<Error>(AWAY_AFTER - 1).fill(error));
     expect(begun).toEqual([]);
@@ -156,7 +156,7 @@ describe('an account whose upstream is away', () => {
     [2, 20],
     [1, 10],
     [1, 100],
-  ])('is not held for a page that always fails deeper down: page %d, limit %d', async (page, limit) => {
+  ])('is not held if a deeper page always fails: page %d, limit %d', async (page, limit) => {
     const one = make();
     for (let i = 0; i < 3 * AWAY_AFTER; i += 1) await pages(one, [page, limit, status(500)]);
     expect(begun).toEqual([]);
@@ -292,7 +292,7 @@ describe('a probe', () => {
     ['refused', status(403), 'refused'],
     ['away', new UpstreamIsGatewayError(false), 'loop'],
     ['loop', new UpstreamIsGatewayError(true), 'loop'],
-  ] as const)('of an outage "%s" that fails with "%s" is put off', async (kind, error, next) => {
+  ] as const)('of an outage "%s" that fails with "%s" delays the next probe', async (kind, error, next) => {
     during(kind);
     ends = [error];
     await make().probe('a');

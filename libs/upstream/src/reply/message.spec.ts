@@ -74,7 +74,7 @@ describe('a message of upstream', () => {
     ['yesterday', undefined],
     ['', undefined],
     [null, undefined],
-  ])('stamped %p is of %p', (timestamp, read) => {
+  ])('with the timestamp %p has the time %p', (timestamp, read) => {
     expect(parseMessage({ id: 'x', timestamp })?.timestamp).toBe(read);
   });
 

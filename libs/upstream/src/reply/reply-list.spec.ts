@@ -27,7 +27,7 @@ describe('a list in a reply', () => {
     '{"items":[{"id":1},{"id":"b"}],"total":2}',
     '{"results":[{"id":1},{"id":"b"}]}',
     '{"data":{"contacts":[{"id":1},{"id":"b"}],"page":1}}',
-  ])('is found where lists are known to be: %s', (text) => {
+  ])('is found in every usual form: %s', (text) => {
     expect(read(text).items.map(({ id }) => id)).toEqual(['1', 'b']);
   });
 
@@ -67,7 +67,7 @@ describe('a list in a reply', () => {
     '[{"id":1}}',
     '[{"id":1}]]',
     '[]"',
-  ])('is no empty list where there is none: %p', (text) => {
+  ])('is not taken for an empty list if it is missing: %p', (text) => {
     expect(() => read(text)).toThrow(UpstreamReplyError);
   });
 });
