@@ -114,7 +114,7 @@ describe.each([
   it('have a max number, and the error says what to do', async () => {
     const filled = Array.from({ length: MOST_ACCOUNTS }, (__, i) => `a${i}`);
     await redis.hset(`${prefix}:{.accounts}:accounts`, Object.fromEntries(filled.map((id) => [id, '{}'])));
-    await expect(store.add(account('one-more'))).rejects.toThrow(/Remove one first/);
+    await expect(store.add(account('one-more'))).rejects.toThrow(/Delete one first/);
     await store.remove('a0');
     await store.add(account('one-more'));
   });
