@@ -25,9 +25,9 @@ const EVENTS_PER_SECOND = 20;
 const STRETCH_MS = 10_000;
 /**
  * Number of measurements, alternating between the neighbours so that other load on the machine affects both
- * equally.
+ * equally. With a quarter of them, the ratio of the p99 varied from 0.93 to 1.27 between runs.
  */
-const STRETCHES = 8;
+const STRETCHES = 32;
 const MAX_RATIO = 1.2;
 
 let product: Product;
@@ -86,7 +86,7 @@ it(`${WEBHOOKS} webhooks with the largest allowed filters do not slow down the d
       `${percentile(found.small, 0.5).toFixed(1)} ms\n`,
   );
   expect(ratio).toBeLessThanOrEqual(MAX_RATIO);
-}, 300_000);
+}, 600_000);
 
 const idsOf = (n: number): string[] => ['a', 'b'].map((kind) => `${kind}${n}`.padEnd(ID_LENGTH, '-'));
 
