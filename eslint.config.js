@@ -136,7 +136,13 @@ export default defineConfig(
     },
   },
   {
-    files: ['*.config.js', 'test/property/mutating-transformer.mjs', '**/*.d.ts'],
+    files: [
+      '*.config.js',
+
+      // What Jest loads by its path.
+      'test/jest/*.mjs',
+      '**/*.d.ts',
+    ],
     rules: { 'import-x/no-default-export': 'off' },
   },
   {

@@ -1,8 +1,8 @@
-// Compiles the changed sources of every project in nest-cli.json into dist/, and copies .mjs and .lua files. Type errors
-// are checked by tsc, not here.
+// Compiles changed sources, and copies .mjs and .lua files: those of every project in nest-cli.json into dist/, or what
+// another target says. Type errors are checked by tsc, not here.
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, rmdirSync } from 'node:fs';
-import { copyFile, mkdir, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import { waitForLock } from './src/lock.mjs';
 
@@ -23,38 +23,67 @@ const BUILD_FORMAT = 1;
 export class BuildError extends Error {}
 
 /**
- * Brings dist/ up to date with the sources.
+ * What a build reads and writes.
+ * @typedef {object} Target
+ * @property {string} into folder of the output, relative to the checkout
+ * @property {string[]} folders folders of the sources
+ * @property {(file: string) => boolean} includes whether a file of these folders is a source
+ * @property {string} [version] of what the two functions below do: another version compiles everything again
+ * @property {(text: string, file: string) => string} [before] changes the text of a source before it is compiled
+ * @property {(code: string, file: string) => string} [after] changes compiled code
+ */
+
+/**
+ * Returns the target of the product.
  * @param {string} root the checkout
  * @param {string[]} [extra] folders to build in addition to those of nest-cli.json
+ * @returns {Target}
+ */
+export function productTarget(root, extra = []) {
+  return {
+    into: 'dist',
+    folders: [...projectsOf(root), ...extra],
+    includes: (file) => !file.endsWith('.spec.ts') && !file.includes('/fixtures/'),
+  };
+}
+
+/**
+ * Brings the output of a target up to date with its sources.
+ * @param {string} root the checkout
+ * @param {Target} [target]
  * @returns {Promise<{ sources: number, compiled: number, removed: number }>}
  * @throws {BuildError}
  */
-export async function build(root, extra = []) {
-  const folders = [...projectsOf(root), ...extra];
+export async function build(root, target = productTarget(root)) {
   const compiler = digest(
     String(BUILD_FORMAT),
+    target.version ?? '',
     readFileSync(join(root, '.swcrc')),
     readFileSync(join(root, 'node_modules/@swc/core/package.json')),
   );
-  const last = readStamp(root);
+  const last = readStamp(root, target);
   const sources = new Map(
-    sourcesOf(root, folders).map((file) => [file, digest(readFileSync(join(root, file)))]),
+    sourcesOf(root, target).map((file) => [file, digest(readFileSync(join(root, file)))]),
   );
   const stale = [...sources].filter(
     ([file, hash]) =>
       last.compiler !== compiler ||
       last.sources[file] !== hash ||
-      outputsOf(file).some((out) => !existsSync(join(root, out))),
+      outputsOf(file, target).some((out) => !existsSync(join(root, out))),
   );
-  const removed = await removeOrphans(root, folders, [...sources.keys()], Object.keys(last.sources));
+  const removed = await removeOrphans(root, target, [...sources.keys()], Object.keys(last.sources));
   if (stale.length === 0 && removed === 0) return { sources: sources.size, compiled: 0, removed };
 
   const failures = await compile(
     root,
+    target,
     stale.map(([file]) => file),
   );
   for (const file of failures.keys()) sources.delete(file);
-  await writeAtomically(stampPath(root), JSON.stringify({ compiler, sources: Object.fromEntries(sources) }));
+  await writeAtomically(
+    stampPath(root, target),
+    JSON.stringify({ compiler, sources: Object.fromEntries(sources) }),
+  );
   if (failures.size > 0) throw new BuildError([...failures.values()].sort().join('\n'));
   return { sources: sources.size, compiled: stale.length, removed };
 }
@@ -62,24 +91,27 @@ export async function build(root, extra = []) {
 /**
  * Compiles files with swc.
  * @param {string} root
+ * @param {Target} target
  * @param {string[]} files
  * @returns {Promise<Map<string, string>>} the files that failed, each with its error message
  */
-async function compile(root, files) {
+async function compile(root, target, files) {
   /** @type {Map<string, string>} */
   const failures = new Map();
   if (files.length === 0) return failures;
-  const { transformFile } = await import('@swc/core');
+  const { transform } = await import('@swc/core');
+  const { before = unchanged, after = unchanged } = target;
   await Promise.all(
     files.map(async (file) => {
-      const [out = '', map = ''] = outputsOf(file);
-      await mkdir(dirname(join(root, out)), { recursive: true });
+      const [out = '', map = ''] = outputsOf(file, target);
+      const text = before(await readFile(join(root, file), 'utf8'), file);
       if (!file.endsWith('.ts')) {
-        await copyFile(join(root, file), join(root, out));
+        await writeAtomically(join(root, out), after(text, file));
         return;
       }
       try {
-        const result = await transformFile(join(root, file), {
+        const result = await transform(text, {
+          filename: join(root, file),
           cwd: root,
           configFile: join(root, '.swcrc'),
           swcrc: false,
@@ -87,13 +119,19 @@ async function compile(root, files) {
           sourceFileName: relative(dirname(out), file),
         });
         await writeAtomically(join(root, map), result.map ?? '');
-        await writeAtomically(join(root, out), `${result.code}\n//# sourceMappingURL=${basename(map)}\n`);
+        const code = after(result.code, file);
+        await writeAtomically(join(root, out), `${code}\n//# sourceMappingURL=${basename(map)}\n`);
       } catch (error) {
         failures.set(file, `${file}: ${messageOf(error)}`);
       }
     }),
   );
   return failures;
+}
+
+/** @param {string} text */
+function unchanged(text) {
+  return text;
 }
 
 /**
@@ -108,19 +146,20 @@ function messageOf(error) {
 /**
  * Removes the output of sources that no longer exist.
  * @param {string} root
- * @param {string[]} folders
+ * @param {Target} target
  * @param {string[]} sources
  * @param {string[]} before the sources of the last build
  */
-async function removeOrphans(root, folders, sources, before) {
-  const wanted = new Set(sources.flatMap(outputsOf));
-  const found = folders.flatMap((folder) => filesUnder(root, join('dist', folder)));
-  const orphans = [...new Set([...before.flatMap(outputsOf), ...found])].filter(
+async function removeOrphans(root, target, sources, before) {
+  const wanted = new Set(sources.flatMap((file) => outputsOf(file, target)));
+  const earlier = before.flatMap((file) => outputsOf(file, target));
+  const found = target.folders.flatMap((folder) => filesUnder(root, join(target.into, folder)));
+  const orphans = [...new Set([...earlier, ...found])].filter(
     (out) => !wanted.has(out) && existsSync(join(root, out)),
   );
   for (const out of orphans) {
     await rm(join(root, out));
-    removeEmptyFolders(join(root, dirname(out)), join(root, 'dist'));
+    removeEmptyFolders(join(root, dirname(out)), join(root, target.into));
   }
   return orphans.length;
 }
@@ -138,14 +177,12 @@ function removeEmptyFolders(folder, end) {
 /**
  * Returns the files to build, relative to the checkout.
  * @param {string} root
- * @param {string[]} folders
+ * @param {Target} target
  */
-function sourcesOf(root, folders) {
+function sourcesOf(root, { folders, includes }) {
   return folders
     .flatMap((folder) => filesUnder(root, folder))
-    .filter(
-      (file) => /\.(ts|mjs|lua)$/.test(file) && !/\.(spec|d)\.ts$/.test(file) && !file.includes('/fixtures/'),
-    );
+    .filter((file) => /\.(ts|mjs|lua)$/.test(file) && !file.endsWith('.d.ts') && includes(file));
 }
 
 /**
@@ -173,25 +210,30 @@ function filesUnder(root, folder) {
 /**
  * Returns the output files of a source.
  * @param {string} source
+ * @param {Target} target
  */
-function outputsOf(source) {
-  const out = join('dist', source.replace(/\.ts$/, '.js'));
+function outputsOf(source, { into }) {
+  const out = join(into, source.replace(/\.ts$/, '.js'));
   return source.endsWith('.ts') ? [out, `${out}.map`] : [out];
 }
 
-/** @param {string} root */
-function stampPath(root) {
-  return join(root, 'dist/.build.json');
+/**
+ * @param {string} root
+ * @param {Target} target
+ */
+function stampPath(root, { into }) {
+  return join(root, into, '.build.json');
 }
 
 /**
  * Reads the record of the last build.
  * @param {string} root
+ * @param {Target} target
  * @returns {Stamp}
  */
-function readStamp(root) {
+function readStamp(root, target) {
   try {
-    return /** @type {Stamp} */ (JSON.parse(readFileSync(stampPath(root), 'utf8')));
+    return /** @type {Stamp} */ (JSON.parse(readFileSync(stampPath(root, target), 'utf8')));
   } catch {
     // There is no build yet, or the record is unreadable: build everything.
     return { compiler: '', sources: {} };

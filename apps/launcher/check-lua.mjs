@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join, relative, resolve, sep } from 'node:path';
 import { LIBS, LuaSourceError, nameOf, readLuaSource } from '../../libs/platform/src/redis/lua-source.mjs';
 
-const ROOT = resolve(LIBS, '..');
+const ROOT = resolve(import.meta.dirname, '../..');
 const FOUNDATIONS = ['events', 'upstream', 'accounts', 'blobs'];
 const CAPABILITIES = ['relay', 'feed', 'webhooks'];
 /** A key or an argument by number; a header names each of them. */

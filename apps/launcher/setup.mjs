@@ -28,7 +28,15 @@ const say = (line) => {
 };
 
 /** @type {Record<string, (args: string[]) => Promise<number>>} */
-const WORDS = { start, test, 'test:long': testLong, bench };
+const WORDS = {
+  start,
+  test,
+  'test:unit': (args) => testKind('unit', args),
+  'test:redis': (args) => testKind('redis', args),
+  'test:e2e': (args) => testKind('e2e', args),
+  'test:long': testLong,
+  bench,
+};
 
 /** @param {string[]} args */
 async function start(args) {
@@ -55,6 +63,16 @@ async function test(args) {
   await setUp({ redis: true });
   await provideBrowser();
   return (await jest(args)).status;
+}
+
+/**
+ * @param {'unit' | 'redis' | 'e2e'} kind
+ * @param {string[]} args
+ */
+async function testKind(kind, args) {
+  await setUp({ redis: kind !== 'unit' });
+  if (kind === 'e2e') await provideBrowser();
+  return (await jest(args, { TIDINGS_TESTS: kind })).status;
 }
 
 /** @param {string[]} args */
@@ -116,12 +134,12 @@ async function setUp(needs) {
 
 /** @param {string[]} extra folders to build in addition to the projects */
 async function buildAll(extra) {
-  const { build, BuildError } = await import('./build.mjs');
+  const { build, BuildError, productTarget } = await import('./build.mjs');
   const slow = setTimeout(() => {
     say('Building …');
   }, 1_000);
   try {
-    await build(root, extra);
+    await build(root, productTarget(root, extra));
   } catch (error) {
     throw error instanceof BuildError ? new SetupFault(error.message, 1) : error;
   } finally {
@@ -160,10 +178,8 @@ async function provideBrowser() {
  * @param {NodeJS.ProcessEnv} [extra]
  */
 async function jest(args, extra = {}) {
-  // Jest loads ES modules through a Node.js interface that is still experimental.
-  const flags = ['--experimental-vm-modules', '--disable-warning=ExperimentalWarning'];
   const program = join(root, 'node_modules/jest/bin/jest.js');
-  return await run(process.execPath, [...flags, program, ...args], {
+  return await run(process.execPath, [program, ...args], {
     cwd: root,
     env: { ...process.env, ...extra },
   });

@@ -40,31 +40,27 @@ async function answers(port: number): Promise<boolean> {
 }
 
 describe('a process that npm started', () => {
-  it.each(['gateway', 'worker', 'simulator'])(
-    'ends when npm is told to: %s',
-    async (name) => {
-      const environment = {
-        REDIS_URL: redis.url,
-        ENCRYPTION_KEY,
-        UPSTREAM_BASE_URL: 'http://127.0.0.1:9/v1',
-        UPSTREAM_API_KEY: 'key',
-        API_KEY: `tk_${randomBytes(12).toString('hex')}`,
-        BLOB_STORE: `file:${join(directory, 'blobs')}`,
-        ...{ PORT: '0', WORKER_PORT: '0', SIMULATOR_PORT: '0', SIMULATOR_API_KEY: 'simulator-key' },
-        SIMULATOR_STATE_FILE: join(directory, 'simulator.json'),
-        HOME: directory,
-      };
-      const { child } = startCommand('npm', ['run', '--silent', `start:${name}`], environment);
-      let output = '';
-      child.stdout?.on('data', (text: Buffer) => (output += text.toString()));
-      await eventually('it answers', () => Promise.resolve(portIn(output) !== undefined), 30_000);
-      const port = portIn(output) ?? 0;
-      expect(await answers(port)).toBe(true);
-      const npmEnded = once(child, 'exit');
-      child.kill('SIGTERM');
-      await npmEnded;
-      expect(await answers(port)).toBe(false);
-    },
-    60_000,
-  );
+  it.each(['gateway', 'worker', 'simulator'])('ends when npm is told to: %s', async (name) => {
+    const environment = {
+      REDIS_URL: redis.url,
+      ENCRYPTION_KEY,
+      UPSTREAM_BASE_URL: 'http://127.0.0.1:9/v1',
+      UPSTREAM_API_KEY: 'key',
+      API_KEY: `tk_${randomBytes(12).toString('hex')}`,
+      BLOB_STORE: `file:${join(directory, 'blobs')}`,
+      ...{ PORT: '0', WORKER_PORT: '0', SIMULATOR_PORT: '0', SIMULATOR_API_KEY: 'simulator-key' },
+      SIMULATOR_STATE_FILE: join(directory, 'simulator.json'),
+      HOME: directory,
+    };
+    const { child } = startCommand('npm', ['run', '--silent', `start:${name}`], environment);
+    let output = '';
+    child.stdout?.on('data', (text: Buffer) => (output += text.toString()));
+    await eventually('it answers', () => Promise.resolve(portIn(output) !== undefined), 30_000);
+    const port = portIn(output) ?? 0;
+    expect(await answers(port)).toBe(true);
+    const npmEnded = once(child, 'exit');
+    child.kill('SIGTERM');
+    await npmEnded;
+    expect(await answers(port)).toBe(false);
+  });
 });

@@ -65,7 +65,6 @@ describe('layouts of Redis', () => {
       expect(await ready.json()).toEqual({ status: 'ok', reasons: [], details: [] });
       expect(await Promise.all([running.gateway.stop(), running.worker.stop()])).toEqual([0, 0]);
     },
-    60_000,
   );
 });
 
@@ -103,7 +102,6 @@ describe('outages of a layout', () => {
       await eventually('the worker relays again', async () => (await running.texts()).length >= 2, 30_000);
       expect(await Promise.all([running.gateway.stop(), running.worker.stop()])).toEqual([0, 0]);
     },
-    90_000,
   );
 
   it("while only the queue's master of a Cluster is away a send is stored, and goes out afterwards", async () => {

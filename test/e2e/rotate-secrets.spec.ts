@@ -130,7 +130,7 @@ describe('npm run rotate-secrets', () => {
       await restart(which, { ENCRYPTION_KEYS_PREVIOUS: '' });
     await alone(OLD);
     // A dozen processes start one after another.
-  }, 240_000);
+  });
 
   it('may be killed at any moment, and is run again', async () => {
     await withTestRedis(async ({ url }) => {

@@ -21,7 +21,7 @@ let product: Product;
 
 beforeAll(async () => {
   product = await Product.start(MISSPELT);
-}, 60_000);
+});
 afterAll(async () => {
   await product[Symbol.asyncDispose]();
 });
@@ -99,7 +99,7 @@ describe('a mistake in the set-up is told, with what to do', () => {
     for (const account of ['away', 'circle', 'refused'])
       expect((await product.call('DELETE', `/v1/accounts/${account}`)).status).toBe(204);
     await isOver('upstream_is_tidings');
-  }, 60_000);
+  });
 
   it('no worker, or none with a role: what does not happen then', async () => {
     await product.worker.stop();
@@ -114,7 +114,7 @@ describe('a mistake in the set-up is told, with what to do', () => {
     }
     await product.startWorker();
     await isOver('no_worker');
-  }, 60_000);
+  });
 
   it('a worker with another blob store', async () => {
     const apart = await besides({ BLOB_STORE: `file:${product.blobDirectory}-of-another` });
@@ -126,7 +126,7 @@ describe('a mistake in the set-up is told, with what to do', () => {
     } finally {
       await apart.stop();
     }
-  }, 60_000);
+  });
 
   it('a blob store that cannot be used', async () => {
     const broken = await besides({ BLOB_STORE: 'file:/dev/null/blobs' });
@@ -137,7 +137,7 @@ describe('a mistake in the set-up is told, with what to do', () => {
     } finally {
       await broken.stop();
     }
-  }, 60_000);
+  });
 
   it('a Redis that keeps nothing over its restart', async () => {
     const redis = new Redis(product.redis.url);

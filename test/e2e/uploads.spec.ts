@@ -100,7 +100,7 @@ describe('Ten uploads of 25 MB at once', () => {
     expect(await sizesTaken(running)).toEqual([MEGABYTE, ...Array<number>(UPLOADS).fill(SIZE)]);
     const left = async (): Promise<string[]> => readdir(`${running.blobDirectory}/default`);
     await eventually('nothing is left', async () => (await left()).length === 0);
-  }, 180_000);
+  });
 });
 
 describe('An upload by way of a bucket of S3', () => {

@@ -1,4 +1,4 @@
-/** Runs the second half of the histories: see feed.property.spec.ts. */
+/** Runs the second quarter of the histories: see feed.property.spec.ts. */
 import { propertyOfTheFeed } from './property.js';
 
 propertyOfTheFeed(2);

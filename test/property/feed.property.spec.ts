@@ -5,9 +5,8 @@
  *
  * TIDINGS_SEED=<seed> TIDINGS_PATH=<path> npm test -- test/property/feed.property.spec
  *
- * TIDINGS_HISTORIES sets the number of histories of this file. The other half runs in
- * feed-2.property.spec.ts, so that two processors are used. TIDINGS_LONG=1 (npm run test:long) runs 5,000
- * histories in each file.
+ * TIDINGS_HISTORIES sets the number of histories of this file. The others run in feed-2 to feed-4, so that all
+ * processors are used. TIDINGS_LONG=1 (npm run test:long) runs 2,500 histories in each file.
  */
 import { propertyOfTheFeed } from './property.js';
 

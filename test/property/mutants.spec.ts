@@ -15,11 +15,7 @@ const root = fileURLToPath(new URL('../..', import.meta.url));
 async function runProperty(mutant: Mutant): Promise<{ code: number | null; output: string }> {
   const child = spawn(
     process.execPath,
-    [
-      '--experimental-vm-modules',
-      'node_modules/jest/bin/jest.js',
-      ...['--runInBand', '--testPathPatterns', 'test/property/feed.property.spec.ts'],
-    ],
+    ['node_modules/jest/bin/jest.js', '--runInBand', 'test/property/feed.property.spec.ts'],
     {
       cwd: root,
       stdio: ['ignore', 'pipe', 'pipe'],

@@ -20,7 +20,7 @@ const UPSTREAM_TIMEOUT_MS = 30_000;
 
 const { env } = process;
 const long = env['TIDINGS_LONG'] === '1';
-const count = Number(env['TIDINGS_HISTORIES'] ?? (long ? 5_000 : 100));
+const count = Number(env['TIDINGS_HISTORIES'] ?? (long ? 2_500 : 50));
 const replay = env['TIDINGS_SEED'];
 const path = env['TIDINGS_PATH'];
 /** True for a mutant: the run ends with the first failure. */

@@ -5,11 +5,12 @@ const LOOK_EVERY_MS = 25;
 /**
  * The first result of `look` that is neither undefined, null nor false; looks again until the deadline.
  * @param what is awaited, for the words of the failure
+ * @param deadlineMs limit for a test that hangs, by default. A test of promptness passes its own limit.
  */
 export async function eventually<T>(
   what: string,
   look: () => Promise<T | undefined | null | false> | T | undefined | null | false,
-  deadlineMs = 30_000,
+  deadlineMs = 120_000,
 ): Promise<T> {
   const end = performance.now() + deadlineMs;
   let trouble: unknown;

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { eventually } from './eventually.js';
+import { redisDirectory } from './redis-directory.js';
 import {
   dataSettings,
   freePorts,
@@ -23,7 +23,7 @@ export interface TestCluster extends RedisLayout {
 
 /** Starts the masters on free ports of this machine, gives each a third of the slots, and waits until all agree. */
 export async function startTestCluster(): Promise<TestCluster> {
-  const directory = await mkdtemp(join(tmpdir(), 'tidings-cluster-'));
+  const directory = await redisDirectory('tidings-cluster-');
   const password = randomBytes(12).toString('hex');
   const masters: RedisProcess[] = [];
   const dispose = async (): Promise<void> => {

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { eventually } from './eventually.js';
+import { redisDirectory } from './redis-directory.js';
 import {
   dataSettings,
   freePorts,
@@ -28,7 +28,7 @@ export interface TestSentinel extends RedisLayout {
 
 /** Starts all of them on free ports of this machine, and waits until they know of each other. */
 export async function startTestSentinel(): Promise<TestSentinel> {
-  const directory = await mkdtemp(join(tmpdir(), 'tidings-sentinel-'));
+  const directory = await redisDirectory('tidings-sentinel-');
   const password = randomBytes(12).toString('hex');
   const processes: RedisProcess[] = [];
   const dispose = async (): Promise<void> => {

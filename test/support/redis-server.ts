@@ -1,7 +1,6 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { rm } from 'node:fs/promises';
 import { type EmbeddedRedis, startEmbeddedRedis } from '#embedded-redis';
+import { redisDirectory } from './redis-directory.js';
 
 /** A Redis for one test file, with nothing in it: it may be killed and restarted, and leaves nothing behind. */
 export interface TestRedis extends AsyncDisposable {
@@ -16,7 +15,7 @@ export interface TestRedis extends AsyncDisposable {
 
 /** Starts a private Redis on a free port. `beforeAll` it, and `dispose` of it in `afterAll`. */
 export async function startTestRedis(): Promise<TestRedis> {
-  const dataDirectory = await mkdtemp(join(tmpdir(), 'tidings-redis-'));
+  const dataDirectory = await redisDirectory('tidings-redis-');
   const remove = (): Promise<void> => rm(dataDirectory, { recursive: true, force: true });
   let server: EmbeddedRedis;
   try {

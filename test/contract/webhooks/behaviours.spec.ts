@@ -322,7 +322,7 @@ describe('the memory of a worker', () => {
     expect(maxGrowth).toBeLessThan(32 * 1_024 * 1_024);
     const page = await harness.deliveries.list(ACCOUNT, endpoint.id, { limit: 1_000 });
     expect(page.deliveries.filter(({ status }) => status === 'succeeded')).toHaveLength(250);
-  }, 60_000);
+  });
 });
 
 /** Reads the whole request before calling `answer`. */

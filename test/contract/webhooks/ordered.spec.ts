@@ -117,7 +117,7 @@ describe('an ordered endpoint', () => {
     }
     expect(gaveUp).toBeGreaterThan(0);
     expect(to.maxConcurrent).toBeGreaterThan(1);
-  }, 60_000);
+  });
 
   it('delivers other contacts’ events without delay while the events of one contact fail', async () => {
     const { to, exchanges } = await receiver(({ contact }) => (contact === 'c3' ? 500 : 204));

@@ -2,7 +2,9 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { request as httpRequest } from 'node:http';
 import { startTestRedis, type TestRedis } from '../../../../test/support/redis-server.js';
 import { eventually } from '../../../../test/support/eventually.js';
+import { WAIT_SETTINGS } from '../events/wait-settings.js';
 import { json, problemIn, startTestGateway, type TestGateway } from '../fixtures/gateway.js';
+import { EVENT_WAITS } from '../tokens.js';
 
 interface Made {
   id: string;
@@ -10,6 +12,9 @@ interface Made {
   account: string;
   scopes: string[];
 }
+
+/** The key of a stream is looked at again as often as a silent one says something: here, twice a second. */
+const BOUND = [{ provide: EVENT_WAITS, useValue: { ...WAIT_SETTINGS, commentMs: 500 } }];
 
 let server: TestRedis;
 let one: TestGateway;
@@ -23,7 +28,7 @@ afterAll(async () => {
 });
 beforeEach(async () => {
   [one, two] = (await Promise.all(
-    [server, server].map(({ url }) => startTestGateway({ redisUrl: url })),
+    [server, server].map(({ url }) => startTestGateway({ redisUrl: url, bound: BOUND })),
   )) as [TestGateway, TestGateway];
   await one.redis.flushall();
   for (const id of ['sales', 'support'])

@@ -1,6 +1,6 @@
 // Reads Lua scripts for Redis. Plain JavaScript: the linter runs this module without a build.
+import { readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
-import { readLuaText } from './lua-text.mjs';
 
 /** Folder that contains all libs, of the sources or of the build. */
 export const LIBS = resolve(import.meta.dirname, '../../..');
@@ -107,7 +107,7 @@ function expand(path) {
  */
 function linesOf(path, includer) {
   try {
-    return readLuaText(path).trimEnd().split('\n');
+    return readFileSync(path, 'utf8').trimEnd().split('\n');
   } catch (error) {
     const isMissing =
       typeof error === 'object' && error !== null && 'code' in error && error.code === 'ENOENT';

@@ -1,0 +1,55 @@
+// The pre-commit hook: formats and lints the files of the commit, and type-checks what changed since the last check.
+// `npm run lint`, which `.ci/run` runs, checks everything.
+import { execFileSync, spawn } from 'node:child_process';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const LINTED = /\.(ts|js|mjs)$/;
+
+/** Returns the files that the commit adds or changes. */
+function staged() {
+  const args = ['diff', '--cached', '--name-only', '--diff-filter=ACMR', '-z'];
+  return execFileSync('git', args, { cwd: root, encoding: 'utf8' })
+    .split('\0')
+    .filter((file) => file !== '');
+}
+
+/**
+ * @param {string} package_
+ * @param {string} program
+ * @param {string[]} args
+ * @returns {Promise<boolean>} true if the program found nothing wrong
+ */
+async function passes(package_, program, args) {
+  const child = spawn(process.execPath, [join(root, 'node_modules', package_, program), ...args], {
+    cwd: root,
+    stdio: ['ignore', 'inherit', 'inherit'],
+  });
+  return await new Promise((resolve, reject) => {
+    child.once('error', reject);
+    child.once('exit', (code) => {
+      resolve(code === 0);
+    });
+  });
+}
+
+const files = staged();
+const code = files.filter((file) => LINTED.test(file));
+const checks = [];
+if (files.length > 0)
+  checks.push(passes('prettier', 'bin/prettier.cjs', ['--check', '--ignore-unknown', ...files]));
+if (code.length > 0) {
+  // The compiler keeps the result of its last check, and reads only what changed since and what depends on that.
+  const kept = ['--incremental', '--tsBuildInfoFile', '.data/pre-commit.tsbuildinfo'];
+  checks.push(
+    passes('typescript', 'bin/tsc', ['--noEmit', ...kept]),
+    passes('eslint', 'bin/eslint.js', [
+      '--no-warn-ignored',
+      '--rule',
+      '{"import-x/no-cycle":"off"}',
+      ...code,
+    ]),
+  );
+}
+if (!(await Promise.all(checks)).every(Boolean)) process.exitCode = 1;
