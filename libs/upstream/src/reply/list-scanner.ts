@@ -15,6 +15,8 @@ const OPEN_LIST = 0x5b;
 const CLOSE_LIST = 0x5d;
 const OPEN_RECORD = 0x7b;
 const CLOSE_RECORD = 0x7d;
+/** Length of a text in bytes from which a native search for its end is faster than a loop. */
+const MAX_SHORT_TEXT = 64;
 /** Bytes that JSON counts as whitespace. */
 const BLANKS: ReadonlySet<number> = new Set([0x20, 0x0a, 0x0d, 0x09]);
 
@@ -94,16 +96,13 @@ export class ListScanner {
 
   /** Scans text outside the lists. Returns the offset behind the bracket that opens a list, or the end of the chunk. */
   private scanAround(chunk: Buffer, from: number): number {
-    let at = from;
+    let at = this.inText ? this.scanText(chunk, from) : from;
     while (at < chunk.length) {
-      if (this.inText) {
-        at = this.scanText(chunk, at);
-        continue;
-      }
-      const byte = chunk[at];
+      const byte = chunk[at] ?? 0;
       at += 1;
-      if (byte === QUOTE) this.inText = true;
-      else if (byte === OPEN_LIST || byte === OPEN_RECORD) {
+      if (byte < OPEN_LIST) {
+        if (byte === QUOTE) at = this.scanText(chunk, at);
+      } else if (byte === OPEN_LIST || byte === OPEN_RECORD) {
         this.depth += 1;
         if (this.depth > MAX_DEPTH) throw new UpstreamReplyError('the reply is nested too deeply');
         if (byte === OPEN_LIST && this.depth <= MAX_LIST_DEPTH) {
@@ -150,15 +149,14 @@ export class ListScanner {
 
   /** Scans an element. Returns the offset of the comma or bracket that ends the element, or the end of the chunk. */
   private scanElement(chunk: Buffer, from: number): number {
-    let at = from;
+    let at = this.inText ? this.scanText(chunk, from) : from;
     while (at < chunk.length) {
-      if (this.inText) {
-        at = this.scanText(chunk, at);
+      const byte = chunk[at];
+      if (byte === QUOTE) {
+        at = this.scanText(chunk, at + 1);
         continue;
       }
-      const byte = chunk[at];
-      if (byte === QUOTE) this.inText = true;
-      else if (byte === OPEN_RECORD || byte === OPEN_LIST) {
+      if (byte === OPEN_RECORD || byte === OPEN_LIST) {
         this.depthInElement += 1;
         if (this.depthInElement > MAX_DEPTH) this.isTooDeep = true;
       } else if (byte === CLOSE_RECORD || byte === CLOSE_LIST) {
@@ -194,14 +192,27 @@ export class ListScanner {
     return !this.isTooDeep && this.begunBytes <= MAX_PART_BYTES;
   }
 
-  /** Scans a string. Returns the offset behind its closing quote, or the end of the chunk. */
+  /** Scans a string from behind its opening quote. Returns the offset behind its closing quote, or the chunk's end. */
   private scanText(chunk: Buffer, from: number): number {
     let at = from;
+    this.inText = true;
     if (this.isEscaped) {
       this.isEscaped = false;
       at += 1;
     }
+    let searchFrom = at + MAX_SHORT_TEXT;
     for (; at < chunk.length; at += 1) {
+      if (at >= searchFrom) {
+        const start = at;
+        at = chunk.indexOf(QUOTE, at);
+        if (at === -1) at = chunk.length;
+        // A quote is escaped if an odd number of backslashes precedes it.
+        let backslashes = 0;
+        while (at - backslashes > start && chunk[at - backslashes - 1] === BACKSLASH) backslashes += 1;
+        if (backslashes % 2 === 1) at -= 1;
+        if (at >= chunk.length) return chunk.length;
+        searchFrom = at + MAX_SHORT_TEXT;
+      }
       const byte = chunk[at];
       if (byte === QUOTE) {
         this.inText = false;
