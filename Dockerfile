@@ -25,4 +25,4 @@ EXPOSE 3000 3001
 STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=10s --timeout=5s --start-period=30s --retries=3 \
   CMD ["node", "dist/apps/launcher/src/health-check.js"]
-CMD ["node", "dist/apps/gateway/src/main.js"]
+CMD ["node", "dist/gateway.js"]

@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, rmdirSync } from 'node:fs';
 import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, relative, resolve } from 'node:path';
+import { bundleApps } from './bundle.mjs';
 import { waitForLock } from './src/lock.mjs';
 
 /**
@@ -45,6 +46,18 @@ export function productTarget(root, extra = []) {
     folders: [...projectsOf(root), ...extra],
     includes: (file) => !file.endsWith('.spec.ts') && !file.includes('/fixtures/'),
   };
+}
+
+/**
+ * Compiles the product and bundles its apps.
+ * @param {string} root the checkout
+ * @param {string[]} [extra] folders to compile in addition to those of nest-cli.json
+ * @returns {Promise<{ sources: number, compiled: number, removed: number, bundled: boolean }>}
+ * @throws {BuildError}
+ */
+export async function buildProduct(root, extra) {
+  const compiled = await build(root, productTarget(root, extra));
+  return { ...compiled, bundled: await bundleApps(root) };
 }
 
 /**
@@ -269,10 +282,10 @@ async function main() {
     },
   });
   try {
-    const { sources, compiled, removed } = await build(root);
+    const { sources, compiled, removed, bundled } = await buildProduct(root);
     const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
     console.log(
-      `Built dist/: ${compiled} of ${sources} files compiled, ${removed} removed, in ${seconds} s.`,
+      `Built dist/: ${compiled} of ${sources} files compiled, ${removed} removed, ${bundled ? 'apps bundled, ' : ''}in ${seconds} s.`,
     );
   } catch (error) {
     if (!(error instanceof BuildError)) throw error;

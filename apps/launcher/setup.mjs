@@ -70,7 +70,7 @@ async function test(args) {
  * @param {string[]} args
  */
 async function testKind(kind, args) {
-  await setUp({ redis: kind !== 'unit' });
+  await setUp({ redis: kind !== 'unit', bundles: kind === 'e2e' });
   if (kind === 'e2e') await provideBrowser();
   return (await jest(args, { TIDINGS_TESTS: kind })).status;
 }
@@ -115,7 +115,7 @@ async function bench(args) {
   return worst;
 }
 
-/** @param {{ redis: boolean, alsoBuild?: string[] }} needs */
+/** @param {{ redis: boolean, bundles?: boolean, alsoBuild?: string[] }} needs `bundles` is true by default */
 async function setUp(needs) {
   const lock = await waitForLock(join(root, '.data/setup.lock'), {
     deadlineMs: LOCK_DEADLINE_MS,
@@ -125,21 +125,24 @@ async function setUp(needs) {
   });
   try {
     await installPackages(root, say);
-    await buildAll(needs.alsoBuild ?? []);
+    await buildAll(needs.alsoBuild ?? [], needs.bundles ?? true);
     if (needs.redis) await provideRedis();
   } finally {
     lock.release();
   }
 }
 
-/** @param {string[]} extra folders to build in addition to the projects */
-async function buildAll(extra) {
-  const { build, BuildError, productTarget } = await import('./build.mjs');
+/**
+ * @param {string[]} extra folders to build in addition to the projects
+ * @param {boolean} bundles whether processes of the product are started
+ */
+async function buildAll(extra, bundles) {
+  const { build, buildProduct, BuildError, productTarget } = await import('./build.mjs');
   const slow = setTimeout(() => {
     say('Building …');
   }, 1_000);
   try {
-    await build(root, productTarget(root, extra));
+    await (bundles ? buildProduct(root, extra) : build(root, productTarget(root, extra)));
   } catch (error) {
     throw error instanceof BuildError ? new SetupFault(error.message, 1) : error;
   } finally {

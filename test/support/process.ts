@@ -88,7 +88,7 @@ function spawnProduct(
   environment: Readonly<Record<string, string>>,
   ipc: boolean,
 ): { child: ChildProcess; output: () => string; stderr: () => string } {
-  const script = join(ROOT, `dist/apps/${name}/src/main.js`);
+  const script = join(ROOT, `dist/${name}.js`);
   const { child, texts } = spawnIn(process.execPath, [script], environment, ipc);
   return { child, output: () => texts.out + texts.err, stderr: () => texts.err };
 }

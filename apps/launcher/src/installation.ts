@@ -78,7 +78,7 @@ export class Installation {
 
   private startProgram(rank: number, name: string, environment: Environment): Promise<number> {
     const { root } = this.options.paths;
-    const script = join(root, 'dist/apps', name, 'src/main.js');
+    const script = join(root, 'dist', `${name}.js`);
     const program = { name, script, environment, directory: root };
     return this.startKept(rank, new ChildService(program, this.newNarrator(name)));
   }

@@ -45,7 +45,7 @@ describe.each(['newestFirst', 'oldestFirst'] as const)('a page of 100 MB in orde
   it('with oversized messages only emits nothing, deletes nothing, and the poll ends', async () => {
     const { house } = here;
     house.control('settings', { order });
-    const { contactId } = await here.createKnownContact(5);
+    const { contactId } = await here.createKnownContact(3);
     house.control('settings', { hugePage: { bytes: 20_000_000, per: 'message', contactId } });
     await here.readAllMinutesApart(contactId, 3);
     expect(await house.types()).toEqual([]);

@@ -13,7 +13,7 @@ interface Made {
   scopes: string[];
 }
 
-/** The key of a stream is looked at again as often as a silent one says something: here, twice a second. */
+/** Streams check their API key at each comment line: here twice a second. */
 const BOUND = [{ provide: EVENT_WAITS, useValue: { ...WAIT_SETTINGS, commentMs: 500 } }];
 
 let server: TestRedis;

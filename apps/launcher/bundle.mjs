@@ -1,0 +1,104 @@
+// Bundles each app with its packages into one file, so that a process starts by reading one module instead of 2,500:
+// see docs/decisions/0058-bundles.md.
+import { createHash } from 'node:crypto';
+import { existsSync, readFileSync } from 'node:fs';
+import { readFile, writeFile } from 'node:fs/promises';
+import { dirname, join, relative } from 'node:path';
+
+const APPS = ['gateway', 'worker', 'simulator'];
+
+/**
+ * Packages that are not bundled: optional packages that are not installed, packages that read files beside their
+ * code, native ones, and a large one that only some installations load.
+ */
+const EXTERNAL = [
+  '@nestjs/microservices',
+  '@nestjs/platform-express',
+  '@nestjs/websockets',
+  '@fastify/view',
+  'class-transformer/storage',
+  'swagger-ui-dist',
+  'msgpackr-extract',
+  '@aws-sdk/*',
+];
+
+/** What CommonJS packages expect of their module. */
+const BANNER = [
+  "import { createRequire as tidingsRequire } from 'node:module';",
+  'const require = tidingsRequire(import.meta.url);',
+  'const __dirname = import.meta.dirname;',
+  'const __filename = import.meta.filename;',
+].join('\n');
+
+/**
+ * Brings the bundles of the apps up to date: `dist/gateway.js`, `dist/worker.js` and `dist/simulator.js`.
+ * @param {string} root the checkout, whose sources are compiled
+ * @returns {Promise<boolean>} false if the bundles were up to date
+ * @throws {Error} naming each import that cannot be resolved
+ */
+export async function bundleApps(root) {
+  const stamp = join(root, 'dist/.bundles');
+  const inputs = digestOf([
+    join(root, 'dist/.build.json'),
+    join(root, 'node_modules/.package-lock.json'),
+    import.meta.filename,
+  ]);
+  if (existsSync(stamp) && readFileSync(stamp, 'utf8') === inputs) return false;
+  const { build } = await import('esbuild');
+  await Promise.all(
+    APPS.map(async (app) => {
+      await build({
+        absWorkingDir: root,
+        entryPoints: [join('dist/apps', app, 'src/main.js')],
+        outfile: join('dist', `${app}.js`),
+        bundle: true,
+        platform: 'node',
+        format: 'esm',
+        target: 'node20.19',
+        // Nest and BullMQ name things after classes.
+        keepNames: true,
+        sourcemap: 'linked',
+        sourcesContent: false,
+        legalComments: 'none',
+        external: EXTERNAL,
+        // The compiled libs, not the sources that tsconfig.json names for the compiler.
+        tsconfigRaw: {},
+        banner: { js: BANNER },
+        plugins: [inPlace(join(root, 'dist'))],
+        logLevel: 'silent',
+      });
+    }),
+  );
+  await writeFile(stamp, inputs);
+  return true;
+}
+
+/** @param {string[]} files */
+function digestOf(files) {
+  const hash = createHash('sha256');
+  for (const file of files) hash.update(existsSync(file) ? readFileSync(file) : 'missing').update('\0');
+  return hash.digest('hex');
+}
+
+/**
+ * Lets the product's modules find files beside themselves (Lua scripts, package.json), although they run in a bundle.
+ * @param {string} dist
+ * @returns {import('esbuild').Plugin}
+ */
+function inPlace(dist) {
+  return {
+    name: 'in-place',
+    setup: ({ onLoad }) => {
+      onLoad({ filter: /[/\\]dist[/\\](apps|libs)[/\\].*\.m?js$/ }, async ({ path }) => {
+        const place = JSON.stringify(`./${relative(dist, path)}`);
+        const contents = (await readFile(path, 'utf8'))
+          .replaceAll('import.meta.url', `new URL(${place}, import.meta.url).href`)
+          .replaceAll(
+            'import.meta.dirname',
+            `(import.meta.dirname + ${JSON.stringify(`/${dirname(relative(dist, path))}`)})`,
+          );
+        return { contents, loader: 'js' };
+      });
+    },
+  };
+}
