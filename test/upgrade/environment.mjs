@@ -22,7 +22,8 @@ export function settingsOf(account) {
  * Variables that keep the snapshot alive while it gets older. Everything in it has the times of the day on which it was
  * made, because data with rewritten times would not be what the old build stored. So nothing in it may end by its age:
  * retention is at its max of ten years, and the other limits are as far away. Ten years after the snapshot was made,
- * retention removes what is in it: then make a new one. A clock before that day is not supported.
+ * retention removes what is in it: then make a new one. On a clock before that day the test fails. What ends by its age
+ * all the same (leases, budgets, the overlap of a rotated secret) the test does not look at.
  *
  * `POLL_SETTLE_HOURS` is at its max of one year. From then on the sweep alone sees the flags of old messages, so the
  * test has it run every few seconds.

@@ -6,7 +6,8 @@
  *     (cd /tmp/old && npm ci && node apps/launcher/build.mjs)
  *     node test/upgrade/make-snapshot.mjs /tmp/old
  *
- * It takes some three minutes. The snapshot holds no real secret: all keys in it were made for it.
+ * It takes a minute and a half. Wait two more before the test: what is due soon must be due. The snapshot holds no real
+ * secret: all keys in it were made for it.
  */
 import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';

@@ -35,9 +35,15 @@ export class OldBuild {
     this.redis = await startEmbeddedRedis({ dataDirectory: join(this.directory, 'redis') });
   }
 
-  /** Rewrites the append-only file as plain commands, which every Redis since 7.0 reads, and stops Redis. */
+  /**
+   * Rewrites the append-only file as plain commands, which every Redis since 7.0 reads, and stops Redis.
+   *
+   * Idempotency keys lose their expiry of 24 hours, or else nothing would be left of them a day later. That is the one
+   * change to what the old build stored.
+   */
   async stopRedis() {
     const redis = new Redis(this.redis?.url ?? '');
+    for (const key of await redis.keys('*:idempotency:*')) await redis.persist(key);
     await redis.config('SET', 'aof-use-rdb-preamble', 'no');
     await redis.bgrewriteaof();
     await until('the append-only file is rewritten', async () => {

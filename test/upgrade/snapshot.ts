@@ -16,9 +16,13 @@ export interface Snapshot {
   files: Record<string, string>;
 }
 
+/** @throws {Error} on a clock before the snapshot: what was due then is not due yet */
 export async function readSnapshot(): Promise<Snapshot> {
   const packed = await readFile(join(import.meta.dirname, 'snapshot.json.gz'));
-  return JSON.parse(gunzipSync(packed).toString()) as Snapshot;
+  const snapshot = JSON.parse(gunzipSync(packed).toString()) as Snapshot;
+  if (Date.now() < Date.parse(snapshot.madeAt))
+    throw new Error(`the clock of this machine is before ${snapshot.madeAt}, when the snapshot was made`);
+  return snapshot;
 }
 
 /** Puts the files of a snapshot back, as after a restore. */
