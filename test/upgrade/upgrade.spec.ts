@@ -105,6 +105,16 @@ describe('on the stored data of an old build, the sends', () => {
     expect(await postsOf('looked up, not taken')).toEqual([]);
   });
 
+  it.each(['unknown', 'unconfirmed'])('"%s": is found when its message appears late', async (name) => {
+    const [before] = upgraded.answersTo<{ phoneNumber: string }>(
+      new RegExp(`^/v1/sends/${upgraded.snapshot.names.sends[name] ?? ''}$`),
+    );
+    const { ids } = await upgraded.simulate<{ ids: string[] }>('default', 'messages', {
+      ...{ direction: 'outbound', to: before?.phoneNumber, text: name },
+    });
+    expect((await becomesSent(name)).messageId).toBe(ids[0]);
+  });
+
   it('past its expiry ends as expired and is not posted', async () => {
     await becomes('queued, expires soon', ['expired']);
     expect(await postsOf('queued, expires soon')).toEqual([]);
@@ -118,7 +128,7 @@ describe('on the stored data of an old build, the sends', () => {
 
   it('that were final, and the one scheduled for a distant day, stay as they were', async () => {
     const { names } = upgraded.snapshot;
-    const moving = /^(queued|accepted|looked up|being posted|sent$|scheduled, due soon)/;
+    const moving = /^(queued|accepted|looked up|being posted|sent$|scheduled, due soon|unknown|unconfirmed)/;
     for (const [name, id] of Object.entries(names.sends).filter(([name]) => !moving.test(name))) {
       const [before] = upgraded.answersTo(new RegExp(`^/v1/sends/${id}$`));
       expect({ name, send: await upgraded.json('GET', `/v1/sends/${id}`) }).toMatchObject({
