@@ -42,6 +42,14 @@ export class Upgraded implements AsyncDisposable {
     return upgraded;
   }
 
+  /** Tells the gateway the present addresses of the accounts that it stored. */
+  async moveAccounts(): Promise<void> {
+    for (const account of ACCOUNTS.filter((id) => id !== 'default')) {
+      const change = { baseUrl: this.baseUrlOf(account), apiKey: upstreamKeyOf(account) };
+      await this.json('PATCH', `/v1/accounts/${account}`, change);
+    }
+  }
+
   async startWorker(): Promise<void> {
     this.worker = await startProcess('worker', { ...this.environment(), WORKER_PORT: '0' });
   }
@@ -120,6 +128,12 @@ export class Upgraded implements AsyncDisposable {
     const text = await reply.text();
     if (!reply.ok) throw new Error(`${verb} answered ${reply.status}: ${text}`);
     return JSON.parse(text) as T;
+  }
+
+  /** The id of a contact's oldest message upstream. */
+  async oldestMessage(account: string, contactId: string): Promise<string | undefined> {
+    type State = { contacts: { messages: { id: string }[] }[] };
+    return (await this.simulate<State>(account, 'state', { contactId })).contacts[0]?.messages[0]?.id;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
