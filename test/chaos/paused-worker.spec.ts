@@ -147,7 +147,7 @@ it('a worker paused before its POST does not send after other workers have stopp
 
 it('a worker paused before its POST sends no duplicate while other workers search for the message, and the send ends', async () => {
   const { texts, end } = await runWithPausedWorker({ SEND_CONFIRM_MEDIA_MS: '5000' }, ({ product }) =>
-    Promise.resolve(product.worker.output().includes('a POST was left by its process')),
+    Promise.resolve(product.worker.output().includes('the process of a POST ended; searching')),
   );
   // The resumed worker releases the send. If its Redis connection was lost, the other workers end the send as
   // unknown.

@@ -132,8 +132,15 @@ describe('the relay when Redis is killed', () => {
     using watch = await AppendOnlyWatch.on(redis.dataDirectory);
     const sending = running.send();
     await eventually(
-      'a third of the sends is accepted, and two seconds are recorded',
-      () => running.asked.length > SMALL_SIZE.sends / 3 && watch.watchedMs() > LOST_MS,
+      'a sixth of the sends is accepted',
+      () => running.asked.length > SMALL_SIZE.sends / 6,
+      60_000,
+    );
+    // On a fast machine all sends are accepted within seconds: the first ones must be older than what is lost.
+    const keptMs = watch.watchedMs();
+    await eventually(
+      'what is recorded until now is kept',
+      () => watch.watchedMs() > keptMs + LOST_MS,
       60_000,
     );
     redis.server.kill('SIGKILL');

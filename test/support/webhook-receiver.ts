@@ -1,4 +1,4 @@
-import { createServer, type IncomingMessage, type Server } from 'node:http';
+import { createServer, type IncomingHttpHeaders, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Webhook } from 'standardwebhooks';
 import type { ApiCheck } from './openapi.js';
@@ -19,6 +19,8 @@ export class WebhookReceiver implements AsyncDisposable {
   readonly events: ReceivedEvent[] = [];
   /** Requests whose signature did not hold, or whose body is not as documented. */
   readonly forged: string[] = [];
+  /** Those of the last event. */
+  headers: IncomingHttpHeaders = {};
   /** Set once the endpoint is made. */
   secret: string | undefined;
 
@@ -73,6 +75,7 @@ export class WebhookReceiver implements AsyncDisposable {
     ) as ReceivedEvent;
     if (request.headers['webhook-id'] !== event.id) throw new Error('webhook-id is not the event id');
     this.api?.expectDelivery(event.type, body);
+    this.headers = request.headers;
     this.events.push(event);
   }
 }

@@ -62,6 +62,8 @@ describe('an outage of upstream', () => {
     await one.down('a', 'away', 'first');
     const first = await outage();
     await one.well('a', first);
+    // An outage begins with a failed request, and so never in the millisecond in which the earlier one began.
+    await eventually('the next millisecond', () => Date.now() > first.since);
     await two.down('a', 'refused', 'second');
     expect(await one.well('a', first)).toBe(false);
     expect((await outage()).reason).toBe('second');

@@ -1,0 +1,44 @@
+/** @import { Caller } from './caller.mjs' */
+
+/**
+ * A request of a caller and its reply.
+ * @typedef {{ account: string, path: string, reply: object }} Answer
+ */
+
+/**
+ * Asks for everything that callers can see of an account and that is stored: lists page by page, and each thing alone.
+ * @param {Caller} caller
+ * @param {string} account
+ * @returns {Promise<Answer[]>}
+ */
+export async function answersOf(caller, account) {
+  /** @type {Answer[]} */
+  const answers = [];
+  const ask = async (/** @type {string} */ path) => {
+    const reply = await caller.build.json('GET', path, undefined, caller.keyOf(account));
+    answers.push({ account, path, reply });
+    return reply;
+  };
+  const pages = async (/** @type {string} */ list, /** @type {string} */ parameter) => {
+    const found = [];
+    for (let path = list, more = true; more;) {
+      const reply = await ask(path);
+      found.push(...(reply.sends ?? reply.deliveries ?? reply.events));
+      more = reply.hasMore;
+      path = `${list}&${parameter}=${reply.next}`;
+    }
+    return found;
+  };
+
+  await ask('/v1/accounts');
+  await ask('/v1/api-keys');
+  for (const { id } of await pages('/v1/sends?limit=10', 'cursor')) await ask(`/v1/sends/${id}`);
+  const { webhooks } = await ask('/v1/webhooks');
+  for (const { id } of webhooks) {
+    await ask(`/v1/webhooks/${id}`);
+    await ask(`/v1/webhooks/${id}/secret`);
+    await pages(`/v1/webhooks/${id}/deliveries?limit=20`, 'cursor');
+  }
+  await pages('/v1/events?limit=25', 'after');
+  return answers;
+}

@@ -1,0 +1,46 @@
+/** Accounts of the snapshot, and the order in which the upstream of each serves messages. */
+export const ORDERS = { default: 'newestFirst', oldest: 'oldestFirst', shuffled: 'random' };
+
+/**
+ * The key of an account at its upstream.
+ * @param {string} account
+ */
+export function upstreamKeyOf(account) {
+  return `upstream-key-of-${account}`;
+}
+
+/**
+ * The simulator's settings at its start.
+ * @param {string} account
+ */
+export function settingsOf(account) {
+  const order = ORDERS[/** @type {keyof typeof ORDERS} */ (account)];
+  return { demo: false, order, sendVisibleDelayMs: 50, deliveredDelayMs: 100, deliveredProbability: 0 };
+}
+
+/**
+ * Variables that keep the snapshot alive while it gets older. Everything in it has the times of the day on which it was
+ * made, because data with rewritten times would not be what the old build stored. So nothing in it may end by its age:
+ * retention is at its max of ten years, and the other limits are as far away. Ten years after the snapshot was made,
+ * retention removes what is in it: then make a new one. On a clock before that day the test fails. What ends by its age
+ * all the same (leases, budgets, the overlap of a rotated secret) the test does not look at.
+ *
+ * `POLL_SETTLE_HOURS` is at its max of one year. From then on the sweep alone sees the flags of old messages, so the
+ * test has it run every few seconds.
+ * @type {Readonly<Record<string, string>>}
+ */
+export const ENVIRONMENT = {
+  EVENT_RETENTION_HOURS: '87600',
+  SEND_RETENTION_HOURS: '87600',
+  DELIVERY_RETENTION_HOURS: '87600',
+  WEBHOOK_DISABLE_AFTER_HOURS: '87600',
+  SEND_MAX_AGE_SECONDS: '315360000',
+  POLL_SETTLE_HOURS: '8760',
+  POLL_MIN_INTERVAL_MS: '500',
+  POLL_MAX_INTERVAL_MS: '3000',
+  CONTACTS_INTERVAL_MS: '2000',
+  UPSTREAM_REQUESTS_PER_SECOND: '100',
+  UPSTREAM_API_KEY: upstreamKeyOf('default'),
+  WEBHOOK_ALLOW_NETWORKS: '127.0.0.0/8',
+  RATE_LIMIT_PER_MINUTE: '1000000',
+};

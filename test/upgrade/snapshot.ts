@@ -1,0 +1,34 @@
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { gunzipSync } from 'node:zlib';
+import type { Answer } from './answers.mjs';
+import type { Names } from './caller.mjs';
+
+/** What `make-snapshot.mjs` saved of an installation. */
+export interface Snapshot {
+  commit: string;
+  madeAt: string;
+  keys: { api: string; encryption: string };
+  names: Names;
+  /** What the old build answered last. */
+  answers: Answer[];
+  /** Contents by path, a character per byte. */
+  files: Record<string, string>;
+}
+
+/** @throws {Error} on a clock before the snapshot: what was due then is not due yet */
+export async function readSnapshot(): Promise<Snapshot> {
+  const packed = await readFile(join(import.meta.dirname, 'snapshot.json.gz'));
+  const snapshot = JSON.parse(gunzipSync(packed).toString()) as Snapshot;
+  if (Date.now() < Date.parse(snapshot.madeAt))
+    throw new Error(`the clock of this machine is before ${snapshot.madeAt}, when the snapshot was made`);
+  return snapshot;
+}
+
+/** Puts the files of a snapshot back, as after a restore. */
+export async function restoreFiles({ files }: Snapshot, directory: string): Promise<void> {
+  for (const [path, content] of Object.entries(files)) {
+    await mkdir(dirname(join(directory, path)), { recursive: true });
+    await writeFile(join(directory, path), content, 'latin1');
+  }
+}
