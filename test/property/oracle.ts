@@ -140,7 +140,7 @@ type FirstRead = 'goes on' | 'perhaps over' | 'over';
 
 interface Contact {
   commits: number;
-  tellAfter: number;
+  emitAfter: number;
   firstRead: FirstRead;
   /** True during a new baseline, which replaces a lost or changed state. */
   resyncing: boolean;
@@ -199,7 +199,7 @@ export class Oracle {
       if (before === undefined) {
         if (lastListAt !== undefined) expected.push(`contact.created ${id}`);
         this.contacts.set(id, {
-          tellAfter: lastListAt === undefined ? date - MINUTE_MS : lastListAt - DAY_MS,
+          emitAfter: lastListAt === undefined ? date - MINUTE_MS : lastListAt - DAY_MS,
           commits: 0,
           firstRead: 'goes on',
           resyncing: false,
@@ -281,7 +281,7 @@ export class Oracle {
       contact.messages.set(id, message);
     }
     if (resync)
-      Object.assign(contact, { firstRead: 'goes on', resyncing: true, tellAfter: attempt.now + 1_000 });
+      Object.assign(contact, { firstRead: 'goes on', resyncing: true, emitAfter: attempt.now + 1_000 });
     if (!isSound(reads) || hasChanged(reads)) contact.troubledAt = attempt.now;
     if (mayBeComplete(reads)) {
       if (contact.firstRead === 'goes on') contact.firstRead = 'perhaps over';
@@ -420,7 +420,7 @@ export class Oracle {
       (contact.firstRead === 'goes on' &&
         (timestamp === undefined
           ? contact.resyncing || this.settings.undated === 'silent'
-          : timestamp <= contact.tellAfter));
+          : timestamp <= contact.emitAfter));
     if (baseline) return { types: [], changes: [], form };
     if (kind === 'inbound') return { types: ['message.received'], changes: [], form };
     if (kind === 'other') return { types: ['message.created'], changes: [], form };

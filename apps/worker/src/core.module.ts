@@ -10,7 +10,7 @@ import {
 import { AccountGoneError, type AccountDirectory, type AccountStamp, openAccounts } from '#accounts';
 import { type EventLog, RedisEventLog } from '#events';
 import {
-  ABSENCE_MS,
+  MIN_ABSENCE_MS,
   ContactListPoll,
   ContactPoll,
   type FeedStore,
@@ -156,7 +156,7 @@ function bindings({
         // event log. An upstream outage at the first start is logged there before the first poll.
         const addedAt = async (account: string): Promise<number | undefined> =>
           (await accounts.find(account))?.addedAt ?? (await log.installedAt(account))?.getTime();
-        return new ContactListPoll(store, new AccountFeedSource(upstream), ABSENCE_MS, addedAt, {
+        return new ContactListPoll(store, new AccountFeedSource(upstream), MIN_ABSENCE_MS, addedAt, {
           store: volatileFields,
           logger,
         });
@@ -183,7 +183,7 @@ function bindings({
             readsPerSecond: async (id) => (await accountNamed(accounts, id)).requestsPerSecond * POLL_SHARE,
             settleMs: environment.POLL_SETTLE_HOURS * 3_600_000,
             sweepMs: environment.POLL_SWEEP_INTERVAL_MS,
-            absenceMs: ABSENCE_MS,
+            absenceMs: MIN_ABSENCE_MS,
             pageRetriesMs: PAGE_RETRIES_MS,
           },
           logger,

@@ -6,7 +6,7 @@ import { eventually } from '../../support/eventually.js';
 import { startTestCluster } from '../../support/redis-cluster.js';
 import { startTestRedis, type TestRedis } from '../../support/redis-server.js';
 
-const A = 'default';
+const ACCOUNT = 'default';
 /** Wait in milliseconds that a passing test never reaches. */
 const LONG_MS = 60_000;
 /** Aborts all waits at the end of a test. */
@@ -37,7 +37,7 @@ async function connect(url: string): Promise<{
     log,
     tail,
     opened: () => opened,
-    grow: async (account = A) => {
+    grow: async (account = ACCOUNT) => {
       revision++;
       await log.append(account, [{ type: 'send.sent', subject: 's', revision, data: {} }]);
     },
@@ -74,7 +74,7 @@ afterEach(async () => {
 });
 
 /** Returns a follower whose subscription is confirmed. */
-async function follow(account = A): Promise<LogFollower> {
+async function follow(account = ACCOUNT): Promise<LogFollower> {
   const follower = one.tail.follow(account);
   await follower.grown(LONG_MS, over.signal);
   return follower;
@@ -106,8 +106,8 @@ describe('a tail of the event log', () => {
     await follower.grown(LONG_MS, over.signal);
     const same = { type: 'send.sent' as const, subject: 's', revision: 1, data: {} };
     const quiet = resolvesBy(follower.grown(LONG_MS, over.signal), async () => {
-      await one.log.append(A, [same]);
-      await one.log.read(A, undefined, 10);
+      await one.log.append(ACCOUNT, [same]);
+      await one.log.read(ACCOUNT, undefined, 10);
     });
     expect(await quiet).toBe(false);
   });
@@ -155,7 +155,7 @@ describe('a tail of the event log', () => {
   it('is trusted while it receives its own heartbeats, and wakes all followers when trust ends', async () => {
     expect(one.tail.isTrusted()).toBe(false);
     const tail = new RedisEventTail(() => open(server.url, 'patient'), 'tidings', one.redis);
-    const follower = tail.follow(A);
+    const follower = tail.follow(ACCOUNT);
     try {
       await eventually('it is trusted', () => tail.isTrusted());
       await follower.grown(1, over.signal);
@@ -175,10 +175,10 @@ describe('a tail of the event log', () => {
     await one.redis.call('ACL', 'SETUSER', 'mute', 'on', '>pw', '~*', '+@all', 'resetchannels');
     const mute = open(server.url.replace(/\/\/[^@]*@/, '//mute:pw@'), 'failFast');
     await once(mute, 'ready');
-    await new RedisEventLog(mute, 'tidings').append(A, [
+    await new RedisEventLog(mute, 'tidings').append(ACCOUNT, [
       { type: 'send.sent', subject: 'mute', revision: 1, data: {} },
     ]);
-    expect((await one.log.read(A, undefined, 10)).events.length).toBe(1);
+    expect((await one.log.read(ACCOUNT, undefined, 10)).events.length).toBe(1);
     await closeRedis(mute);
   });
 

@@ -25,7 +25,7 @@ export interface DispatchRoundParts {
   pump: Pick<DeliveryPump, 'reconcile'>;
   deliveries: Pick<DeliveryStore, 'trim'>;
   log: Pick<EventLog, 'trim'>;
-  deliverySurvey: Pick<RedisDeliverySurvey, 'look'>;
+  deliverySurvey: Pick<RedisDeliverySurvey, 'read'>;
   logSurvey: Pick<RedisLogSurvey, 'trimInMs'>;
   retention: { deliveries: DeliveryRetention; events: EventRetention };
   isFull(): Promise<boolean>;
@@ -47,13 +47,13 @@ export function dispatchRounds(parts: DispatchRoundParts): RoleRounds {
       [DELIVERY_ROUND.reconcile]: {
         run: async (account) => {
           await pump.reconcile(account);
-          return atLeast(RECONCILE_DELIVERIES_MS, (await deliverySurvey.look(account)).overdueInMs);
+          return atLeast(RECONCILE_DELIVERIES_MS, (await deliverySurvey.read(account)).overdueInMs);
         },
       },
       [DELIVERY_ROUND.trim]: {
         run: async (account) => {
           await trimDeliveries(account);
-          return atLeast(TRIM_MS, (await deliverySurvey.look(account)).trimInMs);
+          return atLeast(TRIM_MS, (await deliverySurvey.read(account)).trimInMs);
         },
       },
       [TRIM_EVENTS]: {
@@ -71,7 +71,7 @@ export function dispatchRounds(parts: DispatchRoundParts): RoleRounds {
       },
     },
     survey: async (account) => {
-      const { overdueInMs, trimInMs } = await deliverySurvey.look(account);
+      const { overdueInMs, trimInMs } = await deliverySurvey.read(account);
       return {
         [DELIVERY_ROUND.reconcile]: overdueInMs,
         [DELIVERY_ROUND.trim]: trimInMs,

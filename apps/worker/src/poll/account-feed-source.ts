@@ -42,11 +42,11 @@ function budgetClassOf(purpose: ReadPurpose): RequestFor {
 }
 
 function claimedTurn(read: ClaimedRead): RequestTurn {
-  const { token } = read;
-  delete read.token;
+  const { tokenRequestedAt } = read;
+  delete read.tokenRequestedAt;
   return {
     kind: read.kind === 'deep' ? 'deep' : 'more',
     signal: read.signal,
-    ...(token === undefined ? {} : { token }),
+    ...(tokenRequestedAt === undefined ? {} : { token: tokenRequestedAt }),
   };
 }

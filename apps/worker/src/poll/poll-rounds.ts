@@ -31,8 +31,8 @@ const RECHECK_RUNNING_MS = 1_000;
 
 /** Dependencies of the rounds of the role `poll`. */
 export interface PollRoundParts {
-  store: Pick<FeedStore, 'takeListWish'>;
-  survey: Pick<RedisFeedSurvey, 'look'>;
+  store: Pick<FeedStore, 'takeListPollRequest'>;
+  survey: Pick<RedisFeedSurvey, 'read'>;
   contacts: Pick<ContactListPoll, 'poll'>;
   accounts: Pick<AccountDirectory, 'find'>;
   /** Hints all workers that an account has due contacts. */
@@ -45,7 +45,7 @@ export interface PollRoundParts {
   upstream: Pick<AccountUpstream, 'isHeld'>;
   probe: Pick<UpstreamProbe, 'run'>;
   probeTimes: ProbeTimes;
-  agenda: Pick<AgendaHints, 'tell'>;
+  agenda: Pick<AgendaHints, 'announce'>;
   contactsEveryMs: number;
   logger: Logger;
 }
@@ -61,7 +61,7 @@ export function pollRounds(parts: PollRoundParts): RoleRounds {
   const isHeld = async (account: string): Promise<boolean> => {
     const held = await upstream.isHeld(account);
     // The process that recorded the outage may have crashed before it scheduled the probe.
-    if (held) agenda.tell(account, POLL_ROUND.probe, 0);
+    if (held) agenda.announce(account, POLL_ROUND.probe, 0);
     return held;
   };
   return {
@@ -69,7 +69,7 @@ export function pollRounds(parts: PollRoundParts): RoleRounds {
     rounds: {
       [POLL_ROUND.due]: {
         run: async (account) => {
-          const { dueInMs, due } = await survey.look(account);
+          const { dueInMs, due } = await survey.read(account);
           if (due === 0) return dueInMs;
           // The poller checks itself whether the account is polled.
           const nextInMs =
@@ -86,24 +86,24 @@ export function pollRounds(parts: PollRoundParts): RoleRounds {
         run: async (account) => {
           if (!(await isPolled(account))) return undefined;
           if (await isHeld(account)) return RECHECK_HELD_MS;
-          await parts.store.takeListWish(account);
+          await parts.store.takeListPollRequest(account);
           await readList(parts, account);
           return { everyMs: parts.contactsEveryMs };
         },
       },
       [POLL_ROUND.probe]: probeRound(parts.probe, parts.probeTimes, (account) => {
-        agenda.tell(account, POLL_ROUND.due, 0);
+        agenda.announce(account, POLL_ROUND.due, 0);
         // The contact list may have been requested during the outage.
-        agenda.tell(account, SURVEY, 0);
+        agenda.announce(account, SURVEY, 0);
       }),
     },
     survey: async (account): Promise<Readonly<Record<string, AgendaTime | undefined>>> => {
       const probeInMs = await parts.probeTimes.nextTurnInMs(account);
       if (!(await isPolled(account))) return { [POLL_ROUND.probe]: probeInMs };
-      const { dueInMs, wantsList } = await survey.look(account);
+      const { dueInMs, isListPollRequested } = await survey.read(account);
       return {
         [POLL_ROUND.due]: dueInMs,
-        [POLL_ROUND.contacts]: wantsList ? 0 : { everyMs: parts.contactsEveryMs },
+        [POLL_ROUND.contacts]: isListPollRequested ? 0 : { everyMs: parts.contactsEveryMs },
         [POLL_ROUND.probe]: probeInMs,
       };
     },

@@ -142,7 +142,7 @@ export class PollModule {
    */
   private async requestList(account: string): Promise<void> {
     try {
-      await this.store.wishForList(account);
+      await this.store.requestListPoll(account);
     } catch (error) {
       this.logger.warn(
         { account, err: error },

@@ -1,5 +1,5 @@
 import { LuaScript } from '#platform';
-import { REPORT_CONSTANTS } from '../delay/redis-poll-report.js';
+import { POLL_REPORT_CONSTANTS } from '../delay/redis-poll-report.js';
 
 /**
  * The fields of a contact's record have short names, for there are as many of each as contacts, and so have its two
@@ -9,11 +9,11 @@ import { REPORT_CONSTANTS } from '../delay/redis-poll-report.js';
 
 export const readList = LuaScript.from(import.meta.url, 'lua/read-list.lua');
 export const readContact = LuaScript.from(import.meta.url, 'lua/read-contact.lua');
-export const commitPoll = LuaScript.from(import.meta.url, 'lua/commit-poll.lua', REPORT_CONSTANTS);
+export const commitPoll = LuaScript.from(import.meta.url, 'lua/commit-poll.lua', POLL_REPORT_CONSTANTS);
 export const commitContacts = LuaScript.from(import.meta.url, 'lua/commit-contacts.lua');
 export const noteListFault = LuaScript.from(import.meta.url, 'lua/note-list-fault.lua');
 export const readContactRecord = LuaScript.from(import.meta.url, 'lua/read-contact-record.lua');
-export const takeListWish = LuaScript.from(import.meta.url, 'lua/take-list-wish.lua');
+export const takeListPollRequest = LuaScript.from(import.meta.url, 'lua/take-list-poll-request.lua');
 export const readRates = LuaScript.from(import.meta.url, 'lua/read-rates.lua');
-export const hasten = LuaScript.from(import.meta.url, 'lua/expedite-poll.lua');
-export const believeDeletions = LuaScript.from(import.meta.url, 'lua/confirm-deletions.lua');
+export const expeditePoll = LuaScript.from(import.meta.url, 'lua/expedite-poll.lua');
+export const confirmDeletions = LuaScript.from(import.meta.url, 'lua/confirm-deletions.lua');

@@ -9,7 +9,7 @@ export interface FeedSurvey {
   /** How many reads are due now, of heads and below them. */
   due: number;
   /** Whether the contact list was asked for, or was never read. */
-  wantsList: boolean;
+  isListPollRequested: boolean;
 }
 
 /** Says what an account's polls have to do, by one cheap script. */
@@ -19,14 +19,22 @@ export class RedisFeedSurvey {
     private readonly prefix: string,
   ) {}
 
-  async look(account: string): Promise<FeedSurvey> {
+  async read(account: string): Promise<FeedSurvey> {
     const keys = accountKeys(this.prefix, account);
     const reply = await survey.run(this.redis, {
       due: keys('polls', 'due'),
       list: keys('contact-list'),
       deep: keys('polls', 'deep'),
     });
-    const { dueInMs, due, wantsList } = reply as { dueInMs: string; due: number; wantsList: number };
-    return { ...(dueInMs === '' ? {} : { dueInMs: Number(dueInMs) }), due, wantsList: wantsList === 1 };
+    const { dueInMs, due, isListPollRequested } = reply as {
+      dueInMs: string;
+      due: number;
+      isListPollRequested: number;
+    };
+    return {
+      ...(dueInMs === '' ? {} : { dueInMs: Number(dueInMs) }),
+      due,
+      isListPollRequested: isListPollRequested === 1,
+    };
   }
 }

@@ -27,7 +27,7 @@ export class RedisVolatileFields implements VolatileFieldStore {
     return readContactVolatility(await this.redis.hget(this.key(account), LEARNED));
   }
 
-  async keepContactVolatility(
+  async storeContactVolatility(
     account: string,
     volatility: ContactVolatility,
     contacts: number,
@@ -42,12 +42,12 @@ export class RedisVolatileFields implements VolatileFieldStore {
 
   async countMessageFields(
     account: string,
-    { muted, heard }: { muted: readonly string[]; heard: readonly string[] },
+    { muted, unmuted }: { muted: readonly string[]; unmuted: readonly string[] },
   ): Promise<void> {
-    if (muted.length + heard.length === 0) return;
+    if (muted.length + unmuted.length === 0) return;
     const changes = [
       ...muted.flatMap((field) => [`${OF_MESSAGES}${field}`, 1]),
-      ...heard.flatMap((field) => [`${OF_MESSAGES}${field}`, -1]),
+      ...unmuted.flatMap((field) => [`${OF_MESSAGES}${field}`, -1]),
     ];
     await count.run(this.redis, { volatile: this.key(account) }, { changes });
   }

@@ -27,10 +27,10 @@ afterEach(() => {
 
 it('a hint whose write failed is written when Redis is back, together with later hints', async () => {
   away = true;
-  hints.tell('a', 'due', 500);
+  hints.announce('a', 'due', 500);
   await jest.advanceTimersByTimeAsync(1_200);
-  hints.tell('b', 'due', 0);
-  hints.tell('a', 'due', 100);
+  hints.announce('b', 'due', 0);
+  hints.announce('a', 'due', 100);
   expect(told).toEqual([]);
   away = false;
   await jest.advanceTimersByTimeAsync(1_000);
@@ -38,7 +38,7 @@ it('a hint whose write failed is written when Redis is back, together with later
     { account: 'a', round: 'due', time: 100 },
     { account: 'b', round: 'due', time: 0 },
   ]);
-  hints.tell('c', 'due', 0);
+  hints.announce('c', 'due', 0);
   await jest.advanceTimersByTimeAsync(0);
   expect(told.at(-1)).toMatchObject({ account: 'c' });
 });

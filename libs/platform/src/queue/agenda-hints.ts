@@ -27,7 +27,7 @@ export class AgendaHints {
    * Makes the account's task due at this time at the latest.
    * @param time milliseconds from now, or `atMs`: milliseconds since 1970 by Redis' clock
    */
-  tell(account: string, round: string, time: number | { atMs: number }): void {
+  announce(account: string, round: string, time: number | { atMs: number }): void {
     this.keep({ account, round, time });
     if (this.underWay) return;
     this.underWay = true;

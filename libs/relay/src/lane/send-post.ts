@@ -244,7 +244,7 @@ export class SendPost {
       confirmInMs: FIRST_CONFIRM_MS,
     });
     try {
-      await this.lookup.expect(account, phoneNumber);
+      await this.lookup.expeditePoll(account, phoneNumber);
     } catch (error) {
       // Upstream accepted the send. Without the contact list, the message is only noticed later.
       if (!(error instanceof UpstreamError) && !(error instanceof BudgetExhaustedError)) throw error;

@@ -10,9 +10,9 @@ export interface Sightings {
   account: string;
   contactId: string;
   /** Messages that were not seen before, oldest first. */
-  fresh: readonly UpstreamMessage[];
+  newMessages: readonly UpstreamMessage[];
   /** Messages that were seen before with other flags or another content. */
-  changed: readonly UpstreamMessage[];
+  changedMessages: readonly UpstreamMessage[];
   /** Upstream's clock at the poll, in milliseconds since 1970; absent if upstream did not report its time. */
   upstreamNow?: number;
 }
@@ -38,15 +38,15 @@ export class MessageBinder {
 
   /** Binds the messages of a poll. Returns the sends by message id. A repeated call returns the same result. */
   async bind(sightings: Sightings): Promise<ReadonlyMap<string, BoundSend>> {
-    const { account, contactId, fresh, changed } = sightings;
-    const all = [...fresh, ...changed];
+    const { account, contactId, newMessages, changedMessages } = sightings;
+    const all = [...newMessages, ...changedMessages];
     if (all.length === 0) return new Map();
     const bound = await this.store.claims(
       account,
       contactId,
       all.map(({ id }) => id),
     );
-    for (const [recipient, messages] of byRecipient(candidates(fresh, changed, bound))) {
+    for (const [recipient, messages] of byRecipient(candidates(newMessages, changedMessages, bound))) {
       await this.bindFresh(sightings, recipient, messages, bound);
     }
     for (const message of all) {

@@ -8,7 +8,7 @@ export class HintingUpstreamHealth extends RedisUpstreamHealth {
   constructor(
     redis: RedisClient,
     prefix: string,
-    private readonly hints: readonly Pick<AgendaHints, 'tell'>[],
+    private readonly hints: readonly Pick<AgendaHints, 'announce'>[],
   ) {
     super(redis, prefix);
   }
@@ -26,6 +26,6 @@ export class HintingUpstreamHealth extends RedisUpstreamHealth {
   }
 
   private announce(account: string): void {
-    for (const hints of this.hints) hints.tell(account, RELAY_ROUND.probe, 0);
+    for (const hints of this.hints) hints.announce(account, RELAY_ROUND.probe, 0);
   }
 }

@@ -24,10 +24,10 @@ export class HintingRelayStore extends FiledRelayStore {
    * it.
    */
   override insert(account: string, order: SendOrder, idempotency?: IdempotencyKey): Promise<InsertResult> {
-    if (order.sendAt === undefined) this.hints.relay.tell(account, RELAY_ROUND.reconcile, RECONCILE_MS);
-    else this.hints.schedule.tell(account, RELAY_ROUND.promote, { atMs: order.sendAt });
+    if (order.sendAt === undefined) this.hints.relay.announce(account, RELAY_ROUND.reconcile, RECONCILE_MS);
+    else this.hints.schedule.announce(account, RELAY_ROUND.promote, { atMs: order.sendAt });
     if (order.expiresAt !== undefined)
-      this.hints.relay.tell(account, RELAY_ROUND.expire, { atMs: order.expiresAt });
+      this.hints.relay.announce(account, RELAY_ROUND.expire, { atMs: order.expiresAt });
     return super.insert(account, order, idempotency);
   }
 
@@ -39,7 +39,7 @@ export class HintingRelayStore extends FiledRelayStore {
     const next = await super.apply(account, record, change);
     const { confirmInMs } = change;
     if (next !== undefined && typeof confirmInMs === 'number') {
-      this.hints.relay.tell(account, RELAY_ROUND.confirm, confirmInMs);
+      this.hints.relay.announce(account, RELAY_ROUND.confirm, confirmInMs);
     }
     return next;
   }

@@ -25,7 +25,7 @@ export class RedisRelaySurvey {
     private readonly maxAgeMs: number,
   ) {}
 
-  async look(account: string): Promise<RelaySurvey> {
+  async read(account: string): Promise<RelaySurvey> {
     const keys = accountKeys(this.prefix, account);
     const reply = await survey.run(
       this.redis,

@@ -10,7 +10,7 @@ export class HintingDeliveryStore extends RedisDeliveryStore {
   constructor(
     redis: RedisClient,
     prefix: string,
-    private readonly hints: Pick<AgendaHints, 'tell'>,
+    private readonly hints: Pick<AgendaHints, 'announce'>,
   ) {
     super(redis, prefix);
   }
@@ -24,7 +24,7 @@ export class HintingDeliveryStore extends RedisDeliveryStore {
   ): Promise<Settled> {
     const settled = await super.settle(account, claimed, attempt, settlement, strain);
     if (settlement.status === 'pending') {
-      this.hints.tell(account, DELIVERY_ROUND.reconcile, settlement.waitMs);
+      this.hints.announce(account, DELIVERY_ROUND.reconcile, settlement.waitMs);
     }
     return settled;
   }

@@ -18,7 +18,7 @@ export class RedisDeliverySurvey {
     private readonly retention: DeliveryRetention,
   ) {}
 
-  async look(account: string): Promise<DeliverySurvey> {
+  async read(account: string): Promise<DeliverySurvey> {
     const keys = accountKeys(this.prefix, account);
     const reply = await survey.run(
       this.redis,

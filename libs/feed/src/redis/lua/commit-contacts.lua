@@ -48,13 +48,13 @@ if redis.call('HEXISTS', upstreams, upstream) == 0 then
 end
 local at = changes_from
 for i = 1, tonumber(count) do
-  local id, raw, tell_after, revision, present = ARGV[at], ARGV[at + 2], ARGV[at + 3], ARGV[at + 4], ARGV[at + 5]
+  local id, raw, emit_after, revision, present = ARGV[at], ARGV[at + 2], ARGV[at + 3], ARGV[at + 4], ARGV[at + 5]
   local contact = KEYS[records_from + i - 1]
   redis.call('HSET', contacts, id, ARGV[at + 1])
   if revision ~= '' then redis.call('HSET', contact, 'rev', revision) end
   if raw ~= '' then put_text(contact, 'r', raw) end
   if present == 'yes' then
-    if redis.call('HSETNX', contact, 'v', 0) == 1 then redis.call('HSET', contact, 'tellAfter', tell_after) end
+    if redis.call('HSETNX', contact, 'v', 0) == 1 then redis.call('HSET', contact, 'tellAfter', emit_after) end
     if raw ~= '' or not redis.call('ZSCORE', due, id) then
       redis.call('HINCRBY', contact, 'hastened', 1)
       redis.call('HSET', contact, 'hastenedTo', now)

@@ -7,10 +7,10 @@
 -- @arg kind            'head' or 'deep'.
 -- @arg id              The contact's id.
 -- @arg lease           Name of the lease.
--- @arg outcome         'done', 'failed', 'later', or another outcome after which the contact is due at once.
+-- @arg outcome         'done', 'failed', 'postponed', or another outcome after which the contact is due at once.
 -- @arg first_backoff   Wait after the first failure, in ms.
 -- @arg max_backoff     Maximum wait after a failure, in ms.
--- @arg later           Wait after the outcome 'later', in ms.
+-- @arg postponed_ms    Wait after the outcome 'postponed', in ms.
 -- @reply               An array.
 -- @field due_in        In how many ms the contact is due again, or -1 if that was not changed.
 -- @fields next_due     When the account's next contact is due: the time in ms, and in how many ms; empty if none is.
@@ -40,4 +40,4 @@ if outcome == 'failed' then
 end
 -- Another time that was set in between stands.
 if old and tonumber(redis.call('ZSCORE', set, id)) ~= old then return with_next_due({-1}, SETS) end
-return due_in(outcome == 'later' and tonumber(later) or 0)
+return due_in(outcome == 'postponed' and tonumber(postponed_ms) or 0)

@@ -5,7 +5,7 @@
 -- @reply               An array.
 -- @field due_in_ms     In how many ms the first contact is due, or ''.
 -- @field due           Number of reads that are due.
--- @field wants_list    1 if the contact list has to be read, else 0.
+-- @field is_list_poll_requested 1 if the contact list has to be read, else 0.
 --- @include "@platform/redis/lua/includes/now.lua"
 
 local now = now_ms()

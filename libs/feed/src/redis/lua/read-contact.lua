@@ -11,15 +11,15 @@
 -- @field now           The time in ms.
 -- @field version       Version of the record.
 -- @field memory        What polls remember, packed.
--- @field tell_after    Time after which messages are emitted, in ms, or ''.
--- @field hastened      Number of hints that asked for an early poll.
--- @field believed_at   When deletions were last confirmed, in ms, or ''.
--- @field stored        Number of known messages.
+-- @field emit_after    Time after which messages are emitted, in ms, or ''.
+-- @field expedite_requests Number of open requests to poll the contact sooner.
+-- @field deletions_confirmed_at When deletions were last confirmed, in ms, or ''.
+-- @field stored_messages Number of known messages.
 -- @field epoch         Epoch of the log, or '' if the log was lost.
 -- @field lost          '1' if the record was lost, or ''.
 -- @field list_suspect_since  Since when the list is suspect, in ms, or ''.
 -- @field suspect_at    When the list was last found suspect, in ms, or ''.
--- @field shown_at      `shownAt` of the list, in ms, or ''.
+-- @field messages_shown_at When a poll of any contact last returned a message, in ms, or ''.
 -- @field contacts      Number of contacts.
 -- @field revision_floor      The floor of revisions.
 -- @field run           The Redis run.

@@ -8,7 +8,7 @@
 -- @field version        Version of the list.
 -- @field listed_at      When the list was last read completely, in ms.
 -- @field suspect_since  Since when the list is suspect, in ms.
--- @field believed_at    When deletions were last confirmed, in ms.
+-- @field deletions_confirmed_at When deletions were last confirmed, in ms.
 -- @field suspect_at     When the list was last found suspect, in ms.
 -- @field count          Number of contacts in the last list.
 -- @field skipped        Number of unreadable elements in the last list.

@@ -7,7 +7,7 @@
 -- @reply               An array.
 -- @field read_at       When the list was last read, in ms, or ''.
 -- @field suspect_since Since when the list is suspect, in ms, or ''.
--- @field believed_at   When deletions were last confirmed, in ms, or ''.
+-- @field deletions_confirmed_at When deletions were last confirmed, in ms, or ''.
 -- @fields rest         Pairs of a contact's id and the contact as it was listed, or ''.
 
 local state = redis.call('HMGET', list, 'readAt', 'suspectSince', 'believedAt')

@@ -12,7 +12,7 @@
 -- @constant FIRST_BUCKET_MS   Upper bound of the first bucket, in ms.
 -- @constant BUCKET_STEP       Ratio of the bounds of two buckets.
 -- @constant LAST_BUCKET       Number of the last bucket.
--- @constant SLOT_LIFE_MS      How long a slot of the window is kept, in ms.
+-- @constant SLOT_TTL_MS       How long a slot of the window is kept, in ms.
 --- @include "@platform/redis/lua/includes/now.lua"
 
 -- An older message was shown late by upstream, for example in an import: it says nothing about the polls. In ms.
@@ -60,10 +60,10 @@ local function record_delay(slot, now, difference, stamp, shown)
     redis.call('HINCRBY', slot, string.format('%d', delay_bucket(delay)), 1)
     if estimated then redis.call('HINCRBY', slot, 'estimated', 1) end
   end
-  redis.call('PEXPIRE', slot, SLOT_LIFE_MS)
+  redis.call('PEXPIRE', slot, SLOT_TTL_MS)
 end
 
--- Reads a report (`reportArguments`) from this index on, and returns the index that follows it.
+-- Reads a report (`pollReportArguments`) from this index on, and returns the index that follows it.
 local function record_report(facts, slot, first)
   local now, from, date = now_ms(), tonumber(ARGV[first]), tonumber(ARGV[first + 1])
   local known = redis.call('HMGET', facts, 'low', 'high', 'at', 'min', 'max')

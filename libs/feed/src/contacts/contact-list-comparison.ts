@@ -18,14 +18,14 @@ export interface ChangedContact {
  * Compares a contact list with the snapshot while the list arrives. Keeps only the id of an unchanged contact and requests
  * the other contacts again afterwards. If the list contains an id twice, the last element counts.
  */
-export class ContactListReading implements ContactReader {
+export class ContactListComparison implements ContactReader {
   /** Position of each known contact by its ordinal; {@link UNCHANGED} or {@link UNSEEN} if it has none. */
   private readonly positions: Int32Array;
   /** Position of each new contact by its id. */
   private readonly newPositions = new Map<string, number>();
   private seen = 0;
   /** New and changed contacts by their position. */
-  private readonly noted = new Map<number, { fingerprint: string; verdict: QuickVerdict }>();
+  private readonly notable = new Map<number, { fingerprint: string; verdict: QuickVerdict }>();
   /** Number of known contacts that are not deleted. */
   readonly present: number;
 
@@ -48,7 +48,7 @@ export class ContactListReading implements ContactReader {
     if (isNoted) {
       const keeps = verdict === 'same' && before !== undefined;
       const fingerprint = keeps ? before.fingerprint : this.tracker.fingerprintOf(contact);
-      this.noted.set(position, { fingerprint, verdict });
+      this.notable.set(position, { fingerprint, verdict });
     }
     return isNoted;
   }
@@ -61,7 +61,7 @@ export class ContactListReading implements ContactReader {
   /** Filters the requested contacts: returns the contacts that must be committed. */
   changed(wanted: readonly { contact: UpstreamContact; position: number }[]): ChangedContact[] {
     return wanted.flatMap(({ contact, position }): ChangedContact[] => {
-      const noted = this.noted.get(position);
+      const noted = this.notable.get(position);
       return noted === undefined || this.positionOf(contact.id) !== position ? [] : [{ contact, ...noted }];
     });
   }

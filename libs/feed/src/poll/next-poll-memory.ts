@@ -2,9 +2,9 @@ import type { AbsenceResult } from '../diff/absence.js';
 import type { FeedSettings } from './feed-settings.js';
 import type { ContactState } from '../feed-store.js';
 import { isUnsettled, type KnownMessage } from '../snapshot/known-message.js';
-import { lookUpIntervalMs } from './look-interval.js';
+import { lookUpIntervalMs } from './look-up-interval.js';
 import { hashIds, type PollMemory } from '../snapshot/poll-memory.js';
-import type { Reading } from '../walk/reading.js';
+import type { PagesRead } from '../walk/pages-read.js';
 
 /** `missingSince` is stored in whole seconds, rounded up. The deciding read waits this much longer, in milliseconds. */
 const MISSING_SINCE_ROUNDING_MS = 1_000;
@@ -13,8 +13,8 @@ const MISSING_SINCE_ROUNDING_MS = 1_000;
 export interface PollMemoryInput {
   state: ContactState;
   /** True if the commit deletes all message snapshots of the contact. */
-  afresh: boolean;
-  reading: Reading;
+  deletesSnapshots: boolean;
+  reading: PagesRead;
   /** Snapshots of the messages that were read: before the read, and after it (changed ones only). */
   known: ReadonlyMap<string, KnownMessage>;
   next: ReadonlyMap<string, KnownMessage>;
@@ -30,14 +30,14 @@ export interface PollMemoryInput {
 const UNREADABLE_RECHECK_MS = 1_800_000;
 
 /** Returns what to remember of the contact for the next reads. Pure. */
-export function nextPollMemory(recollection: PollMemoryInput): PollMemory {
-  const { state, afresh, reading, known, next, absence, unreadable, revisionFloor } = recollection;
+export function nextPollMemory(input: PollMemoryInput): PollMemory {
+  const { state, deletesSnapshots, reading, known, next, absence, unreadable, revisionFloor } = input;
   const { memory, now, epoch } = state;
   const added = [...next.keys()].filter((id) => !known.has(id)).length;
   const suspected = absence === undefined ? memory.suspectSince !== undefined : absence.suspected > 0;
-  const completeDueAt = nextFullReadAt(recollection);
+  const completeDueAt = nextFullReadAt(input);
   const completeAt = reading.fullRead === undefined ? memory.completeAt : now;
-  const lookDueAt = nextLookUpAt(recollection);
+  const lookUpDueAt = nextLookUpAt(input);
   const allThere = absence?.pending === false && absence.deleted.length === 0;
   const skipped = allThere ? reading.skipped : (memory.skipped ?? 0);
   return {
@@ -48,11 +48,11 @@ export function nextPollMemory(recollection: PollMemoryInput): PollMemory {
     ...(unreadable === '' ? {} : { unreadable }),
     ...(skipped === 0 ? {} : { skipped }),
     head: reading.head === undefined ? memory.head : hashIds(reading.head),
-    count: (afresh ? 0 : state.stored) + added,
+    count: (deletesSnapshots ? 0 : state.storedMessages) + added,
     ...(memory.activity === undefined ? {} : { activity: memory.activity }),
-    ...(completeAt === undefined || afresh ? {} : { completeAt }),
+    ...(completeAt === undefined || deletesSnapshots ? {} : { completeAt }),
     ...(completeDueAt === undefined ? {} : { completeDueAt }),
-    ...(lookDueAt === undefined ? {} : { lookDueAt }),
+    ...(lookUpDueAt === undefined ? {} : { lookUpDueAt }),
     ...(epoch === undefined ? {} : { epoch }),
     ...(revisionFloor === undefined ? {} : { revisionFloor }),
     ...(suspected ? { suspectSince: memory.suspectSince ?? now } : {}),
@@ -85,11 +85,11 @@ function nextLookUpAt({
   );
   const waits = unsettled.map(([, { timestamp = upstreamNow }]) => lookUpIntervalMs(upstreamNow - timestamp));
   const due = waits.length === 0 ? undefined : now + Math.min(...waits);
-  if (reading.unsettledLookedUp || memory.lookDueAt === undefined) return due;
-  return due === undefined ? memory.lookDueAt : Math.min(memory.lookDueAt, due);
+  if (reading.unsettledLookedUp || memory.lookUpDueAt === undefined) return due;
+  return due === undefined ? memory.lookUpDueAt : Math.min(memory.lookUpDueAt, due);
 }
 
 /** Returns the time until the next look-up of unsettled messages, in milliseconds; Infinity if a look-up is under way. */
-export function lookUpDueInMs({ lookDueAt }: PollMemory, now: number): number {
-  return lookDueAt === undefined || lookDueAt <= now ? Infinity : lookDueAt - now;
+export function lookUpDueInMs({ lookUpDueAt }: PollMemory, now: number): number {
+  return lookUpDueAt === undefined || lookUpDueAt <= now ? Infinity : lookUpDueAt - now;
 }

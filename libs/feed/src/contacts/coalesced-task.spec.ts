@@ -1,11 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
-import { NextRun } from './next-run.js';
+import { CoalescedTask } from './coalesced-task.js';
 
 /** Starts runs that a test ends with `end`, in the order in which they began. */
-function controlled(): { runs: NextRun; begun: string[]; end: (error?: Error) => Promise<void> } {
+function controlled(): { runs: CoalescedTask; begun: string[]; end: (error?: Error) => Promise<void> } {
   const begun: string[] = [];
   const ends: ((error?: Error) => void)[] = [];
-  const runs = new NextRun((name) => {
+  const runs = new CoalescedTask((name) => {
     begun.push(name);
     return new Promise<void>((resolve, reject) => {
       ends.push((error) => {

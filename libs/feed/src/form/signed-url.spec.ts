@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { withoutSignature } from './signed-address.js';
+import { withoutSignature } from './signed-url.js';
 
 const at = (query: string): string => `https://files.example/a/b.jpg?${query}`;
 

@@ -9,27 +9,27 @@ const OVERSIZED_MESSAGE = 'a message too large to be read';
 export const FAILING_MESSAGE = 'a message that upstream fails to show';
 
 /** Returns true if an error may be caused by a single message: then the page can be read in parts. */
-export type IsAboutOneMessage = (error: unknown) => boolean;
+export type IsMessageFault = (error: unknown) => boolean;
 
-const isTooLarge: IsAboutOneMessage = (error) => error instanceof UpstreamReplyTooLargeError;
+const isTooLarge: IsMessageFault = (error) => error instanceof UpstreamReplyTooLargeError;
 
 /**
  * Wraps a page reader: reads a page in smaller parts if the page is too large or one of its messages makes it fail. A
  * message that cannot be read on its own is skipped, so that the other messages stay readable.
  * @param sizeOf returns the number of messages on a page after the first, by the requested limit
  */
-export function inReadableParts(
+export function readInParts(
   read: ReadPage,
   sizeOf: (limit: number) => number,
-  isAboutOneMessage: IsAboutOneMessage = () => false,
+  isMessageFault: IsMessageFault = () => false,
 ): ReadPage {
-  const mayBeSplit = (error: unknown): boolean => isTooLarge(error) || isAboutOneMessage(error);
+  const mayBeSplit = (error: unknown): boolean => isTooLarge(error) || isMessageFault(error);
   return async (page, limit) => {
     try {
       return await read(page, limit);
     } catch (error) {
       if (!mayBeSplit(error)) throw error;
-      if (limit === 1) return unread(error);
+      if (limit === 1) return unreadablePage(error);
     }
     const search = new PartSearch({ page, limit: page === 1 ? limit : sizeOf(limit) });
     const parts: MessagePage[] = [];
@@ -39,7 +39,7 @@ export function inReadableParts(
         search.succeeded();
       } catch (error) {
         if (!mayBeSplit(error)) throw error;
-        if (search.failed()) parts.push(unread(error));
+        if (search.failed()) parts.push(unreadablePage(error));
       }
     }
     return joined(parts);
@@ -47,7 +47,7 @@ export function inReadableParts(
 }
 
 /** Returns a page of one unreadable element, in place of a message that cannot be read. */
-function unread(error: unknown): MessagePage {
+function unreadablePage(error: unknown): MessagePage {
   return { items: [], skipped: 1, unreadable: [isTooLarge(error) ? OVERSIZED_MESSAGE : FAILING_MESSAGE] };
 }
 

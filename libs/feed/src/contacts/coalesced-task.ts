@@ -1,5 +1,5 @@
 /** Runs a task per name, one run at a time. A caller gets a run that starts after the call; waiting callers share it. */
-export class NextRun {
+export class CoalescedTask {
   private readonly current = new Map<string, Promise<void>>();
   private readonly next = new Map<string, Promise<void>>();
 

@@ -4,12 +4,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { eventToJson, type LoggedEvent, RedisEventLog } from '#events';
 import {
-  ABSENCE_MS,
+  MIN_ABSENCE_MS,
   ContactListPoll,
   ContactPoll,
   type FeedSettings,
   type FeedSource,
-  type LastForms,
+  type RecordedMessages,
   RecipientLookup,
   RedisVolatileFields,
 } from '#feed';
@@ -31,14 +31,14 @@ import type { Settings } from '../../../apps/simulator/src/settings.js';
 import { eventually } from '../../support/eventually.js';
 import { ShiftedClockStore } from './shifted-clock.js';
 
-export const A = 'default';
+export const ACCOUNT = 'default';
 /** Lets the sends of an account go to any upstream service. */
-export const ANYWHERE = (): Promise<undefined> => Promise.resolve(undefined);
+export const ANY_SERVICE = (): Promise<undefined> => Promise.resolve(undefined);
 /** Timeout of one exchange with upstream, in milliseconds. */
 export const UPSTREAM_TIMEOUT_MS = 1_000;
 
 /** Test harness of the feed: the feed and its dependencies on a key prefix of their own, with a simulator of their own. */
-export class House {
+export class FeedHarness {
   readonly log: RedisEventLog;
   readonly store: ShiftedClockStore;
   readonly sends: RedisRelayStore;
@@ -50,8 +50,8 @@ export class House {
   readonly polls: ContactPoll;
   readonly lookup: RecipientLookup;
   /** Reads the last forms of messages from the event log, as the worker does. */
-  private readonly lastForms: LastForms = {
-    lastForm: async (account, subject, revision) => {
+  private readonly recordedMessages: RecordedMessages = {
+    lastRecordedForm: async (account, subject, revision) => {
       const event = await this.log.findRevision(account, subject, revision);
       return event === undefined
         ? undefined
@@ -81,7 +81,7 @@ export class House {
         this.upstream.listMessages(address, contactId, page, limit),
     };
     this.volatile = new RedisVolatileFields(redis, prefix);
-    this.list = new ContactListPoll(this.store, this.source, ABSENCE_MS, undefined, {
+    this.list = new ContactListPoll(this.store, this.source, MIN_ABSENCE_MS, undefined, {
       store: this.volatile,
       logger: this.logger,
     });
@@ -93,15 +93,15 @@ export class House {
     url: string,
     settings: Partial<Settings> = {},
     timeoutMs = UPSTREAM_TIMEOUT_MS,
-  ): Promise<House> {
+  ): Promise<FeedHarness> {
     const redis = openRedis(parseRedisAddress(url), 'failFast', () => undefined);
     await once(redis, 'ready');
     const simulator = await createSimulator({
       settings: { sendVisibleDelayMs: 0, deliveredProbability: 0, hangCapMs: 2_000, ...settings },
     });
     const { baseUrl } = await simulator.listen();
-    const directory = await mkdtemp(join(tmpdir(), 'tidings-house-'));
-    return new House(redis, simulator, { baseUrl, apiKey: 'simulator-key' }, directory, timeoutMs);
+    const directory = await mkdtemp(join(tmpdir(), 'tidings-feed-'));
+    return new FeedHarness(redis, simulator, { baseUrl, apiKey: 'simulator-key' }, directory, timeoutMs);
   }
 
   /** Returns another poller of the same contacts. */
@@ -115,14 +115,14 @@ export class House {
       this.store,
       source,
       new MessageBinder(this.sends, this.logger),
-      this.lastForms,
+      this.recordedMessages,
       {
         interval: { min: 50, max: 60_000 },
         undated,
         readsPerSecond: () => Promise.resolve(100),
         settleMs: 72 * 3_600_000,
         sweepMs: 86_400_000,
-        absenceMs: ABSENCE_MS,
+        absenceMs: MIN_ABSENCE_MS,
         ...more,
       },
       logger,
@@ -132,16 +132,16 @@ export class House {
 
   /** Reads the contact list, then polls every contact on the list once. */
   async sweep(): Promise<void> {
-    await this.list.poll(A);
-    const { contacts } = await this.store.knownContacts(A);
+    await this.list.poll(ACCOUNT);
+    const { contacts } = await this.store.knownContacts(ACCOUNT);
     for (const [id, { deleted, missingSince }] of contacts) {
-      if (!deleted && missingSince === undefined) await this.polls.poll(A, id);
+      if (!deleted && missingSince === undefined) await this.polls.poll(ACCOUNT, id);
     }
   }
 
   /** Returns the contacts with a due head read, longest overdue first, and puts all of them off by `ms` milliseconds. */
   async takeDue(count = 1_000, ms = 60_000): Promise<string[]> {
-    const key = accountKeys(this.prefix, A)('polls', 'due');
+    const key = accountKeys(this.prefix, ACCOUNT)('polls', 'due');
     const [seconds, microseconds] = await this.redis.time();
     const now = Number(seconds) * 1_000 + Math.floor(Number(microseconds) / 1_000);
     const ids = await this.redis.zrangebyscore(key, '-inf', now, 'LIMIT', 0, count);
@@ -150,15 +150,15 @@ export class House {
   }
 
   async events(): Promise<LoggedEvent[]> {
-    return (await this.log.read(A, undefined, 100_000)).events;
+    return (await this.log.read(ACCOUNT, undefined, 100_000)).events;
   }
 
-  async types(): Promise<string[]> {
+  async eventTypes(): Promise<string[]> {
     return (await this.events()).map(({ type }) => type);
   }
 
   /** Returns the events as subscribers receive them. */
-  async told(): Promise<
+  async deliveredEvents(): Promise<
     { type: string; contactId: string; sequence: number; data: Record<string, unknown> }[]
   > {
     return (await this.events()).map((event) => JSON.parse(eventToJson(event)) as never);
@@ -169,7 +169,7 @@ export class House {
   }
 
   /** Creates a contact in the simulator. Returns the contact's id. */
-  contact(phoneNumber: string, fields: Record<string, unknown> = {}): string {
+  createContact(phoneNumber: string, fields: Record<string, unknown> = {}): string {
     const { contacts } = this.control('contacts', { phoneNumber, ...fields }) as {
       contacts: { id: string }[];
     };
@@ -177,26 +177,26 @@ export class House {
   }
 
   /** Creates `count` messages of a contact in the simulator. Returns the messages' ids. */
-  messages(contactId: string, fields: Record<string, unknown> = {}): string[] {
+  createMessages(contactId: string, fields: Record<string, unknown> = {}): string[] {
     return (this.control('messages', { contactId, ...fields }) as { ids: string[] }).ids;
   }
 
   /** Returns the most likely owner of a phone number. */
-  async recipient(phoneNumber: string): Promise<string | undefined> {
-    return (await this.store.recipientOf(A, phoneNumber)).contacts[0]?.id;
+  async ownerOf(phoneNumber: string): Promise<string | undefined> {
+    return (await this.store.recipientOf(ACCOUNT, phoneNumber)).contacts[0]?.id;
   }
 
-  requests(path: RegExp): number {
+  countRequests(path: RegExp): number {
     const { entries } = this.simulator.ledger.read({ kinds: ['request'] });
     return entries.filter((entry) => entry.kind === 'request' && path.test(`${entry.method} ${entry.path}`))
       .length;
   }
 
   /** Sweeps repeatedly until `look` returns true. */
-  async sweepUntil(what: string, look: () => Promise<boolean>): Promise<void> {
+  async sweepUntil(what: string, isReached: () => Promise<boolean>): Promise<void> {
     await eventually(what, async () => {
       await this.sweep();
-      return look();
+      return isReached();
     });
   }
 

@@ -2,7 +2,7 @@ import type { UpstreamMessage } from '#upstream';
 import type { PageOrder } from './page-order.js';
 
 /** Result of a read of some of a contact's pages, to be compared with the snapshot and committed. */
-export interface Reading {
+export interface PagesRead {
   /** Messages, each once, in its latest form, in the order of service. */
   served: readonly UpstreamMessage[];
   /** Assumed order of the message list. */

@@ -21,11 +21,11 @@ import { doesHeadShowAllNew, sortOldestFirst } from '../walk/page-order.js';
 import { addUnreadable, type PollMemory } from '../snapshot/poll-memory.js';
 import { packPollMemory } from '../snapshot/poll-memory-codec.js';
 import { PollPlans } from '../schedule/poll-plans.js';
-import { lookUpDueInMs, nextPollMemory } from './poll-recollection.js';
-import type { BoundSend, LastForms, SendBinder } from '../ports.js';
-import type { FullRead, Reading } from '../walk/reading.js';
+import { lookUpDueInMs, nextPollMemory } from './next-poll-memory.js';
+import type { BoundSend, RecordedMessages, SendBinder } from '../ports.js';
+import type { FullRead, PagesRead } from '../walk/pages-read.js';
 import { packRate, unpackRate } from '../schedule/rate-codec.js';
-import { bucketOf } from '../schedule/rate-histogram.js';
+import { rateBucketOf } from '../schedule/rate-histogram.js';
 import { rateOf, recordRead } from '../schedule/rate.js';
 import type { VolatileFieldStore } from '../form/volatile-fields.js';
 import {
@@ -47,16 +47,16 @@ export interface PollStart {
 }
 
 /** Part of a poll: `head` sets the next due time, `page` is a page of a deep read, `end` concludes a deep read. */
-export type ReadingKind = 'head' | 'page' | 'end';
+export type CommitKind = 'head' | 'page' | 'end';
 
 /** Concludes a read: derives events, new snapshots and the next due times, and commits all of them. */
-export class PollConclusion {
+export class PollCommitter {
   private readonly plans: PollPlans;
 
   constructor(
     private readonly store: FeedStore,
     private readonly binder: SendBinder,
-    private readonly lastForms: LastForms,
+    private readonly recordedMessages: RecordedMessages,
     private readonly settings: FeedSettings,
     private readonly logger: Logger,
     private readonly volatile?: VolatileFieldStore,
@@ -73,9 +73,9 @@ export class PollConclusion {
    */
   async commit(
     start: PollStart,
-    reading: Reading,
+    reading: PagesRead,
     known: ReadonlyMap<string, KnownMessage>,
-    kind: ReadingKind,
+    kind: CommitKind,
   ): Promise<boolean> {
     const { account, contactId, state, resync } = start;
     const observed = sortOldestFirst(reading.served, reading.order);
@@ -99,7 +99,7 @@ export class PollConclusion {
         : undefined;
     const next = new Map([...changes.known, ...(absence?.known ?? [])]);
     const unreadable = addUnreadable(state.memory.unreadable, reading.unreadable);
-    if (kind === 'page' && resync === undefined && next.size === 0 && unreadable.fresh === 0) return true;
+    if (kind === 'page' && resync === undefined && next.size === 0 && unreadable.added === 0) return true;
     const events: NewEvent[] = [
       ...(resync === undefined ? [] : [resyncEvent(contactId, state, resync)]),
       ...changes.events,
@@ -108,17 +108,17 @@ export class PollConclusion {
     const suspected = absence?.suspected ?? 0;
     const suspicion = suspected > 0 ? suspicionOf(contactId, state, suspected) : undefined;
     if (suspicion !== undefined) events.push(suspicion);
-    if (unreadable.fresh > 0) {
-      this.logger.warn({ account, contactId, count: unreadable.fresh }, 'unreadable messages are skipped');
+    if (unreadable.added > 0) {
+      this.logger.warn({ account, contactId, count: unreadable.added }, 'unreadable messages are skipped');
     }
     const memory = nextPollMemory({
       state,
-      afresh: resync !== undefined,
+      deletesSnapshots: resync !== undefined,
       reading,
       known,
       next,
       absence,
-      unreadable: unreadable.marks,
+      unreadable: unreadable.hashes,
       revisionFloor,
       settings: this.settings,
     });
@@ -130,20 +130,20 @@ export class PollConclusion {
       kind === 'head' &&
       resync === undefined &&
       // Clearing a request to poll sooner needs a new version, which refuses all reads that began before.
-      state.hastened === 0 &&
+      state.expediteRequests === 0 &&
       next.size === 0 &&
       events.length === 0 &&
       isSameMemory(memory, state.memory);
     const done = await this.store.commitPoll(account, contactId, {
       version: state.version,
-      life: state.life,
-      hastened: state.hastened,
-      afresh: resync !== undefined,
+      redisRun: state.redisRun,
+      expediteRequests: state.expediteRequests,
+      deletesSnapshots: resync !== undefined,
       ...(suspected > 0 ? { suspectAt: state.now } : {}),
       suspicion: suspicionIn(memory, state.memory, resync !== undefined),
-      ...(reading.served.length > 0 ? { shownAt: state.now } : {}),
+      ...(reading.served.length > 0 ? { messagesShownAt: state.now } : {}),
       ...(reading.longestPage > state.longestPage ? { longestPage: reading.longestPage } : {}),
-      unreadable: unreadable.fresh,
+      unreadable: unreadable.added,
       known: next,
       events,
       ...(isQuiet ? {} : { memory }),
@@ -157,7 +157,7 @@ export class PollConclusion {
         ...(reading.date === undefined ? {} : { upstreamDate: reading.date }),
         arrivals: kind === 'head' ? arrivals : [],
         interval: this.settings.interval,
-        ...(unreadable.fresh > 0 && reading.skipped > 0 ? { skipped: unreadable.fresh } : {}),
+        ...(unreadable.added > 0 && reading.skipped > 0 ? { skipped: unreadable.added } : {}),
       },
     });
     if (done && reading.detectsVolatility) await this.logVolatility(account, contactId, changes.volatile);
@@ -178,27 +178,27 @@ export class PollConclusion {
     if (unmuted.length > 0) {
       this.logger.info({ account, contactId, fields: unmuted }, 'message fields are no longer muted');
     }
-    await this.volatile?.countMessageFields(account, { muted, heard: unmuted });
+    await this.volatile?.countMessageFields(account, { muted, unmuted });
   }
 
   private async sendsIn(
     { account, contactId }: PollStart,
-    { date }: Reading,
+    { date }: PagesRead,
     observed: readonly UpstreamMessage[],
     fingerprints: ReadonlyMap<string, SeenFingerprint>,
     known: ReadonlyMap<string, KnownMessage>,
   ): Promise<ReadonlyMap<string, BoundSend>> {
     const outbound = observed.filter(({ direction }) => direction === 'outbound');
-    const fresh = outbound.filter(({ id }) => !known.has(id));
-    const changed = outbound.filter((message) =>
+    const newMessages = outbound.filter(({ id }) => !known.has(id));
+    const changedMessages = outbound.filter((message) =>
       isChanged(message, fingerprints.get(message.id), known.get(message.id)),
     );
     if (observed.length === 0) return new Map();
     return this.binder.bind({
       account,
       contactId,
-      fresh,
-      changed,
+      newMessages,
+      changedMessages,
       ...(date === undefined ? {} : { upstreamNow: date }),
     });
   }
@@ -206,7 +206,7 @@ export class PollConclusion {
   /** Returns when the next head read is due, by the contact's rate of change. */
   private async schedule(
     { account, state, requestsPerSecond }: PollStart,
-    { date }: Reading,
+    { date }: PagesRead,
     memory: PollMemory,
     arrivals: readonly Arrival[],
   ): Promise<{ extension: { rate: Buffer }; bucket: number; dueInMs: number }> {
@@ -227,7 +227,7 @@ export class PollConclusion {
     const intervalMs = Math.min(plan.intervalMs(perSecond), lookUpDueInMs(memory, now));
     return {
       extension: { rate: packRate(rate) },
-      bucket: bucketOf(perSecond),
+      bucket: rateBucketOf(perSecond),
       dueInMs: Math.max(intervalMs, this.settings.interval.min),
     };
   }
@@ -235,34 +235,34 @@ export class PollConclusion {
   /** Returns when the next deep read is due: at once, later, never (`over`), or as before (`unchanged`). */
   private deepAfter(
     { state, resync }: PollStart,
-    { unsettledLookedUp, needsFullRead, order }: Reading,
+    { unsettledLookedUp, needsFullRead, order }: PagesRead,
     memory: PollMemory,
-    kind: ReadingKind,
+    kind: CommitKind,
   ): PollCommit['deep'] {
-    const { completeDueAt, completeAt, lookDueAt } = memory;
+    const { completeDueAt, completeAt, lookUpDueAt } = memory;
     if (kind === 'end') {
       return completeDueAt === undefined
         ? 'over'
-        : { inMs: Math.max(completeDueAt - state.now, 0), anew: true };
+        : { inMs: Math.max(completeDueAt - state.now, 0), overwrites: true };
     }
-    if (resync !== undefined) return { inMs: 0, anew: true };
+    if (resync !== undefined) return { inMs: 0, overwrites: true };
     if (kind === 'page') return 'unchanged';
     const isDue =
-      state.tellAfter !== undefined ||
+      state.emitAfter !== undefined ||
       completeAt === undefined ||
       completeAt + this.settings.sweepMs <= state.now ||
       (completeDueAt !== undefined && completeDueAt <= state.now) ||
-      (!unsettledLookedUp && lookDueAt !== undefined && lookDueAt <= state.now);
+      (!unsettledLookedUp && lookUpDueAt !== undefined && lookUpDueAt <= state.now);
     if (!isDue) return 'unchanged';
     // If the head does not show all new messages, the same worker continues at once. Others wait until it has failed.
-    const goesOn = !doesHeadShowAllNew(order) && (needsFullRead || state.tellAfter !== undefined);
-    return { inMs: goesOn ? DEEP_READ_TAKEOVER_MS : 0, anew: false };
+    const continuesAtOnce = !doesHeadShowAllNew(order) && (needsFullRead || state.emitAfter !== undefined);
+    return { inMs: continuesAtOnce ? DEEP_READ_TAKEOVER_MS : 0, overwrites: false };
   }
 
   private extensionAfter(
     { state, resync }: PollStart,
-    { headLimit, detectsVolatility }: Reading,
-    kind: ReadingKind,
+    { headLimit, detectsVolatility }: PagesRead,
+    kind: CommitKind,
     { volatility }: VolatilityUpdate,
   ): ContactExtension | undefined {
     const before = state.extension;
@@ -292,27 +292,27 @@ export class PollConclusion {
 
   private absences(
     { contactId, state }: PollStart,
-    reading: Reading,
+    reading: PagesRead,
     { seen, knownBefore }: FullRead,
     all: ReadonlyMap<string, KnownMessage>,
   ): AbsenceResult {
     // Messages that became known during the deep read were seen by another read.
     const known = new Map([...all].filter(([id]) => knownBefore.has(id) || seen.has(id)));
     const { suspectSince } = state.memory;
-    const { listSuspectSince, believedAt = 0, suspectAt = 0, shownAt = 0 } = state;
-    const listDoubted = listSuspectSince !== undefined && believedAt < listSuspectSince;
+    const { listSuspectSince, deletionsConfirmedAt = 0, suspectAt = 0, messagesShownAt = 0 } = state;
+    const isListSuspect = listSuspectSince !== undefined && deletionsConfirmedAt < listSuspectSince;
     // One contact without messages is no outage. An outage is likely if another contact is suspect or no contact has messages.
     const empty = seen.size === 0;
-    const emptied = empty && isSuspect(suspectAt, state.now) && believedAt < suspectAt;
-    const lastShownAt = Math.max(shownAt, believedAt);
+    const emptied = empty && isSuspect(suspectAt, state.now) && deletionsConfirmedAt < suspectAt;
+    const lastShownAt = Math.max(messagesShownAt, deletionsConfirmedAt);
     return decideAbsences({
       contactId,
       known,
       seen,
       now: state.now,
       minApartMs: this.settings.absenceMs,
-      areDeletionsConfirmed: suspectSince !== undefined && believedAt >= suspectSince,
-      isOutageLikely: listDoubted || emptied,
+      areDeletionsConfirmed: suspectSince !== undefined && deletionsConfirmedAt >= suspectSince,
+      isOutageLikely: isListSuspect || emptied,
       mayBeUnreadable: reading.skipped > (state.memory.skipped ?? 0),
       ...(empty && state.contacts > 1 ? { lastShownAt } : {}),
     });
@@ -328,7 +328,11 @@ export class PollConclusion {
     const sends = await this.binder.sendsOf(account, contactId, ids);
     const events: NewEvent[] = [];
     for (const gone of deleted) {
-      const last = await this.lastForms.lastForm(account, messageSubject(contactId, gone.id), gone.revision);
+      const last = await this.recordedMessages.lastRecordedForm(
+        account,
+        messageSubject(contactId, gone.id),
+        gone.revision,
+      );
       events.push(deletionEvent(contactId, gone, last, sends.get(gone.id)));
     }
     return events;
@@ -337,9 +341,9 @@ export class PollConclusion {
   private firstRead({ state, resync }: PollStart): FirstRead | undefined {
     // After a loss, a new baseline starts: present messages count as old.
     if (resync !== undefined) return 'silent';
-    if (state.tellAfter === undefined) return undefined;
+    if (state.emitAfter === undefined) return undefined;
     const undated = state.extension.resyncing === true ? 'silent' : this.settings.undated;
-    return { tellAfter: state.tellAfter, undated };
+    return { emitAfter: state.emitAfter, undated };
   }
 }
 
@@ -350,9 +354,9 @@ const DEEP_READ_TAKEOVER_MS = 30_000;
 const HEAD_LIMIT_MS = 600_000;
 
 /** Returns how the first read goes on: a complete deep read ends it, a new baseline starts another one. */
-function baselineAfter({ state, resync }: PollStart, { fullRead, date }: Reading): PollCommit['baseline'] {
+function baselineAfter({ state, resync }: PollStart, { fullRead, date }: PagesRead): PollCommit['baseline'] {
   // Upstream's `Date` has whole seconds: messages stamped within the same second count as old.
-  if (resync !== undefined) return { tellAfter: (date ?? state.now) + 1_000 };
+  if (resync !== undefined) return { emitAfter: (date ?? state.now) + 1_000 };
   return fullRead === undefined ? 'unchanged' : 'over';
 }
 
@@ -360,9 +364,9 @@ function baselineAfter({ state, resync }: PollStart, { fullRead, date }: Reading
 function suspicionIn(
   { suspectSince }: PollMemory,
   before: PollMemory,
-  afresh: boolean,
+  deletesSnapshots: boolean,
 ): PollCommit['suspicion'] {
-  return suspectSince ?? (before.suspectSince !== undefined || afresh ? 'over' : undefined);
+  return suspectSince ?? (before.suspectSince !== undefined || deletesSnapshots ? 'over' : undefined);
 }
 
 /** Upper bound of the events of one message between two losses within one second. */
