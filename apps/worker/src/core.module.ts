@@ -7,7 +7,7 @@ import {
   type OnModuleDestroy,
   type Provider,
 } from '@nestjs/common';
-import { AccountGoneError, type AccountDirectory, type AccountStamp, openAccounts } from '#accounts';
+import { AccountNotFoundError, type AccountDirectory, type AccountRevision, openAccounts } from '#accounts';
 import { type EventLog, RedisEventLog } from '#events';
 import {
   MIN_ABSENCE_MS,
@@ -115,7 +115,8 @@ function bindings({
     {
       provide: ACCOUNT_WATCH,
       inject: [ACCOUNTS, LOGGER],
-      useFactory: (accounts: AccountDirectory & AccountStamp, log: Logger) => new AccountWatch(accounts, log),
+      useFactory: (accounts: AccountDirectory & AccountRevision, log: Logger) =>
+        new AccountWatch(accounts, log),
     },
     { provide: EVENT_LOG, useValue: new RedisEventLog(redis, prefix) },
     {
@@ -216,6 +217,6 @@ async function accountNamed(
   id: string,
 ): Promise<NonNullable<Awaited<ReturnType<AccountDirectory['find']>>>> {
   const account = await accounts.find(id);
-  if (account === undefined) throw new AccountGoneError(id);
+  if (account === undefined) throw new AccountNotFoundError(id);
   return account;
 }

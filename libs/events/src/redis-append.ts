@@ -11,7 +11,7 @@ import type { NewEvent } from './event.js';
 export type LogKeys = Readonly<Record<'log' | 'logIndex' | 'logCounters', string>>;
 
 /** Channel on which Redis publishes that an account's log grew, for processes that wait for events. */
-export function grownChannel(keys: AccountKeys): string {
+export function logGrowthChannel(keys: AccountKeys): string {
   return keys('events', 'grown');
 }
 

@@ -1,19 +1,19 @@
 import { accountKeys, LuaScript, type RedisClient } from '#platform';
 import type { LoggedEvent } from './event.js';
 import { logKeys } from './redis-append.js';
-import { readerKey } from './redis-reader.js';
+import { readerLeaseKey } from './redis-reader.js';
 import { readStreamEntry, type StreamEntry } from './redis-stream-entry.js';
 
-const read = LuaScript.from(import.meta.url, 'lua/read-new-events.lua');
+const readNewEvents = LuaScript.from(import.meta.url, 'lua/read-new-events.lua');
 
-const acknowledge = LuaScript.from(import.meta.url, 'lua/acknowledge-events.lua');
+const acknowledgeEvents = LuaScript.from(import.meta.url, 'lua/acknowledge-events.lua');
 
-const leave = LuaScript.from(import.meta.url, 'lua/release-reader.lua');
+const releaseReader = LuaScript.from(import.meta.url, 'lua/release-reader.lua');
 
 const GROUP = 'dispatch';
 
 /** What a try to read brought: events; nothing new; or that another reads, for at least so many milliseconds. */
-export type Reading =
+export type ReadResult =
   { kind: 'events'; events: LoggedEvent[] } | { kind: 'nothing' } | { kind: 'elsewhere'; forMs: number };
 
 /**
@@ -35,18 +35,18 @@ export class RedisEventConsumer {
     /** How long it is waited for when it died. */
     private readonly leaseMs: number,
     /** Told when the group was gone (a restored or emptied Redis): what comes after the place is read again. */
-    private readonly onRestart: (place: string) => void,
+    private readonly onRestart: (position: string) => void,
   ) {
     const keys = accountKeys(prefix, account);
     const { log, logCounters } = logKeys(keys);
     this.log = log;
     this.counters = logCounters;
-    this.lease = readerKey(keys);
+    this.lease = readerLeaseKey(keys);
   }
 
   /** The next events, at most `count`; renews the lease, or takes it if nobody holds it. */
-  async take(count: number): Promise<Reading> {
-    const reply = await read.run(
+  async read(count: number): Promise<ReadResult> {
+    const reply = await readNewEvents.run(
       this.redis,
       { log: this.log, logCounters: this.counters, lease: this.lease },
       { group: GROUP, token: this.token, leaseMs: this.leaseMs, maxCount: count },
@@ -65,7 +65,7 @@ export class RedisEventConsumer {
   /** Says that the events are dealt with for good. */
   async acknowledge(events: readonly LoggedEvent[]): Promise<void> {
     if (events.length === 0) return;
-    await acknowledge.run(
+    await acknowledgeEvents.run(
       this.redis,
       { log: this.log, logCounters: this.counters },
       { group: GROUP, positions: events.map(({ position }) => position) },
@@ -73,7 +73,7 @@ export class RedisEventConsumer {
   }
 
   /** Lets another read at once. */
-  async leave(): Promise<void> {
-    await leave.run(this.redis, { lease: this.lease }, { token: this.token });
+  async release(): Promise<void> {
+    await releaseReader.run(this.redis, { lease: this.lease }, { token: this.token });
   }
 }

@@ -6,7 +6,7 @@ import {
   type EventLog,
   type EventPage,
   type EventRetention,
-  passes,
+  matchesFilter,
 } from './event-log.js';
 import type { LoggedEvent, NewEvent } from './event.js';
 import { EVENT_TYPES } from './event-type.js';
@@ -21,8 +21,8 @@ const trim = LuaScript.from(import.meta.url, 'lua/trim-log.lua');
 
 const CHUNK = 500;
 /** How many entries one filtered read may pass over before it answers with what it has. */
-const MOST_SCANNED = 5_000;
-const MOST_TRIMMED = 1_000;
+const MAX_SCANNED = 5_000;
+const MAX_TRIMMED = 1_000;
 
 /** {@link EventLog} as one Redis stream an account. */
 export class RedisEventLog implements EventLog {
@@ -73,15 +73,15 @@ export class RedisEventLog implements EventLog {
     const { epoch } = await this.state(account);
     const ids = EVENT_TYPES.map((type) => eventId(account, epoch, subject, type, revision));
     const { logIndex } = logKeys(this.keys(account));
-    const places = await this.redis.hmget(logIndex, ...ids);
-    const id = ids.find((_, i) => places[i] != null);
+    const positions = await this.redis.hmget(logIndex, ...ids);
+    const id = ids.find((_, i) => positions[i] != null);
     return id === undefined ? undefined : this.find(account, id);
   }
 
   async trim(account: string, { maxAgeMs, maxCount }: EventRetention): Promise<number> {
     const keys = logKeys(this.keys(account));
     const oldest = (await redisTime(this.redis, keys.log)) - maxAgeMs;
-    return Number(await trim.run(this.redis, keys, { maxCount, oldest, maxExamined: MOST_TRIMMED }));
+    return Number(await trim.run(this.redis, keys, { maxCount, oldest, maxExamined: MAX_TRIMMED }));
   }
 
   async dispatchLagMs(account: string): Promise<number> {
@@ -111,12 +111,12 @@ export class RedisEventLog implements EventLog {
     const size = everything ? Math.min(CHUNK, limit + 1) : CHUNK;
     const events: LoggedEvent[] = [];
     let position = after;
-    for (let scanned = 0; scanned < MOST_SCANNED; scanned += size) {
+    for (let scanned = 0; scanned < MAX_SCANNED; scanned += size) {
       const chunk = await this.chunk(account, position, size);
       for (const event of chunk) {
         if (events.length === limit) return { events, position, hasMore: true };
         position = event.position;
-        if (passes(filter, event)) events.push(event);
+        if (matchesFilter(filter, event)) events.push(event);
       }
       if (chunk.length < size) return { events, position, hasMore: false };
     }

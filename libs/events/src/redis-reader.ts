@@ -16,6 +16,6 @@ export class ReaderLeaseLostError extends Error {
 }
 
 /** Where the lease is kept. */
-export function readerKey(keys: AccountKeys): string {
+export function readerLeaseKey(keys: AccountKeys): string {
   return keys('events', 'reader');
 }

@@ -58,7 +58,7 @@ function consumerOf(name: string, leaseMs = 60_000, on = redis): RedisEventConsu
 }
 /** Takes events. Returns none if there are none or another consumer holds the lease. */
 async function take(consumer: RedisEventConsumer, count: number): Promise<LoggedEvent[]> {
-  const reading = await consumer.take(count);
+  const reading = await consumer.read(count);
   return reading.kind === 'events' ? reading.events : [];
 }
 
@@ -67,7 +67,7 @@ async function dispatchAll(): Promise<void> {
   for (let taken = await take(consumer, 1_000); taken.length > 0; taken = await take(consumer, 1_000)) {
     await consumer.acknowledge(taken);
   }
-  await consumer.leave();
+  await consumer.release();
 }
 
 describe('an event’s id', () => {
@@ -323,13 +323,13 @@ describe('consumers of the log', () => {
     const [one, two] = [consumerOf('one'), consumerOf('two')];
     await log.append(ACCOUNT, many(10));
     expect(sequences(await take(one, 4))).toEqual([1, 2, 3, 4]);
-    const elsewhere = await two.take(4);
+    const elsewhere = await two.read(4);
     expect(elsewhere).toMatchObject({ kind: 'elsewhere' });
     expect(elsewhere.kind === 'elsewhere' ? elsewhere.forMs : 0).toBeGreaterThan(50_000);
-    await one.leave();
+    await one.release();
     // Unacknowledged events come first.
     expect(sequences(await take(two, 4))).toEqual([1, 2, 3, 4]);
-    expect(await one.take(4)).toMatchObject({ kind: 'elsewhere' });
+    expect(await one.read(4)).toMatchObject({ kind: 'elsewhere' });
   });
 
   it('receive events from before the first consumer existed', async () => {
@@ -344,7 +344,7 @@ describe('consumers of the log', () => {
     const left = await take(dead, 4);
     await dead.acknowledge(left.slice(0, 1));
     const heir = consumerOf('heir');
-    expect(await heir.take(10)).toMatchObject({ kind: 'elsewhere' });
+    expect(await heir.read(10)).toMatchObject({ kind: 'elsewhere' });
     await pause(220);
     const claimed = await take(heir, 10);
     expect(sequences(claimed)).toEqual([2, 3, 4]);
@@ -375,7 +375,7 @@ describe('consumers of the log', () => {
     expect(sequences(again)).toEqual([3, 4, 5, 6]);
     expect(restarts).toEqual([taken[1]?.position]);
     await one.acknowledge(again);
-    expect(await one.take(10)).toEqual({ kind: 'nothing' });
+    expect(await one.read(10)).toEqual({ kind: 'nothing' });
     expect(await mark()).toBe(again[3]?.position);
     expect(restarts).toHaveLength(1);
   });

@@ -24,7 +24,7 @@ import {
   systemClock,
 } from '#platform';
 import { FileBlobStore } from '#blobs';
-import { FiledRelayStore, MessageBinder, RedisIdempotencyKeys, type RedisRelayStore } from '#relay';
+import { FileRemovingRelayStore, MessageBinder, RedisIdempotencyKeys, type RedisRelayStore } from '#relay';
 import { HttpUpstream, type UpstreamAddress } from '#upstream';
 import { createSimulator, type Simulator } from '../../../apps/simulator/src/create-simulator.js';
 import type { Settings } from '../../../apps/simulator/src/settings.js';
@@ -73,7 +73,7 @@ export class FeedHarness {
     this.log = new RedisEventLog(redis, prefix);
     this.store = new ShiftedClockStore(redis, prefix);
     this.blobs = new FileBlobStore(directory);
-    this.sends = new FiledRelayStore(redis, prefix, systemClock, this.blobs, this.logger);
+    this.sends = new FileRemovingRelayStore(redis, prefix, systemClock, this.blobs, this.logger);
     this.idempotencyKeys = new RedisIdempotencyKeys(redis, prefix);
     this.source = {
       listContacts: (_, __, newReader) => this.upstream.listContacts(address, newReader),

@@ -69,7 +69,7 @@ async function claimInTime(by = one, rate = RATE): Promise<ClaimedPoll> {
 }
 
 const drain = async (rate = RATE): Promise<void> => {
-  while ((await budget.ask(ACCOUNT, rate, 'more')).waitMs === 0);
+  while ((await budget.tryAcquire(ACCOUNT, rate, 'more')).waitMs === 0);
   await redis.hset(key('budget'), 'more', 0, 'credit', 0);
 };
 
@@ -102,12 +102,12 @@ describe('a claim', () => {
     expect(await dueAt('c')).toBe(before);
     await redis.del(key('budget'));
     await claim(one, 1);
-    expect((await budget.ask(ACCOUNT, 1, 'send')).waitMs).toBeGreaterThan(0);
+    expect((await budget.tryAcquire(ACCOUNT, 1, 'send')).waitMs).toBeGreaterThan(0);
   });
 
   it('takes no token if no contact is due', async () => {
     await one.claim(ACCOUNT, 1);
-    expect((await budget.ask(ACCOUNT, 1, 'send')).waitMs).toBe(0);
+    expect((await budget.tryAcquire(ACCOUNT, 1, 'send')).waitMs).toBe(0);
   });
 
   it('never gives one contact to two workers', async () => {
@@ -125,11 +125,11 @@ describe('a claim', () => {
   it('waits behind a further request of a poll under way', async () => {
     await schedule('due', 'c', -100);
     await drain(2);
-    await budget.ask(ACCOUNT, 2, 'more');
+    await budget.tryAcquire(ACCOUNT, 2, 'more');
     let granted = false;
     await eventually('the further request has its token', async () => {
       expect(await claim(one, 2)).toBeUndefined();
-      granted = (await budget.ask(ACCOUNT, 2, 'more')).waitMs === 0;
+      granted = (await budget.tryAcquire(ACCOUNT, 2, 'more')).waitMs === 0;
       return granted;
     });
     expect(await claimInTime(one, 2)).toMatchObject({ contactId: 'c' });
@@ -178,7 +178,7 @@ describe('deep reads', () => {
     let [heads, pages, over] = [0, 0, false];
     const read = async (): Promise<void> => {
       while (!over) {
-        const { waitMs } = await budget.ask(ACCOUNT, RATE, 'deep');
+        const { waitMs } = await budget.tryAcquire(ACCOUNT, RATE, 'deep');
         if (waitMs === 0) pages += 1;
       }
     };

@@ -129,7 +129,7 @@ describe('a send whose POST had no clear answer', () => {
 
   it('is searched for, and not posted again, if its process died after the POST', async () => {
     const id = await accept();
-    const head = await relay.harness.sends.head(ACCOUNT, NUMBER);
+    const head = await relay.harness.sends.laneHead(ACCOUNT, NUMBER);
     if (head === undefined) throw new Error('the lane is empty');
     // The state that a process leaves if it dies after its POST, with the lease about to expire.
     const begun = await relay.harness.sends.apply(ACCOUNT, head.record, {
@@ -150,7 +150,7 @@ describe('a send whose POST had no clear answer', () => {
 
   it('becomes unknown, and is not posted again, if its process died before the POST', async () => {
     const id = await accept();
-    const head = await relay.harness.sends.head(ACCOUNT, NUMBER);
+    const head = await relay.harness.sends.laneHead(ACCOUNT, NUMBER);
     if (head === undefined) throw new Error('the lane is empty');
     await relay.harness.sends.apply(ACCOUNT, head.record, {
       transition: 'fenced',
@@ -185,7 +185,7 @@ describe('a send whose POST had no clear answer', () => {
     answer();
     await run;
     expect(await find(id)).toMatchObject({ status: 'accepted', attempts: [{ outcome: 'accepted' }] });
-    expect(await relay.harness.sends.head(ACCOUNT, NUMBER)).toBeUndefined();
+    expect(await relay.harness.sends.laneHead(ACCOUNT, NUMBER)).toBeUndefined();
     expect(await sendEvents()).toEqual(['send.accepted']);
   });
 });

@@ -32,6 +32,6 @@ describe('a full Redis', () => {
     }
     expect(await relay.harness.redis.zcard(accountKeys(relay.harness.prefix, ACCOUNT)('finished'))).toBe(1);
     expect(await relay.harness.events()).toHaveLength(1);
-    expect(await relay.harness.sends.head(ACCOUNT, NUMBER)).toBeUndefined();
+    expect(await relay.harness.sends.laneHead(ACCOUNT, NUMBER)).toBeUndefined();
   });
 });

@@ -9,7 +9,7 @@ import {
   StoredSendIntake,
   UpstreamProbe,
 } from '#relay';
-import { AccountUpstream, AWAY_AFTER, UpstreamUnavailableError } from '#upstream';
+import { AccountUpstream, FAILURES_UNTIL_OPEN, UpstreamUnavailableError } from '#upstream';
 import { startTestRedis, type TestRedis } from '../../support/redis-server.js';
 import { ACCOUNT, ANY_SERVICE, FeedHarness, UPSTREAM_TIMEOUT_MS } from '../feed/feed-harness.js';
 import { eventually } from '../../support/eventually.js';
@@ -61,11 +61,11 @@ function process(): { lanes: LaneRunner; probe: UpstreamProbe } {
   const free = (): Promise<void> => Promise.resolve();
   const token = (): Promise<number> => Promise.resolve(performance.now());
   const budget = {
-    ask: async () => ({ waitMs: 0, askedAt: await token() }),
+    tryAcquire: async () => ({ waitMs: 0, requestedAt: await token() }),
     acquire: token,
-    giveBack: free,
-    tooMany: free,
-    fine: free,
+    returnToken: free,
+    shrink: free,
+    grow: free,
   };
   const find = (): Promise<FeedHarness['address'] & { requestsPerSecond: number }> =>
     Promise.resolve({ ...harness.address, requestsPerSecond: 100 });
@@ -187,7 +187,7 @@ describe('sends of an account whose key is refused', () => {
 });
 
 describe('sends while upstream is unreachable', () => {
-  const numbers = Array.from({ length: AWAY_AFTER + 3 }, (_, i) => `+1555123456${i}`);
+  const numbers = Array.from({ length: FAILURES_UNTIL_OPEN + 3 }, (_, i) => `+1555123456${i}`);
 
   it('wait without attempts in every process after several failures, and are posted at once on recovery', async () => {
     const [a, b] = [process(), process()];
@@ -199,13 +199,13 @@ describe('sends while upstream is unreachable', () => {
       for (const number of numbers) await b.lanes.run(ACCOUNT, number);
     }
     const made = await Promise.all(ids.map(attempts));
-    expect(made.flat()).toHaveLength(AWAY_AFTER);
+    expect(made.flat()).toHaveLength(FAILURES_UNTIL_OPEN);
     expect(made.at(-1)).toEqual([]);
     expect(await upstreamEvents()).toEqual(['upstream.unavailable']);
 
     harness.address.baseUrl = real;
     await untilBack(b.probe);
-    expect(woken).toEqual(expect.arrayContaining(numbers.slice(AWAY_AFTER)));
+    expect(woken).toEqual(expect.arrayContaining(numbers.slice(FAILURES_UNTIL_OPEN)));
     await eventually('all are accepted', async () => {
       for (const number of numbers) await a.lanes.run(ACCOUNT, number);
       return (await Promise.all(ids.map(find))).every(({ status }) => status === 'accepted');
@@ -216,16 +216,18 @@ describe('sends while upstream is unreachable', () => {
 
   it('keep their retry schedule despite the attempt that revealed the outage', async () => {
     const { lanes, probe } = process();
-    const ids = await Promise.all(numbers.slice(0, AWAY_AFTER).map((number) => accept(number, number)));
+    const ids = await Promise.all(
+      numbers.slice(0, FAILURES_UNTIL_OPEN).map((number) => accept(number, number)),
+    );
     const real = harness.address.baseUrl;
     harness.address.baseUrl = 'http://127.0.0.1:1/v1';
-    for (const number of numbers.slice(0, AWAY_AFTER)) await lanes.run(ACCOUNT, number);
+    for (const number of numbers.slice(0, FAILURES_UNTIL_OPEN)) await lanes.run(ACCOUNT, number);
     const last = ids.at(-1) ?? '';
     expect((await harness.sends.find(ACCOUNT, last))?.state).toMatchObject({ refusals: 0, status: 'queued' });
     expect(await attempts(last)).toEqual(['not_taken']);
     harness.address.baseUrl = real;
     await untilBack(probe);
-    await lanes.run(ACCOUNT, numbers[AWAY_AFTER - 1] ?? '');
+    await lanes.run(ACCOUNT, numbers[FAILURES_UNTIL_OPEN - 1] ?? '');
     expect(await attempts(last)).toEqual(['not_taken', 'accepted 200']);
   });
 
@@ -262,7 +264,7 @@ describe('sends while upstream is unreachable', () => {
     expect(state).toMatchObject({ status: 'relaying', lookLeftMs: before });
     // The lane waits for the end of the outage, not for the next search step.
     expect(await isDue(ONE)).toBe(false);
-    expect(await harness.sends.release(ACCOUNT, 100)).toEqual([ONE]);
+    expect(await harness.sends.releaseWaitingLanes(ACCOUNT, 100)).toEqual([ONE]);
     await lanes.run(ACCOUNT, ONE);
     const after = (await harness.sends.find(ACCOUNT, id))?.state;
     expect(after?.lookLeftMs).toBe(before);

@@ -78,9 +78,9 @@ it('the wait of one send does not delay the next send if the first send left the
   const id = await accept();
   const next = await accept({ message: 'next' });
   const store = Object.create(relay.harness.sends) as RelayStore;
-  store.postpone = async (...call) => {
+  store.postponeLane = async (...call) => {
     if ((await find(id)).status === 'queued') await relay.intake.cancel(ACCOUNT, id);
-    return relay.harness.sends.postpone(...call);
+    return relay.harness.sends.postponeLane(...call);
   };
   await runner({ store }).run(ACCOUNT, NUMBER);
   await eventually('a worker of the due lanes relays the next send', async () => {

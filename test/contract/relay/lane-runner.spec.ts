@@ -123,9 +123,9 @@ describe('a send', () => {
     await relayUntil(id, 'accepted');
     await relay.harness.sweepUntil('sent', async () => (await find(id)).status === 'sent');
     const { contactId, messageId } = await find(id);
-    await expect(relay.harness.sends.claims(ACCOUNT, contactId ?? '', [messageId ?? ''])).resolves.toEqual(
-      new Map([[messageId, { sendId: id }]]),
-    );
+    await expect(
+      relay.harness.sends.boundSends(ACCOUNT, contactId ?? '', [messageId ?? '']),
+    ).resolves.toEqual(new Map([[messageId, { sendId: id }]]));
   });
 
   it('posts its file, and the file is then removed', async () => {

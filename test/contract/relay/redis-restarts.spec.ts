@@ -54,7 +54,7 @@ describe('a send', () => {
   it('that was read before a Redis restart cannot be fenced after the restart', async () => {
     const id = await accept();
     const before = await memory();
-    const stale = await relay.harness.sends.head(ACCOUNT, NUMBER);
+    const stale = await relay.harness.sends.laneHead(ACCOUNT, NUMBER);
     await relayUntil(id, 'accepted');
     await before.loseAllSince(relay.redis);
     // A worker that read the send before the restart must not continue.

@@ -14,7 +14,10 @@ import {
   StoredSendIntake,
 } from '#relay';
 import type { StateChange } from '../../../libs/relay/src/send/relay-store.js';
-import { type TransitionName, InvalidTransitionError } from '../../../libs/relay/src/send/send-life.js';
+import {
+  type TransitionName,
+  InvalidTransitionError,
+} from '../../../libs/relay/src/send/send-transitions.js';
 import { lastingFields, type SendOrder, type SendRecord } from '../../../libs/relay/src/send/send-record.js';
 import { ANY_SERVICE } from '../feed/feed-harness.js';
 import { startTestRedis, type TestRedis } from '../../support/redis-server.js';
@@ -124,7 +127,7 @@ describe('accepting a send', () => {
       messageId: null,
     });
     expect(await intake.find('other', id)).toBeUndefined();
-    expect((await store.head(ACCOUNT, NUMBER))?.record.order.id).toBe(id);
+    expect((await store.laneHead(ACCOUNT, NUMBER))?.record.order.id).toBe(id);
     expect(await store.dueLanes(ACCOUNT, 10)).toEqual([NUMBER]);
     expect(woken).toEqual([NUMBER]);
   });
@@ -133,12 +136,12 @@ describe('accepting a send', () => {
     const ids: string[] = [];
     for (let i = 0; i < 20; i += 1) ids.push((await intake.accept(ACCOUNT, request)).id);
     const other = await intake.accept(ACCOUNT, { ...request, phoneNumber: '+15550009999' });
-    expect((await store.head(ACCOUNT, '+15550009999'))?.record.order.id).toBe(other.id);
+    expect((await store.laneHead(ACCOUNT, '+15550009999'))?.record.order.id).toBe(other.id);
     const relayed: string[] = [];
     for (
-      let head = await store.head(ACCOUNT, NUMBER);
+      let head = await store.laneHead(ACCOUNT, NUMBER);
       head !== undefined;
-      head = await store.head(ACCOUNT, NUMBER)
+      head = await store.laneHead(ACCOUNT, NUMBER)
     ) {
       relayed.push(head.record.order.id);
       await applyAll(head.record, 'fenced', 'accepted');
@@ -181,9 +184,9 @@ describe('accepting a send', () => {
       await expect(intake.accept(ACCOUNT, request, under)).rejects.toThrow(IdempotencyInProgressError);
       await expect(intake.recall(ACCOUNT, under)).rejects.toThrow(IdempotencyInProgressError);
     }
-    await idempotencyKeys.letGo(ACCOUNT, 'k', 'two');
+    await idempotencyKeys.release(ACCOUNT, 'k', 'two');
     const { id } = await intake.accept(ACCOUNT, request, { ...key('k'), owner: 'one' });
-    await idempotencyKeys.letGo(ACCOUNT, 'k', 'one');
+    await idempotencyKeys.release(ACCOUNT, 'k', 'one');
     // The key now belongs to the send, so a reservation is not needed.
     expect(await idempotencyKeys.reserve(ACCOUNT, 'k', 'two', 60_000)).toBe(true);
     expect(await intake.accept(ACCOUNT, request, { ...key('k'), owner: 'two' })).toEqual({
@@ -203,7 +206,7 @@ describe('accepting a send', () => {
     await expect(intake.accept(ACCOUNT, request, { ...key('k'), owner: 'one' })).rejects.toThrow(
       IdempotencyInProgressError,
     );
-    await idempotencyKeys.letGo(ACCOUNT, 'k', 'two');
+    await idempotencyKeys.release(ACCOUNT, 'k', 'two');
     await expect(intake.accept(ACCOUNT, request, { ...key('k'), owner: 'two' })).rejects.toThrow(
       IdempotencyInProgressError,
     );
@@ -237,15 +240,15 @@ describe('accepting a send', () => {
     const taken = await applyAll(await found(wanted.id), 'fenced', 'accepted');
     expect(await store.insert(ACCOUNT, wanted, under)).toEqual({ kind: 'new' });
     expect(await store.find(ACCOUNT, wanted.id)).toEqual(taken);
-    expect(await store.head(ACCOUNT, NUMBER)).toBeUndefined();
+    expect(await store.laneHead(ACCOUNT, NUMBER)).toBeUndefined();
   });
 
   it('with a sendAt keeps the send out of its lane until then', async () => {
     const { id } = await intake.accept(ACCOUNT, { ...request, sendAt: Date.now() + 60_000 });
     expect((await intake.find(ACCOUNT, id))?.status).toBe('scheduled');
-    expect(await store.head(ACCOUNT, NUMBER)).toBeUndefined();
-    expect(await store.promote(ACCOUNT, 10)).toEqual([]);
-    expect(await store.nextScheduled(ACCOUNT)).toBeGreaterThan(50_000);
+    expect(await store.laneHead(ACCOUNT, NUMBER)).toBeUndefined();
+    expect(await store.promoteScheduled(ACCOUNT, 10)).toEqual([]);
+    expect(await store.nextScheduledInMs(ACCOUNT)).toBeGreaterThan(50_000);
     expect(woken).toEqual([]);
     const past = await intake.accept(ACCOUNT, { ...request, sendAt: Date.now() - 1 });
     expect((await intake.find(ACCOUNT, past.id))?.status).toBe('queued');
@@ -320,7 +323,7 @@ describe('a change of a send', () => {
     expect(await applyTo(one, 'found', { claim: CLAIM })).toBeDefined();
     expect(await applyTo(two, 'found', { claim: CLAIM })).toBeUndefined();
     expect((await found(two.order.id)).state.status).toBe('queued');
-    expect(await store.claims(ACCOUNT, 'c1', ['m1', 'm2'])).toEqual(
+    expect(await store.boundSends(ACCOUNT, 'c1', ['m1', 'm2'])).toEqual(
       new Map([['m1', { sendId: one.order.id }]]),
     );
     expect(await applyTo(await found(one.order.id), 'found', { claim: CLAIM })).toBeDefined();
@@ -334,7 +337,7 @@ describe('a change of a send', () => {
     expect(await store.dueLanes(ACCOUNT, 10)).toEqual([]);
     if (held !== undefined) await applyAll(held, 'accepted');
     expect(await store.dueLanes(ACCOUNT, 10)).toEqual([NUMBER]);
-    expect((await store.head(ACCOUNT, NUMBER))?.record.order.id).toBe(two.order.id);
+    expect((await store.laneHead(ACCOUNT, NUMBER))?.record.order.id).toBe(two.order.id);
   });
 
   it('to relaying orders the sends without a message by their POSTs', async () => {
@@ -346,7 +349,7 @@ describe('a change of a send', () => {
       await eventually('another millisecond has passed', () => performance.now() - first > 2);
     }
     const ids = async (count: number): Promise<string[]> =>
-      (await store.awaiting(ACCOUNT, NUMBER, count)).map((record) => record.order.id);
+      (await store.sendsAwaitingMessage(ACCOUNT, NUMBER, count)).map((record) => record.order.id);
     expect(await ids(10)).toEqual([records[2], records[0], records[1]].map((record) => record?.order.id));
     expect(await ids(2)).toEqual([records[0], records[1]].map((record) => record?.order.id));
   });
@@ -359,9 +362,9 @@ describe('cancelling a send', () => {
     const later = await intake.accept(ACCOUNT, { ...request, sendAt });
     for (const { id } of [queued, later])
       expect(await intake.cancel(ACCOUNT, id)).toMatchObject({ id, status: 'cancelled' });
-    expect(await store.head(ACCOUNT, NUMBER)).toBeUndefined();
+    expect(await store.laneHead(ACCOUNT, NUMBER)).toBeUndefined();
     await eventually('the sendAt has passed', () => Date.now() > sendAt + 5);
-    expect(await store.promote(ACCOUNT, 10)).toEqual([]);
+    expect(await store.promoteScheduled(ACCOUNT, 10)).toEqual([]);
     expect(await eventTypes()).toEqual(['send.cancelled', 'send.cancelled']);
     expect(await intake.cancel(ACCOUNT, 'snd_none')).toBeUndefined();
   });
@@ -415,7 +418,9 @@ describe('retention of sends', () => {
     const gone = await store.trim(ACCOUNT, { maxAgeMs: 60_000, maxCount: 2 });
     expect(gone.map(({ id }) => id)).toEqual(done.slice(0, 3));
     expect(await store.find(ACCOUNT, done[0] ?? '')).toBeUndefined();
-    expect(await store.claims(ACCOUNT, 'c1', ['m0', 'm4'])).toEqual(new Map([['m4', { sendId: done[4] }]]));
+    expect(await store.boundSends(ACCOUNT, 'c1', ['m0', 'm4'])).toEqual(
+      new Map([['m4', { sendId: done[4] }]]),
+    );
     expect(await store.trim(ACCOUNT, { maxAgeMs: -10_000, maxCount: 100 })).toHaveLength(2);
     expect(await store.find(ACCOUNT, open.order.id)).toBeDefined();
   });
@@ -460,11 +465,11 @@ describe('retention of sends', () => {
   it('removes the pending checks of an accepted send without a message', async () => {
     const record = await applyAll(await insert(), 'fenced');
     await applyTo(record, 'accepted', { confirmInMs: 0 });
-    expect(await store.awaiting(ACCOUNT, NUMBER, 100)).toHaveLength(1);
-    expect(await store.dueConfirms(ACCOUNT, 100)).toHaveLength(1);
+    expect(await store.sendsAwaitingMessage(ACCOUNT, NUMBER, 100)).toHaveLength(1);
+    expect(await store.dueConfirmations(ACCOUNT, 100)).toHaveLength(1);
     expect(await store.trim(ACCOUNT, { maxAgeMs: 60_000, maxCount: 0 })).toHaveLength(1);
-    expect(await store.awaiting(ACCOUNT, NUMBER, 100)).toEqual([]);
-    expect(await store.dueConfirms(ACCOUNT, 100)).toEqual([]);
+    expect(await store.sendsAwaitingMessage(ACCOUNT, NUMBER, 100)).toEqual([]);
+    expect(await store.dueConfirmations(ACCOUNT, 100)).toEqual([]);
     expect((await keys()).filter((name) => /awaiting|confirms|:send:/.test(name))).toEqual([]);
   });
 });
@@ -473,19 +478,19 @@ describe('a lane', () => {
   it('is not blocked by a send whose record is missing', async () => {
     const [lost, next] = [await insert(), await insert()];
     await redis.del(`${prefix}:{${ACCOUNT}}:send:${lost.order.id}`);
-    expect((await store.head(ACCOUNT, NUMBER))?.record.order.id).toBe(next.order.id);
+    expect((await store.laneHead(ACCOUNT, NUMBER))?.record.order.id).toBe(next.order.id);
   });
 
   it('that is postponed is due again in time, and an empty lane is never due', async () => {
     const [head, next] = [await insert(), await insert()];
-    expect(await store.postpone(ACCOUNT, head, 60_000)).toBe(true);
+    expect(await store.postponeLane(ACCOUNT, head, 60_000)).toBe(true);
     expect(await store.dueLanes(ACCOUNT, 10)).toEqual([]);
-    expect(await store.postpone(ACCOUNT, head, 0)).toBe(true);
+    expect(await store.postponeLane(ACCOUNT, head, 0)).toBe(true);
     expect(await store.dueLanes(ACCOUNT, 10)).toEqual([NUMBER]);
-    expect(await store.postpone(ACCOUNT, next, 60_000)).toBe(false);
+    expect(await store.postponeLane(ACCOUNT, next, 60_000)).toBe(false);
     expect(await store.dueLanes(ACCOUNT, 10)).toEqual([NUMBER]);
     const gone = { ...head, order: { ...head.order, phoneNumber: '+15550000001' } };
-    expect(await store.postpone(ACCOUNT, gone, 0)).toBe(false);
+    expect(await store.postponeLane(ACCOUNT, gone, 0)).toBe(false);
     expect(await store.dueLanes(ACCOUNT, 10)).toEqual([NUMBER]);
   });
 });
@@ -499,11 +504,14 @@ describe('scheduled sends', () => {
     await intake.cancel(ACCOUNT, cancelled);
     await eventually(
       'the sends are due',
-      async () => (await store.nextScheduled(ACCOUNT)) === 0 && Date.now() > at + 2,
+      async () => (await store.nextScheduledInMs(ACCOUNT)) === 0 && Date.now() > at + 2,
     );
-    const lanes = await Promise.all([store.promote(ACCOUNT, 100), store.promote(ACCOUNT, 100)]);
+    const lanes = await Promise.all([
+      store.promoteScheduled(ACCOUNT, 100),
+      store.promoteScheduled(ACCOUNT, 100),
+    ]);
     expect(lanes.flat()).toEqual(Array.from({ length: 19 }, () => NUMBER));
-    expect(await store.nextScheduled(ACCOUNT)).toBeUndefined();
+    expect(await store.nextScheduledInMs(ACCOUNT)).toBeUndefined();
     const expected = [...orders.slice(3), ...orders.slice(0, 3)].map(({ id }) => id);
     expect(await redis.lrange(`${prefix}:{${ACCOUNT}}:lane:${NUMBER}`, 0, -1)).toEqual(
       expected.filter((id) => id !== cancelled),
@@ -516,7 +524,7 @@ describe('scheduled sends', () => {
     expect(woken).toEqual([]);
     await intake.accept(ACCOUNT, { ...request, sendAt: Date.now() + 200 });
     expect(woken).toEqual([NUMBER]);
-    expect(await store.head(ACCOUNT, NUMBER)).toBeUndefined();
+    expect(await store.laneHead(ACCOUNT, NUMBER)).toBeUndefined();
   });
 
   it('without a record, or with another status, are removed from the schedule', async () => {
@@ -530,8 +538,8 @@ describe('scheduled sends', () => {
       'the sends are due',
       async () => (await redis.zcount(scheduled, '-inf', Date.now())) === 3,
     );
-    expect(await store.promote(ACCOUNT, 100)).toEqual([NUMBER]);
-    expect(await store.nextScheduled(ACCOUNT)).toBeUndefined();
+    expect(await store.promoteScheduled(ACCOUNT, 100)).toEqual([NUMBER]);
+    expect(await store.nextScheduledInMs(ACCOUNT)).toBeUndefined();
     expect((await found(due.order.id)).state.status).toBe('queued');
     expect((await found(queued.order.id)).state).toEqual(queued.state);
   });
@@ -539,12 +547,15 @@ describe('scheduled sends', () => {
   it('are cancelled even if the cancellation races with their move to the lane', async () => {
     for (let i = 0; i < 20; i += 1) {
       const { id } = await intake.accept(ACCOUNT, { ...request, sendAt: Date.now() + 50 });
-      await eventually('the sends are due', async () => (await store.nextScheduled(ACCOUNT)) === 0);
-      const [, promoted] = await Promise.all([intake.cancel(ACCOUNT, id), store.promote(ACCOUNT, 10)]);
+      await eventually('the sends are due', async () => (await store.nextScheduledInMs(ACCOUNT)) === 0);
+      const [, promoted] = await Promise.all([
+        intake.cancel(ACCOUNT, id),
+        store.promoteScheduled(ACCOUNT, 10),
+      ]);
       // If the move comes first, the send is cancelled in its lane.
       expect(promoted.length).toBeLessThanOrEqual(1);
       expect((await found(id)).state.status).toBe('cancelled');
-      expect(await store.head(ACCOUNT, NUMBER)).toBeUndefined();
+      expect(await store.laneHead(ACCOUNT, NUMBER)).toBeUndefined();
     }
   });
 });
@@ -644,9 +655,9 @@ describe('the overview of sends', () => {
     expect(oldestQueuedMs).toBeLessThan(20_000);
     await intake.cancel(ACCOUNT, later.id);
     for (
-      let head = await store.head(ACCOUNT, NUMBER);
+      let head = await store.laneHead(ACCOUNT, NUMBER);
       head !== undefined;
-      head = await store.head(ACCOUNT, NUMBER)
+      head = await store.laneHead(ACCOUNT, NUMBER)
     )
       await applyAll(
         head.record,

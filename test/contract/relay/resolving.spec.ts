@@ -26,11 +26,11 @@ describe('a send that is resolved as resend', () => {
     await relayUntil(id, 'sent');
     await eventually(
       'the lane is empty',
-      async () => (await relay.harness.sends.head(ACCOUNT, NUMBER)) === undefined,
+      async () => (await relay.harness.sends.laneHead(ACCOUNT, NUMBER)) === undefined,
     );
     expect(texts()).toEqual(['Hi']);
     expect(await sendEvents()).toEqual(['send.unknown', 'send.sent']);
-    expect(await relay.harness.sends.awaiting(ACCOUNT, NUMBER, 10)).toEqual([]);
+    expect(await relay.harness.sends.sendsAwaitingMessage(ACCOUNT, NUMBER, 10)).toEqual([]);
   });
 
   it('is posted at the tail of its lane if no message is found', async () => {
@@ -74,7 +74,7 @@ describe('a send that is resolved as resend', () => {
     const flagged = (await relay.harness.deliveredEvents()).find(({ type }) => type === 'message.delivered');
     expect(flagged?.data).toMatchObject({ sendId: id, duplicate: true });
     expect((await find(id)).status).toBe('sent');
-    expect(await relay.harness.sends.awaiting(ACCOUNT, NUMBER, 10)).toEqual([]);
+    expect(await relay.harness.sends.sendsAwaitingMessage(ACCOUNT, NUMBER, 10)).toEqual([]);
     await rounds().trim(ACCOUNT, { maxAgeMs: -10_000, maxCount: 0 });
     expect(
       (await relay.harness.redis.keys(`${relay.harness.prefix}:*`)).filter((key) =>
@@ -90,7 +90,7 @@ describe('a send that is resolved as resend', () => {
     await resolve(id, 'resend');
     await relayUntil(id, 'accepted');
     expect(texts()).toEqual(['Hi']);
-    expect(await relay.harness.sends.awaiting(ACCOUNT, NUMBER, 10)).toHaveLength(1);
+    expect(await relay.harness.sends.sendsAwaitingMessage(ACCOUNT, NUMBER, 10)).toHaveLength(1);
   });
 
   it('expires by its age since the resend, not since its acceptance', async () => {

@@ -7,8 +7,14 @@ import { Readable } from 'node:stream';
 import { afterAll, beforeAll, beforeEach, afterEach, describe, expect, it } from '@jest/globals';
 import { createLogger, newId, openRedis, parseRedisAddress, type RedisClient, systemClock } from '#platform';
 import { BlobStoreUnavailableError, FileBlobStore } from '#blobs';
-import { FiledRelayStore, FileSweep, type SendStatus, RedisIdempotencyKeys, StoredSendIntake } from '#relay';
-import type { TransitionName } from '../../../libs/relay/src/send/send-life.js';
+import {
+  FileRemovingRelayStore,
+  FileSweep,
+  type SendStatus,
+  RedisIdempotencyKeys,
+  StoredSendIntake,
+} from '#relay';
+import type { TransitionName } from '../../../libs/relay/src/send/send-transitions.js';
 import { NO_HINTS } from './with-lane.js';
 import { ANY_SERVICE } from '../feed/feed-harness.js';
 import { startTestRedis, type TestRedis } from '../../support/redis-server.js';
@@ -20,7 +26,7 @@ let server: TestRedis;
 let redis: RedisClient;
 let directory: string;
 let blobs: FileBlobStore;
-let store: FiledRelayStore;
+let store: FileRemovingRelayStore;
 let intake: StoredSendIntake;
 const logger = createLogger('test', 'silent');
 
@@ -37,7 +43,7 @@ beforeEach(async () => {
   directory = await mkdtemp(join(tmpdir(), 'tidings-files-'));
   blobs = new FileBlobStore(directory);
   const prefix = newId('req');
-  store = new FiledRelayStore(redis, prefix, systemClock, blobs, logger);
+  store = new FileRemovingRelayStore(redis, prefix, systemClock, blobs, logger);
   intake = new StoredSendIntake(store, new RedisIdempotencyKeys(redis, prefix), NO_HINTS, ANY_SERVICE);
 });
 afterEach(async () => {

@@ -138,9 +138,9 @@ describe('two concurrent polls of the same message', () => {
     };
     const first = new MessageBinder(relay.harness.sends, relay.harness.logger);
     const overtakenStore = Object.create(relay.harness.sends) as RelayStore;
-    overtakenStore.awaiting = async (...query) => {
+    overtakenStore.sendsAwaitingMessage = async (...query) => {
       await first.bind(sightings);
-      return relay.harness.sends.awaiting(...query);
+      return relay.harness.sends.sendsAwaitingMessage(...query);
     };
     const bound = await new MessageBinder(overtakenStore, relay.harness.logger).bind(sightings);
     expect(bound.get('m')).toEqual({ sendId: id });

@@ -90,8 +90,8 @@ describe('a Tidings gateway whose upstream is itself or another gateway', () => 
     });
     for (const request of [
       () => upstream.send(gateway, SEND),
-      () => upstream.showContacts(gateway, []),
-      () => upstream.showMessages(gateway, 'a', []),
+      () => upstream.readContactsText(gateway, []),
+      () => upstream.readMessagesText(gateway, 'a', []),
       () => upstream.listContacts(gateway, wantAll),
       () => upstream.listMessages(gateway, 'a', 1, 20),
     ]) {
@@ -107,7 +107,7 @@ describe('a Tidings gateway whose upstream is itself or another gateway', () => 
       response.writeHead(500).end();
     });
     await failure(upstream.send(server, SEND));
-    await failure(upstream.showContacts(server, []));
+    await failure(upstream.readContactsText(server, []));
     await failure(upstream.listMessages(server, 'a', 1, 20));
     expect(marks).toEqual(['1', '1', '1']);
   });

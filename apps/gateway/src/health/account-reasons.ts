@@ -58,7 +58,7 @@ export function countedReasons(found: readonly { code: AccountCode }[]): Reason[
   return (Object.keys(WORDS) as AccountCode[]).flatMap((code) => {
     const count = found.filter((one) => one.code === code).length;
     if (count === 0) return [];
-    return [{ code, count, words: WORDS[code](count === 1 ? '1 account' : `${count} accounts`) }];
+    return [{ code, count, description: WORDS[code](count === 1 ? '1 account' : `${count} accounts`) }];
   });
 }
 

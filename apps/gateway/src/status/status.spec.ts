@@ -60,10 +60,10 @@ describe('the status of an account', () => {
 
   it('shows the start and reason of an upstream outage', async () => {
     const health = new RedisUpstreamHealth(gateway.redis, 'tidings');
-    await health.down('default', 'away', 'upstream answered 503');
+    await health.recordOutage('default', 'away', 'upstream answered 503');
     expect((await status())['upstream']).toMatchObject({ state: 'down', reason: 'upstream answered 503' });
     const outage = await health.outage('default');
-    if (outage !== undefined) await health.well('default', outage);
+    if (outage !== undefined) await health.recordRecovery('default', outage);
     expect((await status())['upstream']).toEqual({ state: 'up', since: null, reason: null });
   });
 

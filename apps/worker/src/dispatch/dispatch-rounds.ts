@@ -1,7 +1,7 @@
 import type { EventLog, EventRetention, RedisLogSurvey } from '#events';
 import {
   DELIVERY_ROUND,
-  type DeliveryPump,
+  type DeliveryWorker,
   type DeliveryRetention,
   type DeliveryStore,
   RECONCILE_DELIVERIES_MS,
@@ -22,7 +22,7 @@ const MAX_BATCHES = 100;
 
 /** Dependencies of the rounds of the role `dispatch`. */
 export interface DispatchRoundParts {
-  pump: Pick<DeliveryPump, 'reconcile'>;
+  pump: Pick<DeliveryWorker, 'reconcile'>;
   deliveries: Pick<DeliveryStore, 'trim'>;
   log: Pick<EventLog, 'trim'>;
   deliverySurvey: Pick<RedisDeliverySurvey, 'read'>;

@@ -39,7 +39,7 @@ beforeEach(() => {
       },
     },
     accounts: { find: () => Promise.resolve({ id: ACCOUNT, polling } as Account) },
-    polls: { remind: () => Promise.resolve(void (remindCount += 1)) },
+    polls: { addRecurring: () => Promise.resolve(void (remindCount += 1)) },
     poller: {
       checkAndWait: () => {
         calls.push('polled in this worker');

@@ -5,7 +5,7 @@ import {
   type AgendaTime,
   type BullmqHintQueue,
   type Logger,
-  logWords,
+  logMessageOf,
   type QueuePayloads,
 } from '#platform';
 import type { UpstreamProbe } from '#relay';
@@ -36,7 +36,7 @@ export interface PollRoundParts {
   contacts: Pick<ContactListPoll, 'poll'>;
   accounts: Pick<AccountDirectory, 'find'>;
   /** Hints all workers that an account has due contacts. */
-  polls: Pick<BullmqHintQueue<QueuePayloads['poll']>, 'remind'>;
+  polls: Pick<BullmqHintQueue<QueuePayloads['poll']>, 'addRecurring'>;
   /**
    * Reads the due contacts of an account in this worker. Returns the time until the next contact is due, or
    * undefined if that is not known in time.
@@ -78,7 +78,7 @@ export function pollRounds(parts: PollRoundParts): RoleRounds {
           if (!(await isPolled(account))) return undefined;
           if (await isHeld(account)) return RECHECK_HELD_MS;
           if (due <= MAX_LOCAL_READS) return RECHECK_RUNNING_MS;
-          await parts.polls.remind([{ about: account, payload: { account } }]);
+          await parts.polls.addRecurring([{ subject: account, payload: { account } }]);
           return TICK_MS;
         },
       },
@@ -115,6 +115,6 @@ async function readList({ contacts, logger }: PollRoundParts, account: string): 
     await contacts.poll(account);
   } catch (error) {
     if (!(error instanceof UpstreamError) && !(error instanceof BudgetExhaustedError)) throw error;
-    logger.warn({ account, reason: logWords(error) }, 'could not read the contact list');
+    logger.warn({ account, reason: logMessageOf(error) }, 'could not read the contact list');
   }
 }

@@ -111,7 +111,7 @@ class PollRoundsProcessor extends RoundsProcessor {
         const rounds = pollRounds({
           ...{ poller: here, store, contacts, accounts, upstream, probe, logger },
           survey: new RedisFeedSurvey(redis, environment.REDIS_KEY_PREFIX),
-          polls: BullmqHintQueue.in(polls, systemClock),
+          polls: BullmqHintQueue.onQueue(polls, systemClock),
           probeTimes: health,
           agenda: hints,
           contactsEveryMs: environment.CONTACTS_INTERVAL_MS,

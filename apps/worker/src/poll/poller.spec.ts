@@ -92,7 +92,7 @@ class FakeQueue implements PollQueue {
         accounts: { find: () => Promise.resolve(this.account as never) },
         upstream: { isHeld: () => Promise.resolve(this.held) },
         budget: {
-          giveBack: () => {
+          returnToken: () => {
             this.returnedTokens += 1;
             return Promise.resolve();
           },

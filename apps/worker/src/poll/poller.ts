@@ -1,6 +1,6 @@
-import { AccountGoneError, type AccountDirectory } from '#accounts';
+import { AccountNotFoundError, type AccountDirectory } from '#accounts';
 import type { ClaimedRead, ClaimReply, NextDue, PollAgenda, PollQueue, PollOutcome } from '#feed';
-import { type Logger, logWords, pause } from '#platform';
+import { type Logger, logMessageOf, pause } from '#platform';
 import {
   type AccountUpstream,
   type AdaptiveBudget,
@@ -50,7 +50,7 @@ export interface PollerParts {
   agenda: PollAgenda;
   accounts: Pick<AccountDirectory, 'find'>;
   upstream: Pick<AccountUpstream, 'isHeld'>;
-  budget: Pick<AdaptiveBudget, 'giveBack'>;
+  budget: Pick<AdaptiveBudget, 'returnToken'>;
   logger: Logger;
 }
 
@@ -126,7 +126,7 @@ export class Poller {
     try {
       return await this.claimUntilIdle(account, loop);
     } catch (error) {
-      if (!(error instanceof AccountGoneError))
+      if (!(error instanceof AccountNotFoundError))
         this.parts.logger.warn({ account, err: error }, 'could not claim a contact; the next hint retries');
       return undefined;
     }
@@ -205,7 +205,7 @@ export class Poller {
       };
       try {
         const how = await this.read(account, claimed.contactId, read);
-        if (read.tokenRequestedAt !== undefined) await this.parts.budget.giveBack(account, rate);
+        if (read.tokenRequestedAt !== undefined) await this.parts.budget.returnToken(account, rate);
         if (how !== undefined) return await this.parts.queue.end(account, claimed, how);
       } catch (error) {
         // The lease of the claim will expire.
@@ -247,11 +247,11 @@ export class Poller {
       }
       return (await contacts.runDeepRead(account, contactId, read, read.signal)) ? 'done' : 'aborted';
     } catch (error) {
-      if (error instanceof AccountGoneError) return undefined;
+      if (error instanceof AccountNotFoundError) return undefined;
       if (error instanceof BudgetExhaustedError) return 'aborted';
       const { logger } = this.parts;
       if (error instanceof UpstreamError)
-        logger.warn({ account, contactId, reason: logWords(error) }, 'a poll failed');
+        logger.warn({ account, contactId, reason: logMessageOf(error) }, 'a poll failed');
       else logger.error({ account, contactId, err: error }, 'a poll failed with an unexpected error');
       return isAboutAccount(error) ? 'postponed' : 'failed';
     }

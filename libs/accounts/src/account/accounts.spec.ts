@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { FixedAccounts } from './account.js';
 import { accountContext, type StoredAccount } from './account-store.js';
 import { Accounts } from './accounts.js';
-import { SealBrokenError, SecretBox } from '../secret/secret-box.js';
+import { SecretDecryptionError, SecretBox } from '../secret/secret-box.js';
 
 const BOX = new SecretBox(Buffer.alloc(32, 1));
 const FIXED = { id: 'default', baseUrl: 'http://u/v1', apiKey: 'k', requestsPerSecond: 1, polling: true };
@@ -17,7 +17,7 @@ function directory(kept: StoredAccount[]): { accounts: Accounts; told: string[] 
   const told: string[] = [];
   const store = {
     list: () => Promise.resolve(kept),
-    stamp: () => Promise.resolve(''),
+    revision: () => Promise.resolve(''),
     find: (id: string) => Promise.resolve(kept.find((one) => one.id === id)),
   };
   const accounts = new Accounts(new FixedAccounts([FIXED]), store, BOX, (id) => told.push(id));
@@ -52,6 +52,6 @@ describe('the account directory', () => {
     const { accounts, told } = directory([stolen, stored('a'), stored('odd', 'nonsense')]);
     expect((await accounts.list()).map(({ id }) => id)).toEqual(['default', 'a']);
     expect(told).toEqual(['thief', 'odd']);
-    await expect(accounts.find('thief')).rejects.toBeInstanceOf(SealBrokenError);
+    await expect(accounts.find('thief')).rejects.toBeInstanceOf(SecretDecryptionError);
   });
 });

@@ -8,7 +8,7 @@ import {
 import { registryKeys } from './redis-account-keys.js';
 import { SecretBox } from '../secret/secret-box.js';
 
-const note = LuaScript.from(import.meta.url, 'lua/note-encryption-key.lua');
+const note = LuaScript.from(import.meta.url, 'lua/register-encryption-key.lua');
 
 /** The ids of the encryption keys that secrets in Redis may be encrypted with. */
 export class RedisEncryptionKeys {
@@ -25,7 +25,7 @@ export class RedisEncryptionKeys {
    * Records the id of the box's encryption key. If the box lacks keys whose ids are recorded, records nothing and
    * returns those ids.
    */
-  async note({ keyId, keyIds }: SecretBox): Promise<string[]> {
+  async register({ keyId, keyIds }: SecretBox): Promise<string[]> {
     return (await note.run(
       this.redis,
       { encryptionKeys: this.key },
@@ -43,7 +43,7 @@ export class RedisEncryptionKeys {
   }
 
   /** Removes ids of keys that no stored secret is encrypted with any more. */
-  async forget(ids: readonly string[]): Promise<void> {
+  async remove(ids: readonly string[]): Promise<void> {
     if (ids.length > 0) await this.redis.srem(this.key, ...ids);
   }
 }
@@ -51,20 +51,20 @@ export class RedisEncryptionKeys {
 /**
  * Records the encryption key of this process, now if Redis is connected, otherwise when it connects.
  *
- * @param unfit called with the error of a later attempt
+ * @param onMissingKeys called with the error of a later attempt
  * @throws {ConfigurationError} if secrets may be encrypted with a key that the environment lacks
  */
-export async function noteEncryptionKey(
+export async function registerEncryptionKey(
   environment: Pick<CommonEnvironment, 'ENCRYPTION_KEY' | 'ENCRYPTION_KEYS_PREVIOUS' | 'REDIS_KEY_PREFIX'>,
   redis: RedisClient,
   logger: Logger,
-  unfit: (error: ConfigurationError) => void,
+  onMissingKeys: (error: ConfigurationError) => void,
 ): Promise<void> {
   const keys = new RedisEncryptionKeys(redis, environment.REDIS_KEY_PREFIX);
   const box = new SecretBox(environment.ENCRYPTION_KEY, environment.ENCRYPTION_KEYS_PREVIOUS);
   const attempt = async (): Promise<boolean> => {
     try {
-      const missing = await keys.note(box);
+      const missing = await keys.register(box);
       if (missing.length > 0) throw unknownKeys(missing);
       return true;
     } catch (error) {
@@ -80,7 +80,7 @@ export async function noteEncryptionKey(
   const again = (): void => {
     attempt().then((done) => {
       if (done) redis.off('ready', again);
-    }, unfit);
+    }, onMissingKeys);
   };
   redis.on('ready', again);
 }

@@ -5,7 +5,7 @@ const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
 /** A stored secret cannot be decrypted: its key or context is another one, or its text is damaged. */
-export class SealBrokenError extends Error {
+export class SecretDecryptionError extends Error {
   constructor(
     reason: string,
     /** Id of the encryption key that the secret names; `?` if it names none. */
@@ -50,13 +50,13 @@ export class SecretBox {
     return `${this.keyId}.${sealed.toString('base64url')}`;
   }
 
-  /** @throws {SealBrokenError} */
+  /** @throws {SecretDecryptionError} */
   open(sealed: string, context: string): string {
     const keyId = keyIdOf(sealed);
     const [, text] = sealed.split('.');
     const key = this.keys.get(keyId);
     if (key === undefined || text === undefined)
-      throw new SealBrokenError(`it names the key ${keyId}`, keyId);
+      throw new SecretDecryptionError(`it names the key ${keyId}`, keyId);
     const bytes = Buffer.from(text, 'base64url');
     try {
       const decipher = createDecipheriv(CIPHER, key, bytes.subarray(0, NONCE_BYTES), {
@@ -67,13 +67,13 @@ export class SecretBox {
       const opened = decipher.update(bytes.subarray(NONCE_BYTES, -TAG_BYTES));
       return Buffer.concat([opened, decipher.final()]).toString('utf8');
     } catch {
-      throw new SealBrokenError('it is damaged or belongs elsewhere', keyId);
+      throw new SecretDecryptionError('it is damaged or belongs elsewhere', keyId);
     }
   }
 
   /**
    * Encrypts a sealed secret with the current key. Returns it unchanged if the current key sealed it.
-   * @throws {SealBrokenError}
+   * @throws {SecretDecryptionError}
    */
   reseal(sealed: string, context: string): string {
     const secret = this.open(sealed, context);

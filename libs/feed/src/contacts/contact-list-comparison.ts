@@ -39,7 +39,7 @@ export class ContactListComparison implements ContactReader {
     this.positions = new Int32Array(known.contacts.size).fill(UNSEEN);
   }
 
-  see(contact: UpstreamContact, position: number): boolean {
+  receive(contact: UpstreamContact, position: number): boolean {
     const before = this.known.contacts.get(contact.id);
     const isKnown = before !== undefined && !before.deleted;
     const verdict = isKnown ? this.tracker.quickVerdict(contact, before.fingerprint) : 'changed';

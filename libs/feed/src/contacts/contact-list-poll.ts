@@ -1,5 +1,5 @@
 import { type NewEvent } from '#events';
-import { type Logger, logWords } from '#platform';
+import { type Logger, logMessageOf } from '#platform';
 import {
   type ContactList,
   isRecord,
@@ -70,7 +70,7 @@ export class ContactListPoll {
       for (let race = 0; !done && race < MAX_RACES; race += 1) done = await this.readOnce(account, purpose);
     } catch (error) {
       if (error instanceof UpstreamError && !(error instanceof UpstreamUnavailableError))
-        await this.store.noteListFault(account, logWords(error));
+        await this.store.noteListFault(account, logMessageOf(error));
       throw error;
     }
   }
@@ -161,7 +161,7 @@ export class ContactListPoll {
     list: ContactList<ContactListComparison>,
     verdict: ListVerdict,
   ): AsyncGenerator<ContactUpdate> {
-    for await (const wanted of list.wanted()) {
+    for await (const wanted of list.requestedContacts()) {
       const changed = list.reader.changed(wanted);
       const updates = await Promise.all(changed.map((one) => this.updateOfListed(account, verdict, one)));
       for (const update of updates) if (update !== undefined) yield update;

@@ -48,7 +48,7 @@ export function unknownVariables(source: Readonly<Record<string, string | undefi
 }
 
 /** Logs a warning for every variable that is probably misspelled. */
-export function warnOfUnknownVariables(
+export function warnAboutUnknownVariables(
   logger: Logger,
   source: Readonly<Record<string, string | undefined>> = process.env,
 ): void {

@@ -12,7 +12,7 @@ beforeEach(() => {
   away = false;
   told = [];
   const agenda = {
-    at: (tasks: readonly AgendaTask[]): Promise<void> => {
+    schedule: (tasks: readonly AgendaTask[]): Promise<void> => {
       if (away) return Promise.reject(new Error('Redis is away'));
       told.push(...tasks);
       return Promise.resolve();

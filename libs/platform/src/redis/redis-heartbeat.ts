@@ -5,15 +5,15 @@ import { redisTime } from './redis-time.js';
 
 const BEAT_EVERY_MS = 5_000;
 /** Maximum age of the last heartbeat of a running process, in milliseconds. */
-export const SEEN_WITHIN_MS = 3 * BEAT_EVERY_MS;
+export const HEARTBEAT_TTL_MS = 3 * BEAT_EVERY_MS;
 /** Age at which a heartbeat is removed, in milliseconds. */
 const REMOVED_AFTER_MS = 3_600_000;
 
 const beat = LuaScript.from(import.meta.url, 'lua/heartbeat.lua');
 
 /** Returns the members of the processes that are alive. */
-export async function aliveIn(redis: RedisClient, key: string): Promise<string[]> {
-  return redis.zrangebyscore(key, (await redisTime(redis, key)) - SEEN_WITHIN_MS, '+inf');
+export async function liveMembers(redis: RedisClient, key: string): Promise<string[]> {
+  return redis.zrangebyscore(key, (await redisTime(redis, key)) - HEARTBEAT_TTL_MS, '+inf');
 }
 
 /** Announces in a sorted set that this process is alive. */
@@ -56,7 +56,7 @@ export class RedisHeartbeat {
 
   /** Returns true if a heartbeat was written recently. */
   isFresh(): boolean {
-    return performance.now() - this.beatenAt < SEEN_WITHIN_MS;
+    return performance.now() - this.beatenAt < HEARTBEAT_TTL_MS;
   }
 
   protected async beat(): Promise<void> {

@@ -72,7 +72,7 @@ export class SendConfirm {
     due: readonly SendRecord[],
   ): Promise<SendRecord[]> {
     const ids = new Set(due.map(({ order }) => order.id));
-    const awaiting = await this.store.awaiting(account, phoneNumber, MAX_SHARED);
+    const awaiting = await this.store.sendsAwaitingMessage(account, phoneNumber, MAX_SHARED);
     return awaiting.filter(
       ({ order, state }) => !ids.has(order.id) && state.status === 'accepted' && !isOverdue(state),
     );

@@ -13,14 +13,14 @@ export class HintingUpstreamHealth extends RedisUpstreamHealth {
     super(redis, prefix);
   }
 
-  override async down(account: string, kind: OutageKind, reason: string): Promise<boolean> {
-    const hasBegun = await super.down(account, kind, reason);
+  override async recordOutage(account: string, kind: OutageKind, reason: string): Promise<boolean> {
+    const hasBegun = await super.recordOutage(account, kind, reason);
     this.announce(account);
     return hasBegun;
   }
 
-  override async well(account: string, outage: Outage): Promise<boolean> {
-    const hasEnded = await super.well(account, outage);
+  override async recordRecovery(account: string, outage: Outage): Promise<boolean> {
+    const hasEnded = await super.recordRecovery(account, outage);
     this.announce(account);
     return hasEnded;
   }

@@ -1,13 +1,13 @@
 import type { Clock, Logger, RedisClient } from '#platform';
 import type { BlobStore } from '#blobs';
-import { FiledRelayStore } from './filed-relay-store.js';
+import { FileRemovingRelayStore } from './file-removing-relay-store.js';
 import { RECONCILE_MS, RELAY_ROUND, type RelayHints } from '../jobs/relay-hints.js';
 import type { InsertResult, StateChange } from '../send/relay-store.js';
 import type { IdempotencyKey } from '../send/send-intake.js';
 import type { SendOrder, SendRecord } from '../send/send-record.js';
 
 /** Send store that announces to the agendas when sends are due. */
-export class HintingRelayStore extends FiledRelayStore {
+export class HintingRelayStore extends FileRemovingRelayStore {
   constructor(
     redis: RedisClient,
     prefix: string,

@@ -9,7 +9,7 @@ import type { SendStatus } from '../send/send.js';
  */
 export const sendIndex = {
   /** Counts the places. */
-  places: (keys: AccountKeys): string => keys('sends', 'places'),
+  lastNumber: (keys: AccountKeys): string => keys('sends', 'places'),
   all: (keys: AccountKeys): string => keys('sends', 'all'),
   status: (keys: AccountKeys, status: SendStatus): string => keys('sends', 'status', status),
   recipient: (keys: AccountKeys, phoneNumber: string): string => keys('sends', 'to', phoneNumber),

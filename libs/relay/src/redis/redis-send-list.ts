@@ -6,7 +6,7 @@ import { toSend } from '../send/send-record.js';
 import { SEND_STATUSES, type SendStatus } from '../send/send.js';
 
 /** So many sends are looked at for one page at most; where few of them match, the page is short. */
-const MOST_EXAMINED = 2_000;
+const MAX_EXAMINED = 2_000;
 
 const listSends = LuaScript.from(import.meta.url, 'lua/list-sends.lua');
 
@@ -30,7 +30,7 @@ export class RedisSendList implements SendList {
     const reply = await listSends.run(
       this.redis,
       { sets: sets.length === 0 ? [sendIndex.all(keys)] : sets },
-      { before: before ?? '', limit, maxExamined: MOST_EXAMINED },
+      { before: before ?? '', limit, maxExamined: MAX_EXAMINED },
     );
     const { next, ids } = reply as { next: string; ids: string[] };
     const records = await readSendRecords(this.redis, keys, ids);

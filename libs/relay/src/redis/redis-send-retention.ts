@@ -4,11 +4,11 @@ import { lastingIndexes, sendIndex } from './redis-send-index.js';
 import { readSendRecords } from './redis-send-records.js';
 import { boundMessages, isUndecided, type SendOrder, type SendRecord } from '../send/send-record.js';
 
-const MOST_TRIMMED = 500;
+const MAX_TRIMMED = 500;
 
 const trimSends = LuaScript.from(import.meta.url, 'lua/trim-sends.lua');
 
-const setApart = LuaScript.from(import.meta.url, 'lua/set-undecided-apart.lua');
+const moveUndecided = LuaScript.from(import.meta.url, 'lua/move-undecided.lua');
 
 /**
  * Removes finished sends, the oldest first, a bounded number at a time: those finished before `oldest`, in ms since 1970
@@ -21,7 +21,7 @@ export async function trimFinishedSends(
   maxCount: number,
 ): Promise<SendOrder[]> {
   const excess = await excessOf(redis, keys, maxCount);
-  const heads = await redis.zrange(keys('finished'), '0', String(MOST_TRIMMED - 1), 'WITHSCORES');
+  const heads = await redis.zrange(keys('finished'), '0', String(MAX_TRIMMED - 1), 'WITHSCORES');
   const ids: string[] = [];
   for (let i = 0; i < heads.length; i += 2) {
     if (i / 2 < excess || Number(heads[i + 1]) < oldest) ids.push(heads[i] ?? '');
@@ -30,7 +30,7 @@ export async function trimFinishedSends(
   const found = await readSendRecords(redis, keys, ids);
   const undecided = found.filter(({ state }) => isUndecided(state));
   if (undecided.length > 0)
-    await setApart.run(
+    await moveUndecided.run(
       redis,
       { finished: keys('finished'), undecided: keys('sends', 'undecided') },
       {
@@ -68,7 +68,7 @@ export async function undecidedInExcess(
 ): Promise<SendRecord[]> {
   const excess = await excessOf(redis, keys, maxCount);
   if (excess <= 0 || (await redis.zcard(keys('finished'))) > 0) return [];
-  const ids = await redis.zrange(keys('sends', 'undecided'), '0', String(Math.min(excess, MOST_TRIMMED) - 1));
+  const ids = await redis.zrange(keys('sends', 'undecided'), '0', String(Math.min(excess, MAX_TRIMMED) - 1));
   const records = await readSendRecords(redis, keys, ids);
   // What an earlier build brought to its end beside this one stands there still.
   const undecided = records.filter(({ state }) => isUndecided(state));

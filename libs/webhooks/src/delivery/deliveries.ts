@@ -3,7 +3,7 @@ import type { DeliveryJobs } from './delivery-jobs.js';
 import type { DeliveryPage, DeliveryQuery, DeliveryStore } from './delivery-store.js';
 import type { Delivery } from './delivery.js';
 import type { EndpointStore } from '../endpoint/endpoint-store.js';
-import { hintQuietly } from './hint-quietly.js';
+import { wakeQuietly } from './wake-quietly.js';
 import { disabledConflict, WebhookConflictError } from '../endpoint/webhook-conflict.js';
 
 /** Lets callers read deliveries and retry one. */
@@ -46,7 +46,7 @@ export class Deliveries {
       case 'removed':
         throw new WebhookConflictError('The webhook of this delivery was removed.');
       case 'retried':
-        await hintQuietly(this.jobs, this.logger, account, delivery.endpointId);
+        await wakeQuietly(this.jobs, this.logger, account, delivery.endpointId);
         return this.store.find(account, id);
     }
   }

@@ -1,9 +1,9 @@
 import type { AgendaHints, RedisClient } from '#platform';
 import { DELIVERY_ROUND } from '../delivery/delivery-hints.js';
-import type { ClaimedDelivery, Settled, Settlement } from '../delivery/delivery-store.js';
+import type { ClaimedDelivery, SettlementResult, Settlement } from '../delivery/delivery-store.js';
 import type { Attempt } from '../delivery/delivery.js';
 import { RedisDeliveryStore } from './redis-delivery-store.js';
-import type { Strain } from '../delivery/retry-policy.js';
+import type { Throttling } from '../delivery/retry-policy.js';
 
 /** Delivery store that schedules a reconciliation for the time of each retry. */
 export class HintingDeliveryStore extends RedisDeliveryStore {
@@ -20,9 +20,9 @@ export class HintingDeliveryStore extends RedisDeliveryStore {
     claimed: ClaimedDelivery,
     attempt: Attempt,
     settlement: Settlement,
-    strain?: Strain,
-  ): Promise<Settled> {
-    const settled = await super.settle(account, claimed, attempt, settlement, strain);
+    throttling?: Throttling,
+  ): Promise<SettlementResult> {
+    const settled = await super.settle(account, claimed, attempt, settlement, throttling);
     if (settlement.status === 'pending') {
       this.hints.announce(account, DELIVERY_ROUND.reconcile, settlement.waitMs);
     }

@@ -3,10 +3,15 @@ import { accountKeys, type AccountKeys, type Clock, LuaScript, type RedisClient 
 import {
   type EndpointStore,
   filterBytes,
-  MOST_ENDPOINTS_OF_ACCOUNT,
-  MOST_FILTER_BYTES_OF_ACCOUNT,
+  MAX_ENDPOINTS_PER_ACCOUNT,
+  MAX_FILTER_BYTES_PER_ACCOUNT,
 } from '../endpoint/endpoint-store.js';
-import { publicPart, readEndpoint, type StoredEndpoint, writeEndpoint } from '../endpoint/stored-endpoint.js';
+import {
+  publicEndpoint,
+  parseEndpoint,
+  type StoredEndpoint,
+  serializeEndpoint,
+} from '../endpoint/stored-endpoint.js';
 import { WebhookConflictError } from '../endpoint/webhook-conflict.js';
 
 const add = LuaScript.from(import.meta.url, 'lua/add-endpoint.lua');
@@ -38,23 +43,23 @@ export class RedisEndpointStore implements EndpointStore {
       },
       {
         id: endpoint.id,
-        endpoint: writeEndpoint(endpoint),
+        endpoint: serializeEndpoint(endpoint),
         bytes: filterBytes(endpoint.contactIds),
-        maxEndpoints: MOST_ENDPOINTS_OF_ACCOUNT,
-        maxBytes: MOST_FILTER_BYTES_OF_ACCOUNT,
+        maxEndpoints: MAX_ENDPOINTS_PER_ACCOUNT,
+        maxBytes: MAX_FILTER_BYTES_PER_ACCOUNT,
       },
     );
     if (added === 'filters') throw filtersConflict();
     if (added !== 'added') {
       throw new WebhookConflictError(
-        `The account has ${MOST_ENDPOINTS_OF_ACCOUNT} webhooks, and no more are kept. Delete one first.`,
+        `The account has ${MAX_ENDPOINTS_PER_ACCOUNT} webhooks, and no more are kept. Delete one first.`,
       );
     }
   }
 
   async list(account: string): Promise<StoredEndpoint[]> {
     const stored = await this.redis.hvals(this.keys(account)('webhooks'));
-    return stored.map(readEndpoint);
+    return stored.map(parseEndpoint);
   }
 
   async revision(account: string): Promise<string> {
@@ -67,7 +72,7 @@ export class RedisEndpointStore implements EndpointStore {
 
   async find(account: string, id: string): Promise<StoredEndpoint | undefined> {
     const stored = await this.redis.hget(this.keys(account)('webhooks'), id);
-    return stored === null ? undefined : readEndpoint(stored);
+    return stored === null ? undefined : parseEndpoint(stored);
   }
 
   async remove(account: string, id: string): Promise<boolean> {
@@ -94,8 +99,8 @@ export class RedisEndpointStore implements EndpointStore {
     for (;;) {
       const expected = await this.redis.hget(webhooks, id);
       if (expected === null) return undefined;
-      const after = change(readEndpoint(expected));
-      const args = { id, expected, replacement: writeEndpoint(after) };
+      const after = change(parseEndpoint(expected));
+      const args = { id, expected, replacement: serializeEndpoint(after) };
       if ((await rewrite.run(this.redis, { webhooks }, args)) === 1) return after;
     }
   }
@@ -113,7 +118,7 @@ export class RedisEndpointStore implements EndpointStore {
           type: 'webhook.disabled',
           subject: `webhook:${id}`,
           revision: disabled.revision,
-          data: { webhook: publicPart(disabled), reason },
+          data: { webhook: publicEndpoint(disabled), reason },
         },
       ],
     );
@@ -131,7 +136,7 @@ export class RedisEndpointStore implements EndpointStore {
     // Each round that fails means that somebody else changed the endpoint: that ends.
     for (;;) {
       const expected = await this.redis.hget(keys('webhooks'), id);
-      const before = expected === null ? undefined : readEndpoint(expected);
+      const before = expected === null ? undefined : parseEndpoint(expected);
       const changed = before === undefined ? undefined : change(before);
       if (expected === null || before === undefined || changed === undefined) return undefined;
       const updatedAt = new Date(this.clock.now()).toISOString();
@@ -147,10 +152,10 @@ export class RedisEndpointStore implements EndpointStore {
         {
           id,
           expected,
-          replacement: writeEndpoint(after),
+          replacement: serializeEndpoint(after),
           ...bytesOf(before, after),
           toggles: before.enabled === after.enabled ? 0 : 1,
-          maxBytes: MOST_FILTER_BYTES_OF_ACCOUNT,
+          maxBytes: MAX_FILTER_BYTES_PER_ACCOUNT,
           events: eventArguments(account, eventsOf(after)),
         },
       );
@@ -176,7 +181,7 @@ function bytesOf(before: StoredEndpoint, after: StoredEndpoint): { bytes: number
 
 function filtersConflict(): WebhookConflictError {
   return new WebhookConflictError(
-    `contactIds: all webhooks of an account may name at most ${MOST_FILTER_BYTES_OF_ACCOUNT} bytes of contact ids, and ` +
+    `contactIds: all webhooks of an account may name at most ${MAX_FILTER_BYTES_PER_ACCOUNT} bytes of contact ids, and ` +
       'with these they would name more. Name fewer, here or in another webhook, or leave contactIds out and choose at the receiver.',
   );
 }

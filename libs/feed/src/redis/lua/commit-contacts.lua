@@ -1,32 +1,32 @@
 --- Commits a part of a contact list with its events, all or nothing.
 -- The fence is the version of the list, within the Redis run in which it was read.
--- @key log             Stream of the account's events.
--- @key log_index       Hash from an event's id to its position in the log.
--- @key log_counters    Hash of the log's counters.
--- @key contacts        Hash from a contact's id to the contact as it was listed.
--- @key list            Hash of the contact list as it was last read.
--- @key due             Sorted set of contacts by when they are polled next, in ms.
--- @key numbers         Hash from a phone number to its most likely contact.
--- @key other_numbers   Hash from a phone number to its other contacts, as JSON.
--- @key suspects        Hash from a contact to the time since which its messages are suspect.
--- @key deep            Sorted set of contacts by when their deep read is due, in ms.
--- @key rates           Hash from a bucket of rates of change to its number of contacts.
--- @key upstreams       Hash from an upstream address to its service.
--- @keys records        Hashes of the contacts' records.
--- @arg version         Version with which the list was read.
--- @arg listed_at       When the list was read, in ms, or '' if more parts follow.
--- @arg suspect_since   Since when the list is suspect, in ms, or ''.
--- @arg count           Number of contacts.
--- @arg run             Redis run in which the list was read.
--- @arg skipped         Number of unreadable elements.
--- @arg read_at         When the reading began, in ms.
--- @arg upstream        Stamp of the address that was read.
--- @arg service         Stamp of the first address of the same service.
--- @arg unreadable      What is remembered about unreadable elements.
--- @args changes        For each contact: id; contact as listed; raw text or ''; time after which messages are
---                      emitted, or ''; revision or ''; 'yes' if it is present or ''; number of phone numbers; phone
---                      numbers. Then the events to append (`eventArguments`).
--- @reply               1, or 0 if the list changed since it was read.
+-- @key log            Stream of the account's events.
+-- @key log_index      Hash from an event's id to its position in the log.
+-- @key log_counters   Hash of the log's counters.
+-- @key contacts       Hash from a contact's id to the contact as it was listed.
+-- @key list           Hash of the contact list as it was last read.
+-- @key due            Sorted set of contacts by when they are polled next, in ms.
+-- @key numbers        Hash from a phone number to its most likely contact.
+-- @key other_numbers  Hash from a phone number to its other contacts, as JSON.
+-- @key suspects       Hash from a contact to the time since which its messages are suspect.
+-- @key deep           Sorted set of contacts by when their deep read is due, in ms.
+-- @key rates          Hash from a bucket of rates of change to its number of contacts.
+-- @key upstreams      Hash from an upstream address to its service.
+-- @keys records       Hashes of the contacts' records.
+-- @arg version        Version with which the list was read.
+-- @arg listed_at      When the list was read, in ms, or '' if more parts follow.
+-- @arg suspect_since  Since when the list is suspect, in ms, or ''.
+-- @arg count          Number of contacts.
+-- @arg run            Redis run in which the list was read.
+-- @arg skipped        Number of unreadable elements.
+-- @arg read_at        When the reading began, in ms.
+-- @arg upstream       Stamp of the address that was read.
+-- @arg service        Stamp of the first address of the same service.
+-- @arg unreadable     What is remembered about unreadable elements.
+-- @args changes       For each contact: id; contact as listed; raw text or ''; time after which messages are
+--                     emitted, or ''; revision or ''; 'yes' if it is present or ''; number of phone numbers; phone
+--                     numbers. Then the events to append (`eventArguments`).
+-- @reply              1, or 0 if the list changed since it was read.
 --- @include "@events/lua/includes/append-events.lua"
 --- @include "includes/due-at.lua"
 --- @include "includes/texts.lua"

@@ -1,41 +1,41 @@
 --- Commits a poll of a contact: the fence, what is known, the schedule and the events, all or nothing.
 -- The fence is the version, within the Redis run in which it was read: another run may continue from an earlier
 -- version.
--- @key log             Stream of the account's events.
--- @key log_index       Hash from an event's id to its position in the log.
--- @key log_counters    Hash of the log's counters.
--- @key contact         Hash of the contact's record.
--- @key messages        Hash from a message's id to what is known about it.
--- @key due             Sorted set of contacts by when they are polled next, in ms.
--- @key list            Hash of the contact list as it was last read.
--- @key numbers         Hash from a phone number to its most likely contact.
--- @key suspects        Hash from a contact to the time since which its messages are suspect.
--- @key deep            Sorted set of contacts by when their deep read is due, in ms.
--- @key rates           Hash from a bucket of rates of change to its number of contacts.
--- @key facts           Hash of the account's figures.
--- @key slot            Hash of the current slot of the window of delays.
--- @key other_numbers   Hash from a phone number to its other contacts, as JSON.
--- @arg contact_id      The contact's id.
--- @arg version         Version with which the record was read.
--- @arg memory          What polls remember, packed; '' leaves it and the version unchanged.
--- @arg bucket          Bucket of the contact's rate of change, or ''.
--- @arg due_in          In how many ms the contact is polled next, or '' to leave that unchanged.
--- @arg expedite_requests Number of requests to poll sooner when the record was read.
--- @arg deletes_snapshots 'yes' to delete all message snapshots, or ''.
--- @arg suspect_at      When the list was found suspect, in ms, or ''.
--- @arg messages_shown_at When a poll of any contact last returned a message, in ms, or ''.
--- @arg unreadable      Number of elements that were newly found unreadable.
--- @arg message_count   Number of messages.
--- @arg run             Redis run in which the record was read.
--- @arg suspicion       Since when the messages are suspect, in ms; 'over'; or ''.
--- @arg extension       Extension of the memory, packed, or 'unchanged'.
--- @arg baseline        Time after which messages are emitted, in ms; 'unchanged'; or 'over'.
--- @arg deep_read       'new', 'replace' (also if one is scheduled), 'unchanged' or 'over'.
--- @arg deep_in         In how many ms the deep read is due.
--- @arg longest_page    Length of a page that is longer than the account's longest, or ''.
--- @args changes        Pairs of a message's id and what is known about it; number of phone numbers; phone numbers;
---                      the report (`pollReportArguments`); events to append (`eventArguments`).
--- @reply               1, or 0 if the contact changed since it was read.
+-- @key log                Stream of the account's events.
+-- @key log_index          Hash from an event's id to its position in the log.
+-- @key log_counters       Hash of the log's counters.
+-- @key contact            Hash of the contact's record.
+-- @key messages           Hash from a message's id to what is known about it.
+-- @key due                Sorted set of contacts by when they are polled next, in ms.
+-- @key list               Hash of the contact list as it was last read.
+-- @key numbers            Hash from a phone number to its most likely contact.
+-- @key suspects           Hash from a contact to the time since which its messages are suspect.
+-- @key deep               Sorted set of contacts by when their deep read is due, in ms.
+-- @key rates              Hash from a bucket of rates of change to its number of contacts.
+-- @key facts              Hash of the account's figures.
+-- @key slot               Hash of the current slot of the window of delays.
+-- @key other_numbers      Hash from a phone number to its other contacts, as JSON.
+-- @arg contact_id         The contact's id.
+-- @arg version            Version with which the record was read.
+-- @arg memory             What polls remember, packed; '' leaves it and the version unchanged.
+-- @arg bucket             Bucket of the contact's rate of change, or ''.
+-- @arg due_in             In how many ms the contact is polled next, or '' to leave that unchanged.
+-- @arg expedite_requests  Number of requests to poll sooner when the record was read.
+-- @arg deletes_snapshots  'yes' to delete all message snapshots, or ''.
+-- @arg suspect_at         When the list was found suspect, in ms, or ''.
+-- @arg messages_shown_at  When a poll of any contact last returned a message, in ms, or ''.
+-- @arg unreadable         Number of elements that were newly found unreadable.
+-- @arg message_count      Number of messages.
+-- @arg run                Redis run in which the record was read.
+-- @arg suspicion          Since when the messages are suspect, in ms; 'over'; or ''.
+-- @arg extension          Extension of the memory, packed, or 'unchanged'.
+-- @arg baseline           Time after which messages are emitted, in ms; 'unchanged'; or 'over'.
+-- @arg deep_read          'new', 'replace' (also if one is scheduled), 'unchanged' or 'over'.
+-- @arg deep_in            In how many ms the deep read is due.
+-- @arg longest_page       Length of a page that is longer than the account's longest, or ''.
+-- @args changes           Pairs of a message's id and what is known about it; number of phone numbers; phone
+--                         numbers; the report (`pollReportArguments`); events to append (`eventArguments`).
+-- @reply                  1, or 0 if the contact changed since it was read.
 --- @include "@events/lua/includes/append-events.lua"
 --- @include "includes/due-at.lua"
 --- @include "includes/texts.lua"

@@ -1,19 +1,19 @@
 --- Ends a poll, and schedules the next one unless that has been done.
--- @key due             Sorted set of contacts by when they are polled next, in ms.
--- @key deep            Sorted set of contacts by when their deep read is due, in ms.
--- @key leases          Hash from `head:<id>` or `deep:<id>` to its lease.
--- @key leased          Sorted set of the same members by the ends of their leases, in ms.
--- @key contact         Hash of the contact's record.
--- @arg kind            'head' or 'deep'.
--- @arg id              The contact's id.
--- @arg lease           Name of the lease.
--- @arg outcome         'done', 'failed', 'postponed', or another outcome after which the contact is due at once.
--- @arg first_backoff   Wait after the first failure, in ms.
--- @arg max_backoff     Maximum wait after a failure, in ms.
--- @arg postponed_ms    Wait after the outcome 'postponed', in ms.
--- @reply               An array.
--- @field due_in        In how many ms the contact is due again, or -1 if that was not changed.
--- @fields next_due     When the account's next contact is due: the time in ms, and in how many ms; empty if none is.
+-- @key due            Sorted set of contacts by when they are polled next, in ms.
+-- @key deep           Sorted set of contacts by when their deep read is due, in ms.
+-- @key leases         Hash from `head:<id>` or `deep:<id>` to its lease.
+-- @key leased         Sorted set of the same members by the ends of their leases, in ms.
+-- @key contact        Hash of the contact's record.
+-- @arg kind           'head' or 'deep'.
+-- @arg id             The contact's id.
+-- @arg lease          Name of the lease.
+-- @arg outcome        'done', 'failed', 'postponed', or another outcome after which the contact is due at once.
+-- @arg first_backoff  Wait after the first failure, in ms.
+-- @arg max_backoff    Maximum wait after a failure, in ms.
+-- @arg postponed_ms   Wait after the outcome 'postponed', in ms.
+-- @reply              An array.
+-- @field due_in       In how many ms the contact is due again, or -1 if that was not changed.
+-- @fields next_due    When the account's next contact is due: the time in ms, and in how many ms; empty if none is.
 --- @include "includes/poll-leases.lua"
 
 local SETS = {head = due, deep = deep}

@@ -1,31 +1,31 @@
 --- Reads what is remembered about a contact.
 -- A contact that is listed, and whose record is gone, gets a new record that says so.
--- @key contact         Hash of the contact's record.
--- @key messages        Hash from a message's id to what is known about it.
--- @key list            Hash of the contact list as it was last read.
--- @key contacts        Hash from a contact's id to the contact as it was listed.
--- @key log             Stream of the account's events.
--- @key log_counters    Hash of the log's counters.
--- @arg contact_id      The contact's id.
--- @reply               An array; empty if the contact is unknown.
--- @field now           The time in ms.
--- @field version       Version of the record.
--- @field memory        What polls remember, packed.
--- @field emit_after    Time after which messages are emitted, in ms, or ''.
--- @field expedite_requests Number of open requests to poll the contact sooner.
--- @field deletions_confirmed_at When deletions were last confirmed, in ms, or ''.
--- @field stored_messages Number of known messages.
--- @field epoch         Epoch of the log, or '' if the log was lost.
--- @field lost          '1' if the record was lost, or ''.
--- @field list_suspect_since  Since when the list is suspect, in ms, or ''.
--- @field suspect_at    When the list was last found suspect, in ms, or ''.
--- @field messages_shown_at When a poll of any contact last returned a message, in ms, or ''.
--- @field contacts      Number of contacts.
--- @field revision_floor      The floor of revisions.
--- @field run           The Redis run.
--- @field failures      Polls that failed in a row.
--- @field longest_page  Length of the account's longest page.
--- @field extension     Extension of the memory, packed.
+-- @key contact                   Hash of the contact's record.
+-- @key messages                  Hash from a message's id to what is known about it.
+-- @key list                      Hash of the contact list as it was last read.
+-- @key contacts                  Hash from a contact's id to the contact as it was listed.
+-- @key log                       Stream of the account's events.
+-- @key log_counters              Hash of the log's counters.
+-- @arg contact_id                The contact's id.
+-- @reply                         An array; empty if the contact is unknown.
+-- @field now                     The time in ms.
+-- @field version                 Version of the record.
+-- @field memory                  What polls remember, packed.
+-- @field emit_after              Time after which messages are emitted, in ms, or ''.
+-- @field expedite_requests       Number of open requests to poll the contact sooner.
+-- @field deletions_confirmed_at  When deletions were last confirmed, in ms, or ''.
+-- @field stored_messages         Number of known messages.
+-- @field epoch                   Epoch of the log, or '' if the log was lost.
+-- @field lost                    '1' if the record was lost, or ''.
+-- @field list_suspect_since      Since when the list is suspect, in ms, or ''.
+-- @field suspect_at              When the list was last found suspect, in ms, or ''.
+-- @field messages_shown_at       When a poll of any contact last returned a message, in ms, or ''.
+-- @field contacts                Number of contacts.
+-- @field revision_floor          The floor of revisions.
+-- @field run                     The Redis run.
+-- @field failures                Polls that failed in a row.
+-- @field longest_page            Length of the account's longest page.
+-- @field extension               Extension of the memory, packed.
 --- @include "includes/due-at.lua"
 --- @include "includes/texts.lua"
 --- @include "includes/revision-floor.lua"

@@ -9,10 +9,10 @@
 -- Fields of `facts`: `low`, `high` (bounds of the difference in ms, upstream less Redis), `at`; `min`, `max` (bounds
 -- of the interval); `skipped`. Fields of a slot: a bucket's number -> number of delays; `estimated` -> how many of
 -- these come from the schedule; `late` -> number of messages older than a day, which are in no bucket.
--- @constant FIRST_BUCKET_MS   Upper bound of the first bucket, in ms.
--- @constant BUCKET_STEP       Ratio of the bounds of two buckets.
--- @constant LAST_BUCKET       Number of the last bucket.
--- @constant SLOT_TTL_MS       How long a slot of the window is kept, in ms.
+-- @constant FIRST_BUCKET_MS  Upper bound of the first bucket, in ms.
+-- @constant BUCKET_STEP      Ratio of the bounds of two buckets.
+-- @constant LAST_BUCKET      Number of the last bucket.
+-- @constant SLOT_TTL_MS      How long a slot of the window is kept, in ms.
 --- @include "@platform/redis/lua/includes/now.lua"
 
 -- An older message was shown late by upstream, for example in an import: it says nothing about the polls. In ms.

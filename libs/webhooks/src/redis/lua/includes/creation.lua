@@ -1,7 +1,7 @@
 --- Creates deliveries, and starts finished deliveries again.
 --- @include "deliveries.lua"
 --- @include "gaps.lua"
---- @include "@events/lua/includes/keep-reading.lua"
+--- @include "@events/lua/includes/renew-reader.lua"
 
 local known = {}
 local function endpoint_of(id)

@@ -2,9 +2,9 @@ import type { Readable } from 'node:stream';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { AxiosInstance, AxiosRequestConfig, AxiosResponse } from 'axios';
 import { ExchangeDeadline } from './exchange-deadline.js';
-import { whenAdmitted } from './http-admitting-agent.js';
+import { runWithAdmission } from './http-admitting-agent.js';
 import { assertNotGateway, failureOf, isSuccess, statusErrorOf } from './http-failure.js';
-import { LargeReplies } from './large-replies.js';
+import { LargeReplySlots } from './large-reply-slots.js';
 import { UpstreamReplyTooLargeError } from '../upstream-error.js';
 import type { UpstreamAddress } from '../upstream.js';
 
@@ -18,22 +18,22 @@ const MAX_ERROR_BYTES = 64 * 1024;
 const TURN_MS = 10;
 
 /** Consumer of a reply's body. */
-export interface BodyTaker {
+export interface BodyConsumer {
   /** @throws {UpstreamError} if the body is not valid */
   push(chunk: Buffer): void | Promise<void>;
 }
 
 /** Limits of one reply. */
-export interface ReplyBound {
+export interface ReplyLimits {
   /** Maximum size of the body after decompression, in bytes. */
   maxBytes: number;
   /** True if the whole reply stays in memory until it is read. The number of such large replies at once is limited. */
-  isHeld: boolean;
+  isBuffered: boolean;
 }
 
 /** Reads replies as streams. */
-export class HttpReading {
-  private readonly largeReplies = new LargeReplies(MAX_LARGE_REPLIES);
+export class HttpReplyReader {
+  private readonly largeReplies = new LargeReplySlots(MAX_LARGE_REPLIES);
 
   /** @param timeoutMs deadline of a whole exchange including the body, in milliseconds */
   constructor(
@@ -49,8 +49,8 @@ export class HttpReading {
   async read(
     { baseUrl, admission }: UpstreamAddress,
     request: AxiosRequestConfig,
-    taker: BodyTaker,
-    bound: ReplyBound,
+    consumer: BodyConsumer,
+    limits: ReplyLimits,
   ): Promise<AxiosResponse['headers']> {
     await admission?.();
     const exchange = new Exchange(this.timeoutMs);
@@ -58,18 +58,18 @@ export class HttpReading {
       const { deadline } = exchange;
       const { signal } = deadline;
       const streamed = { ...request, responseType: 'stream', maxContentLength: -1, signal } as const;
-      const response = await whenAdmitted(admission, () => this.http.request<Readable>(streamed));
+      const response = await runWithAdmission(admission, () => this.http.request<Readable>(streamed));
       assertIsUpstream(response);
       if (!isSuccess(response)) throw statusErrorOf(response, await beginningOf(response.data));
       let turnBegan = performance.now();
       for await (const chunk of response.data as AsyncIterable<Buffer>) {
         exchange.received += chunk.length;
-        if (exchange.received > bound.maxBytes) throw new UpstreamReplyTooLargeError(bound.maxBytes);
+        if (exchange.received > limits.maxBytes) throw new UpstreamReplyTooLargeError(limits.maxBytes);
         // The deadline counts only upstream's time, neither our own work nor the wait for a slot.
         deadline.pause();
-        if (bound.isHeld && exchange.received > LARGE_BYTES)
-          exchange.leave ??= await this.largeReplies.enter(baseUrl, this.timeoutMs);
-        await taker.push(chunk);
+        if (limits.isBuffered && exchange.received > LARGE_BYTES)
+          exchange.releaseSlot ??= await this.largeReplies.acquire(baseUrl, this.timeoutMs);
+        await consumer.push(chunk);
         if (performance.now() - turnBegan > TURN_MS) {
           await nextTurn();
           turnBegan = performance.now();
@@ -81,7 +81,7 @@ export class HttpReading {
       throw failureOf(error, {
         timeoutMs: this.timeoutMs,
         timedOut: exchange.deadline.isOver,
-        maxBytes: bound.maxBytes,
+        maxBytes: limits.maxBytes,
         received: exchange.received,
       });
     } finally {
@@ -96,7 +96,7 @@ class Exchange {
   /** Number of bytes of the body after decompression. */
   received = 0;
   /** Releases the slot of a large reply. */
-  leave: (() => void) | undefined;
+  releaseSlot: (() => void) | undefined;
 
   constructor(timeoutMs: number) {
     this.deadline = new ExchangeDeadline(timeoutMs);
@@ -104,7 +104,7 @@ class Exchange {
 
   end(): void {
     this.deadline.pause();
-    this.leave?.();
+    this.releaseSlot?.();
   }
 }
 

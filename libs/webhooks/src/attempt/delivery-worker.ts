@@ -1,14 +1,14 @@
 import { DeadlineError, type Logger, pause, withDeadline } from '#platform';
 import { AttemptSlots } from './attempt-slots.js';
 import type { Backlog } from '../dispatch/backlog.js';
-import type { AttemptResult, Courier } from './courier.js';
+import type { AttemptResult, DeliveryAttempter } from './delivery-attempter.js';
 import type { DeliveryJobs } from '../delivery/delivery-jobs.js';
-import type { ClaimedDelivery, DeliveryStore, Settled } from '../delivery/delivery-store.js';
+import type { ClaimedDelivery, DeliveryStore, SettlementResult } from '../delivery/delivery-store.js';
 import type { EndpointStore } from '../endpoint/endpoint-store.js';
 import { describeDecision, settlementOf } from './settlement.js';
-import { type DeliveryTarget, readTarget } from '../endpoint/stored-endpoint.js';
+import { type DeliveryTarget, parseDeliveryTarget } from '../endpoint/stored-endpoint.js';
 
-export interface PumpSettings {
+export interface DeliveryWorkerSettings {
   /** Max requests in flight to one endpoint, over all processes. An endpoint's own `maxConcurrency` overrides it. */
   maxConcurrency: number;
   /** Time of uninterrupted failure after which an endpoint is disabled, in milliseconds. */
@@ -26,7 +26,7 @@ const DEFAULT_LEASE_MARGIN_MS = 15_000;
 /** Max deliveries of one claim. */
 const MAX_CLAIMED = 50;
 /** Max wait for a free slot, in milliseconds. The reconciler wakes the endpoint again later. */
-const PATIENCE_MS = 1_000;
+const SLOT_WAIT_MS = 1_000;
 /** Time between two tries to record an attempt in Redis, in milliseconds. */
 const RECORD_RETRY_MS = 250;
 /** Max delay of a hint, in milliseconds. The reconciler is prompt enough for longer delays. */
@@ -45,7 +45,7 @@ interface WorkRun {
  * Claims due deliveries of endpoints and attempts them. All state is in the store, so any number of processes can work
  * on one endpoint, and each can crash at any time.
  */
-export class DeliveryPump {
+export class DeliveryWorker {
   private readonly slots: AttemptSlots;
   private readonly leaseMs: number;
   private readonly recordWithinMs: number;
@@ -59,9 +59,9 @@ export class DeliveryPump {
     private readonly store: DeliveryStore,
     private readonly endpoints: Pick<EndpointStore, 'disable'>,
     private readonly backlog: Pick<Backlog, 'refill'>,
-    private readonly courier: Courier,
+    private readonly attempter: DeliveryAttempter,
     private readonly jobs: DeliveryJobs,
-    private readonly settings: PumpSettings,
+    private readonly settings: DeliveryWorkerSettings,
     private readonly logger: Logger,
   ) {
     const margin = settings.leaseMarginMs ?? DEFAULT_LEASE_MARGIN_MS;
@@ -123,23 +123,27 @@ export class DeliveryPump {
 
   private async fill(account: string, endpointId: string): Promise<void> {
     for (let more = true; more && !this.draining;) {
-      const room = await this.slots.take(MAX_CLAIMED, PATIENCE_MS);
+      const room = await this.slots.acquire(MAX_CLAIMED, SLOT_WAIT_MS);
       if (room === 0) return;
       more = await this.claim(account, endpointId, room);
     }
   }
 
   /** Claims and starts up to `room` attempts, for which slots are taken. Returns true if more could be claimed. */
-  private async claim(account: string, endpointId: string, room: number): Promise<boolean> {
+  private async claim(account: string, endpointId: string, maxDeliveries: number): Promise<boolean> {
     let started = 0;
     try {
-      const { maxConcurrency: slots } = this.settings;
-      const claimed = await this.store.claim(account, endpointId, { slots, room, leaseMs: this.leaseMs });
+      const { maxConcurrency: defaultConcurrency } = this.settings;
+      const claimed = await this.store.claim(account, endpointId, {
+        defaultConcurrency,
+        maxDeliveries,
+        leaseMs: this.leaseMs,
+      });
       if (claimed.kind === 'ended') {
         await this.store.endPending(account, endpointId);
         return false;
       }
-      const endpoint = readTarget(claimed.endpoint);
+      const endpoint = parseDeliveryTarget(claimed.endpoint);
       for (const delivery of claimed.deliveries) {
         this.start(account, endpoint, delivery);
         started++;
@@ -148,9 +152,9 @@ export class DeliveryPump {
       if (missed > 0) this.logger.warn({ account, endpointId, missed }, 'delivery.missed');
       if (waitMs > 0 && waitMs <= MAX_HINT_DELAY_MS) await this.hint(account, endpointId, waitMs);
       if (canRefill) await this.backlog.refill(account, endpointId);
-      return claimed.more || canRefill;
+      return claimed.hasMore || canRefill;
     } finally {
-      this.slots.giveBack(room - started);
+      this.slots.release(maxDeliveries - started);
     }
   }
 
@@ -176,7 +180,7 @@ export class DeliveryPump {
       try {
         more = await this.deliver(account, endpoint, delivery, signal);
       } finally {
-        this.slots.giveBack(1);
+        this.slots.release(1);
       }
       if (more) await this.work(account, endpoint.id);
     } catch (error) {
@@ -193,10 +197,10 @@ export class DeliveryPump {
   ): Promise<boolean> {
     let result: AttemptResult;
     try {
-      result = await this.courier.attempt(endpoint, delivery, signal);
+      result = await this.attempter.attempt(endpoint, delivery, signal);
     } catch (error) {
       if (!signal.aborted) throw error;
-      await this.giveBack(account, delivery);
+      await this.returnDelivery(account, delivery);
       return false;
     }
     const settled = await this.record(account, endpoint, delivery, result);
@@ -208,7 +212,7 @@ export class DeliveryPump {
     if (decision.kind === 'retry' && decision.waitMs <= MAX_HINT_DELAY_MS) {
       await this.hint(account, delivery.endpointId, decision.waitMs);
     }
-    return settled.more;
+    return settled.hasMore;
   }
 
   /**
@@ -218,7 +222,7 @@ export class DeliveryPump {
     account: string,
     { id, url }: DeliveryTarget,
     { attempt, decision }: AttemptResult,
-    { failingMs }: Settled,
+    { failingMs }: SettlementResult,
   ): Promise<boolean> {
     if (decision.kind === 'gone') return true;
     if (failingMs < this.settings.disableAfterMs) return false;
@@ -233,8 +237,8 @@ export class DeliveryPump {
     account: string,
     { id, url }: DeliveryTarget,
     delivery: ClaimedDelivery,
-    { attempt, decision, strain }: AttemptResult,
-  ): Promise<Settled> {
+    { attempt, decision, throttling }: AttemptResult,
+  ): Promise<SettlementResult> {
     const end = performance.now() + this.recordWithinMs;
     for (;;) {
       try {
@@ -242,7 +246,7 @@ export class DeliveryPump {
         if (decision.kind === 'gone') {
           await this.endpoints.disable(account, id, decision.reason, url);
         }
-        return await this.store.settle(account, delivery, attempt, settlementOf(decision), strain);
+        return await this.store.settle(account, delivery, attempt, settlementOf(decision), throttling);
       } catch (error) {
         if (performance.now() + RECORD_RETRY_MS > end) throw error;
         await pause(RECORD_RETRY_MS);
@@ -250,7 +254,7 @@ export class DeliveryPump {
     }
   }
 
-  private async giveBack(account: string, delivery: ClaimedDelivery): Promise<void> {
+  private async returnDelivery(account: string, delivery: ClaimedDelivery): Promise<void> {
     await this.store.release(account, delivery);
     await this.hint(account, delivery.endpointId, 0);
   }
@@ -268,7 +272,7 @@ export class DeliveryPump {
     account: string,
     { id, endpointId, eventId, attempts }: ClaimedDelivery,
     { attempt, decision }: AttemptResult,
-    { recorded }: Settled,
+    { isRecorded }: SettlementResult,
   ): void {
     this.logger.info(
       {
@@ -280,7 +284,7 @@ export class DeliveryPump {
         status: attempt.statusCode,
         error: attempt.error,
         durationMs: attempt.durationMs,
-        decision: recorded ? describeDecision(decision) : 'lease lost',
+        decision: isRecorded ? describeDecision(decision) : 'lease lost',
       },
       'delivery.attempted',
     );

@@ -2,7 +2,7 @@ import type { Logger } from '#platform';
 import type { DeliveryJobs } from './delivery-jobs.js';
 
 /** Wakes an endpoint for stored deliveries. Only logs a failure, because the reconciler replaces a lost hint. */
-export async function hintQuietly(
+export async function wakeQuietly(
   jobs: DeliveryJobs,
   logger: Logger,
   account: string,

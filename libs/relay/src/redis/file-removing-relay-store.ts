@@ -6,7 +6,7 @@ import type { StateChange } from '../send/relay-store.js';
 import type { SendRecord } from '../send/send-record.js';
 
 /** Send store that removes a send's file with the change after which the file is not needed any more. */
-export class FiledRelayStore extends RedisRelayStore {
+export class FileRemovingRelayStore extends RedisRelayStore {
   constructor(
     redis: RedisClient,
     prefix: string,

@@ -3,21 +3,27 @@ import type { Clock } from '#platform';
 import type { DeliveryClient, DeliveryReply } from './delivery-client.js';
 import type { ClaimedDelivery } from '../delivery/delivery-store.js';
 import type { Attempt } from '../delivery/delivery.js';
-import { type Decision, decide, type RetryPolicy, type Strain, strainOf } from '../delivery/retry-policy.js';
+import {
+  type DeliveryDecision,
+  decideNextStep,
+  type RetryPolicy,
+  type Throttling,
+  throttlingOf,
+} from '../delivery/retry-policy.js';
 import { sign } from '../endpoint/signature.js';
-import { openHeaders, secretsAt, type DeliveryTarget } from '../endpoint/stored-endpoint.js';
+import { openHeaders, validSecretsAt, type DeliveryTarget } from '../endpoint/stored-endpoint.js';
 
 /** A finished attempt and its consequences. */
 export interface AttemptResult {
   attempt: Attempt;
   /** What happens to the delivery. */
-  decision: Decision;
+  decision: DeliveryDecision;
   /** What the outcome says about the load on the endpoint. */
-  strain: Strain;
+  throttling: Throttling;
 }
 
 /** Makes one attempt of a delivery: signs the event, posts it, and decides what happens next. */
-export class Courier {
+export class DeliveryAttempter {
   private readonly userAgent: string;
 
   constructor(
@@ -50,8 +56,8 @@ export class Courier {
     const now = this.clock.now();
     return {
       attempt,
-      decision: decide(this.policy, delivery.attempts + 1, outcome, now),
-      strain: strainOf(outcome, now),
+      decision: decideNextStep(this.policy, delivery.attempts + 1, outcome, now),
+      throttling: throttlingOf(outcome, now),
     };
   }
 
@@ -65,7 +71,7 @@ export class Courier {
     let signature: string;
     let own: Record<string, string>;
     try {
-      const secrets = secretsAt(endpoint, at).map((sealed) => this.box.open(sealed, endpoint.id));
+      const secrets = validSecretsAt(endpoint, at).map((sealed) => this.box.open(sealed, endpoint.id));
       if (secrets.length === 0) throw new Error('the endpoint has no valid secret');
       signature = sign(secrets, delivery.eventId, timestamp, delivery.body);
       own = openHeaders(endpoint, this.box);
@@ -86,7 +92,7 @@ export class Courier {
   }
 }
 
-/** Headers that the courier sets itself. An endpoint's own headers cannot override them. */
+/** Headers that each attempt sets itself. An endpoint's own headers cannot override them. */
 const RESERVED_HEADERS = /^(?:webhook-.*|content-.*|host|user-agent|connection|transfer-encoding)$/i;
 
 function withoutReserved(headers: Readonly<Record<string, string>>): Record<string, string> {

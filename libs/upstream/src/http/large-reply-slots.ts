@@ -10,7 +10,7 @@ interface Waiting {
  * Limits how many large replies this process reads at once, over all accounts. One owner gets at most half of the
  * slots, so that a slow upstream does not block other upstreams.
  */
-export class LargeReplies {
+export class LargeReplySlots {
   private readonly held = new Map<string, number>();
   private count = 0;
   private readonly waiting = new Set<Waiting>();
@@ -21,14 +21,14 @@ export class LargeReplies {
    * Waits for a slot. Resolves to the function that releases the slot.
    * @throws {UpstreamReplyDeferredError} if no slot is free within `patienceMs`
    */
-  async enter(owner: string, patienceMs: number): Promise<() => void> {
+  async acquire(owner: string, patienceMs: number): Promise<() => void> {
     if (!this.hasFreeSlot(owner)) await this.wait(owner, patienceMs);
     else this.take(owner);
     let left = false;
     return () => {
       if (left) return;
       left = true;
-      this.leave(owner);
+      this.release(owner);
     };
   }
 
@@ -60,7 +60,7 @@ export class LargeReplies {
     this.held.set(owner, (this.held.get(owner) ?? 0) + 1);
   }
 
-  private leave(owner: string): void {
+  private release(owner: string): void {
     this.count -= 1;
     const left = (this.held.get(owner) ?? 0) - 1;
     if (left > 0) this.held.set(owner, left);

@@ -2,17 +2,17 @@ import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { KeptTexts } from './kept-texts.js';
+import { TextSpool } from './text-spool.js';
 import { UpstreamReplyError } from '../upstream-error.js';
 
 const MEGABYTE = 1024 * 1024;
 
 let directory: string;
-let kept: KeptTexts;
+let kept: TextSpool;
 
 beforeEach(async () => {
   directory = await mkdtemp(join(tmpdir(), 'tidings-kept-'));
-  kept = new KeptTexts(directory);
+  kept = new TextSpool(directory);
 });
 afterEach(async () => {
   await kept.close();
@@ -22,7 +22,7 @@ afterEach(async () => {
 async function keep(count: number, bytes: number): Promise<void> {
   for (let n = 0; n < count; n += 1) {
     kept.add({ list: n % 3, position: n, text: Buffer.from(String(n).padStart(bytes, ' ')) });
-    await kept.settle();
+    await kept.flush();
   }
 }
 

@@ -1,5 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
-import { copiesAfter, type TransitionName, TRANSITION_NAMES, edgeOf, locationOf } from './send-life.js';
+import {
+  copiesAfter,
+  type TransitionName,
+  TRANSITION_NAMES,
+  edgeOf,
+  locationOf,
+} from './send-transitions.js';
 import { SEND_STATUSES, type SendStatus } from './send.js';
 
 /** Each status as one letter, in the column order of `TABLE`. */

@@ -7,21 +7,21 @@ import { UpstreamReplyError } from '../upstream-error.js';
  * wrote it, byte for byte if no change is needed.
  * @throws {UpstreamReplyError} if the reply has no such list
  */
-export function showList(text: string, name: string): string {
+export function normalizeListReply(text: string, name: string): string {
   const exact = withExactIds(text);
   const body = parseReply(exact);
-  const { list, beside } = findList(body, name);
-  if (list.some(hasOtherId)) return toJson({ ...beside, [name]: list.map(withTextId) });
+  const { list, otherFields } = findList(body, name);
+  if (list.some(hasOtherId)) return toJson({ ...otherFields, [name]: list.map(withTextId) });
   if (list === body) return `{${JSON.stringify(name)}:${exact}}`;
   if (isRecord(body) && body[name] === list) return exact;
-  return toJson({ ...beside, [name]: list });
+  return toJson({ ...otherFields, [name]: list });
 }
 
 /**
  * Returns a reply's text unchanged.
  * @throws {UpstreamReplyError} if the text is not JSON
  */
-export function showAsIs(text: string): string {
+export function requireJson(text: string): string {
   parseReply(text);
   return text;
 }
@@ -30,7 +30,7 @@ export function showAsIs(text: string): string {
  * Returns the contacts of a reply by their ids, with ids as text.
  * @throws {UpstreamReplyError} if the reply has no contact list
  */
-export function contactsShown(text: string): ReadonlyMap<string, unknown> {
+export function contactsById(text: string): ReadonlyMap<string, unknown> {
   const { list } = findList(parseReply(text), 'contacts');
   const shown = new Map<string, unknown>();
   for (const contact of list.map(withTextId)) {

@@ -9,7 +9,7 @@ const MEMORY_BYTES = 4 * 1024 * 1024;
 const BATCH_BYTES = 64 * 1024;
 
 /** A stored text, with the number of its list and its position in that list. */
-export interface KeptText {
+export interface SpooledText {
   list: number;
   position: number;
   text: Buffer;
@@ -19,7 +19,7 @@ export interface KeptText {
  * Stores texts until they are read again: a small part in memory, the rest in a file of `os.tmpdir()`. The file has
  * no name in the directory, so that it disappears when the process ends, in whatever way.
  */
-export class KeptTexts {
+export class TextSpool {
   private readonly lists: number[] = [];
   private readonly positions: number[] = [];
   /** End of each text, as an offset in bytes, by the index of the text. The next text begins there. */
@@ -34,8 +34,8 @@ export class KeptTexts {
   /** @param directory folder in which the file is created */
   constructor(private readonly directory = tmpdir()) {}
 
-  /** Stores a copy of a text. Call {@link settle} after some additions. */
-  add({ list, position, text }: KeptText): void {
+  /** Stores a copy of a text. Call {@link flush} after some additions. */
+  add({ list, position, text }: SpooledText): void {
     this.lists.push(list);
     this.positions.push(position);
     this.bytes += text.length;
@@ -45,10 +45,10 @@ export class KeptTexts {
   }
 
   /** Moves texts from memory to the file if memory holds too many. @throws {UpstreamReplyError} if the write fails */
-  async settle(): Promise<void> {
+  async flush(): Promise<void> {
     if (this.memoryBytes <= (this.file === undefined ? MEMORY_BYTES : BATCH_BYTES)) return;
-    await this.stored(async () => {
-      this.file ??= await openNameless(this.directory);
+    await this.withReplyError(async () => {
+      this.file ??= await openUnlinked(this.directory);
       const { bytesWritten } = await this.file.write(Buffer.concat(this.inMemory), 0, null, this.fileBytes);
       if (bytesWritten !== this.memoryBytes) throw new Error('not everything was written');
     });
@@ -58,13 +58,13 @@ export class KeptTexts {
   }
 
   /** Yields all texts in the order of addition, in batches. @throws {UpstreamReplyError} if the read fails */
-  async *read(): AsyncGenerator<KeptText[]> {
+  async *read(): AsyncGenerator<SpooledText[]> {
     for (let from = 0; from < this.ends.length;) {
       const begin = this.beginOf(from);
       let to = from + 1;
       while ((this.ends[to] ?? Infinity) - begin <= BATCH_BYTES) to += 1;
       const bytes = await this.bytesAt(begin, this.beginOf(to));
-      const batch: KeptText[] = [];
+      const batch: SpooledText[] = [];
       for (let i = from; i < to; i += 1) {
         const text = bytes.subarray(this.beginOf(i) - begin, this.beginOf(i + 1) - begin);
         batch.push({ list: this.lists[i] ?? 0, position: this.positions[i] ?? 0, text });
@@ -89,7 +89,7 @@ export class KeptTexts {
     const parts: Buffer[] = [];
     if (file !== undefined && from < this.fileBytes) {
       const part = Buffer.allocUnsafe(Math.min(to, this.fileBytes) - from);
-      await this.stored(async () => {
+      await this.withReplyError(async () => {
         const { bytesRead } = await file.read(part, 0, part.length, from);
         if (bytesRead !== part.length) throw new Error('not everything could be read');
       });
@@ -108,7 +108,7 @@ export class KeptTexts {
     if (this.inMemory.length > 1) this.inMemory = [Buffer.concat(this.inMemory)];
   }
 
-  private async stored(use: () => Promise<void>): Promise<void> {
+  private async withReplyError(use: () => Promise<void>): Promise<void> {
     try {
       await use();
     } catch (cause) {
@@ -121,7 +121,7 @@ export class KeptTexts {
 }
 
 /** Opens a file without a name, which only this process can reach. */
-async function openNameless(parent: string): Promise<FileHandle> {
+async function openUnlinked(parent: string): Promise<FileHandle> {
   const directory = await mkdtemp(join(parent, 'tidings-list-'));
   try {
     return await open(join(directory, 'kept'), 'wx+', 0o600);

@@ -1,13 +1,13 @@
 import { accountKeys, LuaScript, type RedisClient } from '#platform';
-import type { DeliveriesOverview, DeliveriesWatch } from '../delivery/deliveries-overview.js';
-import { MOST_REFILLED } from '../delivery/delivery-store.js';
+import type { DeliveriesOverview, DeliveriesOverviewReader } from '../delivery/deliveries-overview.js';
+import { MAX_REFILLED } from '../delivery/delivery-store.js';
 
 const OVERVIEW = LuaScript.from(import.meta.url, 'lua/deliveries-overview.lua', {
-  MAX_REFILL: MOST_REFILLED,
+  MAX_REFILL: MAX_REFILLED,
 });
 
-/** {@link DeliveriesWatch} on the sets that the scripts of deliveries keep. */
-export class RedisDeliveriesWatch implements DeliveriesWatch {
+/** {@link DeliveriesOverviewReader} on the sets that the scripts of deliveries keep. */
+export class RedisDeliveriesOverviewReader implements DeliveriesOverviewReader {
   constructor(
     private readonly redis: RedisClient,
     private readonly prefix: string,

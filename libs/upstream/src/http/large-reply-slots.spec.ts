@@ -1,18 +1,18 @@
 import { describe, expect, it } from '@jest/globals';
-import { LargeReplies } from './large-replies.js';
+import { LargeReplySlots } from './large-reply-slots.js';
 import { UpstreamReplyDeferredError } from '../upstream-error.js';
 
 const PATIENT_MS = 60_000;
 
 /** Returns the readers that have a slot now. */
 function entering(
-  replies: LargeReplies,
+  replies: LargeReplySlots,
   owners: string[],
 ): { inside: string[]; leave: (n: number) => Promise<void> } {
   const inside: string[] = [];
   const leaves: (() => void)[] = [];
   owners.forEach((owner, n) => {
-    void replies.enter(owner, PATIENT_MS).then((leave) => {
+    void replies.acquire(owner, PATIENT_MS).then((leave) => {
       inside.push(`${owner}${n}`);
       leaves[n] = leave;
     });
@@ -26,7 +26,7 @@ function entering(
 
 describe('large replies', () => {
   it('get a limited number of slots, in the order of arrival', async () => {
-    const { inside, leave } = entering(new LargeReplies(4), ['a', 'b', 'c', 'd', 'e', 'f']);
+    const { inside, leave } = entering(new LargeReplySlots(4), ['a', 'b', 'c', 'd', 'e', 'f']);
     await new Promise(setImmediate);
     expect(inside).toEqual(['a0', 'b1', 'c2', 'd3']);
     await leave(1);
@@ -40,7 +40,7 @@ describe('large replies', () => {
   });
 
   it('of one upstream get at most half of the slots, so that others are not blocked', async () => {
-    const { inside, leave } = entering(new LargeReplies(4), ['a', 'a', 'a', 'a', 'b', 'c']);
+    const { inside, leave } = entering(new LargeReplySlots(4), ['a', 'a', 'a', 'a', 'b', 'c']);
     await new Promise(setImmediate);
     expect(inside).toEqual(['a0', 'a1', 'b4', 'c5']);
     await leave(4);
@@ -51,10 +51,10 @@ describe('large replies', () => {
   });
 
   it('stop waiting for a slot after the timeout', async () => {
-    const replies = new LargeReplies(1);
-    const leave = await replies.enter('a', PATIENT_MS);
-    await expect(replies.enter('b', 1)).rejects.toThrow(UpstreamReplyDeferredError);
+    const replies = new LargeReplySlots(1);
+    const leave = await replies.acquire('a', PATIENT_MS);
+    await expect(replies.acquire('b', 1)).rejects.toThrow(UpstreamReplyDeferredError);
     leave();
-    (await replies.enter('b', 1))();
+    (await replies.acquire('b', 1))();
   });
 });

@@ -81,8 +81,8 @@ export const TRANSITION_NAMES = Object.keys(EDGES) as TransitionName[];
 
 /** Returns the edge that a transition takes from this status, or undefined if the transition is invalid. Pure. */
 export function edgeOf(status: SendStatus, transition: TransitionName): Edge | undefined {
-  const passages: Edges = EDGES[transition];
-  return passages[status];
+  const edges: Edges = EDGES[transition];
+  return edges[status];
 }
 
 /** The transition is invalid for the status of the send. This is a programming error of the caller. */
