@@ -20,11 +20,11 @@ const open = LuaScript.from(import.meta.url, 'lua/open-log.lua');
 const trim = LuaScript.from(import.meta.url, 'lua/trim-log.lua');
 
 const CHUNK = 500;
-/** How many entries one filtered read may pass over before it answers with what it has. */
+/** Maximum number of entries that one filtered read scans before it returns. */
 const MAX_SCANNED = 5_000;
 const MAX_TRIMMED = 1_000;
 
-/** {@link EventLog} as one Redis stream an account. */
+/** Implements {@link EventLog} with one Redis stream per account. */
 export class RedisEventLog implements EventLog {
   constructor(
     private readonly redis: RedisClient,
@@ -44,7 +44,7 @@ export class RedisEventLog implements EventLog {
     filter: EventFilter = {},
   ): Promise<EventPage> {
     const { events, position, hasMore } = await this.scan(account, after?.position ?? '0-0', limit, filter);
-    // Asked afterwards: what is trimmed while it is being read must not be passed over in silence.
+    // Read after the scan: events that were trimmed during the scan must not be skipped silently.
     const { epoch, trimmed } = await this.state(account);
     if (after !== undefined && (after.epoch !== epoch || isBefore(after.position, trimmed))) {
       throw new CursorExpiredError();
@@ -89,7 +89,7 @@ export class RedisEventLog implements EventLog {
     const mark = (await this.redis.hget(logCounters, 'dispatched')) ?? '0-0';
     const [first] = await this.redis.xrange(log, `(${mark}`, '+', 'COUNT', 1);
     if (first === undefined) return 0;
-    // An event's place begins with its time by Redis' clock.
+    // A position begins with the time of its event by Redis' clock.
     return Math.max((await redisTime(this.redis, log)) - Number.parseInt(first[0], 10), 0);
   }
 
@@ -99,7 +99,7 @@ export class RedisEventLog implements EventLog {
     return at === null ? undefined : new Date(Number(at));
   }
 
-  /** Events after a place, the place to read on from, and whether more is there. */
+  /** Returns the events after a position, the position to continue from, and whether the log has more. */
   private async scan(
     account: string,
     after: string,
@@ -107,7 +107,7 @@ export class RedisEventLog implements EventLog {
     filter: EventFilter,
   ): Promise<{ events: LoggedEvent[]; position: string; hasMore: boolean }> {
     const everything = filter.types === undefined && filter.contactId === undefined;
-    // One more than wanted tells whether there is more.
+    // One more than requested shows whether the log has more.
     const size = everything ? Math.min(CHUNK, limit + 1) : CHUNK;
     const events: LoggedEvent[] = [];
     let position = after;

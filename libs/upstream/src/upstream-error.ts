@@ -87,7 +87,7 @@ export class UpstreamReplyTooLargeError extends UpstreamReplyError {
  */
 export class UpstreamReplyDeferredError extends UpstreamError {
   constructor() {
-    super('UpstreamReplyDeferredError', 'too many large answers of upstream are being read at once');
+    super('UpstreamReplyDeferredError', 'too many large replies of upstream are being read at once');
   }
 }
 
@@ -101,10 +101,10 @@ export class UpstreamTooLateError extends UpstreamError {
 /** The request was not sent, because upstream is in an outage or refuses this account. */
 export class UpstreamUnavailableError extends UpstreamError {
   constructor(reason: string, options?: ErrorOptions) {
-    super('UpstreamUnavailableError', `upstream is not asked for now: ${reason}`, options);
+    super('UpstreamUnavailableError', `requests to upstream are held: ${reason}`, options);
   }
 
   override get logMessage(): string {
-    return 'upstream is not asked for now';
+    return 'requests to upstream are held';
   }
 }

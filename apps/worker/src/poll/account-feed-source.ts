@@ -47,6 +47,6 @@ function claimedTurn(read: ClaimedRead): PollTokenSource {
   return {
     kind: read.kind === 'deep' ? 'deep' : 'more',
     signal: read.signal,
-    ...(tokenRequestedAt === undefined ? {} : { tokenRequestedAt: tokenRequestedAt }),
+    ...(tokenRequestedAt === undefined ? {} : { tokenRequestedAt }),
   };
 }

@@ -21,8 +21,8 @@ export interface Account {
 /** The account does not exist, or was removed. */
 export class AccountNotFoundError extends Error {
   constructor(readonly account: string) {
-    super(`There is no account ${account} (any more).`);
-    this.name = 'AccountGoneError';
+    super(`The account ${account} was not found.`);
+    this.name = 'AccountNotFoundError';
   }
 }
 
@@ -34,7 +34,7 @@ export interface AccountDirectory {
 
 /** Shows whether accounts have changed, at little cost. */
 export interface AccountRevision {
-  /** Returns a text that differs after each change; see `AccountStore.stamp`. */
+  /** Returns a text that differs after each change; see `AccountStore.revision`. */
   revision(): Promise<string>;
 }
 

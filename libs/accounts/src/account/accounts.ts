@@ -25,7 +25,7 @@ export class Accounts implements AccountDirectory, AccountRevision {
     return this.store.revision();
   }
 
-  /** @throws {SealBrokenError} if the account's API key cannot be decrypted */
+  /** @throws {SecretDecryptionError} if the account's API key cannot be decrypted */
   async find(id: string): Promise<Account | undefined> {
     const fixed = await this.fixed.find(id);
     if (fixed !== undefined) return fixed;

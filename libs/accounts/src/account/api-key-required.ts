@@ -4,6 +4,6 @@ export class ApiKeyRequiredError extends Error {
     super(
       'is required with a baseUrl of another origin, because the stored key is only for the previous server',
     );
-    this.name = 'KeyNeededError';
+    this.name = 'ApiKeyRequiredError';
   }
 }

@@ -86,9 +86,9 @@ export async function registerEncryptionKey(
 }
 
 function unknownKeys(ids: readonly string[]): ConfigurationError {
-  const which = ids.length === 1 ? 'a key of the id' : 'keys of the ids';
+  const which = ids.length === 1 ? 'the key' : 'the keys';
   return new ConfigurationError([
-    `ENCRYPTION_KEY: stored secrets may be encrypted with ${which} ${ids.join(', ')}, which is neither this one nor in ` +
-      'ENCRYPTION_KEYS_PREVIOUS; give it there, or encrypt them anew with both keys set: npm run rotate-secrets',
+    `ENCRYPTION_KEY: stored secrets may be encrypted with ${which} ${ids.join(', ')}, missing in ENCRYPTION_KEY ` +
+      'and ENCRYPTION_KEYS_PREVIOUS; add the missing keys to ENCRYPTION_KEYS_PREVIOUS, then run: npm run rotate-secrets',
   ]);
 }

@@ -15,7 +15,7 @@ export function pollFactsKey(keys: AccountKeys): string {
   return keys('polls', 'facts');
 }
 
-/** @param slot of the window; see `slotOf` */
+/** @param slot of the window; see `delaySlotOf` */
 export function delaySlotKey(keys: AccountKeys, slot: number): string {
   return keys('polls', 'delays', String(slot));
 }

@@ -18,7 +18,7 @@ import type { VolatileFieldStore } from '../form/volatile-fields.js';
 /** Maximum number of consecutive commits refused because another read of the contact was committed first. */
 const MAX_RACES = 3;
 
-const DAMAGED_REASON = 'what was known of its messages is damaged';
+const DAMAGED_REASON = 'the stored snapshots of its messages are damaged';
 
 /** Polls one contact: reads its messages and commits the changes together with their events. */
 export class ContactPoll {
@@ -285,8 +285,8 @@ function isHeadDisturbed(
 
 /** Returns the reason why the stored state of a contact is unusable; undefined if the state is usable. */
 function lossReasonOf({ lost, memory, storedMessages, epoch }: ContactState): string | undefined {
-  if (lost) return 'what was known of the contact was lost';
-  if (memory.count > 0 && storedMessages === 0) return 'what was known of its messages was lost';
+  if (lost) return 'the stored state of the contact was lost';
+  if (memory.count > 0 && storedMessages === 0) return 'the stored snapshots of its messages were lost';
   if (memory.epoch !== undefined && memory.epoch !== epoch) return 'the event log was lost';
   return undefined;
 }

@@ -25,7 +25,7 @@ export interface NextDue {
 export type ClaimReply =
   | (NextDue & {
       claimed: ClaimedPoll;
-      /** Time at which the token was requested, by `performance.now()`; see `TOKEN_LIFE_MS`. */
+      /** Time at which the token was requested, by `performance.now()`; see `TOKEN_TTL_MS`. */
       tokenRequestedAt: number;
       /** Share of the request budget that polls can rely on, in requests per second. */
       availableForPolls: number;

@@ -25,7 +25,7 @@ interface OverviewReply {
   slots: string[][];
 }
 
-/** How the polling of the account with these keys stands. */
+/** Reads the state of an account's polling. */
 export async function readFeedOverview(redis: RedisClient, keys: AccountKeys): Promise<FeedOverview> {
   const list = keys('contact-list');
   const slots = delaySlotsOfWindow(await redisTime(redis, list));
@@ -79,12 +79,12 @@ function detectionDelayOf(slots: readonly ReadonlyMap<string, number>[]): Detect
   };
 }
 
-/** A reply of HGETALL whose values are numbers. */
+/** Converts a reply of HGETALL whose values are numbers. */
 function pairs(reply: readonly string[]): ReadonlyMap<string, number> {
   return new Map([...hashOf(reply)].map(([field, value]) => [field, Number(value)]));
 }
 
-/** The fields that are named by a bucket. */
+/** Returns the fields whose names are bucket numbers. */
 function histogramOf(fields: ReadonlyMap<string, number>): DelayHistogram {
   return new Map(
     [...fields]

@@ -2,9 +2,10 @@ import { LuaScript } from '#platform';
 import { POLL_REPORT_CONSTANTS } from '../delay/redis-poll-report.js';
 
 /**
- * The fields of a contact's record have short names, for there are as many of each as contacts, and so have its two
- * keys, `c` (the record) and `m` (the messages): `v` version, `b` bucket of its rate, `m0`… memory and `r0`… raw (in pieces,
- * see `texts.lua`), `x0`… extension, `rev` its revision; for a while `tellAfter`, `hastened`, `hastenedTo` and `lost`.
+ * A contact's two keys and the fields of its record have short names, because they exist once per contact. Keys: `c` is
+ * the record, `m` the messages. Fields: `v` version, `b` bucket of the rate, `m0`… memory, `r0`… raw JSON, `x0`…
+ * extension (each in pieces, see `texts.lua`), `rev` revision. Some fields exist only for a time: `tellAfter`, `hastened`,
+ * `hastenedTo` and `lost`.
  */
 
 export const readList = LuaScript.from(import.meta.url, 'lua/read-list.lua');

@@ -2,17 +2,17 @@ import { accountKeys, LuaScript, type RedisClient } from '#platform';
 
 const survey = LuaScript.from(import.meta.url, 'lua/feed-survey.lua');
 
-/** What an account's polls have to do. */
+/** The work that an account's polls have to do. */
 export interface FeedSurvey {
-  /** In how many milliseconds the first contact is due, leases included; absent where none is scheduled. */
+  /** Time until the first contact is due, leases included, in milliseconds; absent if no contact is scheduled. */
   dueInMs?: number;
-  /** How many reads are due now, of heads and below them. */
+  /** Number of head reads and deep reads that are due now. */
   due: number;
-  /** Whether the contact list was asked for, or was never read. */
+  /** True if a read of the contact list was requested, or the list was never read. */
   isListPollRequested: boolean;
 }
 
-/** Says what an account's polls have to do, by one cheap script. */
+/** Finds out with one cheap script which work an account's polls have to do. */
 export class RedisFeedSurvey {
   constructor(
     private readonly redis: RedisClient,

@@ -19,7 +19,7 @@ const endClaim = LuaScript.from(import.meta.url, 'lua/end-poll.lua');
 
 /** {@link PollQueue} on Redis. */
 export class RedisPollQueue implements PollQueue {
-  /** Of this process; with a count it makes a lease that nobody else has. */
+  /** Id of this process. Together with a counter it forms the unique id of a lease. */
   private readonly holder = newId('req');
   private claims = 0;
 

@@ -4,7 +4,7 @@ import { unpackListedContact } from '../snapshot/listed-contact-codec.js';
 
 const readRecipient = LuaScript.from(import.meta.url, 'lua/read-recipient.lua');
 
-/** Who a phone number belongs to, as far as lists and messages have shown it. */
+/** Returns the known owners of a phone number, from contact lists and messages. */
 export async function recipientOf(
   redis: RedisClient,
   keys: AccountKeys,

@@ -22,7 +22,7 @@ const MAX_CAUSES = 4;
 
 /** Returns the part of an error's message that may be logged, on one line. */
 export function logMessageOf(error: unknown): string {
-  if (!isObject(error)) return 'something was thrown that is no error';
+  if (!isObject(error)) return 'a value that is not an Error was thrown';
   if (typeof error['logMessage'] === 'string') return shortened(error['logMessage']);
   // The message of a parser quotes the invalid text.
   if (error['name'] === 'SyntaxError') return 'a text could not be parsed';

@@ -45,7 +45,7 @@ export class RedisClock implements Clock {
     if (Math.abs(aheadMs) <= MAX_SKEW_MS) return undefined;
     const direction = aheadMs > 0 ? 'ahead of' : 'behind';
     const seconds = Math.round(Math.abs(aheadMs) / 1_000);
-    return `this machine's clock is ${seconds} s ${direction} that of Redis, by which times are told`;
+    return `this machine's clock is ${seconds} s ${direction} Redis' clock`;
   }
 
   /** Measures the clock for the first time. Resolves even if the measurement fails. */

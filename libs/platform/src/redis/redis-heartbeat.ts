@@ -23,7 +23,7 @@ export class RedisHeartbeat {
 
   /**
    * @param key key of the sorted set
-   * @param member identity of this process; see `memberOf`
+   * @param member identity of this process; see `instanceMember`
    */
   constructor(
     protected readonly redis: RedisClient,

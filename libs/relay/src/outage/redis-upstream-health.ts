@@ -2,7 +2,7 @@ import { eventArguments, type EventTypeOf, logKeys } from '#events';
 import { accountKeys, type AccountKeys, LuaScript, type RedisClient, redisTime } from '#platform';
 import { type Outage, OUTAGE_KINDS, type OutageKind, type ProbeTurn, type UpstreamHealth } from '#upstream';
 
-/** Time between the beginning of an outage and its first probe, in milliseconds. */
+/** Time from the start of an outage to its first probe, in milliseconds. */
 const FIRST_PROBE_MS = 500;
 
 const begin = LuaScript.from(import.meta.url, 'lua/begin-outage.lua', { FIRST_PROBE_MS });
@@ -15,7 +15,7 @@ const nextTurn = LuaScript.from(import.meta.url, 'lua/next-probe-turn.lua');
 
 const postponeProbe = LuaScript.from(import.meta.url, 'lua/postpone-probe.lua', { FIRST_PROBE_MS });
 
-/** {@link UpstreamHealth} as the account's hash `upstream`. An outage is known by its beginning. */
+/** Implements {@link UpstreamHealth} with the account's hash `upstream`. The start time identifies an outage. */
 export class RedisUpstreamHealth implements UpstreamHealth {
   constructor(
     private readonly redis: RedisClient,
@@ -77,7 +77,10 @@ export class RedisUpstreamHealth implements UpstreamHealth {
     return turn === 'probe' || turn === 'recovered' ? turn : 'nothing';
   }
 
-  /** In how many milliseconds it may be somebody's turn, if there is an outage or one has just ended. */
+  /**
+   * Returns the time until the next probe may be due, in milliseconds. Returns undefined if there is no outage and none
+   * has just ended.
+   */
   async nextTurnInMs(account: string): Promise<number | undefined> {
     const reply = await nextTurn.run(this.redis, { upstream: this.keys(account)('upstream') });
     return reply === '' ? undefined : Number(reply);
@@ -92,7 +95,10 @@ export class RedisUpstreamHealth implements UpstreamHealth {
   }
 }
 
-/** Two outages never begin in the same millisecond: between them lies at least a probe. */
+/**
+ * Returns the arguments that append the event of an outage. The start time is a unique revision: at least one probe lies
+ * between two outages.
+ */
 function outageEvent(
   type: EventTypeOf<'upstream'>,
   account: string,

@@ -3,7 +3,7 @@ import { accountKeys, type AccountKeys, LuaScript, type RedisClient } from '#pla
 import type { IdempotencyKeys, IdempotencyKeyUse } from '../send/idempotency-keys.js';
 import type { IdempotencyKey } from '../send/send-intake.js';
 
-/** How long a key has its send. */
+/** Time for which a key belongs to its send, in milliseconds. */
 export const IDEMPOTENCY_MS = 24 * 3_600_000;
 
 const recallKey = LuaScript.from(import.meta.url, 'lua/recall-idempotency-key.lua');
@@ -12,7 +12,7 @@ const reserveKey = LuaScript.from(import.meta.url, 'lua/reserve-idempotency-key.
 
 const releaseKey = LuaScript.from(import.meta.url, 'lua/release-idempotency-key.lua');
 
-/** {@link IdempotencyKeys} on Redis: a string a key, which Redis forgets in time. */
+/** Implements {@link IdempotencyKeys} with one expiring Redis string per key. */
 export class RedisIdempotencyKeys implements IdempotencyKeys {
   constructor(
     private readonly redis: RedisClient,
@@ -40,12 +40,12 @@ export class RedisIdempotencyKeys implements IdempotencyKeys {
   }
 }
 
-/** Keys of callers are hashed: any text may come, of any length. */
+/** Returns the Redis key of an idempotency key. The caller's key is hashed, because it may be any text of any length. */
 export function idempotencyRedisKey(keys: AccountKeys, key: string): string {
   return keys('idempotency', createHash('sha256').update(key).digest('hex'));
 }
 
-/** What the scripts say of a key that cannot have a new send. */
+/** Converts the reply of a script for a key under which no new send can be stored. */
 export function parseKeyUse(reply: string): IdempotencyKeyUse {
   return reply === 'reused' || reply === 'busy' ? { kind: reply } : { kind: 'replay', id: reply };
 }

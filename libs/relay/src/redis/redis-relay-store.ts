@@ -42,7 +42,7 @@ import {
 } from '../send/send-record.js';
 
 const DROPPED_REASON =
-  'There are more sends than SEND_RETENTION_MAX, and the end of this send is not known. The gateway stops keeping it.';
+  'The account has more than SEND_RETENTION_MAX sends. This send is removed, although its outcome is unknown.';
 
 type DueSend = [member: string, id: string, order: string, state: string, revision: string];
 
@@ -72,7 +72,7 @@ export class RedisRelayStore implements RelayStore {
         lane: keys('lane', order.phoneNumber),
         scheduled: keys('scheduled'),
         idempotency: idempotencyRedisKey(keys, idempotency?.key ?? ''),
-        places: sendIndex.lastNumber(keys),
+        lastNumber: sendIndex.lastNumber(keys),
         expiring: keys('sends', 'expiring'),
         sets: [sendIndex.status(keys, state.status), ...lastingIndexes(keys, order)],
         ...laneKeys(keys),
@@ -278,7 +278,7 @@ export class RedisRelayStore implements RelayStore {
       {
         sendPrefix: keys('send', ''),
         lanePrefix: keys('lane', ''),
-        strays: JSON.stringify(invalid),
+        invalidMembers: JSON.stringify(invalid),
         sends: steps,
       },
     );

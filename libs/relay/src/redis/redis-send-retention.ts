@@ -11,8 +11,8 @@ const trimSends = LuaScript.from(import.meta.url, 'lua/trim-sends.lua');
 const moveUndecided = LuaScript.from(import.meta.url, 'lua/move-undecided.lua');
 
 /**
- * Removes finished sends, the oldest first, a bounded number at a time: those finished before `oldest`, in ms since 1970
- * by Redis' clock, and as many as there are more than `maxCount`. The orders that are gone.
+ * Removes a bounded number of finished sends, the oldest first: sends that finished before `oldest` (milliseconds since
+ * 1970 by Redis' clock), and sends in excess of `maxCount`. Returns the orders of the removed sends.
  */
 export async function trimFinishedSends(
   redis: RedisClient,
@@ -45,7 +45,7 @@ export async function trimFinishedSends(
     {
       sendPrefix: keys('send', ''),
       awaitingPrefix: keys('awaiting', ''),
-      // With the ids whose sends are gone already: they would be met again for ever.
+      // Ids without a send are removed from the set, too. Otherwise every later call would read them again.
       gone: JSON.stringify(ids.filter((id) => !found.some(({ order }) => order.id === id))),
       sends: records.map(({ order, state }) =>
         JSON.stringify({
@@ -60,7 +60,10 @@ export async function trimFinishedSends(
   return records.flatMap(({ order }) => (gone.has(order.id) ? [order] : []));
 }
 
-/** Undecided sends that are too many, the oldest first, a bounded number at a time, where no finished one is left. */
+/**
+ * Returns a bounded number of undecided sends in excess of `maxCount`, the oldest first. Returns none while finished sends
+ * are left, because these are removed first.
+ */
 export async function undecidedInExcess(
   redis: RedisClient,
   keys: AccountKeys,
@@ -70,7 +73,7 @@ export async function undecidedInExcess(
   if (excess <= 0 || (await redis.zcard(keys('finished'))) > 0) return [];
   const ids = await redis.zrange(keys('sends', 'undecided'), '0', String(Math.min(excess, MAX_TRIMMED) - 1));
   const records = await readSendRecords(redis, keys, ids);
-  // What an earlier build brought to its end beside this one stands there still.
+  // A send that an earlier build finished meanwhile is still in this set.
   const undecided = records.filter(({ state }) => isUndecided(state));
   const left = new Set(undecided.map(({ order }) => order.id));
   const strays = ids.filter((id) => !left.has(id));

@@ -113,7 +113,7 @@ export class TextSpool {
       await use();
     } catch (cause) {
       const words = cause instanceof Error ? cause.message : String(cause);
-      throw new UpstreamReplyError(`a part of it could not be kept in ${this.directory}: ${words}`, {
+      throw new UpstreamReplyError(`a part of the reply could not be stored in ${this.directory}: ${words}`, {
         cause,
       });
     }

@@ -39,7 +39,7 @@ export class Deliveries {
         return undefined;
       case 'lost':
         throw new WebhookConflictError(
-          `The event ${delivery.eventId} is no longer kept, so it cannot be delivered.`,
+          `The event ${delivery.eventId} was removed from the log, so it cannot be delivered.`,
         );
       case 'disabled':
         throw disabledConflict('The event would not be delivered');

@@ -44,7 +44,7 @@ export function sealHeaders(
 
 /**
  * Decrypts an endpoint's own headers.
- * @throws {SealBrokenError} if no known key decrypts the headers
+ * @throws {SecretDecryptionError} if no known key decrypts the headers
  */
 export function openHeaders(
   { id, sealedHeaders }: Pick<StoredEndpoint, 'id' | 'sealedHeaders'>,

@@ -6,7 +6,7 @@ const OVERVIEW = LuaScript.from(import.meta.url, 'lua/deliveries-overview.lua', 
   MAX_REFILL: MAX_REFILLED,
 });
 
-/** {@link DeliveriesOverviewReader} on the sets that the scripts of deliveries keep. */
+/** Implements {@link DeliveriesOverviewReader} with the sets that the scripts of deliveries maintain. */
 export class RedisDeliveriesOverviewReader implements DeliveriesOverviewReader {
   constructor(
     private readonly redis: RedisClient,

@@ -1,5 +1,5 @@
---- Commits a part of a contact list with its events, all or nothing.
--- The fence is the version of the list, within the Redis run in which it was read.
+--- Commits a part of a contact list with its events in one atomic step.
+-- The commit is refused if the list's version or the Redis run changed since the list was read.
 -- @key log            Stream of the account's events.
 -- @key log_index      Hash from an event's id to its position in the log.
 -- @key log_counters   Hash of the log's counters.
@@ -22,7 +22,7 @@
 -- @arg read_at        When the reading began, in ms.
 -- @arg upstream       Stamp of the address that was read.
 -- @arg service        Stamp of the first address of the same service.
--- @arg unreadable     What is remembered about unreadable elements.
+-- @arg unreadable     History of unreadable elements.
 -- @args changes       For each contact: id; contact as listed; raw text or ''; time after which messages are
 --                     emitted, or ''; revision or ''; 'yes' if it is present or ''; number of phone numbers; phone
 --                     numbers. Then the events to append (`eventArguments`).
@@ -34,14 +34,14 @@
 --- @include "@platform/redis/lua/includes/redis-run.lua"
 --- @include "includes/note-number.lua"
 
--- Maximum number of addresses of an account. An account has few; beyond this number all are forgotten.
+-- Maximum number of stored addresses of an account. Beyond this number, all are removed: an account normally has few.
 local MAX_ADDRESSES = 100
 
 local now = due_at(0)
 if (redis.call('HGET', list, 'version') or '0') ~= version then return 0 end
 if redis_run() ~= run then return 0 end
--- The address is stored before the first contact of another service is: else the next list would seem to be of the
--- same service.
+-- The address is stored before the first contact of another service. Otherwise the next list would look like a list
+-- of the same service.
 if redis.call('HEXISTS', upstreams, upstream) == 0 then
   if redis.call('HLEN', upstreams) >= MAX_ADDRESSES then redis.call('DEL', upstreams) end
   redis.call('HSET', upstreams, upstream, service)
@@ -70,7 +70,7 @@ for i = 1, tonumber(count) do
   for n = at + 7, at + 6 + number_count do note_number(numbers, other_numbers, ARGV[n], id, false) end
   at = at + 7 + number_count
 end
--- A list without news does not make other processes read again.
+-- A list without changes keeps the version, so that concurrent commits are not refused.
 if tonumber(count) > 0 or #ARGV > at + 1 then redis.call('HSET', list, 'version', version + 1) end
 if listed_at ~= '' then
   redis.call('HSET', list, 'listedAt', listed_at, 'skipped', skipped, 'readAt', read_at,

@@ -1,6 +1,6 @@
---- Commits a poll of a contact: the fence, what is known, the schedule and the events, all or nothing.
--- The fence is the version, within the Redis run in which it was read: another run may continue from an earlier
--- version.
+--- Commits a poll of a contact with its snapshots, schedule and events in one atomic step.
+-- The commit is refused if the record's version or the Redis run changed since the record was read. After a restart,
+-- Redis may continue from an earlier version.
 -- @key log                Stream of the account's events.
 -- @key log_index          Hash from an event's id to its position in the log.
 -- @key log_counters       Hash of the log's counters.
@@ -17,7 +17,7 @@
 -- @key other_numbers      Hash from a phone number to its other contacts, as JSON.
 -- @arg contact_id         The contact's id.
 -- @arg version            Version with which the record was read.
--- @arg memory             What polls remember, packed; '' leaves it and the version unchanged.
+-- @arg memory             Poll memory, packed; '' leaves the memory and the version unchanged.
 -- @arg bucket             Bucket of the contact's rate of change, or ''.
 -- @arg due_in             In how many ms the contact is polled next, or '' to leave that unchanged.
 -- @arg expedite_requests  Number of requests to poll sooner when the record was read.
@@ -70,7 +70,7 @@ if extension ~= 'unchanged' then put_text(contact, 'x', extension) end
 redis.call('HDEL', contact, 'lost', 'failed')
 if baseline == 'over' then redis.call('HDEL', contact, 'tellAfter')
 elseif baseline ~= 'unchanged' then redis.call('HSET', contact, 'tellAfter', baseline) end
--- A contact that was deleted in between is not scheduled any more.
+-- A contact that was deleted meanwhile is no longer scheduled.
 local scheduled = redis.call('ZSCORE', due, contact_id)
 if not scheduled or deep_read == 'over' then redis.call('ZREM', deep, contact_id)
 elseif deep_read == 'new' then redis.call('ZADD', deep, 'NX', due_at(deep_in), contact_id)
@@ -83,8 +83,8 @@ if due_in ~= '' then
       redis.call('ZADD', due, 'LT', redis.call('HGET', contact, 'hastenedTo'), contact_id)
     end
   end
-  -- The hints are honoured. A poll that is under way began before this commit and will be refused, unless the
-  -- version stays.
+  -- The requests to poll sooner are fulfilled. A poll under way began before this commit and will be refused, unless
+  -- the version stays the same.
   if memory ~= '' then redis.call('HDEL', contact, 'hastened', 'hastenedTo') end
 end
 append_events(record_report(facts, slot, at + count + 1))

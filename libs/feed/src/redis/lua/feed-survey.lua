@@ -1,4 +1,4 @@
---- Says when an account's polls next need attention.
+--- Finds out when an account's polls next need work.
 -- @key due                       Sorted set of contacts by when they are polled next, in ms.
 -- @key list                      Hash of the contact list as it was last read.
 -- @key deep                      Sorted set of contacts by when their deep read is due, in ms.

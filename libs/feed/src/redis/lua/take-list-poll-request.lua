@@ -1,5 +1,5 @@
---- Takes the hint that the contact list should be read.
+--- Clears the request to read the contact list.
 -- @key list        Hash of the contact list as it was last read.
--- @reply           1, or 0 if there was no hint since the last time.
+-- @reply           1 if a read was requested since the last call, else 0.
 
 return redis.call('HDEL', list, 'wished')

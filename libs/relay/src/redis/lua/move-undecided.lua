@@ -1,9 +1,10 @@
---- Moves sends that earlier builds took for finished to the undecided ones, except sends that changed since.
--- @key finished         Sorted set of finished sends by when they finished.
--- @key undecided        Sorted set of undecided sends by when they became that.
--- @arg send_prefix      Prefix of the keys of sends, in the slot of the keys.
--- @args sends           Pairs of an id and a revision.
--- @reply                1.
+--- Moves undecided sends from the finished set, where earlier builds stored them, to the undecided set.
+-- Sends that changed since they were read are left unchanged.
+-- @key finished     Sorted set of finished sends by when they finished.
+-- @key undecided    Sorted set of undecided sends by when they became that.
+-- @arg send_prefix  Prefix of the keys of sends, in the slot of the keys.
+-- @args sends       Pairs of an id and a revision.
+-- @reply            1.
 
 for i = sends_from, #ARGV, 2 do
   local at = redis.call('ZSCORE', finished, ARGV[i])

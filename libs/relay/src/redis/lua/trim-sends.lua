@@ -1,4 +1,4 @@
---- Removes finished sends with all data about them, except sends that changed since they were read.
+--- Removes finished sends with all their data, except sends that changed since they were read.
 -- @key finished         Sorted set of finished sends by when they finished.
 -- @key confirms         Sorted set of sends by when their sighting is due.
 -- @key claims           Hash from a message to the send that claims it.

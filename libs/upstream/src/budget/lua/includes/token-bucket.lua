@@ -3,16 +3,16 @@
 --     take_token(bucket, rate, kind, unused, heads_wait) -> wait in ms (0: taken), shrunk (0 or 1), available
 --     note_waiting(bucket, kind) -- counts as a request that got no token
 --
--- `bucket` is the account's key `budget`. `kind` is a class of requests. `unused` is the number of tokens that go back
--- first. `heads_wait` is true if first requests of polls wait although no note says so. `available` is the rate that
--- polls can count on, in requests a second.
+-- `bucket` is the account's key `budget`. `kind` is a class of requests. `unused` is the number of tokens that go
+-- back first. `heads_wait` is true if first requests of polls wait although no note says so. `available` is the rate
+-- that polls can count on, in requests a second.
 --
 -- **The bucket.** The bucket refills by Redis' clock. A second, smaller bucket (`floor`) refills a fifth as fast: the
 -- minimum that polls get.
 --
--- **The limit that upstream counts.** Upstream receives a request some time after its token was granted, and this time
--- varies. Let J be the largest difference. In t seconds upstream receives at most the requests whose tokens were
--- granted in t + J seconds. A request is written at most `TOKEN_LIFE_MS` (100 ms, request-budget.ts) after its token
+-- **The limit that upstream counts.** Upstream receives a request some time after its token was granted, and this
+-- time varies. Let J be the largest difference. In t seconds upstream receives at most the requests whose tokens were
+-- granted in t + J seconds. A request is written at most `TOKEN_TTL_MS` (100 ms, request-budget.ts) after its token
 -- was asked for. The other 100 ms of J = 0.2 s cover differences of the network's latency.
 --
 -- A bucket of capacity C that refills every g seconds grants at most C + (t + J) / g in t + J seconds. This must not
@@ -27,11 +27,11 @@
 -- Five sixths of a rate of 1 a second are thus usable, 96 % of a rate of 0.2, and all of a rate from 1.25 on. A token
 -- that goes back leaves the bucket no fuller than if the token had never been taken.
 --
--- **Which class waits.** A class that gets no token leaves a note with the time until which it counts as waiting. While
--- a higher class waits, a lower class yields, unless tokens accumulate: then no class waits any more. Polls do not
--- yield their floor to sends and reads. For a poll that waits with a token of its floor, the other classes leave one
--- token. Sends and reads return after their wait, so their notes outlive the wait. Polls ask again every quarter of a
--- second.
+-- **Which class waits.** A class that gets no token leaves a note with the time until which it counts as waiting.
+-- While a higher class waits, a lower class yields, unless tokens accumulate: then no class waits any more. Polls do
+-- not yield their floor to sends and reads. For a poll that waits with a token of its floor, the other classes leave
+-- one token. Sends and reads return after their wait, so their notes outlive the wait. Polls ask again every quarter
+-- of a second.
 --
 -- A deep read yields to other polls, and takes only tokens that accumulate: the next poll finds one. Each token of
 -- other polls adds a part of a token (`deepShare`) to the `credit` of deep reads, up to ten tokens. The script that
