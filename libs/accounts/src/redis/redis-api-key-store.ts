@@ -67,7 +67,7 @@ export class RedisApiKeyStore implements ApiKeyStore {
       },
     );
     if (outcome === 'added') return true;
-    if (outcome === 'nobody') return false;
+    if (outcome === 'unknown') return false;
     throw new AccountConflictError(REFUSALS[String(outcome)] ?? String(outcome));
   }
 

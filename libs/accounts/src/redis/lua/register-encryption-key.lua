@@ -1,9 +1,9 @@
---- Notes the encryption key that seals, unless a noted key is missing from the ring.
--- Then nothing is noted: a process with a wrong key stops nobody but itself.
--- @key encryption_keys   Set of the ids of the keys that something may be sealed with.
--- @arg sealing_key       Id of the key that seals.
--- @args ring             Ids of the keys that the process has.
--- @reply                 Ids of the noted keys that the ring lacks.
+--- Registers the current encryption key, unless the process lacks a registered key.
+-- In that case nothing is registered, so that a process with a wrong key affects no other process.
+-- @key encryption_keys  Set of the ids of the keys that stored secrets may be encrypted with.
+-- @arg sealing_key      Id of the key that encrypts.
+-- @args ring            Ids of all keys of the process.
+-- @reply                Ids of the registered keys that the process lacks.
 
 local ring, missing = {}, {}
 for i = ring_from, #ARGV do ring[ARGV[i]] = true end

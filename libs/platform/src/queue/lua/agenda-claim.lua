@@ -1,11 +1,11 @@
---- Takes tasks that are due, each under a lease.
--- @key due           Sorted set of tasks by when they are due, or when their lease ends, in ms.
+--- Claims due tasks, each with a lease.
+-- @key due           Sorted set of tasks by the time when they are due or their lease ends, in ms.
 -- @key claimed       Hash from a task that is under way to its claim.
 -- @key rescheduled   Hash from a task that is under way to the time at which it is due again, in ms.
--- @key claims        Number of claims until now.
+-- @key claims        Counter of claims.
 -- @arg max_count     Maximum number of tasks.
--- @arg lease         Length of a lease in ms.
--- @reply             In how many ms the next task is due, or -1; and the tasks.
+-- @arg lease         Duration of a lease in ms.
+-- @reply             An array.
 -- @field next_in_ms  Time until the next task is due, in ms, or -1.
 -- @fields tasks      Pairs of a task and its claim.
 --- @include "includes/agenda.lua"

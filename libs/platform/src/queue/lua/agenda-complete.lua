@@ -1,6 +1,6 @@
---- Ends a task that is under way, and schedules it again, with others.
--- Another process that took the task meanwhile began later and knows more: its lease stays.
--- @key due          Sorted set of tasks by when they are due, or when their lease ends, in ms.
+--- Ends a task under way, and schedules it again together with other tasks.
+-- If another process has claimed the task meanwhile, its lease stays.
+-- @key due          Sorted set of tasks by the time when they are due or their lease ends, in ms.
 -- @key claimed      Hash from a task that is under way to its claim.
 -- @key rescheduled  Hash from a task that is under way to the time at which it is due again, in ms.
 -- @arg task         The task.

@@ -15,8 +15,8 @@ local function time_of(written)
   return now + every - (now - phase) % every
 end
 
--- Makes tasks due. The arguments from this index on are pairs of a task and its time. A task that is under way keeps
--- its lease, and is due at that time after it has ended.
+-- Makes tasks due. The arguments from this index on are pairs of a task and its time. A task under way keeps its
+-- lease, and becomes due at that time after it has ended.
 local function schedule(from)
   for i = from, #ARGV, 2 do
     local task, at = ARGV[i], time_of(ARGV[i + 1])
