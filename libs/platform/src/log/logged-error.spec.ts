@@ -37,7 +37,7 @@ describe('a logged error', () => {
 
   it('leaves out what other parties said, in its stack frames as well', () => {
     const error = Object.assign(new Error('upstream answered 400: hush-text'), {
-      logMessageOf: 'upstream answered 400',
+      logMessage: 'upstream answered 400',
     });
     expect(lineOf(error)).not.toContain('hush');
     expect(logMessageOf(error)).toBe('upstream answered 400');
