@@ -47,7 +47,7 @@ export class RedisEventTail implements EventTail {
     const existing = this.followers.get(channel);
     // The confirmation of a pending subscription wakes all followers that exist by then.
     const follower = new LogFollower(existing === undefined, (leaving) => {
-      this.leave(channel, leaving);
+      this.removeFollower(channel, leaving);
     });
     if (existing === undefined) {
       this.followers.set(channel, new Set([follower]));
@@ -73,7 +73,7 @@ export class RedisEventTail implements EventTail {
       }, ignoreClosed);
   }
 
-  private leave(channel: string, follower: LogFollower): void {
+  private removeFollower(channel: string, follower: LogFollower): void {
     const remaining = this.followers.get(channel);
     remaining?.delete(follower);
     if (remaining?.size !== 0) return;

@@ -164,7 +164,7 @@ export interface PollCommit {
   dueInMs?: number;
   /** First read of the contact: starts (and emits messages stamped after `emitAfter`), goes on, or ends (`over`). */
   baseline: { emitAfter: number } | 'unchanged' | 'over';
-  /** Time until the next deep read, in milliseconds. With `anew: false` an existing due time stays. */
+  /** Time until the next deep read, in milliseconds. With `overwrites: false` an existing due time stays. */
   deep: { inMs: number; overwrites: boolean } | 'unchanged' | 'over';
   /** Start of the poll by Redis' clock, if the poll found too much missing. */
   suspectAt?: number;

@@ -322,13 +322,13 @@ describe('a process that starts while Redis is away', () => {
       await server.stop();
       const [right, wrong] = [open(), open()];
       try {
-        const [told, toldWrong]: [ConfigurationError[], ConfigurationError[]] = [[], []];
+        const [reported, toldWrong]: [ConfigurationError[], ConfigurationError[]] = [[], []];
         const environment = (key: Buffer): Parameters<typeof registerEncryptionKey>[0] => ({
           ENCRYPTION_KEY: key,
           ENCRYPTION_KEYS_PREVIOUS: [],
           REDIS_KEY_PREFIX: 'tidings',
         });
-        await registerEncryptionKey(environment(OLD), right, logger, (error) => told.push(error));
+        await registerEncryptionKey(environment(OLD), right, logger, (error) => reported.push(error));
         await server.restart();
         const keys = new RedisEncryptionKeys(right, 'tidings');
         await eventually('the key is noted', async () => (await keys.list()).length === 1);
@@ -342,7 +342,7 @@ describe('a process that starts while Redis is away', () => {
         expect(toldWrong[0]).toBeInstanceOf(ConfigurationError);
         expect(toldWrong[0]?.message).toContain(OLD_BOX.keyId);
         await eventually('the right one is back', async () => (await keys.list()).length === 1);
-        expect(told).toEqual([]);
+        expect(reported).toEqual([]);
       } finally {
         await Promise.all([closeRedis(right), closeRedis(wrong)]);
       }

@@ -53,7 +53,7 @@ export class RedisAccountErasure {
       if (!(await isRemoved())) return undefined;
       const removed = await this.removeAll(account, lease, token, signal);
       if (removed !== undefined)
-        await afterPass?.(removed, async () => (await this.unlink(lease, token, [])) === 0);
+        await afterPass?.(removed, async () => (await this.eraseKeys(lease, token, [])) === 0);
       return removed;
     } finally {
       await releaseErasure.run(this.redis, { lease }, { token });
@@ -75,7 +75,7 @@ export class RedisAccountErasure {
         cursor = next;
         const keys = found.filter((key) => key !== lease);
         for (let i = 0; i === 0 || i < keys.length; i += MAX_REMOVED) {
-          const count = await this.unlink(lease, token, keys.slice(i, i + MAX_REMOVED));
+          const count = await this.eraseKeys(lease, token, keys.slice(i, i + MAX_REMOVED));
           if (count < 0) return undefined;
           removed += count;
         }
@@ -85,7 +85,7 @@ export class RedisAccountErasure {
   }
 
   /** Removes keys. Resolves to the number of removed keys; less than 0 if another process holds the lease. */
-  private async unlink(lease: string, token: string, keys: readonly string[]): Promise<number> {
+  private async eraseKeys(lease: string, token: string, keys: readonly string[]): Promise<number> {
     const args = { token, leaseMs: this.leaseMs };
     return Number(await eraseKeys.run(this.redis, { lease, data: keys }, args));
   }

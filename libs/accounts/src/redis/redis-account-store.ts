@@ -70,7 +70,7 @@ export class RedisAccountStore implements AccountStore {
     change: (before: StoredAccount) => StoredAccount,
   ): Promise<StoredAccount | undefined> {
     const { accounts, version } = this.keys;
-    // A step fails only if another process changed the account in between, so the loop ends.
+    // A step fails only if another process changed the account meanwhile, so the loop ends.
     for (;;) {
       const expected = await this.redis.hget(accounts, id);
       if (expected === null) return undefined;

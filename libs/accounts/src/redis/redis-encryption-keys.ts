@@ -42,7 +42,7 @@ export class RedisEncryptionKeys {
     return this.redis.smembers(this.key);
   }
 
-  /** Removes ids of keys that no stored secret is encrypted with any more. */
+  /** Removes ids of keys that no longer encrypt any stored secret. */
   async remove(ids: readonly string[]): Promise<void> {
     if (ids.length > 0) await this.redis.srem(this.key, ...ids);
   }

@@ -166,10 +166,10 @@ export class ContactVolatilityTracker {
     }
   }
 
-  /** Returns the counts of a field; undefined once {@link MAX_WATCHED} other fields are counted. */
+  /** Returns the counts of a field; undefined once {@link MAX_COUNTED_FIELDS} other fields are counted. */
   private countsOf(name: string): Counts | undefined {
     const known = this.counts.get(name);
-    if (known !== undefined || this.counts.size >= MAX_WATCHED) return known;
+    if (known !== undefined || this.counts.size >= MAX_COUNTED_FIELDS) return known;
     const counts = { carrying: 0, differing: 0, carriers: [] };
     this.counts.set(name, counts);
     return counts;
@@ -177,7 +177,7 @@ export class ContactVolatilityTracker {
 }
 
 /** Maximum number of fields counted in one list. Limits memory if every contact has fields of its own. */
-const MAX_WATCHED = 200;
+const MAX_COUNTED_FIELDS = 200;
 
 function thresholdsFor(carriers: readonly Sample[]): MutingThresholds {
   return carriers.length < MANY_CONTACTS.samples ? FEW_CONTACTS : MANY_CONTACTS;

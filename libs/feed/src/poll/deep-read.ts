@@ -45,7 +45,7 @@ export interface DeepTask {
 }
 
 /**
- * Reads a contact's pages below the head. Each page is compared and committed separately, so that head reads can go on
+ * Reads a contact's pages below the head. Each page is compared and committed separately, so that head reads can continue
  * meanwhile and an aborted deep read loses nothing.
  *
  * A message that a pass over all pages does not show may have shifted from page to page during the pass. Only messages

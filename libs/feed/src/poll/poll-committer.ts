@@ -353,7 +353,7 @@ const DEEP_READ_TAKEOVER_MS = 30_000;
 /** Time for which a shorter first page is requested before a full one is tried again, in milliseconds. */
 const HEAD_LIMIT_MS = 600_000;
 
-/** Returns how the first read goes on: a complete deep read ends it, a new baseline starts another one. */
+/** Returns the new state of the first read: a complete deep read ends it, a new baseline restarts it. */
 function baselineAfter({ state, resync }: PollStart, { fullRead, date }: PagesRead): PollCommit['baseline'] {
   // Upstream's `Date` has whole seconds: messages stamped within the same second count as old.
   if (resync !== undefined) return { emitAfter: (date ?? state.now) + 1_000 };

@@ -108,9 +108,9 @@ function followsPerMs(state: RateState, age: number): number {
   return (continueProbability(state, age) * (state.gaps + PRIOR_GAPS)) / (state.gapsMs + PRIOR_GAPS_MS + age);
 }
 
-/** Returns the probability that the conversation of the last message goes on after this silence. */
+/** Returns the probability that the conversation of the last message continues after this silence. */
 function continueProbability(state: RateState, age: number): number {
-  // Without any message there is no conversation that could go on.
+  // Without any message there is no conversation that could continue.
   const messagesSeen = Math.min(state.starts + state.follows, 1);
   const follows = state.follows + PRIOR_FOLLOWS;
   const ends = state.starts + PRIOR_ENDS;

@@ -317,13 +317,13 @@ class HeadWalk {
   /** Reads an oldest-first list from its former last page to the end. */
   private async readTail(): Promise<void> {
     for (let looks = 0; looks < MAX_REPEATS; looks += 1) {
-      const { pages, fresh } = await this.tailOnce();
-      if (pages === 1 || !fresh) return;
+      const { pages, foundNew } = await this.readTailOnce();
+      if (pages === 1 || !foundNew) return;
     }
     this.coversAllNew = false;
   }
 
-  private async tailOnce(): Promise<{ pages: number; fresh: boolean }> {
+  private async readTailOnce(): Promise<{ pages: number; foundNew: boolean }> {
     const before = this.pages.requests;
     const { page, limit } = lastPageOf(this.length, this.pages.pageSize);
     const start = (page - 1) * limit;
@@ -339,7 +339,7 @@ class HeadWalk {
     }
     await this.readToEnd(reads, first + reads.length - 1);
     this.setHeadFromTail(start, (first - 1) * limit, reads);
-    return { pages: this.pages.requests - before, fresh: reads.some((read) => read.newIds.length > 0) };
+    return { pages: this.pages.requests - before, foundNew: reads.some((read) => read.newIds.length > 0) };
   }
 
   /** Reads on from the last page while pages are full. */

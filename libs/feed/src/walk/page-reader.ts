@@ -213,7 +213,7 @@ export class PageReader {
     return end.length === repeated && end.every((id, i) => id === ids[i]);
   }
 
-  /** Returns true if the list goes on after an empty page: an empty page right after a full one may be a gap. */
+  /** Returns true if the list continues after an empty page: an empty page right after a full one may be a gap. */
   async continuesAfter(last: PageRead, empty: number): Promise<boolean> {
     if (!last.full) return false;
     const { items, skipped } = await this.read(empty + 1, last.limit);

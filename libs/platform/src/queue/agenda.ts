@@ -55,7 +55,7 @@ export interface Agenda {
   renew(tasks: readonly ClaimedTask[], leaseMs: number): Promise<void>;
 
   /**
-   * Ends a claimed task. The task is due again at `time`, or earlier if someone asked for that meanwhile.
+   * Ends a claimed task. The task is due again at `time`, or earlier if {@link schedule} was called with an earlier time meanwhile.
    * @param others tasks that the work made due, written in the same step; see {@link schedule}
    */
   complete(task: ClaimedTask, time: AgendaTime | undefined, others?: readonly ScheduledTask[]): Promise<void>;

@@ -19,7 +19,7 @@ export async function liveMembers(redis: RedisClient, key: string): Promise<stri
 /** Announces in a sorted set that this process is alive. */
 export class RedisHeartbeat {
   private timer: NodeJS.Timeout | undefined;
-  private beatenAt = -Infinity;
+  private lastBeatAt = -Infinity;
 
   /**
    * @param key key of the sorted set
@@ -44,7 +44,7 @@ export class RedisHeartbeat {
 
   async stop(): Promise<void> {
     clearInterval(this.timer);
-    this.beatenAt = -Infinity;
+    this.lastBeatAt = -Infinity;
     if (this.redis.status !== 'ready') return;
     try {
       await this.redis.zrem(this.key, this.member);
@@ -56,12 +56,12 @@ export class RedisHeartbeat {
 
   /** Returns true if a heartbeat was written recently. */
   isFresh(): boolean {
-    return performance.now() - this.beatenAt < HEARTBEAT_TTL_MS;
+    return performance.now() - this.lastBeatAt < HEARTBEAT_TTL_MS;
   }
 
   protected async beat(): Promise<void> {
     if (this.redis.status !== 'ready') return;
     await beat.run(this.redis, { alive: this.key }, { member: this.member, forgetAfter: REMOVED_AFTER_MS });
-    this.beatenAt = performance.now();
+    this.lastBeatAt = performance.now();
   }
 }

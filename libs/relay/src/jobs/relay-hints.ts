@@ -22,7 +22,7 @@ export const RELAY_ROUND = {
 /** Time after which a due lane whose hint was lost is woken, in milliseconds. */
 export const RECONCILE_MS = 5_000;
 
-/** The agendas that are told when sends have work. */
+/** The agendas to which due work of sends is announced. */
 export interface RelayHints {
   relay: Pick<AgendaHints, 'announce'>;
   schedule: Pick<AgendaHints, 'announce'>;

@@ -125,8 +125,8 @@ export class SendPost {
       const state = lastingFields(current.state);
       if ((await this.store.apply(account, current, { transition: 'requeued', state })) !== undefined)
         return waitMs;
-      const moved = await this.store.find(account, record.order.id);
-      current = moved !== undefined && isSearchedFor(moved, record) ? moved : undefined;
+      const stored = await this.store.find(account, record.order.id);
+      current = stored !== undefined && isSearchedFor(stored, record) ? stored : undefined;
     }
     return 0;
   }

@@ -63,7 +63,7 @@ export class SendSearch {
     { state }: SendRecord,
     now: number,
     lookLeftMs: number,
-    more: Pick<SendState, 'reason' | 'thenPost'>,
+    extra: Pick<SendState, 'reason' | 'thenPost'>,
   ): StateChange {
     const waitMs = SEARCH_BACKOFF_MS[0];
     return {
@@ -76,7 +76,7 @@ export class SendSearch {
         looks: 0,
         lookSince: now,
         notBefore: now + waitMs,
-        ...more,
+        ...extra,
       },
       laneDueInMs: waitMs,
       redisRun: 'update',

@@ -5,7 +5,7 @@ import { RedisRelayStore } from './redis-relay-store.js';
 import type { StateChange } from '../send/relay-store.js';
 import type { SendRecord } from '../send/send-record.js';
 
-/** Send store that removes a send's file with the change after which the file is not needed any more. */
+/** Send store that removes a send's file after the change that makes the file unnecessary. */
 export class FileRemovingRelayStore extends RedisRelayStore {
   constructor(
     redis: RedisClient,

@@ -21,10 +21,10 @@ export async function trimFinishedSends(
   maxCount: number,
 ): Promise<SendOrder[]> {
   const excess = await excessOf(redis, keys, maxCount);
-  const heads = await redis.zrange(keys('finished'), '0', String(MAX_TRIMMED - 1), 'WITHSCORES');
+  const oldestEntries = await redis.zrange(keys('finished'), '0', String(MAX_TRIMMED - 1), 'WITHSCORES');
   const ids: string[] = [];
-  for (let i = 0; i < heads.length; i += 2) {
-    if (i / 2 < excess || Number(heads[i + 1]) < oldest) ids.push(heads[i] ?? '');
+  for (let i = 0; i < oldestEntries.length; i += 2) {
+    if (i / 2 < excess || Number(oldestEntries[i + 1]) < oldest) ids.push(oldestEntries[i] ?? '');
   }
   if (ids.length === 0) return [];
   const found = await readSendRecords(redis, keys, ids);
@@ -46,7 +46,7 @@ export async function trimFinishedSends(
       sendPrefix: keys('send', ''),
       awaitingPrefix: keys('awaiting', ''),
       // Ids without a send are removed from the set, too. Otherwise every later call would read them again.
-      gone: JSON.stringify(ids.filter((id) => !found.some(({ order }) => order.id === id))),
+      removedIds: JSON.stringify(ids.filter((id) => !found.some(({ order }) => order.id === id))),
       sends: records.map(({ order, state }) =>
         JSON.stringify({
           ...{ id: order.id, revision: String(state.revision), recipient: order.phoneNumber },
@@ -76,8 +76,8 @@ export async function undecidedInExcess(
   // A send that an earlier build finished meanwhile is still in this set.
   const undecided = records.filter(({ state }) => isUndecided(state));
   const left = new Set(undecided.map(({ order }) => order.id));
-  const strays = ids.filter((id) => !left.has(id));
-  if (strays.length > 0) await redis.zrem(keys('sends', 'undecided'), ...strays);
+  const finishedIds = ids.filter((id) => !left.has(id));
+  if (finishedIds.length > 0) await redis.zrem(keys('sends', 'undecided'), ...finishedIds);
   return undecided;
 }
 

@@ -77,7 +77,7 @@ export interface RelayStore {
   /** Removes a send from its lane if its status does not belong in a lane. */
   removeFromLane(account: string, record: SendRecord): Promise<void>;
 
-  /** Postpones a lane by `ms` milliseconds. Returns false if the send is not the head of the lane any more. */
+  /** Postpones a lane by `ms` milliseconds. Returns false if the send is no longer the head of the lane. */
   postponeLane(account: string, head: SendRecord, ms: number): Promise<boolean>;
 
   /** Makes at most `count` waiting lanes due, whatever they wait for. Returns these lanes. */

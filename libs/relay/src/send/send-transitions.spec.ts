@@ -76,8 +76,8 @@ describe('the state machine of a send', () => {
       const step = edgeOf(status, transition);
       const expected = TABLE[transition].charAt(SEND_STATUSES.indexOf(status));
       expect(step === undefined ? '.' : letterOf(step.to)).toBe(expected);
-      const told = EVENTS[transition];
-      expect(step?.event).toBe(told?.[0].includes(status) === true ? told[1] : undefined);
+      const expectedEvent = EVENTS[transition];
+      expect(step?.event).toBe(expectedEvent?.[0].includes(status) === true ? expectedEvent[1] : undefined);
     },
   );
 

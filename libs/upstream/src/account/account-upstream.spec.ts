@@ -24,7 +24,7 @@ let asked: string[] = [];
 let outages: Map<string, Outage>;
 let begun: Outage[];
 let forbidden = 0;
-let putOff: string[];
+let failedProbes: string[];
 let limits: string[];
 let broken = false;
 
@@ -72,7 +72,7 @@ const health: UpstreamHealth = {
   },
   takeProbeTurn: () => Promise.resolve('nothing'),
   recordFailedProbe: (_, kind, reason) => {
-    putOff.push(`${kind}: ${reason}`);
+    failedProbes.push(`${kind}: ${reason}`);
     return written(undefined);
   },
 };
@@ -112,7 +112,7 @@ beforeEach(() => {
   outages = new Map();
   begun = [];
   forbidden = 0;
-  putOff = [];
+  failedProbes = [];
   limits = [];
   broken = false;
 });
@@ -296,7 +296,7 @@ describe('a probe', () => {
     during(kind);
     ends = [error];
     await make().probe('a');
-    expect(putOff).toEqual([`${next}: ${error.message}`]);
+    expect(failedProbes).toEqual([`${next}: ${error.message}`]);
     expect(outages.size).toBe(1);
   });
 

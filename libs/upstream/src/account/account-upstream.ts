@@ -331,7 +331,7 @@ export class AccountUpstream {
 }
 
 /**
- * Returns the kind of the outage that goes on after a probe failed, or undefined if upstream answered. A 403 to the
+ * Returns the kind of the outage that continues after a failed probe, or undefined if upstream answered. A 403 to the
  * contact list extends an outage only if the account was refused before.
  */
 function kindOf(error: UpstreamError, before: OutageKind): OutageKind | undefined {

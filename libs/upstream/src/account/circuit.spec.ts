@@ -10,14 +10,14 @@ async function refuse(circuit: Circuit, times: number): Promise<void> {
 
 /** Starts this many requests, which wait until the test ends them. */
 function waiting(circuit: Circuit, count: number): { answer: () => Promise<unknown> } {
-  let letGo: () => void = () => undefined;
+  let release: () => void = () => undefined;
   const gate = new Promise<void>((resolve) => {
-    letGo = resolve;
+    release = resolve;
   });
   const requests = Array.from({ length: count }, () => circuit.run(() => gate));
   return {
     answer: () => {
-      letGo();
+      release();
       return Promise.all(requests);
     },
   };

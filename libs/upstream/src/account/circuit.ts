@@ -58,7 +58,7 @@ export class Circuit {
     return this.policy.state !== CircuitState.Closed;
   }
 
-  /** Closes the circuit, because the shared health says that upstream is there. */
+  /** Closes the circuit, because the shared health shows no outage. */
   reset(): void {
     if (!this.isOpen()) return;
     this.breaker = this.newBreaker();

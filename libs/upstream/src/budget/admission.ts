@@ -14,8 +14,8 @@ const MAX_RENEWALS = 10;
 
 /**
  * Creates the admission of a request that has a token.
- * @param requestedAt when the token was asked for, by `performance.now()`
- * @param renew gives the token back and takes another; resolves to when that token was asked for
+ * @param requestedAt when the token was requested, by `performance.now()`
+ * @param renew returns the token and takes another; resolves to the time at which that token was requested
  */
 export function admission(requestedAt: number, renew: () => Promise<number>): Admission {
   let latest = requestedAt;

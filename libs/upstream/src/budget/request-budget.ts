@@ -10,7 +10,7 @@
 export type RequestClass = 'send' | 'read' | 'poll' | 'more' | 'deep';
 
 /**
- * Time for which a token is valid after it was asked for, in milliseconds. A request that is written later needs
+ * Time for which a token is valid after it was requested, in milliseconds. A request that is written later needs
  * another token. The arithmetic of `token-bucket.lua` depends on this value.
  */
 export const TOKEN_TTL_MS = 100;
@@ -42,7 +42,7 @@ export interface AdaptiveBudget extends RequestBudget {
 export interface TokenAttempt {
   /** 0 if the token was taken; otherwise the time until the next attempt, in milliseconds. */
   waitMs: number;
-  /** When the token was asked for, by `performance.now()`. Its {@link TOKEN_TTL_MS} begin then. */
+  /** Time at which the token was requested, by `performance.now()`. {@link TOKEN_TTL_MS} starts then. */
   requestedAt: number;
 }
 
@@ -53,12 +53,12 @@ export interface TokenAttempt {
 export interface RequestBudget {
   /**
    * Tries once to take a token. If there is none, the bucket counts this class as waiting.
-   * @param unused number of tokens to give back first: they were taken before and will not be used
+   * @param unused number of tokens to return first: they were taken before and will not be used
    */
   tryAcquire(account: string, rate: number, kind: RequestClass, unused?: number): Promise<TokenAttempt>;
 
   /**
-   * Waits for a token. Resolves to when the token was asked for, by `performance.now()`.
+   * Waits for a token. Resolves to the time at which the token was requested, by `performance.now()`.
    * @param patienceMs maximum wait, in milliseconds
    * @param unused as for {@link tryAcquire}
    * @throws {BudgetExhaustedError} if there is no token within `patienceMs`

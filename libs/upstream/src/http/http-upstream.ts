@@ -188,7 +188,7 @@ function toForm({ phoneNumber, type, message, fileUrl, extraFields = {}, file }:
 }
 
 /**
- * Checks that the reply says `queued`. Any other 200 may come from elsewhere, such as a proxy.
+ * Checks that the reply says `queued`. Any other 200 may come from another server, such as a proxy.
  * @throws {UpstreamReplyError}
  */
 function assertQueued(text: string): void {

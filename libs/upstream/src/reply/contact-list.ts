@@ -27,7 +27,7 @@ export interface RequestedContact {
 
 /**
  * A contact list that was read completely. It may be larger than memory: the reader saw its contacts one by one, and
- * only those it asked for are available again. The caller must close the list.
+ * only the requested ones can be read again. The caller must close the list.
  */
 export interface ContactList<R extends ContactReader = ContactReader> {
   /** Stamp of the upstream address that the list came from. */
@@ -38,7 +38,7 @@ export interface ContactList<R extends ContactReader = ContactReader> {
   skipped: number;
   /** When upstream answered, in milliseconds since 1970 by upstream's clock. Absent if the reply has no date. */
   date?: number;
-  /** Yields the contacts that the reader asked for, in the order of the list, in batches. */
+  /** Yields the requested contacts, in the order of the list, in batches. */
   requestedContacts(): AsyncIterable<readonly RequestedContact[]>;
   close(): Promise<void>;
 }

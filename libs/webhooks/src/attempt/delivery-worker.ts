@@ -83,7 +83,7 @@ export class DeliveryWorker {
     }
     const run: WorkRun = { requests: 1, done: Promise.resolve() };
     this.runs.set(key, run);
-    run.done = this.fillWhileRequested(key, run, account, endpointId);
+    run.done = this.claimWhileRequested(key, run, account, endpointId);
     return run.done;
   }
 
@@ -98,13 +98,13 @@ export class DeliveryWorker {
    */
   async drain(deadlineMs: number): Promise<void> {
     this.draining = true;
-    if (await this.becameIdle(deadlineMs)) return;
+    if (await this.waitUntilIdle(deadlineMs)) return;
     for (const stop of this.attempts.keys()) stop.abort();
-    if (await this.becameIdle(ABORT_GRACE_MS)) return;
+    if (await this.waitUntilIdle(ABORT_GRACE_MS)) return;
     this.logger.warn({ attempts: this.attempts.size }, 'delivery.left_to_leases');
   }
 
-  private async fillWhileRequested(
+  private async claimWhileRequested(
     key: string,
     run: WorkRun,
     account: string,
@@ -113,7 +113,7 @@ export class DeliveryWorker {
     try {
       for (let served = 0; served < run.requests && !this.draining;) {
         served = run.requests;
-        await this.fill(account, endpointId);
+        await this.claimAll(account, endpointId);
       }
     } finally {
       // Runs synchronously after the loop's last check, so no request is lost: a later request starts a new run.
@@ -121,7 +121,7 @@ export class DeliveryWorker {
     }
   }
 
-  private async fill(account: string, endpointId: string): Promise<void> {
+  private async claimAll(account: string, endpointId: string): Promise<void> {
     for (let more = true; more && !this.draining;) {
       const room = await this.slots.acquire(MAX_CLAIMED, SLOT_WAIT_MS);
       if (room === 0) return;
@@ -150,7 +150,7 @@ export class DeliveryWorker {
       }
       const { waitMs = 0, missed, canRefill } = claimed;
       if (missed > 0) this.logger.warn({ account, endpointId, missed }, 'delivery.missed');
-      if (waitMs > 0 && waitMs <= MAX_HINT_DELAY_MS) await this.hint(account, endpointId, waitMs);
+      if (waitMs > 0 && waitMs <= MAX_HINT_DELAY_MS) await this.wake(account, endpointId, waitMs);
       if (canRefill) await this.backlog.refill(account, endpointId);
       return claimed.hasMore || canRefill;
     } finally {
@@ -204,13 +204,13 @@ export class DeliveryWorker {
       return false;
     }
     const settled = await this.record(account, endpoint, delivery, result);
-    this.report(account, delivery, result, settled);
+    this.logAttempt(account, delivery, result, settled);
     const { decision } = result;
     if (await this.isDisabledBy(account, endpoint, result, settled)) {
       await this.store.endPending(account, delivery.endpointId);
     }
     if (decision.kind === 'retry' && decision.waitMs <= MAX_HINT_DELAY_MS) {
-      await this.hint(account, delivery.endpointId, decision.waitMs);
+      await this.wake(account, delivery.endpointId, decision.waitMs);
     }
     return settled.hasMore;
   }
@@ -256,10 +256,10 @@ export class DeliveryWorker {
 
   private async returnDelivery(account: string, delivery: ClaimedDelivery): Promise<void> {
     await this.store.release(account, delivery);
-    await this.hint(account, delivery.endpointId, 0);
+    await this.wake(account, delivery.endpointId, 0);
   }
 
-  private async hint(account: string, endpointId: string, delayMs: number): Promise<void> {
+  private async wake(account: string, endpointId: string, delayMs: number): Promise<void> {
     try {
       await this.jobs.wake(account, [endpointId], delayMs);
     } catch (error) {
@@ -268,7 +268,7 @@ export class DeliveryWorker {
     }
   }
 
-  private report(
+  private logAttempt(
     account: string,
     { id, endpointId, eventId, attempts }: ClaimedDelivery,
     { attempt, decision }: AttemptResult,
@@ -291,7 +291,7 @@ export class DeliveryWorker {
   }
 
   /** Returns true if all runs and attempts ended within `deadlineMs` milliseconds. */
-  private async becameIdle(deadlineMs: number): Promise<boolean> {
+  private async waitUntilIdle(deadlineMs: number): Promise<boolean> {
     const end = performance.now() + deadlineMs;
     while (this.runs.size > 0 || this.attempts.size > 0) {
       const runs = [...this.runs.values()].map(({ done }) => done);

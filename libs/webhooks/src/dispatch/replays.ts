@@ -57,11 +57,11 @@ export class Replays {
     if (!endpoint.enabled) throw disabledConflict('A replay would deliver nothing');
     await this.checkSize(account, request);
     const { eventTypes = ['*'], scope } = request;
-    const wanted = (event: LoggedEvent): boolean =>
+    const isSelected = (event: LoggedEvent): boolean =>
       matchesFilter(endpoint, event) && eventTypes.some((pattern) => matchesEventType(pattern, event.type));
     let count = 0;
     for await (const events of eventsIn(this.log, account, request)) {
-      const replayed = events.filter(wanted).map((event) => ({ endpointId: id, event }));
+      const replayed = events.filter(isSelected).map((event) => ({ endpointId: id, event }));
       if (replayed.length > 0) count += await this.deliveries.replay(account, scope, replayed);
     }
     if (count > 0) await wakeQuietly(this.jobs, this.logger, account, id);
