@@ -46,7 +46,7 @@ export async function trimFinishedSends(
       sendPrefix: keys('send', ''),
       awaitingPrefix: keys('awaiting', ''),
       // Ids without a send are removed from the set, too. Otherwise every later call would read them again.
-      removedIds: JSON.stringify(ids.filter((id) => !found.some(({ order }) => order.id === id))),
+      missingIds: JSON.stringify(ids.filter((id) => !found.some(({ order }) => order.id === id))),
       sends: records.map(({ order, state }) =>
         JSON.stringify({
           ...{ id: order.id, revision: String(state.revision), recipient: order.phoneNumber },

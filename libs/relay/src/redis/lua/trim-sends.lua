@@ -4,11 +4,11 @@
 -- @key claims           Hash from a message to the send that claims it.
 -- @arg send_prefix      Prefix of the keys of sends, in the slot of the keys.
 -- @arg awaiting_prefix  Prefix of the keys of the sets of sends that await a message of a recipient.
--- @arg gone             Ids of sends that no longer exist, as JSON.
+-- @arg missing_ids      Ids of sends that no longer exist, as JSON.
 -- @args sends           Each send as JSON: id, revision, recipient, claims, and the sets that list it.
 -- @reply                Ids of the sends that were removed.
 
-for _, id in ipairs(cjson.decode(gone)) do redis.call('ZREM', finished, id) end
+for _, id in ipairs(cjson.decode(missing_ids)) do redis.call('ZREM', finished, id) end
 local removed = {}
 for i = sends_from, #ARGV do
   local send = cjson.decode(ARGV[i])
