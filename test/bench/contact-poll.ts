@@ -1,4 +1,4 @@
-import { ABSENCE_MS, ContactPoll, type FeedSource, type FeedStore } from '#feed';
+import { MIN_ABSENCE_MS, ContactPoll, type FeedSource, type FeedStore } from '#feed';
 import { createLogger } from '#platform';
 
 /** Returns a contact poll with the product's default settings, for contacts without sends. */
@@ -7,14 +7,14 @@ export function contactPollOf(store: FeedStore, source: FeedSource): ContactPoll
     store,
     source,
     { bind: () => Promise.resolve(new Map()), sendsOf: () => Promise.resolve(new Map()) },
-    { lastForm: () => Promise.resolve(undefined) },
+    { lastRecordedForm: () => Promise.resolve(undefined) },
     {
       interval: { min: 2_000, max: 300_000 },
       readsPerSecond: () => Promise.resolve(10),
       undated: 'silent',
       settleMs: 72 * 3_600_000,
       sweepMs: 86_400_000,
-      absenceMs: ABSENCE_MS,
+      absenceMs: MIN_ABSENCE_MS,
     },
     createLogger('bench', 'silent'),
   );

@@ -52,7 +52,7 @@ async function recordAndDispatch(harness: WebhookHarness, failing: Receiver): Pr
   for (let made = 0; made < EVENTS; made += BATCH_SIZE) {
     const events = Array.from({ length: BATCH_SIZE }, (_, n) => eventOf(made + n));
     await harness.log.append(ACCOUNT, events);
-    const reading = await reader.take(BATCH_SIZE);
+    const reading = await reader.read(BATCH_SIZE);
     if (reading.kind !== 'events') throw new Error('Could not read the recorded events.');
     await harness.dispatcher.dispatch(ACCOUNT, reading.events);
     await reader.acknowledge(reading.events);

@@ -77,7 +77,7 @@ async function subscribe(pattern: string): Promise<string> {
 
 async function dispatchAll(consumer: RedisEventConsumer): Promise<void> {
   for (;;) {
-    const reading = await consumer.take(EVENTS_A_ROUND);
+    const reading = await consumer.read(EVENTS_A_ROUND);
     if (reading.kind !== 'events') return;
     await harness.dispatcher.dispatch(ACCOUNT, reading.events);
     await consumer.acknowledge(reading.events);
@@ -91,8 +91,8 @@ async function dispatchAll(consumer: RedisEventConsumer): Promise<void> {
 async function settleAll(endpointId: string): Promise<void> {
   for (let n = 0; ;) {
     const claimed = await harness.deliveries.claim(ACCOUNT, endpointId, {
-      slots: 1_000,
-      room: 1_000,
+      defaultConcurrency: 1_000,
+      maxDeliveries: 1_000,
       leaseMs: 600_000,
     });
     if (claimed.kind === 'ended' || claimed.deliveries.length === 0) return;

@@ -34,7 +34,7 @@ export interface TroubleOutcome<Name extends string> {
   readonly rssBefore: number;
   readonly complaints: string;
   /** Message and contact ids by event type. */
-  readonly told: ReadonlyMap<string, readonly string[]>;
+  readonly emitted: ReadonlyMap<string, readonly string[]>;
 }
 
 /** The contacts of a trial by name, each with its old messages, newest first. */
@@ -92,7 +92,7 @@ export async function runTroubleTrial<Name extends string>(
   return {
     of: await outcomes(fleet, plan.contacts, world, { began, until }),
     status: await fleet.json('/v1/status'),
-    told: await reportedIds(fleet),
+    emitted: await reportedIds(fleet),
     rssBefore,
     rss: rss.most,
     complaints: fleet.complaints(),

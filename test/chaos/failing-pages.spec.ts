@@ -49,23 +49,23 @@ describe('a message that upstream cannot serve', () => {
   });
 
   it('does not end the sweep: changes of older messages are reported', () => {
-    expect(outcome.told.get('message.updated')?.toSorted()).toEqual(editedIds.toSorted());
+    expect(outcome.emitted.get('message.updated')?.toSorted()).toEqual(editedIds.toSorted());
   });
 
   it('is counted once in the status and does not mark upstream as down', () => {
     expect(outcome.status.poller.skipped).toBe(FAILING.length);
     expect(outcome.status.upstream.state).toBe('up');
-    expect(outcome.told.has('upstream.unavailable')).toBe(false);
+    expect(outcome.emitted.has('upstream.unavailable')).toBe(false);
   });
 
   it('is never reported as deleted', () => {
-    expect(outcome.told.has('message.deleted')).toBe(false);
+    expect(outcome.emitted.has('message.deleted')).toBe(false);
   });
 });
 
 describe('an element with 4,000 levels of nesting', () => {
   it('delays neither messages nor the contact list', async () => {
-    const { of, status, told } = await runTroubleTrial({
+    const { of, status, emitted } = await runTroubleTrial({
       contacts: ['healthy', 'with a nested message', 'nested itself'],
       before: (world) => ({
         deepField: { levels: 4_000, ids: [world['with a nested message'].messages[2]] },
@@ -84,9 +84,9 @@ describe('an element with 4,000 levels of nesting', () => {
     expect(worst(of.healthy.delays)).toBeLessThanOrEqual(REPORTED_WITHIN_MS);
     expect(worst(of['with a nested message'].delays)).toBeLessThanOrEqual(REPORTED_WITHIN_MS);
     // The contact list is still read: a contact that appears later is reported.
-    expect(told.get('contact.created')).toEqual(['con_late']);
+    expect(emitted.get('contact.created')).toEqual(['con_late']);
     expect(status.poller.unreadable).toBeGreaterThanOrEqual(1);
-    expect(told.has('message.deleted')).toBe(false);
+    expect(emitted.has('message.deleted')).toBe(false);
   }, 180_000);
 });
 

@@ -103,8 +103,8 @@ describe('a contact with thirty pages and a slow upstream that fails in bursts',
       );
       const sweptMs = Math.round(performance.now() - edited);
       process.stdout.write(`Thirty pages: ${JSON.stringify({ readMs, sweptMs })}\n`);
-      const told = (await running.events('message.updated')).map(({ data }) => data.message?.id);
-      expect(told.toSorted()).toEqual(oldest.toSorted());
+      const emitted = (await running.events('message.updated')).map(({ data }) => data.message?.id);
+      expect(emitted.toSorted()).toEqual(oldest.toSorted());
       expect(await running.events('message.received')).toHaveLength(CONTACTS);
     } finally {
       stop.abort();

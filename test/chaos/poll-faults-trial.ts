@@ -87,7 +87,7 @@ export async function runPollFaultTrial(plan: FaultPlan): Promise<FaultOutcome> 
   stop.abort();
   const kills = await killing;
   const until = Date.now();
-  const told = await reportsOf(fleet, traffic.length);
+  const emitted = await reportsOf(fleet, traffic.length);
   const polls = pollsOf(await fleet.ledger<LoggedRequest>('request'), contacts);
   return {
     longestGapMs: longestGap(polls, began, until),
@@ -96,7 +96,7 @@ export async function runPollFaultTrial(plan: FaultPlan): Promise<FaultOutcome> 
     kills: kills.length,
     requests: [...polls.values()].flat().filter(({ arrivedAt }) => arrivedAt >= began && arrivedAt < until)
       .length,
-    ...told,
+    ...emitted,
   };
 }
 

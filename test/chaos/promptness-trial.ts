@@ -133,18 +133,18 @@ async function resultOf(
   contacts: readonly string[],
   { began, until }: { began: number; until: number },
 ): Promise<PromptnessResult> {
-  const told = new Map<string, number>();
+  const emitted = new Map<string, number>();
   for (const { data, timestamp } of await fleet.events('message.received')) {
     const id = data.message?.id ?? '';
     // Counts only the first event. Duplicates are covered by other trials.
-    if (!told.has(id)) told.set(id, Date.parse(timestamp));
+    if (!emitted.has(id)) emitted.set(id, Date.parse(timestamp));
   }
   const indexOf = new Map(contacts.map((id, index) => [id, index]));
   const created = await fleet.ledger<CreatedEntry>('message.created');
   const messages = created
     .filter(({ time, message }) => message.startsWith('New ') && time >= began + warmUpMs)
     .map(({ time, messageId, contactId }): ReportedMessage => {
-      const at = told.get(messageId);
+      const at = emitted.get(messageId);
       return {
         at: time - began,
         contact: indexOf.get(contactId) ?? -1,

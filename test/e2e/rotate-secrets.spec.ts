@@ -150,7 +150,7 @@ describe('npm run rotate-secrets', () => {
           (await store.list()).filter(({ sealedApiKey }) => sealedApiKey.startsWith(`${after.keyId}.`))
             .length;
         const keys = new RedisEncryptionKeys(redis, 'tidings');
-        await keys.note(before);
+        await keys.register(before);
 
         const environment = {
           REDIS_URL: url,

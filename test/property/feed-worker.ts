@@ -1,9 +1,9 @@
 import {
-  ABSENCE_MS,
+  MIN_ABSENCE_MS,
   ContactListPoll,
   ContactPoll,
   type FeedSource,
-  type LastForms,
+  type RecordedMessages,
   RedisFeedStore,
 } from '#feed';
 import { eventToJson, RedisEventLog } from '#events';
@@ -99,8 +99,8 @@ export class FeedWorker {
       },
       committing: (commit, contactId) => this.commit(commit, contactId),
     });
-    const lastForms: LastForms = {
-      lastForm: async (account, subject, revision) => {
+    const recordedMessages: RecordedMessages = {
+      lastRecordedForm: async (account, subject, revision) => {
         const event = await mortalLog.findRevision(account, subject, revision);
         return event === undefined ? undefined : (JSON.parse(event.data) as ReceivedEvent['data']).message;
       },
@@ -112,15 +112,15 @@ export class FeedWorker {
       this.source(),
       // There are no sends, and therefore no files to remove.
       new MessageBinder(sends, logger),
-      lastForms,
+      recordedMessages,
       {
         interval: { min: 50, max: 60_000 },
         readsPerSecond: () => Promise.resolve(100),
-        ...{ undated, settleMs: SETTLE_MS, sweepMs: SWEEP_MS, absenceMs: ABSENCE_MS },
+        ...{ undated, settleMs: SETTLE_MS, sweepMs: SWEEP_MS, absenceMs: MIN_ABSENCE_MS },
       },
       logger,
     );
-    this.list = new ContactListPoll(store, this.source(), ABSENCE_MS);
+    this.list = new ContactListPoll(store, this.source(), MIN_ABSENCE_MS);
   }
 
   /**
@@ -155,7 +155,7 @@ export class FeedWorker {
     this.settled = 0;
     const before = oracle.begin(contactId);
     if (!(await this.contacts.pollHead(ACCOUNT, contactId))) return;
-    const isAtItsEnd = await this.contacts.readDeep(ACCOUNT, contactId, 'poll');
+    const isAtItsEnd = await this.contacts.runDeepRead(ACCOUNT, contactId, 'poll');
     // If other workers committed first each time, their reads are judged instead.
     if (isAtItsEnd && !this.hasRefusals()) this.judge(before);
   }

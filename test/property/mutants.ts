@@ -23,8 +23,8 @@ export const MUTANTS: readonly Mutant[] = [
   patched(
     'a first read treats messages of the last minute as old',
     'diff/first-read.ts',
-    'message.timestamp > first.tellAfter',
-    'message.timestamp > first.tellAfter + 60_000',
+    'message.timestamp > first.emitAfter',
+    'message.timestamp > first.emitAfter + 60_000',
   ),
   patched(
     'only messages newer than the newest known timestamp are new (strict >)',
@@ -52,7 +52,7 @@ export const MUTANTS: readonly Mutant[] = [
     'unreadable = 0;\n      if (read.repeats) {',
     `unreadable = 0;
       if (read.ids.length < PAGE_LIMIT) {
-        this.orderSeen.add(read.items);
+        this.orderDetector.add(read.items);
         this.lastIds = [...this.lastIds, ...read.ids].slice(-TAIL_IDS);
         this.stable = true;
         return page;
@@ -70,8 +70,8 @@ export const MUTANTS: readonly Mutant[] = [
   patched(
     'a page with a new message ends the read',
     'walk/head-walk.ts',
-    'return endsNew || (ids.length === 0 && count > 0);',
-    'return endsNew && ids.length === 0 && count > 0;',
+    'return lastIsNew || (ids.length === 0 && count > 0);',
+    'return lastIsNew && ids.length === 0 && count > 0;',
   ),
   patched(
     'the first of two versions of a message in one read wins',
@@ -100,8 +100,8 @@ export const MUTANTS: readonly Mutant[] = [
   patched(
     'messages with changing flags are not polled again',
     'poll/contact-poll.ts',
-    "return lookDueAt !== undefined && lookDueAt <= state.now ? 'look' : undefined;",
-    "return lookDueAt === 0 ? 'look' : undefined;",
+    "return lookUpDueAt !== undefined && lookUpDueAt <= state.now ? 'look' : undefined;",
+    "return lookUpDueAt === 0 ? 'look' : undefined;",
   ),
   {
     name: 'the snapshot is stored before its events',
@@ -196,7 +196,7 @@ export const MUTANTS: readonly Mutant[] = [
   ),
   patched(
     'absence from an incomplete read counts as deletion',
-    'poll/poll-conclusion.ts',
+    'poll/poll-committer.ts',
     `reading.fullRead?.isStable === true
         ? this.absences(start, reading, reading.fullRead, known)
         : undefined;`,
@@ -227,8 +227,8 @@ export const MUTANTS: readonly Mutant[] = [
   patched(
     'any number of missing messages counts as deleted',
     'diff/absence.ts',
-    'return missing > MAX_FEW_MISSING && missing > of * MAX_MISSING_SHARE;',
-    'return missing > MAX_FEW_MISSING * 1e9 && missing > of * MAX_MISSING_SHARE;',
+    'return missing > MAX_FEW_MISSING && missing > total * MAX_MISSING_SHARE;',
+    'return missing > MAX_FEW_MISSING * 1e9 && missing > total * MAX_MISSING_SHARE;',
   ),
   patched(
     'a message that returns is reported as new',

@@ -116,8 +116,8 @@ interface KnownForm {
   kind: ObservedMessage['kind'];
   delivered: boolean;
   read: boolean;
-  toldDelivered: boolean;
-  toldRead: boolean;
+  deliveredEmitted: boolean;
+  readEmitted: boolean;
   rest: string;
   deleted: boolean;
   timestamp?: number;
@@ -140,7 +140,7 @@ type FirstRead = 'goes on' | 'perhaps over' | 'over';
 
 interface Contact {
   commits: number;
-  tellAfter: number;
+  emitAfter: number;
   firstRead: FirstRead;
   /** True during a new baseline, which replaces a lost or changed state. */
   resyncing: boolean;
@@ -199,7 +199,7 @@ export class Oracle {
       if (before === undefined) {
         if (lastListAt !== undefined) expected.push(`contact.created ${id}`);
         this.contacts.set(id, {
-          tellAfter: lastListAt === undefined ? date - MINUTE_MS : lastListAt - DAY_MS,
+          emitAfter: lastListAt === undefined ? date - MINUTE_MS : lastListAt - DAY_MS,
           commits: 0,
           firstRead: 'goes on',
           resyncing: false,
@@ -218,10 +218,10 @@ export class Oracle {
       }
     }
     this.lastListAt = date;
-    const told = events.map(({ type, contactId }) => `${type} ${contactId ?? ''}`);
-    if (!sameMembers(told, expected))
+    const emitted = events.map(({ type, contactId }) => `${type} ${contactId ?? ''}`);
+    if (!sameMembers(emitted, expected))
       throw new Verdict(
-        `a contact list must emit [${expected.join(', ')}], but emitted [${told.join(', ')}]`,
+        `a contact list must emit [${expected.join(', ')}], but emitted [${emitted.join(', ')}]`,
       );
     for (const { type, contactId = '', data } of events) {
       const last = this.listed.get(contactId)?.wire;
@@ -267,21 +267,22 @@ export class Oracle {
     for (const id of new Set([...servings.keys(), ...byMessage.keys(), ...contact.messages.keys()])) {
       const message = contact.messages.get(id) ?? { forms: [undefined], servedAt: attempt.now };
       const serving = servings.get(id);
-      const told = byMessage.get(id) ?? [];
+      const emitted = byMessage.get(id) ?? [];
       const priors = resync ? [undefined] : message.forms;
       const outcomes = priors.flatMap((prior) => [
         ...(serving === undefined ? [] : this.seen(contact, serving.seen, prior, resync)),
         ...(serving === undefined || serving.open ? unseen(message, prior, id, attempt, reads) : []),
       ]);
-      const right = outcomes.filter((outcome) => matches(outcome, told, serving?.seen));
-      if (right.length === 0) throw new Verdict(explain(id, attempt, serving?.seen, message, outcomes, told));
+      const right = outcomes.filter((outcome) => matches(outcome, emitted, serving?.seen));
+      if (right.length === 0)
+        throw new Verdict(explain(id, attempt, serving?.seen, message, outcomes, emitted));
       message.forms = distinct(right.map(({ form }) => form));
       if (serving !== undefined) message.servedAt = attempt.now;
       noteAbsence(message, id, attempt, reads);
       contact.messages.set(id, message);
     }
     if (resync)
-      Object.assign(contact, { firstRead: 'goes on', resyncing: true, tellAfter: attempt.now + 1_000 });
+      Object.assign(contact, { firstRead: 'goes on', resyncing: true, emitAfter: attempt.now + 1_000 });
     if (!isSound(reads) || hasChanged(reads)) contact.troubledAt = attempt.now;
     if (mayBeComplete(reads)) {
       if (contact.firstRead === 'goes on') contact.firstRead = 'perhaps over';
@@ -412,7 +413,7 @@ export class Oracle {
     const { kind, delivered, read, rest, timestamp } = seen;
     const form: KnownForm = {
       ...{ kind, delivered, read, rest, deleted: false },
-      ...{ toldDelivered: delivered, toldRead: read },
+      ...{ deliveredEmitted: delivered, readEmitted: read },
       ...(timestamp === undefined ? {} : { timestamp }),
     };
     const baseline =
@@ -420,7 +421,7 @@ export class Oracle {
       (contact.firstRead === 'goes on' &&
         (timestamp === undefined
           ? contact.resyncing || this.settings.undated === 'silent'
-          : timestamp <= contact.tellAfter));
+          : timestamp <= contact.emitAfter));
     if (baseline) return { types: [], changes: [], form };
     if (kind === 'inbound') return { types: ['message.received'], changes: [], form };
     if (kind === 'other') return { types: ['message.created'], changes: [], form };
@@ -513,9 +514,9 @@ function changed(seen: ObservedMessage, prior: KnownForm): Outcome {
   for (const flag of ['delivered', 'read'] as const) {
     if (seen[flag] === prior[flag]) continue;
     form[flag] = seen[flag];
-    const told = flag === 'delivered' ? 'toldDelivered' : 'toldRead';
-    if (seen[flag] && !prior[told]) {
-      form[told] = true;
+    const emitted = flag === 'delivered' ? 'deliveredEmitted' : 'readEmitted';
+    if (seen[flag] && !prior[emitted]) {
+      form[emitted] = true;
       types.push(`message.${flag}`);
     } else {
       updated = true;
@@ -635,11 +636,11 @@ function ends(run: readonly PageRead[]): boolean {
 
 function matches(
   { types, changes }: Outcome,
-  told: readonly ReceivedEvent[],
+  emitted: readonly ReceivedEvent[],
   seen: ObservedMessage | undefined,
 ): boolean {
-  if (told.length !== types.length || told.some(({ type }, n) => type !== types[n])) return false;
-  return told.every(({ type, data }) => {
+  if (emitted.length !== types.length || emitted.some(({ type }, n) => type !== types[n])) return false;
+  return emitted.every(({ type, data }) => {
     if (type === 'message.deleted') return true;
     if (JSON.stringify(data.message) !== seen?.wire) return false;
     const named = Object.keys(data.changes ?? {});
@@ -659,14 +660,14 @@ function explain(
   seen: ObservedMessage | undefined,
   { forms, absentSince }: Message,
   outcomes: readonly Outcome[],
-  told: readonly ReceivedEvent[],
+  emitted: readonly ReceivedEvent[],
 ): string {
   return [
     `message ${id} of ${contactId}`,
     `known as ${JSON.stringify(forms)}${absentSince === undefined ? '' : `, absent since ${absentSince}`}`,
     `read as ${seen?.wire ?? 'nothing'}`,
     `must be reported as ${outcomes.map(({ types, changes }) => `[${[...types, ...changes].join(', ')}]`).join(' or ')}`,
-    `was reported as [${words(told)}]`,
+    `was reported as [${words(emitted)}]`,
   ].join('\n  ');
 }
 

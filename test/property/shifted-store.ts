@@ -37,10 +37,10 @@ export function shiftedStore(store: FeedStore, watch: StoreWatch): FeedStore {
     contactRates: (account) => store.contactRates(account),
     allKnownMessages: (account, contactId) => store.allKnownMessages(account, contactId),
     overview: (account) => store.overview(account),
-    hasten: (account, contactId, ms) => store.hasten(account, contactId, ms),
-    wishForList: (account) => store.wishForList(account),
-    takeListWish: (account) => store.takeListWish(account),
+    expeditePoll: (account, contactId, ms) => store.expeditePoll(account, contactId, ms),
+    requestListPoll: (account) => store.requestListPoll(account),
+    takeListPollRequest: (account) => store.takeListPollRequest(account),
     recipientOf: (account, phoneNumber) => store.recipientOf(account, phoneNumber),
-    believeDeletions: (account) => store.believeDeletions(account),
+    confirmDeletions: (account) => store.confirmDeletions(account),
   };
 }

@@ -1,8 +1,8 @@
 import { Readable } from 'node:stream';
-import type { ContactList, ContactReader, UpstreamContact, WantedContact } from '#upstream';
+import type { ContactList, ContactReader, UpstreamContact, RequestedContact } from '#upstream';
 
 /** A reader that wants every contact. */
-export const wantAll = (): ContactReader => ({ see: () => true });
+export const wantAll = (): ContactReader => ({ receive: () => true });
 
 /** Reads a whole contact list to the end, and closes it. */
 export async function readAll(
@@ -11,7 +11,7 @@ export async function readAll(
   const list = await reading;
   try {
     const items: UpstreamContact[] = [];
-    for await (const wanted of list.wanted()) items.push(...wanted.map(({ contact }) => contact));
+    for await (const wanted of list.requestedContacts()) items.push(...wanted.map(({ contact }) => contact));
     return { items, skipped: list.skipped, ...(list.date === undefined ? {} : { date: list.date }) };
   } finally {
     await list.close();
@@ -25,15 +25,15 @@ export function contactListOf<R extends ContactReader>(
   date?: number,
 ): ContactList<R> {
   const reader = newReader();
-  const wanted = contacts.flatMap((contact, position): WantedContact[] =>
-    reader.see(contact, position) ? [{ contact, position }] : [],
+  const wanted = contacts.flatMap((contact, position): RequestedContact[] =>
+    reader.receive(contact, position) ? [{ contact, position }] : [],
   );
   return {
     upstream: 'test',
     reader,
     skipped: 0,
     ...(date === undefined ? {} : { date }),
-    wanted: () => Readable.from([wanted]),
+    requestedContacts: () => Readable.from([wanted]),
     close: () => Promise.resolve(),
   };
 }

@@ -1,16 +1,16 @@
-import type { Agenda, AgendaTask, AgendaTime, DatedTask, DueTasks, TakenTask } from '#platform';
+import type { Agenda, AgendaTask, AgendaTime, ScheduledTask, DueTasks, ClaimedTask } from '#platform';
 
 const keyOf = ({ round, account }: AgendaTask): string => `${round} ${account}`;
 
 /** An {@link Agenda} of one process for tests: what is not due at once is due when the test says so. */
 export class MemoryAgenda implements Agenda {
   /** Each task with its time as it was asked for. */
-  readonly tasks = new Map<string, DatedTask>();
+  readonly tasks = new Map<string, ScheduledTask>();
   readonly renewed: string[] = [];
   private claims = 0;
-  private readonly taken = new Map<string, TakenTask>();
+  private readonly taken = new Map<string, ClaimedTask>();
 
-  at(tasks: readonly DatedTask[]): Promise<void> {
+  schedule(tasks: readonly ScheduledTask[]): Promise<void> {
     for (const task of tasks) {
       const earlier = this.tasks.get(keyOf(task))?.time;
       if (earlier === undefined || typeof earlier !== 'number' || isSooner(task.time, earlier))
@@ -19,12 +19,12 @@ export class MemoryAgenda implements Agenda {
     return Promise.resolve();
   }
 
-  add(tasks: readonly DatedTask[]): Promise<void> {
+  addMissing(tasks: readonly ScheduledTask[]): Promise<void> {
     for (const task of tasks) if (!this.tasks.has(keyOf(task))) this.tasks.set(keyOf(task), task);
     return Promise.resolve();
   }
 
-  takeDue(count: number): Promise<DueTasks> {
+  claimDue(count: number): Promise<DueTasks> {
     const due = [...this.tasks.values()].filter((task) => task.time === 0 && !this.taken.has(keyOf(task)));
     const tasks = due.slice(0, count).map(({ account, round }) => {
       this.claims += 1;
@@ -38,19 +38,19 @@ export class MemoryAgenda implements Agenda {
     return Promise.resolve({ tasks, ...(Number.isFinite(nextInMs) ? { nextInMs } : {}) });
   }
 
-  renew(tasks: readonly TakenTask[]): Promise<void> {
+  renew(tasks: readonly ClaimedTask[]): Promise<void> {
     this.renewed.push(...tasks.map(keyOf));
     return Promise.resolve();
   }
 
-  async next(
-    task: TakenTask,
+  async complete(
+    task: ClaimedTask,
     time: AgendaTime | undefined,
-    others: readonly DatedTask[] = [],
+    others: readonly ScheduledTask[] = [],
   ): Promise<void> {
     this.taken.delete(keyOf(task));
-    if (time !== undefined) await this.at([{ ...task, time }]);
-    await this.at(others);
+    if (time !== undefined) await this.schedule([{ ...task, time }]);
+    await this.schedule(others);
   }
 
   remove(tasks: readonly AgendaTask[]): Promise<void> {

@@ -13,7 +13,7 @@ import {
   type GatewayEnvironment,
   type Instance,
   type Logger,
-  oncePerFault,
+  logOncePerError,
   openAgendas,
   openRedis,
   type RedisClient,
@@ -147,7 +147,7 @@ async function accountOfKey(accounts: AccountDirectory, id: string): Promise<Acc
 }
 
 function tailOf({ environment, logger }: Opened): RedisEventTail {
-  const open = (): RedisClient => openRedis(environment.REDIS_URL, 'patient', oncePerFault(logger));
+  const open = (): RedisClient => openRedis(environment.REDIS_URL, 'patient', logOncePerError(logger));
   return new RedisEventTail(open, environment.REDIS_KEY_PREFIX);
 }
 

@@ -1,26 +1,26 @@
 import type { AddressInfo, Server } from 'node:net';
 import type { Server as HttpServer } from 'node:http';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import { noteEncryptionKey } from '#accounts';
+import { registerEncryptionKey } from '#accounts';
 import {
-  aliveIn,
+  liveMembers,
   buildVersion,
   closeRedis,
   createLogger,
   GatewayEnvironment,
   type Instance,
   instancesKey,
-  listenFault,
-  namesOf,
+  toListenError,
+  instanceNames,
   newInstance,
-  openFitRedis,
+  openCheckedRedis,
   readEnvironment,
   type RedisClient,
   RedisClock,
   type RunningProcess,
-  saysRole,
+  hasRole,
   type StartContext,
-  warnOfUnknownVariables,
+  warnAboutUnknownVariables,
 } from '#platform';
 import { type BlobPeers, BlobSharing, BlobStoreWatch, openBlobStore } from '#blobs';
 import { bindings } from './bindings.js';
@@ -31,15 +31,15 @@ const SHUTDOWN_TIMEOUT_MS = 15_000;
 const CLOSE_IDLE_INTERVAL_MS = 100;
 
 /** Starts the gateway with the settings of the environment. */
-export async function startGateway({ useLog, fail }: StartContext): Promise<RunningProcess> {
+export async function startGateway({ setLog, fail }: StartContext): Promise<RunningProcess> {
   const environment = readEnvironment(GatewayEnvironment);
   const logger = createLogger('gateway', environment.LOG_LEVEL);
-  useLog(logger);
-  warnOfUnknownVariables(logger);
-  const redis = await openFitRedis(environment.REDIS_URL, 'failFast', logger, fail);
+  setLog(logger);
+  warnAboutUnknownVariables(logger);
+  const redis = await openCheckedRedis(environment.REDIS_URL, 'failFast', logger, fail);
   const stopping = new AbortController();
   try {
-    await noteEncryptionKey(environment, redis, logger, fail);
+    await registerEncryptionKey(environment, redis, logger, fail);
     const clock = new RedisClock(redis, environment.REDIS_KEY_PREFIX, logger);
     await clock.start();
     const instance = newInstance(buildVersion(), clock.now());
@@ -85,7 +85,8 @@ export function relayWorkers(
   const key = instancesKey(REDIS_KEY_PREFIX, 'workers');
   return {
     name,
-    others: async () => namesOf((await aliveIn(redis, key)).filter((worker) => saysRole(worker, 'relay'))),
+    others: async () =>
+      instanceNames((await liveMembers(redis, key)).filter((worker) => hasRole(worker, 'relay'))),
   };
 }
 
@@ -93,7 +94,7 @@ async function listen(app: NestFastifyApplication, { HOST, PORT }: GatewayEnviro
   try {
     await app.listen(PORT, HOST);
   } catch (error) {
-    throw listenFault(error, { host: HOST, port: PORT, hostVariable: 'HOST', portVariable: 'PORT' });
+    throw toListenError(error, { host: HOST, port: PORT, hostVariable: 'HOST', portVariable: 'PORT' });
   }
   const server: Server = app.getHttpServer();
   return (server.address() as AddressInfo).port;

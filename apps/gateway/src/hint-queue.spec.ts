@@ -5,7 +5,7 @@ import { eventually } from '../../../test/support/eventually.js';
 import { startTestRedis, type TestRedis } from '../../../test/support/redis-server.js';
 import { openHintQueue } from './hint-queue.js';
 
-const HINT = { about: 'a', payload: { account: 'default', lane: '+15551234567' } };
+const HINT = { subject: 'a', payload: { account: 'default', lane: '+15551234567' } };
 
 let server: TestRedis;
 let redis: RedisClient;

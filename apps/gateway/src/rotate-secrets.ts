@@ -1,5 +1,5 @@
 import 'reflect-metadata';
-import { ConfigurationError, logWords } from '#platform';
+import { ConfigurationError, logMessageOf } from '#platform';
 import { rotateSecrets } from './rotation/rotate-secrets.js';
 
 /** Runs `npm run rotate-secrets`. Exit codes: 0 for success, 1 for a failure, 78 for an invalid environment variable. */
@@ -14,7 +14,7 @@ async function main(): Promise<number> {
   } catch (error) {
     if (!(error instanceof ConfigurationError)) {
       process.stderr.write(
-        `${logWords(error)}. Secrets that were already rotated stay rotated. Run rotate-secrets again.\n`,
+        `${logMessageOf(error)}. Secrets that were already rotated stay rotated. Run rotate-secrets again.\n`,
       );
       return 1;
     }

@@ -40,7 +40,7 @@ export async function installPackages(root, say, env = process.env) {
  * or that was compared with the lock file before.
  * @param {string} root
  */
-function isInstalled(root) {
+export function isInstalled(root) {
   if (!existsSync(join(root, 'node_modules/.package-lock.json'))) return false;
   const stamp = stampOf(root);
   if (existsSync(stampPath(root)) && readFileSync(stampPath(root), 'utf8') === stamp) return true;

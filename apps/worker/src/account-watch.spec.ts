@@ -5,8 +5,8 @@ import { eventually } from '../../../test/support/eventually.js';
 import { AccountWatch } from './account-watch.js';
 
 let accounts: string[] | Error;
-let stamp: string;
-let stampReads: number;
+let revision: string;
+let revisionReads: number;
 let listReads: number;
 let notifications: string[];
 let accountFields: Partial<Account>;
@@ -19,16 +19,16 @@ const FOLLOWER = {
 };
 
 beforeEach(() => {
-  [accounts, stamp, stampReads, listReads, notifications] = [['default', 'a'], '', 0, 0, []];
+  [accounts, revision, revisionReads, listReads, notifications] = [['default', 'a'], '', 0, 0, []];
   const directory = {
     list: (): Promise<Account[]> => {
       listReads += 1;
       if (accounts instanceof Error) return Promise.reject(accounts);
       return Promise.resolve(accounts.map((id) => ({ id, ...accountFields }) as Account));
     },
-    stamp: (): Promise<string> => {
-      stampReads += 1;
-      return accounts instanceof Error ? Promise.reject(accounts) : Promise.resolve(stamp);
+    revision: (): Promise<string> => {
+      revisionReads += 1;
+      return accounts instanceof Error ? Promise.reject(accounts) : Promise.resolve(revision);
     },
   };
   accountFields = {};
@@ -42,14 +42,14 @@ afterEach(async () => {
 });
 
 async function untilTwoStampReads(): Promise<void> {
-  const before = stampReads;
-  await eventually('the stamp was read twice', () => stampReads >= before + 2);
+  const before = revisionReads;
+  await eventually('the revision was read twice', () => revisionReads >= before + 2);
 }
 
 it('reports each existing account once, then each added and each removed account once', async () => {
   await untilTwoStampReads();
   expect(notifications).toEqual(['default exists', 'a exists']);
-  [accounts, stamp] = [['default', 'b'], '1'];
+  [accounts, revision] = [['default', 'b'], '1'];
   await untilTwoStampReads();
   expect(notifications.slice(2)).toEqual(['a removed', 'b added']);
 });
@@ -72,15 +72,15 @@ it('reports the known accounts to a follower that subscribes later', async () =>
 
 it('reports an account as changed when its settings change', async () => {
   await untilTwoStampReads();
-  [accountFields, stamp] = [{ polling: true }, '1'];
+  [accountFields, revision] = [{ polling: true }, '1'];
   await untilTwoStampReads();
   expect(notifications.slice(2)).toEqual(['default changed', 'a changed']);
 });
 
-it('reads the account list only when the stamp changes, and at every 60th check', async () => {
-  await eventually('the stamp was read many times', () => stampReads > 20);
+it('reads the account list only when the revision changes, and at every 60th check', async () => {
+  await eventually('the revision was read many times', () => revisionReads > 20);
   expect(listReads).toBe(1);
-  // The stamp does not show changes that an earlier build made.
+  // The revision does not show changes that an earlier build made.
   accounts = ['default', 'c'];
   await eventually('the new account was reported', () => notifications.includes('c added'));
   expect(listReads).toBe(2);

@@ -1,4 +1,4 @@
-import type { Account, AccountDirectory, AccountStamp } from '#accounts';
+import type { Account, AccountDirectory, AccountRevision } from '#accounts';
 import { type Logger, pause } from '#platform';
 
 /** Time between two checks of the account stamp. */
@@ -36,7 +36,7 @@ export class AccountWatch {
   private failed = false;
 
   constructor(
-    private readonly accounts: Pick<AccountDirectory, 'list'> & AccountStamp,
+    private readonly accounts: Pick<AccountDirectory, 'list'> & AccountRevision,
     private readonly logger: Logger,
     private readonly intervalMs = CHECK_INTERVAL_MS,
   ) {}
@@ -72,7 +72,7 @@ export class AccountWatch {
 
   private async check(): Promise<void> {
     // Read the stamp before the list: the next check then sees a change between the two reads.
-    const stamp = await this.accounts.stamp();
+    const stamp = await this.accounts.revision();
     const isDue = this.checks % CHECKS_PER_FULL_READ === 0;
     this.checks += 1;
     if (stamp === this.stamp && !isDue) return;

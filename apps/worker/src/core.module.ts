@@ -7,10 +7,10 @@ import {
   type OnModuleDestroy,
   type Provider,
 } from '@nestjs/common';
-import { AccountGoneError, type AccountDirectory, type AccountStamp, openAccounts } from '#accounts';
+import { AccountNotFoundError, type AccountDirectory, type AccountRevision, openAccounts } from '#accounts';
 import { type EventLog, RedisEventLog } from '#events';
 import {
-  ABSENCE_MS,
+  MIN_ABSENCE_MS,
   ContactListPoll,
   ContactPoll,
   type FeedStore,
@@ -115,7 +115,8 @@ function bindings({
     {
       provide: ACCOUNT_WATCH,
       inject: [ACCOUNTS, LOGGER],
-      useFactory: (accounts: AccountDirectory & AccountStamp, log: Logger) => new AccountWatch(accounts, log),
+      useFactory: (accounts: AccountDirectory & AccountRevision, log: Logger) =>
+        new AccountWatch(accounts, log),
     },
     { provide: EVENT_LOG, useValue: new RedisEventLog(redis, prefix) },
     {
@@ -156,7 +157,7 @@ function bindings({
         // event log. An upstream outage at the first start is logged there before the first poll.
         const addedAt = async (account: string): Promise<number | undefined> =>
           (await accounts.find(account))?.addedAt ?? (await log.installedAt(account))?.getTime();
-        return new ContactListPoll(store, new AccountFeedSource(upstream), ABSENCE_MS, addedAt, {
+        return new ContactListPoll(store, new AccountFeedSource(upstream), MIN_ABSENCE_MS, addedAt, {
           store: volatileFields,
           logger,
         });
@@ -183,7 +184,7 @@ function bindings({
             readsPerSecond: async (id) => (await accountNamed(accounts, id)).requestsPerSecond * POLL_SHARE,
             settleMs: environment.POLL_SETTLE_HOURS * 3_600_000,
             sweepMs: environment.POLL_SWEEP_INTERVAL_MS,
-            absenceMs: ABSENCE_MS,
+            absenceMs: MIN_ABSENCE_MS,
             pageRetriesMs: PAGE_RETRIES_MS,
           },
           logger,
@@ -216,6 +217,6 @@ async function accountNamed(
   id: string,
 ): Promise<NonNullable<Awaited<ReturnType<AccountDirectory['find']>>>> {
   const account = await accounts.find(id);
-  if (account === undefined) throw new AccountGoneError(id);
+  if (account === undefined) throw new AccountNotFoundError(id);
   return account;
 }

@@ -1,5 +1,5 @@
 import { afterEach, expect, it, jest } from '@jest/globals';
-import { AccountGoneError } from '#accounts';
+import { AccountNotFoundError } from '#accounts';
 import { type AgendaTime, createLogger } from '#platform';
 import { eventually } from '../../../test/support/eventually.js';
 import { MemoryAgenda } from '../../../test/support/memory-agenda.js';
@@ -27,7 +27,7 @@ function scheduleOf({ run, survey = () => Promise.resolve({}), logLines = [] }: 
     logger,
   );
   const due = (...accounts: string[]): Promise<void> =>
-    agenda.at(accounts.map((account) => ({ account, round: 'look', time: 0 })));
+    agenda.schedule(accounts.map((account) => ({ account, round: 'look', time: 0 })));
   return { schedule, agenda, due };
 }
 
@@ -35,7 +35,7 @@ it('runs the due rounds of each account, and no round that is not due', async ()
   const ran: string[] = [];
   const { schedule, agenda, due } = scheduleOf({ run: (id) => Promise.resolve(void ran.push(id)) });
   await due('a', 'b');
-  await agenda.at([{ account: 'idle', round: 'look', time: 60_000 }]);
+  await agenda.schedule([{ account: 'idle', round: 'look', time: 60_000 }]);
   await schedule.run();
   await schedule.run();
   expect(ran).toEqual(['a', 'b']);
@@ -69,7 +69,7 @@ it('logs and reschedules a failed round, but not the round of a removed account'
   const { schedule, agenda, due } = scheduleOf({
     logLines,
     run: (id) => {
-      if (id === 'gone') return Promise.reject(new AccountGoneError(id));
+      if (id === 'gone') return Promise.reject(new AccountNotFoundError(id));
       return id === 'broken' ? Promise.reject(new Error('no')) : Promise.resolve(undefined);
     },
   });
@@ -83,7 +83,7 @@ it('logs and reschedules a failed round, but not the round of a removed account'
 
 it('drops a task of another build whose round name is unknown', async () => {
   const { schedule, agenda } = scheduleOf({ run: () => Promise.resolve(undefined) });
-  await agenda.at([{ account: 'a', round: 'of a later build', time: 0 }]);
+  await agenda.schedule([{ account: 'a', round: 'of a later build', time: 0 }]);
   await schedule.run();
   expect(agenda.times()).toEqual({});
 });
@@ -98,7 +98,7 @@ it('surveys each existing account soon after the start and schedules the due rou
   await eventually('both are on the agenda', () => agenda.tasks.size === 2);
   // The surveys are spread over time.
   expect(agenda.times()).toEqual({ 'survey busy': 0, 'survey idle': 5 });
-  await agenda.at([{ account: 'idle', round: 'survey', time: 0 }]);
+  await agenda.schedule([{ account: 'idle', round: 'survey', time: 0 }]);
   await schedule.run();
   const nextSurvey = { everyMs: 60_000 };
   expect(agenda.times()).toEqual({ 'look busy': 300, 'survey busy': nextSurvey, 'survey idle': nextSurvey });

@@ -1,12 +1,12 @@
 import type { Queue } from 'bullmq';
-import { AccountGoneError } from '#accounts';
+import { AccountNotFoundError } from '#accounts';
 import {
   type Agenda,
   type AgendaTime,
-  type DatedTask,
+  type ScheduledTask,
   type Logger,
   SURVEY_EVERY_MS,
-  type TakenTask,
+  type ClaimedTask,
 } from '#platform';
 import type { AccountFollower } from './account-watch.js';
 import { SideBySide } from './side-by-side.js';
@@ -51,7 +51,7 @@ export interface Relief {
 /** The result of a round: when it is due again, and which other tasks it found due. */
 interface RoundEnd {
   next: AgendaTime | undefined;
-  others?: DatedTask[];
+  others?: ScheduledTask[];
 }
 
 /** Name of the round that surveys an account. Every role has this round. */
@@ -91,7 +91,7 @@ export class RoundSchedule implements AccountFollower {
   private stopping = false;
   private relieving = false;
   private readonly runner = new SideBySide();
-  private readonly running = new Set<TakenTask>();
+  private readonly running = new Set<ClaimedTask>();
   private readonly accounts = new Set<string>();
   /** New accounts whose survey is not yet scheduled. The value is true if the survey is due at once. */
   private readonly unsurveyed = new Map<string, boolean>();
@@ -162,7 +162,7 @@ export class RoundSchedule implements AccountFollower {
     for (let mayBeMore = true; mayBeMore && !this.stopping;) {
       const maxTasks = Math.min(MAX_TAKEN, MAX_RUNNING - this.running.size);
       if (maxTasks <= 0) return;
-      const { tasks } = await this.agenda.takeDue(maxTasks, LEASE_MS);
+      const { tasks } = await this.agenda.claimDue(maxTasks, LEASE_MS);
       const byKey = new Map(tasks.map((task) => [`${task.round} ${task.account} ${task.claim}`, task]));
       for (const task of tasks) this.running.add(task);
       await this.runner.run([...byKey.keys()], async (key) => {
@@ -173,12 +173,12 @@ export class RoundSchedule implements AccountFollower {
     }
   }
 
-  private async runTask(task: TakenTask): Promise<void> {
+  private async runTask(task: ClaimedTask): Promise<void> {
     try {
       // The process may have begun to stop while the task waited for a slot. Another worker then runs the
       // task at once.
       const { next, others } = this.stopping ? { next: 0 } : await this.runRound(task);
-      await this.agenda.next(task, next, others);
+      await this.agenda.complete(task, next, others);
     } catch (error) {
       this.logger.warn({ ...task, err: error }, 'could not store the end of a round; the round runs again');
     } finally {
@@ -186,19 +186,19 @@ export class RoundSchedule implements AccountFollower {
     }
   }
 
-  private async runRound({ account, round }: TakenTask): Promise<RoundEnd> {
+  private async runRound({ account, round }: ClaimedTask): Promise<RoundEnd> {
     try {
       if (round === SURVEY) return { next: { everyMs: SURVEY_EVERY_MS }, others: await this.survey(account) };
       return { next: await this.role.rounds[round]?.run(account) };
     } catch (error) {
-      if (error instanceof AccountGoneError) return { next: undefined };
+      if (error instanceof AccountNotFoundError) return { next: undefined };
       this.logger.error({ account, round, err: error }, 'a round failed; the round runs again');
       return { next: RETRY_DELAY_MS };
     }
   }
 
   /** Returns the due rounds of the account. */
-  private async survey(account: string): Promise<DatedTask[]> {
+  private async survey(account: string): Promise<ScheduledTask[]> {
     const times = Object.entries(await this.role.survey(account));
     return times.flatMap(([round, time]) => (time === undefined ? [] : [{ account, round, time }]));
   }
@@ -225,7 +225,7 @@ export class RoundSchedule implements AccountFollower {
     const due = [...this.unsurveyed];
     this.unsurveyed.clear();
     try {
-      await this.agenda.at(
+      await this.agenda.schedule(
         due.map(([account, atOnce], n) => ({
           ...{ account, round: SURVEY },
           time: atOnce ? 0 : n * SURVEY_SPACING_MS,
@@ -243,7 +243,7 @@ export class RoundSchedule implements AccountFollower {
       const opts = { removeOnComplete: true, removeOnFail: true };
       await this.queue.upsertJobScheduler(TICK, { every: tickMs }, { name: TICK, data: {}, opts });
     }
-    await this.agenda.add(
+    await this.agenda.addMissing(
       [...this.accounts].map((account, n) => ({ account, round: SURVEY, time: n * SURVEY_SPACING_MS })),
     );
   }

@@ -2,9 +2,9 @@ import type { AddressInfo, Server } from 'node:net';
 import type { NestApplicationOptions } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
-import { noteEncryptionKey } from '#accounts';
+import { registerEncryptionKey } from '#accounts';
 import {
-  aliveIn,
+  liveMembers,
   buildVersion,
   closeRedis,
   createLogger,
@@ -12,18 +12,18 @@ import {
   FrameworkLogger,
   type Instance,
   instancesKey,
-  listenFault,
+  toListenError,
   type Logger,
-  namesOf,
+  instanceNames,
   newInstance,
-  openFitRedis,
+  openCheckedRedis,
   pause,
   readEnvironment,
   type RedisClient,
   RedisClock,
   type RunningProcess,
   type StartContext,
-  warnOfUnknownVariables,
+  warnAboutUnknownVariables,
   withDeadline,
   WorkerEnvironment,
 } from '#platform';
@@ -31,15 +31,15 @@ import { type BlobPeers, BlobSharing, BlobStoreWatch, openBlobStore } from '#blo
 import { WorkerModule } from './worker.module.js';
 
 /** Starts a worker with the configuration from the environment. */
-export async function startWorker({ useLog, fail }: StartContext): Promise<RunningProcess> {
+export async function startWorker({ setLog, fail }: StartContext): Promise<RunningProcess> {
   const environment = readEnvironment(WorkerEnvironment);
   const logger = createLogger('worker', environment.LOG_LEVEL);
-  useLog(logger);
-  warnOfUnknownVariables(logger);
-  const redis = await openFitRedis(environment.REDIS_URL, 'patient', logger, fail);
+  setLog(logger);
+  warnAboutUnknownVariables(logger);
+  const redis = await openCheckedRedis(environment.REDIS_URL, 'patient', logger, fail);
   const options: NestApplicationOptions = { logger: new FrameworkLogger(logger), abortOnError: false };
   try {
-    await noteEncryptionKey(environment, redis, logger, fail);
+    await registerEncryptionKey(environment, redis, logger, fail);
     const clock = new RedisClock(redis, environment.REDIS_KEY_PREFIX, logger);
     await clock.start();
     const instance = newInstance(buildVersion(), clock.now());
@@ -78,7 +78,7 @@ function gatewayPeers(
   { name }: Instance,
 ): BlobPeers {
   const key = instancesKey(REDIS_KEY_PREFIX, 'gateways');
-  return { name, others: async () => namesOf(await aliveIn(redis, key)) };
+  return { name, others: async () => instanceNames(await liveMembers(redis, key)) };
 }
 
 /**
@@ -132,7 +132,7 @@ async function listen(app: NestFastifyApplication, environment: WorkerEnvironmen
   try {
     await app.listen(port, host);
   } catch (error) {
-    throw listenFault(error, { host, port, hostVariable: 'WORKER_HOST', portVariable: 'WORKER_PORT' });
+    throw toListenError(error, { host, port, hostVariable: 'WORKER_HOST', portVariable: 'WORKER_PORT' });
   }
   const server: Server = app.getHttpServer();
   return (server.address() as AddressInfo).port;

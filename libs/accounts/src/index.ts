@@ -10,28 +10,28 @@
  */
 export {
   type Account,
-  ACCOUNT_ID,
+  ACCOUNT_ID_PATTERN,
   type AccountDirectory,
-  AccountGoneError,
-  type AccountStamp,
+  AccountNotFoundError,
+  type AccountRevision,
   DEFAULT_ACCOUNT,
   FixedAccounts,
 } from './account/account.js';
 export { AccountConflictError } from './account/account-conflict.js';
-export { KeyNeededError } from './account/key-needed.js';
+export { ApiKeyRequiredError } from './account/api-key-required.js';
 export { type AccountChanges, type AccountDescription, AccountRegistry } from './account/account-registry.js';
-export { AccountSeals } from './account/account-seals.js';
+export { AccountResealer } from './account/account-resealer.js';
 export {
   accountContext,
   type AccountStore,
-  MOST_ACCOUNTS,
+  MAX_ACCOUNTS,
   type RemovedAccount,
   type StoredAccount,
 } from './account/account-store.js';
 export { Accounts } from './account/accounts.js';
 export {
   type ApiKeys,
-  ENVIRONMENT_KEY,
+  ENVIRONMENT_KEY_ID,
   FixedApiKeys,
   type Principal,
   type Scope,
@@ -48,8 +48,8 @@ export {
   openApiKeyRegistry,
   openApiKeys,
 } from './redis/redis-accounts.js';
-export { noteEncryptionKey, RedisEncryptionKeys } from './redis/redis-encryption-keys.js';
-export { type BrokenSeal, SealTally } from './secret/seal-tally.js';
-export { SealBrokenError, SecretBox } from './secret/secret-box.js';
+export { registerEncryptionKey, RedisEncryptionKeys } from './redis/redis-encryption-keys.js';
+export { type ResealFailure, ResealCounts } from './secret/reseal-counts.js';
+export { SecretDecryptionError, SecretBox } from './secret/secret-box.js';
 export { type ApiKey, type ApiKeyStore, type StoredApiKey } from './api-key/stored-api-key.js';
 export { StoredApiKeys } from './api-key/stored-api-keys.js';

@@ -26,27 +26,27 @@ const marksIn = (directory: string): Promise<string[]> => readdir(join(root, dir
 it('a gateway and a worker each detect whether they share one blob store', async () => {
   const gateway = peer('gateway', 'a', () => Promise.resolve(['worker']));
   const separateWorker = peer('worker', 'b', () => Promise.resolve(['gateway']));
-  await gateway.look();
-  await separateWorker.look();
-  expect([gateway.unseen, separateWorker.unseen]).toEqual([1, 1]);
+  await gateway.check();
+  await separateWorker.check();
+  expect([gateway.unseenPeers, separateWorker.unseenPeers]).toEqual([1, 1]);
   expect(lines.join('')).toContain('need the same BLOB_STORE');
   const sharingWorker = peer('worker', 'a', () => Promise.resolve(['gateway']));
-  await sharingWorker.look();
-  await gateway.look();
-  expect([gateway.unseen, sharingWorker.unseen]).toEqual([0, 0]);
+  await sharingWorker.check();
+  await gateway.check();
+  expect([gateway.unseenPeers, sharingWorker.unseenPeers]).toEqual([0, 0]);
   expect(lines.at(-1)).toContain('shared again');
 });
 
 it('a process that ends removes its mark and is not reported as missing', async () => {
   const worker = peer('worker', 'a', () => Promise.resolve([]));
-  await worker.look();
+  await worker.check();
   expect(await marksIn('a')).toEqual(['worker']);
-  await worker.leave();
+  await worker.removeMark();
   expect(await marksIn('a')).toEqual([]);
   let asked = 0;
   const gateway = peer('gateway', 'a', () => Promise.resolve((asked += 1) === 1 ? ['worker'] : []));
-  await gateway.look();
-  expect(gateway.unseen).toBe(0);
+  await gateway.check();
+  expect(gateway.unseenPeers).toBe(0);
 });
 
 it('the last result stays while the list of living processes is not available', async () => {
@@ -54,18 +54,18 @@ it('the last result stays while the list of living processes is not available', 
   const others = (): Promise<string[]> =>
     isRedisDown ? Promise.reject(new Error('Redis is unavailable')) : Promise.resolve(['worker']);
   const gateway = peer('gateway', 'a', others);
-  await gateway.look();
+  await gateway.check();
   isRedisDown = true;
-  await gateway.look();
-  expect(gateway.unseen).toBe(1);
+  await gateway.check();
+  expect(gateway.unseenPeers).toBe(1);
 });
 
 it('no process is reported as missing if there are more marks than one listing shows', async () => {
   const store = storeIn('a');
   for (let n = 0; n < 1_000; n += 1) await store.mark(`killed-${n}`);
   const gateway = peer('gateway', 'a', () => Promise.resolve(['worker']));
-  await gateway.look();
-  expect(gateway.unseen).toBe(0);
+  await gateway.check();
+  expect(gateway.unseenPeers).toBe(0);
 });
 
 it('only marks that were not renewed for long are removed', async () => {
@@ -74,6 +74,6 @@ it('only marks that were not renewed for long are removed', async () => {
   await store.mark('alive');
   const longAgo = Date.now() / 1_000 - 3_700;
   await utimes(join(root, 'a', '.marks', 'killed'), longAgo, longAgo);
-  await peer('gateway', 'a', () => Promise.resolve([])).look();
+  await peer('gateway', 'a', () => Promise.resolve([])).check();
   expect((await marksIn('a')).sort()).toEqual(['alive', 'gateway']);
 });

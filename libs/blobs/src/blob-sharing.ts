@@ -1,4 +1,4 @@
-import { type Logger, logWords, withDeadline } from '#platform';
+import { type Logger, logMessageOf, withDeadline } from '#platform';
 import { type BlobStore, MAX_MARKS } from './blob-store.js';
 
 /** Age after which a mark counts as expired, in milliseconds. Living processes renew their marks every minute. */
@@ -32,7 +32,7 @@ export class BlobSharing {
   ) {}
 
   /** Number of other processes whose marks are not in this store. */
-  get unseen(): number {
+  get unseenPeers(): number {
     return this.missing;
   }
 
@@ -40,7 +40,7 @@ export class BlobSharing {
    * Renews the mark of this process, and looks for the marks of the others.
    * @throws {BlobStoreUnavailableError}
    */
-  async look(): Promise<void> {
+  async check(): Promise<void> {
     const { name } = this.peers;
     await this.blobs.mark(name);
     const before = await this.others();
@@ -57,11 +57,11 @@ export class BlobSharing {
   }
 
   /** Removes the mark of this process before it stops. Gives up after {@link LEAVE_TIMEOUT_MS}. */
-  async leave(): Promise<void> {
+  async removeMark(): Promise<void> {
     try {
       await withDeadline(this.blobs.unmark(this.peers.name), LEAVE_TIMEOUT_MS, 'removing a mark');
     } catch (error) {
-      this.logger.debug({ reason: logWords(error) }, 'a mark stays in the blob store until it expires');
+      this.logger.debug({ reason: logMessageOf(error) }, 'a mark stays in the blob store until it expires');
     }
   }
 
@@ -80,7 +80,7 @@ export class BlobSharing {
     try {
       return await withDeadline(this.peers.others(), PEERS_TIMEOUT_MS, 'listing the other processes');
     } catch (error) {
-      this.logger.debug({ reason: logWords(error) }, 'the check of the shared blob store was skipped');
+      this.logger.debug({ reason: logMessageOf(error) }, 'the check of the shared blob store was skipped');
       return undefined;
     }
   }

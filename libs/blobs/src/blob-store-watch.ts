@@ -17,7 +17,7 @@ export class BlobStoreWatch {
     private readonly blobs: Pick<BlobStore, 'check'>,
     private readonly logger: Logger,
     private readonly everyMs = CHECK_INTERVAL_MS,
-    private readonly sharing?: Pick<BlobSharing, 'look' | 'leave' | 'unseen'>,
+    private readonly sharing?: Pick<BlobSharing, 'check' | 'removeMark' | 'unseenPeers'>,
   ) {}
 
   /** Reason why the last check failed, in words; undefined if the check succeeded. */
@@ -26,8 +26,8 @@ export class BlobStoreWatch {
   }
 
   /** Number of gateways or workers that use another blob store than this process. */
-  get unseen(): number {
-    return this.sharing?.unseen ?? 0;
+  get unseenPeers(): number {
+    return this.sharing?.unseenPeers ?? 0;
   }
 
   /** Starts the checks. Resolves after the first check, even if that check fails. */
@@ -39,13 +39,13 @@ export class BlobStoreWatch {
   /** Stops the checks. Call this method after other processes know that this process stops. */
   async stop(): Promise<void> {
     clearInterval(this.timer);
-    await this.sharing?.leave();
+    await this.sharing?.removeMark();
   }
 
   private async check(): Promise<void> {
     try {
       await this.blobs.check();
-      await this.sharing?.look();
+      await this.sharing?.check();
       if (this.reason !== undefined) this.logger.info('the blob store is usable again');
       this.reason = undefined;
     } catch (error) {

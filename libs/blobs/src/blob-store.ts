@@ -11,7 +11,7 @@ export interface StoredBlob {
 }
 
 /** A blob in the store: complete, or the rest of an interrupted upload. */
-export interface FoundBlob {
+export interface BlobEntry {
   id: string;
   /** Time of storage, in milliseconds since 1970 by the store's clock. */
   storedAt: number;
@@ -66,7 +66,7 @@ export interface BlobStore {
    * Returns the first `count` blobs of an account with ids above `after`, ordered by id. At most 1,000.
    * @throws {BlobStoreUnavailableError}
    */
-  list(account: string, after: string, count: number): Promise<FoundBlob[]>;
+  list(account: string, after: string, count: number): Promise<BlobEntry[]>;
 
   /**
    * Writes or renews a mark, which shows other processes that this process uses the store. Marks are not blobs.
@@ -79,7 +79,7 @@ export interface BlobStore {
    * Returns at most 1,000 marks, with their names as ids.
    * @throws {BlobStoreUnavailableError}
    */
-  marks(): Promise<FoundBlob[]>;
+  marks(): Promise<BlobEntry[]>;
 
   /** @throws {BlobStoreUnavailableError} */
   unmark(name: string): Promise<void>;

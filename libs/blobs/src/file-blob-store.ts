@@ -7,7 +7,7 @@ import {
   blobPrefix,
   type BlobStore,
   BlobStoreUnavailableError,
-  type FoundBlob,
+  type BlobEntry,
   markId,
   MARK_PREFIX,
   MAX_MARKS,
@@ -62,7 +62,7 @@ export class FileBlobStore implements BlobStore {
     }
   }
 
-  list(account: string, after: string, count: number): Promise<FoundBlob[]> {
+  list(account: string, after: string, count: number): Promise<BlobEntry[]> {
     return this.listUnder(blobPrefix(account), after, count);
   }
 
@@ -76,7 +76,7 @@ export class FileBlobStore implements BlobStore {
     }
   }
 
-  async marks(): Promise<FoundBlob[]> {
+  async marks(): Promise<BlobEntry[]> {
     const marks = await this.listUnder(MARK_PREFIX, '', MAX_MARKS);
     return marks.map(({ id, storedAt }) => ({ id: id.slice(MARK_PREFIX.length), storedAt }));
   }
@@ -96,7 +96,7 @@ export class FileBlobStore implements BlobStore {
     }
   }
 
-  private async listUnder(prefix: string, after: string, count: number): Promise<FoundBlob[]> {
+  private async listUnder(prefix: string, after: string, count: number): Promise<BlobEntry[]> {
     const names = await this.namesIn(this.path(prefix));
     const ids = names.map((name) => prefix + name).filter((id) => id > after);
     const first = ids.sort((a, b) => (a < b ? -1 : 1)).slice(0, count);
@@ -120,7 +120,7 @@ export class FileBlobStore implements BlobStore {
   }
 
   /** Returns undefined if the blob was removed meanwhile. */
-  private async found(id: string): Promise<FoundBlob | undefined> {
+  private async found(id: string): Promise<BlobEntry | undefined> {
     try {
       return { id, storedAt: (await stat(this.path(id))).mtimeMs };
     } catch (error) {

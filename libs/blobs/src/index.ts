@@ -4,7 +4,7 @@ export {
   type BlobStore,
   BlobStoreUnavailableError,
   BlobTooLargeError,
-  type FoundBlob,
+  type BlobEntry,
   type StoredBlob,
 } from './blob-store.js';
 export { type BlobPeers, BlobSharing } from './blob-sharing.js';

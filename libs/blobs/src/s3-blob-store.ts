@@ -12,7 +12,7 @@ import {
   BlobMissingError,
   blobPrefix,
   type BlobStore,
-  type FoundBlob,
+  type BlobEntry,
   markId,
   MARK_PREFIX,
   MAX_MARKS,
@@ -101,7 +101,7 @@ export class S3BlobStore implements BlobStore {
     );
   }
 
-  list(account: string, after: string, count: number): Promise<FoundBlob[]> {
+  list(account: string, after: string, count: number): Promise<BlobEntry[]> {
     return this.listUnder(blobPrefix(account), after, count);
   }
 
@@ -112,7 +112,7 @@ export class S3BlobStore implements BlobStore {
     );
   }
 
-  async marks(): Promise<FoundBlob[]> {
+  async marks(): Promise<BlobEntry[]> {
     const marks = await this.listUnder(MARK_PREFIX, '', MAX_MARKS);
     return marks.map(({ id, storedAt }) => ({ id: id.slice(MARK_PREFIX.length), storedAt }));
   }
@@ -134,7 +134,7 @@ export class S3BlobStore implements BlobStore {
     this.client.destroy();
   }
 
-  private async listUnder(prefix: string, after: string, count: number): Promise<FoundBlob[]> {
+  private async listUnder(prefix: string, after: string, count: number): Promise<BlobEntry[]> {
     const page = await withTimeout(this.callMs, (signal) =>
       this.client.send(
         new ListObjectsV2Command({

@@ -9,7 +9,7 @@ import { ConfigurationError, pause } from '#platform';
 import { type EmbeddedRedis, startEmbeddedRedis } from './embedded-redis.js';
 import { findRedisServer } from './find-redis-server.js';
 import { freePort } from './free-port.js';
-import { addressOf, settingsOf } from './settings.js';
+import { redisUrl, redisConfiguration } from './settings.js';
 
 let directory: string;
 let running: EmbeddedRedis[];
@@ -105,9 +105,9 @@ describe('an embedded Redis', () => {
     const port = await freePort();
     const credentials = { port, password: 'left-behind' };
     const orphan = spawn(search.path, ['-'], { stdio: ['pipe', 'ignore', 'ignore'] });
-    orphan.stdin.end(settingsOf(credentials, directory));
+    orphan.stdin.end(redisConfiguration(credentials, directory));
     await until(() =>
-      using(addressOf(credentials), (client) => client.set('k', 'v')).then(
+      using(redisUrl(credentials), (client) => client.set('k', 'v')).then(
         () => true,
         () => false,
       ),

@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import { ConfigurationError, DeadlineError, pause, withDeadline } from '#platform';
 import { findRedisServer } from './find-redis-server.js';
 import { freePort } from './free-port.js';
-import { askToShutDown, hasEnded, healthOf, identityOf } from './redis-control.js';
+import { requestShutdown, waitForProcessEnd, redisHealth, serverIdentity } from './redis-control.js';
 import { type RedisExit, type ServerProcess, startServerProcess } from './server-process.js';
 import { ServerRecord } from './server-record.js';
-import { addressOf, type Credentials, settingsOf } from './settings.js';
+import { redisUrl, type Credentials, redisConfiguration } from './settings.js';
 
 const ANSWER_WITHIN_MS = 15_000;
 const LOADED_WITHIN_MS = 30 * 60_000;
@@ -82,7 +82,7 @@ class RunningRedis implements EmbeddedRedis {
     private readonly run: (credentials: Credentials) => Promise<ServerProcess>,
     private readonly record: ServerRecord,
   ) {
-    this.url = addressOf(credentials);
+    this.url = redisUrl(credentials);
     this.port = credentials.port;
   }
 
@@ -111,7 +111,7 @@ class RunningRedis implements EmbeddedRedis {
   }
 
   private async end(): Promise<void> {
-    await askToShutDown(this.credentials);
+    await requestShutdown(this.credentials);
     try {
       await withDeadline(this.server.exited, SHUT_DOWN_WITHIN_MS, 'Redis: shutting down');
     } catch (error) {
@@ -143,10 +143,10 @@ async function newCredentials(record: ServerRecord): Promise<Credentials> {
 async function endFormerServer(record: ServerRecord, directory: string): Promise<void> {
   const credentials = record.read();
   if (credentials === undefined) return;
-  const former = await identityOf(credentials);
+  const former = await serverIdentity(credentials);
   if (former?.directory !== directory) return;
-  await askToShutDown(credentials);
-  if (await hasEnded(former.pid, SHUT_DOWN_WITHIN_MS)) return;
+  await requestShutdown(credentials);
+  if (await waitForProcessEnd(former.pid, SHUT_DOWN_WITHIN_MS)) return;
   throw new ConfigurationError([
     `Redis: process ${former.pid} still uses ${directory} and does not shut down; end it with: kill ${former.pid}`,
   ]);
@@ -158,13 +158,17 @@ async function runServer(
   directory: string,
   log: (line: string) => void,
 ): Promise<ServerProcess> {
-  const server = await startServerProcess(program, settingsOf(credentials, directory), log);
+  const server = await startServerProcess(program, redisConfiguration(credentials, directory), log);
   let exit: RedisExit | undefined;
   void server.exited.then((how) => {
     exit = how;
   });
   const began = performance.now();
-  for (let health = await healthOf(credentials); health !== 'ready'; health = await healthOf(credentials)) {
+  for (
+    let health = await redisHealth(credentials);
+    health !== 'ready';
+    health = await redisHealth(credentials)
+  ) {
     if (exit !== undefined) throw reasonOf(exit, directory);
     const timeoutMs = health === 'loading' ? LOADED_WITHIN_MS : ANSWER_WITHIN_MS;
     if (performance.now() - began > timeoutMs) {
@@ -182,8 +186,8 @@ const START_UP_LINES =
   /^(Reading config|oO0Oo|Redis version|Valkey version|Configuration loaded|Server initialized|WARNING|$)/;
 
 /** Converts the last output of a server that did not start into an error that names the remedy. */
-function reasonOf({ code, signal, lastWords }: RedisExit, directory: string): Error {
-  const words = lastWords
+function reasonOf({ code, signal, lastOutput }: RedisExit, directory: string): Error {
+  const words = lastOutput
     .filter((line) => !/^\d+:\w .*? [*.-] /.test(line))
     .map(withoutPrefix)
     .filter((line) => !START_UP_LINES.test(line))

@@ -1,17 +1,17 @@
 import { readFileSync } from 'node:fs';
 import { Redis } from 'ioredis';
 import { pause, withDeadline } from '#platform';
-import { addressOf, type Credentials } from './settings.js';
+import { redisUrl, type Credentials } from './settings.js';
 
 const ANSWER_WITHIN_MS = 2_000;
 const CHECK_EVERY_MS = 20;
 
 /** State of a server. `away`: no server listens, or the server rejects the password. */
-export type Health = 'ready' | 'loading' | 'away';
+export type RedisHealth = 'ready' | 'loading' | 'away';
 
 /** Reads the state of the server with one attempt. */
-export async function healthOf(credentials: Credentials): Promise<Health> {
-  const reply = await inquire(credentials, async (redis) => {
+export async function redisHealth(credentials: Credentials): Promise<RedisHealth> {
+  const reply = await runOnce(credentials, async (redis) => {
     try {
       return await redis.ping();
     } catch (error) {
@@ -24,10 +24,10 @@ export async function healthOf(credentials: Credentials): Promise<Health> {
 }
 
 /** Reads the server's process id and data directory. Resolves to undefined if no server with this password answers. */
-export async function identityOf(
+export async function serverIdentity(
   credentials: Credentials,
 ): Promise<{ pid: number; directory: string } | undefined> {
-  return await inquire(credentials, async (redis) => {
+  return await runOnce(credentials, async (redis) => {
     const pid = /^process_id:(\d+)/m.exec(await redis.info('server'))?.[1];
     if (pid === undefined) return undefined;
     return { pid: Number(pid), directory: lastText(await redis.config('GET', 'dir')) };
@@ -38,12 +38,12 @@ export async function identityOf(
  * Asks the server to save its data and exit. The server answers by closing the connection; watch the process for its
  * end.
  */
-export async function askToShutDown(credentials: Credentials): Promise<void> {
-  await inquire(credentials, (redis) => redis.shutdown());
+export async function requestShutdown(credentials: Credentials): Promise<void> {
+  await runOnce(credentials, (redis) => redis.shutdown());
 }
 
 /** Waits until the process with this id has ended. Resolves to false if it still runs after `withinMs` milliseconds. */
-export async function hasEnded(pid: number, withinMs: number): Promise<boolean> {
+export async function waitForProcessEnd(pid: number, withinMs: number): Promise<boolean> {
   const deadline = performance.now() + withinMs;
   while (isRunning(pid)) {
     if (performance.now() > deadline) return false;
@@ -75,11 +75,11 @@ function isZombie(pid: number): boolean {
 }
 
 /** Runs commands on a new connection, with one attempt. Resolves to undefined if they fail or take too long. */
-async function inquire<T>(
+async function runOnce<T>(
   credentials: Credentials,
   ask: (redis: Redis) => Promise<T>,
 ): Promise<T | undefined> {
-  const redis = new Redis(addressOf(credentials), {
+  const redis = new Redis(redisUrl(credentials), {
     maxRetriesPerRequest: 0,
     enableReadyCheck: false,
     retryStrategy: () => null,

@@ -5,7 +5,7 @@ import { createInterface } from 'node:readline';
 export interface RedisExit {
   code: number | null;
   signal: NodeJS.Signals | null;
-  lastWords: readonly string[];
+  lastOutput: readonly string[];
 }
 
 /** A running server process. */
@@ -35,7 +35,7 @@ export async function startServerProcess(
   }
   const exited = new Promise<RedisExit>((resolve) => {
     child.once('close', (code, signal) => {
-      resolve({ code, signal, lastWords: words });
+      resolve({ code, signal, lastOutput: words });
     });
   });
   // If the server exits before it has read its input, its exit reports the error.

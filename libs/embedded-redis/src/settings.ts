@@ -5,7 +5,7 @@ export interface Credentials {
 }
 
 /** Returns the address for clients, with the password. */
-export function addressOf({ port, password }: Credentials): string {
+export function redisUrl({ port, password }: Credentials): string {
   return `redis://:${password}@127.0.0.1:${port}`;
 }
 
@@ -13,7 +13,7 @@ export function addressOf({ port, password }: Credentials): string {
  * Returns the configuration for the server's standard input, so that the password is on no command line. Every
  * acknowledged write is on disk, no key is evicted, and only this machine can connect.
  */
-export function settingsOf({ port, password }: Credentials, dataDirectory: string): string {
+export function redisConfiguration({ port, password }: Credentials, dataDirectory: string): string {
   return [
     'bind 127.0.0.1',
     `port ${port}`,

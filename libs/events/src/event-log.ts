@@ -70,7 +70,7 @@ export interface EventLog {
 }
 
 /** Returns true if an event passes a filter. */
-export function passes(filter: EventFilter, event: Pick<LoggedEvent, 'type' | 'contactId'>): boolean {
+export function matchesFilter(filter: EventFilter, event: Pick<LoggedEvent, 'type' | 'contactId'>): boolean {
   if (filter.contactId !== undefined && filter.contactId !== event.contactId) return false;
   return filter.types === undefined || filter.types.some((pattern) => matchesEventType(pattern, event.type));
 }

@@ -4,7 +4,7 @@
  */
 export interface EventTail {
   /**
-   * Starts to follow an account's log. The caller must read the log once before the first {@link LogFollower.grown},
+   * Starts to follow an account's log. The caller must read the log once before the first {@link LogFollower.waitForGrowth},
    * because earlier growth is not notified.
    */
   follow(account: string): LogFollower;
@@ -19,29 +19,29 @@ export class LogFollower {
   private endWait: (() => void) | undefined;
 
   /**
-   * @param fresh true if no growth can have been missed so far
-   * @param leave callback that {@link LogFollower.stop} calls
+   * @param hasMissedNothing true if no growth can have been missed so far
+   * @param unfollow callback that {@link LogFollower.stop} calls
    */
   constructor(
-    private fresh: boolean,
-    private readonly leave: (follower: LogFollower) => void,
+    private hasMissedNothing: boolean,
+    private readonly unfollow: (follower: LogFollower) => void,
   ) {}
 
   /** Resolves when the log may have grown since the last call, after `ms` milliseconds, or when the signal aborts. */
-  async grown(ms: number, signal: AbortSignal): Promise<void> {
-    if (this.fresh && !signal.aborted) await this.waitForWake(ms, signal);
-    this.fresh = true;
+  async waitForGrowth(ms: number, signal: AbortSignal): Promise<void> {
+    if (this.hasMissedNothing && !signal.aborted) await this.waitForWake(ms, signal);
+    this.hasMissedNothing = true;
   }
 
   /** Ends the present wait, or the next one if none is under way. */
   wake(): void {
-    this.fresh = false;
+    this.hasMissedNothing = false;
     this.endWait?.();
   }
 
   /** Stops following. Must be called exactly once. */
   stop(): void {
-    this.leave(this);
+    this.unfollow(this);
   }
 
   private waitForWake(ms: number, signal: AbortSignal): Promise<void> {

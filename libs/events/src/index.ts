@@ -17,9 +17,9 @@ export {
   matchesEventType,
 } from './event-type.js';
 export { eventArguments, type LogKeys, logKeys } from './redis-append.js';
-export { type Reading, RedisEventConsumer } from './redis-event-consumer.js';
+export { type ReadResult, RedisEventConsumer } from './redis-event-consumer.js';
 export { RedisEventLog } from './redis-event-log.js';
 export { RedisEventTail } from './redis-event-tail.js';
 export { RedisLogSurvey } from './redis-log-survey.js';
 export { readStreamEntry, type StreamEntry } from './redis-stream-entry.js';
-export { type ReaderLease, ReaderLeaseLostError, readerKey } from './redis-reader.js';
+export { type ReaderLease, ReaderLeaseLostError, readerLeaseKey } from './redis-reader.js';

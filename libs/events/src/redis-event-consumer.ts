@@ -1,25 +1,25 @@
 import { accountKeys, LuaScript, type RedisClient } from '#platform';
 import type { LoggedEvent } from './event.js';
 import { logKeys } from './redis-append.js';
-import { readerKey } from './redis-reader.js';
+import { readerLeaseKey } from './redis-reader.js';
 import { readStreamEntry, type StreamEntry } from './redis-stream-entry.js';
 
-const read = LuaScript.from(import.meta.url, 'lua/read-new-events.lua');
+const readNewEvents = LuaScript.from(import.meta.url, 'lua/read-new-events.lua');
 
-const acknowledge = LuaScript.from(import.meta.url, 'lua/acknowledge-events.lua');
+const acknowledgeEvents = LuaScript.from(import.meta.url, 'lua/acknowledge-events.lua');
 
-const leave = LuaScript.from(import.meta.url, 'lua/release-reader.lua');
+const releaseReader = LuaScript.from(import.meta.url, 'lua/release-reader.lua');
 
 const GROUP = 'dispatch';
 
-/** What a try to read brought: events; nothing new; or that another reads, for at least so many milliseconds. */
-export type Reading =
+/** Result of a read: new events, nothing new, or another process holds the lease for at least `forMs` milliseconds. */
+export type ReadResult =
   { kind: 'events'; events: LoggedEvent[] } | { kind: 'nothing' } | { kind: 'elsewhere'; forMs: number };
 
 /**
- * Reads one account's log, at least once each event and in order: of all consumers one reads at a time, under a lease,
- * and what it read and did not acknowledge its successor reads first. Whatever is stored of the events must be stored
- * under the same lease, so that a reader that was paused stores nothing after its successor; see `readerKey`.
+ * Reads one account's log in order, each event at least once. Only one consumer at a time reads, under a lease. Its
+ * successor first reads the events that it did not acknowledge. Everything derived from the events must be stored under
+ * the same lease, so that a paused reader stores nothing after its successor; see `readerLeaseKey`.
  */
 export class RedisEventConsumer {
   private readonly log: string;
@@ -30,23 +30,23 @@ export class RedisEventConsumer {
     private readonly redis: RedisClient,
     prefix: string,
     private readonly account: string,
-    /** Unique among all processes. */
+    /** Token of this reader, unique among all processes. */
     private readonly token: string,
-    /** How long it is waited for when it died. */
+    /** Duration of the lease without renewal, in milliseconds. */
     private readonly leaseMs: number,
-    /** Told when the group was gone (a restored or emptied Redis): what comes after the place is read again. */
-    private readonly onRestart: (place: string) => void,
+    /** Called if the consumer group was lost (Redis was restored or emptied): events after `position` are read again. */
+    private readonly onRestart: (position: string) => void,
   ) {
     const keys = accountKeys(prefix, account);
     const { log, logCounters } = logKeys(keys);
     this.log = log;
     this.counters = logCounters;
-    this.lease = readerKey(keys);
+    this.lease = readerLeaseKey(keys);
   }
 
-  /** The next events, at most `count`; renews the lease, or takes it if nobody holds it. */
-  async take(count: number): Promise<Reading> {
-    const reply = await read.run(
+  /** Reads at most `count` events. Renews the lease, or takes it if it is free. */
+  async read(count: number): Promise<ReadResult> {
+    const reply = await readNewEvents.run(
       this.redis,
       { log: this.log, logCounters: this.counters, lease: this.lease },
       { group: GROUP, token: this.token, leaseMs: this.leaseMs, maxCount: count },
@@ -62,18 +62,18 @@ export class RedisEventConsumer {
     return events.length === 0 ? { kind: 'nothing' } : { kind: 'events', events };
   }
 
-  /** Says that the events are dealt with for good. */
+  /** Records that the events are processed and need not be read again. */
   async acknowledge(events: readonly LoggedEvent[]): Promise<void> {
     if (events.length === 0) return;
-    await acknowledge.run(
+    await acknowledgeEvents.run(
       this.redis,
       { log: this.log, logCounters: this.counters },
       { group: GROUP, positions: events.map(({ position }) => position) },
     );
   }
 
-  /** Lets another read at once. */
-  async leave(): Promise<void> {
-    await leave.run(this.redis, { lease: this.lease }, { token: this.token });
+  /** Releases the lease, so that another process can read at once. */
+  async release(): Promise<void> {
+    await releaseReader.run(this.redis, { lease: this.lease }, { token: this.token });
   }
 }

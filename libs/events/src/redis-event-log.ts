@@ -6,7 +6,7 @@ import {
   type EventLog,
   type EventPage,
   type EventRetention,
-  passes,
+  matchesFilter,
 } from './event-log.js';
 import type { LoggedEvent, NewEvent } from './event.js';
 import { EVENT_TYPES } from './event-type.js';
@@ -20,11 +20,11 @@ const open = LuaScript.from(import.meta.url, 'lua/open-log.lua');
 const trim = LuaScript.from(import.meta.url, 'lua/trim-log.lua');
 
 const CHUNK = 500;
-/** How many entries one filtered read may pass over before it answers with what it has. */
-const MOST_SCANNED = 5_000;
-const MOST_TRIMMED = 1_000;
+/** Maximum number of entries that one filtered read scans before it returns. */
+const MAX_SCANNED = 5_000;
+const MAX_TRIMMED = 1_000;
 
-/** {@link EventLog} as one Redis stream an account. */
+/** Implements {@link EventLog} with one Redis stream per account. */
 export class RedisEventLog implements EventLog {
   constructor(
     private readonly redis: RedisClient,
@@ -44,7 +44,7 @@ export class RedisEventLog implements EventLog {
     filter: EventFilter = {},
   ): Promise<EventPage> {
     const { events, position, hasMore } = await this.scan(account, after?.position ?? '0-0', limit, filter);
-    // Asked afterwards: what is trimmed while it is being read must not be passed over in silence.
+    // Read after the scan: events that were trimmed during the scan must not be skipped silently.
     const { epoch, trimmed } = await this.state(account);
     if (after !== undefined && (after.epoch !== epoch || isBefore(after.position, trimmed))) {
       throw new CursorExpiredError();
@@ -73,15 +73,15 @@ export class RedisEventLog implements EventLog {
     const { epoch } = await this.state(account);
     const ids = EVENT_TYPES.map((type) => eventId(account, epoch, subject, type, revision));
     const { logIndex } = logKeys(this.keys(account));
-    const places = await this.redis.hmget(logIndex, ...ids);
-    const id = ids.find((_, i) => places[i] != null);
+    const positions = await this.redis.hmget(logIndex, ...ids);
+    const id = ids.find((_, i) => positions[i] != null);
     return id === undefined ? undefined : this.find(account, id);
   }
 
   async trim(account: string, { maxAgeMs, maxCount }: EventRetention): Promise<number> {
     const keys = logKeys(this.keys(account));
     const oldest = (await redisTime(this.redis, keys.log)) - maxAgeMs;
-    return Number(await trim.run(this.redis, keys, { maxCount, oldest, maxExamined: MOST_TRIMMED }));
+    return Number(await trim.run(this.redis, keys, { maxCount, oldest, maxExamined: MAX_TRIMMED }));
   }
 
   async dispatchLagMs(account: string): Promise<number> {
@@ -89,7 +89,7 @@ export class RedisEventLog implements EventLog {
     const mark = (await this.redis.hget(logCounters, 'dispatched')) ?? '0-0';
     const [first] = await this.redis.xrange(log, `(${mark}`, '+', 'COUNT', 1);
     if (first === undefined) return 0;
-    // An event's place begins with its time by Redis' clock.
+    // A position begins with the time of its event by Redis' clock.
     return Math.max((await redisTime(this.redis, log)) - Number.parseInt(first[0], 10), 0);
   }
 
@@ -99,7 +99,7 @@ export class RedisEventLog implements EventLog {
     return at === null ? undefined : new Date(Number(at));
   }
 
-  /** Events after a place, the place to read on from, and whether more is there. */
+  /** Returns the events after a position, the position to continue from, and whether the log has more. */
   private async scan(
     account: string,
     after: string,
@@ -107,16 +107,16 @@ export class RedisEventLog implements EventLog {
     filter: EventFilter,
   ): Promise<{ events: LoggedEvent[]; position: string; hasMore: boolean }> {
     const everything = filter.types === undefined && filter.contactId === undefined;
-    // One more than wanted tells whether there is more.
+    // One more than requested shows whether the log has more.
     const size = everything ? Math.min(CHUNK, limit + 1) : CHUNK;
     const events: LoggedEvent[] = [];
     let position = after;
-    for (let scanned = 0; scanned < MOST_SCANNED; scanned += size) {
+    for (let scanned = 0; scanned < MAX_SCANNED; scanned += size) {
       const chunk = await this.chunk(account, position, size);
       for (const event of chunk) {
         if (events.length === limit) return { events, position, hasMore: true };
         position = event.position;
-        if (passes(filter, event)) events.push(event);
+        if (matchesFilter(filter, event)) events.push(event);
       }
       if (chunk.length < size) return { events, position, hasMore: false };
     }

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { accountKeys, closeRedis, type RedisClient } from '#platform';
 import { type EventTail, LogFollower } from './event-tail.js';
-import { grownChannel } from './redis-append.js';
+import { logGrowthChannel } from './redis-append.js';
 
 /** Time between two heartbeats that the tail publishes to itself, in milliseconds. */
 const HEARTBEAT_MS = 5_000;
@@ -43,11 +43,11 @@ export class RedisEventTail implements EventTail {
   }
 
   follow(account: string): LogFollower {
-    const channel = grownChannel(accountKeys(this.prefix, account));
+    const channel = logGrowthChannel(accountKeys(this.prefix, account));
     const existing = this.followers.get(channel);
     // The confirmation of a pending subscription wakes all followers that exist by then.
     const follower = new LogFollower(existing === undefined, (leaving) => {
-      this.leave(channel, leaving);
+      this.removeFollower(channel, leaving);
     });
     if (existing === undefined) {
       this.followers.set(channel, new Set([follower]));
@@ -73,7 +73,7 @@ export class RedisEventTail implements EventTail {
       }, ignoreClosed);
   }
 
-  private leave(channel: string, follower: LogFollower): void {
+  private removeFollower(channel: string, follower: LogFollower): void {
     const remaining = this.followers.get(channel);
     remaining?.delete(follower);
     if (remaining?.size !== 0) return;

@@ -1,21 +1,21 @@
 import type { AccountKeys } from '#platform';
 
-/** The token of the one who reads the log for dispatch, and until when. */
+/** The lease of the process that reads the log for dispatch. */
 export interface ReaderLease {
   token: string;
-  /** How long it lasts from each use, in ms. */
+  /** Time from the last use to the end of the lease, in milliseconds. */
   leaseMs: number;
 }
 
-/** Somebody else reads the log by now: what was read is theirs. */
+/** Another process has taken over the lease for reading the log, and processes the events that this process read. */
 export class ReaderLeaseLostError extends Error {
   constructor() {
-    super('Another process reads the log by now.');
+    super('Another process has taken over the lease for reading the log.');
     this.name = 'ReaderLeaseLostError';
   }
 }
 
-/** Where the lease is kept. */
-export function readerKey(keys: AccountKeys): string {
+/** Returns the Redis key of the lease. */
+export function readerLeaseKey(keys: AccountKeys): string {
   return keys('events', 'reader');
 }

@@ -29,13 +29,13 @@ export interface KnownContacts {
   /** Time since which so many contacts are missing that an outage is likely, by Redis' clock. */
   suspectSince?: number;
   /** Time at which an administrator last confirmed deletions, by Redis' clock. */
-  believedAt?: number;
+  deletionsConfirmedAt?: number;
   /** Time at which a read last found too much of the account missing, by Redis' clock. */
   suspectAt?: number;
   /** Lower bound of new event revisions: lower ones may have been used before Redis lost its last seconds. */
   revisionFloor: number;
   /** Identifies the Redis run, which ends with a restart or failover. A commit in another run is refused. */
-  life: string;
+  redisRun: string;
   /** Number of unreadable elements in the last list without missing contacts. Only older builds read this number. */
   skipped: number;
   /** History of unreadable elements in the list; absent before the first list. */
@@ -58,7 +58,7 @@ export interface ContactUpdate {
   /** E.164 phone numbers found in the contact's fields. */
   numbers: readonly string[];
   /** For a new contact: the first read emits messages stamped later; see `FirstRead`. */
-  tellAfter?: number;
+  emitAfter?: number;
   /** Event of the change, if the change is emitted; at most one per contact. */
   event?: NewEvent;
 }
@@ -73,14 +73,14 @@ export interface Recipient {
   /** Start of the last read of the contact list, by Redis' clock; absent before the first read. */
   listReadAt?: number;
   /** True if so many contacts are missing from that list that an outage is likely. */
-  isListDoubted: boolean;
+  isListSuspect: boolean;
 }
 
 /** Result of one read of the contact list, to be committed. */
 export interface ListCommit {
   /** Version and Redis run at the start of the read. */
   version: number;
-  life: string;
+  redisRun: string;
   /** Start of the read, by Redis' clock. */
   startedAt: number;
   /** Time of the list by upstream's clock, in milliseconds since 1970. */
@@ -112,21 +112,21 @@ export interface ContactState {
   /** Number of elements on the longest page of any contact of the account; 0 before the first page. */
   longestPage: number;
   /** The first read emits messages stamped later, see `FirstRead`; present until a deep read of all pages has ended. */
-  tellAfter?: number;
+  emitAfter?: number;
   /** Counts the requests to poll the contact sooner. A request during a poll takes effect after the poll. */
-  hastened: number;
+  expediteRequests: number;
   /** Number of stored message snapshots. */
-  stored: number;
+  storedMessages: number;
   /** Epoch of the account's event log; absent if the account has no event log. */
   epoch?: string;
   /** Time at which an administrator last confirmed deletions, by Redis' clock. */
-  believedAt?: number;
+  deletionsConfirmedAt?: number;
   /** Time since which too many contacts are missing from the list, by Redis' clock. */
   listSuspectSince?: number;
   /** Time at which a read last found too much of the account missing, by Redis' clock. */
   suspectAt?: number;
   /** Time at which a poll of any contact last returned a message, by Redis' clock. */
-  shownAt?: number;
+  messagesShownAt?: number;
   /** Number of known contacts of the account, deleted contacts included. */
   contacts: number;
   /** True if the contact's record was lost and created again. */
@@ -137,18 +137,18 @@ export interface ContactState {
    */
   revisionFloor: number;
   /** Identifies the Redis run, which ends with a restart or failover. A commit in another run is refused. */
-  life: string;
+  redisRun: string;
 }
 
 /** Result of one poll of a contact, to be committed. */
 export interface PollCommit {
   /** Version and Redis run at the start of the poll. */
   version: number;
-  life: string;
-  /** Value of {@link ContactState.hastened} at the start of the poll. */
-  hastened: number;
+  redisRun: string;
+  /** Value of {@link ContactState.expediteRequests} at the start of the poll. */
+  expediteRequests: number;
   /** True if the commit deletes all message snapshots of the contact before it stores new ones. */
-  afresh: boolean;
+  deletesSnapshots: boolean;
   known: ReadonlyMap<string, KnownMessage>;
   events: readonly NewEvent[];
   /**
@@ -162,16 +162,16 @@ export interface PollCommit {
   bucket?: number;
   /** Time until the next head read, in milliseconds; absent if the due time stays the same. */
   dueInMs?: number;
-  /** First read of the contact: starts (and emits messages stamped after `tellAfter`), goes on, or ends (`over`). */
-  baseline: { tellAfter: number } | 'unchanged' | 'over';
-  /** Time until the next deep read, in milliseconds. With `anew: false` an existing due time stays. */
-  deep: { inMs: number; anew: boolean } | 'unchanged' | 'over';
+  /** First read of the contact: starts (and emits messages stamped after `emitAfter`), goes on, or ends (`over`). */
+  baseline: { emitAfter: number } | 'unchanged' | 'over';
+  /** Time until the next deep read, in milliseconds. With `overwrites: false` an existing due time stays. */
+  deep: { inMs: number; overwrites: boolean } | 'unchanged' | 'over';
   /** Start of the poll by Redis' clock, if the poll found too much missing. */
   suspectAt?: number;
   /** Time since which too many messages of this contact are missing, by Redis' clock; `over` if the suspicion ends. */
   suspicion?: number | 'over' | undefined;
   /** Start of the poll by Redis' clock, if upstream returned a message. */
-  shownAt?: number;
+  messagesShownAt?: number;
   /** New value of {@link ContactState.longestPage}, if the poll returned a longer page. */
   longestPage?: number;
   /** Number of unreadable elements that were not known before. */
@@ -221,13 +221,13 @@ export interface FeedStore {
   commitPoll(account: string, contactId: string, commit: PollCommit): Promise<boolean>;
 
   /** Makes a contact due within `ms` milliseconds. An earlier due time stays. */
-  hasten(account: string, contactId: string, ms: number): Promise<void>;
+  expeditePoll(account: string, contactId: string, ms: number): Promise<void>;
 
   /** Requests a read of the contact list. Concurrent requests lead to one read. */
-  wishForList(account: string): Promise<void>;
+  requestListPoll(account: string): Promise<void>;
 
   /** Returns whether a read of the list was requested since the last call, and clears the request. */
-  takeListWish(account: string): Promise<boolean>;
+  takeListPollRequest(account: string): Promise<boolean>;
 
   /** Returns the known owners of a phone number. */
   recipientOf(account: string, phoneNumber: string): Promise<Recipient>;
@@ -235,5 +235,5 @@ export interface FeedStore {
   overview(account: string): Promise<FeedOverview>;
 
   /** Confirms deletions that look like an outage, so that they are emitted. */
-  believeDeletions(account: string): Promise<void>;
+  confirmDeletions(account: string): Promise<void>;
 }

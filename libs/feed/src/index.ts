@@ -17,7 +17,7 @@
 export { ContactListPoll } from './contacts/contact-list-poll.js';
 export { ContactPoll } from './poll/contact-poll.js';
 export { type PollReport } from './delay/poll-report.js';
-export { ABSENCE_MS, type FeedSettings } from './poll/feed-settings.js';
+export { MIN_ABSENCE_MS, type FeedSettings } from './poll/feed-settings.js';
 export { type DetectionDelay, type FeedOverview, type ListFault } from './schedule/feed-overview.js';
 export { type FeedStore } from './feed-store.js';
 export { HintingFeedStore } from './redis/hinting-feed-store.js';
@@ -32,12 +32,12 @@ export {
   POLL_RENEWAL_MS,
   type PollKind,
   type PollQueue,
-  type ReadEnd,
+  type PollOutcome,
 } from './poll/poll-queue.js';
 export {
   type ClaimedRead,
   type FeedSource,
-  type LastForms,
+  type RecordedMessages,
   type PollAgenda,
   type ReadPurpose,
   type SendBinder,

@@ -3,18 +3,18 @@ import type { PollKind } from './poll/poll-queue.js';
 
 /**
  * Context of a claimed poll. The poll passes the same object to each of its requests: the first request consumes
- * {@link token}, each later request waits for a token of its own.
+ * {@link tokenRequestedAt}, each later request waits for a token of its own.
  */
 export interface ClaimedRead {
   readonly kind: PollKind;
   /** Number of consecutive failed reads of this kind before this read. */
-  readonly failed: number;
+  readonly consecutiveFailures: number;
   /** Time that the contact has been overdue, in milliseconds. */
-  readonly lateMs: number;
+  readonly overdueMs: number;
   /** Share of the request budget that polls can rely on, in requests per second. */
   readonly availableForPolls: number;
   /** Time at which the claim asked for its token, by `performance.now()`; absent once the token is consumed. */
-  token?: number;
+  tokenRequestedAt?: number;
   /** Aborts when the read must end: then the read waits for no further request. */
   readonly signal: AbortSignal;
 }
@@ -47,9 +47,9 @@ export interface Sightings {
   account: string;
   contactId: string;
   /** Messages that were not known before, oldest first. */
-  fresh: readonly UpstreamMessage[];
+  newMessages: readonly UpstreamMessage[];
   /** Known messages whose flags or fingerprint changed. */
-  changed: readonly UpstreamMessage[];
+  changedMessages: readonly UpstreamMessage[];
   /** Upstream's time at the poll, in milliseconds since 1970; absent if upstream did not send a `Date`. */
   upstreamNow?: number;
 }
@@ -78,12 +78,12 @@ export interface SendBinder {
 }
 
 /** Reads the last recorded form of a message from the event log, while the log still keeps it. */
-export interface LastForms {
+export interface RecordedMessages {
   /**
    * Returns the message as its last event contains it; undefined if the event log no longer keeps that event.
    * @param revision revision of the message's last event
    */
-  lastForm(
+  lastRecordedForm(
     account: string,
     subject: string,
     revision: number,
@@ -96,5 +96,5 @@ export interface PollAgenda {
    * Announces that a contact of the account is due at `dueAtMs` (milliseconds since 1970 by Redis' clock). Call right after
    * the due time is stored. A lost announcement delays the poll by at most a minute.
    */
-  at(account: string, dueAtMs: number): void;
+  announceDue(account: string, dueAtMs: number): void;
 }

@@ -14,10 +14,10 @@ export {
   type Agenda,
   type AgendaTask,
   type AgendaTime,
-  type DatedTask,
+  type ScheduledTask,
   type DueTasks,
   SURVEY_EVERY_MS,
-  type TakenTask,
+  type ClaimedTask,
 } from './queue/agenda.js';
 export { AgendaHints } from './queue/agenda-hints.js';
 export { BullmqHintQueue, type Hint } from './queue/bullmq-hint-queue.js';
@@ -27,31 +27,31 @@ export { type BlobLocation } from './environment/blob-location.js';
 export { ConfigurationError } from './environment/configuration-error.js';
 export { CommonEnvironment, GatewayEnvironment, WorkerEnvironment } from './environment/environment.js';
 export { readEnvironment } from './environment/read-environment.js';
-export { warnOfUnknownVariables } from './environment/unknown-variables.js';
+export { warnAboutUnknownVariables } from './environment/unknown-variables.js';
 export { hashOf } from './redis/hash-reply.js';
 export { type IdPrefix, newId } from './ids.js';
 export {
   type Instance,
-  instanceOf,
+  parseInstance,
   instancesKey,
-  memberOf,
+  instanceMember,
   mixedSince,
-  namesOf,
+  instanceNames,
   newInstance,
 } from './process/instance.js';
 export { accountKeys, type AccountKeys } from './redis/keys.js';
-export { type DiscreetError, loggedError, logWords } from './log/logged-error.js';
+export { type RedactedError, loggedError, logMessageOf } from './log/logged-error.js';
 export { createLogger, type Logger } from './log/logger.js';
 export { type Network, parseNetworks } from './environment/network.js';
 export {
-  listenFault,
+  toListenError,
   type ListenAddress,
   type ProcessHandle,
   type ProcessLog,
   runProcess,
   type RunningProcess,
   type StartContext,
-  STOP_WITHIN_MS,
+  STOP_TIMEOUT_MS,
 } from './process/process-lifecycle.js';
 export { type QueueName, type QueuePayloads, queuePrefix } from './queue/queues.js';
 export { parseRedisAddress, type RedisAddress } from './environment/redis-address.js';
@@ -62,7 +62,7 @@ export {
   type RedisClient,
 } from './redis/redis-connection.js';
 export {
-  degradedBy,
+  readinessFor,
   type Readiness,
   readinessOf,
   type Reason,
@@ -73,10 +73,10 @@ export {
 export { RedisAgenda } from './queue/redis-agenda.js';
 export { type AgendaName, type Agendas, openAgendas } from './queue/redis-agendas.js';
 export { checkRedisRequirements } from './redis/redis-requirements.js';
-export { oncePerFault, openFitRedis } from './redis/redis-start.js';
+export { logOncePerError, openCheckedRedis } from './redis/redis-start.js';
 export { FrameworkLogger } from './log/framework-logger.js';
 export { RedisClock } from './redis/redis-clock.js';
-export { aliveIn, RedisHeartbeat, SEEN_WITHIN_MS } from './redis/redis-heartbeat.js';
+export { liveMembers, RedisHeartbeat, HEARTBEAT_TTL_MS } from './redis/redis-heartbeat.js';
 export { isRedisFull } from './redis/redis-memory.js';
 export { TimeLimit } from './time/time-limit.js';
 export { type LuaArguments, type LuaKeys, LuaScript } from './redis/redis-lua-script.js';
@@ -84,4 +84,4 @@ export { type RedisArgument, RedisScript } from './redis/redis-script.js';
 export { redisTime } from './redis/redis-time.js';
 export { parseRetryAfter } from './time/retry-after.js';
 export { buildVersion, productVersion } from './process/version.js';
-export { missingRoles, saysRole, type WorkerRole } from './environment/worker-roles.js';
+export { missingRoles, hasRole, type WorkerRole } from './environment/worker-roles.js';

@@ -12,7 +12,7 @@
  * | `redis/`   | sends, their lists, idempotency keys and retention in Redis |
  */
 export { BullmqRelayJobs } from './jobs/bullmq-relay-jobs.js';
-export { FiledRelayStore } from './redis/filed-relay-store.js';
+export { FileRemovingRelayStore } from './redis/file-removing-relay-store.js';
 export { FileSweep } from './lane/file-sweep.js';
 export { HintingRelayStore } from './redis/hinting-relay-store.js';
 export { HintingUpstreamHealth } from './outage/hinting-upstream-health.js';

@@ -34,16 +34,16 @@ export interface Sender {
 }
 
 /** Options of a look-up of a recipient's messages. */
-export interface LookOptions {
+export interface LookUpOptions {
   /**
    * Time after which the contact list must have been read, in milliseconds since 1970 by Redis' clock. An older list
    * makes the look-up incomplete. Absent: the age of the list does not matter.
    */
-  listSince?: number;
+  minListReadAt?: number;
   /**
    * True if new sends use the budget before this look-up. Used if upstream already accepted the send and no lane waits.
    */
-  yields?: boolean;
+  isLowPriority?: boolean;
 }
 
 /** Reads the messages and contacts of recipients. */
@@ -52,7 +52,7 @@ export interface Lookup {
    * Reads the messages of a recipient now, and binds them to sends. Returns true if the look-up was complete.
    * @throws {UpstreamError} if upstream could not be read
    */
-  lookUp(account: string, phoneNumber: string, options?: LookOptions): Promise<boolean>;
+  lookUp(account: string, phoneNumber: string, options?: LookUpOptions): Promise<boolean>;
 
   /**
    * Reads the contact list.
@@ -61,7 +61,7 @@ export interface Lookup {
   readList(account: string): Promise<void>;
 
   /** Schedules an early poll of the recipient, so that a new message is noticed soon. */
-  expect(account: string, phoneNumber: string): Promise<void>;
+  expeditePoll(account: string, phoneNumber: string): Promise<void>;
 }
 
 /** Wakes the workers of lanes. A lost hint costs only time, because the store knows which lanes are due. */

@@ -12,20 +12,20 @@
 export {
   AccountUpstream,
   type FindUpstreamAccount,
-  type RequestFor,
+  type RequestPurpose,
   type UpstreamAccount,
 } from './account/account-upstream.js';
 export { type Admission } from './budget/admission.js';
-export { AWAY_AFTER } from './account/circuit.js';
+export { FAILURES_UNTIL_OPEN } from './account/circuit.js';
 export { phoneNumbersOf, type UpstreamContact } from './reply/contact.js';
-export { type ContactList, type ContactReader, type WantedContact } from './reply/contact-list.js';
+export { type ContactList, type ContactReader, type RequestedContact } from './reply/contact-list.js';
 export { GATEWAY_MARK } from './http/gateway-mark.js';
 export { HttpUpstream } from './http/http-upstream.js';
 export { type Direction, isRecord, parseMessage, type UpstreamMessage } from './reply/message.js';
 export { RedisRequestBudget } from './budget/redis-request-budget.js';
 export { type ParsedList } from './reply/reply-list.js';
-export { type RequestTurn } from './budget/request-turn.js';
-export { contactsShown, showAsIs, showList, toJson } from './reply/shown-reply.js';
+export { type PollTokenSource } from './budget/poll-token-source.js';
+export { contactsById, requireJson, normalizeListReply, toJson } from './reply/reply-text.js';
 export {
   type AdaptiveBudget,
   BudgetExhaustedError,
@@ -33,8 +33,8 @@ export {
   MAX_PAUSE_MS,
   type RequestBudget,
   type RequestClass,
-  TOKEN_LIFE_MS,
-  type TokenReply,
+  TOKEN_TTL_MS,
+  type TokenAttempt,
 } from './budget/request-budget.js';
 export {
   UpstreamConnectionLostError,

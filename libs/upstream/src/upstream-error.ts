@@ -1,14 +1,14 @@
-import type { DiscreetError } from '#platform';
+import type { RedactedError } from '#platform';
 
 /** A request to upstream failed. The subclass says at which stage. */
-export abstract class UpstreamError extends Error implements DiscreetError {
+export abstract class UpstreamError extends Error implements RedactedError {
   protected constructor(name: string, message: string, options?: ErrorOptions) {
     super(message, options);
     this.name = name;
   }
 
   /** Error message for the log. It leaves out upstream's own words, which may quote a message. */
-  get logWords(): string {
+  get logMessage(): string {
     return this.message;
   }
 }
@@ -41,22 +41,25 @@ export class UpstreamStatusError extends UpstreamError {
   constructor(
     readonly status: number,
     /** Upstream's error message, shortened. */
-    readonly words: string,
+    readonly upstreamMessage: string,
     /** Time that upstream asks to wait, in milliseconds. */
     readonly retryAfterMs: number | undefined,
   ) {
-    super('UpstreamStatusError', `upstream answered ${status}${words === '' ? '' : `: ${words}`}`);
+    super(
+      'UpstreamStatusError',
+      `upstream answered ${status}${upstreamMessage === '' ? '' : `: ${upstreamMessage}`}`,
+    );
   }
 
-  override get logWords(): string {
+  override get logMessage(): string {
     return `upstream answered ${this.status}`;
   }
 }
 
 /** The server that answered is a Tidings gateway, this one or another: requests would go round in a circle. */
 export class UpstreamIsGatewayError extends UpstreamError {
-  /** @param mayBeTaken true if the gateway may have processed the request; false if it rejects requests of gateways */
-  constructor(readonly mayBeTaken: boolean) {
+  /** @param mayBeProcessed true if the gateway may have processed the request; false if it rejects requests of gateways */
+  constructor(readonly mayBeProcessed: boolean) {
     super(
       'UpstreamIsGatewayError',
       'upstream is a Tidings gateway itself; its address must be that of the messaging service',
@@ -84,7 +87,7 @@ export class UpstreamReplyTooLargeError extends UpstreamReplyError {
  */
 export class UpstreamReplyDeferredError extends UpstreamError {
   constructor() {
-    super('UpstreamReplyDeferredError', 'too many large answers of upstream are being read at once');
+    super('UpstreamReplyDeferredError', 'too many large replies of upstream are being read at once');
   }
 }
 
@@ -98,10 +101,10 @@ export class UpstreamTooLateError extends UpstreamError {
 /** The request was not sent, because upstream is in an outage or refuses this account. */
 export class UpstreamUnavailableError extends UpstreamError {
   constructor(reason: string, options?: ErrorOptions) {
-    super('UpstreamUnavailableError', `upstream is not asked for now: ${reason}`, options);
+    super('UpstreamUnavailableError', `requests to upstream are held: ${reason}`, options);
   }
 
-  override get logWords(): string {
-    return 'upstream is not asked for now';
+  override get logMessage(): string {
+    return 'requests to upstream are held';
   }
 }

@@ -74,8 +74,8 @@ export interface Upstream {
   ): Promise<MessagePage>;
 
   /** Reads the contact list as JSON text, as upstream wrote it. */
-  showContacts(address: UpstreamAddress, query: UpstreamQuery): Promise<string>;
+  readContactsText(address: UpstreamAddress, query: UpstreamQuery): Promise<string>;
 
   /** Reads a page of a contact's messages as JSON text, as upstream wrote it. */
-  showMessages(address: UpstreamAddress, contactId: string, query: UpstreamQuery): Promise<string>;
+  readMessagesText(address: UpstreamAddress, contactId: string, query: UpstreamQuery): Promise<string>;
 }

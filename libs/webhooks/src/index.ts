@@ -14,9 +14,9 @@
  */
 export { Backlog } from './dispatch/backlog.js';
 export { BullmqDeliveryJobs } from './delivery/bullmq-delivery-jobs.js';
-export { Courier } from './attempt/courier.js';
+export { DeliveryAttempter } from './attempt/delivery-attempter.js';
 export { Deliveries } from './delivery/deliveries.js';
-export type { DeliveriesOverview, DeliveriesWatch } from './delivery/deliveries-overview.js';
+export type { DeliveriesOverview, DeliveriesOverviewReader } from './delivery/deliveries-overview.js';
 export type { DeliveryClient, DeliveryReply, DeliveryRequest } from './attempt/delivery-client.js';
 export {
   DELIVERY_ROUND,
@@ -24,7 +24,7 @@ export {
   RECONCILE_DELIVERIES_MS,
 } from './delivery/delivery-hints.js';
 export type { DeliveryJobs } from './delivery/delivery-jobs.js';
-export { DeliveryPump, type PumpSettings } from './attempt/delivery-pump.js';
+export { DeliveryWorker, type DeliveryWorkerSettings } from './attempt/delivery-worker.js';
 export type {
   DeliveryPage,
   DeliveryQuery,
@@ -32,7 +32,7 @@ export type {
   DeliveryStore,
   Gap,
   ReplayScope,
-  Retried,
+  RetryResult,
 } from './delivery/delivery-store.js';
 export { type Attempt, type Delivery, deliveryId, type DeliveryStatus } from './delivery/delivery.js';
 export { DestinationCheck } from './destination/destination-check.js';
@@ -45,16 +45,16 @@ export {
   type EndpointRegistry,
   type NewEndpoint,
 } from './endpoint/endpoint.js';
-export { EndpointSeals, type ResealedEndpoints } from './registry/endpoint-seals.js';
+export { EndpointResealer, type EndpointResealCounts } from './registry/endpoint-resealer.js';
 export { EndpointSecrets, type Rotation } from './registry/endpoint-secrets.js';
-export { type EndpointStore, filterBytes, MOST_FILTER_BYTES } from './endpoint/endpoint-store.js';
-export { EndpointIndex, wants, type EndpointFilter } from './endpoint/endpoint-index.js';
-export { EndpointTest, type TestStarted } from './registry/endpoint-test.js';
+export { type EndpointStore, filterBytes, MAX_FILTER_BYTES } from './endpoint/endpoint-store.js';
+export { EndpointIndex, matchesFilter, type EndpointFilter } from './endpoint/endpoint-index.js';
+export { EndpointTest, type StartedTest } from './registry/endpoint-test.js';
 export { Endpoints } from './registry/endpoints.js';
-export { headersFault, MOST_HEADERS } from './endpoint/header-rules.js';
+export { headersError, MAX_HEADERS } from './endpoint/header-rules.js';
 export { HintingDeliveryStore } from './redis/hinting-delivery-store.js';
 export { HttpDeliveryClient } from './destination/http-delivery-client.js';
-export { RedisDeliveriesWatch } from './redis/redis-deliveries-watch.js';
+export { RedisDeliveriesOverviewReader } from './redis/redis-deliveries-overview.js';
 export { RedisDeliveryStore } from './redis/redis-delivery-store.js';
 export { type DeliverySurvey, RedisDeliverySurvey } from './redis/redis-delivery-survey.js';
 export { RedisEndpointStore } from './redis/redis-endpoint-store.js';

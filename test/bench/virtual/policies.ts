@@ -4,7 +4,7 @@ import {
   type IntervalPlan,
 } from '../../../libs/feed/src/schedule/intervals.js';
 import { rateOf, type RateState, recordRead } from '../../../libs/feed/src/schedule/rate.js';
-import { bucketOf, type RateHistogram } from '../../../libs/feed/src/schedule/rate-histogram.js';
+import { rateBucketOf, type RateHistogram } from '../../../libs/feed/src/schedule/rate-histogram.js';
 import type { Message, Traffic } from './traffic.js';
 import type { Policy } from './virtual-feed.js';
 
@@ -60,7 +60,7 @@ class Planner {
   /** Returns when a contact is due if its rate of change is `perSecond` from now on. */
   due(contact: number, now: number, perSecond: number): number {
     const before = this.buckets[contact] ?? -1;
-    const bucket = bucketOf(perSecond);
+    const bucket = rateBucketOf(perSecond);
     if (bucket !== before) {
       if (before < 0) this.known += 1;
       else this.histogram.set(before, (this.histogram.get(before) ?? 1) - 1);

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { AccountConflictError, MOST_ACCOUNTS, RedisAccountStore, type StoredAccount } from '#accounts';
+import { AccountConflictError, MAX_ACCOUNTS, RedisAccountStore, type StoredAccount } from '#accounts';
 import { closeRedis, newId, openRedis, parseRedisAddress, type RedisClient } from '#platform';
 import { startTestCluster } from '../../support/redis-cluster.js';
 import { startTestRedis } from '../../support/redis-server.js';
@@ -42,15 +42,15 @@ describe.each([
   });
 
   it('have a new stamp after each change, and the same stamp in between', async () => {
-    const stamps = [await store.stamp()];
+    const stamps = [await store.revision()];
     await store.add(account('a'));
-    stamps.push(await other.stamp());
+    stamps.push(await other.revision());
     await store.change('a', (before) => ({ ...before, polling: false }));
-    stamps.push(await other.stamp());
+    stamps.push(await other.revision());
     await store.remove('a');
-    stamps.push(await other.stamp());
+    stamps.push(await other.revision());
     expect(new Set(stamps).size).toBe(4);
-    expect(await other.stamp()).toBe(stamps[3]);
+    expect(await other.revision()).toBe(stamps[3]);
   });
 
   it('are found and listed as they were added, at once and in every process', async () => {
@@ -90,15 +90,15 @@ describe.each([
     expect(await Promise.all([store.remove('a'), other.remove('a')])).toEqual([true, false]);
     expect(await other.find('a')).toBeUndefined();
     expect((await other.list()).map(({ id }) => id)).toEqual(['b']);
-    const [removed, ...others] = await store.removed();
+    const [removed, ...others] = await store.listRemoved();
     expect([removed?.id, others]).toEqual(['a', []]);
     expect(removed?.removedAt).toBeGreaterThanOrEqual(before);
     expect(removed?.removedAt).toBeLessThanOrEqual(Date.now());
     await expect(store.add(account('a'))).rejects.toThrow(/still being removed/);
-    await other.forget({ id: 'a', removedAt: (removed?.removedAt ?? 0) - 1 });
-    expect(await store.removed()).toHaveLength(1);
-    await other.forget({ id: 'a', removedAt: removed?.removedAt ?? 0 });
-    expect(await store.removed()).toEqual([]);
+    await other.forgetRemoval({ id: 'a', removedAt: (removed?.removedAt ?? 0) - 1 });
+    expect(await store.listRemoved()).toHaveLength(1);
+    await other.forgetRemoval({ id: 'a', removedAt: removed?.removedAt ?? 0 });
+    expect(await store.listRemoved()).toEqual([]);
     await store.add(account('a', { sealedApiKey: 'new' }));
     expect((await store.find('a'))?.sealedApiKey).toBe('new');
   });
@@ -112,7 +112,7 @@ describe.each([
   });
 
   it('have a max number, and the error says what to do', async () => {
-    const filled = Array.from({ length: MOST_ACCOUNTS }, (__, i) => `a${i}`);
+    const filled = Array.from({ length: MAX_ACCOUNTS }, (__, i) => `a${i}`);
     await redis.hset(`${prefix}:{.accounts}:accounts`, Object.fromEntries(filled.map((id) => [id, '{}'])));
     await expect(store.add(account('one-more'))).rejects.toThrow(/Delete one first/);
     await store.remove('a0');

@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import {
   accountContext,
-  AccountSeals,
-  noteEncryptionKey,
+  AccountResealer,
+  registerEncryptionKey,
   RedisAccountStore,
   RedisEncryptionKeys,
   SecretBox,
@@ -24,7 +24,7 @@ import {
 import {
   DestinationCheck,
   DestinationGuard,
-  EndpointSeals,
+  EndpointResealer,
   Endpoints,
   EndpointSecrets,
   RedisDeliveryStore,
@@ -44,11 +44,9 @@ const URL = 'http://127.0.0.1:9/hook';
 
 /** Counts: rotated, already current, broken. */
 const counts = (result: Awaited<ReturnType<typeof resealAll>>): number[][] =>
-  [result.accountKeys, result.signingSecrets, result.webhookHeaders].map(({ rotated, current, broken }) => [
-    rotated,
-    current,
-    broken.length,
-  ]);
+  [result.accountKeys, result.signingSecrets, result.webhookHeaders].map(
+    ({ rotated, unchanged, failures }) => [rotated, unchanged, failures.length],
+  );
 
 describe.each([
   ['one Redis', startTestRedis],
@@ -172,7 +170,7 @@ describe.each([
         return accounts.change(id, change);
       },
     };
-    await expect(new AccountSeals(mortal, RING).reseal()).rejects.toThrow('killed');
+    await expect(new AccountResealer(mortal, RING).reseal()).rejects.toThrow('killed');
     expect(counts(await rotate())[0]).toEqual([2, 1, 0]);
   });
 
@@ -181,7 +179,7 @@ describe.each([
     const { id } = await endpoint('a', OLD_BOX);
     const { id: gone } = await endpoint('a', OLD_BOX);
     let fresh: string | undefined;
-    const seals = new AccountSeals(
+    const seals = new AccountResealer(
       {
         list: async () => {
           const read = await accounts.list();
@@ -193,7 +191,7 @@ describe.each([
       },
       RING,
     );
-    const endpointSeals = new EndpointSeals(
+    const endpointSeals = new EndpointResealer(
       {
         list: async (owner) => {
           const read = await endpoints.list(owner);
@@ -280,8 +278,10 @@ describe.each([
       [1, 0, 1],
     ]);
     const { keyId } = LOST_BOX;
-    expect(result.accountKeys.broken).toEqual([{ subject: 'account b', keyId }]);
-    expect(result.webhookHeaders.broken).toEqual([{ subject: `webhook ${lost.id} of the account a`, keyId }]);
+    expect(result.accountKeys.failures).toEqual([{ subject: 'account b', keyId }]);
+    expect(result.webhookHeaders.failures).toEqual([
+      { subject: `webhook ${lost.id} of the account a`, keyId },
+    ]);
     expect([await accounts.find('b'), await endpoints.find('a', lost.id)]).toEqual(before);
     expect((await opened('b', whole.id)).secrets).toEqual(whole.secrets);
     expect((await keys.list()).sort()).toEqual([keyId, NEW_BOX.keyId].sort());
@@ -302,15 +302,15 @@ describe.each([
   });
 
   it('reports recorded keys that the process lacks, records its own key otherwise, and removes unused ones', async () => {
-    expect(await keys.note(OLD_BOX)).toEqual([]);
-    expect(await keys.note(NEW_BOX)).toEqual([OLD_BOX.keyId]);
+    expect(await keys.register(OLD_BOX)).toEqual([]);
+    expect(await keys.register(NEW_BOX)).toEqual([OLD_BOX.keyId]);
     expect(await keys.list()).toEqual([OLD_BOX.keyId]);
-    expect(await keys.note(RING)).toEqual([]);
-    expect(await keys.note(OLD_BOX)).toEqual([NEW_BOX.keyId]);
+    expect(await keys.register(RING)).toEqual([]);
+    expect(await keys.register(OLD_BOX)).toEqual([NEW_BOX.keyId]);
     await rotate();
     expect(await keys.list()).toEqual([NEW_BOX.keyId]);
-    expect(await keys.note(NEW_BOX)).toEqual([]);
-    expect(await keys.note(OLD_BOX)).toEqual([NEW_BOX.keyId]);
+    expect(await keys.register(NEW_BOX)).toEqual([]);
+    expect(await keys.register(OLD_BOX)).toEqual([NEW_BOX.keyId]);
   });
 });
 
@@ -322,13 +322,13 @@ describe('a process that starts while Redis is away', () => {
       await server.stop();
       const [right, wrong] = [open(), open()];
       try {
-        const [told, toldWrong]: [ConfigurationError[], ConfigurationError[]] = [[], []];
-        const environment = (key: Buffer): Parameters<typeof noteEncryptionKey>[0] => ({
+        const [reported, toldWrong]: [ConfigurationError[], ConfigurationError[]] = [[], []];
+        const environment = (key: Buffer): Parameters<typeof registerEncryptionKey>[0] => ({
           ENCRYPTION_KEY: key,
           ENCRYPTION_KEYS_PREVIOUS: [],
           REDIS_KEY_PREFIX: 'tidings',
         });
-        await noteEncryptionKey(environment(OLD), right, logger, (error) => told.push(error));
+        await registerEncryptionKey(environment(OLD), right, logger, (error) => reported.push(error));
         await server.restart();
         const keys = new RedisEncryptionKeys(right, 'tidings');
         await eventually('the key is noted', async () => (await keys.list()).length === 1);
@@ -336,13 +336,13 @@ describe('a process that starts while Redis is away', () => {
 
         await server.stop();
         await eventually('the connection is gone', () => wrong.status !== 'ready');
-        await noteEncryptionKey(environment(NEW), wrong, logger, (error) => toldWrong.push(error));
+        await registerEncryptionKey(environment(NEW), wrong, logger, (error) => toldWrong.push(error));
         await server.restart();
         await eventually('the wrong one is told', () => toldWrong.length > 0);
         expect(toldWrong[0]).toBeInstanceOf(ConfigurationError);
         expect(toldWrong[0]?.message).toContain(OLD_BOX.keyId);
         await eventually('the right one is back', async () => (await keys.list()).length === 1);
-        expect(told).toEqual([]);
+        expect(reported).toEqual([]);
       } finally {
         await Promise.all([closeRedis(right), closeRedis(wrong)]);
       }

@@ -13,7 +13,7 @@ import { closeRedis, newId, openRedis, parseRedisAddress, pause, type RedisClien
 import { RedisDeliveryStore } from '#webhooks';
 import { startTestRedis, type TestRedis } from '../../support/redis-server.js';
 
-const A = 'default';
+const ACCOUNT = 'default';
 
 let server: TestRedis;
 let redis: RedisClient;
@@ -50,15 +50,15 @@ const event = (more: Partial<NewEvent> = {}): NewEvent => ({
 });
 const many = (count: number, more: Partial<NewEvent> = {}): NewEvent[] =>
   Array.from({ length: count }, () => event(more));
-const all = async (account = A): Promise<LoggedEvent[]> =>
+const all = async (account = ACCOUNT): Promise<LoggedEvent[]> =>
   (await log.read(account, undefined, 10_000)).events;
 
 function consumerOf(name: string, leaseMs = 60_000, on = redis): RedisEventConsumer {
-  return new RedisEventConsumer(on, prefix, A, name, leaseMs, (place) => restarts.push(place));
+  return new RedisEventConsumer(on, prefix, ACCOUNT, name, leaseMs, (place) => restarts.push(place));
 }
 /** Takes events. Returns none if there are none or another consumer holds the lease. */
 async function take(consumer: RedisEventConsumer, count: number): Promise<LoggedEvent[]> {
-  const reading = await consumer.take(count);
+  const reading = await consumer.read(count);
   return reading.kind === 'events' ? reading.events : [];
 }
 
@@ -67,14 +67,14 @@ async function dispatchAll(): Promise<void> {
   for (let taken = await take(consumer, 1_000); taken.length > 0; taken = await take(consumer, 1_000)) {
     await consumer.acknowledge(taken);
   }
-  await consumer.leave();
+  await consumer.release();
 }
 
 describe('an event’s id', () => {
   it('is the same for the same change, which is recorded once', async () => {
     const change = event();
-    await log.append(A, [change, change]);
-    await log.append(A, [change, event()]);
+    await log.append(ACCOUNT, [change, change]);
+    await log.append(ACCOUNT, [change, event()]);
     const recorded = await all();
     expect(recorded.map(({ sequence }) => sequence)).toEqual([1, 2]);
     expect(recorded[0]?.id).toMatch(/^evt_[0-9a-f]{40}$/);
@@ -88,34 +88,34 @@ describe('an event’s id', () => {
       { revision: 2 },
       { revision: 11 },
     ];
-    await log.append(A, [change, ...others.map((other) => ({ ...change, ...other }))]);
+    await log.append(ACCOUNT, [change, ...others.map((other) => ({ ...change, ...other }))]);
     await log.append('other', [change]);
     expect(new Set([...(await all()), ...(await all('other'))].map(({ id }) => id)).size).toBe(6);
   });
 
   it('differs between installations', async () => {
     const change = event();
-    await log.append(A, [change]);
+    await log.append(ACCOUNT, [change]);
     const [before] = await all();
     await redis.flushall();
-    await log.append(A, [change]);
+    await log.append(ACCOUNT, [change]);
     const [after] = await all();
     expect(after?.id).not.toBe(before?.id);
     expect(after?.sequence).toBe(1);
   });
 
   it('finds the event while it is kept', async () => {
-    await log.append(A, many(3));
+    await log.append(ACCOUNT, many(3));
     const [, second] = await all();
-    expect(await log.find(A, second?.id ?? '')).toEqual(second);
+    expect(await log.find(ACCOUNT, second?.id ?? '')).toEqual(second);
     expect(await log.find('other', second?.id ?? '')).toBeUndefined();
-    expect(await log.find(A, 'evt_none')).toBeUndefined();
+    expect(await log.find(ACCOUNT, 'evt_none')).toBeUndefined();
   });
 });
 
 describe('the sequence', () => {
   it('increases by one per contact for message and contact events, and per account for others', async () => {
-    await log.append(A, [
+    await log.append(ACCOUNT, [
       event(),
       event({ contactId: 'c2' }),
       event({ type: 'contact.updated' }),
@@ -134,55 +134,58 @@ describe('the sequence', () => {
   });
 
   it('has no gap or duplicate after concurrent appends', async () => {
-    await Promise.all(Array.from({ length: 50 }, () => log.append(A, many(4))));
+    await Promise.all(Array.from({ length: 50 }, () => log.append(ACCOUNT, many(4))));
     const sequences = (await all()).map(({ sequence }) => sequence);
     expect(sequences).toEqual(Array.from({ length: 200 }, (_, i) => i + 1));
   });
 
   it('continues after a restart of Redis', async () => {
-    await log.append(A, many(2));
+    await log.append(ACCOUNT, many(2));
     server.server.kill('SIGKILL');
     await server.server.exited;
     await server.server.restart();
     if (redis.status !== 'ready') await once(redis, 'ready');
-    await log.append(A, many(1));
+    await log.append(ACCOUNT, many(1));
     expect((await all()).map(({ sequence }) => sequence)).toEqual([1, 2, 3]);
   });
 });
 
 describe('a read of the log', () => {
   it('continues at the cursor without missing or repeating an event', async () => {
-    await log.append(A, many(1_203));
+    await log.append(ACCOUNT, many(1_203));
     const read: LoggedEvent[] = [];
-    let page = await log.read(A, undefined, 250);
+    let page = await log.read(ACCOUNT, undefined, 250);
     for (read.push(...page.events); page.hasMore; read.push(...page.events))
-      page = await log.read(A, page.next, 250);
+      page = await log.read(ACCOUNT, page.next, 250);
     expect(read.map(({ sequence }) => sequence)).toEqual(Array.from({ length: 1_203 }, (_, i) => i + 1));
-    await log.append(A, many(1));
-    expect((await log.read(A, page.next, 10)).events.map(({ sequence }) => sequence)).toEqual([1_204]);
+    await log.append(ACCOUNT, many(1));
+    expect((await log.read(ACCOUNT, page.next, 10)).events.map(({ sequence }) => sequence)).toEqual([1_204]);
   });
 
   it('reports that no more events follow a full last page', async () => {
-    await log.append(A, many(500));
-    expect(await log.read(A, undefined, 500)).toMatchObject({ hasMore: false });
-    const page = await log.read(A, undefined, 499);
+    await log.append(ACCOUNT, many(500));
+    expect(await log.read(ACCOUNT, undefined, 500)).toMatchObject({ hasMore: false });
+    const page = await log.read(ACCOUNT, undefined, 499);
     expect(page.hasMore).toBe(true);
-    expect(await log.read(A, page.next, 10)).toMatchObject({ hasMore: false, events: [{ sequence: 500 }] });
+    expect(await log.read(ACCOUNT, page.next, 10)).toMatchObject({
+      hasMore: false,
+      events: [{ sequence: 500 }],
+    });
   });
 
   it('filters by type and contact, and moves the cursor past rejected events', async () => {
-    await log.append(A, [
+    await log.append(ACCOUNT, [
       ...many(700),
       event({ contactId: 'c2' }),
       event({ type: 'send.failed', subject: 'send:1' }),
       event({ contactId: 'c2', type: 'message.sent' }),
     ]);
-    const contact = await log.read(A, undefined, 10, { contactId: 'c2' });
+    const contact = await log.read(ACCOUNT, undefined, 10, { contactId: 'c2' });
     expect(contact.events.map(({ type }) => type)).toEqual(['message.received', 'message.sent']);
-    const both = await log.read(A, undefined, 10, { types: ['send.*', 'message.sent'] });
+    const both = await log.read(ACCOUNT, undefined, 10, { types: ['send.*', 'message.sent'] });
     expect(both.events.map(({ type }) => type)).toEqual(['send.failed', 'message.sent']);
-    expect(both.next).toEqual(await log.end(A));
-    expect(await log.read(A, both.next, 10)).toMatchObject({ events: [], hasMore: false });
+    expect(both.next).toEqual(await log.end(ACCOUNT));
+    expect(await log.read(ACCOUNT, both.next, 10)).toMatchObject({ events: [], hasMore: false });
   });
 
   it('returns no events of other accounts', async () => {
@@ -191,32 +194,32 @@ describe('a read of the log', () => {
   });
 
   it('from the end cursor returns only later events, even in an empty log', async () => {
-    const empty = await log.end(A);
-    expect(await log.read(A, empty, 10)).toEqual({ events: [], next: empty, hasMore: false });
-    await log.append(A, many(2));
-    expect((await log.read(A, empty, 10)).events).toHaveLength(2);
-    const now = await log.end(A);
-    expect((await log.read(A, now, 10)).events).toEqual([]);
-    await log.append(A, many(1));
-    expect((await log.read(A, now, 10)).events).toHaveLength(1);
+    const empty = await log.end(ACCOUNT);
+    expect(await log.read(ACCOUNT, empty, 10)).toEqual({ events: [], next: empty, hasMore: false });
+    await log.append(ACCOUNT, many(2));
+    expect((await log.read(ACCOUNT, empty, 10)).events).toHaveLength(2);
+    const now = await log.end(ACCOUNT);
+    expect((await log.read(ACCOUNT, now, 10)).events).toEqual([]);
+    await log.append(ACCOUNT, many(1));
+    expect((await log.read(ACCOUNT, now, 10)).events).toHaveLength(1);
   });
 
   it('is refused for a cursor of an earlier installation', async () => {
-    await log.append(A, many(1));
-    const cursor = await log.end(A);
+    await log.append(ACCOUNT, many(1));
+    const cursor = await log.end(ACCOUNT);
     await redis.flushall();
-    await expect(log.read(A, cursor, 10)).rejects.toThrow(CursorExpiredError);
-    await log.append(A, many(1));
-    await expect(log.read(A, cursor, 10)).rejects.toThrow(CursorExpiredError);
+    await expect(log.read(ACCOUNT, cursor, 10)).rejects.toThrow(CursorExpiredError);
+    await log.append(ACCOUNT, many(1));
+    await expect(log.read(ACCOUNT, cursor, 10)).rejects.toThrow(CursorExpiredError);
   });
 });
 
 describe('the installation time of a log', () => {
   it('is the time of the first append', async () => {
-    expect(await log.installedAt(A)).toBeUndefined();
-    await log.append(A, many(1));
+    expect(await log.installedAt(ACCOUNT)).toBeUndefined();
+    await log.append(ACCOUNT, many(1));
     const [seconds] = await redis.time();
-    const at = (await log.installedAt(A))?.getTime() ?? 0;
+    const at = (await log.installedAt(ACCOUNT))?.getTime() ?? 0;
     expect(Math.abs(at - Number(seconds) * 1000)).toBeLessThan(10_000);
   });
 });
@@ -230,9 +233,9 @@ describe('an event', () => {
     'lone \ud800 and \udc00 surrogates',
     '"quotes" \\ back </script>',
   ])('has the same bytes at every read and keeps its text: %j', async (text) => {
-    await log.append(A, [event({ data: { message: { text } } })]);
+    await log.append(ACCOUNT, [event({ data: { message: { text } } })]);
     const [first] = await all();
-    const found = await log.find(A, first?.id ?? '');
+    const found = await log.find(ACCOUNT, first?.id ?? '');
     const json = first === undefined ? '' : eventToJson(first);
     expect(found === undefined ? undefined : eventToJson(found)).toBe(json);
     expect(Buffer.from(json).toString()).toBe(json);
@@ -244,61 +247,62 @@ describe('event retention', () => {
   const keep = { maxAgeMs: 3_600_000, maxCount: 1_000_000 };
 
   it('by count removes the oldest events and their ids', async () => {
-    await log.append(A, many(10));
+    await log.append(ACCOUNT, many(10));
     const recorded = await all();
     await dispatchAll();
-    expect(await log.trim(A, { ...keep, maxCount: 4 })).toBe(6);
+    expect(await log.trim(ACCOUNT, { ...keep, maxCount: 4 })).toBe(6);
     expect((await all()).map(({ sequence }) => sequence)).toEqual([7, 8, 9, 10]);
-    expect(await log.find(A, recorded[0]?.id ?? '')).toBeUndefined();
-    expect(await log.find(A, recorded[9]?.id ?? '')).toBeDefined();
-    expect(await redis.hlen(`${prefix}:{${A}}:events:index`)).toBe(4);
-    expect(await log.trim(A, { ...keep, maxCount: 4 })).toBe(0);
+    expect(await log.find(ACCOUNT, recorded[0]?.id ?? '')).toBeUndefined();
+    expect(await log.find(ACCOUNT, recorded[9]?.id ?? '')).toBeDefined();
+    expect(await redis.hlen(`${prefix}:{${ACCOUNT}}:events:index`)).toBe(4);
+    expect(await log.trim(ACCOUNT, { ...keep, maxCount: 4 })).toBe(0);
   });
 
   it('by age removes only events older than the limit', async () => {
-    await log.append(A, many(3));
+    await log.append(ACCOUNT, many(3));
     await dispatchAll();
-    expect(await log.trim(A, keep)).toBe(0);
-    expect(await log.trim(A, { ...keep, maxAgeMs: -10_000 })).toBe(3);
+    expect(await log.trim(ACCOUNT, keep)).toBe(0);
+    expect(await log.trim(ACCOUNT, { ...keep, maxAgeMs: -10_000 })).toBe(3);
     expect(await all()).toEqual([]);
   });
 
   it('never removes an event that is not yet dispatched', async () => {
-    await log.append(A, many(10));
+    await log.append(ACCOUNT, many(10));
     const everything = { maxAgeMs: -10_000, maxCount: 0 };
-    expect(await log.trim(A, everything)).toBe(0);
+    expect(await log.trim(ACCOUNT, everything)).toBe(0);
     const consumer = consumerOf('one');
     const taken = await take(consumer, 6);
     expect(taken).toHaveLength(6);
-    expect(await log.trim(A, everything)).toBe(0);
+    expect(await log.trim(ACCOUNT, everything)).toBe(0);
     // After acknowledgements out of order, all events before the first unacknowledged one count as dispatched.
     await consumer.acknowledge([...taken.slice(0, 3), ...taken.slice(4)]);
-    expect(await log.trim(A, everything)).toBe(3);
+    expect(await log.trim(ACCOUNT, everything)).toBe(3);
     await consumer.acknowledge(taken.slice(3, 4));
-    expect(await log.trim(A, everything)).toBe(3);
+    expect(await log.trim(ACCOUNT, everything)).toBe(3);
     expect((await all()).map(({ sequence }) => sequence)).toEqual([7, 8, 9, 10]);
   });
 
   it('expires only cursors before the trimmed position, and leaves the sequence intact', async () => {
-    const start = await log.end(A);
-    await log.append(A, many(5));
-    const third = (await log.read(A, undefined, 3)).next;
-    const end = await log.end(A);
+    const start = await log.end(ACCOUNT);
+    await log.append(ACCOUNT, many(5));
+    const third = (await log.read(ACCOUNT, undefined, 3)).next;
+    const end = await log.end(ACCOUNT);
     await dispatchAll();
-    await log.trim(A, { ...keep, maxCount: 2 });
-    await expect(log.read(A, start, 10)).rejects.toThrow(CursorExpiredError);
-    expect((await log.read(A, third, 10)).events.map(({ sequence }) => sequence)).toEqual([4, 5]);
-    await log.trim(A, { ...keep, maxCount: 0 });
-    await expect(log.read(A, third, 10)).rejects.toThrow(CursorExpiredError);
-    expect(await log.end(A)).toEqual(end);
-    await log.append(A, many(1));
-    expect((await log.read(A, end, 10)).events.map(({ sequence }) => sequence)).toEqual([6]);
+    await log.trim(ACCOUNT, { ...keep, maxCount: 2 });
+    await expect(log.read(ACCOUNT, start, 10)).rejects.toThrow(CursorExpiredError);
+    expect((await log.read(ACCOUNT, third, 10)).events.map(({ sequence }) => sequence)).toEqual([4, 5]);
+    await log.trim(ACCOUNT, { ...keep, maxCount: 0 });
+    await expect(log.read(ACCOUNT, third, 10)).rejects.toThrow(CursorExpiredError);
+    expect(await log.end(ACCOUNT)).toEqual(end);
+    await log.append(ACCOUNT, many(1));
+    expect((await log.read(ACCOUNT, end, 10)).events.map(({ sequence }) => sequence)).toEqual([6]);
   });
 });
 
 describe('consumers of the log', () => {
   const sequences = (events: readonly LoggedEvent[]): number[] => events.map(({ sequence }) => sequence);
-  const mark = (): Promise<string | null> => redis.hget(`${prefix}:{${A}}:events:counters`, 'dispatched');
+  const mark = (): Promise<string | null> =>
+    redis.hget(`${prefix}:{${ACCOUNT}}:events:counters`, 'dispatched');
   /** Returns true if the holder of this lease may still store deliveries. */
   async function mayStore(token: string): Promise<boolean> {
     const deliveries = new RedisDeliveryStore(redis, prefix);
@@ -307,7 +311,7 @@ describe('consumers of the log', () => {
       event: { id: 'evt_x', type: 'webhook.test' as const, position: '1-1' },
     };
     try {
-      await deliveries.create(A, [delivery], { token, leaseMs: 60_000 });
+      await deliveries.create(ACCOUNT, [delivery], { token, leaseMs: 60_000 });
       return true;
     } catch (error) {
       if (error instanceof ReaderLeaseLostError) return false;
@@ -317,30 +321,30 @@ describe('consumers of the log', () => {
 
   it('read one at a time, and the others learn how long the lease lasts', async () => {
     const [one, two] = [consumerOf('one'), consumerOf('two')];
-    await log.append(A, many(10));
+    await log.append(ACCOUNT, many(10));
     expect(sequences(await take(one, 4))).toEqual([1, 2, 3, 4]);
-    const elsewhere = await two.take(4);
+    const elsewhere = await two.read(4);
     expect(elsewhere).toMatchObject({ kind: 'elsewhere' });
     expect(elsewhere.kind === 'elsewhere' ? elsewhere.forMs : 0).toBeGreaterThan(50_000);
-    await one.leave();
+    await one.release();
     // Unacknowledged events come first.
     expect(sequences(await take(two, 4))).toEqual([1, 2, 3, 4]);
-    expect(await one.take(4)).toMatchObject({ kind: 'elsewhere' });
+    expect(await one.read(4)).toMatchObject({ kind: 'elsewhere' });
   });
 
   it('receive events from before the first consumer existed', async () => {
-    await log.append(A, many(3));
+    await log.append(ACCOUNT, many(3));
     expect(sequences(await take(consumerOf('one'), 10))).toEqual([1, 2, 3]);
     expect(restarts).toEqual([]);
   });
 
   it('receive a crashed consumer’s events first and in order, once its lease expires', async () => {
     const dead = consumerOf('dead', 200);
-    await log.append(A, many(6));
+    await log.append(ACCOUNT, many(6));
     const left = await take(dead, 4);
     await dead.acknowledge(left.slice(0, 1));
     const heir = consumerOf('heir');
-    expect(await heir.take(10)).toMatchObject({ kind: 'elsewhere' });
+    expect(await heir.read(10)).toMatchObject({ kind: 'elsewhere' });
     await pause(220);
     const claimed = await take(heir, 10);
     expect(sequences(claimed)).toEqual([2, 3, 4]);
@@ -350,10 +354,10 @@ describe('consumers of the log', () => {
 
   it('that were paused cannot store deliveries after a successor took over', async () => {
     const paused = consumerOf('paused', 100);
-    await log.append(A, many(1));
+    await log.append(ACCOUNT, many(1));
     await take(paused, 1);
     expect(await mayStore('successor')).toBe(false);
-    await redis.pexpire(`${prefix}:{${A}}:events:reader`, 1);
+    await redis.pexpire(`${prefix}:{${ACCOUNT}}:events:reader`, 1);
     await pause(20);
     expect(await mayStore('paused')).toBe(false);
     await take(consumerOf('successor'), 1);
@@ -363,25 +367,25 @@ describe('consumers of the log', () => {
 
   it('of a lost group restart at the dispatched mark, once and with a notification, without missing events', async () => {
     const one = consumerOf('one');
-    await log.append(A, many(6));
+    await log.append(ACCOUNT, many(6));
     const taken = await take(one, 4);
     await one.acknowledge(taken.slice(0, 2));
-    await redis.xgroup('DESTROY', `${prefix}:{${A}}:events`, 'dispatch');
+    await redis.xgroup('DESTROY', `${prefix}:{${ACCOUNT}}:events`, 'dispatch');
     const again = await take(one, 10);
     expect(sequences(again)).toEqual([3, 4, 5, 6]);
     expect(restarts).toEqual([taken[1]?.position]);
     await one.acknowledge(again);
-    expect(await one.take(10)).toEqual({ kind: 'nothing' });
+    expect(await one.read(10)).toEqual({ kind: 'nothing' });
     expect(await mark()).toBe(again[3]?.position);
     expect(restarts).toHaveLength(1);
   });
 
   it('start from the beginning after Redis was emptied', async () => {
     const one = consumerOf('one');
-    await log.append(A, many(3));
+    await log.append(ACCOUNT, many(3));
     await one.acknowledge(await take(one, 10));
     await redis.flushall();
-    await log.append(A, many(2));
+    await log.append(ACCOUNT, many(2));
     expect(sequences(await take(one, 10))).toEqual([1, 2]);
   });
 });

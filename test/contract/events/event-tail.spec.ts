@@ -6,7 +6,7 @@ import { eventually } from '../../support/eventually.js';
 import { startTestCluster } from '../../support/redis-cluster.js';
 import { startTestRedis, type TestRedis } from '../../support/redis-server.js';
 
-const A = 'default';
+const ACCOUNT = 'default';
 /** Wait in milliseconds that a passing test never reaches. */
 const LONG_MS = 60_000;
 /** Aborts all waits at the end of a test. */
@@ -37,7 +37,7 @@ async function connect(url: string): Promise<{
     log,
     tail,
     opened: () => opened,
-    grow: async (account = A) => {
+    grow: async (account = ACCOUNT) => {
       revision++;
       await log.append(account, [{ type: 'send.sent', subject: 's', revision, data: {} }]);
     },
@@ -74,18 +74,21 @@ afterEach(async () => {
 });
 
 /** Returns a follower whose subscription is confirmed. */
-async function follow(account = A): Promise<LogFollower> {
+async function follow(account = ACCOUNT): Promise<LogFollower> {
   const follower = one.tail.follow(account);
-  await follower.grown(LONG_MS, over.signal);
+  await follower.waitForGrowth(LONG_MS, over.signal);
   return follower;
 }
 
 describe('a tail of the event log', () => {
   it('wakes exactly the followers of the account whose log grew', async () => {
     const [first, second, other] = [await follow(), await follow(), await follow('other')];
-    const others = other.grown(LONG_MS, over.signal);
+    const others = other.waitForGrowth(LONG_MS, over.signal);
     await one.grow();
-    await Promise.all([first.grown(LONG_MS, over.signal), second.grown(LONG_MS, over.signal)]);
+    await Promise.all([
+      first.waitForGrowth(LONG_MS, over.signal),
+      second.waitForGrowth(LONG_MS, over.signal),
+    ]);
     expect(await resolvesBy(others, () => Promise.resolve())).toBe(false);
     await one.grow('other');
     await others;
@@ -96,18 +99,20 @@ describe('a tail of the event log', () => {
     const wake = jest.spyOn(follower, 'wake');
     await one.grow();
     await eventually('the hint has come', () => wake.mock.calls.length === 1);
-    await follower.grown(LONG_MS, over.signal);
-    expect(await resolvesBy(follower.grown(LONG_MS, over.signal), () => Promise.resolve())).toBe(false);
+    await follower.waitForGrowth(LONG_MS, over.signal);
+    expect(await resolvesBy(follower.waitForGrowth(LONG_MS, over.signal), () => Promise.resolve())).toBe(
+      false,
+    );
   });
 
   it('wakes no follower for a duplicate event or a read of the log', async () => {
     const follower = await follow();
     await one.grow();
-    await follower.grown(LONG_MS, over.signal);
+    await follower.waitForGrowth(LONG_MS, over.signal);
     const same = { type: 'send.sent' as const, subject: 's', revision: 1, data: {} };
-    const quiet = resolvesBy(follower.grown(LONG_MS, over.signal), async () => {
-      await one.log.append(A, [same]);
-      await one.log.read(A, undefined, 10);
+    const quiet = resolvesBy(follower.waitForGrowth(LONG_MS, over.signal), async () => {
+      await one.log.append(ACCOUNT, [same]);
+      await one.log.read(ACCOUNT, undefined, 10);
     });
     expect(await quiet).toBe(false);
   });
@@ -124,18 +129,18 @@ describe('a tail of the event log', () => {
     await eventually('nothing is subscribed', async () => (await channels()) === 0);
     const again = await follow();
     await one.grow();
-    await again.grown(LONG_MS, over.signal);
+    await again.waitForGrowth(LONG_MS, over.signal);
     expect(one.opened()).toBe(1);
   });
 
   it('ends a wait after its time or when its signal aborts', async () => {
     const follower = await follow();
-    await follower.grown(1, over.signal);
+    await follower.waitForGrowth(1, over.signal);
     const aborter = new AbortController();
-    const waiting = follower.grown(LONG_MS, aborter.signal);
+    const waiting = follower.waitForGrowth(LONG_MS, aborter.signal);
     aborter.abort();
     await waiting;
-    await follower.grown(LONG_MS, aborter.signal);
+    await follower.waitForGrowth(LONG_MS, aborter.signal);
   });
 
   it('wakes its followers after a restart of Redis', async () => {
@@ -147,7 +152,7 @@ describe('a tail of the event log', () => {
       const channels = (await one.redis.call('PUBSUB', 'CHANNELS')) as unknown[];
       return channels.length === 1;
     });
-    const waiting = follower.grown(LONG_MS, over.signal);
+    const waiting = follower.waitForGrowth(LONG_MS, over.signal);
     await one.grow();
     await waiting;
   });
@@ -155,11 +160,11 @@ describe('a tail of the event log', () => {
   it('is trusted while it receives its own heartbeats, and wakes all followers when trust ends', async () => {
     expect(one.tail.isTrusted()).toBe(false);
     const tail = new RedisEventTail(() => open(server.url, 'patient'), 'tidings', one.redis);
-    const follower = tail.follow(A);
+    const follower = tail.follow(ACCOUNT);
     try {
       await eventually('it is trusted', () => tail.isTrusted());
-      await follower.grown(1, over.signal);
-      const waiting = follower.grown(LONG_MS, over.signal);
+      await follower.waitForGrowth(1, over.signal);
+      const waiting = follower.waitForGrowth(LONG_MS, over.signal);
       server.server.kill('SIGKILL');
       await waiting;
       expect(tail.isTrusted()).toBe(false);
@@ -175,10 +180,10 @@ describe('a tail of the event log', () => {
     await one.redis.call('ACL', 'SETUSER', 'mute', 'on', '>pw', '~*', '+@all', 'resetchannels');
     const mute = open(server.url.replace(/\/\/[^@]*@/, '//mute:pw@'), 'failFast');
     await once(mute, 'ready');
-    await new RedisEventLog(mute, 'tidings').append(A, [
+    await new RedisEventLog(mute, 'tidings').append(ACCOUNT, [
       { type: 'send.sent', subject: 'mute', revision: 1, data: {} },
     ]);
-    expect((await one.log.read(A, undefined, 10)).events.length).toBe(1);
+    expect((await one.log.read(ACCOUNT, undefined, 10)).events.length).toBe(1);
     await closeRedis(mute);
   });
 
@@ -189,9 +194,9 @@ describe('a tail of the event log', () => {
       // Six accounts cover the cluster slots of both nodes.
       const accounts = ['a', 'b', 'c', 'd', 'e', 'f'];
       const followers = accounts.map((account) => wide.tail.follow(account));
-      await Promise.all(followers.map((follower) => follower.grown(LONG_MS, over.signal)));
+      await Promise.all(followers.map((follower) => follower.waitForGrowth(LONG_MS, over.signal)));
       for (const [i, account] of accounts.entries()) {
-        const waiting = followers[i]?.grown(LONG_MS, over.signal);
+        const waiting = followers[i]?.waitForGrowth(LONG_MS, over.signal);
         await wide.grow(account);
         await waiting;
         expect((await wide.log.read(account, undefined, 10)).events.length).toBe(1);

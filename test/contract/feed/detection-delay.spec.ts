@@ -1,27 +1,28 @@
 import { describe, expect, it } from '@jest/globals';
 import type { DetectionDelay, PollReport } from '#feed';
 import { eventually } from '../../support/eventually.js';
-import { A } from './house.js';
-import { NUMBER, WithHouse } from './with-house.js';
+import { ACCOUNT } from './feed-harness.js';
+import { NUMBER, WithFeedHarness } from './with-feed-harness.js';
 
-const here = new WithHouse();
+const here = new WithFeedHarness();
 const HOUR_MS = 3_600_000;
 
 /** Returns the time by Redis' clock, in milliseconds since 1970. */
-const redisNow = async (): Promise<number> => (await here.house.store.knownContacts(A)).now;
+const redisNow = async (): Promise<number> => (await here.harness.store.knownContacts(ACCOUNT)).now;
 
-const delays = async (): Promise<DetectionDelay> => (await here.house.store.overview(A)).detectionDelay;
+const delays = async (): Promise<DetectionDelay> =>
+  (await here.harness.store.overview(ACCOUNT)).detectionDelay;
 
-const keyOf = (name: string): string => `${here.house.prefix}:{${A}}:polls:${name}`;
+const keyOf = (name: string): string => `${here.harness.prefix}:{${ACCOUNT}}:polls:${name}`;
 
 /** Returns the stored bounds of the clock difference and of the interval. */
-const facts = (): Promise<Record<string, string>> => here.house.redis.hgetall(keyOf('facts'));
+const facts = (): Promise<Record<string, string>> => here.harness.redis.hgetall(keyOf('facts'));
 
 /** Returns a contact without messages, read so often that the clock difference is known to less than a second. */
 async function watched(): Promise<string> {
-  const contactId = here.house.contact(NUMBER);
-  await here.house.sweep();
-  await here.house.polls.poll(A, contactId);
+  const contactId = here.harness.createContact(NUMBER);
+  await here.harness.sweep();
+  await here.harness.polls.poll(ACCOUNT, contactId);
   return contactId;
 }
 
@@ -30,12 +31,17 @@ async function commitArrivals(
   arrivals: PollReport['arrivals'],
   { tookMs = 0, ...more }: Partial<PollReport> & { tookMs?: number } = {},
 ): Promise<void> {
-  const { store } = here.house;
-  const [contactId = ''] = [...(await store.knownContacts(A)).contacts.keys()];
-  const state = await store.contactState(A, contactId);
+  const { store } = here.harness;
+  const [contactId = ''] = [...(await store.knownContacts(ACCOUNT)).contacts.keys()];
+  const state = await store.contactState(ACCOUNT, contactId);
   if (state === undefined) throw new Error('contact not found');
-  const done = await store.commitPoll(A, contactId, {
-    ...{ version: state.version, life: state.life, hastened: state.hastened, afresh: false },
+  const done = await store.commitPoll(ACCOUNT, contactId, {
+    ...{
+      version: state.version,
+      redisRun: state.redisRun,
+      expediteRequests: state.expediteRequests,
+      deletesSnapshots: false,
+    },
     ...{ known: new Map(), events: [], memory: state.memory, bucket: 1, dueInMs: 1_000, unreadable: 0 },
     ...{ extension: state.extension, baseline: 'unchanged', deep: 'unchanged' },
     numbers: [],
@@ -55,12 +61,12 @@ describe.each([
   ['an hour ahead', HOUR_MS],
 ])('the detection delay with upstream’s clock %s', (_, clockSkewMs) => {
   it('is the time from the message’s timestamp to the commit, without the clock difference', async () => {
-    const { house } = here;
-    house.control('settings', { clockSkewMs });
+    const { harness } = here;
+    harness.control('settings', { clockSkewMs });
     const contactId = await watched();
     const stampedAt = (await redisNow()) - 20_000;
-    house.messages(contactId, { timestamp: stampedAt + clockSkewMs });
-    await house.polls.poll(A, contactId);
+    harness.createMessages(contactId, { timestamp: stampedAt + clockSkewMs });
+    await harness.polls.poll(ACCOUNT, contactId);
     const took = (await redisNow()) - stampedAt;
     const { p50Ms = NaN, p95Ms, count, estimated } = await delays();
     expect({ count, estimated }).toEqual({ count: 1, estimated: 0 });
@@ -78,28 +84,28 @@ describe('the detection delay', () => {
   });
 
   it('is measured for no message of a baseline, and once per message', async () => {
-    const { house } = here;
-    const contactId = house.contact(NUMBER);
+    const { harness } = here;
+    const contactId = harness.createContact(NUMBER);
     here.createOldMessages(contactId, 10);
-    await house.sweep();
+    await harness.sweep();
     expect((await delays()).count).toBe(0);
-    house.messages(contactId, { count: 3 });
-    for (let reads = 0; reads < 3; reads += 1) await house.polls.poll(A, contactId);
+    harness.createMessages(contactId, { count: 3 });
+    for (let reads = 0; reads < 3; reads += 1) await harness.polls.poll(ACCOUNT, contactId);
     expect((await delays()).count).toBe(3);
   });
 
   it('is counted as late for a message that is more than a day old', async () => {
-    const { house } = here;
+    const { harness } = here;
     const contactId = await watched();
     here.createOldMessages(contactId, 2);
-    await house.polls.poll(A, contactId);
+    await harness.polls.poll(ACCOUNT, contactId);
     expect(await delays()).toEqual({ count: 0, estimated: 0, late: 2 });
   });
 
   it('without a timestamp is estimated from the previous read; without a previous read it is not measured', async () => {
     await watched();
     const now = await redisNow();
-    await commitArrivals([{ shownAt: now - 8_000 }, {}]);
+    await commitArrivals([{ estimatedAt: now - 8_000 }, {}]);
     const { count, estimated, p50Ms = NaN } = await delays();
     expect({ count, estimated }).toEqual({ count: 1, estimated: 1 });
     expect(p50Ms).toBeGreaterThan(8_000 / 1.073);
@@ -108,19 +114,19 @@ describe('the detection delay', () => {
   it('is estimated if the timestamp lies far ahead, or while the clock difference is unknown', async () => {
     await watched();
     const now = await redisNow();
-    await commitArrivals([{ timestamp: now + HOUR_MS, shownAt: now - 8_000 }]);
-    await here.house.redis.del(keyOf('facts'));
-    await commitArrivals([{ timestamp: now - HOUR_MS, shownAt: now - 8_000 }]);
+    await commitArrivals([{ timestamp: now + HOUR_MS, estimatedAt: now - 8_000 }]);
+    await here.harness.redis.del(keyOf('facts'));
+    await commitArrivals([{ timestamp: now - HOUR_MS, estimatedAt: now - 8_000 }]);
     expect(await delays()).toMatchObject({ count: 2, estimated: 2, late: 0 });
     expect((await delays()).p95Ms).toBeLessThan(HOUR_MS / 10);
   });
 
   it('uses a clock difference that each read narrows down to less than a second', async () => {
-    const { house } = here;
-    house.control('settings', { clockSkewMs: 10_000 });
+    const { harness } = here;
+    harness.control('settings', { clockSkewMs: 10_000 });
     const contactId = await watched();
     await eventually('the bounds of the clock difference are close', async () => {
-      await house.polls.poll(A, contactId);
+      await harness.polls.poll(ACCOUNT, contactId);
       const { low, high } = await facts();
       expect(Number(low)).toBeLessThanOrEqual(10_001);
       expect(Number(high)).toBeGreaterThanOrEqual(9_999);
@@ -138,58 +144,58 @@ describe('the detection delay', () => {
     expect(p50Ms).toBeLessThan(60_000);
     // Upstream's clock is set again: the bounds have the same distance as before but other values.
     const low = -5 * HOUR_MS;
-    await here.house.redis.hset(keyOf('facts'), { low, high: low + 1_001, at: await redisNow() });
+    await here.harness.redis.hset(keyOf('facts'), { low, high: low + 1_001, at: await redisNow() });
     await commitArrivals([], { upstreamDate: now + HOUR_MS });
     expect(Math.abs(Number((await facts())['low']) - HOUR_MS)).toBeLessThan(60_000);
   });
 
   it('expires after an hour', async () => {
-    const { house } = here;
+    const { harness } = here;
     await watched();
     const now = await redisNow();
-    await commitArrivals([{ shownAt: now - 1_000 }]);
-    await commitArrivals([{ shownAt: now - 1_000 }], { tookMs: HOUR_MS });
+    await commitArrivals([{ estimatedAt: now - 1_000 }]);
+    await commitArrivals([{ estimatedAt: now - 1_000 }], { tookMs: HOUR_MS });
     expect((await delays()).count).toBe(1);
-    const slots = await house.redis.keys(keyOf('delays:*'));
+    const slots = await harness.redis.keys(keyOf('delays:*'));
     expect(slots).toHaveLength(2);
     for (const slot of slots) {
-      const ttl = await house.redis.pttl(slot);
+      const ttl = await harness.redis.pttl(slot);
       expect(ttl).toBeGreaterThan(HOUR_MS);
       expect(ttl).toBeLessThan(2 * HOUR_MS);
     }
   });
 
   it('is not measured by a poll whose commit is refused', async () => {
-    const { house } = here;
+    const { harness } = here;
     const contactId = await watched();
-    house.messages(contactId);
-    await Promise.all([1, 2, 3].map(() => house.polls.poll(A, contactId)));
+    harness.createMessages(contactId);
+    await Promise.all([1, 2, 3].map(() => harness.polls.poll(ACCOUNT, contactId)));
     expect((await delays()).count).toBe(1);
   });
 });
 
 describe('the polling overview', () => {
   it('contains the bounds of the interval that the worker uses', async () => {
-    expect(await here.house.store.overview(A)).not.toHaveProperty('interval');
+    expect(await here.harness.store.overview(ACCOUNT)).not.toHaveProperty('interval');
     await watched();
-    expect((await here.house.store.overview(A)).interval).toEqual({ minMs: 50, maxMs: 60_000 });
+    expect((await here.harness.store.overview(ACCOUNT)).interval).toEqual({ minMs: 50, maxMs: 60_000 });
   });
 
   it('counts the skipped elements', async () => {
     await watched();
     await commitArrivals([], { skipped: 2 });
     await commitArrivals([], { skipped: 1 });
-    expect((await here.house.store.overview(A)).skipped).toBe(3);
+    expect((await here.harness.store.overview(ACCOUNT)).skipped).toBe(3);
   });
 
   it('contains the number of due deep reads, their delay, and the histogram of rates', async () => {
-    const { house } = here;
+    const { harness } = here;
     await watched();
     const now = await redisNow();
-    await house.redis.zadd(keyOf('deep'), now - 5_000, 'a', now + 60_000, 'b');
-    await house.redis.del(keyOf('rates'));
-    await house.redis.hset(keyOf('rates'), { 0: 3, 12: 1 });
-    const { deep, rates } = await house.store.overview(A);
+    await harness.redis.zadd(keyOf('deep'), now - 5_000, 'a', now + 60_000, 'b');
+    await harness.redis.del(keyOf('rates'));
+    await harness.redis.hset(keyOf('rates'), { 0: 3, 12: 1 });
+    const { deep, rates } = await harness.store.overview(ACCOUNT);
     expect(deep.waiting).toBe(1);
     expect(deep.lagMs).toBeGreaterThanOrEqual(5_000);
     expect(rates).toEqual(

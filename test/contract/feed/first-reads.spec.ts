@@ -1,37 +1,39 @@
 import { describe, expect, it } from '@jest/globals';
-import { ABSENCE_MS, ContactListPoll } from '#feed';
-import { A } from './house.js';
-import { DAY_MS, NUMBER, received, WithHouse } from './with-house.js';
+import { MIN_ABSENCE_MS, ContactListPoll } from '#feed';
+import { ACCOUNT } from './feed-harness.js';
+import { DAY_MS, NUMBER, received, WithFeedHarness } from './with-feed-harness.js';
 
-const here = new WithHouse();
+const here = new WithFeedHarness();
 
 /** Polls contacts in batches, as a worker does. */
 async function pollAll(contactIds: readonly string[]): Promise<void> {
   for (let at = 0; at < contactIds.length; at += 16) {
-    await Promise.all(contactIds.slice(at, at + 16).map((id) => here.house.polls.poll(A, id)));
+    await Promise.all(contactIds.slice(at, at + 16).map((id) => here.harness.polls.poll(ACCOUNT, id)));
   }
 }
 
 describe('the first read', () => {
   it('emits none of 500 old messages', async () => {
-    const contactId = here.house.contact(NUMBER);
+    const contactId = here.harness.createContact(NUMBER);
     here.createOldMessages(contactId, 500);
-    await here.house.sweep();
-    expect(await here.house.types()).toEqual([]);
-    expect((await here.house.store.contactState(A, contactId))?.stored).toBe(500);
+    await here.harness.sweep();
+    expect(await here.harness.eventTypes()).toEqual([]);
+    expect((await here.harness.store.contactState(ACCOUNT, contactId))?.storedMessages).toBe(500);
   });
 
   it('of 1,000 contacts emits the replies that arrive meanwhile, and nothing else', async () => {
-    const { house } = here;
-    house.control('contacts', { count: 1_000 });
-    await house.list.poll(A);
-    const due = await house.takeDue();
+    const { harness } = here;
+    harness.control('contacts', { count: 1_000 });
+    await harness.list.poll(ACCOUNT);
+    const due = await harness.takeDue();
     expect(due).toHaveLength(1_000);
     for (const id of due) here.createOldMessages(id, 2);
     await pollAll(due.slice(0, 500));
-    const replies = [due[0], due[700], due[999]].flatMap((contactId = '') => house.messages(contactId));
+    const replies = [due[0], due[700], due[999]].flatMap((contactId = '') =>
+      harness.createMessages(contactId),
+    );
     await pollAll(due.slice(500));
-    await house.polls.poll(A, due[0] ?? '');
+    await harness.polls.poll(ACCOUNT, due[0] ?? '');
     expect(await here.messageEvents()).toEqual(received(replies));
   });
 
@@ -39,65 +41,65 @@ describe('the first read', () => {
     ['five minutes ago emits the messages since then, though upstream was away', 300_000, 1],
     ['900 days ago emits at most the messages of the last day', 900 * DAY_MS, 2],
   ])('of an account added %s', async (_, addedAgoMs, expectedCount) => {
-    const { house } = here;
-    const contactId = house.contact(NUMBER);
-    house.messages(contactId, { timestamp: Date.now() - 2 * DAY_MS });
-    const [yesterday = ''] = house.messages(contactId, { timestamp: Date.now() - DAY_MS / 2 });
-    const [since = ''] = house.messages(contactId, { timestamp: Date.now() - 200_000 });
+    const { harness } = here;
+    const contactId = harness.createContact(NUMBER);
+    harness.createMessages(contactId, { timestamp: Date.now() - 2 * DAY_MS });
+    const [yesterday = ''] = harness.createMessages(contactId, { timestamp: Date.now() - DAY_MS / 2 });
+    const [since = ''] = harness.createMessages(contactId, { timestamp: Date.now() - 200_000 });
     const addedAt = (): Promise<number> => Promise.resolve(Date.now() - addedAgoMs);
-    await new ContactListPoll(house.store, house.source, ABSENCE_MS, addedAt).poll(A);
-    await house.sweep();
+    await new ContactListPoll(harness.store, harness.source, MIN_ABSENCE_MS, addedAt).poll(ACCOUNT);
+    await harness.sweep();
     expect(await here.messageEvents()).toEqual(received([since, yesterday].slice(0, expectedCount)));
   });
 
   it('emits no older message after the loss of the stored contact list', async () => {
-    const { house } = here;
-    const contactId = house.contact(NUMBER);
-    await house.sweep();
-    await house.redis.del(`${house.prefix}:{${A}}:contacts`);
-    await house.redis.del(`${house.prefix}:{${A}}:contact:${contactId}`);
-    house.messages(house.contact('+15551234568'), { timestamp: Date.now() - 200_000 });
+    const { harness } = here;
+    const contactId = harness.createContact(NUMBER);
+    await harness.sweep();
+    await harness.redis.del(`${harness.prefix}:{${ACCOUNT}}:contacts`);
+    await harness.redis.del(`${harness.prefix}:{${ACCOUNT}}:contact:${contactId}`);
+    harness.createMessages(harness.createContact('+15551234568'), { timestamp: Date.now() - 200_000 });
     const addedAt = (): Promise<number> => Promise.resolve(Date.now() - 300_000);
-    await new ContactListPoll(house.store, house.source, ABSENCE_MS, addedAt).poll(A);
-    await house.sweep();
+    await new ContactListPoll(harness.store, harness.source, MIN_ABSENCE_MS, addedAt).poll(ACCOUNT);
+    await harness.sweep();
     expect(await here.messageEvents()).toEqual([]);
   });
 
   it('of an old contact that appears late emits the last day, but not years of history', async () => {
-    const { house } = here;
-    await house.sweep();
-    const contactId = house.contact(NUMBER);
+    const { harness } = here;
+    await harness.sweep();
+    const contactId = harness.createContact(NUMBER);
     const years = { count: 60, timestamp: Date.now() - 900 * DAY_MS, intervalMs: DAY_MS };
-    house.messages(contactId, years);
-    const [fresh] = house.messages(contactId, { text: 'fresh', timestamp: Date.now() - DAY_MS / 2 });
-    await house.sweep();
-    await house.sweep();
-    expect(await house.types()).toEqual(['contact.created', 'message.received']);
+    harness.createMessages(contactId, years);
+    const [fresh] = harness.createMessages(contactId, { text: 'fresh', timestamp: Date.now() - DAY_MS / 2 });
+    await harness.sweep();
+    await harness.sweep();
+    expect(await harness.eventTypes()).toEqual(['contact.created', 'message.received']);
     expect(await here.messageEvents()).toEqual(received([fresh ?? '']));
   });
 
   it('of a new contact emits the contact and its messages once', async () => {
-    const { house } = here;
-    await house.sweep();
-    const ids = house.messages(house.contact(NUMBER), { count: 2 });
-    await house.sweep();
-    await house.sweep();
-    expect((await house.types())[0]).toBe('contact.created');
+    const { harness } = here;
+    await harness.sweep();
+    const ids = harness.createMessages(harness.createContact(NUMBER), { count: 2 });
+    await harness.sweep();
+    await harness.sweep();
+    expect((await harness.eventTypes())[0]).toBe('contact.created');
     expect(await here.messageEvents()).toEqual(received(ids));
   });
 
   it.each([-600_000, 600_000])(
     'uses upstream’s clock: with that clock %d ms off, old messages stay silent and new ones are emitted',
     async (clockSkewMs) => {
-      const { house } = here;
-      house.control('settings', { clockSkewMs });
+      const { harness } = here;
+      harness.control('settings', { clockSkewMs });
       const upstreamNow = Date.now() + clockSkewMs;
-      const contactId = house.contact(NUMBER);
-      house.messages(contactId, { text: 'old', timestamp: upstreamNow - 120_000 });
-      const [recent] = house.messages(contactId, { text: 'recent', timestamp: upstreamNow - 30_000 });
-      await house.sweep();
-      const [fresh] = house.messages(contactId, { text: 'fresh' });
-      await house.sweep();
+      const contactId = harness.createContact(NUMBER);
+      harness.createMessages(contactId, { text: 'old', timestamp: upstreamNow - 120_000 });
+      const [recent] = harness.createMessages(contactId, { text: 'recent', timestamp: upstreamNow - 30_000 });
+      await harness.sweep();
+      const [fresh] = harness.createMessages(contactId, { text: 'fresh' });
+      await harness.sweep();
       expect(await here.messageEvents()).toEqual(received([recent ?? '', fresh ?? '']));
     },
   );
@@ -105,32 +107,32 @@ describe('the first read', () => {
   it.each([-600_000, 600_000])(
     'does not use Redis’ clock: with that clock %d ms off, old messages stay silent and new ones are emitted',
     async (aheadMs) => {
-      const { house } = here;
-      house.store.aheadMs = aheadMs;
-      const contactId = house.contact(NUMBER);
-      house.messages(contactId, { text: 'old', timestamp: Date.now() - 120_000 });
-      const [recent] = house.messages(contactId, { text: 'recent', timestamp: Date.now() - 30_000 });
-      await house.sweep();
-      house.store.aheadMs = -aheadMs;
-      const [fresh] = house.messages(contactId, { text: 'fresh' });
-      await house.sweep();
+      const { harness } = here;
+      harness.store.aheadMs = aheadMs;
+      const contactId = harness.createContact(NUMBER);
+      harness.createMessages(contactId, { text: 'old', timestamp: Date.now() - 120_000 });
+      const [recent] = harness.createMessages(contactId, { text: 'recent', timestamp: Date.now() - 30_000 });
+      await harness.sweep();
+      harness.store.aheadMs = -aheadMs;
+      const [fresh] = harness.createMessages(contactId, { text: 'fresh' });
+      await harness.sweep();
       expect(await here.messageEvents()).toEqual(received([recent ?? '', fresh ?? '']));
     },
   );
 
   it('after Redis was emptied emits no old message', async () => {
-    const { house } = here;
-    house.control('contacts', { count: 30 });
-    await house.list.poll(A);
-    const ids = [...(await house.store.knownContacts(A)).contacts.keys()];
+    const { harness } = here;
+    harness.control('contacts', { count: 30 });
+    await harness.list.poll(ACCOUNT);
+    const ids = [...(await harness.store.knownContacts(ACCOUNT)).contacts.keys()];
     for (const id of ids) here.createOldMessages(id, 12);
-    await house.sweep();
-    await house.redis.flushall();
-    await house.sweep();
-    await house.sweep();
-    expect(await house.types()).toEqual([]);
-    const [fresh] = house.messages(ids[0] ?? '');
-    await house.sweep();
+    await harness.sweep();
+    await harness.redis.flushall();
+    await harness.sweep();
+    await harness.sweep();
+    expect(await harness.eventTypes()).toEqual([]);
+    const [fresh] = harness.createMessages(ids[0] ?? '');
+    await harness.sweep();
     expect(await here.messageEvents()).toEqual(received([fresh ?? '']));
   });
 });

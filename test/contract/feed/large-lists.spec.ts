@@ -2,10 +2,10 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { ContactListPoll } from '#feed';
 import { HttpUpstream, UpstreamError } from '#upstream';
 import { contactIdOf, ListServer, type ServedList } from '../../support/list-server.js';
-import { A } from './house.js';
-import { WithHouse } from './with-house.js';
+import { ACCOUNT } from './feed-harness.js';
+import { WithFeedHarness } from './with-feed-harness.js';
 
-const here = new WithHouse();
+const here = new WithFeedHarness();
 /** Larger than the limit of other responses, 16 MB. */
 const TWENTY_MEGABYTES: ServedList = { count: 20_000, bytes: 1_024 };
 /** Larger than what is kept in memory. */
@@ -22,9 +22,9 @@ beforeEach(async () => {
   upstream = new HttpUpstream(TIMEOUT_MS);
   const address = { baseUrl: server.baseUrl, apiKey: 'k' };
   poll = new ContactListPoll(
-    here.house.store,
+    here.harness.store,
     {
-      ...here.house.source,
+      ...here.harness.source,
       listContacts: (_, __, newReader) => upstream.listContacts(address, newReader),
     },
     0,
@@ -37,21 +37,22 @@ afterEach(async () => {
 
 async function read(list: ServedList): Promise<void> {
   server.list = list;
-  await poll.poll(A);
+  await poll.poll(ACCOUNT);
 }
-const known = (): ReturnType<typeof here.house.store.knownContacts> => here.house.store.knownContacts(A);
+const known = (): ReturnType<typeof here.harness.store.knownContacts> =>
+  here.harness.store.knownContacts(ACCOUNT);
 
 describe('a contact list of 20 MB', () => {
   it('is read twice: all contacts become due, and the unchanged second list changes nothing', async () => {
     await read(TWENTY_MEGABYTES);
     const { version, contacts, listedAt } = await known();
     expect([contacts.size, listedAt]).toEqual([TWENTY_MEGABYTES.count, expect.any(Number)]);
-    expect((await here.house.store.overview(A)).due).toBe(TWENTY_MEGABYTES.count);
-    const record = await here.house.store.contactRecord(A, contactIdOf(19_999));
+    expect((await here.harness.store.overview(ACCOUNT)).due).toBe(TWENTY_MEGABYTES.count);
+    const record = await here.harness.store.contactRecord(ACCOUNT, contactIdOf(19_999));
     expect(JSON.parse(record?.raw ?? '{}')).toMatchObject({ phoneNumber: '+15550019999' });
     await read(TWENTY_MEGABYTES);
     expect((await known()).version).toBe(version);
-    expect(await here.house.types()).toEqual([]);
+    expect(await here.harness.eventTypes()).toEqual([]);
   });
 });
 
@@ -59,7 +60,7 @@ describe('a contact list of 6 MB', () => {
   it('emits every one of 1,000 new contacts once', async () => {
     await read({ ...SIX_MEGABYTES, count: 5_000 });
     await read({ ...SIX_MEGABYTES });
-    const emitted = await here.house.told();
+    const emitted = await here.harness.deliveredEvents();
     expect(emitted).toHaveLength(1_000);
     expect(new Set(emitted.map(({ type }) => type))).toEqual(new Set(['contact.created']));
     expect(new Set(emitted.map(({ contactId }) => contactId)).size).toBe(1_000);
@@ -74,7 +75,7 @@ describe('a contact list of 6 MB', () => {
       await expect(read({ ...SIX_MEGABYTES, note: 'changed', cut })).rejects.toThrow(UpstreamError);
       const after = await known();
       expect({ ...after, now: before.now }).toEqual(before);
-      expect(await here.house.types()).toEqual([]);
+      expect(await here.harness.eventTypes()).toEqual([]);
     },
   );
 });
@@ -92,27 +93,27 @@ describe('a contact with JSON nested 4,000 levels deep', () => {
   it('may be a known contact: then no contact counts as missing', async () => {
     await read({ count: 3, bytes: 100 });
     for (let reads = 0; reads < 3; reads += 1) await read({ count: 3, bytes: 100, poison });
-    expect(await here.house.types()).toEqual([]);
+    expect(await here.harness.eventTypes()).toEqual([]);
   });
 });
 
 describe('a contact list that cannot be read', () => {
   it('keeps the snapshot; the overview shows the reason and the time until a read succeeds', async () => {
     await read({ count: 3, bytes: 100 });
-    expect(await here.house.store.overview(A)).not.toHaveProperty('listFault');
+    expect(await here.harness.store.overview(ACCOUNT)).not.toHaveProperty('listFault');
     // One element more than the maximum, in 2 MB.
     const envelope = [`[${'0,'.repeat(1_000_001)}`, '0]'] as const;
     for (let reads = 0; reads < 2; reads += 1) {
       await expect(read({ count: 0, bytes: 0, envelope })).rejects.toThrow('more than 1000000 elements');
     }
-    const { listFault, contacts } = await here.house.store.overview(A);
+    const { listFault, contacts } = await here.harness.store.overview(ACCOUNT);
     expect(listFault?.reason).toContain('more than 1000000 elements');
     expect(Math.abs((listFault?.since ?? 0) - Date.now())).toBeLessThan(60_000);
     expect(contacts).toBe(3);
     await expect(read({ count: 2, bytes: 100, cut: { after: 1, how: 'connection' } })).rejects.toThrow();
-    expect((await here.house.store.overview(A)).listFault?.since).toBe(listFault?.since);
+    expect((await here.harness.store.overview(ACCOUNT)).listFault?.since).toBe(listFault?.since);
     await read({ count: 3, bytes: 100 });
-    expect(await here.house.store.overview(A)).not.toHaveProperty('listFault');
+    expect(await here.harness.store.overview(ACCOUNT)).not.toHaveProperty('listFault');
     expect((await known()).contacts.size).toBe(3);
   });
 });

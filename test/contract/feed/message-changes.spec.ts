@@ -1,46 +1,46 @@
 import { describe, expect, it } from '@jest/globals';
-import { A } from './house.js';
-import { NUMBER, received, WithHouse } from './with-house.js';
+import { ACCOUNT } from './feed-harness.js';
+import { NUMBER, received, WithFeedHarness } from './with-feed-harness.js';
 
-const here = new WithHouse();
+const here = new WithFeedHarness();
 
 const HOUR_MS = 3_600_000;
 
 /** Creates an outbound message of a known contact and polls it. */
 async function sent(): Promise<{ contactId: string; id: string }> {
   const { contactId } = await here.createKnownContact(3);
-  const [id = ''] = here.house.messages(contactId, { direction: 'outbound' });
-  await here.house.sweep();
+  const [id = ''] = here.harness.createMessages(contactId, { direction: 'outbound' });
+  await here.harness.sweep();
   return { contactId, id };
 }
-const types = async (): Promise<string[]> => (await here.house.types()).slice(1);
+const types = async (): Promise<string[]> => (await here.harness.eventTypes()).slice(1);
 
 describe('the flags of a message', () => {
   it('are emitted as delivered, then read, if both are set at once', async () => {
     const { id } = await sent();
-    here.house.control('messages/flags', { id, delivered: true, read: true });
-    await here.house.sweep();
+    here.harness.control('messages/flags', { id, delivered: true, read: true });
+    await here.harness.sweep();
     expect(await types()).toEqual(['message.delivered', 'message.read']);
   });
 
   it('are emitted as read alone, then as delivered, if set in this order', async () => {
     const { id } = await sent();
-    here.house.control('messages/flags', { id, read: true });
-    await here.house.sweep();
+    here.harness.control('messages/flags', { id, read: true });
+    await here.harness.sweep();
     expect(await types()).toEqual(['message.read']);
-    here.house.control('messages/flags', { id, delivered: true });
-    await here.house.sweep();
+    here.harness.control('messages/flags', { id, delivered: true });
+    await here.harness.sweep();
     expect(await types()).toEqual(['message.read', 'message.delivered']);
   });
 
   it('that flip back and forth are emitted as read once, then as updated', async () => {
     const { id } = await sent();
     for (const read of [true, false, true, false]) {
-      here.house.control('messages/flags', { id, read });
-      await here.house.sweep();
+      here.harness.control('messages/flags', { id, read });
+      await here.harness.sweep();
     }
     expect(await types()).toEqual(['message.read', 'message.updated', 'message.updated', 'message.updated']);
-    const changes = (await here.house.told()).slice(1).map(({ data }) => data['changes']);
+    const changes = (await here.harness.deliveredEvents()).slice(1).map(({ data }) => data['changes']);
     const flip = (to: boolean): unknown => ({ 'status.read': { from: !to, to } });
     expect(changes).toEqual([flip(true), flip(false), flip(true), flip(false)]);
   });
@@ -48,25 +48,26 @@ describe('the flags of a message', () => {
   it.each(['newestFirst', 'oldestFirst'] as const)(
     'that are set on page 7 are looked up without a read of all pages: %s',
     async (order) => {
-      const { house } = here;
-      house.control('settings', { order });
-      const contactId = house.contact(NUMBER);
+      const { harness } = here;
+      harness.control('settings', { order });
+      const contactId = harness.createContact(NUMBER);
       const at = Date.now() - 86_400_000;
       const inbound = { count: 130, intervalMs: 10 };
-      if (order === 'oldestFirst') house.messages(contactId, { ...inbound, timestamp: at - 5_000_000 });
-      const [id] = house.messages(contactId, { direction: 'outbound', timestamp: at });
-      house.messages(contactId, { ...inbound, timestamp: at + 1_000 });
-      await house.sweep();
-      house.control('messages/flags', { id, delivered: true });
-      await house.sweep();
+      if (order === 'oldestFirst')
+        harness.createMessages(contactId, { ...inbound, timestamp: at - 5_000_000 });
+      const [id] = harness.createMessages(contactId, { direction: 'outbound', timestamp: at });
+      harness.createMessages(contactId, { ...inbound, timestamp: at + 1_000 });
+      await harness.sweep();
+      harness.control('messages/flags', { id, delivered: true });
+      await harness.sweep();
       expect(await here.messageEvents()).toEqual([]);
-      const state = await house.store.contactState(A, contactId);
-      expect(state?.memory.lookDueAt).toBeGreaterThan(state?.now ?? Infinity);
-      house.store.aheadMs = 2 * HOUR_MS;
-      const before = house.requests(/messages/);
-      await house.polls.poll(A, contactId);
+      const state = await harness.store.contactState(ACCOUNT, contactId);
+      expect(state?.memory.lookUpDueAt).toBeGreaterThan(state?.now ?? Infinity);
+      harness.store.aheadMs = 2 * HOUR_MS;
+      const before = harness.countRequests(/messages/);
+      await harness.polls.poll(ACCOUNT, contactId);
       expect(await here.messageEvents()).toEqual([`message.delivered ${id ?? ''}`]);
-      expect(house.requests(/messages/) - before).toBeLessThanOrEqual(8);
+      expect(harness.countRequests(/messages/) - before).toBeLessThanOrEqual(8);
     },
   );
 });
@@ -79,11 +80,11 @@ describe('a message', () => {
     ['an undocumented field', { mood: 'good' }, { other: expect.anything() }],
   ])('with %s is emitted as one update', async (_, edit, changes) => {
     const { id } = await sent();
-    here.house.control('messages/edit', { id, ...edit });
-    await here.house.sweep();
-    await here.house.sweep();
+    here.harness.control('messages/edit', { id, ...edit });
+    await here.harness.sweep();
+    await here.harness.sweep();
     expect(await types()).toEqual(['message.updated']);
-    expect((await here.house.told()).at(-1)?.data['changes']).toEqual(changes);
+    expect((await here.harness.deliveredEvents()).at(-1)?.data['changes']).toEqual(changes);
   });
 
   it.each([
@@ -95,20 +96,20 @@ describe('a message', () => {
     ['with control characters', 'a\u0000\u2028\r\n"\\'],
   ])('with a text that is %s is emitted once, with exactly that text', async (_, text) => {
     const { contactId } = await here.createKnownContact(1);
-    here.house.messages(contactId, { text });
-    await here.house.sweep();
-    await here.house.sweep();
-    const emitted = await here.house.told();
+    here.harness.createMessages(contactId, { text });
+    await here.harness.sweep();
+    await here.harness.sweep();
+    const emitted = await here.harness.deliveredEvents();
     expect(emitted).toHaveLength(1);
     expect((emitted[0]?.data['message'] as { message: string }).message).toBe(text);
   });
 
   it('whose text changes to another Unicode normal form is emitted as an update, since the bytes differ', async () => {
     const { contactId } = await here.createKnownContact(1);
-    const [id] = here.house.messages(contactId, { text: 'caf\u00e9' });
-    await here.house.sweep();
-    here.house.control('messages/edit', { id, message: 'cafe\u0301' });
-    await here.house.sweep();
+    const [id] = here.harness.createMessages(contactId, { text: 'caf\u00e9' });
+    await here.harness.sweep();
+    here.harness.control('messages/edit', { id, message: 'cafe\u0301' });
+    await here.harness.sweep();
     expect(await types()).toEqual(['message.updated']);
   });
 
@@ -116,10 +117,10 @@ describe('a message', () => {
     'without a text is emitted once, with its other fields: %j',
     async (fields) => {
       const { contactId } = await here.createKnownContact(1);
-      here.house.messages(contactId, { fields });
-      await here.house.sweep();
-      await here.house.sweep();
-      const emitted = await here.house.told();
+      here.harness.createMessages(contactId, { fields });
+      await here.harness.sweep();
+      await here.harness.sweep();
+      const emitted = await here.harness.deliveredEvents();
       expect(emitted).toHaveLength(1);
       expect(emitted[0]?.data['message']).toMatchObject(fields);
     },
@@ -136,27 +137,27 @@ describe('a message page', () => {
     'errorBody200',
     'resetBefore',
   ])('that cannot be read fails the poll, and the next poll emits everything: %j', async (fault) => {
-    const { house } = here;
-    house.control('settings', { limitCap: 20 });
+    const { harness } = here;
+    harness.control('settings', { limitCap: 20 });
     const { contactId } = await here.createKnownContact(5);
-    const ids = house.messages(contactId, { count: 50, intervalMs: 10 });
-    house.control('faults', { match: { path: 'page=3' }, fault });
-    await expect(house.polls.poll(A, contactId)).rejects.toThrow();
-    expect(await house.types()).toEqual([]);
-    await house.sweep();
+    const ids = harness.createMessages(contactId, { count: 50, intervalMs: 10 });
+    harness.control('faults', { match: { path: 'page=3' }, fault });
+    await expect(harness.polls.poll(ACCOUNT, contactId)).rejects.toThrow();
+    expect(await harness.eventTypes()).toEqual([]);
+    await harness.sweep();
     expect(await here.messageEvents()).toEqual(received(ids));
   });
 
   it.each(['null', 'number', 'string', 'array', 'noId'])(
     'with an unreadable element (%s) hides no other message',
     async (garbage) => {
-      const { house } = here;
+      const { harness } = here;
       const { contactId } = await here.createKnownContact(5);
-      const ids = house.messages(contactId, { count: 30, intervalMs: 10 });
+      const ids = harness.createMessages(contactId, { count: 30, intervalMs: 10 });
       const fault = { kind: 'poisonMessage', garbage, position: 3, mode: 'insert' };
-      house.control('faults', { match: { contactId }, fault, times: 'always' });
-      await house.sweep();
-      await house.sweep();
+      harness.control('faults', { match: { contactId }, fault, times: 'always' });
+      await harness.sweep();
+      await harness.sweep();
       expect(await here.messageEvents()).toEqual(received(ids));
     },
   );
@@ -164,12 +165,12 @@ describe('a message page', () => {
   it.each([{ pageIgnored: true }, { limitIgnored: true }, { limitCap: 7 }, { limitCap: 2 }])(
     'that differs from the request hides no new message: %j',
     async (settings) => {
-      const { house } = here;
-      house.control('settings', settings);
+      const { harness } = here;
+      harness.control('settings', settings);
       const { contactId } = await here.createKnownContact(9);
-      const ids = house.messages(contactId, { count: 11, intervalMs: 10 });
-      await house.sweep();
-      await house.sweep();
+      const ids = harness.createMessages(contactId, { count: 11, intervalMs: 10 });
+      await harness.sweep();
+      await harness.sweep();
       expect(await here.messageEvents()).toEqual(received(ids));
     },
   );

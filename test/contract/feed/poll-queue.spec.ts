@@ -6,7 +6,7 @@ import { MAX_PAUSE_MS, RedisRequestBudget } from '#upstream';
 import { eventually } from '../../support/eventually.js';
 import { startTestRedis, type TestRedis } from '../../support/redis-server.js';
 
-const A = 'a';
+const ACCOUNT = 'a';
 const RATE = 50;
 
 let server: TestRedis;
@@ -36,7 +36,7 @@ afterEach(async () => {
   if (left.length > 0) await redis.del(...left);
 });
 
-const key = (...parts: string[]): string => [prefix, `{${A}}`, ...parts].join(':');
+const key = (...parts: string[]): string => [prefix, `{${ACCOUNT}}`, ...parts].join(':');
 
 async function redisNow(): Promise<number> {
   const [seconds = 0, micros = 0] = (await redis.time()).map(Number);
@@ -54,14 +54,14 @@ async function dueAt(contactId: string, kind: 'due' | 'deep' = 'due'): Promise<n
 
 /** Claims a poll; undefined if nothing can be claimed now. */
 async function claim(by = one, rate = RATE): Promise<ClaimedPoll | undefined> {
-  const reply = await by.claim(A, rate);
+  const reply = await by.claim(ACCOUNT, rate);
   return 'claimed' in reply ? reply.claimed : undefined;
 }
 
 /** Claims a poll like {@link claim}, but waits for the budget token. */
 async function claimInTime(by = one, rate = RATE): Promise<ClaimedPoll> {
   for (const end = performance.now() + 30_000; performance.now() < end;) {
-    const reply = await by.claim(A, rate);
+    const reply = await by.claim(ACCOUNT, rate);
     if ('claimed' in reply) return reply.claimed;
     await pause('waitMs' in reply ? Math.min(reply.waitMs, MAX_PAUSE_MS) : 5);
   }
@@ -69,7 +69,7 @@ async function claimInTime(by = one, rate = RATE): Promise<ClaimedPoll> {
 }
 
 const drain = async (rate = RATE): Promise<void> => {
-  while ((await budget.ask(A, rate, 'more')).waitMs === 0);
+  while ((await budget.tryAcquire(ACCOUNT, rate, 'more')).waitMs === 0);
   await redis.hset(key('budget'), 'more', 0, 'credit', 0);
 };
 
@@ -80,16 +80,16 @@ describe('a claim', () => {
     await schedule('due', 'not yet', 60_000);
     expect(await claim()).toMatchObject({ kind: 'head', contactId: 'late' });
     const second = await claim();
-    expect(second).toMatchObject({ contactId: 'later', failed: 0 });
-    expect(second?.lateMs).toBeGreaterThanOrEqual(100);
-    expect(second?.lateMs).toBeLessThan(2_000);
+    expect(second).toMatchObject({ contactId: 'later', consecutiveFailures: 0 });
+    expect(second?.overdueMs).toBeGreaterThanOrEqual(100);
+    expect(second?.overdueMs).toBeLessThan(2_000);
   });
 
   it('returns when the next contact is due if none is due now', async () => {
-    expect(await one.claim(A, RATE)).toEqual({});
+    expect(await one.claim(ACCOUNT, RATE)).toEqual({});
     await schedule('due', 'c', 60_000);
     await schedule('deep', 'd', 30_000);
-    const reply = await one.claim(A, RATE);
+    const reply = await one.claim(ACCOUNT, RATE);
     expect(reply).toEqual({ nextDueAt: await dueAt('d', 'deep'), nextDueInMs: expect.any(Number) });
   });
 
@@ -97,17 +97,17 @@ describe('a claim', () => {
     await schedule('due', 'c', -100);
     await drain(1);
     const before = await dueAt('c');
-    const reply = await one.claim(A, 1);
+    const reply = await one.claim(ACCOUNT, 1);
     expect(reply).toEqual({ waitMs: expect.any(Number) });
     expect(await dueAt('c')).toBe(before);
     await redis.del(key('budget'));
     await claim(one, 1);
-    expect((await budget.ask(A, 1, 'send')).waitMs).toBeGreaterThan(0);
+    expect((await budget.tryAcquire(ACCOUNT, 1, 'send')).waitMs).toBeGreaterThan(0);
   });
 
   it('takes no token if no contact is due', async () => {
-    await one.claim(A, 1);
-    expect((await budget.ask(A, 1, 'send')).waitMs).toBe(0);
+    await one.claim(ACCOUNT, 1);
+    expect((await budget.tryAcquire(ACCOUNT, 1, 'send')).waitMs).toBe(0);
   });
 
   it('never gives one contact to two workers', async () => {
@@ -125,11 +125,11 @@ describe('a claim', () => {
   it('waits behind a further request of a poll under way', async () => {
     await schedule('due', 'c', -100);
     await drain(2);
-    await budget.ask(A, 2, 'more');
+    await budget.tryAcquire(ACCOUNT, 2, 'more');
     let granted = false;
     await eventually('the further request has its token', async () => {
       expect(await claim(one, 2)).toBeUndefined();
-      granted = (await budget.ask(A, 2, 'more')).waitMs === 0;
+      granted = (await budget.tryAcquire(ACCOUNT, 2, 'more')).waitMs === 0;
       return granted;
     });
     expect(await claimInTime(one, 2)).toMatchObject({ contactId: 'c' });
@@ -140,7 +140,7 @@ describe('a claim', () => {
     let [sends, polls] = [0, 0];
     const flood = async (): Promise<void> => {
       while (performance.now() < end) {
-        await budget.acquire(A, RATE, 'send', 5_000);
+        await budget.acquire(ACCOUNT, RATE, 'send', 5_000);
         sends += 1;
       }
     };
@@ -178,7 +178,7 @@ describe('deep reads', () => {
     let [heads, pages, over] = [0, 0, false];
     const read = async (): Promise<void> => {
       while (!over) {
-        const { waitMs } = await budget.ask(A, RATE, 'deep');
+        const { waitMs } = await budget.tryAcquire(ACCOUNT, RATE, 'deep');
         if (waitMs === 0) pages += 1;
       }
     };
@@ -220,7 +220,7 @@ describe('a lease', () => {
     await eventually('the lease has expired', async () => (await dueAt('first')) <= (await redisNow()));
     const [next, last] = [await claimInTime(two), await claimInTime(two)];
     expect([next.contactId, last.contactId]).toEqual(['first', 'second']);
-    expect(next.lateMs).toBeGreaterThanOrEqual(5_000);
+    expect(next.overdueMs).toBeGreaterThanOrEqual(5_000);
   });
 
   it('that expires does not change a due time set by a commit', async () => {
@@ -241,10 +241,10 @@ describe('a lease', () => {
     await schedule('due', 'c', -100);
     const claimed = await claimInTime(quick);
     for (const end = performance.now() + 1_000; performance.now() < end;) {
-      expect(await quick.renew(A, [claimed])).toEqual([]);
+      expect(await quick.renew(ACCOUNT, [claimed])).toEqual([]);
       expect(await claim(other)).toBeUndefined();
     }
-    await quick.end(A, claimed, 'back');
+    await quick.end(ACCOUNT, claimed, 'aborted');
     expect(await claim(other)).toMatchObject({ contactId: 'c' });
   });
 
@@ -253,9 +253,9 @@ describe('a lease', () => {
     const claimed = await claimInTime();
     await schedule('due', 'c', 60_000);
     const set = await dueAt('c');
-    await one.renew(A, [claimed]);
+    await one.renew(ACCOUNT, [claimed]);
     expect(await dueAt('c')).toBe(set);
-    await one.end(A, claimed, 'back');
+    await one.end(ACCOUNT, claimed, 'aborted');
     expect(await dueAt('c')).toBe(set);
   });
 
@@ -264,10 +264,10 @@ describe('a lease', () => {
     await schedule('due', 'c', -100);
     const first = await claimInTime(quick);
     const second = await claimInTime(two);
-    expect(await one.renew(A, [first, second])).toEqual([first]);
-    await quick.end(A, first, 'failed');
+    expect(await one.renew(ACCOUNT, [first, second])).toEqual([first]);
+    await quick.end(ACCOUNT, first, 'failed');
     expect(await claim(one)).toBeUndefined();
-    expect(await one.renew(A, [second])).toEqual([]);
+    expect(await one.renew(ACCOUNT, [second])).toEqual([]);
   });
 
   it('of a head read does not prevent a deep read of the same contact', async () => {
@@ -285,25 +285,25 @@ describe('a failed read', () => {
     for (let i = 0; i < 8; i += 1) {
       await schedule('due', 'c', -100);
       const claimed = await claimInTime();
-      expect(claimed.failed).toBe(i);
-      waits.push((await one.end(A, claimed, 'failed')).dueAgainInMs);
+      expect(claimed.consecutiveFailures).toBe(i);
+      waits.push((await one.end(ACCOUNT, claimed, 'failed')).dueAgainInMs);
     }
     expect(waits).toEqual([2_000, 4_000, 8_000, 16_000, 32_000, 64_000, 128_000, 256_000]);
     expect((await dueAt('c')) - (await redisNow())).toBeGreaterThan(250_000);
     await schedule('due', 'c', -100);
     const claimed = await claimInTime();
     await schedule('due', 'c', 60_000);
-    const { nextDueAt, ...ended } = await one.end(A, claimed, 'done');
+    const { nextDueAt, ...ended } = await one.end(ACCOUNT, claimed, 'done');
     expect(nextDueAt).toBe(await dueAt('c'));
     expect(ended).toEqual({ nextDueInMs: expect.any(Number) });
     await schedule('due', 'c', -100);
-    expect((await claimInTime()).failed).toBe(0);
+    expect((await claimInTime()).consecutiveFailures).toBe(0);
   });
 
   it('for a reason outside the contact is due again after a second and is not counted', async () => {
     await redis.hset(key('c', 'c'), 'v', 1);
     await schedule('due', 'c', -100);
-    expect(await one.end(A, await claimInTime(), 'later')).toMatchObject({
+    expect(await one.end(ACCOUNT, await claimInTime(), 'postponed')).toMatchObject({
       dueAgainInMs: 1_000,
       nextDueInMs: 1_000,
     });
@@ -312,7 +312,7 @@ describe('a failed read', () => {
 
   it('creates no record for a contact without one', async () => {
     await schedule('due', 'c', -100);
-    await one.end(A, await claimInTime(), 'failed');
+    await one.end(ACCOUNT, await claimInTime(), 'failed');
     expect(await redis.exists(key('c', 'c'))).toBe(0);
   });
 });

@@ -1,27 +1,27 @@
 import { describe, expect, it } from '@jest/globals';
-import { A } from './house.js';
-import { DAY_MS, NUMBER, WithHouse } from './with-house.js';
+import { ACCOUNT } from './feed-harness.js';
+import { DAY_MS, NUMBER, WithFeedHarness } from './with-feed-harness.js';
 
-const here = new WithHouse();
+const here = new WithFeedHarness();
 
 const READS = 12;
 
 /** Creates a contact with old messages, each with a picture. */
 async function withPictures(count: number): Promise<string> {
-  const contactId = here.house.contact(NUMBER);
+  const contactId = here.harness.createContact(NUMBER);
   const attachments = [{ id: 'f', url: 'https://files.example/f.jpg?w=200', contentType: 'image/jpeg' }];
-  here.house.messages(contactId, {
+  here.harness.createMessages(contactId, {
     count,
     timestamp: Date.now() - 3 * DAY_MS,
     intervalMs: 1_000,
     attachments,
   });
-  await here.house.sweep();
+  await here.harness.sweep();
   return contactId;
 }
 
 async function read(contactId: string, reads: number): Promise<void> {
-  for (let n = 0; n < reads; n += 1) await here.house.polls.poll(A, contactId);
+  for (let n = 0; n < reads; n += 1) await here.harness.polls.poll(ACCOUNT, contactId);
 }
 
 /** Returns the highest number of events of a single message. */
@@ -39,7 +39,7 @@ const types = async (): Promise<string[]> =>
 
 describe('attachment URLs whose signature differs at each read', () => {
   it('emit nothing if the signature is in the query', async () => {
-    here.house.control('settings', { signedAddresses: 'query' });
+    here.harness.control('settings', { signedAddresses: 'query' });
     const contactId = await withPictures(45);
     await read(contactId, READS);
     await here.readAll(contactId);
@@ -47,15 +47,15 @@ describe('attachment URLs whose signature differs at each read', () => {
   });
 
   it('emit an update if the picture changes', async () => {
-    const { house } = here;
-    house.control('settings', { signedAddresses: 'query' });
+    const { harness } = here;
+    harness.control('settings', { signedAddresses: 'query' });
     const contactId = await withPictures(3);
-    const [id] = house.messages(contactId, { attachments: [{ url: 'https://files.example/1.jpg' }] });
+    const [id] = harness.createMessages(contactId, { attachments: [{ url: 'https://files.example/1.jpg' }] });
     await read(contactId, 3);
-    house.control('messages/edit', { id, attachments: [{ url: 'https://files.example/2.jpg' }] });
+    harness.control('messages/edit', { id, attachments: [{ url: 'https://files.example/2.jpg' }] });
     await read(contactId, 3);
     expect(await here.messageEvents()).toEqual([`message.received ${id}`, `message.updated ${id}`]);
-    const updated = (await house.told()).find(({ type }) => type === 'message.updated');
+    const updated = (await harness.deliveredEvents()).find(({ type }) => type === 'message.updated');
     // The event contains the whole URL as upstream sent it.
     expect(updated?.data['message']).toMatchObject({
       attachments: [{ url: expect.stringMatching(/2\.jpg\?Expires=\d+&Signature=/) }],
@@ -65,50 +65,52 @@ describe('attachment URLs whose signature differs at each read', () => {
   it.each([45, 2])(
     'emit at most two events per message if the signature is in the path: %d messages',
     async (count) => {
-      here.house.control('settings', { signedAddresses: 'path' });
+      here.harness.control('settings', { signedAddresses: 'path' });
       const contactId = await withPictures(count);
       await read(contactId, READS);
       for (let n = 0; n < 3; n += 1) await here.readAll(contactId);
       expect(await maxEventsPerMessage()).toBe(2);
-      expect(await here.house.volatile.volatileFields(A)).toEqual([
+      expect(await here.harness.volatile.volatileFields(ACCOUNT)).toEqual([
         { of: 'message', field: 'attachments', contacts: 1 },
       ]);
     },
   );
 
   it('hide neither other changes nor new messages', async () => {
-    const { house } = here;
-    house.control('settings', { signedAddresses: 'path' });
+    const { harness } = here;
+    harness.control('settings', { signedAddresses: 'path' });
     const contactId = await withPictures(10);
     await read(contactId, READS);
     const before = (await here.messageEvents()).length;
-    const [id] = house.messages(contactId, {
+    const [id] = harness.createMessages(contactId, {
       direction: 'outbound',
       attachments: [{ url: 'https://a.example/1' }],
     });
     await read(contactId, 2);
-    house.control('messages/flags', { id, delivered: true });
+    harness.control('messages/flags', { id, delivered: true });
     await read(contactId, 2);
-    house.control('messages/edit', { id, message: 'other' });
+    harness.control('messages/edit', { id, message: 'other' });
     await read(contactId, 2);
-    const emitted = (await house.told()).filter(({ type }) => type.startsWith('message.')).slice(before);
+    const emitted = (await harness.deliveredEvents())
+      .filter(({ type }) => type.startsWith('message.'))
+      .slice(before);
     expect(emitted.map(({ type }) => type)).toEqual(['message.sent', 'message.delivered', 'message.updated']);
     expect(emitted[2]?.data['changes']).toEqual({ message: { to: 'other' } });
   });
 
   it('are unmuted once they settle, without an event for each message', async () => {
-    const { house } = here;
-    house.control('settings', { signedAddresses: 'path' });
+    const { harness } = here;
+    harness.control('settings', { signedAddresses: 'path' });
     const contactId = await withPictures(10);
-    const [id] = house.messages(contactId, { attachments: [{ url: 'https://a.example/1' }] });
+    const [id] = harness.createMessages(contactId, { attachments: [{ url: 'https://a.example/1' }] });
     await read(contactId, READS);
-    house.control('settings', { signedAddresses: 'off' });
+    harness.control('settings', { signedAddresses: 'off' });
     const before = (await here.messageEvents()).length;
     await read(contactId, 7);
-    expect(await house.volatile.volatileFields(A)).toEqual([]);
+    expect(await harness.volatile.volatileFields(ACCOUNT)).toEqual([]);
     await here.readAll(contactId);
     expect((await here.messageEvents()).length).toBe(before);
-    house.control('messages/edit', { id, attachments: [{ url: 'https://a.example/2' }] });
+    harness.control('messages/edit', { id, attachments: [{ url: 'https://a.example/2' }] });
     await read(contactId, 1);
     expect((await types()).length).toBe(before + 1);
     expect(await here.messageEvents()).toContain(`message.updated ${id}`);
@@ -117,66 +119,66 @@ describe('attachment URLs whose signature differs at each read', () => {
 
 describe('a contact’s picture URL whose signature differs at each list', () => {
   const updates = async (): Promise<number> =>
-    (await here.house.types()).filter((type) => type === 'contact.updated').length;
+    (await here.harness.eventTypes()).filter((type) => type === 'contact.updated').length;
   const contacts = (count: number): string[] =>
-    Array.from({ length: count }, (_, i) => here.house.contact(`+1555000${1_000 + i}`));
+    Array.from({ length: count }, (_, i) => here.harness.createContact(`+1555000${1_000 + i}`));
   const lists = async (count: number): Promise<void> => {
-    for (let n = 0; n < count; n += 1) await here.house.list.poll(A);
+    for (let n = 0; n < count; n += 1) await here.harness.list.poll(ACCOUNT);
   };
 
   it('emits nothing and makes no contact due if the signature is in the query', async () => {
-    here.house.control('settings', { signedAddresses: 'query' });
+    here.harness.control('settings', { signedAddresses: 'query' });
     contacts(12);
     await lists(1);
-    await here.house.takeDue();
+    await here.harness.takeDue();
     await lists(5);
     expect(await updates()).toBe(0);
-    expect(await here.house.takeDue()).toEqual([]);
+    expect(await here.harness.takeDue()).toEqual([]);
   });
 
   it('emits two events per contact if the signature is in the path; other changed fields still make the contact due', async () => {
-    const { house } = here;
-    house.control('settings', { signedAddresses: 'path', extraContactFields: true });
+    const { harness } = here;
+    harness.control('settings', { signedAddresses: 'path', extraContactFields: true });
     const [contactId = ''] = contacts(12);
     await lists(READS);
     expect(await updates()).toBe(24);
-    expect(await house.volatile.volatileFields(A)).toEqual([
+    expect(await harness.volatile.volatileFields(ACCOUNT)).toEqual([
       { of: 'contact', field: 'avatarUrl', contacts: 12 },
     ]);
-    await house.takeDue();
-    house.messages(contactId);
+    await harness.takeDue();
+    harness.createMessages(contactId);
     await lists(2);
-    expect(await house.takeDue()).toEqual([contactId]);
+    expect(await harness.takeDue()).toEqual([contactId]);
     expect(await updates()).toBe(25);
-    const last = (await house.told()).at(-1);
+    const last = (await harness.deliveredEvents()).at(-1);
     expect(Object.keys(last?.data['changes'] ?? {}).sort()).toEqual(['lastMessageAt', 'unreadCount']);
   });
 
   it('is unmuted once it settles, without an event for each contact', async () => {
-    const { house } = here;
-    house.control('settings', { signedAddresses: 'path' });
+    const { harness } = here;
+    harness.control('settings', { signedAddresses: 'path' });
     const ids = contacts(12);
     for (const contactId of ids)
-      house.control('contacts/edit', { contactId, avatarUrl: 'https://a.example/1' });
+      harness.control('contacts/edit', { contactId, avatarUrl: 'https://a.example/1' });
     await lists(READS);
     // The field stays, with a constant value.
-    house.control('settings', { signedAddresses: 'off' });
+    harness.control('settings', { signedAddresses: 'off' });
     const before = await updates();
     await lists(8);
-    expect(await house.volatile.volatileFields(A)).toEqual([]);
+    expect(await harness.volatile.volatileFields(ACCOUNT)).toEqual([]);
     expect(await updates()).toBe(before);
-    house.control('contacts/edit', { contactId: ids[0], avatarUrl: 'https://a.example/2' });
+    harness.control('contacts/edit', { contactId: ids[0], avatarUrl: 'https://a.example/2' });
     await lists(2);
     expect(await updates()).toBe(before + 1);
   });
 
   it('is not the reason to mute fields that change for one contact in conversation', async () => {
-    const { house } = here;
-    house.control('settings', { extraContactFields: true });
+    const { harness } = here;
+    harness.control('settings', { extraContactFields: true });
     const [contactId = ''] = contacts(12);
     await lists(1);
     for (let n = 0; n < 15; n += 1) {
-      house.messages(contactId);
+      harness.createMessages(contactId);
       await lists(1);
     }
     expect(await updates()).toBe(15);

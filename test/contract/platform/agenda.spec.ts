@@ -8,7 +8,7 @@ import {
   parseRedisAddress,
   RedisAgenda,
   type RedisClient,
-  type TakenTask,
+  type ClaimedTask,
 } from '#platform';
 import { eventually } from '../../support/eventually.js';
 import { startTestCluster } from '../../support/redis-cluster.js';
@@ -42,16 +42,16 @@ describe.each([
   });
 
   const at = (account: string, time: AgendaTime): Promise<void> =>
-    agenda.at([{ account, round: 'look', time }]);
-  const accountsOf = (tasks: readonly TakenTask[]): string[] => tasks.map(({ account }) => account);
-  const take = async (by = agenda, leaseMs = LEASE_MS): Promise<TakenTask[]> =>
-    (await by.takeDue(10, leaseMs)).tasks;
-  const takeOne = async (by = agenda, leaseMs = LEASE_MS): Promise<TakenTask> => {
+    agenda.schedule([{ account, round: 'look', time }]);
+  const accountsOf = (tasks: readonly ClaimedTask[]): string[] => tasks.map(({ account }) => account);
+  const take = async (by = agenda, leaseMs = LEASE_MS): Promise<ClaimedTask[]> =>
+    (await by.claimDue(10, leaseMs)).tasks;
+  const takeOne = async (by = agenda, leaseMs = LEASE_MS): Promise<ClaimedTask> => {
     const [task, ...more] = await take(by, leaseMs);
     if (task === undefined || more.length > 0) throw new Error('Not one task was due.');
     return task;
   };
-  const nextInMs = async (): Promise<number | undefined> => (await agenda.takeDue(0, 0)).nextInMs;
+  const nextInMs = async (): Promise<number | undefined> => (await agenda.claimDue(0, 0)).nextInMs;
 
   it('gives at most the requested number of due tasks, the earliest first, and the time until the next', async () => {
     const now = Date.now();
@@ -59,21 +59,21 @@ describe.each([
     await at('later', { atMs: now - 500 });
     await at('latest', { atMs: now - 200 });
     await at('not yet', HOUR_MS);
-    const first = await agenda.takeDue(2, LEASE_MS);
+    const first = await agenda.claimDue(2, LEASE_MS);
     expect(accountsOf(first.tasks)).toEqual(['late', 'later']);
     expect(first.nextInMs).toBe(0);
-    const rest = await agenda.takeDue(2, LEASE_MS);
+    const rest = await agenda.claimDue(2, LEASE_MS);
     expect(accountsOf(rest.tasks)).toEqual(['latest']);
     expect(rest.nextInMs).toBeGreaterThan(0);
     expect(rest.nextInMs).toBeLessThanOrEqual(LEASE_MS);
   });
 
   it('gives no task and no time while it is empty', async () => {
-    expect(await agenda.takeDue(10, LEASE_MS)).toEqual({ tasks: [] });
+    expect(await agenda.claimDue(10, LEASE_MS)).toEqual({ tasks: [] });
   });
 
   it('keeps the rounds of one account apart', async () => {
-    await agenda.at(['look', 'trim'].map((round) => ({ account: 'a', round, time: 0 })));
+    await agenda.schedule(['look', 'trim'].map((round) => ({ account: 'a', round, time: 0 })));
     expect((await take()).map(({ round }) => round).sort()).toEqual(['look', 'trim']);
   });
 
@@ -86,15 +86,15 @@ describe.each([
 
   it('adds missing tasks and leaves the others unchanged', async () => {
     await at('a', HOUR_MS);
-    await agenda.add(['a', 'b'].map((account) => ({ account, round: 'look', time: 0 })));
+    await agenda.addMissing(['a', 'b'].map((account) => ({ account, round: 'look', time: 0 })));
     expect(accountsOf(await take())).toEqual(['b']);
   });
 
   it('gives each task to only one of two workers that ask at once', async () => {
     const accounts = Array.from({ length: 100 }, (__, n) => `a${n}`);
-    await agenda.at(accounts.map((account) => ({ account, round: 'look', time: 0 })));
+    await agenda.schedule(accounts.map((account) => ({ account, round: 'look', time: 0 })));
     const takes = await Promise.all(
-      Array.from({ length: 20 }, (__, n) => (n % 2 === 0 ? agenda : other).takeDue(10, LEASE_MS)),
+      Array.from({ length: 20 }, (__, n) => (n % 2 === 0 ? agenda : other).claimDue(10, LEASE_MS)),
     );
     const taken = takes.flatMap(({ tasks }) => accountsOf(tasks));
     expect(taken.sort()).toEqual(accounts.sort());
@@ -102,8 +102,8 @@ describe.each([
 
   it('makes a task due again at the time that its round returned', async () => {
     await at('a', 0);
-    await agenda.next(await takeOne(), 0);
-    await agenda.next(await takeOne(), HOUR_MS);
+    await agenda.complete(await takeOne(), 0);
+    await agenda.complete(await takeOne(), HOUR_MS);
     expect(await take()).toEqual([]);
     expect(await nextInMs()).toBeGreaterThan(HOUR_MS / 2);
   });
@@ -115,14 +115,14 @@ describe.each([
     await at('a', 0);
     const task = await takeOne(agenda, isLost ? 1 : LEASE_MS);
     if (isLost) await eventually('another has it', async () => (await take(other)).length === 1);
-    await agenda.next(task, HOUR_MS, [{ account: 'b', round: 'look', time: 0 }]);
+    await agenda.complete(task, HOUR_MS, [{ account: 'b', round: 'look', time: 0 }]);
     expect(accountsOf(await take())).toEqual(['b']);
   });
 
   it('removes a task whose round returned no time', async () => {
     await at('a', 0);
-    await agenda.next(await takeOne(), undefined);
-    expect(await agenda.takeDue(10, LEASE_MS)).toEqual({ tasks: [] });
+    await agenda.complete(await takeOne(), undefined);
+    expect(await agenda.claimDue(10, LEASE_MS)).toEqual({ tasks: [] });
   });
 
   it.each([
@@ -136,7 +136,7 @@ describe.each([
       await at('a', 0);
       // The calls run one after the other.
       expect(await take(other)).toEqual([]);
-      await agenda.next(task, time);
+      await agenda.complete(task, time);
       expect(accountsOf(await take(other))).toEqual(['a']);
     },
   );
@@ -146,7 +146,7 @@ describe.each([
     const task = await takeOne();
     await at('a', 3 * HOUR_MS);
     await at('a', 2 * HOUR_MS);
-    await agenda.next(task, 4 * HOUR_MS);
+    await agenda.complete(task, 4 * HOUR_MS);
     const next = await nextInMs();
     expect(next).toBeGreaterThan(HOUR_MS);
     expect(next).toBeLessThanOrEqual(2 * HOUR_MS);
@@ -159,7 +159,7 @@ describe.each([
     await eventually('the lease is over', async () => {
       const [task] = await take(other);
       if (task === undefined) return false;
-      await other.next(task, HOUR_MS);
+      await other.complete(task, HOUR_MS);
       return true;
     });
     expect(await take()).toEqual([]);
@@ -174,13 +174,13 @@ describe.each([
   it('ignores a worker that lost its lease and then ends or delays the round of its successor', async () => {
     await at('a', 0);
     const lost = await takeOne(agenda, 1);
-    let task: TakenTask | undefined;
+    let task: ClaimedTask | undefined;
     await eventually('it is due again', async () => ([task] = await take(other)).length === 1);
     await at('a', 0);
-    await agenda.next(lost, HOUR_MS);
+    await agenda.complete(lost, HOUR_MS);
     await agenda.renew([lost], HOUR_MS);
     expect(await take()).toEqual([]);
-    if (task !== undefined) await other.next(task, HOUR_MS);
+    if (task !== undefined) await other.complete(task, HOUR_MS);
     expect(accountsOf(await take())).toEqual(['a']);
   });
 
@@ -197,7 +197,7 @@ describe.each([
     await takeOne();
     await at('b', 0);
     await agenda.remove(['a', 'b'].map((account) => ({ account, round: 'look' })));
-    expect(await agenda.takeDue(10, LEASE_MS)).toEqual({ tasks: [] });
+    expect(await agenda.claimDue(10, LEASE_MS)).toEqual({ tasks: [] });
   });
 
   it('spreads recurring tasks evenly, each at its own turn, however often they are asked for', async () => {
@@ -205,10 +205,10 @@ describe.each([
     for (let n = 0; n < 60; n += 1) {
       const alone = new RedisAgenda(redis, newId('req'), 'poll');
       const tasks = [{ account: `a${n}`, round: 'look', time: { everyMs: HOUR_MS } }];
-      await alone.at(tasks);
-      const first = (await alone.takeDue(0, 0)).nextInMs ?? 0;
-      await alone.at(tasks);
-      expect(Math.abs(first - ((await alone.takeDue(0, 0)).nextInMs ?? 0))).toBeLessThan(10_000);
+      await alone.schedule(tasks);
+      const first = (await alone.claimDue(0, 0)).nextInMs ?? 0;
+      await alone.schedule(tasks);
+      expect(Math.abs(first - ((await alone.claimDue(0, 0)).nextInMs ?? 0))).toBeLessThan(10_000);
       times.push(first);
     }
     for (let third = 0; third < 3; third += 1) {

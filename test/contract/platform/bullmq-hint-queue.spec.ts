@@ -34,7 +34,7 @@ beforeEach(() => {
   prefix = queuePrefix(newId('req'), 'relay');
   connection = openRedis(parseRedisAddress(server.url), 'patient', () => undefined);
   queue = new Queue<Payload>('relay', { connection, prefix });
-  hints = BullmqHintQueue.in(queue, systemClock);
+  hints = BullmqHintQueue.onQueue(queue, systemClock);
 });
 afterEach(async () => {
   await worker?.close();
@@ -43,7 +43,7 @@ afterEach(async () => {
   await closeRedis(connection);
 });
 
-const hint = (about: string, n = 0): { about: string; payload: Payload } => ({ about, payload: { n } });
+const hint = (subject: string, n = 0): { subject: string; payload: Payload } => ({ subject, payload: { n } });
 
 function work(run: (payload: Payload) => Promise<void> | void): void {
   worker = new Worker<Payload>('relay', async (job) => run(job.data), { connection, prefix, concurrency: 5 });
@@ -63,7 +63,7 @@ describe('a hint', () => {
 
   it('that is a reminder becomes at most one job per second, however often it is added', async () => {
     const began = Date.now();
-    for (let i = 0; i < 50; i += 1) await hints.remind([hint('a', i), hint('b', i)]);
+    for (let i = 0; i < 50; i += 1) await hints.addRecurring([hint('a', i), hint('b', i)]);
     const seconds = Math.ceil((Date.now() - began) / 1_000) + 1;
     expect(await queue.getWaitingCount()).toBeLessThanOrEqual(2 * seconds);
     const ran: number[] = [];
@@ -71,7 +71,7 @@ describe('a hint', () => {
       ran.push(n);
     });
     await eventually('they are run', empty);
-    await hints.remind([hint('a', 99)]);
+    await hints.addRecurring([hint('a', 99)]);
     await eventually('it is given anew', () => ran.includes(99));
   });
 

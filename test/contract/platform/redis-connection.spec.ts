@@ -4,7 +4,7 @@ import {
   closeRedis,
   ConfigurationError,
   createLogger,
-  openFitRedis,
+  openCheckedRedis,
   openRedis,
   parseRedisAddress,
   type RedisClient,
@@ -129,7 +129,7 @@ describe('a process', () => {
     const client = await connected('failFast');
     await client.config('SET', 'maxmemory-policy', 'allkeys-lru');
     try {
-      const start = openFitRedis(parseRedisAddress(server.url), 'failFast', silent, () => undefined);
+      const start = openCheckedRedis(parseRedisAddress(server.url), 'failFast', silent, () => undefined);
       const fault: unknown = await start.catch((error: unknown) => error);
       expect(fault).toBeInstanceOf(ConfigurationError);
       expect(String(fault)).toContain('allkeys-lru');
@@ -142,7 +142,7 @@ describe('a process', () => {
     server.server.kill('SIGKILL');
     await server.server.exited;
     const unfit: ConfigurationError[] = [];
-    const late = await openFitRedis(parseRedisAddress(server.url), 'failFast', silent, (error) => {
+    const late = await openCheckedRedis(parseRedisAddress(server.url), 'failFast', silent, (error) => {
       unfit.push(error);
     });
     clients.push(late);

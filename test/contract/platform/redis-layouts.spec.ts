@@ -3,7 +3,7 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import {
   closeRedis,
   createLogger,
-  openFitRedis,
+  openCheckedRedis,
   openRedis,
   parseRedisAddress,
   type RedisClient,
@@ -159,7 +159,7 @@ describe('a process on a Redis Cluster', () => {
   it('does not start if one of the masters may evict', async () => {
     const cluster = await started(startTestCluster);
     await cluster.masters[2]?.ask('CONFIG', 'SET', 'maxmemory-policy', 'allkeys-lru');
-    const start = openFitRedis(parseRedisAddress(cluster.url), 'failFast', silent, () => undefined);
+    const start = openCheckedRedis(parseRedisAddress(cluster.url), 'failFast', silent, () => undefined);
     await expect(start).rejects.toThrow('allkeys-lru');
   });
 
@@ -178,7 +178,12 @@ describe('a process on a Redis Cluster', () => {
   it('starts while the Cluster is away, and connects when it is back', async () => {
     const cluster = await started(startTestCluster);
     await Promise.all(cluster.masters.map((master) => master.end()));
-    const client = await openFitRedis(parseRedisAddress(cluster.url), 'failFast', silent, () => undefined);
+    const client = await openCheckedRedis(
+      parseRedisAddress(cluster.url),
+      'failFast',
+      silent,
+      () => undefined,
+    );
     open.push(() => closeRedis(client));
     expect(client.status).not.toBe('ready');
     await Promise.all(cluster.masters.map((master) => master.restart()));

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { RelayJobs } from '#relay';
 import { eventually } from '../../support/eventually.js';
-import { A, UPSTREAM_TIMEOUT_MS } from '../feed/house.js';
+import { ACCOUNT, UPSTREAM_TIMEOUT_MS } from '../feed/feed-harness.js';
 import { NUMBER, WithLane } from './with-lane.js';
 
 const relay = new WithLane();
@@ -60,8 +60,8 @@ describe('a send whose POST had no clear answer', () => {
     const lane = runner({ confirmMs: 2_800 });
     const untilReads = (times: number): Promise<boolean> =>
       eventually(`upstream was read ${times} times`, async () => {
-        await lane.run(A, NUMBER);
-        return relay.harness.requests(/^GET /) >= times;
+        await lane.run(ACCOUNT, NUMBER);
+        return relay.harness.countRequests(/^GET /) >= times;
       });
     await untilReads(2);
     relay.harness.control('faults/clear');
@@ -77,11 +77,11 @@ describe('a send whose POST had no clear answer', () => {
   ])('is searched for again %s', async (_, trouble, before, maxMs) => {
     failPosts({ kind: 'resetBefore' });
     const id = await accept();
-    await runner().run(A, NUMBER);
-    const record = await relay.harness.sends.find(A, id);
+    await runner().run(ACCOUNT, NUMBER);
+    const record = await relay.harness.sends.find(ACCOUNT, id);
     if (record === undefined) throw new Error('the send was not found');
-    const { lookedAt, ...state } = { ...record.state, lookedAt: await relay.harness.sends.now(A) };
-    await relay.harness.sends.apply(A, record, {
+    const { lookedAt, ...state } = { ...record.state, lookedAt: await relay.harness.sends.now(ACCOUNT) };
+    await relay.harness.sends.apply(ACCOUNT, record, {
       transition: 'search_continued',
       state: {
         ...state,
@@ -101,7 +101,7 @@ describe('a send whose POST had no clear answer', () => {
         return Promise.resolve();
       },
     };
-    await runner({ jobs }).run(A, NUMBER);
+    await runner({ jobs }).run(ACCOUNT, NUMBER);
     expect(waits).toHaveLength(1);
     expect(waits[0]).toBeLessThanOrEqual(maxMs);
     expect(waits[0]).toBeGreaterThan(maxMs / 2);
@@ -129,10 +129,10 @@ describe('a send whose POST had no clear answer', () => {
 
   it('is searched for, and not posted again, if its process died after the POST', async () => {
     const id = await accept();
-    const head = await relay.harness.sends.head(A, NUMBER);
+    const head = await relay.harness.sends.laneHead(ACCOUNT, NUMBER);
     if (head === undefined) throw new Error('the lane is empty');
     // The state that a process leaves if it dies after its POST, with the lease about to expire.
-    const begun = await relay.harness.sends.apply(A, head.record, {
+    const begun = await relay.harness.sends.apply(ACCOUNT, head.record, {
       transition: 'fenced',
       state: { ...head.record.state, phase: 'posting', begunAt: head.now, notBefore: head.now + 200 },
       laneDueInMs: 200,
@@ -150,9 +150,9 @@ describe('a send whose POST had no clear answer', () => {
 
   it('becomes unknown, and is not posted again, if its process died before the POST', async () => {
     const id = await accept();
-    const head = await relay.harness.sends.head(A, NUMBER);
+    const head = await relay.harness.sends.laneHead(ACCOUNT, NUMBER);
     if (head === undefined) throw new Error('the lane is empty');
-    await relay.harness.sends.apply(A, head.record, {
+    await relay.harness.sends.apply(ACCOUNT, head.record, {
       transition: 'fenced',
       state: { ...head.record.state, phase: 'posting', begunAt: head.now, notBefore: head.now + 1 },
     });
@@ -173,19 +173,19 @@ describe('a send whose POST had no clear answer', () => {
         await held;
       },
     });
-    const run = slow.run(A, NUMBER);
+    const run = slow.run(ACCOUNT, NUMBER);
     await eventually('the POST has started', () => posting);
-    const record = await relay.harness.sends.find(A, id);
+    const record = await relay.harness.sends.find(ACCOUNT, id);
     if (record === undefined) throw new Error('the send was not found');
     // Another process does this when the lease expires.
-    await relay.harness.sends.apply(A, record, {
+    await relay.harness.sends.apply(ACCOUNT, record, {
       transition: 'abandoned',
       state: { ...record.state, phase: 'looking', lookLeftMs: 60_000, looks: 0, notBefore: 0 },
     });
     answer();
     await run;
     expect(await find(id)).toMatchObject({ status: 'accepted', attempts: [{ outcome: 'accepted' }] });
-    expect(await relay.harness.sends.head(A, NUMBER)).toBeUndefined();
+    expect(await relay.harness.sends.laneHead(ACCOUNT, NUMBER)).toBeUndefined();
     expect(await sendEvents()).toEqual(['send.accepted']);
   });
 });

@@ -3,7 +3,7 @@ import { createLogger } from '#platform';
 import { LaneRunner, type RelaySettings, type Sender, StoredSendIntake } from '#relay';
 import { UpstreamConnectionLostError, UpstreamStatusError, UpstreamUnreachableError } from '#upstream';
 import { startTestRedis, type TestRedis } from '../../support/redis-server.js';
-import { A, ANYWHERE, House, UPSTREAM_TIMEOUT_MS } from '../feed/house.js';
+import { ACCOUNT, ANY_SERVICE, FeedHarness, UPSTREAM_TIMEOUT_MS } from '../feed/feed-harness.js';
 
 const NUMBER = '+15551234567';
 const TEXT = 'hush-text';
@@ -14,7 +14,7 @@ const SETTINGS: RelaySettings = {
 };
 
 let server: TestRedis;
-let house: House;
+let harness: FeedHarness;
 
 beforeAll(async () => {
   server = await startTestRedis();
@@ -23,10 +23,10 @@ afterAll(async () => {
   await server.dispose();
 });
 beforeEach(async () => {
-  house = await House.open(server.url);
+  harness = await FeedHarness.open(server.url);
 });
 afterEach(async () => {
-  await house.close();
+  await harness.close();
 });
 
 /** Relays one send to an upstream that answers so. Returns the log lines of the attempt. */
@@ -34,24 +34,24 @@ async function logOf(post: () => Promise<void>, isHeld = false): Promise<Record<
   const lines: string[] = [];
   const logger = createLogger('test', 'trace', { write: (line) => lines.push(line) });
   const sender: Sender = {
-    addressOf: ANYWHERE,
+    addressOf: ANY_SERVICE,
     admit: () => Promise.resolve(() => Promise.resolve()),
     isHeld: () => Promise.resolve(isHeld),
     post,
   };
-  const intake = new StoredSendIntake(house.sends, house.idempotencyKeys, JOBS, ANYWHERE);
-  await intake.accept(A, { phoneNumber: NUMBER, type: 'text', message: TEXT }, undefined, 'req-7');
+  const intake = new StoredSendIntake(harness.sends, harness.idempotencyKeys, JOBS, ANY_SERVICE);
+  await intake.accept(ACCOUNT, { phoneNumber: NUMBER, type: 'text', message: TEXT }, undefined, 'req-7');
   const runner = new LaneRunner(
-    house.sends,
+    harness.sends,
     sender,
-    house.lookup,
-    house.blobs,
+    harness.lookup,
+    harness.blobs,
     JOBS,
     SETTINGS,
     logger,
     () => 0,
   );
-  await runner.run(A, NUMBER);
+  await runner.run(ACCOUNT, NUMBER);
   expect(lines.join('')).not.toContain(TEXT);
   expect(lines.join('')).not.toContain(NUMBER);
   return lines
@@ -75,7 +75,7 @@ describe('an attempt of a send', () => {
     async (_, error, entry) => {
       const entries = await logOf(() => (error === undefined ? Promise.resolve() : Promise.reject(error)));
       expect(entries).toEqual([
-        expect.objectContaining({ account: A, requestId: 'req-7', attempt: 1, ...entry }),
+        expect.objectContaining({ account: ACCOUNT, requestId: 'req-7', attempt: 1, ...entry }),
       ]);
       expect(entries[0]).toMatchObject({ durationMs: expect.any(Number), sendId: expect.any(String) });
     },
@@ -88,6 +88,6 @@ describe('an attempt of a send', () => {
 
   it('shows the id of its request to no caller and no subscriber', async () => {
     await logOf(() => Promise.resolve());
-    expect(JSON.stringify(await house.told())).not.toContain('req-7');
+    expect(JSON.stringify(await harness.deliveredEvents())).not.toContain('req-7');
   });
 });

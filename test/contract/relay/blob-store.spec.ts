@@ -20,7 +20,7 @@ import { S3BlobStore } from '../../../libs/blobs/src/s3-blob-store.js';
 import { startTestS3, type TestS3 } from '../../support/s3-server.js';
 import { eventually } from '../../support/eventually.js';
 
-const A = 'default';
+const ACCOUNT = 'default';
 const MEGABYTE = 1_048_576;
 
 let s3: TestS3;
@@ -79,7 +79,7 @@ const chunked = (content: Buffer, size: number): Readable =>
 
 describe.each(KINDS)('a file stored in %s', (_, kind) => {
   let store: BlobStore;
-  const ids = async (account = A): Promise<string[]> =>
+  const ids = async (account = ACCOUNT): Promise<string[]> =>
     (await store.list(account, '', 1_000)).map(({ id }) => id);
 
   beforeEach(() => {
@@ -90,7 +90,7 @@ describe.each(KINDS)('a file stored in %s', (_, kind) => {
     'of %d bytes is read back unchanged, with its size and digest',
     async (size) => {
       const content = randomBytes(size);
-      const blob = await store.put(A, chunked(content, 70_001), content.length);
+      const blob = await store.put(ACCOUNT, chunked(content, 70_001), content.length);
       expect(blob).toMatchObject({ size, sha256: createHash('sha256').update(content).digest('hex') });
       expect((await buffer(await store.open(blob.id))).equals(content)).toBe(true);
       expect(await ids()).toEqual([blob.id]);
@@ -98,7 +98,7 @@ describe.each(KINDS)('a file stored in %s', (_, kind) => {
   );
 
   it('may be empty', async () => {
-    const blob = await store.put(A, Readable.from([]), 10);
+    const blob = await store.put(ACCOUNT, Readable.from([]), 10);
     expect(blob.size).toBe(0);
     expect((await buffer(await store.open(blob.id))).length).toBe(0);
   });
@@ -111,14 +111,14 @@ describe.each(KINDS)('a file stored in %s', (_, kind) => {
           this.push(Buffer.alloc(100_000));
         },
       });
-      await expect(store.put(A, endless, limit)).rejects.toThrow(BlobTooLargeError);
+      await expect(store.put(ACCOUNT, endless, limit)).rejects.toThrow(BlobTooLargeError);
       expect(endless.destroyed).toBe(true);
       expect(await ids()).toEqual([]);
     },
   );
 
   it('is listed separately from marks, and each name has one mark', async () => {
-    const blob = await store.put(A, Readable.from([Buffer.from('x')]), 10);
+    const blob = await store.put(ACCOUNT, Readable.from([Buffer.from('x')]), 10);
     await store.mark('gateway.example-req_1');
     await store.mark('worker_2');
     await store.mark('worker_2');
@@ -136,7 +136,7 @@ describe.each(KINDS)('a file stored in %s', (_, kind) => {
     'leaves nothing behind if its upload is interrupted after %d bytes',
     async (size) => {
       const upload = new PassThrough();
-      const stored = store.put(A, upload, 100 * MEGABYTE);
+      const stored = store.put(ACCOUNT, upload, 100 * MEGABYTE);
       upload.write(Buffer.alloc(size));
       upload.destroy(new Error('the caller went away'));
       await expect(stored).rejects.toThrow('the caller went away');
@@ -145,9 +145,9 @@ describe.each(KINDS)('a file stored in %s', (_, kind) => {
   );
 
   it('is reported as missing after its removal, and can be removed again', async () => {
-    await expect(store.open(`${A}/blb_none`)).rejects.toThrow(BlobMissingError);
-    await store.remove(`${A}/blb_none`);
-    const blob = await store.put(A, Readable.from([Buffer.from('x')]), 10);
+    await expect(store.open(`${ACCOUNT}/blb_none`)).rejects.toThrow(BlobMissingError);
+    await store.remove(`${ACCOUNT}/blb_none`);
+    const blob = await store.put(ACCOUNT, Readable.from([Buffer.from('x')]), 10);
     await store.remove(blob.id);
     await expect(store.open(blob.id)).rejects.toThrow(BlobMissingError);
   });
@@ -156,13 +156,13 @@ describe.each(KINDS)('a file stored in %s', (_, kind) => {
     expect(await ids()).toEqual([]);
     const stored: string[] = [];
     for (let i = 0; i < 5; i += 1) {
-      stored.push((await store.put(A, Readable.from([Buffer.from('x')]), 10)).id);
+      stored.push((await store.put(ACCOUNT, Readable.from([Buffer.from('x')]), 10)).id);
     }
     const other = await store.put('other', Readable.from([Buffer.from('x')]), 10);
     expect(other.id).toMatch(/^other\/blb_/);
     expect(await ids()).toEqual(stored.sort());
     expect(await ids('other')).toEqual([other.id]);
-    const [second] = await store.list(A, stored[0] ?? '', 1);
+    const [second] = await store.list(ACCOUNT, stored[0] ?? '', 1);
     expect(second?.id).toBe(stored[1]);
     // S3 reports whole seconds.
     expect(Math.abs(Date.now() - (second?.storedAt ?? 0))).toBeLessThan(5_000);
@@ -179,15 +179,15 @@ describe.each(KINDS)('%s', (_, kind) => {
   it('passes its check if writable, and the check leaves nothing behind', async () => {
     const store = kind.open();
     await store.check();
-    expect(await store.list(A, '', 10)).toEqual([]);
+    expect(await store.list(ACCOUNT, '', 10)).toEqual([]);
   });
 
   it('rejects every call with BlobStoreUnavailableError if unusable', async () => {
     const store = await kind.broken();
     await expect(store.check()).rejects.toThrow(BlobStoreUnavailableError);
-    await expect(store.open(`${A}/blb_x`)).rejects.toThrow(BlobStoreUnavailableError);
-    await expect(store.list(A, '', 1)).rejects.toThrow(BlobStoreUnavailableError);
-    await expect(store.put(A, Readable.from([Buffer.from('x')]), 10)).rejects.toThrow(
+    await expect(store.open(`${ACCOUNT}/blb_x`)).rejects.toThrow(BlobStoreUnavailableError);
+    await expect(store.list(ACCOUNT, '', 1)).rejects.toThrow(BlobStoreUnavailableError);
+    await expect(store.put(ACCOUNT, Readable.from([Buffer.from('x')]), 10)).rejects.toThrow(
       BlobStoreUnavailableError,
     );
   });
@@ -198,25 +198,28 @@ describe('a blob store in a directory', () => {
     const directory = join(root, 'blobs');
     const store = new FileBlobStore(directory);
     const upload = new PassThrough();
-    const stored = store.put(A, upload, 100);
+    const stored = store.put(ACCOUNT, upload, 100);
     upload.write('half');
     await eventually(
       'the upload has started',
-      async () => (await readdir(join(directory, A)).catch(() => [])).length > 0,
+      async () => (await readdir(join(directory, ACCOUNT)).catch(() => [])).length > 0,
     );
-    expect(await readdir(join(directory, A))).toEqual([expect.stringMatching(/\.part$/)]);
+    expect(await readdir(join(directory, ACCOUNT))).toEqual([expect.stringMatching(/\.part$/)]);
     upload.end();
     const { id } = await stored;
-    expect(await readdir(join(directory, A))).toEqual([id.split('/')[1]]);
+    expect(await readdir(join(directory, ACCOUNT))).toEqual([id.split('/')[1]]);
   });
 
   it('reports itself unavailable if the file is removed during its upload', async () => {
     const store = new FileBlobStore(root);
     const content = new PassThrough();
     content.write('first');
-    const putting = expect(store.put(A, content, MEGABYTE)).rejects.toThrow(BlobStoreUnavailableError);
-    await eventually('the file is being written', async () => (await readdir(join(root, A))).length === 1);
-    await rm(join(root, A), { recursive: true });
+    const putting = expect(store.put(ACCOUNT, content, MEGABYTE)).rejects.toThrow(BlobStoreUnavailableError);
+    await eventually(
+      'the file is being written',
+      async () => (await readdir(join(root, ACCOUNT))).length === 1,
+    );
+    await rm(join(root, ACCOUNT), { recursive: true });
     content.end('last');
     await putting;
   });
@@ -234,11 +237,11 @@ describe('a call to an S3 server that does not answer', () => {
     try {
       const began = performance.now();
       await expect(store.check()).rejects.toThrow('no answer within 300 ms');
-      await expect(store.open(`${A}/blb_x`)).rejects.toThrow('no answer within 300 ms');
-      await expect(store.remove(`${A}/blb_x`)).rejects.toThrow('no answer within 300 ms');
-      await expect(store.put(A, Readable.from([Buffer.alloc(6 * MEGABYTE)]), 10 * MEGABYTE)).rejects.toThrow(
-        'no answer within 300 ms',
-      );
+      await expect(store.open(`${ACCOUNT}/blb_x`)).rejects.toThrow('no answer within 300 ms');
+      await expect(store.remove(`${ACCOUNT}/blb_x`)).rejects.toThrow('no answer within 300 ms');
+      await expect(
+        store.put(ACCOUNT, Readable.from([Buffer.alloc(6 * MEGABYTE)]), 10 * MEGABYTE),
+      ).rejects.toThrow('no answer within 300 ms');
       expect(performance.now() - began).toBeLessThan(5_000);
     } finally {
       Object.assign(process.env, s3.environment);

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { accountKeys } from '#platform';
 import { RedisRelaySurvey } from '#relay';
 import { eventually } from '../../support/eventually.js';
-import { A } from '../feed/house.js';
+import { ACCOUNT } from '../feed/feed-harness.js';
 import { NUMBER, WithLane } from './with-lane.js';
 
 const relay = new WithLane();
@@ -12,7 +12,7 @@ const { rounds, runner, accept, find, relayUntil, failPosts, sendEvents, texts }
 async function blockingHead(): Promise<string> {
   failPosts({ kind: 'resetBefore' });
   const id = await accept({ message: 'head' });
-  await runner().run(A, NUMBER);
+  await runner().run(ACCOUNT, NUMBER);
   expect((await find(id)).status).toBe('relaying');
   return id;
 }
@@ -20,7 +20,8 @@ async function blockingHead(): Promise<string> {
 async function endsInMs(maxAgeMs: number): Promise<number | undefined> {
   const { harness } = relay;
   const retention = { maxAgeMs: 60_000, maxCount: 1_000 };
-  return (await new RedisRelaySurvey(harness.redis, harness.prefix, retention, maxAgeMs).look(A)).endInMs;
+  return (await new RedisRelaySurvey(harness.redis, harness.prefix, retention, maxAgeMs).read(ACCOUNT))
+    .endInMs;
 }
 
 describe('a queued send behind a blocked send', () => {
@@ -29,10 +30,10 @@ describe('a queued send behind a blocked send', () => {
     const expiresAt = Date.now() + 2_000;
     const id = await accept({ message: 'expires soon', expiresAt });
     const last = await accept({ message: 'last' });
-    await rounds().expire(A);
+    await rounds().expire(ACCOUNT);
     expect((await find(id)).status).toBe('queued');
     await eventually('expired', async () => {
-      await rounds().expire(A);
+      await rounds().expire(ACCOUNT);
       return (await find(id)).status === 'expired';
     });
     expect((await find(id)).reason).toMatch(/expiresAt/);
@@ -47,7 +48,7 @@ describe('a queued send behind a blocked send', () => {
     const head = await blockingHead();
     const id = await accept({ message: 'second' });
     await eventually('expired', async () => {
-      await rounds({ maxAgeMs: 600 }).expire(A);
+      await rounds({ maxAgeMs: 600 }).expire(ACCOUNT);
       return (await find(id)).status === 'expired';
     });
     expect((await find(id)).reason).toMatch(/SEND_MAX_AGE_SECONDS/);
@@ -61,7 +62,7 @@ describe('a queued send behind a blocked send', () => {
     expect(dueIn).toBeGreaterThan(10_000);
     expect(dueIn).toBeLessThanOrEqual(20_000);
     expect(await endsInMs(5_000)).toBeLessThanOrEqual(5_000);
-    await relay.intake.cancel(A, id);
+    await relay.intake.cancel(ACCOUNT, id);
     await relayUntil(head, 'unknown');
     expect(await endsInMs(5_000)).toBeUndefined();
   });
@@ -72,13 +73,13 @@ describe('a send with an expiresAt', () => {
     const id = await accept({ expiresAt: Date.now() + 2_000 });
     failPosts({ kind: 'status', status: 429 }, 'always');
     const lane = runner({ retryScheduleSeconds: [30] });
-    await lane.run(A, NUMBER);
+    await lane.run(ACCOUNT, NUMBER);
     expect((await find(id)).attempts).toHaveLength(1);
     await eventually('expired', async () => {
-      await rounds().expire(A);
+      await rounds().expire(ACCOUNT);
       return (await find(id)).status === 'expired';
     });
-    const expiring = accountKeys(relay.harness.prefix, A)('sends', 'expiring');
+    const expiring = accountKeys(relay.harness.prefix, ACCOUNT)('sends', 'expiring');
     expect(await relay.harness.redis.zcard(expiring)).toBe(0);
   });
 
@@ -88,8 +89,8 @@ describe('a send with an expiresAt', () => {
     // The search lasts longer than the expiresAt.
     const lane = runner({ confirmMs: 3_000 });
     await eventually('the search has ended', async () => {
-      await lane.run(A, NUMBER);
-      await rounds().expire(A);
+      await lane.run(ACCOUNT, NUMBER);
+      await rounds().expire(ACCOUNT);
       return (await find(id)).status === 'unknown';
     });
     expect(await sendEvents()).toEqual(['send.unknown']);

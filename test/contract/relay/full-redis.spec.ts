@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { accountKeys, isRedisFull } from '#platform';
-import { A } from '../feed/house.js';
+import { ACCOUNT } from '../feed/feed-harness.js';
 import { NUMBER, WithLane } from './with-lane.js';
 
 const relay = new WithLane();
@@ -19,19 +19,19 @@ describe('a full Redis', () => {
     for (let n = 0; n < 3; n += 1) await relayUntil(await accept(), 'failed');
     const events = await relay.harness.events();
     expect(events).toHaveLength(3);
-    const counters = accountKeys(relay.harness.prefix, A)('events', 'counters');
+    const counters = accountKeys(relay.harness.prefix, ACCOUNT)('events', 'counters');
     await relay.harness.redis.hset(counters, 'dispatched', events.at(-1)?.position ?? '');
     await fill();
     try {
       expect(await isRedisFull(relay.harness.redis)).toBe(true);
       await expect(accept()).rejects.toThrow(/OOM/);
-      await rounds().trim(A, { maxAgeMs: 60_000, maxCount: 1 });
-      expect(await relay.harness.log.trim(A, { maxAgeMs: 60_000, maxCount: 1 })).toBe(2);
+      await rounds().trim(ACCOUNT, { maxAgeMs: 60_000, maxCount: 1 });
+      expect(await relay.harness.log.trim(ACCOUNT, { maxAgeMs: 60_000, maxCount: 1 })).toBe(2);
     } finally {
       await relay.harness.redis.config('SET', 'maxmemory', '0');
     }
-    expect(await relay.harness.redis.zcard(accountKeys(relay.harness.prefix, A)('finished'))).toBe(1);
+    expect(await relay.harness.redis.zcard(accountKeys(relay.harness.prefix, ACCOUNT)('finished'))).toBe(1);
     expect(await relay.harness.events()).toHaveLength(1);
-    expect(await relay.harness.sends.head(A, NUMBER)).toBeUndefined();
+    expect(await relay.harness.sends.laneHead(ACCOUNT, NUMBER)).toBeUndefined();
   });
 });

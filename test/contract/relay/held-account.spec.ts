@@ -9,9 +9,9 @@ import {
   StoredSendIntake,
   UpstreamProbe,
 } from '#relay';
-import { AccountUpstream, AWAY_AFTER, UpstreamUnavailableError } from '#upstream';
+import { AccountUpstream, FAILURES_UNTIL_OPEN, UpstreamUnavailableError } from '#upstream';
 import { startTestRedis, type TestRedis } from '../../support/redis-server.js';
-import { A, ANYWHERE, House, UPSTREAM_TIMEOUT_MS } from '../feed/house.js';
+import { ACCOUNT, ANY_SERVICE, FeedHarness, UPSTREAM_TIMEOUT_MS } from '../feed/feed-harness.js';
 import { eventually } from '../../support/eventually.js';
 import { NO_HINTS } from './with-lane.js';
 
@@ -27,7 +27,7 @@ const SETTINGS: RelaySettings = {
 const [ONE, TWO] = ['+15551234561', '+15551234562'];
 
 let server: TestRedis;
-let house: House;
+let harness: FeedHarness;
 let intake: StoredSendIntake;
 let health: RedisUpstreamHealth;
 /** The lanes that were woken without a delay. */
@@ -47,13 +47,13 @@ afterAll(async () => {
   await server.dispose();
 });
 beforeEach(async () => {
-  house = await House.open(server.url);
-  intake = new StoredSendIntake(house.sends, house.idempotencyKeys, NO_HINTS, ANYWHERE);
-  health = new RedisUpstreamHealth(house.redis, house.prefix);
+  harness = await FeedHarness.open(server.url);
+  intake = new StoredSendIntake(harness.sends, harness.idempotencyKeys, NO_HINTS, ANY_SERVICE);
+  health = new RedisUpstreamHealth(harness.redis, harness.prefix);
   woken = [];
 });
 afterEach(async () => {
-  await house.close();
+  await harness.close();
 });
 
 /** Returns the objects that each process has of its own. */
@@ -61,46 +61,55 @@ function process(): { lanes: LaneRunner; probe: UpstreamProbe } {
   const free = (): Promise<void> => Promise.resolve();
   const token = (): Promise<number> => Promise.resolve(performance.now());
   const budget = {
-    ask: async () => ({ waitMs: 0, askedAt: await token() }),
+    tryAcquire: async () => ({ waitMs: 0, requestedAt: await token() }),
     acquire: token,
-    giveBack: free,
-    tooMany: free,
-    fine: free,
+    returnToken: free,
+    shrink: free,
+    grow: free,
   };
-  const find = (): Promise<House['address'] & { requestsPerSecond: number }> =>
-    Promise.resolve({ ...house.address, requestsPerSecond: 100 });
-  const upstream = new AccountUpstream(house.upstream, find, budget, health, house.logger);
+  const find = (): Promise<FeedHarness['address'] & { requestsPerSecond: number }> =>
+    Promise.resolve({ ...harness.address, requestsPerSecond: 100 });
+  const upstream = new AccountUpstream(harness.upstream, find, budget, health, harness.logger);
   const sender: Sender = {
-    addressOf: ANYWHERE,
+    addressOf: ANY_SERVICE,
     admit: (account) => upstream.admit(account, 'send'),
     isHeld: (account) => upstream.isHeld(account),
     post: (account, send, beginBy, admission) => upstream.post(account, send, beginBy, admission),
   };
-  const lanes = new LaneRunner(house.sends, sender, house.lookup, house.blobs, JOBS, SETTINGS, house.logger);
-  const wokenLanes = { store: house.sends, jobs: JOBS };
+  const lanes = new LaneRunner(
+    harness.sends,
+    sender,
+    harness.lookup,
+    harness.blobs,
+    JOBS,
+    SETTINGS,
+    harness.logger,
+  );
+  const wokenLanes = { store: harness.sends, jobs: JOBS };
   return { lanes, probe: new UpstreamProbe(health, (a) => upstream.probe(a), 5_000, wokenLanes) };
 }
 const accept = async (phoneNumber: string, message: string): Promise<string> =>
-  (await intake.accept(A, { phoneNumber, type: 'text', message })).id;
+  (await intake.accept(ACCOUNT, { phoneNumber, type: 'text', message })).id;
 async function find(id: string): Promise<Send> {
-  const send = await intake.find(A, id);
+  const send = await intake.find(ACCOUNT, id);
   if (send === undefined) throw new Error(`${id} was not found`);
   return send;
 }
 const attempts = async (id: string): Promise<string[]> =>
   (await find(id)).attempts.map(({ outcome, httpStatus }) => `${outcome} ${httpStatus ?? ''}`.trim());
 const texts = (): (string | null)[] =>
-  house.simulator.ledger
+  harness.simulator.ledger
     .read({ kinds: ['send.accepted'] })
     .entries.map((entry) => (entry.kind === 'send.accepted' ? entry.message : null));
-const posts = (): number => house.requests(/^POST /);
-const isDue = async (lane: string): Promise<boolean> => (await house.sends.dueLanes(A, 100)).includes(lane);
+const posts = (): number => harness.countRequests(/^POST /);
+const isDue = async (lane: string): Promise<boolean> =>
+  (await harness.sends.dueLanes(ACCOUNT, 100)).includes(lane);
 const upstreamEvents = async (): Promise<string[]> =>
-  (await house.types()).filter((type) => type.startsWith('upstream.'));
+  (await harness.eventTypes()).filter((type) => type.startsWith('upstream.'));
 const untilBack = (by: UpstreamProbe): Promise<boolean> =>
   eventually('upstream is back', async () => {
-    await by.run(A);
-    return (await health.outage(A)) === undefined;
+    await by.run(ACCOUNT);
+    return (await health.outage(ACCOUNT)) === undefined;
   });
 
 describe('sends of an account whose key is refused', () => {
@@ -108,30 +117,33 @@ describe('sends of an account whose key is refused', () => {
     const { lanes, probe } = process();
     const ids = [await accept(ONE, 'n1'), await accept(ONE, 'n2'), await accept(ONE, 'n3')];
     const other = await accept(TWO, 'o1');
-    house.control('faults', { match: { method: 'POST' }, fault: { kind: 'slow', delayMs: 0 } });
-    house.control('faults', { match: { method: 'POST' }, fault: { kind: 'status', status: 401 } });
-    house.control('faults', {
+    harness.control('faults', { match: { method: 'POST' }, fault: { kind: 'slow', delayMs: 0 } });
+    harness.control('faults', { match: { method: 'POST' }, fault: { kind: 'status', status: 401 } });
+    harness.control('faults', {
       ...{ match: { method: 'GET' }, fault: { kind: 'status', status: 401 }, times: 'always' },
     });
-    await lanes.run(A, ONE);
-    await lanes.run(A, TWO);
+    await lanes.run(ACCOUNT, ONE);
+    await lanes.run(ACCOUNT, TWO);
     expect(posts()).toBe(2);
     expect(await Promise.all(ids.map(attempts))).toEqual([['accepted 200'], ['not_taken 401'], []]);
     expect(await attempts(other)).toEqual([]);
     expect([await isDue(ONE), await isDue(TWO)]).toEqual([false, false]);
     // A refused probe changes nothing.
     await eventually('a probe was made', async () => {
-      await probe.run(A);
-      return house.requests(/^GET /) > 0;
+      await probe.run(ACCOUNT);
+      return harness.countRequests(/^GET /) > 0;
     });
-    expect(await health.outage(A)).toMatchObject({ kind: 'refused', reason: expect.stringContaining('401') });
+    expect(await health.outage(ACCOUNT)).toMatchObject({
+      kind: 'refused',
+      reason: expect.stringContaining('401'),
+    });
     expect(woken).toEqual([]);
 
-    house.control('faults/clear');
+    harness.control('faults/clear');
     await untilBack(probe);
     expect(woken.sort()).toEqual([ONE, TWO]);
     // The sends are posted at once, although the schedule's second wait is an hour.
-    for (const lane of [ONE, TWO]) await lanes.run(A, lane);
+    for (const lane of [ONE, TWO]) await lanes.run(ACCOUNT, lane);
     expect(await attempts(ids[1] ?? '')).toEqual(['not_taken 401', 'accepted 200']);
     expect(texts()).toEqual(['n1', 'n2', 'n3', 'o1']);
     expect(await upstreamEvents()).toEqual(['upstream.unavailable', 'upstream.recovered']);
@@ -141,8 +153,12 @@ describe('sends of an account whose key is refused', () => {
     const { lanes, probe } = process();
     const ids = ['n1', 'n2', 'n3', 'n4'].map((text) => accept(ONE, text));
     const [one = '', two = '', three = '', four = ''] = await Promise.all(ids);
-    house.control('faults', { match: { method: 'POST' }, fault: { kind: 'status', status: 403 }, times: 3 });
-    await lanes.run(A, ONE);
+    harness.control('faults', {
+      match: { method: 'POST' },
+      fault: { kind: 'status', status: 403 },
+      times: 3,
+    });
+    await lanes.run(ACCOUNT, ONE);
     expect([(await find(one)).status, (await find(two)).status]).toEqual(['failed', 'failed']);
     expect(await find(three)).toMatchObject({
       status: 'queued',
@@ -150,7 +166,7 @@ describe('sends of an account whose key is refused', () => {
     });
     expect(await attempts(four)).toEqual([]);
     await untilBack(probe);
-    await lanes.run(A, ONE);
+    await lanes.run(ACCOUNT, ONE);
     expect(texts()).toEqual(['n3', 'n4']);
   });
 
@@ -158,40 +174,40 @@ describe('sends of an account whose key is refused', () => {
     const { lanes, probe } = process();
     const ids = ['n1', 'n2', 'n3'].map((text) => accept(ONE, text));
     const [, , three = ''] = await Promise.all(ids);
-    house.control('faults', {
+    harness.control('faults', {
       match: { method: 'POST' },
       fault: { kind: 'status', status: 403 },
       times: 'always',
     });
-    await lanes.run(A, ONE);
+    await lanes.run(ACCOUNT, ONE);
     await untilBack(probe);
-    await lanes.run(A, ONE);
+    await lanes.run(ACCOUNT, ONE);
     expect((await find(three)).status).toBe('failed');
   });
 });
 
 describe('sends while upstream is unreachable', () => {
-  const numbers = Array.from({ length: AWAY_AFTER + 3 }, (_, i) => `+1555123456${i}`);
+  const numbers = Array.from({ length: FAILURES_UNTIL_OPEN + 3 }, (_, i) => `+1555123456${i}`);
 
   it('wait without attempts in every process after several failures, and are posted at once on recovery', async () => {
     const [a, b] = [process(), process()];
     const ids = await Promise.all(numbers.map((number) => accept(number, number)));
-    const real = house.address.baseUrl;
-    house.address.baseUrl = 'http://127.0.0.1:1/v1';
-    for (const number of numbers) await a.lanes.run(A, number);
+    const real = harness.address.baseUrl;
+    harness.address.baseUrl = 'http://127.0.0.1:1/v1';
+    for (const number of numbers) await a.lanes.run(ACCOUNT, number);
     for (let round = 0; round < 3; round += 1) {
-      for (const number of numbers) await b.lanes.run(A, number);
+      for (const number of numbers) await b.lanes.run(ACCOUNT, number);
     }
     const made = await Promise.all(ids.map(attempts));
-    expect(made.flat()).toHaveLength(AWAY_AFTER);
+    expect(made.flat()).toHaveLength(FAILURES_UNTIL_OPEN);
     expect(made.at(-1)).toEqual([]);
     expect(await upstreamEvents()).toEqual(['upstream.unavailable']);
 
-    house.address.baseUrl = real;
+    harness.address.baseUrl = real;
     await untilBack(b.probe);
-    expect(woken).toEqual(expect.arrayContaining(numbers.slice(AWAY_AFTER)));
+    expect(woken).toEqual(expect.arrayContaining(numbers.slice(FAILURES_UNTIL_OPEN)));
     await eventually('all are accepted', async () => {
-      for (const number of numbers) await a.lanes.run(A, number);
+      for (const number of numbers) await a.lanes.run(ACCOUNT, number);
       return (await Promise.all(ids.map(find))).every(({ status }) => status === 'accepted');
     });
     expect([...texts()].sort()).toEqual([...numbers].sort());
@@ -200,55 +216,57 @@ describe('sends while upstream is unreachable', () => {
 
   it('keep their retry schedule despite the attempt that revealed the outage', async () => {
     const { lanes, probe } = process();
-    const ids = await Promise.all(numbers.slice(0, AWAY_AFTER).map((number) => accept(number, number)));
-    const real = house.address.baseUrl;
-    house.address.baseUrl = 'http://127.0.0.1:1/v1';
-    for (const number of numbers.slice(0, AWAY_AFTER)) await lanes.run(A, number);
+    const ids = await Promise.all(
+      numbers.slice(0, FAILURES_UNTIL_OPEN).map((number) => accept(number, number)),
+    );
+    const real = harness.address.baseUrl;
+    harness.address.baseUrl = 'http://127.0.0.1:1/v1';
+    for (const number of numbers.slice(0, FAILURES_UNTIL_OPEN)) await lanes.run(ACCOUNT, number);
     const last = ids.at(-1) ?? '';
-    expect((await house.sends.find(A, last))?.state).toMatchObject({ refusals: 0, status: 'queued' });
+    expect((await harness.sends.find(ACCOUNT, last))?.state).toMatchObject({ refusals: 0, status: 'queued' });
     expect(await attempts(last)).toEqual(['not_taken']);
-    house.address.baseUrl = real;
+    harness.address.baseUrl = real;
     await untilBack(probe);
-    await lanes.run(A, numbers[AWAY_AFTER - 1] ?? '');
+    await lanes.run(ACCOUNT, numbers[FAILURES_UNTIL_OPEN - 1] ?? '');
     expect(await attempts(last)).toEqual(['not_taken', 'accepted 200']);
   });
 
   it('are not searched for, and their search time does not count down', async () => {
     const { lanes } = process();
-    house.control('faults', { match: { method: 'POST' }, fault: 'resetBefore' });
+    harness.control('faults', { match: { method: 'POST' }, fault: 'resetBefore' });
     const id = await accept(ONE, 'n1');
-    await lanes.run(A, ONE);
+    await lanes.run(ACCOUNT, ONE);
     expect((await find(id)).status).toBe('relaying');
-    const before = (await house.sends.find(A, id))?.state.lookLeftMs;
+    const before = (await harness.sends.find(ACCOUNT, id))?.state.lookLeftMs;
     const blind = new LaneRunner(
-      house.sends,
+      harness.sends,
       {
-        addressOf: ANYWHERE,
+        addressOf: ANY_SERVICE,
         admit: () => Promise.resolve(() => Promise.resolve()),
         isHeld: () => Promise.resolve(true),
         post: () => Promise.resolve(),
       },
       {
         lookUp: () => Promise.reject(new UpstreamUnavailableError('no route')),
-        expect: () => Promise.resolve(),
+        expeditePoll: () => Promise.resolve(),
         readList: () => Promise.resolve(),
       },
-      house.blobs,
+      harness.blobs,
       JOBS,
       SETTINGS,
-      house.logger,
+      harness.logger,
     );
     await eventually('one search step failed', async () => {
-      await blind.run(A, ONE);
-      return (await house.sends.find(A, id))?.state.lookedAt === undefined;
+      await blind.run(ACCOUNT, ONE);
+      return (await harness.sends.find(ACCOUNT, id))?.state.lookedAt === undefined;
     });
-    const { state } = (await house.sends.find(A, id)) ?? {};
+    const { state } = (await harness.sends.find(ACCOUNT, id)) ?? {};
     expect(state).toMatchObject({ status: 'relaying', lookLeftMs: before });
     // The lane waits for the end of the outage, not for the next search step.
     expect(await isDue(ONE)).toBe(false);
-    expect(await house.sends.release(A, 100)).toEqual([ONE]);
-    await lanes.run(A, ONE);
-    const after = (await house.sends.find(A, id))?.state;
+    expect(await harness.sends.releaseWaitingLanes(ACCOUNT, 100)).toEqual([ONE]);
+    await lanes.run(ACCOUNT, ONE);
+    const after = (await harness.sends.find(ACCOUNT, id))?.state;
     expect(after?.lookLeftMs).toBe(before);
     expect(after?.lookedAt).toBeDefined();
   });

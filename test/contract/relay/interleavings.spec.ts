@@ -2,7 +2,7 @@ import { describe, expect, it, jest } from '@jest/globals';
 import { type RelayStore, type Sender } from '#relay';
 import { UpstreamTimeoutError } from '#upstream';
 import { eventually } from '../../support/eventually.js';
-import { A, UPSTREAM_TIMEOUT_MS } from '../feed/house.js';
+import { ACCOUNT, UPSTREAM_TIMEOUT_MS } from '../feed/feed-harness.js';
 import { NUMBER, WithLane } from './with-lane.js';
 
 const relay = new WithLane();
@@ -23,14 +23,14 @@ describe('a POST whose fence Redis loses while the POST is under way', () => {
 
   it.each([
     ['was not noticed yet', () => Promise.resolve()],
-    ['made another process search for the send', () => runner().run(A, NUMBER)],
+    ['made another process search for the send', () => runner().run(ACCOUNT, NUMBER)],
   ])(
     'is not repeated if its process learns that upstream accepted the POST, and the loss %s',
     async (_, then) => {
       relay.harness.control('settings', { sendVisibleDelayMs: 60_000 });
       const id = await accept();
       const post = postThenLose(await memory(), then);
-      await runner({ post }).run(A, NUMBER);
+      await runner({ post }).run(ACCOUNT, NUMBER);
       await relayUntil(id, 'accepted');
       expect(posts()).toBe(1);
       expect(await find(id)).toMatchObject({ attempts: [{ outcome: 'accepted' }] });
@@ -44,9 +44,9 @@ describe('a POST whose fence Redis loses while the POST is under way', () => {
     const post = postThenLose(await memory(), () =>
       Promise.reject(new UpstreamTimeoutError(UPSTREAM_TIMEOUT_MS)),
     );
-    await runner({ post }).run(A, NUMBER);
+    await runner({ post }).run(ACCOUNT, NUMBER);
     await eventually('the send has a final status', async () => {
-      await runner().run(A, NUMBER);
+      await runner().run(ACCOUNT, NUMBER);
       return ['accepted', 'unknown'].includes((await find(id)).status);
     });
     expect(posts()).toBe(1);
@@ -62,7 +62,7 @@ it('a send whose POST Redis lost is found even if the clock of the gateway is fa
   await relayUntil(id, 'accepted');
   await before.loseAllSince(relay.redis);
   await eventually('the send has a final status', async () => {
-    await runner().run(A, NUMBER);
+    await runner().run(ACCOUNT, NUMBER);
     return ['accepted', 'sent'].includes((await find(id)).status);
   });
   expect(posts()).toBe(1);
@@ -78,13 +78,13 @@ it('the wait of one send does not delay the next send if the first send left the
   const id = await accept();
   const next = await accept({ message: 'next' });
   const store = Object.create(relay.harness.sends) as RelayStore;
-  store.postpone = async (...call) => {
-    if ((await find(id)).status === 'queued') await relay.intake.cancel(A, id);
-    return relay.harness.sends.postpone(...call);
+  store.postponeLane = async (...call) => {
+    if ((await find(id)).status === 'queued') await relay.intake.cancel(ACCOUNT, id);
+    return relay.harness.sends.postponeLane(...call);
   };
-  await runner({ store }).run(A, NUMBER);
+  await runner({ store }).run(ACCOUNT, NUMBER);
   await eventually('a worker of the due lanes relays the next send', async () => {
-    for (const lane of await relay.harness.sends.dueLanes(A, 10)) await runner().run(A, lane);
+    for (const lane of await relay.harness.sends.dueLanes(ACCOUNT, 10)) await runner().run(ACCOUNT, lane);
     return (await find(next)).status === 'accepted';
   });
 });
@@ -96,7 +96,7 @@ it('a send that upstream may have accepted becomes unknown, not expired, if its 
   await relayUntil(id, 'relaying');
   const late = runner({ onUnknown: 'resend', maxAgeMs: 0 });
   await eventually('the send has a final status', async () => {
-    await late.run(A, NUMBER);
+    await late.run(ACCOUNT, NUMBER);
     return ['expired', 'unknown'].includes((await find(id)).status);
   });
   expect(await find(id)).toMatchObject({
@@ -120,7 +120,7 @@ it('a send whose machine is suspended right before its POST is queued again and 
     }
   };
   const lane = runner({ post });
-  const once = lane.run(A, NUMBER);
+  const once = lane.run(ACCOUNT, NUMBER);
   lane.stop();
   await once;
   expect(posts()).toBe(0);

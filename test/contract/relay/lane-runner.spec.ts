@@ -1,17 +1,17 @@
 import { describe, expect, it } from '@jest/globals';
 import { eventually } from '../../support/eventually.js';
-import { A } from '../feed/house.js';
+import { ACCOUNT } from '../feed/feed-harness.js';
 import { NUMBER, WithLane } from './with-lane.js';
 
 const relay = new WithLane();
 const { runner, rounds, accept, find, relayUntil, failPosts, texts, posts, sendEvents, upload } = relay;
 
 it('a run returns whether its lane held any send', async () => {
-  expect(await runner().run(A, NUMBER)).toBe(false);
+  expect(await runner().run(ACCOUNT, NUMBER)).toBe(false);
   await accept({ sendAt: Date.now() + 60_000 });
-  expect(await runner().run(A, NUMBER)).toBe(false);
+  expect(await runner().run(ACCOUNT, NUMBER)).toBe(false);
   await accept();
-  expect(await runner().run(A, NUMBER)).toBe(true);
+  expect(await runner().run(ACCOUNT, NUMBER)).toBe(true);
 });
 
 describe('a send', () => {
@@ -30,7 +30,9 @@ describe('a send', () => {
     relay.harness.control('messages/flags', { id: messageId, read: true });
     await relay.harness.sweepUntil('read', async () => (await find(id)).status === 'read');
     expect(await sendEvents()).toEqual(['send.accepted', 'send.sent']);
-    const reported = (await relay.harness.told()).filter(({ type }) => type.startsWith('message.'));
+    const reported = (await relay.harness.deliveredEvents()).filter(({ type }) =>
+      type.startsWith('message.'),
+    );
     expect(reported.map(({ type, data }) => [type, data['sendId']])).toEqual([
       ['message.sent', id],
       ['message.delivered', id],
@@ -40,19 +42,22 @@ describe('a send', () => {
   });
 
   it('costs one request besides the regular polls: its POST', async () => {
-    const [contactId, other] = [relay.harness.contact(NUMBER), relay.harness.contact('+15559990000')];
+    const [contactId, other] = [
+      relay.harness.createContact(NUMBER),
+      relay.harness.createContact('+15559990000'),
+    ];
     await relay.harness.sweep();
     const costOf = async (work: () => Promise<unknown>): Promise<number> => {
-      const before = relay.harness.requests(/^/);
+      const before = relay.harness.countRequests(/^/);
       await work();
-      return relay.harness.requests(/^/) - before;
+      return relay.harness.countRequests(/^/) - before;
     };
     const id = await accept();
     expect(await costOf(() => relayUntil(id, 'accepted'))).toBe(1);
     // The poll that binds the send reads no more than a poll that finds the same message of another person.
-    relay.harness.messages(other, { direction: 'outbound', text: 'Hi' });
-    const ordinary = await costOf(() => relay.harness.polls.poll(A, other));
-    expect(await costOf(() => relay.harness.polls.poll(A, contactId))).toBe(ordinary);
+    relay.harness.createMessages(other, { direction: 'outbound', text: 'Hi' });
+    const ordinary = await costOf(() => relay.harness.polls.poll(ACCOUNT, other));
+    expect(await costOf(() => relay.harness.polls.poll(ACCOUNT, contactId))).toBe(ordinary);
     expect((await find(id)).status).toBe('sent');
     expect(posts()).toBe(1);
   });
@@ -60,7 +65,11 @@ describe('a send', () => {
   it('is relayed in order of acceptance within its lane', async () => {
     const ids: string[] = [];
     for (let i = 0; i < 5; i += 1) ids.push(await accept({ message: `n${i}` }));
-    await Promise.all([runner().run(A, NUMBER), runner().run(A, NUMBER), runner().run(A, NUMBER)]);
+    await Promise.all([
+      runner().run(ACCOUNT, NUMBER),
+      runner().run(ACCOUNT, NUMBER),
+      runner().run(ACCOUNT, NUMBER),
+    ]);
     await relayUntil(ids[4] ?? '', 'accepted');
     expect(texts()).toEqual(['n0', 'n1', 'n2', 'n3', 'n4']);
   });
@@ -80,8 +89,8 @@ describe('a send', () => {
   });
 
   it('does not match an old identical message', async () => {
-    const contactId = relay.harness.contact(NUMBER);
-    relay.harness.messages(contactId, {
+    const contactId = relay.harness.createContact(NUMBER);
+    relay.harness.createMessages(contactId, {
       direction: 'outbound',
       text: 'Hi',
       timestamp: Date.now() - 3_600_000,
@@ -105,7 +114,7 @@ describe('a send', () => {
     const id = await accept({ file: await upload() });
     await relayUntil(id, 'accepted');
     await relay.harness.sweepUntil('sent', async () => (await find(id)).status === 'sent');
-    expect(await relay.harness.types()).toContain('message.updated');
+    expect(await relay.harness.eventTypes()).toContain('message.updated');
   });
 
   it('is bound even if upstream shows text and file separately and rewrites quotes', async () => {
@@ -114,9 +123,9 @@ describe('a send', () => {
     await relayUntil(id, 'accepted');
     await relay.harness.sweepUntil('sent', async () => (await find(id)).status === 'sent');
     const { contactId, messageId } = await find(id);
-    await expect(relay.harness.sends.claims(A, contactId ?? '', [messageId ?? ''])).resolves.toEqual(
-      new Map([[messageId, { sendId: id }]]),
-    );
+    await expect(
+      relay.harness.sends.boundSends(ACCOUNT, contactId ?? '', [messageId ?? '']),
+    ).resolves.toEqual(new Map([[messageId, { sendId: id }]]));
   });
 
   it('posts its file, and the file is then removed', async () => {
@@ -162,20 +171,22 @@ describe('a send', () => {
     const woken: string[] = [];
     const waking = rounds({ jobs: { wake: (_, lanes) => Promise.resolve(void woken.push(...lanes)) } });
     await eventually('the send is queued', async () => {
-      await waking.promote(A);
+      await waking.promote(ACCOUNT);
       return (await find(id)).status === 'queued';
     });
     expect(Date.now()).toBeGreaterThanOrEqual(sendAt);
     expect(woken).toEqual([NUMBER]);
     await relayUntil(id, 'accepted');
-    await waking.promote(A);
+    await waking.promote(ACCOUNT);
     expect(texts()).toEqual(['Hi']);
   });
 
   it('whose hint was lost is woken by the reconcile round', async () => {
     await accept();
     const woken: string[] = [];
-    await rounds({ jobs: { wake: (_, lanes) => Promise.resolve(void woken.push(...lanes)) } }).reconcile(A);
+    await rounds({ jobs: { wake: (_, lanes) => Promise.resolve(void woken.push(...lanes)) } }).reconcile(
+      ACCOUNT,
+    );
     expect(woken).toEqual([NUMBER]);
   });
 });
@@ -186,8 +197,8 @@ describe('retention of sends', () => {
     const file = await upload();
     const id = await accept({ message: 'Hi', file });
     await relayUntil(id, 'failed');
-    await rounds().trim(A, { maxAgeMs: -10_000, maxCount: 0 });
-    expect(await relay.intake.find(A, id)).toBeUndefined();
+    await rounds().trim(ACCOUNT, { maxAgeMs: -10_000, maxCount: 0 });
+    expect(await relay.intake.find(ACCOUNT, id)).toBeUndefined();
     await expect(relay.harness.blobs.open(file.blobId)).rejects.toThrow();
   });
 });
@@ -214,7 +225,7 @@ describe('many kinds of faults at once', () => {
     }
     const lanes = [runner({ confirmMs: 400 }), runner({ confirmMs: 400 })];
     await eventually('every send has a result', async () => {
-      await Promise.all(lanes.flatMap((lane) => numbers.map((number) => lane.run(A, number))));
+      await Promise.all(lanes.flatMap((lane) => numbers.map((number) => lane.run(ACCOUNT, number))));
       const states = await Promise.all(ids.map(async (id) => (await find(id)).status));
       return states.every((status) => ['accepted', 'sent', 'unknown'].includes(status));
     });

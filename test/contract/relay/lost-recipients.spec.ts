@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { eventually } from '../../support/eventually.js';
-import { A } from '../feed/house.js';
+import { ACCOUNT } from '../feed/feed-harness.js';
 import { NUMBER, WithLane } from './with-lane.js';
 
 const relay = new WithLane();
@@ -8,8 +8,8 @@ const { runner, rounds, accept, find, relayUntil, failPosts, texts, posts, sendE
 
 /** Reads the recipient as a contact, then deletes the contact upstream. The gateway still knows the contact. */
 async function deletedContact(): Promise<void> {
-  const contactId = relay.harness.contact(NUMBER);
-  relay.harness.messages(contactId, { count: 3 });
+  const contactId = relay.harness.createContact(NUMBER);
+  relay.harness.createMessages(contactId, { count: 3 });
   await relay.harness.sweep();
   relay.harness.control('contacts/delete', { contactId });
 }
@@ -48,14 +48,14 @@ describe('a send whose recipient’s contact was deleted upstream', () => {
     await deletedContact();
     failPosts({ kind: 'resetBefore' });
     const id = await accept();
-    const { contacts } = await relay.harness.store.knownContacts(A);
+    const { contacts } = await relay.harness.store.knownContacts(ACCOUNT);
     relay.harness.control('contacts/delete', { contactIds: [...contacts.keys()].slice(0, 15) });
     const lane = runner();
-    const before = relay.harness.requests(/messages/);
+    const before = relay.harness.countRequests(/messages/);
     // The fourth read follows long after the end of the confirmation period.
     await eventually('the messages were read four times', async () => {
-      await lane.run(A, NUMBER);
-      return relay.harness.requests(/messages/) >= before + 4;
+      await lane.run(ACCOUNT, NUMBER);
+      return relay.harness.countRequests(/messages/) >= before + 4;
     });
     expect((await find(id)).status).toBe('relaying');
   });
@@ -63,7 +63,7 @@ describe('a send whose recipient’s contact was deleted upstream', () => {
 
 describe('a send whose searches all fail', () => {
   it('becomes unknown at the maximum age, with the reason, and the lane continues', async () => {
-    const contactId = relay.harness.contact(NUMBER);
+    const contactId = relay.harness.createContact(NUMBER);
     await relay.harness.sweep();
     failPosts({ kind: 'resetBefore' });
     const id = await accept();
@@ -80,7 +80,7 @@ describe('a send whose searches all fail', () => {
   });
 
   it('is reported as unconfirmed at the maximum age if upstream accepted the send', async () => {
-    const contactId = relay.harness.contact(NUMBER);
+    const contactId = relay.harness.createContact(NUMBER);
     await relay.harness.sweep();
     const id = await accept();
     await relayUntil(id, 'accepted');
@@ -91,7 +91,7 @@ describe('a send whose searches all fail', () => {
     });
     const confirming = rounds({ confirmMs: 600, maxAgeMs: 1_500 });
     await eventually('the event was emitted', async () => {
-      await confirming.confirm(A);
+      await confirming.confirm(ACCOUNT);
       return (await sendEvents()).includes('send.unconfirmed');
     });
   });
@@ -99,10 +99,10 @@ describe('a send whose searches all fail', () => {
 
 describe('a send to a number of several contacts', () => {
   it('is searched for in all of these contacts', async () => {
-    const mine = relay.harness.contact(NUMBER);
-    relay.harness.messages(mine, { count: 2 });
+    const mine = relay.harness.createContact(NUMBER);
+    relay.harness.createMessages(mine, { count: 2 });
     await relay.harness.sweep();
-    relay.harness.contact('+15550001111', { referredBy: NUMBER });
+    relay.harness.createContact('+15550001111', { referredBy: NUMBER });
     await relay.harness.sweep();
     failPosts({ kind: 'resetAfter' });
     const id = await accept();
@@ -111,11 +111,11 @@ describe('a send to a number of several contacts', () => {
   });
 
   it('is also searched for in a contact that appeared after the POST', async () => {
-    const mine = relay.harness.contact(NUMBER);
+    const mine = relay.harness.createContact(NUMBER);
     await relay.harness.sweep();
     // Upstream moves the number's messages to another contact, and keeps the old contact empty.
     relay.harness.control('contacts/renumber-id', { contactId: mine, newId: 'another' });
-    relay.harness.contact('+15550001111', { id: mine, formerly: NUMBER });
+    relay.harness.createContact('+15550001111', { id: mine, formerly: NUMBER });
     failPosts({ kind: 'resetAfter' });
     const id = await accept();
     await relayUntil(id, 'sent');

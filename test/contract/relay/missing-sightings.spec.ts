@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { eventually } from '../../support/eventually.js';
-import { A } from '../feed/house.js';
+import { ACCOUNT } from '../feed/feed-harness.js';
 import { NUMBER, WithLane } from './with-lane.js';
 
 const relay = new WithLane();
@@ -13,11 +13,11 @@ describe('an accepted send whose message does not appear', () => {
     await relayUntil(id, 'accepted');
     const confirming = rounds({ confirmMs: 1_200 });
     await eventually('the event was emitted', async () => {
-      await confirming.confirm(A);
+      await confirming.confirm(ACCOUNT);
       return (await sendEvents()).includes('send.unconfirmed');
     });
     expect((await find(id)).status).toBe('accepted');
-    for (let i = 0; i < 5; i += 1) await confirming.confirm(A);
+    for (let i = 0; i < 5; i += 1) await confirming.confirm(ACCOUNT);
     await relay.harness.sweepUntil('sent', async () => (await find(id)).status === 'sent');
     expect(await sendEvents()).toEqual(['send.accepted', 'send.unconfirmed', 'send.sent']);
   });
@@ -26,17 +26,17 @@ describe('an accepted send whose message does not appear', () => {
     const id = await accept();
     await relayUntil(id, 'accepted');
     // The recipient is not a known contact yet, so one early read of the contact list is requested.
-    expect([await relay.harness.store.takeListWish(A), await relay.harness.store.takeListWish(A)]).toEqual([
-      true,
-      false,
-    ]);
-    await relay.harness.list.poll(A);
-    const [contactId] = (await relay.harness.store.knownContacts(A)).contacts.keys();
-    expect(await relay.harness.recipient(NUMBER)).toBe(contactId);
+    expect([
+      await relay.harness.store.takeListPollRequest(ACCOUNT),
+      await relay.harness.store.takeListPollRequest(ACCOUNT),
+    ]).toEqual([true, false]);
+    await relay.harness.list.poll(ACCOUNT);
+    const [contactId] = (await relay.harness.store.knownContacts(ACCOUNT)).contacts.keys();
+    expect(await relay.harness.ownerOf(NUMBER)).toBe(contactId);
     await eventually('the contact is due', async () =>
       (await relay.harness.takeDue()).includes(contactId ?? ''),
     );
-    await relay.harness.polls.poll(A, contactId ?? '');
+    await relay.harness.polls.poll(ACCOUNT, contactId ?? '');
     expect((await find(id)).status).toBe('sent');
   });
 });

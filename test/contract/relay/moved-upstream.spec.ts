@@ -3,7 +3,7 @@ import { StoredSendIntake } from '#relay';
 import { upstreamStamp } from '#upstream';
 import { lastingFields } from '../../../libs/relay/src/send/send-record.js';
 import { createSimulator, type Simulator } from '../../../apps/simulator/src/create-simulator.js';
-import { A, type House } from '../feed/house.js';
+import { ACCOUNT, type FeedHarness } from '../feed/feed-harness.js';
 import { NO_HINTS, NUMBER, WithLane } from './with-lane.js';
 
 const here = new WithLane({ maxAgeMs: 600_000 });
@@ -14,7 +14,7 @@ class MovableAccount {
   private baseUrl: string;
   readonly intake: StoredSendIntake;
 
-  constructor(private readonly harness: House) {
+  constructor(private readonly harness: FeedHarness) {
     this.baseUrl = harness.address.baseUrl;
     this.intake = new StoredSendIntake(harness.sends, harness.idempotencyKeys, NO_HINTS, this.addressOf);
     const { upstream, source } = harness;
@@ -29,7 +29,7 @@ class MovableAccount {
   }
 
   async accept(message = 'Hi'): Promise<string> {
-    return (await this.intake.accept(A, { phoneNumber: NUMBER, type: 'text', message })).id;
+    return (await this.intake.accept(ACCOUNT, { phoneNumber: NUMBER, type: 'text', message })).id;
   }
 
   async run(): Promise<void> {
@@ -39,11 +39,11 @@ class MovableAccount {
       post: (_, send, limit) =>
         harness.upstream.send({ ...harness.address, baseUrl: this.baseUrl }, send, limit),
     });
-    await runner.run(A, NUMBER);
+    await runner.run(ACCOUNT, NUMBER);
   }
 
   async status(id: string): Promise<string | undefined> {
-    return (await this.intake.find(A, id))?.status;
+    return (await this.intake.find(ACCOUNT, id))?.status;
   }
 }
 
@@ -70,7 +70,7 @@ describe('before a contact list was read from the address', () => {
     account.to(`${harness.address.baseUrl}/wrong`);
     const upstream = await account.addressOf();
     const createdAt = Date.now() - 61_000;
-    await harness.sends.insert(A, { ...ORDER, id: 'snd_1', createdAt, upstream });
+    await harness.sends.insert(ACCOUNT, { ...ORDER, id: 'snd_1', createdAt, upstream });
     await account.run();
     expect(await account.status('snd_1')).toBe('queued');
     expect(posts(harness.simulator)).toBe(0);
@@ -85,29 +85,29 @@ describe('before a contact list was read from the address', () => {
     account.to('http://127.0.0.1:9/v1');
     const id = await account.accept();
     await account.run();
-    expect((await account.intake.find(A, id))?.attempts).toMatchObject([{ outcome: 'not_taken' }]);
+    expect((await account.intake.find(ACCOUNT, id))?.attempts).toMatchObject([{ outcome: 'not_taken' }]);
   });
 
   it('a send that may have been posted is searched for first, even at an unreachable address', async () => {
     const { harness } = here;
     const account = new MovableAccount(harness);
     account.to('http://127.0.0.1:9/v1');
-    await harness.sends.insert(A, { ...ORDER, id: 'snd_1', createdAt: Date.now() });
-    const record = await harness.sends.find(A, 'snd_1');
+    await harness.sends.insert(ACCOUNT, { ...ORDER, id: 'snd_1', createdAt: Date.now() });
+    const record = await harness.sends.find(ACCOUNT, 'snd_1');
     if (record === undefined) throw new Error('the send was not stored');
     const failed = { transition: 'fenced', state: lastingFields(record.state) } as const;
-    const fenced = await harness.sends.apply(A, record, failed);
+    const fenced = await harness.sends.apply(ACCOUNT, record, failed);
     if (fenced === undefined) throw new Error('the send was not fenced');
-    await harness.sends.apply(A, fenced, { transition: 'refused', state: lastingFields(fenced.state) });
-    await account.intake.resolve(A, 'snd_1', 'resend');
+    await harness.sends.apply(ACCOUNT, fenced, { transition: 'refused', state: lastingFields(fenced.state) });
+    await account.intake.resolve(ACCOUNT, 'snd_1', 'resend');
     await account.run();
-    expect(await account.intake.find(A, 'snd_1')).toMatchObject({ status: 'relaying', attempts: [] });
+    expect(await account.intake.find(ACCOUNT, 'snd_1')).toMatchObject({ status: 'relaying', attempts: [] });
   });
 
   it('a send accepted a moment ago waits until every process knows the address', async () => {
     const { harness } = here;
     const account = new MovableAccount(harness);
-    await harness.list.poll(A);
+    await harness.list.poll(ACCOUNT);
     account.to(`${harness.address.baseUrl}/next`);
     const id = await account.accept();
     account.to(harness.address.baseUrl);
@@ -121,17 +121,17 @@ describe('an address that leads to another service', () => {
     const { harness } = here;
     await withOtherService(async (other) => {
       const account = new MovableAccount(harness);
-      harness.contact('+15550001111');
-      await harness.list.poll(A);
+      harness.createContact('+15550001111');
+      await harness.list.poll(ACCOUNT);
       const held = await account.accept('for the former service');
       account.to(other.baseUrl);
       const fresh = await account.accept('for the present service');
       await account.run();
       expect(await account.status(held)).toBe('unknown');
-      expect((await account.intake.find(A, held))?.reason).toContain('leads to another service');
+      expect((await account.intake.find(ACCOUNT, held))?.reason).toContain('leads to another service');
       expect(await account.status(fresh)).toBe('accepted');
       expect([posts(harness.simulator), posts(other.simulator)]).toEqual([0, 1]);
-      await account.intake.resolve(A, held, 'resend');
+      await account.intake.resolve(ACCOUNT, held, 'resend');
       expect(await account.status(held)).toBe('queued');
     });
   });
@@ -140,12 +140,12 @@ describe('an address that leads to another service', () => {
     const { harness } = here;
     await withOtherService(async (other) => {
       const account = new MovableAccount(harness);
-      harness.contact('+15550001111');
-      await harness.list.poll(A);
+      harness.createContact('+15550001111');
+      await harness.list.poll(ACCOUNT);
       account.to(other.baseUrl);
       other.simulator.control('contacts', { phoneNumber: '+15550002222' });
-      await harness.list.poll(A);
-      expect(await harness.types()).toEqual(['account.suspect']);
+      await harness.list.poll(ACCOUNT);
+      expect(await harness.eventTypes()).toEqual(['account.suspect']);
     });
   });
 });
@@ -153,11 +153,11 @@ describe('an address that leads to another service', () => {
 it('another address of the same service receives the sends that were accepted for the former address', async () => {
   const { harness } = here;
   const account = new MovableAccount(harness);
-  harness.contact('+15550001111');
-  await harness.list.poll(A);
+  harness.createContact('+15550001111');
+  await harness.list.poll(ACCOUNT);
   const id = await account.accept();
   account.to(harness.address.baseUrl.replace('127.0.0.1', 'localhost'));
   await account.run();
   expect(await account.status(id)).toBe('accepted');
-  expect(await harness.types()).not.toContain('account.suspect');
+  expect(await harness.eventTypes()).not.toContain('account.suspect');
 });

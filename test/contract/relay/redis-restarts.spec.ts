@@ -4,7 +4,7 @@ import { createLogger } from '#platform';
 import { type LaneRunner } from '#relay';
 import { eventually } from '../../support/eventually.js';
 import { startTestRedis } from '../../support/redis-server.js';
-import { A } from '../feed/house.js';
+import { ACCOUNT } from '../feed/feed-harness.js';
 import { NUMBER, WithLane } from './with-lane.js';
 
 const relay = new WithLane();
@@ -37,14 +37,14 @@ describe('a send', () => {
     await before.loseAllSince(relay.redis);
     await relay.harness.sweep();
     expect(await find(id)).toMatchObject({ status: 'sent' });
-    await runner().run(A, NUMBER);
+    await runner().run(ACCOUNT, NUMBER);
     expect(texts()).toEqual(['Hi']);
   });
 
   it('that was queued before a Redis restart is searched for first, and then posted once', async () => {
     const [one, two] = [await accept({ message: 'n0' }), await accept({ message: 'n1' })];
     await (await memory()).loseAllSince(relay.redis);
-    await runner().run(A, NUMBER);
+    await runner().run(ACCOUNT, NUMBER);
     expect(posts()).toBe(0);
     await relayUntil(one, 'accepted');
     await relayUntil(two, 'accepted');
@@ -54,7 +54,7 @@ describe('a send', () => {
   it('that was read before a Redis restart cannot be fenced after the restart', async () => {
     const id = await accept();
     const before = await memory();
-    const stale = await relay.harness.sends.head(A, NUMBER);
+    const stale = await relay.harness.sends.laneHead(ACCOUNT, NUMBER);
     await relayUntil(id, 'accepted');
     await before.loseAllSince(relay.redis);
     // A worker that read the send before the restart must not continue.
@@ -62,7 +62,7 @@ describe('a send', () => {
     if (record === undefined) throw new Error('the lane is empty');
     const posting = { ...record.state, phase: 'posting' } as const;
     const fence = { transition: 'fenced', state: posting, redisRun: 'mustMatch' } as const;
-    expect(await relay.harness.sends.apply(A, record, fence)).toBeUndefined();
+    expect(await relay.harness.sends.apply(ACCOUNT, record, fence)).toBeUndefined();
   });
 
   it('that was queued before a Redis restart causes one warning per process and restart, not one per send', async () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { BlobStoreUnavailableError } from '#blobs';
 import { eventually } from '../../support/eventually.js';
-import { A } from '../feed/house.js';
+import { ACCOUNT } from '../feed/feed-harness.js';
 import { NUMBER, WithLane } from './with-lane.js';
 
 const relay = new WithLane();
@@ -36,7 +36,7 @@ describe('a send that upstream certainly did not accept', () => {
     relay.harness.address.baseUrl = 'http://127.0.0.1:1/v1';
     const lane = runner();
     await eventually('two attempts were made', async () => {
-      await lane.run(A, NUMBER);
+      await lane.run(ACCOUNT, NUMBER);
       return (await find(id)).attempts.length >= 2;
     });
     expect(await find(id)).toMatchObject({ status: 'queued', attempts: [{ outcome: 'not_taken' }, {}] });
@@ -48,9 +48,9 @@ describe('a send that upstream certainly did not accept', () => {
   it('delays only its own lane', async () => {
     failPosts({ kind: 'status', status: 429, retryAfter: 60 });
     const id = await accept();
-    await runner().run(A, NUMBER);
+    await runner().run(ACCOUNT, NUMBER);
     const other = await accept({ phoneNumber: '+15550000009' });
-    await runner().run(A, '+15550000009');
+    await runner().run(ACCOUNT, '+15550000009');
     expect((await find(other)).status).toBe('accepted');
     expect((await find(id)).status).toBe('queued');
   });
@@ -64,7 +64,7 @@ describe('a send whose file cannot be read temporarily', () => {
     relay.harness.blobs.open = () =>
       Promise.reject(new BlobStoreUnavailableError('the bucket is being moved'));
     await eventually('a retry was made', async () => {
-      await runner().run(A, NUMBER);
+      await runner().run(ACCOUNT, NUMBER);
       return (await find(id)).attempts.length > 1;
     });
     expect(await find(id)).toMatchObject({

@@ -14,14 +14,17 @@ import {
   StoredSendIntake,
 } from '#relay';
 import type { StateChange } from '../../../libs/relay/src/send/relay-store.js';
-import { type TransitionName, InvalidTransitionError } from '../../../libs/relay/src/send/send-life.js';
+import {
+  type TransitionName,
+  InvalidTransitionError,
+} from '../../../libs/relay/src/send/send-transitions.js';
 import { lastingFields, type SendOrder, type SendRecord } from '../../../libs/relay/src/send/send-record.js';
-import { ANYWHERE } from '../feed/house.js';
+import { ANY_SERVICE } from '../feed/feed-harness.js';
 import { startTestRedis, type TestRedis } from '../../support/redis-server.js';
 import { RedisMemory } from '../../support/redis-memory.js';
 import { eventually } from '../../support/eventually.js';
 
-const A = 'default';
+const ACCOUNT = 'default';
 const NUMBER = '+15551234567';
 
 let server: TestRedis;
@@ -55,7 +58,7 @@ beforeEach(async () => {
     },
   };
   idempotencyKeys = new RedisIdempotencyKeys(redis, prefix);
-  intake = new StoredSendIntake(store, idempotencyKeys, jobs, ANYWHERE);
+  intake = new StoredSendIntake(store, idempotencyKeys, jobs, ANY_SERVICE);
 });
 afterEach(async () => {
   await closeRedis(redis);
@@ -78,11 +81,11 @@ const key = (name: string, fingerprint = 'a1'): { key: string; fingerprint: stri
 
 async function insert(more: Partial<SendOrder> = {}): Promise<SendRecord> {
   const wanted = order(more);
-  await store.insert(A, wanted);
+  await store.insert(ACCOUNT, wanted);
   return found(wanted.id);
 }
 async function found(id: string): Promise<SendRecord> {
-  const record = await store.find(A, id);
+  const record = await store.find(ACCOUNT, id);
   if (record === undefined) throw new Error('the send was not found');
   return record;
 }
@@ -91,7 +94,7 @@ const applyTo = (
   transition: TransitionName,
   more: Partial<StateChange> = {},
 ): Promise<SendRecord | undefined> =>
-  store.apply(A, record, { transition, state: lastingFields(record.state), ...more });
+  store.apply(ACCOUNT, record, { transition, state: lastingFields(record.state), ...more });
 /** Applies several transitions, each of which must succeed. */
 async function applyAll(record: SendRecord, ...transitions: TransitionName[]): Promise<SendRecord> {
   let current = record;
@@ -103,14 +106,18 @@ async function applyAll(record: SendRecord, ...transitions: TransitionName[]): P
   return current;
 }
 const eventTypes = async (): Promise<string[]> =>
-  (await log.read(A, undefined, 1_000)).events.map(({ type }) => type);
+  (await log.read(ACCOUNT, undefined, 1_000)).events.map(({ type }) => type);
 const keys = (): Promise<string[]> => redis.keys(`${prefix}:*`);
 
 describe('accepting a send', () => {
   it('stores the send in its lane, and wakes the lane', async () => {
-    const { id, replayed } = await intake.accept(A, { ...request, reference: 'r', metadata: { a: [1] } });
+    const { id, replayed } = await intake.accept(ACCOUNT, {
+      ...request,
+      reference: 'r',
+      metadata: { a: [1] },
+    });
     expect(replayed).toBe(false);
-    const send = await intake.find(A, id);
+    const send = await intake.find(ACCOUNT, id);
     expect(send).toMatchObject({
       id,
       status: 'queued',
@@ -120,96 +127,107 @@ describe('accepting a send', () => {
       messageId: null,
     });
     expect(await intake.find('other', id)).toBeUndefined();
-    expect((await store.head(A, NUMBER))?.record.order.id).toBe(id);
-    expect(await store.dueLanes(A, 10)).toEqual([NUMBER]);
+    expect((await store.laneHead(ACCOUNT, NUMBER))?.record.order.id).toBe(id);
+    expect(await store.dueLanes(ACCOUNT, 10)).toEqual([NUMBER]);
     expect(woken).toEqual([NUMBER]);
   });
 
   it('keeps the order of acceptance in each lane', async () => {
     const ids: string[] = [];
-    for (let i = 0; i < 20; i += 1) ids.push((await intake.accept(A, request)).id);
-    const other = await intake.accept(A, { ...request, phoneNumber: '+15550009999' });
-    expect((await store.head(A, '+15550009999'))?.record.order.id).toBe(other.id);
+    for (let i = 0; i < 20; i += 1) ids.push((await intake.accept(ACCOUNT, request)).id);
+    const other = await intake.accept(ACCOUNT, { ...request, phoneNumber: '+15550009999' });
+    expect((await store.laneHead(ACCOUNT, '+15550009999'))?.record.order.id).toBe(other.id);
     const relayed: string[] = [];
-    for (let head = await store.head(A, NUMBER); head !== undefined; head = await store.head(A, NUMBER)) {
+    for (
+      let head = await store.laneHead(ACCOUNT, NUMBER);
+      head !== undefined;
+      head = await store.laneHead(ACCOUNT, NUMBER)
+    ) {
       relayed.push(head.record.order.id);
       await applyAll(head.record, 'fenced', 'accepted');
     }
     expect(relayed).toEqual(ids);
-    expect(await store.dueLanes(A, 10)).toEqual(['+15550009999']);
+    expect(await store.dueLanes(ACCOUNT, 10)).toEqual(['+15550009999']);
   });
 
   it('under a used key with the same body returns the earlier send, and stores nothing', async () => {
-    const first = await intake.accept(A, request, key('k'));
+    const first = await intake.accept(ACCOUNT, request, key('k'));
     const before = (await keys()).length;
-    const second = await intake.accept(A, request, key('k'));
+    const second = await intake.accept(ACCOUNT, request, key('k'));
     expect(second).toEqual({ id: first.id, replayed: true });
     expect((await keys()).length).toBe(before);
-    expect(await redis.llen(`${prefix}:{${A}}:lane:${NUMBER}`)).toBe(1);
+    expect(await redis.llen(`${prefix}:{${ACCOUNT}}:lane:${NUMBER}`)).toBe(1);
     expect(woken).toHaveLength(1);
   });
 
   it('under a used key with another body is refused, and stores nothing', async () => {
-    await intake.accept(A, request, key('k', 'a1'));
+    await intake.accept(ACCOUNT, request, key('k', 'a1'));
     const before = (await keys()).length;
-    await expect(intake.accept(A, request, key('k', 'b2'))).rejects.toThrow(IdempotencyKeyReusedError);
+    await expect(intake.accept(ACCOUNT, request, key('k', 'b2'))).rejects.toThrow(IdempotencyKeyReusedError);
     expect((await keys()).length).toBe(before);
   });
 
   it('under one key 50 times at once stores one send', async () => {
-    const all = await Promise.all(Array.from({ length: 50 }, () => intake.accept(A, request, key('k'))));
+    const all = await Promise.all(
+      Array.from({ length: 50 }, () => intake.accept(ACCOUNT, request, key('k'))),
+    );
     expect(new Set(all.map(({ id }) => id)).size).toBe(1);
     expect(all.filter(({ replayed }) => !replayed)).toHaveLength(1);
-    expect(await redis.llen(`${prefix}:{${A}}:lane:${NUMBER}`)).toBe(1);
+    expect(await redis.llen(`${prefix}:{${ACCOUNT}}:lane:${NUMBER}`)).toBe(1);
   });
 
   it('under a reserved key is allowed only to the owner while the reservation holds', async () => {
-    expect(await idempotencyKeys.reserve(A, 'k', 'one', 60_000)).toBe(true);
-    expect(await idempotencyKeys.reserve(A, 'k', 'two', 60_000)).toBe(false);
-    expect(await idempotencyKeys.reserve(A, 'k', 'one', 60_000)).toBe(true);
+    expect(await idempotencyKeys.reserve(ACCOUNT, 'k', 'one', 60_000)).toBe(true);
+    expect(await idempotencyKeys.reserve(ACCOUNT, 'k', 'two', 60_000)).toBe(false);
+    expect(await idempotencyKeys.reserve(ACCOUNT, 'k', 'one', 60_000)).toBe(true);
     for (const under of [key('k'), { ...key('k'), owner: 'two' }]) {
-      await expect(intake.accept(A, request, under)).rejects.toThrow(IdempotencyInProgressError);
-      await expect(intake.recall(A, under)).rejects.toThrow(IdempotencyInProgressError);
+      await expect(intake.accept(ACCOUNT, request, under)).rejects.toThrow(IdempotencyInProgressError);
+      await expect(intake.recall(ACCOUNT, under)).rejects.toThrow(IdempotencyInProgressError);
     }
-    await idempotencyKeys.letGo(A, 'k', 'two');
-    const { id } = await intake.accept(A, request, { ...key('k'), owner: 'one' });
-    await idempotencyKeys.letGo(A, 'k', 'one');
+    await idempotencyKeys.release(ACCOUNT, 'k', 'two');
+    const { id } = await intake.accept(ACCOUNT, request, { ...key('k'), owner: 'one' });
+    await idempotencyKeys.release(ACCOUNT, 'k', 'one');
     // The key now belongs to the send, so a reservation is not needed.
-    expect(await idempotencyKeys.reserve(A, 'k', 'two', 60_000)).toBe(true);
-    expect(await intake.accept(A, request, { ...key('k'), owner: 'two' })).toEqual({ id, replayed: true });
-    expect(await intake.recall(A, key('k'))).toEqual({ id, replayed: true });
-    await expect(intake.recall(A, key('k', 'b2'))).rejects.toThrow(IdempotencyKeyReusedError);
-    expect(await redis.llen(`${prefix}:{${A}}:lane:${NUMBER}`)).toBe(1);
+    expect(await idempotencyKeys.reserve(ACCOUNT, 'k', 'two', 60_000)).toBe(true);
+    expect(await intake.accept(ACCOUNT, request, { ...key('k'), owner: 'two' })).toEqual({
+      id,
+      replayed: true,
+    });
+    expect(await intake.recall(ACCOUNT, key('k'))).toEqual({ id, replayed: true });
+    await expect(intake.recall(ACCOUNT, key('k', 'b2'))).rejects.toThrow(IdempotencyKeyReusedError);
+    expect(await redis.llen(`${prefix}:{${ACCOUNT}}:lane:${NUMBER}`)).toBe(1);
   });
 
   it('under a key whose reservation expired is refused, because another request may have reserved the key', async () => {
-    await idempotencyKeys.reserve(A, 'k', 'one', 1);
-    await eventually('the lease has expired', async () => idempotencyKeys.reserve(A, 'k', 'two', 60_000));
-    await expect(intake.accept(A, request, { ...key('k'), owner: 'one' })).rejects.toThrow(
+    await idempotencyKeys.reserve(ACCOUNT, 'k', 'one', 1);
+    await eventually('the lease has expired', async () =>
+      idempotencyKeys.reserve(ACCOUNT, 'k', 'two', 60_000),
+    );
+    await expect(intake.accept(ACCOUNT, request, { ...key('k'), owner: 'one' })).rejects.toThrow(
       IdempotencyInProgressError,
     );
-    await idempotencyKeys.letGo(A, 'k', 'two');
-    await expect(intake.accept(A, request, { ...key('k'), owner: 'two' })).rejects.toThrow(
+    await idempotencyKeys.release(ACCOUNT, 'k', 'two');
+    await expect(intake.accept(ACCOUNT, request, { ...key('k'), owner: 'two' })).rejects.toThrow(
       IdempotencyInProgressError,
     );
-    expect(await intake.recall(A, key('k'))).toBeUndefined();
-    expect((await intake.accept(A, request, key('k'))).replayed).toBe(false);
+    expect(await intake.recall(ACCOUNT, key('k'))).toBeUndefined();
+    expect((await intake.accept(ACCOUNT, request, key('k'))).replayed).toBe(false);
   });
 
   it('separates keys by account, and accepts keys of any characters', async () => {
-    const one = await intake.accept(A, request, key('k'));
+    const one = await intake.accept(ACCOUNT, request, key('k'));
     const others = [
       await intake.accept('other', request, key('k')),
-      await intake.accept(A, request, key('K')),
-      await intake.accept(A, request, key('k\n\u{1F44B} ')),
-      await intake.accept(A, request),
-      await intake.accept(A, request),
+      await intake.accept(ACCOUNT, request, key('K')),
+      await intake.accept(ACCOUNT, request, key('k\n\u{1F44B} ')),
+      await intake.accept(ACCOUNT, request),
+      await intake.accept(ACCOUNT, request),
     ];
     expect(new Set([one, ...others].map(({ id }) => id)).size).toBe(6);
   });
 
   it('keeps an idempotency key for a day', async () => {
-    await intake.accept(A, request, key('k'));
+    await intake.accept(ACCOUNT, request, key('k'));
     const [name = ''] = (await keys()).filter((each) => each.includes('idempotency'));
     const left = await redis.pttl(name);
     expect(left).toBeGreaterThan(86_390_000);
@@ -218,22 +236,22 @@ describe('accepting a send', () => {
 
   it.each([undefined, key('k')])('a second time after a lost answer changes nothing (%j)', async (under) => {
     const wanted = order();
-    expect(await store.insert(A, wanted, under)).toEqual({ kind: 'new' });
+    expect(await store.insert(ACCOUNT, wanted, under)).toEqual({ kind: 'new' });
     const taken = await applyAll(await found(wanted.id), 'fenced', 'accepted');
-    expect(await store.insert(A, wanted, under)).toEqual({ kind: 'new' });
-    expect(await store.find(A, wanted.id)).toEqual(taken);
-    expect(await store.head(A, NUMBER)).toBeUndefined();
+    expect(await store.insert(ACCOUNT, wanted, under)).toEqual({ kind: 'new' });
+    expect(await store.find(ACCOUNT, wanted.id)).toEqual(taken);
+    expect(await store.laneHead(ACCOUNT, NUMBER)).toBeUndefined();
   });
 
   it('with a sendAt keeps the send out of its lane until then', async () => {
-    const { id } = await intake.accept(A, { ...request, sendAt: Date.now() + 60_000 });
-    expect((await intake.find(A, id))?.status).toBe('scheduled');
-    expect(await store.head(A, NUMBER)).toBeUndefined();
-    expect(await store.promote(A, 10)).toEqual([]);
-    expect(await store.nextScheduled(A)).toBeGreaterThan(50_000);
+    const { id } = await intake.accept(ACCOUNT, { ...request, sendAt: Date.now() + 60_000 });
+    expect((await intake.find(ACCOUNT, id))?.status).toBe('scheduled');
+    expect(await store.laneHead(ACCOUNT, NUMBER)).toBeUndefined();
+    expect(await store.promoteScheduled(ACCOUNT, 10)).toEqual([]);
+    expect(await store.nextScheduledInMs(ACCOUNT)).toBeGreaterThan(50_000);
     expect(woken).toEqual([]);
-    const past = await intake.accept(A, { ...request, sendAt: Date.now() - 1 });
-    expect((await intake.find(A, past.id))?.status).toBe('queued');
+    const past = await intake.accept(ACCOUNT, { ...request, sendAt: Date.now() - 1 });
+    expect((await intake.find(ACCOUNT, past.id))?.status).toBe('queued');
   });
 });
 
@@ -255,7 +273,7 @@ describe('a change of a send', () => {
 
   it('is written together with its event, which shows the changed send', async () => {
     const record = await applyAll(await insert(), 'fenced', 'accepted');
-    const { events } = await log.read(A, undefined, 10);
+    const { events } = await log.read(ACCOUNT, undefined, 10);
     expect(JSON.parse(events[0]?.data ?? '{}')).toMatchObject({
       send: {
         id: record.order.id,
@@ -288,7 +306,7 @@ describe('a change of a send', () => {
         };
       },
     });
-    const done = await new RedisRelayStore(spy, prefix, systemClock).apply(A, record, {
+    const done = await new RedisRelayStore(spy, prefix, systemClock).apply(ACCOUNT, record, {
       transition: 'accepted',
       state: lastingFields(record.state),
     });
@@ -297,7 +315,7 @@ describe('a change of a send', () => {
     expect(await found(record.order.id)).toEqual(done);
     expect(await eventTypes()).toEqual(['send.accepted']);
     await insert({ id: newId('snd') });
-    expect(await redis.llen(`${prefix}:{${A}}:lane:${NUMBER}`)).toBe(1);
+    expect(await redis.llen(`${prefix}:{${ACCOUNT}}:lane:${NUMBER}`)).toBe(1);
   });
 
   it('that claims the message of another send is refused', async () => {
@@ -305,7 +323,9 @@ describe('a change of a send', () => {
     expect(await applyTo(one, 'found', { claim: CLAIM })).toBeDefined();
     expect(await applyTo(two, 'found', { claim: CLAIM })).toBeUndefined();
     expect((await found(two.order.id)).state.status).toBe('queued');
-    expect(await store.claims(A, 'c1', ['m1', 'm2'])).toEqual(new Map([['m1', { sendId: one.order.id }]]));
+    expect(await store.boundSends(ACCOUNT, 'c1', ['m1', 'm2'])).toEqual(
+      new Map([['m1', { sendId: one.order.id }]]),
+    );
     expect(await applyTo(await found(one.order.id), 'found', { claim: CLAIM })).toBeDefined();
     // The same message id in another contact is another message.
     expect(await applyTo(two, 'found', { claim: { ...CLAIM, contactId: 'c2' } })).toBeDefined();
@@ -314,10 +334,10 @@ describe('a change of a send', () => {
   it('that removes a send from its lane makes the lane due at once', async () => {
     const [one, two] = [await insert(), await insert()];
     const held = await applyTo(one, 'fenced', { laneDueInMs: 60_000 });
-    expect(await store.dueLanes(A, 10)).toEqual([]);
+    expect(await store.dueLanes(ACCOUNT, 10)).toEqual([]);
     if (held !== undefined) await applyAll(held, 'accepted');
-    expect(await store.dueLanes(A, 10)).toEqual([NUMBER]);
-    expect((await store.head(A, NUMBER))?.record.order.id).toBe(two.order.id);
+    expect(await store.dueLanes(ACCOUNT, 10)).toEqual([NUMBER]);
+    expect((await store.laneHead(ACCOUNT, NUMBER))?.record.order.id).toBe(two.order.id);
   });
 
   it('to relaying orders the sends without a message by their POSTs', async () => {
@@ -329,7 +349,7 @@ describe('a change of a send', () => {
       await eventually('another millisecond has passed', () => performance.now() - first > 2);
     }
     const ids = async (count: number): Promise<string[]> =>
-      (await store.awaiting(A, NUMBER, count)).map((record) => record.order.id);
+      (await store.sendsAwaitingMessage(ACCOUNT, NUMBER, count)).map((record) => record.order.id);
     expect(await ids(10)).toEqual([records[2], records[0], records[1]].map((record) => record?.order.id));
     expect(await ids(2)).toEqual([records[0], records[1]].map((record) => record?.order.id));
   });
@@ -337,22 +357,22 @@ describe('a change of a send', () => {
 
 describe('cancelling a send', () => {
   it('ends a queued and a scheduled send, and emits send.cancelled', async () => {
-    const queued = await intake.accept(A, request);
+    const queued = await intake.accept(ACCOUNT, request);
     const sendAt = Date.now() + 1;
-    const later = await intake.accept(A, { ...request, sendAt });
+    const later = await intake.accept(ACCOUNT, { ...request, sendAt });
     for (const { id } of [queued, later])
-      expect(await intake.cancel(A, id)).toMatchObject({ id, status: 'cancelled' });
-    expect(await store.head(A, NUMBER)).toBeUndefined();
+      expect(await intake.cancel(ACCOUNT, id)).toMatchObject({ id, status: 'cancelled' });
+    expect(await store.laneHead(ACCOUNT, NUMBER)).toBeUndefined();
     await eventually('the sendAt has passed', () => Date.now() > sendAt + 5);
-    expect(await store.promote(A, 10)).toEqual([]);
+    expect(await store.promoteScheduled(ACCOUNT, 10)).toEqual([]);
     expect(await eventTypes()).toEqual(['send.cancelled', 'send.cancelled']);
-    expect(await intake.cancel(A, 'snd_none')).toBeUndefined();
+    expect(await intake.cancel(ACCOUNT, 'snd_none')).toBeUndefined();
   });
 
   it('is refused while the send is being relayed', async () => {
     const record = await insert();
     await applyAll(record, 'fenced');
-    await expect(intake.cancel(A, record.order.id)).rejects.toThrow(SendNotCancellableError);
+    await expect(intake.cancel(ACCOUNT, record.order.id)).rejects.toThrow(SendNotCancellableError);
   });
 
   it('races with the POST, and exactly one of the two wins', async () => {
@@ -361,7 +381,7 @@ describe('cancelling a send', () => {
       const record = await insert({ id: newId('snd'), phoneNumber: `+1555000${1000 + i}` });
       const relay = (): Promise<boolean> => applyTo(record, 'fenced').then((done) => done !== undefined);
       const cancel = (): Promise<boolean> =>
-        intake.cancel(A, record.order.id).then(
+        intake.cancel(ACCOUNT, record.order.id).then(
           () => true,
           (error: unknown) => {
             if (error instanceof SendNotCancellableError) return false;
@@ -395,12 +415,14 @@ describe('retention of sends', () => {
       const at = performance.now();
       await eventually('another millisecond has passed', () => performance.now() - at > 2);
     }
-    const gone = await store.trim(A, { maxAgeMs: 60_000, maxCount: 2 });
+    const gone = await store.trim(ACCOUNT, { maxAgeMs: 60_000, maxCount: 2 });
     expect(gone.map(({ id }) => id)).toEqual(done.slice(0, 3));
-    expect(await store.find(A, done[0] ?? '')).toBeUndefined();
-    expect(await store.claims(A, 'c1', ['m0', 'm4'])).toEqual(new Map([['m4', { sendId: done[4] }]]));
-    expect(await store.trim(A, { maxAgeMs: -10_000, maxCount: 100 })).toHaveLength(2);
-    expect(await store.find(A, open.order.id)).toBeDefined();
+    expect(await store.find(ACCOUNT, done[0] ?? '')).toBeUndefined();
+    expect(await store.boundSends(ACCOUNT, 'c1', ['m0', 'm4'])).toEqual(
+      new Map([['m4', { sendId: done[4] }]]),
+    );
+    expect(await store.trim(ACCOUNT, { maxAgeMs: -10_000, maxCount: 100 })).toHaveLength(2);
+    expect(await store.find(ACCOUNT, open.order.id)).toBeDefined();
   });
 
   it('removes accepted and unknown sends last, and emits an event for each', async () => {
@@ -412,18 +434,18 @@ describe('retention of sends', () => {
       done.push((await applyAll(await insert(), 'fenced', 'refused')).order.id);
     }
     const eventsOfSends = async (): Promise<string[]> =>
-      (await log.read(A, undefined, 1_000)).events.map(
+      (await log.read(ACCOUNT, undefined, 1_000)).events.map(
         ({ type, data }) => `${type} ${(JSON.parse(data) as { send: { id: string } }).send.id}`,
       );
     const trimmed = async (maxCount: number, maxAgeMs = 60_000): Promise<string[]> =>
-      (await store.trim(A, { maxAgeMs, maxCount })).map(({ id }) => id);
+      (await store.trim(ACCOUNT, { maxAgeMs, maxCount })).map(({ id }) => id);
     expect((await trimmed(100, -10_000)).sort()).toEqual(done.sort());
     expect(await trimmed(2)).toEqual([]);
     expect(await eventsOfSends()).not.toContain(`send.unconfirmed ${accepted.order.id}`);
     expect(await trimmed(1)).toEqual([accepted.order.id]);
     expect((await eventsOfSends()).at(-1)).toBe(`send.unconfirmed ${accepted.order.id}`);
     expect(await trimmed(1)).toEqual([]);
-    expect((await store.find(A, unknown.order.id))?.state.status).toBe('unknown');
+    expect((await store.find(ACCOUNT, unknown.order.id))?.state.status).toBe('unknown');
     expect(await trimmed(0)).toEqual([unknown.order.id]);
     expect((await eventsOfSends()).at(-1)).toBe(`send.unknown ${unknown.order.id}`);
     expect((await keys()).filter((name) => /undecided|finished|awaiting|confirms|:send:/.test(name))).toEqual(
@@ -433,21 +455,21 @@ describe('retention of sends', () => {
 
   it('keeps an unknown send that an older build listed as finished', async () => {
     const { id } = (await applyAll(await insert(), 'fenced', 'marked_unknown')).order;
-    await redis.zrem(`${prefix}:{${A}}:sends:undecided`, id);
-    await redis.zadd(`${prefix}:{${A}}:finished`, 1, id);
-    expect(await store.trim(A, { maxAgeMs: 60_000, maxCount: 100 })).toEqual([]);
-    expect(await store.find(A, id)).toBeDefined();
-    expect(await store.trim(A, { maxAgeMs: 60_000, maxCount: 0 })).toHaveLength(1);
+    await redis.zrem(`${prefix}:{${ACCOUNT}}:sends:undecided`, id);
+    await redis.zadd(`${prefix}:{${ACCOUNT}}:finished`, 1, id);
+    expect(await store.trim(ACCOUNT, { maxAgeMs: 60_000, maxCount: 100 })).toEqual([]);
+    expect(await store.find(ACCOUNT, id)).toBeDefined();
+    expect(await store.trim(ACCOUNT, { maxAgeMs: 60_000, maxCount: 0 })).toHaveLength(1);
   });
 
   it('removes the pending checks of an accepted send without a message', async () => {
     const record = await applyAll(await insert(), 'fenced');
     await applyTo(record, 'accepted', { confirmInMs: 0 });
-    expect(await store.awaiting(A, NUMBER, 100)).toHaveLength(1);
-    expect(await store.dueConfirms(A, 100)).toHaveLength(1);
-    expect(await store.trim(A, { maxAgeMs: 60_000, maxCount: 0 })).toHaveLength(1);
-    expect(await store.awaiting(A, NUMBER, 100)).toEqual([]);
-    expect(await store.dueConfirms(A, 100)).toEqual([]);
+    expect(await store.sendsAwaitingMessage(ACCOUNT, NUMBER, 100)).toHaveLength(1);
+    expect(await store.dueConfirmations(ACCOUNT, 100)).toHaveLength(1);
+    expect(await store.trim(ACCOUNT, { maxAgeMs: 60_000, maxCount: 0 })).toHaveLength(1);
+    expect(await store.sendsAwaitingMessage(ACCOUNT, NUMBER, 100)).toEqual([]);
+    expect(await store.dueConfirmations(ACCOUNT, 100)).toEqual([]);
     expect((await keys()).filter((name) => /awaiting|confirms|:send:/.test(name))).toEqual([]);
   });
 });
@@ -455,21 +477,21 @@ describe('retention of sends', () => {
 describe('a lane', () => {
   it('is not blocked by a send whose record is missing', async () => {
     const [lost, next] = [await insert(), await insert()];
-    await redis.del(`${prefix}:{${A}}:send:${lost.order.id}`);
-    expect((await store.head(A, NUMBER))?.record.order.id).toBe(next.order.id);
+    await redis.del(`${prefix}:{${ACCOUNT}}:send:${lost.order.id}`);
+    expect((await store.laneHead(ACCOUNT, NUMBER))?.record.order.id).toBe(next.order.id);
   });
 
   it('that is postponed is due again in time, and an empty lane is never due', async () => {
     const [head, next] = [await insert(), await insert()];
-    expect(await store.postpone(A, head, 60_000)).toBe(true);
-    expect(await store.dueLanes(A, 10)).toEqual([]);
-    expect(await store.postpone(A, head, 0)).toBe(true);
-    expect(await store.dueLanes(A, 10)).toEqual([NUMBER]);
-    expect(await store.postpone(A, next, 60_000)).toBe(false);
-    expect(await store.dueLanes(A, 10)).toEqual([NUMBER]);
+    expect(await store.postponeLane(ACCOUNT, head, 60_000)).toBe(true);
+    expect(await store.dueLanes(ACCOUNT, 10)).toEqual([]);
+    expect(await store.postponeLane(ACCOUNT, head, 0)).toBe(true);
+    expect(await store.dueLanes(ACCOUNT, 10)).toEqual([NUMBER]);
+    expect(await store.postponeLane(ACCOUNT, next, 60_000)).toBe(false);
+    expect(await store.dueLanes(ACCOUNT, 10)).toEqual([NUMBER]);
     const gone = { ...head, order: { ...head.order, phoneNumber: '+15550000001' } };
-    expect(await store.postpone(A, gone, 0)).toBe(false);
-    expect(await store.dueLanes(A, 10)).toEqual([NUMBER]);
+    expect(await store.postponeLane(ACCOUNT, gone, 0)).toBe(false);
+    expect(await store.dueLanes(ACCOUNT, 10)).toEqual([NUMBER]);
   });
 });
 
@@ -477,35 +499,38 @@ describe('scheduled sends', () => {
   it('are moved to their lanes once, many in one step, ordered by sendAt and then by acceptance', async () => {
     const at = Date.now() + 30;
     const orders = Array.from({ length: 20 }, (_, i) => order({ sendAt: i < 3 ? at + 2 : at }));
-    for (const each of orders) await store.insert(A, each);
+    for (const each of orders) await store.insert(ACCOUNT, each);
     const cancelled = orders[5]?.id ?? '';
-    await intake.cancel(A, cancelled);
+    await intake.cancel(ACCOUNT, cancelled);
     await eventually(
       'the sends are due',
-      async () => (await store.nextScheduled(A)) === 0 && Date.now() > at + 2,
+      async () => (await store.nextScheduledInMs(ACCOUNT)) === 0 && Date.now() > at + 2,
     );
-    const lanes = await Promise.all([store.promote(A, 100), store.promote(A, 100)]);
+    const lanes = await Promise.all([
+      store.promoteScheduled(ACCOUNT, 100),
+      store.promoteScheduled(ACCOUNT, 100),
+    ]);
     expect(lanes.flat()).toEqual(Array.from({ length: 19 }, () => NUMBER));
-    expect(await store.nextScheduled(A)).toBeUndefined();
+    expect(await store.nextScheduledInMs(ACCOUNT)).toBeUndefined();
     const expected = [...orders.slice(3), ...orders.slice(0, 3)].map(({ id }) => id);
-    expect(await redis.lrange(`${prefix}:{${A}}:lane:${NUMBER}`, 0, -1)).toEqual(
+    expect(await redis.lrange(`${prefix}:{${ACCOUNT}}:lane:${NUMBER}`, 0, -1)).toEqual(
       expected.filter((id) => id !== cancelled),
     );
     expect((await found(expected[0] ?? '')).state).toMatchObject({ status: 'queued', revision: 1 });
   });
 
   it('wake their lanes at acceptance if they are due before the next check of the schedule', async () => {
-    await intake.accept(A, { ...request, sendAt: Date.now() + 60_000 });
+    await intake.accept(ACCOUNT, { ...request, sendAt: Date.now() + 60_000 });
     expect(woken).toEqual([]);
-    await intake.accept(A, { ...request, sendAt: Date.now() + 200 });
+    await intake.accept(ACCOUNT, { ...request, sendAt: Date.now() + 200 });
     expect(woken).toEqual([NUMBER]);
-    expect(await store.head(A, NUMBER)).toBeUndefined();
+    expect(await store.laneHead(ACCOUNT, NUMBER)).toBeUndefined();
   });
 
   it('without a record, or with another status, are removed from the schedule', async () => {
-    const scheduled = `${prefix}:{${A}}:scheduled`;
+    const scheduled = `${prefix}:{${ACCOUNT}}:scheduled`;
     const gone = await insert({ sendAt: Date.now() + 1 });
-    await redis.del(`${prefix}:{${A}}:send:${gone.order.id}`);
+    await redis.del(`${prefix}:{${ACCOUNT}}:send:${gone.order.id}`);
     const queued = await insert();
     await redis.zadd(scheduled, 1, `0000000000000099 ${queued.order.id}`);
     const due = await insert({ sendAt: Date.now() + 1 });
@@ -513,21 +538,24 @@ describe('scheduled sends', () => {
       'the sends are due',
       async () => (await redis.zcount(scheduled, '-inf', Date.now())) === 3,
     );
-    expect(await store.promote(A, 100)).toEqual([NUMBER]);
-    expect(await store.nextScheduled(A)).toBeUndefined();
+    expect(await store.promoteScheduled(ACCOUNT, 100)).toEqual([NUMBER]);
+    expect(await store.nextScheduledInMs(ACCOUNT)).toBeUndefined();
     expect((await found(due.order.id)).state.status).toBe('queued');
     expect((await found(queued.order.id)).state).toEqual(queued.state);
   });
 
   it('are cancelled even if the cancellation races with their move to the lane', async () => {
     for (let i = 0; i < 20; i += 1) {
-      const { id } = await intake.accept(A, { ...request, sendAt: Date.now() + 50 });
-      await eventually('the sends are due', async () => (await store.nextScheduled(A)) === 0);
-      const [, promoted] = await Promise.all([intake.cancel(A, id), store.promote(A, 10)]);
+      const { id } = await intake.accept(ACCOUNT, { ...request, sendAt: Date.now() + 50 });
+      await eventually('the sends are due', async () => (await store.nextScheduledInMs(ACCOUNT)) === 0);
+      const [, promoted] = await Promise.all([
+        intake.cancel(ACCOUNT, id),
+        store.promoteScheduled(ACCOUNT, 10),
+      ]);
       // If the move comes first, the send is cancelled in its lane.
       expect(promoted.length).toBeLessThanOrEqual(1);
       expect((await found(id)).state.status).toBe('cancelled');
-      expect(await store.head(A, NUMBER)).toBeUndefined();
+      expect(await store.laneHead(ACCOUNT, NUMBER)).toBeUndefined();
     }
   });
 });
@@ -537,7 +565,7 @@ describe('the list of sends', () => {
     const ids: string[] = [];
     let before: number | undefined;
     do {
-      const page = await list.list(A, filter, limit, before);
+      const page = await list.list(ACCOUNT, filter, limit, before);
       expect(page.sends.length).toBeLessThanOrEqual(limit);
       ids.push(...page.sends.map(({ id }) => id));
       before = page.next;
@@ -568,19 +596,21 @@ describe('the list of sends', () => {
     );
     expect(await all({ reference: 'none' })).toEqual([]);
     // The last page has no cursor.
-    expect((await list.list(A, {}, 12)).next).toBeUndefined();
+    expect((await list.list(ACCOUNT, {}, 12)).next).toBeUndefined();
     expect((await list.list('other', {}, 12)).sends).toEqual([]);
   });
 
   it('examines a bounded number of sends per page, and the next page continues there', async () => {
-    const indexes = ['sends:status:queued', `sends:to:${NUMBER}`].map((name) => `${prefix}:{${A}}:${name}`);
+    const indexes = ['sends:status:queued', `sends:to:${NUMBER}`].map(
+      (name) => `${prefix}:{${ACCOUNT}}:${name}`,
+    );
     const wanted = await insert();
     // Ten thousand other sends, each in only one of the two indexes.
     for (const index of indexes) {
       const members = Array.from({ length: 5_000 }, (_, i) => [String(i + 10), `${index}-${i}`]);
       await redis.zadd(index, ...members.flat());
     }
-    const first = await list.list(A, { status: 'queued', phoneNumber: NUMBER }, 10);
+    const first = await list.list(ACCOUNT, { status: 'queued', phoneNumber: NUMBER }, 10);
     expect(first.sends).toEqual([]);
     expect(first.next).toBe(3_010);
     expect(await all({ status: 'queued', phoneNumber: NUMBER })).toEqual([wanted.order.id]);
@@ -591,14 +621,16 @@ describe('the overview of sends', () => {
   it('counts the sends of each status after every kind of change, and after retention', async () => {
     const recount = async (): Promise<Record<string, number>> => {
       const counts: Record<string, number> = {};
-      for (const name of await redis.keys(`${prefix}:{${A}}:send:*`)) {
+      for (const name of await redis.keys(`${prefix}:{${ACCOUNT}}:send:*`)) {
         const { status } = JSON.parse((await redis.hget(name, 'state')) ?? '{}') as { status: string };
         counts[status] = (counts[status] ?? 0) + 1;
       }
       return counts;
     };
     const counted = async (): Promise<Record<string, number>> =>
-      Object.fromEntries(Object.entries((await list.overview(A)).counts).filter(([, count]) => count > 0));
+      Object.fromEntries(
+        Object.entries((await list.overview(ACCOUNT)).counts).filter(([, count]) => count > 0),
+      );
     const paths: TransitionName[][] = [
       [],
       ['fenced'],
@@ -616,39 +648,47 @@ describe('the overview of sends', () => {
       await applyAll(record, ...path);
       expect(await counted()).toEqual(await recount());
     }
-    const later = await intake.accept(A, { ...request, sendAt: Date.now() + 60_000 });
+    const later = await intake.accept(ACCOUNT, { ...request, sendAt: Date.now() + 60_000 });
     expect(await counted()).toEqual(await recount());
-    const { lanes, oldestQueuedMs } = await list.overview(A);
+    const { lanes, oldestQueuedMs } = await list.overview(ACCOUNT);
     expect(lanes).toEqual({ count: 1, due: 1, deepest: 4 });
     expect(oldestQueuedMs).toBeLessThan(20_000);
-    await intake.cancel(A, later.id);
-    for (let head = await store.head(A, NUMBER); head !== undefined; head = await store.head(A, NUMBER))
+    await intake.cancel(ACCOUNT, later.id);
+    for (
+      let head = await store.laneHead(ACCOUNT, NUMBER);
+      head !== undefined;
+      head = await store.laneHead(ACCOUNT, NUMBER)
+    )
       await applyAll(
         head.record,
         ...(head.record.state.status === 'queued' ? (['expired'] as const) : (['refused'] as const)),
       );
-    expect((await list.overview(A)).lanes).toEqual({ count: 0, due: 0, deepest: 0 });
-    expect((await list.overview(A)).oldestQueuedMs).toBe(0);
+    expect((await list.overview(ACCOUNT)).lanes).toEqual({ count: 0, due: 0, deepest: 0 });
+    expect((await list.overview(ACCOUNT)).oldestQueuedMs).toBe(0);
     // Accepted and unknown sends are removed last.
-    for (let batches = 0; batches < 2; batches += 1) await store.trim(A, { maxAgeMs: -10_000, maxCount: 0 });
+    for (let batches = 0; batches < 2; batches += 1)
+      await store.trim(ACCOUNT, { maxAgeMs: -10_000, maxCount: 0 });
     expect(await counted()).toEqual({});
     expect(
       (await keys()).filter((name) => /:(sends|lanes?|awaiting|scheduled|claims|send):/.test(`${name}:`)),
-    ).toEqual([`${prefix}:{${A}}:sends:places`]);
+    ).toEqual([`${prefix}:{${ACCOUNT}}:sends:places`]);
   });
 });
 
 describe('a change that was decided before Redis lost its last writes', () => {
   it('is refused even if other changes led to the same revision', async () => {
     const wanted = order();
-    await store.insert(A, wanted);
-    const queued = await store.find(A, wanted.id);
+    await store.insert(ACCOUNT, wanted);
+    const queued = await store.find(ACCOUNT, wanted.id);
     if (queued === undefined) throw new Error('the send was not found');
     const snapshot = await RedisMemory.of(redis, prefix);
-    const before = await store.apply(A, queued, { transition: 'fenced', state: lastingFields(queued.state) });
+    const before = await store.apply(ACCOUNT, queued, {
+      transition: 'fenced',
+      state: lastingFields(queued.state),
+    });
     if (before === undefined) throw new Error('the send was not fenced');
     await snapshot.loseAllSince(server);
-    const cancelled = await store.apply(A, queued, {
+    const cancelled = await store.apply(ACCOUNT, queued, {
       transition: 'cancelled',
       state: lastingFields(queued.state),
     });
@@ -657,7 +697,7 @@ describe('a change that was decided before Redis lost its last writes', () => {
       transition: 'ambiguous',
       state: { ...lastingFields(before.state), phase: 'looking' },
     } as const;
-    expect(await store.apply(A, before, late)).toBeUndefined();
-    expect((await store.find(A, wanted.id))?.state.status).toBe('cancelled');
+    expect(await store.apply(ACCOUNT, before, late)).toBeUndefined();
+    expect((await store.find(ACCOUNT, wanted.id))?.state.status).toBe('cancelled');
   });
 });

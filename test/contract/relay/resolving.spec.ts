@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { SendNotResolvableError, type Send } from '#relay';
 import { eventually } from '../../support/eventually.js';
-import { A } from '../feed/house.js';
+import { ACCOUNT } from '../feed/feed-harness.js';
 import { NUMBER, WithLane } from './with-lane.js';
 
 const relay = new WithLane();
@@ -9,9 +9,9 @@ const { runner, rounds, accept, find, relayUntil, failPosts, texts, posts, sendE
 
 describe('a send that is resolved as resend', () => {
   const resolve = (id: string, outcome: 'resend' | 'sent' | 'failed'): Promise<Send | undefined> =>
-    relay.intake.resolve(A, id, outcome);
+    relay.intake.resolve(ACCOUNT, id, outcome);
   const ours = async (): Promise<[unknown, unknown][]> =>
-    (await relay.harness.told())
+    (await relay.harness.deliveredEvents())
       .filter(({ type }) => type === 'message.sent')
       .map(({ data }) => [data['sendId'], data['duplicate']]);
 
@@ -26,11 +26,11 @@ describe('a send that is resolved as resend', () => {
     await relayUntil(id, 'sent');
     await eventually(
       'the lane is empty',
-      async () => (await relay.harness.sends.head(A, NUMBER)) === undefined,
+      async () => (await relay.harness.sends.laneHead(ACCOUNT, NUMBER)) === undefined,
     );
     expect(texts()).toEqual(['Hi']);
     expect(await sendEvents()).toEqual(['send.unknown', 'send.sent']);
-    expect(await relay.harness.sends.awaiting(A, NUMBER, 10)).toEqual([]);
+    expect(await relay.harness.sends.sendsAwaitingMessage(ACCOUNT, NUMBER, 10)).toEqual([]);
   });
 
   it('is posted at the tail of its lane if no message is found', async () => {
@@ -69,13 +69,13 @@ describe('a send that is resolved as resend', () => {
     const duplicate = messageId === first ? second : first;
     relay.harness.control('messages/flags', { id: duplicate, delivered: true });
     await relay.harness.sweepUntil('delivered', async () =>
-      (await relay.harness.types()).includes('message.delivered'),
+      (await relay.harness.eventTypes()).includes('message.delivered'),
     );
-    const flagged = (await relay.harness.told()).find(({ type }) => type === 'message.delivered');
+    const flagged = (await relay.harness.deliveredEvents()).find(({ type }) => type === 'message.delivered');
     expect(flagged?.data).toMatchObject({ sendId: id, duplicate: true });
     expect((await find(id)).status).toBe('sent');
-    expect(await relay.harness.sends.awaiting(A, NUMBER, 10)).toEqual([]);
-    await rounds().trim(A, { maxAgeMs: -10_000, maxCount: 0 });
+    expect(await relay.harness.sends.sendsAwaitingMessage(ACCOUNT, NUMBER, 10)).toEqual([]);
+    await rounds().trim(ACCOUNT, { maxAgeMs: -10_000, maxCount: 0 });
     expect(
       (await relay.harness.redis.keys(`${relay.harness.prefix}:*`)).filter((key) =>
         /claims|awaiting/.test(key),
@@ -90,7 +90,7 @@ describe('a send that is resolved as resend', () => {
     await resolve(id, 'resend');
     await relayUntil(id, 'accepted');
     expect(texts()).toEqual(['Hi']);
-    expect(await relay.harness.sends.awaiting(A, NUMBER, 10)).toHaveLength(1);
+    expect(await relay.harness.sends.sendsAwaitingMessage(ACCOUNT, NUMBER, 10)).toHaveLength(1);
   });
 
   it('expires by its age since the resend, not since its acceptance', async () => {
@@ -119,11 +119,14 @@ describe('an unknown send', () => {
       failPosts({ kind: 'resetAfter' });
       const id = await accept();
       await relayUntil(id, 'unknown', runner({ confirmMs: 1 }));
-      expect(await relay.intake.resolve(A, id, outcome)).toMatchObject({ status: outcome, messageId: null });
+      expect(await relay.intake.resolve(ACCOUNT, id, outcome)).toMatchObject({
+        status: outcome,
+        messageId: null,
+      });
       await relay.harness.sweepUntil('the message is bound', async () => (await find(id)).messageId !== null);
       expect((await find(id)).status).toBe(outcome);
       expect(await sendEvents()).toEqual(['send.unknown', `send.${outcome}`]);
-      await expect(relay.intake.resolve(A, id, 'resend')).rejects.toThrow(SendNotResolvableError);
+      await expect(relay.intake.resolve(ACCOUNT, id, 'resend')).rejects.toThrow(SendNotResolvableError);
     },
   );
 
@@ -133,10 +136,10 @@ describe('an unknown send', () => {
     const id = await accept({ expiresAt });
     await relayUntil(id, 'unknown', runner({ confirmMs: 1 }));
     await eventually('the expiresAt has passed', () => Date.now() > expiresAt);
-    await expect(relay.intake.resolve(A, id, 'resend')).rejects.toThrow(/expiresAt/);
+    await expect(relay.intake.resolve(ACCOUNT, id, 'resend')).rejects.toThrow(/expiresAt/);
     const queued = await accept();
     for (const outcome of ['resend', 'sent', 'failed'] as const)
-      await expect(relay.intake.resolve(A, queued, outcome)).rejects.toThrow(SendNotResolvableError);
-    expect(await relay.intake.resolve(A, 'snd_none', 'sent')).toBeUndefined();
+      await expect(relay.intake.resolve(ACCOUNT, queued, outcome)).rejects.toThrow(SendNotResolvableError);
+    expect(await relay.intake.resolve(ACCOUNT, 'snd_none', 'sent')).toBeUndefined();
   });
 });

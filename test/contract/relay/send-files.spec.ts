@@ -7,20 +7,26 @@ import { Readable } from 'node:stream';
 import { afterAll, beforeAll, beforeEach, afterEach, describe, expect, it } from '@jest/globals';
 import { createLogger, newId, openRedis, parseRedisAddress, type RedisClient, systemClock } from '#platform';
 import { BlobStoreUnavailableError, FileBlobStore } from '#blobs';
-import { FiledRelayStore, FileSweep, type SendStatus, RedisIdempotencyKeys, StoredSendIntake } from '#relay';
-import type { TransitionName } from '../../../libs/relay/src/send/send-life.js';
+import {
+  FileRemovingRelayStore,
+  FileSweep,
+  type SendStatus,
+  RedisIdempotencyKeys,
+  StoredSendIntake,
+} from '#relay';
+import type { TransitionName } from '../../../libs/relay/src/send/send-transitions.js';
 import { NO_HINTS } from './with-lane.js';
-import { ANYWHERE } from '../feed/house.js';
+import { ANY_SERVICE } from '../feed/feed-harness.js';
 import { startTestRedis, type TestRedis } from '../../support/redis-server.js';
 
-const A = 'default';
+const ACCOUNT = 'default';
 const TWO_DAYS_AGO = new Date(Date.now() - 2 * 86_400_000);
 
 let server: TestRedis;
 let redis: RedisClient;
 let directory: string;
 let blobs: FileBlobStore;
-let store: FiledRelayStore;
+let store: FileRemovingRelayStore;
 let intake: StoredSendIntake;
 const logger = createLogger('test', 'silent');
 
@@ -37,24 +43,24 @@ beforeEach(async () => {
   directory = await mkdtemp(join(tmpdir(), 'tidings-files-'));
   blobs = new FileBlobStore(directory);
   const prefix = newId('req');
-  store = new FiledRelayStore(redis, prefix, systemClock, blobs, logger);
-  intake = new StoredSendIntake(store, new RedisIdempotencyKeys(redis, prefix), NO_HINTS, ANYWHERE);
+  store = new FileRemovingRelayStore(redis, prefix, systemClock, blobs, logger);
+  intake = new StoredSendIntake(store, new RedisIdempotencyKeys(redis, prefix), NO_HINTS, ANY_SERVICE);
 });
 afterEach(async () => {
   await rm(directory, { recursive: true, force: true });
 });
 
-const files = async (): Promise<string[]> => (await readdir(join(directory, A))).sort();
+const files = async (): Promise<string[]> => (await readdir(join(directory, ACCOUNT))).sort();
 const nameOf = (blobId: string): string => blobId.split('/')[1] ?? '';
 
 async function upload(): Promise<string> {
-  return (await blobs.put(A, Readable.from([Buffer.from('x')]), 10)).id;
+  return (await blobs.put(ACCOUNT, Readable.from([Buffer.from('x')]), 10)).id;
 }
 
 /** Stores a send with a file, and applies these transitions. */
 async function sendWith(...transitions: TransitionName[]): Promise<{ id: string; blobId: string }> {
   const blobId = await upload();
-  const { id } = await intake.accept(A, {
+  const { id } = await intake.accept(ACCOUNT, {
     phoneNumber: '+14155550101',
     type: 'text',
     file: { blobId, name: 'a', contentType: 'image/png', size: 1, sha256: 'x' },
@@ -64,19 +70,19 @@ async function sendWith(...transitions: TransitionName[]): Promise<{ id: string;
 }
 
 async function applyTo(id: string, transition: TransitionName): Promise<void> {
-  const record = await store.find(A, id);
+  const record = await store.find(ACCOUNT, id);
   if (record === undefined) throw new Error(`${id} was not found`);
   const { attempts, refusals } = record.state;
-  const done = await store.apply(A, record, { transition, state: { attempts, refusals } });
+  const done = await store.apply(ACCOUNT, record, { transition, state: { attempts, refusals } });
   if (done === undefined) throw new Error(`${id} had changed`);
 }
 
 async function statusOf(id: string): Promise<SendStatus | undefined> {
-  return (await intake.find(A, id))?.status;
+  return (await intake.find(ACCOUNT, id))?.status;
 }
 
 async function makeOld(...names: string[]): Promise<void> {
-  for (const name of names) await utimes(join(directory, A, name), TWO_DAYS_AGO, TWO_DAYS_AGO);
+  for (const name of names) await utimes(join(directory, ACCOUNT, name), TWO_DAYS_AGO, TWO_DAYS_AGO);
 }
 
 /** Returns a sweep that starts at a random file each time. */
@@ -104,20 +110,20 @@ describe('the file of a send', () => {
     const { id, blobId } = await sendWith(...way);
     expect(await statusOf(id)).toBe(status);
     await makeOld(nameOf(blobId));
-    await sweep().sweep(A);
+    await sweep().sweep(ACCOUNT);
     expect(await files()).toEqual([nameOf(blobId)]);
   });
 
   it('is kept while the send is scheduled', async () => {
     const blobId = await upload();
-    await intake.accept(A, {
+    await intake.accept(ACCOUNT, {
       phoneNumber: '+14155550101',
       type: 'text',
       file: { blobId, name: 'a', contentType: 'image/png', size: 1, sha256: 'x' },
       sendAt: Date.now() + 60_000,
     });
     await makeOld(nameOf(blobId));
-    await sweep().sweep(A);
+    await sweep().sweep(ACCOUNT);
     expect(await files()).toEqual([nameOf(blobId)]);
   });
 
@@ -134,7 +140,7 @@ describe('the file of a send', () => {
     expect(await statusOf(id)).toBe('accepted');
     blobs.remove = remove;
     await makeOld(nameOf(blobId));
-    await sweep().sweep(A);
+    await sweep().sweep(ACCOUNT);
     expect(await files()).toEqual([]);
   });
 });
@@ -143,30 +149,30 @@ describe('the sweep of files', () => {
   it('removes old files whose send was never stored, and the rest of old interrupted uploads', async () => {
     const [orphan, kept] = [await upload(), await sendWith()];
     const rest = `${nameOf(await upload())}.part`;
-    await writeFile(join(directory, A, rest), 'ha');
-    await rm(join(directory, A, rest.replace('.part', '')));
+    await writeFile(join(directory, ACCOUNT, rest), 'ha');
+    await rm(join(directory, ACCOUNT, rest.replace('.part', '')));
     await makeOld(nameOf(orphan), nameOf(kept.blobId), rest);
-    await sweep().sweep(A);
+    await sweep().sweep(ACCOUNT);
     expect(await files()).toEqual([nameOf(kept.blobId)]);
   });
 
   it('keeps recent files, whose sends may still be stored, and foreign files', async () => {
     const young = nameOf(await upload());
-    await writeFile(join(directory, A, 'notes.txt'), 'somebody else');
+    await writeFile(join(directory, ACCOUNT, 'notes.txt'), 'somebody else');
     await makeOld('notes.txt');
-    await sweep().sweep(A);
+    await sweep().sweep(ACCOUNT);
     expect(await files()).toEqual([young, 'notes.txt']);
   });
 
   it('reaches every file although one sweep examines only a part', async () => {
     await upload();
-    for (const name of await files()) await rm(join(directory, A, name));
+    for (const name of await files()) await rm(join(directory, ACCOUNT, name));
     const names = Array.from({ length: 1_500 }, () => `blb_${randomBytes(16).toString('hex')}`);
-    for (const name of names) await writeFile(join(directory, A, name), '');
+    for (const name of names) await writeFile(join(directory, ACCOUNT, name), '');
     await makeOld(...names);
-    await sweep().sweep(A);
+    await sweep().sweep(ACCOUNT);
     expect(await files()).toHaveLength(500);
-    await sweep().sweep(A);
+    await sweep().sweep(ACCOUNT);
     expect(await files()).toEqual([]);
   });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { eventually } from '../../support/eventually.js';
-import { A } from '../feed/house.js';
+import { ACCOUNT } from '../feed/feed-harness.js';
 import { NUMBER, WithLane } from './with-lane.js';
 
 const relay = new WithLane();
@@ -10,7 +10,7 @@ const SENDS = 15;
 /** Relays sends to one recipient that upstream accepts, but whose messages upstream does not show. */
 async function accepted(): Promise<string[]> {
   relay.harness.control('settings', { sendVisibleDelayMs: 60_000 });
-  relay.harness.contact(NUMBER);
+  relay.harness.createContact(NUMBER);
   await relay.harness.sweep();
   const ids: string[] = [];
   for (let n = 0; n < SENDS; n += 1) ids.push(await accept({ message: `n${String(n)}` }));
@@ -18,7 +18,7 @@ async function accepted(): Promise<string[]> {
   return ids;
 }
 
-const lookUps = (): number => relay.harness.requests(/messages/);
+const lookUps = (): number => relay.harness.countRequests(/messages/);
 
 describe('accepted sends to one recipient', () => {
   it('share look-ups, and each send has its own event', async () => {
@@ -26,7 +26,7 @@ describe('accepted sends to one recipient', () => {
     const before = lookUps();
     const confirming = rounds({ confirmMs: 1_200 });
     await eventually('every event was emitted', async () => {
-      await confirming.confirm(A);
+      await confirming.confirm(ACCOUNT);
       return (await sendEvents()).filter((type) => type === 'send.unconfirmed').length === SENDS;
     });
     // The checks start at an age of 0.3 s: separate look-ups would take at least two per send.
@@ -44,7 +44,7 @@ describe('accepted sends to one recipient', () => {
     const before = lookUps();
     const confirming = rounds({ confirmMs: 400 });
     await eventually('four look-ups were made', async () => {
-      await confirming.confirm(A);
+      await confirming.confirm(ACCOUNT);
       return lookUps() - before >= 4;
     });
     // The waits double, starting at the age of the sends.
@@ -64,7 +64,7 @@ describe('accepted sends to one recipient', () => {
     };
     const confirming = rounds({ confirmMs: 400 });
     await eventually('a look-up was made', async () => {
-      await confirming.confirm(A);
+      await confirming.confirm(ACCOUNT);
       return purposes.length > 0;
     });
     expect(new Set(purposes)).toEqual(new Set(['confirmation']));
@@ -73,7 +73,7 @@ describe('accepted sends to one recipient', () => {
     await accept({ message: 'lost' });
     const lane = runner();
     await eventually('a look-up was made', async () => {
-      await lane.run(A, NUMBER);
+      await lane.run(ACCOUNT, NUMBER);
       return purposes.length > 0;
     });
     expect(new Set(purposes)).toEqual(new Set(['lookup']));

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { MessageBinder, type RelayStore, type Sightings } from '#relay';
 import { eventually } from '../../support/eventually.js';
-import { A } from '../feed/house.js';
+import { ACCOUNT } from '../feed/feed-harness.js';
 import { NUMBER, WithLane } from './with-lane.js';
 
 const relay = new WithLane({ confirmMs: 1_200, confirmMediaMs: 1_200, onUnknown: 'resend' });
@@ -10,13 +10,13 @@ const { runner, rounds, accept, find, memory, relayUntil, posts } = relay;
 /** Another person writes to the recipient. */
 const write = (text: string): object =>
   relay.harness.control('messages', { direction: 'outbound', phoneNumber: NUMBER, text });
-const isEmitted = async (type: string): Promise<boolean> => (await relay.harness.types()).includes(type);
+const isEmitted = async (type: string): Promise<boolean> => (await relay.harness.eventTypes()).includes(type);
 /** Runs confirmation rounds for this time, in milliseconds of Redis' clock. */
 async function confirmFor(ms: number): Promise<void> {
-  const end = (await relay.harness.sends.now(A)) + ms;
+  const end = (await relay.harness.sends.now(ACCOUNT)) + ms;
   await eventually('the time has passed', async () => {
-    await rounds().confirm(A);
-    return (await relay.harness.sends.now(A)) > end;
+    await rounds().confirm(ACCOUNT);
+    return (await relay.harness.sends.now(ACCOUNT)) > end;
   });
 }
 
@@ -34,7 +34,7 @@ describe('the confirmation period of an accepted send', () => {
     expect(await isEmitted('send.unconfirmed')).toBe(false);
     relay.harness.control('faults/clear');
     await eventually('sent', async () => {
-      await rounds().confirm(A);
+      await rounds().confirm(ACCOUNT);
       return (await find(id)).status === 'sent';
     });
     // The message appeared after the period, but the successful look-ups took less than the period.
@@ -52,12 +52,12 @@ describe('the confirmation period of an accepted send', () => {
     });
     await confirmFor(2_000);
     relay.harness.control('faults/clear');
-    const back = await relay.harness.sends.now(A);
+    const back = await relay.harness.sends.now(ACCOUNT);
     await eventually('the event was emitted', async () => {
-      await rounds().confirm(A);
+      await rounds().confirm(ACCOUNT);
       return isEmitted('send.unconfirmed');
     });
-    expect((await relay.harness.sends.now(A)) - back).toBeGreaterThanOrEqual(relay.settings.confirmMs);
+    expect((await relay.harness.sends.now(ACCOUNT)) - back).toBeGreaterThanOrEqual(relay.settings.confirmMs);
     expect((await find(id)).status).toBe('accepted');
   });
 });
@@ -66,7 +66,7 @@ describe('several messages that may belong to one send', () => {
   it('make the send unknown at once, without a second POST, if upstream may not have accepted the send', async () => {
     relay.harness.control('faults', { match: { method: 'POST' }, fault: 'timeoutAfter' });
     const id = await accept();
-    await runner().run(A, NUMBER);
+    await runner().run(ACCOUNT, NUMBER);
     write('Hi');
     const next = await accept({ message: 'next' });
     const send = await relayUntil(id, 'unknown');
@@ -92,10 +92,10 @@ describe('several messages that may belong to one send', () => {
     write('Hi');
     await relay.harness.sweepUntil('sent', async () => (await find(id)).status === 'sent');
     await relay.harness.sweepUntil('both messages are reported', async () => {
-      const types = await relay.harness.types();
+      const types = await relay.harness.eventTypes();
       return types.filter((type) => type === 'message.sent').length === 2;
     });
-    const reported = (await relay.harness.told()).filter(({ type }) => type === 'message.sent');
+    const reported = (await relay.harness.deliveredEvents()).filter(({ type }) => type === 'message.sent');
     expect(reported.filter(({ data }) => data['sendId'] === id)).toHaveLength(1);
     expect(posts()).toBe(1);
   });
@@ -108,12 +108,12 @@ describe('a deleted message of a send', () => {
     await relayUntil(id, 'accepted');
     await harness.sweepUntil('sent', async () => (await find(id)).status === 'sent');
     const { messageId, contactId } = await find(id);
-    await harness.redis.del(`${harness.prefix}:{${A}}:events:index`);
+    await harness.redis.del(`${harness.prefix}:{${ACCOUNT}}:events:index`);
     harness.control('messages/delete', { ids: [messageId] });
     const poller = harness.poller(harness.source, 'silent', { sweepMs: 0, absenceMs: 0 });
     const deleted = await eventually('the event was emitted', async () => {
-      await poller.poll(A, contactId ?? '');
-      const gone = (await harness.told()).filter(({ type }) => type === 'message.deleted');
+      await poller.poll(ACCOUNT, contactId ?? '');
+      const gone = (await harness.deliveredEvents()).filter(({ type }) => type === 'message.deleted');
       return gone.length > 0 && gone;
     });
     expect(deleted.map(({ data }) => data)).toEqual([
@@ -130,12 +130,17 @@ describe('two concurrent polls of the same message', () => {
     relay.harness.control('settings', { sendVisibleDelayMs: 60_000 });
     const id = await accept();
     await relayUntil(id, 'accepted');
-    const sightings: Sightings = { account: A, contactId: 'c', fresh: [messageNow('m')], changed: [] };
+    const sightings: Sightings = {
+      account: ACCOUNT,
+      contactId: 'c',
+      newMessages: [messageNow('m')],
+      changedMessages: [],
+    };
     const first = new MessageBinder(relay.harness.sends, relay.harness.logger);
     const overtakenStore = Object.create(relay.harness.sends) as RelayStore;
-    overtakenStore.awaiting = async (...query) => {
+    overtakenStore.sendsAwaitingMessage = async (...query) => {
       await first.bind(sightings);
-      return relay.harness.sends.awaiting(...query);
+      return relay.harness.sends.sendsAwaitingMessage(...query);
     };
     const bound = await new MessageBinder(overtakenStore, relay.harness.logger).bind(sightings);
     expect(bound.get('m')).toEqual({ sendId: id });
@@ -143,7 +148,7 @@ describe('two concurrent polls of the same message', () => {
   });
 });
 
-function messageNow(id: string): Sightings['fresh'][number] {
+function messageNow(id: string): Sightings['newMessages'][number] {
   const form = { direction: 'outbound' as const, to: NUMBER, body: 'Hi', attachments: 0 };
   return { ...form, id, timestamp: Date.now(), delivered: false, read: false, raw: {} };
 }

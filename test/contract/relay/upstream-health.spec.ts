@@ -44,11 +44,13 @@ async function outage(by = one): Promise<Outage> {
 
 describe('an outage of upstream', () => {
   it('begins once and ends once over all processes, with one event each that has since and reason', async () => {
-    const begun = await Promise.all([one, two, one, two].map((by) => by.down('a', 'away', 'no route')));
+    const begun = await Promise.all(
+      [one, two, one, two].map((by) => by.recordOutage('a', 'away', 'no route')),
+    );
     expect(begun.filter(Boolean)).toHaveLength(1);
     const lasting = await outage(two);
     expect(lasting).toMatchObject({ kind: 'away', reason: 'no route' });
-    const ended = await Promise.all([one, two, one, two].map((by) => by.well('a', lasting)));
+    const ended = await Promise.all([one, two, one, two].map((by) => by.recordRecovery('a', lasting)));
     expect(ended.filter(Boolean)).toHaveLength(1);
     expect(await two.outage('a')).toBeUndefined();
     const data = { since: new Date(lasting.since).toISOString(), reason: 'no route' };
@@ -59,17 +61,17 @@ describe('an outage of upstream', () => {
   });
 
   it('soon after another outage has its own events, and is not ended by a late end of the first outage', async () => {
-    await one.down('a', 'away', 'first');
+    await one.recordOutage('a', 'away', 'first');
     const first = await outage();
-    await one.well('a', first);
+    await one.recordRecovery('a', first);
     // An outage begins with a failed request, and so never in the millisecond in which the earlier one began.
     await eventually('the next millisecond', () => Date.now() > first.since);
-    await two.down('a', 'refused', 'second');
-    expect(await one.well('a', first)).toBe(false);
+    await two.recordOutage('a', 'refused', 'second');
+    expect(await one.recordRecovery('a', first)).toBe(false);
     expect((await outage()).reason).toBe('second');
     // The expiry of the recovered state must not delete a new outage.
     expect(await clients[0]?.pttl(`${prefix}:{a}:upstream`)).toBe(-1);
-    await two.well('a', await outage());
+    await two.recordRecovery('a', await outage());
     const events = (await log.read('a', undefined, 100)).events;
     expect(events.map(({ type }) => type)).toEqual([
       ...['upstream.unavailable', 'upstream.recovered', 'upstream.unavailable', 'upstream.recovered'],
@@ -78,21 +80,21 @@ describe('an outage of upstream', () => {
   });
 
   it('takes the latest reason, keeps its start, and can change from away to refused but not back', async () => {
-    await one.down('a', 'away', 'first');
+    await one.recordOutage('a', 'away', 'first');
     const { since } = await outage();
-    await two.down('a', 'refused', 'second');
-    await one.down('a', 'away', 'third');
+    await two.recordOutage('a', 'refused', 'second');
+    await one.recordOutage('a', 'away', 'third');
     expect(await outage()).toEqual({ since, kind: 'refused', reason: 'third' });
   });
 
   it('of one account does not affect another account', async () => {
-    await one.down('a', 'away', 'x');
+    await one.recordOutage('a', 'away', 'x');
     expect(await one.outage('b')).toBeUndefined();
   });
 });
 
 describe('probes of an outage', () => {
-  const turn = (by: RedisUpstreamHealth): Promise<string> => by.takeTurn('a', 60_000);
+  const turn = (by: RedisUpstreamHealth): Promise<string> => by.takeProbeTurn('a', 60_000);
   const untilProbe = (by: RedisUpstreamHealth): Promise<boolean> =>
     eventually('a probe is due', async () => (await turn(by)) === 'probe');
 
@@ -101,11 +103,11 @@ describe('probes of an outage', () => {
   });
 
   it('are made one at a time, the first after a wait', async () => {
-    await one.down('a', 'away', 'x');
+    await one.recordOutage('a', 'away', 'x');
     expect([await turn(one), await turn(two)]).toEqual(['nothing', 'nothing']);
     await untilProbe(one);
     expect(await turn(two)).toBe('nothing');
-    await one.probeFailed('a', 'away', 'still');
+    await one.recordFailedProbe('a', 'away', 'still');
     expect(await turn(one)).toBe('nothing');
     await untilProbe(two);
     expect((await outage()).reason).toBe('still');
@@ -115,8 +117,8 @@ describe('probes of an outage', () => {
     const now = (): Promise<number> => redisTime(clients[0] as RedisClient, prefix);
     for (const waitMs of [500, 1_000, 2_000, 4_000]) {
       const before = await now();
-      if (waitMs === 500) await one.down('a', 'away', 'x');
-      else await one.probeFailed('a', 'away', 'x');
+      if (waitMs === 500) await one.recordOutage('a', 'away', 'x');
+      else await one.recordFailedProbe('a', 'away', 'x');
       // Measured by Redis' clock, because a busy test machine observes late.
       const at = Number(await clients[0]?.hget(`${prefix}:{a}:upstream`, 'probeAt'));
       expect(at - before).toBeGreaterThanOrEqual(waitMs);
@@ -125,40 +127,40 @@ describe('probes of an outage', () => {
   });
 
   it('are at most 30 seconds apart', async () => {
-    await one.down('a', 'away', 'x');
-    for (let i = 0; i < 40; i += 1) await one.probeFailed('a', 'away', 'x');
+    await one.recordOutage('a', 'away', 'x');
+    for (let i = 0; i < 40; i += 1) await one.recordFailedProbe('a', 'away', 'x');
     const at = Number(await clients[0]?.hget(`${prefix}:{a}:upstream`, 'probeAt'));
     expect(at - Date.now()).toBeLessThanOrEqual(30_000);
     expect(at - Date.now()).toBeGreaterThan(20_000);
   });
 
   it('of a process that died are taken over when its lease expires', async () => {
-    await one.down('a', 'away', 'x');
-    await eventually('a probe has started', async () => (await one.takeTurn('a', 200)) === 'probe');
+    await one.recordOutage('a', 'away', 'x');
+    await eventually('a probe has started', async () => (await one.takeProbeTurn('a', 200)) === 'probe');
     expect(await turn(two)).toBe('nothing');
     await untilProbe(two);
   });
 
   it('are followed by a short time in which every process learns that the outage ended', async () => {
-    await one.down('a', 'away', 'x');
-    await one.well('a', await outage());
+    await one.recordOutage('a', 'away', 'x');
+    await one.recordRecovery('a', await outage());
     expect([await turn(one), await turn(two)]).toEqual(['recovered', 'recovered']);
     await eventually('the recovery period has ended', async () => (await turn(two)) === 'nothing');
   });
 
   it('that fail after the end of the outage do not start another outage', async () => {
-    await one.probeFailed('a', 'away', 'late');
+    await one.recordFailedProbe('a', 'away', 'late');
     expect(await one.outage('a')).toBeUndefined();
   });
 });
 
 describe('403 answers of upstream', () => {
   it('are counted over all processes, until another answer or the end of an outage resets the count', async () => {
-    expect([await one.forbidden('a'), await two.forbidden('a')]).toEqual([1, 2]);
-    await one.notForbidden('a');
-    expect(await two.forbidden('a')).toBe(1);
-    await one.down('a', 'refused', 'x');
-    await one.well('a', await outage());
-    expect(await two.forbidden('a')).toBe(1);
+    expect([await one.countForbidden('a'), await two.countForbidden('a')]).toEqual([1, 2]);
+    await one.resetForbidden('a');
+    expect(await two.countForbidden('a')).toBe(1);
+    await one.recordOutage('a', 'refused', 'x');
+    await one.recordRecovery('a', await outage());
+    expect(await two.countForbidden('a')).toBe(1);
   });
 });

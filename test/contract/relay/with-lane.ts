@@ -16,7 +16,7 @@ import {
 import { eventually } from '../../support/eventually.js';
 import { RedisMemory } from '../../support/redis-memory.js';
 import { startTestRedis, type TestRedis } from '../../support/redis-server.js';
-import { A, ANYWHERE, House, UPSTREAM_TIMEOUT_MS } from '../feed/house.js';
+import { ACCOUNT, ANY_SERVICE, FeedHarness, UPSTREAM_TIMEOUT_MS } from '../feed/feed-harness.js';
 
 /** The recipient of the sends, whose lane the tests run. */
 export const NUMBER = '+15551234567';
@@ -47,7 +47,7 @@ export interface Overrides extends Partial<RelaySettings> {
 export class WithLane {
   readonly settings: RelaySettings;
   private server: TestRedis | undefined;
-  private opened: { harness: House; intake: StoredSendIntake } | undefined;
+  private opened: { harness: FeedHarness; intake: StoredSendIntake } | undefined;
 
   constructor(settings: Partial<RelaySettings> = {}) {
     this.settings = { ...SETTINGS, ...settings };
@@ -58,10 +58,10 @@ export class WithLane {
       await this.server?.dispose();
     });
     beforeEach(async () => {
-      const harness = await House.open(this.redis.url);
+      const harness = await FeedHarness.open(this.redis.url);
       this.opened = {
         harness,
-        intake: new StoredSendIntake(harness.sends, harness.idempotencyKeys, NO_HINTS, ANYWHERE),
+        intake: new StoredSendIntake(harness.sends, harness.idempotencyKeys, NO_HINTS, ANY_SERVICE),
       };
     });
     afterEach(async () => {
@@ -74,7 +74,7 @@ export class WithLane {
     return this.server;
   }
 
-  get harness(): House {
+  get harness(): FeedHarness {
     if (this.opened === undefined) throw new Error('The harness is only available within a test.');
     return this.opened.harness;
   }
@@ -91,7 +91,7 @@ export class WithLane {
   /** Returns a new runner, as in a process of its own. */
   readonly runner = ({
     post = this.post,
-    addressOf = ANYWHERE,
+    addressOf = ANY_SERVICE,
     store = this.harness.sends,
     jobs = NO_HINTS,
     logger = this.harness.logger,
@@ -119,11 +119,11 @@ export class WithLane {
   /** Accepts a send to the recipient: a text, unless a file is given. Returns the send's id. */
   readonly accept = async (send: Partial<NewSend> = {}): Promise<string> => {
     const text = send.file === undefined ? { message: 'Hi' } : {};
-    return (await this.intake.accept(A, { phoneNumber: NUMBER, type: 'text', ...text, ...send })).id;
+    return (await this.intake.accept(ACCOUNT, { phoneNumber: NUMBER, type: 'text', ...text, ...send })).id;
   };
 
   readonly find = async (id: string): Promise<Send> => {
-    const send = await this.intake.find(A, id);
+    const send = await this.intake.find(ACCOUNT, id);
     if (send === undefined) throw new Error(`${id} was not found`);
     return send;
   };
@@ -131,7 +131,7 @@ export class WithLane {
   /** Runs the lane until the send has this status. */
   readonly relayUntil = async (id: string, status: Send['status'], by = this.runner()): Promise<Send> => {
     await eventually(`the send is ${status}`, async () => {
-      await by.run(A, NUMBER);
+      await by.run(ACCOUNT, NUMBER);
       return (await this.find(id)).status === status;
     });
     return this.find(id);
@@ -151,13 +151,13 @@ export class WithLane {
       .entries.map((entry) => (entry.kind === 'send.accepted' ? entry.message : null));
 
   /** Returns the number of POSTs that reached upstream. */
-  readonly posts = (): number => this.harness.requests(/^POST /);
+  readonly posts = (): number => this.harness.countRequests(/^POST /);
 
   readonly sendEvents = async (): Promise<string[]> =>
-    (await this.harness.types()).filter((type) => type.startsWith('send.'));
+    (await this.harness.eventTypes()).filter((type) => type.startsWith('send.'));
 
   readonly upload = async (content = 'picture'): Promise<StoredFile> => {
-    const blob = await this.harness.blobs.put(A, Readable.from([Buffer.from(content)]), 1_000_000);
+    const blob = await this.harness.blobs.put(ACCOUNT, Readable.from([Buffer.from(content)]), 1_000_000);
     return { blobId: blob.id, name: 'a.png', contentType: 'image/png', size: blob.size, sha256: blob.sha256 };
   };
 

@@ -82,7 +82,7 @@ describe('a Tidings gateway whose upstream is itself or another gateway', () => 
     [401, false],
     [200, true],
     [503, true],
-  ])('is recognised by the header of its reply, here with status %d', async (status, mayBeTaken) => {
+  ])('is recognised by the header of its reply, here with status %d', async (status, mayBeProcessed) => {
     const gateway = await serve((request, response) => {
       request.resume();
       response.writeHead(status, { 'Tidings-Gateway': '1', 'Content-Type': 'application/json' });
@@ -90,12 +90,12 @@ describe('a Tidings gateway whose upstream is itself or another gateway', () => 
     });
     for (const request of [
       () => upstream.send(gateway, SEND),
-      () => upstream.showContacts(gateway, []),
-      () => upstream.showMessages(gateway, 'a', []),
+      () => upstream.readContactsText(gateway, []),
+      () => upstream.readMessagesText(gateway, 'a', []),
       () => upstream.listContacts(gateway, wantAll),
       () => upstream.listMessages(gateway, 'a', 1, 20),
     ]) {
-      expect(await failure(request())).toMatchObject({ name: 'UpstreamIsGatewayError', mayBeTaken });
+      expect(await failure(request())).toMatchObject({ name: 'UpstreamIsGatewayError', mayBeProcessed });
     }
   });
 
@@ -107,7 +107,7 @@ describe('a Tidings gateway whose upstream is itself or another gateway', () => 
       response.writeHead(500).end();
     });
     await failure(upstream.send(server, SEND));
-    await failure(upstream.showContacts(server, []));
+    await failure(upstream.readContactsText(server, []));
     await failure(upstream.listMessages(server, 'a', 1, 20));
     expect(marks).toEqual(['1', '1', '1']);
   });
@@ -283,7 +283,7 @@ describe('a send', () => {
     strike({ kind: 'status', status: 429, retryAfter: '7', body: { message: 'too\n  fast' } });
     expect(await failure(upstream.send(address, SEND))).toMatchObject({
       status: 429,
-      words: 'too fast',
+      upstreamMessage: 'too fast',
       retryAfterMs: 7_000,
     });
     const date = new Date(Date.now() + 30_000).toUTCString();
@@ -295,7 +295,7 @@ describe('a send', () => {
       contentType: 'text/html',
     });
     const error = await failure(upstream.send(address, SEND));
-    expect(error).toMatchObject({ status: 503, words: '<h1>busy</h1>' });
+    expect(error).toMatchObject({ status: 503, upstreamMessage: '<h1>busy</h1>' });
     const { retryAfterMs } = error as UpstreamStatusError;
     expect(retryAfterMs).toBeGreaterThan(25_000);
     expect(retryAfterMs).toBeLessThanOrEqual(30_000);

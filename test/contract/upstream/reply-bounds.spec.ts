@@ -166,7 +166,7 @@ describe('a contact list', () => {
     const address = await serveEndless('{"contacts":[', contact);
     const before = process.memoryUsage().rss;
     let seen = 0;
-    const list = upstream.listContacts(address, () => ({ see: () => ++seen < 0 }));
+    const list = upstream.listContacts(address, () => ({ receive: () => ++seen < 0 }));
     await expect(list).rejects.toThrow('268435456 bytes');
     expect(seen).toBeGreaterThan(8_000);
     // The sender runs in this process, too.
@@ -180,7 +180,7 @@ describe('a contact list', () => {
     const upstream = upstreamWith(LONG_MS);
     const seen: string[] = [];
     const list = await upstream.listContacts({ baseUrl: server.baseUrl, apiKey: 'k' }, () => ({
-      see: ({ id }, position) => {
+      receive: ({ id }, position) => {
         seen.push(id);
         return position % 1_000 === 7;
       },

@@ -66,7 +66,7 @@ describe('the budget of an account', () => {
     const [redis, budget] = [clients[0], budgets[0]];
     await budget?.acquire('a', 0.01, 'send', 0);
     expect(await redis?.pttl(`${prefix}:{a}:budget`)).toBeGreaterThan(100_000);
-    await budget?.tooMany('a', 0.01);
+    await budget?.shrink('a', 0.01);
     expect(await redis?.pttl(`${prefix}:{a}:budget`)).toBeGreaterThan(200_000);
   });
 
@@ -170,11 +170,11 @@ describe('a budget that adapts to upstream’s rate limit', () => {
     const [one, two] = budgets;
     await leave(300);
     const before = await leave(1_500);
-    await Promise.all([one?.tooMany('a', rate), two?.tooMany('a', rate), one?.tooMany('a', rate)]);
+    await Promise.all([one?.shrink('a', rate), two?.shrink('a', rate), one?.shrink('a', rate)]);
     const after = await leave(1_500);
     expect(after).toBeLessThan(before * 0.7);
     expect(after).toBeGreaterThan(before * 0.3);
-    for (let i = 0; i < 50; i += 1) await two?.fine('a', rate);
+    for (let i = 0; i < 50; i += 1) await two?.grow('a', rate);
     expect(await clients[0]?.hget(`${prefix}:{a}:budget`, 'limit')).toBeNull();
     expect(await leave(1_500)).toBeGreaterThan(before * 0.7);
   });
@@ -184,12 +184,12 @@ describe('a budget that adapts to upstream’s rate limit', () => {
     const limit = async (): Promise<number> =>
       Number(await clients[0]?.hget(`${prefix}:{a}:budget`, 'limit'));
     for (let i = 0; i < 8; i += 1) {
-      await one?.tooMany('a', rate);
+      await one?.shrink('a', rate);
       // As if the burst was some time ago.
       await clients[0]?.hset(`${prefix}:{a}:budget`, 'shrunkAt', 0);
     }
     expect(await limit()).toBe(rate / 16);
-    await one?.fine('a', rate);
+    await one?.grow('a', rate);
     expect(await limit()).toBeCloseTo(rate / 16 + rate / 50);
     await one?.acquire('a', rate, 'send', 2_000);
   });

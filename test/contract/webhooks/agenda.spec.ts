@@ -61,7 +61,11 @@ describe('the agenda', () => {
       await harness.dispatcher.dispatch(ACCOUNT, events);
       // Each claim simulates a process that crashes before its attempts.
       for (let i = 0; i < 10; i++) {
-        await harness.deliveries.claim(ACCOUNT, endpoint.id, { slots: 20, room: 3, leaseMs: 50 });
+        await harness.deliveries.claim(ACCOUNT, endpoint.id, {
+          defaultConcurrency: 20,
+          maxDeliveries: 3,
+          leaseMs: 50,
+        });
       }
       harness.jobs.lost = false;
       const pump = harness.pump([0, 0.02, 0.02, 0.02, 0.02, 0.02], { maxConcurrency: 5 });
@@ -88,7 +92,11 @@ async function walk(
   const held: Claimed[] = [];
   const attempt = { at: '', durationMs: 1, statusCode: 500, reply: '', error: null };
   const claim = async (leaseMs: number): Promise<Claimed[]> => {
-    const claimed = await store.claim(ACCOUNT, endpoint.id, { slots: SLOTS, room: 2, leaseMs });
+    const claimed = await store.claim(ACCOUNT, endpoint.id, {
+      defaultConcurrency: SLOTS,
+      maxDeliveries: 2,
+      leaseMs,
+    });
     return claimed.kind === 'claimed' ? claimed.deliveries : [];
   };
   for (const step of steps) {
@@ -112,7 +120,7 @@ async function walk(
       if (step === 'release') await store.release(ACCOUNT, one);
       if (step === 'stale') {
         const stale = { ...one, claim: 'another' };
-        expect((await store.settle(ACCOUNT, stale, attempt, { status: 'succeeded' })).recorded).toBe(false);
+        expect((await store.settle(ACCOUNT, stale, attempt, { status: 'succeeded' })).isRecorded).toBe(false);
         held.push(one);
       }
     }

@@ -7,7 +7,7 @@ import { WithWebhookHarness } from './with-webhook-harness.js';
 
 type Claimed = Extract<Awaited<ReturnType<DeliveryStore['claim']>>, { kind: 'claimed' }>;
 
-const TERMS = { slots: 1_000, room: 1_000, leaseMs: 60_000 };
+const TERMS = { defaultConcurrency: 1_000, maxDeliveries: 1_000, leaseMs: 60_000 };
 const ATTEMPT = { at: '', durationMs: 1, statusCode: 500, reply: '', error: null };
 /** Max pending deliveries of an endpoint without any success. */
 const MAX_PENDING_DEAD = 500;
@@ -38,7 +38,7 @@ async function settle({ deliveries }: Claimed, how: 'succeeded' | 'fails'): Prom
 }
 /** Lets one delivery succeed and returns its event id. */
 async function succeedOne(id: string): Promise<string | undefined> {
-  const claimed = await claim(id, { room: 1 });
+  const claimed = await claim(id, { maxDeliveries: 1 });
   await settle(claimed, 'succeeded');
   return claimed.deliveries[0]?.eventId;
 }
@@ -84,7 +84,7 @@ describe('a delivery', () => {
     const events = await dispatched(3);
     await trimLog(1);
     const claimed = await claim(id);
-    expect([claimed.deliveries, claimed.missed, claimed.more]).toEqual([[], 1, true]);
+    expect([claimed.deliveries, claimed.missed, claimed.hasMore]).toEqual([[], 1, true]);
     await claim(id);
     expect((await claim(id)).deliveries).toMatchObject([{ eventId: events[2]?.id }]);
     const lost = deliveryId(events[0]?.id ?? '', id);
@@ -142,7 +142,7 @@ describe('the backlog of a failing endpoint', () => {
     // New events must not overtake the events that wait for a refill.
     const newest = await dispatched(2);
     expect(await pending(id)).toEqual(rest.slice(0, MAX_PENDING_DEAD));
-    expect((await claim(id, { room: 1 })).canRefill).toBe(true);
+    expect((await claim(id, { maxDeliveries: 1 })).canRefill).toBe(true);
     await Promise.all([refill(id), refill(id)]);
     expect(await pending(id)).toEqual([...rest, ...ids(newest)]);
     expect(await on.harness.deliveries.gaps(ACCOUNT, id)).toEqual([]);
@@ -198,7 +198,7 @@ describe('the backlog of a failing endpoint', () => {
     await settle(await claim(id), 'succeeded');
     await dispatched(MAX_PENDING_DEAD + 10);
     expect(await pending(id)).toHaveLength(MAX_PENDING_DEAD + 10);
-    await settle(await claim(id, { room: 1 }), 'fails');
+    await settle(await claim(id, { maxDeliveries: 1 }), 'fails');
     await dispatched(1);
     expect(await pending(id)).toHaveLength(MAX_PENDING_DEAD + 11);
     await on.harness.redis.hset(keyOf(id, 'speed'), 'failingSince', Date.now() - 61_000);

@@ -31,7 +31,7 @@ afterAll(async () => {
 beforeEach(() => {
   connection = openRedis(parseRedisAddress(server.url), 'patient', () => undefined);
   queue = new Queue<Job>('deliveries', { connection, prefix: queuePrefix('test', 'deliveries') });
-  jobs = new BullmqDeliveryJobs(BullmqHintQueue.in(queue, systemClock));
+  jobs = new BullmqDeliveryJobs(BullmqHintQueue.onQueue(queue, systemClock));
 });
 afterEach(async () => {
   await worker?.close();

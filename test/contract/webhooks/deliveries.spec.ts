@@ -214,7 +214,11 @@ describe('a worker process that ends', () => {
     const events = await on.harness.record(1);
     on.harness.jobs.lost = true;
     await on.harness.dispatcher.dispatch(ACCOUNT, events);
-    await on.harness.deliveries.claim(ACCOUNT, id, { slots: 20, room: 10, leaseMs: 300 });
+    await on.harness.deliveries.claim(ACCOUNT, id, {
+      defaultConcurrency: 20,
+      maxDeliveries: 10,
+      leaseMs: 300,
+    });
     on.harness.jobs.lost = false;
     const pump = on.harness.pump();
     await eventually('succeeded', async () => {

@@ -1,9 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
-import { RedisDeliveriesWatch, WebhookConflictError } from '#webhooks';
+import { RedisDeliveriesOverviewReader, WebhookConflictError } from '#webhooks';
 import { ACCOUNT } from './webhook-harness.js';
 import { WithWebhookHarness } from './with-webhook-harness.js';
 
-const TERMS = { slots: 20, room: 20, leaseMs: 60_000 };
+const TERMS = { defaultConcurrency: 20, maxDeliveries: 20, leaseMs: 60_000 };
 const ATTEMPT = { at: '', durationMs: 1, statusCode: 500, reply: '', error: null };
 /** Contact ids that look like the JSON text or fields after the list of ids. */
 const MISLEADING = [
@@ -75,9 +75,9 @@ describe('the filter of an endpoint', () => {
     expect(claimed.endpoint).not.toContain('"c1"');
     for (const delivery of claimed.deliveries) {
       const settled = await on.harness.deliveries.settle(ACCOUNT, delivery, ATTEMPT, { status: 'succeeded' });
-      expect(settled.recorded).toBe(true);
+      expect(settled.isRecorded).toBe(true);
     }
-    const watch = new RedisDeliveriesWatch(on.harness.redis, on.harness.prefix);
+    const watch = new RedisDeliveriesOverviewReader(on.harness.redis, on.harness.prefix);
     expect((await watch.overview(ACCOUNT)).counts).toEqual({ pending: 0, succeeded: 2, failed: 0 });
   });
 

@@ -4,7 +4,7 @@ import { deliveryId, type DeliveryStatus, type ReplayScope } from '#webhooks';
 import { ACCOUNT } from './webhook-harness.js';
 import { WithWebhookHarness } from './with-webhook-harness.js';
 
-const TERMS = { slots: 1_000, room: 1_000, leaseMs: 60_000 };
+const TERMS = { defaultConcurrency: 1_000, maxDeliveries: 1_000, leaseMs: 60_000 };
 const ATTEMPT = { at: '', durationMs: 1, statusCode: 500, reply: '', error: null };
 
 const on = new WithWebhookHarness({ hintsLost: true });

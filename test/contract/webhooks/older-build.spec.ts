@@ -11,7 +11,7 @@ type ClaimedDelivery = Extract<
   { kind: 'claimed' }
 >['deliveries'][number];
 
-const TERMS = { slots: 20, room: 50, leaseMs: 60_000 };
+const TERMS = { defaultConcurrency: 20, maxDeliveries: 50, leaseMs: 60_000 };
 const ATTEMPT = { at: '', durationMs: 1, statusCode: 500, reply: '', error: null };
 
 const on = new WithWebhookHarness({ hintsLost: true });

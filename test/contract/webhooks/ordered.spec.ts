@@ -6,7 +6,7 @@ import type { Answer, Received, Receiver } from './receiver.js';
 import { ACCOUNT } from './webhook-harness.js';
 import { WithWebhookHarness } from './with-webhook-harness.js';
 
-const TERMS = { slots: 100, room: 100, leaseMs: 60_000 };
+const TERMS = { defaultConcurrency: 100, maxDeliveries: 100, leaseMs: 60_000 };
 const ATTEMPT = { at: '', durationMs: 1, statusCode: 500, reply: '', error: null };
 
 const on = new WithWebhookHarness();

@@ -1,12 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
-import { type DeliveriesOverview, RedisDeliveriesWatch } from '#webhooks';
+import { type DeliveriesOverview, RedisDeliveriesOverviewReader } from '#webhooks';
 import { eventually } from '../../support/eventually.js';
 import { ACCOUNT } from './webhook-harness.js';
 import { WithWebhookHarness } from './with-webhook-harness.js';
 
 const on = new WithWebhookHarness();
 const overview = (): Promise<DeliveriesOverview> =>
-  new RedisDeliveriesWatch(on.harness.redis, on.harness.prefix).overview(ACCOUNT);
+  new RedisDeliveriesOverviewReader(on.harness.redis, on.harness.prefix).overview(ACCOUNT);
 
 describe('the overview of deliveries', () => {
   it('counts kept deliveries by status and existing endpoints, without removed ones', async () => {
@@ -51,11 +51,11 @@ describe('the overview of deliveries', () => {
     await on.harness.record(2);
     await eventually('it waits', async () => (await on.harness.log.dispatchLagMs(ACCOUNT)) > 0);
     const consumer = on.harness.reader();
-    const reading = await consumer.take(1);
+    const reading = await consumer.read(1);
     if (reading.kind !== 'events') throw new Error('nothing to be read');
     await consumer.acknowledge(reading.events);
     await eventually('the second waits', async () => (await on.harness.log.dispatchLagMs(ACCOUNT)) > 0);
-    const rest = await consumer.take(10);
+    const rest = await consumer.read(10);
     if (rest.kind !== 'events') throw new Error('nothing to be read');
     await consumer.acknowledge(rest.events);
     expect(await on.harness.log.dispatchLagMs(ACCOUNT)).toBe(0);

@@ -28,8 +28,8 @@ class ByHand {
 
   async claim(): Promise<Claimed> {
     const claimed = await on.harness.deliveries.claim(ACCOUNT, this.id, {
-      slots: 20,
-      room: 1_000,
+      defaultConcurrency: 20,
+      maxDeliveries: 1_000,
       leaseMs: 60_000,
     });
     if (claimed.kind === 'ended') throw new Error('ended');
@@ -39,7 +39,7 @@ class ByHand {
   async settle(
     { deliveries }: Claimed,
     outcome: 'succeeded' | 'failed' | 'slower',
-    { durationMs = 0, aloneMs = 0 } = {},
+    { durationMs = 0, pauseMs = 0 } = {},
   ): Promise<void> {
     for (const delivery of deliveries) {
       await on.harness.deliveries.settle(
@@ -47,7 +47,7 @@ class ByHand {
         delivery,
         { at: '', durationMs, statusCode: 500, reply: '', error: null },
         outcome === 'succeeded' ? { status: 'succeeded' } : { status: 'failed', reason: 'x' },
-        { slower: outcome === 'slower', aloneMs },
+        { slowsDown: outcome === 'slower', pauseMs },
       );
     }
   }
@@ -227,7 +227,7 @@ describe('an endpoint that only fails', () => {
 
   it('leaves no keys after its removal', async () => {
     const byHand = await ByHand.of(60, { rateLimitPerSecond: 1_000, ordered: true });
-    await byHand.settle(await byHand.claim(), 'slower', { aloneMs: 10 });
+    await byHand.settle(await byHand.claim(), 'slower', { pauseMs: 10 });
     await on.harness.endpoints.remove(ACCOUNT, byHand.id);
     expect(await on.harness.redis.keys(`${on.harness.prefix}:*endpoint*`)).toEqual([]);
   });

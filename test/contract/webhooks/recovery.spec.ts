@@ -21,8 +21,12 @@ async function subscribe(ordered = false): Promise<string> {
   return (await on.harness.endpoints.create(ACCOUNT, { url, ordered })).endpoint.id;
 }
 
-async function claim(id: string, room = 1_000): Promise<ClaimedDelivery[]> {
-  const claimed = await on.harness.deliveries.claim(ACCOUNT, id, { slots: 1_000, room, leaseMs: 60_000 });
+async function claim(id: string, maxDeliveries = 1_000): Promise<ClaimedDelivery[]> {
+  const claimed = await on.harness.deliveries.claim(ACCOUNT, id, {
+    defaultConcurrency: 1_000,
+    maxDeliveries,
+    leaseMs: 60_000,
+  });
   if (claimed.kind === 'ended') throw new Error('ended');
   return claimed.deliveries;
 }
@@ -145,14 +149,14 @@ describe('a delivery that waits for its next attempt', () => {
     ['all', 0],
   ] as [ReplayScope, number][])(
     'becomes due by a replay of scope %s (deliveries: %d)',
-    async (only, count) => {
+    async (scope, count) => {
       const id = await subscribe();
       const window = { since: Date.now() - 60_000, until: Date.now() + 60_000 };
       await dispatched(3);
       await settle(await claim(id), 'fails');
       const { endpointStore, deliveries, log, jobs } = on.harness;
       const replays = new Replays(endpointStore, deliveries, log, jobs, createLogger('test', 'silent'));
-      expect(await replays.start(ACCOUNT, id, { ...window, only })).toBe(count);
+      expect(await replays.start(ACCOUNT, id, { ...window, scope })).toBe(count);
       expect(await claim(id)).toHaveLength(count);
     },
   );

@@ -25,7 +25,7 @@ async function subscribe(filter: object = {}): Promise<string> {
   return (await on.harness.endpoints.create(ACCOUNT, { url: URL_OF_MINE, ...filter })).endpoint.id;
 }
 const replay = (id: string, request: Partial<ReplayRequest>): Promise<number | undefined> =>
-  replays().start(ACCOUNT, id, { ...ALWAYS, only: 'missed', ...request });
+  replays().start(ACCOUNT, id, { ...ALWAYS, scope: 'missed', ...request });
 async function pending(id: string): Promise<string[]> {
   const found = await on.harness.deliveries.list(ACCOUNT, id, { status: 'pending', limit: 2_000 });
   return found.deliveries.map(({ eventId }) => eventId).reverse();
@@ -81,17 +81,17 @@ describe('a replay', () => {
   it('of too many events creates no delivery, and names a window that is small enough', async () => {
     const events = await apart(8);
     const id = await subscribe();
-    const request = { ...ALWAYS, only: 'missed' as const };
+    const request = { ...ALWAYS, scope: 'missed' as const };
     const refused = await replays(5)
       .start(ACCOUNT, id, request)
       .catch((error: unknown) => error);
     expect(refused).toBeInstanceOf(ReplayTooLargeError);
     expect(await pending(id)).toEqual([]);
-    const { fits } = refused as ReplayTooLargeError;
-    expect(fits).toBe(events[5]?.timestamp);
+    const { maxUntil } = refused as ReplayTooLargeError;
+    expect(maxUntil).toBe(events[5]?.timestamp);
     const parts = [
-      { ...request, until: Date.parse(fits) },
-      { ...request, since: Date.parse(fits) },
+      { ...request, until: Date.parse(maxUntil) },
+      { ...request, since: Date.parse(maxUntil) },
     ];
     for (const part of parts) await replays(5).start(ACCOUNT, id, part);
     expect(await pending(id)).toEqual(ids(events));

@@ -14,16 +14,16 @@ import {
 } from '#platform';
 import {
   Backlog,
-  Courier,
+  DeliveryAttempter,
   type DeliveryClient,
   type DeliveryJobs,
-  DeliveryPump,
+  DeliveryWorker,
   DestinationCheck,
   DestinationGuard,
   Dispatcher,
   Endpoints,
   HttpDeliveryClient,
-  type PumpSettings,
+  type DeliveryWorkerSettings,
   RedisDeliveryStore,
   RedisEndpointStore,
   systemResolver,
@@ -34,7 +34,7 @@ export const ACCOUNT = 'default';
 /** Passes each hint to the pumps of this process after its delay, and records all hints. */
 class LocalJobs implements DeliveryJobs {
   readonly hints: { endpointIds: readonly string[]; delayMs: number }[] = [];
-  readonly pumps: DeliveryPump[] = [];
+  readonly pumps: DeliveryWorker[] = [];
   /** True to drop all further hints. */
   lost = false;
   private readonly timers = new Set<NodeJS.Timeout>();
@@ -44,8 +44,8 @@ class LocalJobs implements DeliveryJobs {
     if (this.lost) return Promise.resolve();
     const timer = setTimeout(() => {
       this.timers.delete(timer);
-      for (const pump of this.pumps) {
-        for (const endpointId of endpointIds) pump.work(account, endpointId).catch(() => undefined);
+      for (const worker of this.pumps) {
+        for (const endpointId of endpointIds) worker.work(account, endpointId).catch(() => undefined);
       }
     }, delayMs);
     this.timers.add(timer);
@@ -96,18 +96,18 @@ export class WebhookHarness {
   /** Starts a pump that receives the hints. `schedule` lists the waits between attempts, in seconds. */
   pump(
     schedule: readonly number[] = [],
-    settings: Partial<PumpSettings> = {},
+    settings: Partial<DeliveryWorkerSettings> = {},
     client?: DeliveryClient,
-  ): DeliveryPump {
+  ): DeliveryWorker {
     const { timeoutMs = 2_000 } = settings;
     const http = new HttpDeliveryClient(this.guard, systemResolver(), timeoutMs);
     this.clients.push(http);
     const policy = { scheduleSeconds: schedule, random: () => 0.5 };
-    const pump = new DeliveryPump(
+    const pump = new DeliveryWorker(
       this.deliveries,
       this.endpointStore,
       new Backlog(this.endpointStore, this.deliveries, this.log),
-      new Courier(client ?? http, this.box, policy, systemClock, '1.2.3'),
+      new DeliveryAttempter(client ?? http, this.box, policy, systemClock, '1.2.3'),
       this.jobs,
       { maxConcurrency: 20, disableAfterMs: 3_600_000, timeoutMs, ...settings },
       this.logger,

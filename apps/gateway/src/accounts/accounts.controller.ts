@@ -21,7 +21,7 @@ import { ACCOUNT_REGISTRY, ENVIRONMENT, FEED } from '../tokens.js';
 import { AccountsReply, AccountView, ChangeAccountDto, CreateAccountDto } from './accounts.dto.js';
 
 /** The part of the feed that confirms deletions. */
-export type DeletionConfirmer = Pick<FeedStore, 'believeDeletions'>;
+export type DeletionConfirmer = Pick<FeedStore, 'confirmDeletions'>;
 
 const PERMISSIONS =
   'Admins of the account `default` can see and change all accounts. Admins of any other account can see only their own account and change none.';
@@ -145,7 +145,7 @@ export class AccountsController {
   async confirmDeletions(@Caller() caller: Principal, @Param('id') id: string): Promise<void> {
     const known = maySee(caller, id) && (await this.accounts.find(id)) !== undefined;
     if (!known) throw notFound('account', id);
-    await this.feed.believeDeletions(id);
+    await this.feed.confirmDeletions(id);
   }
 }
 

@@ -1,5 +1,5 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
-import { ACCOUNT_ID, type AccountDescription } from '#accounts';
+import { ACCOUNT_ID_PATTERN, type AccountDescription } from '#accounts';
 import { Flag, NumberOf, Optional, rule } from '../input/rules.js';
 
 const MAX_KEY_LENGTH = 1_024;
@@ -8,7 +8,7 @@ const Id = (): PropertyDecorator =>
   rule(
     'accountId',
     'must be 1 to 63 characters of a-z, 0-9, _ and -, and must start with a letter or digit',
-    (value) => typeof value === 'string' && ACCOUNT_ID.test(value),
+    (value) => typeof value === 'string' && ACCOUNT_ID_PATTERN.test(value),
   );
 
 /** Decorator: the base address of upstream. It must not contain a password, because it is shown and logged. */
@@ -36,7 +36,7 @@ const UpstreamKey = (): PropertyDecorator =>
 const Rate = (): PropertyDecorator => NumberOf(0.01, 10_000);
 
 const DOCS = {
-  id: { pattern: ACCOUNT_ID.source, example: 'sales' },
+  id: { pattern: ACCOUNT_ID_PATTERN.source, example: 'sales' },
   baseUrl: {
     format: 'uri',
     maxLength: 2048,

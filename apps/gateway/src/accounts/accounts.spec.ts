@@ -183,21 +183,21 @@ describe('the confirmation of deletions', () => {
       method: 'POST',
       ...(key === undefined ? {} : { key }),
     });
-  const believedAt = (account: string): Promise<string | null> =>
+  const deletionsConfirmedAt = (account: string): Promise<string | null> =>
     gateway.redis.hget(`tidings:{${account}}:contact-list`, 'believedAt');
 
   it('is stored for the feed with its time', async () => {
-    expect(await believedAt('default')).toBeNull();
+    expect(await deletionsConfirmedAt('default')).toBeNull();
     expect((await confirm('default')).status).toBe(204);
-    expect(Number(await believedAt('default'))).toBeGreaterThan(0);
+    expect(Number(await deletionsConfirmedAt('default'))).toBeGreaterThan(0);
   });
 
   it('is allowed for admins of the account and of the default account', async () => {
     await add(SALES);
     expect((await confirm('sales', OTHER_KEY)).status).toBe(404);
-    expect(await believedAt('sales')).toBeNull();
+    expect(await deletionsConfirmedAt('sales')).toBeNull();
     expect((await confirm('sales')).status).toBe(204);
-    expect(Number(await believedAt('sales'))).toBeGreaterThan(0);
+    expect(Number(await deletionsConfirmedAt('sales'))).toBeGreaterThan(0);
   });
 
   it('stores nothing for an unknown account', async () => {

@@ -1,9 +1,13 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
-import { ACCOUNT_ID, type ApiKey, type Scope, SCOPES } from '#accounts';
+import { ACCOUNT_ID_PATTERN, type ApiKey, type Scope, SCOPES } from '#accounts';
 import { Instant, Optional, parseInstant, rule, TextOf } from '../input/rules.js';
 
 const AccountId = (): PropertyDecorator =>
-  rule('accountId', 'must be an account id', (value) => typeof value === 'string' && ACCOUNT_ID.test(value));
+  rule(
+    'accountId',
+    'must be an account id',
+    (value) => typeof value === 'string' && ACCOUNT_ID_PATTERN.test(value),
+  );
 
 const Scopes = (): PropertyDecorator =>
   rule(
@@ -21,7 +25,7 @@ const InFuture = (): PropertyDecorator =>
 
 /** Request to create an API key. */
 export class CreateApiKeyDto {
-  @ApiProperty({ pattern: ACCOUNT_ID.source, example: 'default' })
+  @ApiProperty({ pattern: ACCOUNT_ID_PATTERN.source, example: 'default' })
   @AccountId()
   account!: string;
 
@@ -45,7 +49,7 @@ export class CreateApiKeyDto {
 
 export class ApiKeysQuery {
   @ApiPropertyOptional({
-    pattern: ACCOUNT_ID.source,
+    pattern: ACCOUNT_ID_PATTERN.source,
     description: 'Lists only the API keys of this account.',
   })
   @Optional()

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { RedisUpstreamHealth } from '#relay';
 import {
-  AWAY_AFTER,
+  FAILURES_UNTIL_OPEN,
   BudgetExhaustedError,
   UpstreamConnectionLostError,
   UpstreamReplyError,
@@ -241,7 +241,7 @@ describe('A failing upstream', () => {
   it('that is known to be down gets no requests: callers get 503 immediately', async () => {
     const health = new RedisUpstreamHealth(gateway.redis, 'tidings');
     for (const kind of ['away', 'refused'] as const) {
-      await health.down('default', kind, 'it burns');
+      await health.recordOutage('default', kind, 'it burns');
       for (const path of ['/v1/contacts', '/v1/contacts/a', '/v1/contacts/a/messages']) {
         const response = await gateway.fetch(path);
         expect(response.headers.get('retry-after')).toBe('5');
@@ -267,7 +267,7 @@ describe('A failing upstream', () => {
   it('is not considered down because of errors for requests with undocumented parameters', async () => {
     for (const fault of [new UpstreamStatusError(500, '', undefined), new UpstreamTimeoutError(1)]) {
       gateway.upstream.fault = fault;
-      for (let i = 0; i < 2 * AWAY_AFTER; i += 1) await gateway.fetch(`/v1/contacts?break=${i}`);
+      for (let i = 0; i < 2 * FAILURES_UNTIL_OPEN; i += 1) await gateway.fetch(`/v1/contacts?break=${i}`);
     }
     expect(await new RedisUpstreamHealth(gateway.redis, 'tidings').outage('default')).toBeUndefined();
     gateway.upstream.fault = undefined;

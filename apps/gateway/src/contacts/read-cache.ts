@@ -10,7 +10,7 @@ const BYTES_PER_CHARACTER = 6;
 export interface KeptReply {
   readonly text: string;
   /** Time of the upstream request on a monotonic clock, in milliseconds. */
-  readonly askedAt: number;
+  readonly requestedAt: number;
 }
 
 /** The answer to a read. */
@@ -48,16 +48,16 @@ export class ReadCache {
     if (kept !== undefined) return { reply: kept, age: this.ageOf(kept) };
     const cameAt = this.now();
     const reply = await this.calls.share(name, async () => {
-      const askedAt = this.now();
-      const fresh = { text: await ask(), askedAt };
-      this.kept?.set(name, fresh, { start: askedAt });
+      const requestedAt = this.now();
+      const fresh = { text: await ask(), requestedAt };
+      this.kept?.set(name, fresh, { start: requestedAt });
       return fresh;
     });
     // A shared upstream request that began before this read may have older data, so the answer has an age.
-    return reply.askedAt < cameAt ? { reply, age: this.ageOf(reply) } : { reply };
+    return reply.requestedAt < cameAt ? { reply, age: this.ageOf(reply) } : { reply };
   }
 
-  private ageOf({ askedAt }: KeptReply): number {
-    return Math.floor((this.now() - askedAt) / 1_000);
+  private ageOf({ requestedAt }: KeptReply): number {
+    return Math.floor((this.now() - requestedAt) / 1_000);
   }
 }

@@ -3,9 +3,9 @@ import type { GatewayEnvironment } from '#platform';
 import {
   type AccountUpstream,
   BudgetExhaustedError,
-  contactsShown,
-  showAsIs,
-  showList,
+  contactsById,
+  requireJson,
+  normalizeListReply,
   toJson,
   type UpstreamQuery,
   UpstreamStatusError,
@@ -15,7 +15,7 @@ import { ACCOUNT_UPSTREAM, ENVIRONMENT } from '../tokens.js';
 import { type KeptReply, type ReadAnswer, ReadCache } from './read-cache.js';
 
 /** The operations of {@link AccountUpstream} that callers' reads need. */
-export type ShownUpstream = Pick<AccountUpstream, 'showContacts' | 'showMessages'>;
+export type ShownUpstream = Pick<AccountUpstream, 'readContactsText' | 'readMessagesText'>;
 
 /** A response to a read. */
 export interface Shown {
@@ -33,7 +33,7 @@ const MAX_CONCURRENT_READS = 100;
 /** Value of `Retry-After` above that number, in milliseconds. */
 const FULL_RETRY_MS = 1_000;
 
-/** Callers' reads of contacts and messages from upstream, within the account's budget. {@link showList} adapts the replies. */
+/** Callers' reads of contacts and messages from upstream, within the account's budget. {@link normalizeListReply} adapts the replies. */
 @Injectable()
 export class UpstreamReads {
   private readonly cache: ReadCache;
@@ -52,13 +52,13 @@ export class UpstreamReads {
     const answer = await this.askForContacts(account, query);
     const { text } = answer.reply;
     const isAsIs = this.environment.CONTACTS_SHAPE === 'upstream';
-    return shown(answer, isAsIs ? showAsIs(text) : showList(text, 'contacts'));
+    return shown(answer, isAsIs ? requireJson(text) : normalizeListReply(text, 'contacts'));
   }
 
   /** Reads one contact from the contact list. @throws {Problem | UpstreamError | BudgetExhaustedError} */
   async contact(account: string, contactId: string): Promise<Shown> {
     const answer = await this.askForContacts(account, []);
-    const contacts = this.byId.get(answer.reply) ?? contactsShown(answer.reply.text);
+    const contacts = this.byId.get(answer.reply) ?? contactsById(answer.reply.text);
     this.byId.set(answer.reply, contacts);
     const found = contacts.get(contactId);
     if (found === undefined) throw notFound('contact', contactId);
@@ -70,18 +70,18 @@ export class UpstreamReads {
     if (RELATIVE.has(contactId)) throw notFound('contact', contactId);
     const answer = await this.ask(account, ['messages', contactId, query], async () => {
       try {
-        return await this.upstream.showMessages(account, contactId, query);
+        return await this.upstream.readMessagesText(account, contactId, query);
       } catch (error) {
         if (error instanceof UpstreamStatusError && error.status === 404)
           throw notFound('contact', contactId);
         throw error;
       }
     });
-    return shown(answer, showList(answer.reply.text, 'messages'));
+    return shown(answer, normalizeListReply(answer.reply.text, 'messages'));
   }
 
   private askForContacts(account: string, query: UpstreamQuery): Promise<ReadAnswer> {
-    return this.ask(account, ['contacts', query], () => this.upstream.showContacts(account, query));
+    return this.ask(account, ['contacts', query], () => this.upstream.readContactsText(account, query));
   }
 
   private ask(

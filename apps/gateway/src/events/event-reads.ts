@@ -69,7 +69,7 @@ export class EventReads {
         // A page without matching events may have more pages after it, which are read after a short pause.
         const left = end - performance.now();
         if (page.hasMore) await pauseAfterEmptyPage(readMs, stop, left);
-        else await follower.grown(Math.min(this.settings.recheckMs, left), stop);
+        else await follower.waitForGrowth(Math.min(this.settings.recheckMs, left), stop);
         const began = performance.now();
         page = await this.log.read(account, page.next, limit, filter);
         readMs = performance.now() - began;

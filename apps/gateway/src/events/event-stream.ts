@@ -64,7 +64,7 @@ export class EventStream {
 
   /** Waits for a possible new event. A minimum interval between reads groups events that follow each other quickly. */
   private async wait(stop: AbortSignal): Promise<void> {
-    await this.source.follower.grown(this.waitMs(), stop);
+    await this.source.follower.waitForGrowth(this.waitMs(), stop);
     const early = this.readAt + MIN_READ_INTERVAL_MS - performance.now();
     if (early > 0) await pause(early, stop);
   }

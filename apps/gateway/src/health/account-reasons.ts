@@ -38,7 +38,7 @@ export async function accountReasons(
   now: number,
 ): Promise<(AccountReason & { code: AccountCode })[]> {
   const keys: AccountKeys = accountKeys(prefix, account);
-  const [[since, kind, reason], [fault, faultSince, suspectSince, believedAt]] = await Promise.all([
+  const [[since, kind, reason], [fault, faultSince, suspectSince, deletionsConfirmedAt]] = await Promise.all([
     redis.hmget(keys('upstream'), 'unavailableSince', 'kind', 'reason'),
     redis.hmget(keys('contact-list'), 'listFault', 'listFaultSince', 'suspectSince', 'believedAt'),
   ]);
@@ -48,7 +48,7 @@ export async function accountReasons(
   // A single failed read is not reported.
   if (fault != null && faultSince != null && now - Number(faultSince) >= LIST_FAILS_FOR_MS)
     return [{ account, code: 'contact_list_unreadable', since: readable(faultSince), reason: fault }];
-  if (suspectSince == null || Number(believedAt ?? 0) >= Number(suspectSince)) return [];
+  if (suspectSince == null || Number(deletionsConfirmedAt ?? 0) >= Number(suspectSince)) return [];
   const words = 'the messaging service lists far fewer contacts than before';
   return [{ account, code: 'contacts_vanished', since: readable(suspectSince), reason: words }];
 }
@@ -58,7 +58,7 @@ export function countedReasons(found: readonly { code: AccountCode }[]): Reason[
   return (Object.keys(WORDS) as AccountCode[]).flatMap((code) => {
     const count = found.filter((one) => one.code === code).length;
     if (count === 0) return [];
-    return [{ code, count, words: WORDS[code](count === 1 ? '1 account' : `${count} accounts`) }];
+    return [{ code, count, description: WORDS[code](count === 1 ? '1 account' : `${count} accounts`) }];
   });
 }
 

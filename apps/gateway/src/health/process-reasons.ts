@@ -1,10 +1,10 @@
 import {
   type Instance,
-  instanceOf,
+  parseInstance,
   missingRoles,
   mixedSince,
   type Reason,
-  SEEN_WITHIN_MS,
+  HEARTBEAT_TTL_MS,
   type WorkerRole,
 } from '#platform';
 
@@ -21,12 +21,12 @@ const DEPLOYMENT_MS = 10 * 60_000;
 /** Reports missing workers and missing worker roles. @param workers one member per live worker, from its heartbeat */
 export function workerReasons(workers: readonly string[]): Reason[] {
   if (workers.length === 0) {
-    const words = `no worker has sent a heartbeat in the last ${SEEN_WITHIN_MS / 1000} seconds`;
-    return [{ code: 'no_worker', count: 1, words }];
+    const description = `no worker has sent a heartbeat in the last ${HEARTBEAT_TTL_MS / 1000} seconds`;
+    return [{ code: 'no_worker', count: 1, description }];
   }
   return missingRoles(workers).map((role) => ({
     ...{ code: `no_${role}_worker` as const, count: 1 },
-    words: `no running worker has the role ${role}: ${WITHOUT_ROLE[role]}`,
+    description: `no running worker has the role ${role}: ${WITHOUT_ROLE[role]}`,
   }));
 }
 
@@ -36,13 +36,13 @@ export function workerReasons(workers: readonly string[]): Reason[] {
  * @param now Redis time, in milliseconds since 1970
  */
 export function versionReasons(members: readonly string[], now: number): Reason[] {
-  const instances = members.map(instanceOf);
+  const instances = members.map(parseInstance);
   const since = mixedSince(instances);
   if (since === undefined || now - since < DEPLOYMENT_MS) return [];
   const versions = versionsOf(instances);
   const minutes = Math.floor((now - since) / 60_000);
-  const words = `gateways and workers of ${versions.length} different versions have run at the same time for ${minutes} minutes`;
-  return [{ code: 'versions_mixed', count: versions.length, words }];
+  const description = `gateways and workers of ${versions.length} different versions have run at the same time for ${minutes} minutes`;
+  return [{ code: 'versions_mixed', count: versions.length, description }];
 }
 
 function versionsOf(instances: readonly Instance[]): (string | undefined)[] {

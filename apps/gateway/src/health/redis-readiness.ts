@@ -2,8 +2,8 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { AccountDirectory } from '#accounts';
 import {
   accountKeys,
-  aliveIn,
-  degradedBy,
+  liveMembers,
+  readinessFor,
   type GatewayEnvironment,
   instancesKey,
   type Logger,
@@ -73,12 +73,12 @@ export class RedisReadiness {
     const { isReady, reasons, accounts } = await this.find();
     const seen = accounts.filter(({ account }) => maySee(account));
     const all = [...reasons, ...countedReasons(seen)];
-    return { ...(isReady ? degradedBy(all) : readinessOf('unavailable', all)), accounts: seen };
+    return { ...(isReady ? readinessFor(all) : readinessOf('unavailable', all)), accounts: seen };
   }
 
   private async find(): Promise<Findings> {
     if (this.shutdown.aborted) {
-      return unavailable({ code: 'stopping', count: 1, words: 'the gateway is stopping' });
+      return unavailable({ code: 'stopping', count: 1, description: 'the gateway is stopping' });
     }
     const now = performance.now();
     if (this.last === undefined || now - this.last.at > CACHE_MS) {
@@ -96,10 +96,10 @@ export class RedisReadiness {
       const message = error instanceof Error ? error.message : String(error);
       this.logOnce(message);
       // The error message is not published, because it may contain the address of Redis.
-      const words = message.startsWith('OOM')
+      const description = message.startsWith('OOM')
         ? 'the gateway cannot write to Redis: Redis is out of memory'
         : 'the gateway cannot write to Redis';
-      return unavailable({ code: 'redis_unwritable', count: 1, words });
+      return unavailable({ code: 'redis_unwritable', count: 1, description });
     }
   }
 
@@ -134,32 +134,33 @@ export class RedisReadiness {
 
   /** Returns the member of every live process of one kind. */
   private alive(kind: 'gateways' | 'workers'): Promise<string[]> {
-    return aliveIn(this.redis, instancesKey(this.environment.REDIS_KEY_PREFIX, kind));
+    return liveMembers(this.redis, instancesKey(this.environment.REDIS_KEY_PREFIX, kind));
   }
 
   /** Reports a Redis without an append-only file: a restart of Redis would lose accepted sends. */
   private async persistenceReasons(): Promise<Reason[]> {
     const persistence = await this.redis.info('persistence');
     if (!/^aof_enabled:0/m.test(persistence)) return [];
-    const words = 'Redis has no append-only file (appendonly no) and loses accepted sends when it restarts';
-    return [{ code: 'redis_not_persistent', count: 1, words }];
+    const description =
+      'Redis has no append-only file (appendonly no) and loses accepted sends when it restarts';
+    return [{ code: 'redis_not_persistent', count: 1, description }];
   }
 
   /** Reports an unusable blob store. The cause is only logged, because it may name files. */
   private blobReasons(): Reason[] {
-    const { fault, unseen } = this.blobs;
+    const { fault, unseenPeers } = this.blobs;
     if (fault !== undefined) {
-      const words = 'sends with a file cannot be accepted, because the blob store cannot be used';
-      return [{ code: 'blob_store_unusable', count: 1, words }];
+      const description = 'sends with a file cannot be accepted, because the blob store cannot be used';
+      return [{ code: 'blob_store_unusable', count: 1, description }];
     }
-    if (unseen === 0) return [];
-    const words = `sends with a file will fail: ${unseen} relay workers do not share the blob store of this gateway`;
-    return [{ code: 'blob_store_not_shared', count: unseen, words }];
+    if (unseenPeers === 0) return [];
+    const description = `sends with a file will fail: ${unseenPeers} relay workers do not share the blob store of this gateway`;
+    return [{ code: 'blob_store_not_shared', count: unseenPeers, description }];
   }
 
   private clockReasons(): Reason[] {
     const { fault } = this.clock;
-    return fault === undefined ? [] : [{ code: 'clock_off', count: 1, words: fault }];
+    return fault === undefined ? [] : [{ code: 'clock_off', count: 1, description: fault }];
   }
 }
 

@@ -1,5 +1,5 @@
 import { HttpException } from '@nestjs/common';
-import { AccountConflictError, KeyNeededError } from '#accounts';
+import { AccountConflictError, ApiKeyRequiredError } from '#accounts';
 import { CursorExpiredError } from '#events';
 import { BlobStoreUnavailableError, BlobTooLargeError } from '#blobs';
 import {
@@ -61,15 +61,15 @@ const RULES: readonly Rule[] = [
   rule(SendNotCancellableError, ({ message }) => new Problem('conflict', message)),
   rule(SendNotResolvableError, ({ message }) => new Problem('conflict', message)),
   rule(AccountConflictError, ({ message }) => new Problem('conflict', message)),
-  rule(KeyNeededError, ({ message }) => invalid({ field: 'apiKey', message })),
+  rule(ApiKeyRequiredError, ({ message }) => invalid({ field: 'apiKey', message })),
   rule(CursorExpiredError, ({ message }) => new Problem('cursor_expired', message)),
   rule(DestinationRefusedError, ({ message }) =>
     invalid({ field: 'url', message: message.replace(/\.$/, '') }),
   ),
-  rule(ReplayTooLargeError, ({ most, fits }) =>
+  rule(ReplayTooLargeError, ({ maxEvents, maxUntil }) =>
     invalid({
       field: 'until',
-      message: `selects more than ${most} events together with since; replay in several parts, the first part with until ${fits}`,
+      message: `selects more than ${maxEvents} events together with since; replay in several parts, the first part with until ${maxUntil}`,
     }),
   ),
   rule(WebhookConflictError, ({ message }) => new Problem('conflict', message)),

@@ -15,11 +15,11 @@ const LIBS = { accounts, blobs, events, feed, platform, relay, upstream, webhook
 
 /** Errors that never reach a caller, each with the reason. */
 const NEVER_REACH_CALLERS: Readonly<Record<string, string>> = {
-  AccountGoneError: 'ends a job of a worker',
+  AccountNotFoundError: 'ends a job of a worker',
   BlobMissingError: 'makes the worker fail the send',
   ConfigurationError: 'stops the process at start',
   ReaderLeaseLostError: 'occurs only in the dispatcher',
-  SealBrokenError: 'means a wrong ENCRYPTION_KEY; callers get 500 internal',
+  SecretDecryptionError: 'means a wrong ENCRYPTION_KEY; callers get 500 internal',
   UpstreamError: 'is an abstract base class',
   UpstreamReplyDeferredError: 'occurs only in reads of a worker',
   UpstreamTooLateError: 'occurs only in the POST of a send',

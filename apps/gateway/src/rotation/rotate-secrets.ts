@@ -1,21 +1,21 @@
 import {
-  AccountSeals,
+  AccountResealer,
   DEFAULT_ACCOUNT,
   RedisAccountStore,
   RedisEncryptionKeys,
-  SealTally,
+  ResealCounts,
   SecretBox,
 } from '#accounts';
 import {
   closeRedis,
   CommonEnvironment,
   createLogger,
-  openFitRedis,
+  openCheckedRedis,
   readEnvironment,
   type RedisClient,
   systemClock,
 } from '#platform';
-import { EndpointSeals, RedisEndpointStore } from '#webhooks';
+import { EndpointResealer, RedisEndpointStore } from '#webhooks';
 
 /** Writers for standard output and standard error, line by line. */
 export interface Console {
@@ -36,7 +36,7 @@ export async function rotateSecrets(console: Console): Promise<boolean> {
     },
   });
   let unfit: unknown;
-  const redis = await openFitRedis(environment.REDIS_URL, 'failFast', logger, (error) => {
+  const redis = await openCheckedRedis(environment.REDIS_URL, 'failFast', logger, (error) => {
     unfit = error;
     redis.disconnect();
   });
@@ -51,7 +51,9 @@ export async function rotateSecrets(console: Console): Promise<boolean> {
 }
 
 /** The counts of rotated and undecryptable secrets, by kind. */
-export type RotationResult = Readonly<Record<'accountKeys' | 'signingSecrets' | 'webhookHeaders', SealTally>>;
+export type RotationResult = Readonly<
+  Record<'accountKeys' | 'signingSecrets' | 'webhookHeaders', ResealCounts>
+>;
 
 /** Re-encrypts all secrets of {@link rotateSecrets} through an open Redis connection. */
 export async function resealAll(
@@ -67,18 +69,22 @@ export async function resealAll(
   await keys.add(box.keyId);
 
   const accounts = new RedisAccountStore(redis, prefix);
-  const endpoints = new EndpointSeals(new RedisEndpointStore(redis, prefix, systemClock), box, systemClock);
+  const endpoints = new EndpointResealer(
+    new RedisEndpointStore(redis, prefix, systemClock),
+    box,
+    systemClock,
+  );
   const result = {
-    accountKeys: await new AccountSeals(accounts, box).reseal(),
-    signingSecrets: new SealTally(),
-    webhookHeaders: new SealTally(),
+    accountKeys: await new AccountResealer(accounts, box).reseal(),
+    signingSecrets: new ResealCounts(),
+    webhookHeaders: new ResealCounts(),
   };
   for (const account of [DEFAULT_ACCOUNT, ...(await accounts.list()).map(({ id }) => id)]) {
     const { secrets, headers } = await endpoints.reseal(account);
     result.signingSecrets.add(secrets);
     result.webhookHeaders.add(headers);
   }
-  if (Object.values(result).every(({ broken }) => broken.length === 0)) await keys.forget(earlier);
+  if (Object.values(result).every(({ failures }) => failures.length === 0)) await keys.remove(earlier);
   return result;
 }
 
@@ -91,16 +97,16 @@ const KINDS = {
 function printSummary(result: RotationResult, console: Console): boolean {
   let whole = true;
   for (const kind of ['accountKeys', 'signingSecrets', 'webhookHeaders'] as const) {
-    const { rotated, current, broken } = result[kind];
+    const { rotated, unchanged, failures } = result[kind];
     const [plural, singular] = KINDS[kind];
-    const ids = [...new Set(broken.map(({ keyId }) => keyId))].join(', ');
+    const ids = [...new Set(failures.map(({ keyId }) => keyId))].join(', ');
     const keys = ids === '' ? '' : ` (encryption key id ${ids})`;
     console.out(
-      `${plural}: ${rotated} rotated, ${current} already current, ${broken.length} could not be decrypted${keys}`,
+      `${plural}: ${rotated} rotated, ${unchanged} already current, ${failures.length} could not be decrypted${keys}`,
     );
-    for (const { subject, keyId } of broken)
+    for (const { subject, keyId } of failures)
       console.err(`${subject}: cannot decrypt the ${singular}; the id of its encryption key is ${keyId}`);
-    whole &&= broken.length === 0;
+    whole &&= failures.length === 0;
   }
   return whole;
 }

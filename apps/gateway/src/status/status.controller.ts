@@ -5,7 +5,7 @@ import type { EventLog } from '#events';
 import type { FeedStore, VolatileFieldStore } from '#feed';
 import type { SendList } from '#relay';
 import type { UpstreamHealth } from '#upstream';
-import type { DeliveriesWatch } from '#webhooks';
+import type { DeliveriesOverviewReader } from '#webhooks';
 import { Caller } from '../auth/caller.js';
 import { RequireScope } from '../auth/require-scope.js';
 import { maySee } from '../auth/operator.js';
@@ -40,7 +40,7 @@ export class StatusController {
     @Inject(UPSTREAM_HEALTH) private readonly health: UpstreamHealth,
     @Inject(VOLATILE_FIELDS) private readonly volatile: Pick<VolatileFieldStore, 'volatileFields'>,
     @Inject(BUDGET_WATCH) private readonly budget: BudgetWatch,
-    @Inject(DELIVERIES_WATCH) private readonly deliveries: DeliveriesWatch,
+    @Inject(DELIVERIES_WATCH) private readonly deliveries: DeliveriesOverviewReader,
     @Inject(RedisReadiness) private readonly readiness: RedisReadiness,
   ) {}
 

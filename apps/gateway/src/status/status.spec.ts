@@ -60,10 +60,10 @@ describe('the status of an account', () => {
 
   it('shows the start and reason of an upstream outage', async () => {
     const health = new RedisUpstreamHealth(gateway.redis, 'tidings');
-    await health.down('default', 'away', 'upstream answered 503');
+    await health.recordOutage('default', 'away', 'upstream answered 503');
     expect((await status())['upstream']).toMatchObject({ state: 'down', reason: 'upstream answered 503' });
     const outage = await health.outage('default');
-    if (outage !== undefined) await health.well('default', outage);
+    if (outage !== undefined) await health.recordRecovery('default', outage);
     expect((await status())['upstream']).toEqual({ state: 'up', since: null, reason: null });
   });
 
@@ -71,14 +71,14 @@ describe('the status of an account', () => {
     const store = new RedisFeedStore(gateway.redis, 'tidings');
     const contact = (id: string): object => ({
       ...{ id, listed: { fingerprint: '0011223344556677', deleted: false }, raw: '{}', numbers: [] },
-      tellAfter: 0,
+      emitAfter: 0,
     });
-    const { life } = await store.knownContacts('default');
+    const { redisRun } = await store.knownContacts('default');
     const listedAt = Date.parse('2026-11-20T10:00:00.000Z');
     await store.commitContacts('default', {
       ...{
         version: 0,
-        life,
+        redisRun,
         startedAt: listedAt,
         listedAt,
         ...{ skipped: 0, unreadable: { count: 0, at: 0, base: 0, rises: [] } },
@@ -104,13 +104,22 @@ describe('the status of an account', () => {
     const store = new RedisFeedStore(gateway.redis, 'tidings');
     const state = await store.contactState('default', 'a');
     if (state === undefined) throw new Error('The contact is there since the test before.');
-    const { version, life, hastened, memory, extension, now } = state;
+    const { version, redisRun, expediteRequests, memory, extension, now } = state;
     await store.commitPoll('default', 'a', {
-      ...{ version, life, hastened, memory, afresh: false, known: new Map(), events: [], numbers: [] },
+      ...{
+        version,
+        redisRun,
+        expediteRequests,
+        memory,
+        deletesSnapshots: false,
+        known: new Map(),
+        events: [],
+        numbers: [],
+      },
       ...{ extension, baseline: 'unchanged', deep: 'unchanged', bucket: 1, dueInMs: 1_000, unreadable: 0 },
       report: {
         startedAt: now,
-        arrivals: [{ shownAt: now - 4_000 }],
+        arrivals: [{ estimatedAt: now - 4_000 }],
         interval: { min: 2_000, max: 300_000 },
         skipped: 1,
       },
@@ -162,7 +171,7 @@ describe('the status of an account', () => {
 
   it('lists the muted volatile fields', async () => {
     const volatile = new RedisVolatileFields(gateway.redis, 'tidings');
-    await volatile.countMessageFields('default', { muted: ['attachments'], heard: [] });
+    await volatile.countMessageFields('default', { muted: ['attachments'], unmuted: [] });
     expect((await status())['poller']).toMatchObject({
       volatileFields: [{ of: 'message', field: 'attachments', contacts: 1 }],
     });

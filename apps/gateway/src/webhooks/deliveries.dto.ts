@@ -162,11 +162,11 @@ export class ReplayDto {
  * Converts a request body to a replay request.
  * @throws {Problem} if `until` is not later than `since`
  */
-export function replayRequestOf({ since, until, eventTypes, only }: ReplayDto): ReplayRequest {
+export function replayRequestOf({ since, until, eventTypes, only: scope }: ReplayDto): ReplayRequest {
   const from = parseInstant(since) ?? 0;
   const to = parseInstant(until) ?? Infinity;
   if (to <= from) throw invalid({ field: 'until', message: 'must be later than since' });
-  return { since: from, until: to, only, ...(eventTypes === undefined ? {} : { eventTypes }) };
+  return { since: from, until: to, scope, ...(eventTypes === undefined ? {} : { eventTypes }) };
 }
 
 export class ReplayReply {

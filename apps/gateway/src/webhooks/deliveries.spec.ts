@@ -12,7 +12,7 @@ import {
 } from '../fixtures/gateway.js';
 
 const ACCOUNT = 'default';
-const TERMS = { slots: 100, room: 100, leaseMs: 60_000 };
+const TERMS = { defaultConcurrency: 100, maxDeliveries: 100, leaseMs: 60_000 };
 const ATTEMPT = {
   at: '2026-11-21T12:00:00.000Z',
   durationMs: 12,

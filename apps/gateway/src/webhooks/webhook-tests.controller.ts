@@ -1,14 +1,14 @@
 import { Controller, HttpCode, Inject, Param, Post } from '@nestjs/common';
 import { ApiAcceptedResponse, ApiOperation, ApiProperty, ApiTags } from '@nestjs/swagger';
 import type { Principal } from '#accounts';
-import type { EndpointTest, TestStarted } from '#webhooks';
+import type { EndpointTest, StartedTest } from '#webhooks';
 import { Caller } from '../auth/caller.js';
 import { RequireScope } from '../auth/require-scope.js';
 import { ApiProblems } from '../problems/api-problems.js';
 import { notFound } from '../problems/problem.js';
 import { ENDPOINT_TEST } from '../tokens.js';
 
-class TestView implements TestStarted {
+class TestView implements StartedTest {
   @ApiProperty({ description: 'Id of the `webhook.test` event.' }) eventId!: string;
   @ApiProperty({ description: 'Id of the delivery, which is created a moment later.' }) deliveryId!: string;
 }

@@ -11,7 +11,7 @@ import {
   EndpointSecrets,
   EndpointTest,
   ReconciledDeliveryJobs,
-  RedisDeliveriesWatch,
+  RedisDeliveriesOverviewReader,
   RedisDeliveryStore,
   RedisEndpointStore,
   Replays,
@@ -59,7 +59,7 @@ export function webhookBindings({
     { provide: ENDPOINT_SECRETS, useValue: new EndpointSecrets(store, box, clock) },
     { provide: ENDPOINT_TEST, useValue: new EndpointTest(store, log) },
     { provide: DELIVERIES, useValue: new Deliveries(store, deliveries, jobs, logger) },
-    { provide: DELIVERIES_WATCH, useValue: new RedisDeliveriesWatch(redis, prefix) },
+    { provide: DELIVERIES_WATCH, useValue: new RedisDeliveriesOverviewReader(redis, prefix) },
     { provide: REPLAYS, useValue: new Replays(store, deliveries, log, jobs, logger) },
   ];
 }

@@ -1,7 +1,7 @@
 import { applyDecorators } from '@nestjs/common';
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { isEventTypePattern } from '#events';
-import { type Endpoint, filterBytes, headersFault, MOST_FILTER_BYTES, MOST_HEADERS } from '#webhooks';
+import { type Endpoint, filterBytes, headersError, MAX_FILTER_BYTES, MAX_HEADERS } from '#webhooks';
 import {
   Clearable,
   Flag,
@@ -22,14 +22,14 @@ const ContactIds = (): PropertyDecorator =>
     ListOf('contact ids', 1000, (id) => id.length >= 1 && id.length <= 512),
     rule(
       'bytes',
-      `must have at most ${MOST_FILTER_BYTES} bytes in total; list fewer ids, or omit the field and filter in your own service`,
+      `must have at most ${MAX_FILTER_BYTES} bytes in total; list fewer ids, or omit the field and filter in your own service`,
       (value) =>
         !Array.isArray(value) ||
-        filterBytes(value.filter((id) => typeof id === 'string')) <= MOST_FILTER_BYTES,
+        filterBytes(value.filter((id) => typeof id === 'string')) <= MAX_FILTER_BYTES,
     ),
   );
 const Description = (): PropertyDecorator => TextOf(1, 500);
-const Headers = (): PropertyDecorator => ruleSaying('headers', headersFault);
+const Headers = (): PropertyDecorator => ruleSaying('headers', headersError);
 const MaxConcurrency = (): PropertyDecorator => WholeNumber(1, 1_000);
 const RateLimit = (): PropertyDecorator => NumberOf(0.01, 10_000);
 
@@ -40,7 +40,7 @@ const DOCS = {
   eventTypes: { type: LIST, example: ['message.*'] },
   contactIds: { type: LIST },
   description: { type: 'string', maxLength: 500, example: 'Order service' },
-  headers: { ...TEXTS, maxProperties: MOST_HEADERS, example: { Authorization: 'Bearer abc' } },
+  headers: { ...TEXTS, maxProperties: MAX_HEADERS, example: { Authorization: 'Bearer abc' } },
   maxConcurrency: { type: 'integer', minimum: 1, maximum: 1_000 },
   rateLimitPerSecond: { type: 'number', minimum: 0.01, maximum: 10_000 },
 } as const;

@@ -2,7 +2,7 @@ import { Processor } from '@nestjs/bullmq';
 import { Inject } from '@nestjs/common';
 import type { Job } from 'bullmq';
 import type { QueuePayloads } from '#platform';
-import type { DeliveryPump } from '#webhooks';
+import type { DeliveryWorker } from '#webhooks';
 import { QueueProcessor } from '../processor.js';
 import { STALLED_INTERVAL_MS } from '../queue.js';
 import { DELIVERY_PUMP } from '../tokens.js';
@@ -13,7 +13,7 @@ import { DELIVERY_PUMP } from '../tokens.js';
  */
 @Processor('deliveries', { concurrency: 32, stalledInterval: STALLED_INTERVAL_MS })
 export class DeliveriesProcessor extends QueueProcessor {
-  constructor(@Inject(DELIVERY_PUMP) private readonly pump: DeliveryPump) {
+  constructor(@Inject(DELIVERY_PUMP) private readonly pump: DeliveryWorker) {
     super();
   }
 

@@ -1,7 +1,7 @@
 import type { EventLog, EventRetention, RedisLogSurvey } from '#events';
 import {
   DELIVERY_ROUND,
-  type DeliveryPump,
+  type DeliveryWorker,
   type DeliveryRetention,
   type DeliveryStore,
   RECONCILE_DELIVERIES_MS,
@@ -22,10 +22,10 @@ const MAX_BATCHES = 100;
 
 /** Dependencies of the rounds of the role `dispatch`. */
 export interface DispatchRoundParts {
-  pump: Pick<DeliveryPump, 'reconcile'>;
+  pump: Pick<DeliveryWorker, 'reconcile'>;
   deliveries: Pick<DeliveryStore, 'trim'>;
   log: Pick<EventLog, 'trim'>;
-  deliverySurvey: Pick<RedisDeliverySurvey, 'look'>;
+  deliverySurvey: Pick<RedisDeliverySurvey, 'read'>;
   logSurvey: Pick<RedisLogSurvey, 'trimInMs'>;
   retention: { deliveries: DeliveryRetention; events: EventRetention };
   isFull(): Promise<boolean>;
@@ -47,13 +47,13 @@ export function dispatchRounds(parts: DispatchRoundParts): RoleRounds {
       [DELIVERY_ROUND.reconcile]: {
         run: async (account) => {
           await pump.reconcile(account);
-          return atLeast(RECONCILE_DELIVERIES_MS, (await deliverySurvey.look(account)).overdueInMs);
+          return atLeast(RECONCILE_DELIVERIES_MS, (await deliverySurvey.read(account)).overdueInMs);
         },
       },
       [DELIVERY_ROUND.trim]: {
         run: async (account) => {
           await trimDeliveries(account);
-          return atLeast(TRIM_MS, (await deliverySurvey.look(account)).trimInMs);
+          return atLeast(TRIM_MS, (await deliverySurvey.read(account)).trimInMs);
         },
       },
       [TRIM_EVENTS]: {
@@ -71,7 +71,7 @@ export function dispatchRounds(parts: DispatchRoundParts): RoleRounds {
       },
     },
     survey: async (account) => {
-      const { overdueInMs, trimInMs } = await deliverySurvey.look(account);
+      const { overdueInMs, trimInMs } = await deliverySurvey.read(account);
       return {
         [DELIVERY_ROUND.reconcile]: overdueInMs,
         [DELIVERY_ROUND.trim]: trimInMs,

@@ -8,7 +8,7 @@ import {
   type Agendas,
   BullmqHintQueue,
   type Logger,
-  oncePerFault,
+  logOncePerError,
   openRedis,
   productVersion,
   type QueuePayloads,
@@ -21,8 +21,8 @@ import {
 import {
   Backlog,
   BullmqDeliveryJobs,
-  Courier,
-  DeliveryPump,
+  DeliveryAttempter,
+  DeliveryWorker,
   type DeliveryStore,
   DestinationGuard,
   Dispatcher,
@@ -89,11 +89,11 @@ class DispatchRoundsProcessor extends RoundsProcessor {
         logger: Logger,
         log: EventLog,
       ) =>
-        new DeliveryPump(
+        new DeliveryWorker(
           store,
           endpointStore(redis, environment, clock),
           new Backlog(endpointStore(redis, environment, clock), store, log),
-          courierOf(environment, clock),
+          attempterOf(environment, clock),
           jobsOf(queue, dispatch.hints),
           {
             maxConcurrency: environment.WEBHOOK_MAX_CONCURRENCY,
@@ -122,7 +122,7 @@ class DispatchRoundsProcessor extends RoundsProcessor {
           jobsOf(queue, dispatch.hints),
           logger,
         );
-        const open = (): RedisClient => openRedis(REDIS_URL, 'patient', oncePerFault(logger));
+        const open = (): RedisClient => openRedis(REDIS_URL, 'patient', logOncePerError(logger));
         const tail = new RedisEventTail(open, prefix, redis);
         return new EventDispatch(dispatcher, redis, tail, prefix, logger);
       },
@@ -141,7 +141,7 @@ class DispatchRoundsProcessor extends RoundsProcessor {
       ],
       useFactory: (
         queue: Queue,
-        pump: DeliveryPump,
+        pump: DeliveryWorker,
         store: DeliveryStore,
         log: EventLog,
         { dispatch }: Agendas,
@@ -170,7 +170,7 @@ export class DispatchModule implements OnModuleDestroy, BeforeApplicationShutdow
     @Inject(ACCOUNT_WATCH) watch: AccountWatch,
     @Inject(DISPATCH_ROUNDS) rounds: RoundSchedule,
     @Inject(EVENT_DISPATCH) private readonly dispatch: EventDispatch,
-    @Inject(DELIVERY_PUMP) private readonly pump: DeliveryPump,
+    @Inject(DELIVERY_PUMP) private readonly pump: DeliveryWorker,
   ) {
     watch.follow(rounds);
     watch.follow(dispatch);
@@ -199,12 +199,15 @@ function endpointStore(redis: RedisClient, environment: WorkerEnvironment, clock
 }
 
 function jobsOf(queue: Queue<QueuePayloads['deliveries']>, hints: AgendaHints): ReconciledDeliveryJobs {
-  return new ReconciledDeliveryJobs(new BullmqDeliveryJobs(BullmqHintQueue.in(queue, systemClock)), hints);
+  return new ReconciledDeliveryJobs(
+    new BullmqDeliveryJobs(BullmqHintQueue.onQueue(queue, systemClock)),
+    hints,
+  );
 }
 
-function courierOf(environment: WorkerEnvironment, clock: Clock): Courier {
+function attempterOf(environment: WorkerEnvironment, clock: Clock): DeliveryAttempter {
   const guard = new DestinationGuard(environment.WEBHOOK_ALLOW_NETWORKS);
-  return new Courier(
+  return new DeliveryAttempter(
     new HttpDeliveryClient(guard, systemResolver(), environment.WEBHOOK_TIMEOUT_MS),
     new SecretBox(environment.ENCRYPTION_KEY, environment.ENCRYPTION_KEYS_PREVIOUS),
     { scheduleSeconds: environment.WEBHOOK_RETRY_SCHEDULE_SECONDS, random: Math.random },

@@ -99,14 +99,14 @@ export class EventDispatch implements AccountFollower {
     follower: LogFollower,
     signal: AbortSignal,
   ): Promise<void> {
-    const reading = await consumer.take(BATCH_SIZE);
+    const reading = await consumer.read(BATCH_SIZE);
     switch (reading.kind) {
       case 'events':
         await this.dispatcher.dispatch(account, reading.events, lease);
         await consumer.acknowledge(reading.events);
         return;
       case 'nothing':
-        await follower.grown(this.waitMs(), signal);
+        await follower.waitForGrowth(this.waitMs(), signal);
         return;
       case 'elsewhere':
         await pause(Math.min(reading.forMs, WAIT_MS), signal);
@@ -124,7 +124,7 @@ export class EventDispatch implements AccountFollower {
   private async release(account: string, consumer: RedisEventConsumer): Promise<void> {
     if (this.redis.status !== 'ready') return;
     try {
-      await consumer.leave();
+      await consumer.release();
     } catch (error) {
       this.logger.warn(
         { account, err: error },

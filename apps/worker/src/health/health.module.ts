@@ -10,7 +10,7 @@ import {
 } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import {
-  degradedBy,
+  readinessFor,
   type Instance,
   type Logger,
   type Readiness,
@@ -45,22 +45,22 @@ export class HealthController {
   ready(@Res({ passthrough: true }) reply: FastifyReply): Readiness {
     if (!this.heartbeat.isFresh()) {
       reply.status(503);
-      const words = 'the last write to Redis failed, or the worker is stopping';
-      return readinessOf('unavailable', [{ code: 'redis_unwritable', count: 1, words }]);
+      const description = 'the last write to Redis failed, or the worker is stopping';
+      return readinessOf('unavailable', [{ code: 'redis_unwritable', count: 1, description }]);
     }
     const reasons: Reason[] = [];
     if (this.blobs.fault !== undefined) {
       // The log states the cause. The reply does not: the cause may contain file names.
-      const words = 'sends with a file cannot be relayed: the blob store is unusable';
-      reasons.push({ code: 'blob_store_unusable', count: 1, words });
+      const description = 'sends with a file cannot be relayed: the blob store is unusable';
+      reasons.push({ code: 'blob_store_unusable', count: 1, description });
     }
-    if (this.blobs.unseen > 0) {
-      const words = `sends with a file will fail: ${this.blobs.unseen} gateways use a different blob store`;
-      reasons.push({ code: 'blob_store_not_shared', count: this.blobs.unseen, words });
+    if (this.blobs.unseenPeers > 0) {
+      const description = `sends with a file will fail: ${this.blobs.unseenPeers} gateways use a different blob store`;
+      reasons.push({ code: 'blob_store_not_shared', count: this.blobs.unseenPeers, description });
     }
     if (this.clock.fault !== undefined)
-      reasons.push({ code: 'clock_off', count: 1, words: this.clock.fault });
-    return degradedBy(reasons);
+      reasons.push({ code: 'clock_off', count: 1, description: this.clock.fault });
+    return readinessFor(reasons);
   }
 }
 

@@ -4,8 +4,8 @@ import type {
   ContactList,
   ContactReader,
   MessagePage,
-  RequestFor,
-  RequestTurn,
+  RequestPurpose,
+  PollTokenSource,
 } from '#upstream';
 
 /** Reads contacts and messages through the request budget of the account. */
@@ -35,18 +35,18 @@ export class AccountFeedSource implements FeedSource {
  * Returns the budget class of a read. A look-up for a send belongs to the sends. A poll without a claimed
  * token, such as the contact list, is rare and uses the class that is never starved.
  */
-function budgetClassOf(purpose: ReadPurpose): RequestFor {
+function budgetClassOf(purpose: ReadPurpose): RequestPurpose {
   if (purpose === 'lookup') return 'send';
   if (purpose === 'confirmation') return 'read';
   return purpose === 'poll' ? { kind: 'more' } : claimedTurn(purpose);
 }
 
-function claimedTurn(read: ClaimedRead): RequestTurn {
-  const { token } = read;
-  delete read.token;
+function claimedTurn(read: ClaimedRead): PollTokenSource {
+  const { tokenRequestedAt } = read;
+  delete read.tokenRequestedAt;
   return {
     kind: read.kind === 'deep' ? 'deep' : 'more',
     signal: read.signal,
-    ...(token === undefined ? {} : { token }),
+    ...(tokenRequestedAt === undefined ? {} : { tokenRequestedAt }),
   };
 }

@@ -1,11 +1,11 @@
 import type { EventLog } from '#events';
-import type { LastForms } from '#feed';
+import type { RecordedMessages } from '#feed';
 
 /** Reads the last known content of messages from the event log. */
-export class LoggedForms implements LastForms {
+export class LoggedForms implements RecordedMessages {
   constructor(private readonly log: EventLog) {}
 
-  async lastForm(
+  async lastRecordedForm(
     account: string,
     subject: string,
     revision: number,

@@ -6,11 +6,11 @@ export interface ContactReader {
    * Reads and commits the new messages of a contact. Returns true if the contact is known and this read, or a
    * faster concurrent read, was committed.
    */
-  pollNews(account: string, contactId: string, read: ClaimedRead): Promise<boolean>;
+  pollNewMessages(account: string, contactId: string, read: ClaimedRead): Promise<boolean>;
 
   /**
    * Reads the due older pages of a contact. Commits each page separately, until the signal aborts. Returns
    * true if the last due page was read.
    */
-  readDeep(account: string, contactId: string, read: ClaimedRead, signal: AbortSignal): Promise<boolean>;
+  runDeepRead(account: string, contactId: string, read: ClaimedRead, signal: AbortSignal): Promise<boolean>;
 }

@@ -22,11 +22,11 @@ beforeEach(() => {
   [polling, isHeld, dueInMs, dueCount, nextDueInMs] = [true, false, undefined, 0, undefined];
   [listRequested, calls, remindCount, listErrors] = [false, [], 0, []];
   const parts: PollRoundParts = {
-    store: { takeListWish: () => Promise.resolve(false) },
+    store: { takeListPollRequest: () => Promise.resolve(false) },
     survey: {
-      look: () =>
+      read: () =>
         Promise.resolve({
-          wantsList: listRequested,
+          isListPollRequested: listRequested,
           due: dueCount,
           ...(dueInMs === undefined ? {} : { dueInMs }),
         }),
@@ -39,7 +39,7 @@ beforeEach(() => {
       },
     },
     accounts: { find: () => Promise.resolve({ id: ACCOUNT, polling } as Account) },
-    polls: { remind: () => Promise.resolve(void (remindCount += 1)) },
+    polls: { addRecurring: () => Promise.resolve(void (remindCount += 1)) },
     poller: {
       checkAndWait: () => {
         calls.push('polled in this worker');
@@ -49,7 +49,7 @@ beforeEach(() => {
     upstream: { isHeld: () => Promise.resolve(isHeld) },
     probe: { run: () => Promise.resolve('recovered') },
     probeTimes: { nextTurnInMs: () => Promise.resolve(isHeld ? 400 : undefined) },
-    agenda: { tell: (_, round) => void calls.push(round) },
+    agenda: { announce: (_, round) => void calls.push(round) },
     contactsEveryMs: 30_000,
     logger: createLogger('test', 'silent'),
   };

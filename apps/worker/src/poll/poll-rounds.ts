@@ -5,7 +5,7 @@ import {
   type AgendaTime,
   type BullmqHintQueue,
   type Logger,
-  logWords,
+  logMessageOf,
   type QueuePayloads,
 } from '#platform';
 import type { UpstreamProbe } from '#relay';
@@ -31,12 +31,12 @@ const RECHECK_RUNNING_MS = 1_000;
 
 /** Dependencies of the rounds of the role `poll`. */
 export interface PollRoundParts {
-  store: Pick<FeedStore, 'takeListWish'>;
-  survey: Pick<RedisFeedSurvey, 'look'>;
+  store: Pick<FeedStore, 'takeListPollRequest'>;
+  survey: Pick<RedisFeedSurvey, 'read'>;
   contacts: Pick<ContactListPoll, 'poll'>;
   accounts: Pick<AccountDirectory, 'find'>;
   /** Hints all workers that an account has due contacts. */
-  polls: Pick<BullmqHintQueue<QueuePayloads['poll']>, 'remind'>;
+  polls: Pick<BullmqHintQueue<QueuePayloads['poll']>, 'addRecurring'>;
   /**
    * Reads the due contacts of an account in this worker. Returns the time until the next contact is due, or
    * undefined if that is not known in time.
@@ -45,7 +45,7 @@ export interface PollRoundParts {
   upstream: Pick<AccountUpstream, 'isHeld'>;
   probe: Pick<UpstreamProbe, 'run'>;
   probeTimes: ProbeTimes;
-  agenda: Pick<AgendaHints, 'tell'>;
+  agenda: Pick<AgendaHints, 'announce'>;
   contactsEveryMs: number;
   logger: Logger;
 }
@@ -61,7 +61,7 @@ export function pollRounds(parts: PollRoundParts): RoleRounds {
   const isHeld = async (account: string): Promise<boolean> => {
     const held = await upstream.isHeld(account);
     // The process that recorded the outage may have crashed before it scheduled the probe.
-    if (held) agenda.tell(account, POLL_ROUND.probe, 0);
+    if (held) agenda.announce(account, POLL_ROUND.probe, 0);
     return held;
   };
   return {
@@ -69,7 +69,7 @@ export function pollRounds(parts: PollRoundParts): RoleRounds {
     rounds: {
       [POLL_ROUND.due]: {
         run: async (account) => {
-          const { dueInMs, due } = await survey.look(account);
+          const { dueInMs, due } = await survey.read(account);
           if (due === 0) return dueInMs;
           // The poller checks itself whether the account is polled.
           const nextInMs =
@@ -78,7 +78,7 @@ export function pollRounds(parts: PollRoundParts): RoleRounds {
           if (!(await isPolled(account))) return undefined;
           if (await isHeld(account)) return RECHECK_HELD_MS;
           if (due <= MAX_LOCAL_READS) return RECHECK_RUNNING_MS;
-          await parts.polls.remind([{ about: account, payload: { account } }]);
+          await parts.polls.addRecurring([{ subject: account, payload: { account } }]);
           return TICK_MS;
         },
       },
@@ -86,24 +86,24 @@ export function pollRounds(parts: PollRoundParts): RoleRounds {
         run: async (account) => {
           if (!(await isPolled(account))) return undefined;
           if (await isHeld(account)) return RECHECK_HELD_MS;
-          await parts.store.takeListWish(account);
+          await parts.store.takeListPollRequest(account);
           await readList(parts, account);
           return { everyMs: parts.contactsEveryMs };
         },
       },
       [POLL_ROUND.probe]: probeRound(parts.probe, parts.probeTimes, (account) => {
-        agenda.tell(account, POLL_ROUND.due, 0);
+        agenda.announce(account, POLL_ROUND.due, 0);
         // The contact list may have been requested during the outage.
-        agenda.tell(account, SURVEY, 0);
+        agenda.announce(account, SURVEY, 0);
       }),
     },
     survey: async (account): Promise<Readonly<Record<string, AgendaTime | undefined>>> => {
       const probeInMs = await parts.probeTimes.nextTurnInMs(account);
       if (!(await isPolled(account))) return { [POLL_ROUND.probe]: probeInMs };
-      const { dueInMs, wantsList } = await survey.look(account);
+      const { dueInMs, isListPollRequested } = await survey.read(account);
       return {
         [POLL_ROUND.due]: dueInMs,
-        [POLL_ROUND.contacts]: wantsList ? 0 : { everyMs: parts.contactsEveryMs },
+        [POLL_ROUND.contacts]: isListPollRequested ? 0 : { everyMs: parts.contactsEveryMs },
         [POLL_ROUND.probe]: probeInMs,
       };
     },
@@ -115,6 +115,6 @@ async function readList({ contacts, logger }: PollRoundParts, account: string): 
     await contacts.poll(account);
   } catch (error) {
     if (!(error instanceof UpstreamError) && !(error instanceof BudgetExhaustedError)) throw error;
-    logger.warn({ account, reason: logWords(error) }, 'could not read the contact list');
+    logger.warn({ account, reason: logMessageOf(error) }, 'could not read the contact list');
   }
 }

@@ -111,7 +111,7 @@ class PollRoundsProcessor extends RoundsProcessor {
         const rounds = pollRounds({
           ...{ poller: here, store, contacts, accounts, upstream, probe, logger },
           survey: new RedisFeedSurvey(redis, environment.REDIS_KEY_PREFIX),
-          polls: BullmqHintQueue.in(polls, systemClock),
+          polls: BullmqHintQueue.onQueue(polls, systemClock),
           probeTimes: health,
           agenda: hints,
           contactsEveryMs: environment.CONTACTS_INTERVAL_MS,
@@ -142,7 +142,7 @@ export class PollModule {
    */
   private async requestList(account: string): Promise<void> {
     try {
-      await this.store.wishForList(account);
+      await this.store.requestListPoll(account);
     } catch (error) {
       this.logger.warn(
         { account, err: error },

@@ -7,7 +7,7 @@ import type {
   NextDue,
   PollKind,
   PollQueue,
-  ReadEnd,
+  PollOutcome,
 } from '#feed';
 import { createLogger } from '#platform';
 import { BudgetExhaustedError, UpstreamStatusError, UpstreamTimeoutError } from '#upstream';
@@ -21,7 +21,7 @@ const LOGGER = createLogger('test', 'silent');
 class FakeQueue implements PollQueue {
   readonly started: string[] = [];
   readonly reads = new Map<string, ClaimedRead>();
-  readonly ended = new Map<string, ReadEnd>();
+  readonly ended = new Map<string, PollOutcome>();
   readonly agendaTimes: number[] = [];
   account = { id: ACCOUNT, requestsPerSecond: 100, polling: true };
   held = false;
@@ -47,16 +47,16 @@ class FakeQueue implements PollQueue {
     this.tokens -= 1;
     this.due.shift();
     const [contactId, kind] = next;
-    const claimed: ClaimedPoll = { kind, contactId, lateMs: 3, failed: 2, lease: contactId };
+    const claimed: ClaimedPoll = { kind, contactId, overdueMs: 3, consecutiveFailures: 2, lease: contactId };
     const nextDue = this.due.length > 0 ? { nextDueAt: 1, nextDueInMs: 0 } : this.emptyReply;
-    return Promise.resolve({ claimed, tokenAskedAt: 7, availableForPolls: 60, ...nextDue });
+    return Promise.resolve({ claimed, tokenRequestedAt: 7, availableForPolls: 60, ...nextDue });
   }
 
   renew(_: string, claims: readonly ClaimedPoll[]): Promise<ClaimedPoll[]> {
     return Promise.resolve(claims.filter(({ contactId }) => this.lostLeases.has(contactId)));
   }
 
-  end(_: string, { contactId }: ClaimedPoll, how: ReadEnd): Promise<EndedClaim> {
+  end(_: string, { contactId }: ClaimedPoll, how: PollOutcome): Promise<EndedClaim> {
     this.ended.set(contactId, how);
     return Promise.resolve(
       this.due.length > 0 ? { nextDueAt: 1, nextDueInMs: 0 } : (this.emptyReply as NextDue),
@@ -81,18 +81,18 @@ class FakeQueue implements PollQueue {
       {
         queue: this,
         contacts: {
-          pollNews: (_, contactId, given) => read(contactId, given),
-          readDeep: (_, contactId, given) => read(contactId, given),
+          pollNewMessages: (_, contactId, given) => read(contactId, given),
+          runDeepRead: (_, contactId, given) => read(contactId, given),
         },
         agenda: {
-          at: (_, dueAtMs) => {
+          announceDue: (_, dueAtMs) => {
             this.agendaTimes.push(dueAtMs);
           },
         },
         accounts: { find: () => Promise.resolve(this.account as never) },
         upstream: { isHeld: () => Promise.resolve(this.held) },
         budget: {
-          giveBack: () => {
+          returnToken: () => {
             this.returnedTokens += 1;
             return Promise.resolve();
           },
@@ -109,7 +109,7 @@ class FakeQueue implements PollQueue {
 
   endRead(contactId: string, error?: Error): void {
     const read = this.reads.get(contactId);
-    if (read !== undefined) delete read.token;
+    if (read !== undefined) delete read.tokenRequestedAt;
     this.ends.get(contactId)?.(error);
   }
 }
@@ -154,9 +154,9 @@ describe('a worker with a hint for an account with due contacts', () => {
     await settle();
     expect(contacts.reads.get('c_0')).toMatchObject({
       kind: 'head',
-      token: 7,
-      failed: 2,
-      lateMs: 3,
+      tokenRequestedAt: 7,
+      consecutiveFailures: 2,
+      overdueMs: 3,
       availableForPolls: 60,
     });
   });
@@ -167,7 +167,7 @@ describe('a worker with a hint for an account with due contacts', () => {
     await settle();
     const token = contacts.reads.get('c_0');
     contacts.endRead('c_0');
-    if (token !== undefined) token.token = 7;
+    if (token !== undefined) token.tokenRequestedAt = 7;
     await settle();
     expect(contacts.returnedTokens).toBe(1);
   });
@@ -270,12 +270,12 @@ describe('a worker that finds no due contact', () => {
 });
 
 describe('a read of a contact', () => {
-  const cases: [string, ReadEnd, Error | undefined][] = [
+  const cases: [string, PollOutcome, Error | undefined][] = [
     ['that was committed', 'done', undefined],
     ['that ended in an upstream timeout', 'failed', new UpstreamTimeoutError(1)],
     ['that threw an unexpected error', 'failed', new Error('broken')],
-    ['that upstream rejected with 429', 'later', new UpstreamStatusError(429, '', undefined)],
-    ['that got no request budget', 'back', new BudgetExhaustedError(1)],
+    ['that upstream rejected with 429', 'postponed', new UpstreamStatusError(429, '', undefined)],
+    ['that got no request budget', 'aborted', new BudgetExhaustedError(1)],
   ];
   it.each(cases)('%s ends its claim with "%s"', async (_, how, error) => {
     contacts.due.length = 1;
@@ -291,7 +291,7 @@ describe('a read of a contact', () => {
     start();
     await settle();
     contacts.lostLeases.add('c_0');
-    await eventually('the read has ended', () => contacts.ended.get('c_0') === 'back');
+    await eventually('the read has ended', () => contacts.ended.get('c_0') === 'aborted');
     expect(contacts.reads.get('c_1')?.signal.aborted).toBe(false);
   });
 });
@@ -306,6 +306,6 @@ describe('a worker that is stopping', () => {
     poller.check(ACCOUNT);
     await poller.ended();
     expect(contacts.started).toHaveLength(2);
-    expect([...contacts.ended.values()]).toEqual(['back', 'back']);
+    expect([...contacts.ended.values()]).toEqual(['aborted', 'aborted']);
   });
 });

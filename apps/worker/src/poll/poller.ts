@@ -1,6 +1,6 @@
-import { AccountGoneError, type AccountDirectory } from '#accounts';
-import type { ClaimedRead, ClaimReply, NextDue, PollAgenda, PollQueue, ReadEnd } from '#feed';
-import { type Logger, logWords, pause } from '#platform';
+import { AccountNotFoundError, type AccountDirectory } from '#accounts';
+import type { ClaimedRead, ClaimReply, NextDue, PollAgenda, PollQueue, PollOutcome } from '#feed';
+import { type Logger, logMessageOf, pause } from '#platform';
 import {
   type AccountUpstream,
   type AdaptiveBudget,
@@ -50,7 +50,7 @@ export interface PollerParts {
   agenda: PollAgenda;
   accounts: Pick<AccountDirectory, 'find'>;
   upstream: Pick<AccountUpstream, 'isHeld'>;
-  budget: Pick<AdaptiveBudget, 'giveBack'>;
+  budget: Pick<AdaptiveBudget, 'returnToken'>;
   logger: Logger;
 }
 
@@ -126,7 +126,7 @@ export class Poller {
     try {
       return await this.claimUntilIdle(account, loop);
     } catch (error) {
-      if (!(error instanceof AccountGoneError))
+      if (!(error instanceof AccountNotFoundError))
         this.parts.logger.warn({ account, err: error }, 'could not claim a contact; the next hint retries');
       return undefined;
     }
@@ -179,7 +179,7 @@ export class Poller {
       if (nextDueInMs !== 0) await hints.pause(nextDueInMs ?? MAX_PAUSE_MS);
       return true;
     }
-    if (nextDueAt !== undefined && !awaited) this.parts.agenda.at(account, nextDueAt);
+    if (nextDueAt !== undefined && !awaited) this.parts.agenda.announceDue(account, nextDueAt);
     // A hint that arrived meanwhile would otherwise be lost with the loop.
     return hints.hasHint();
   }
@@ -188,13 +188,24 @@ export class Poller {
     return this.stopping.signal.aborted;
   }
 
-  private begin(account: string, rate: number, { claimed, tokenAskedAt, availableForPolls }: Claimed): void {
+  private begin(
+    account: string,
+    rate: number,
+    { claimed, tokenRequestedAt, availableForPolls }: Claimed,
+  ): void {
     const ended = this.reads.start(account, claimed, async (signal): Promise<NextDue> => {
-      const { kind, failed, lateMs } = claimed;
-      const read: ClaimedRead = { kind, failed, lateMs, availableForPolls, token: tokenAskedAt, signal };
+      const { kind, consecutiveFailures, overdueMs } = claimed;
+      const read: ClaimedRead = {
+        kind,
+        consecutiveFailures,
+        overdueMs,
+        availableForPolls,
+        tokenRequestedAt: tokenRequestedAt,
+        signal,
+      };
       try {
         const how = await this.read(account, claimed.contactId, read);
-        if (read.token !== undefined) await this.parts.budget.giveBack(account, rate);
+        if (read.tokenRequestedAt !== undefined) await this.parts.budget.returnToken(account, rate);
         if (how !== undefined) return await this.parts.queue.end(account, claimed, how);
       } catch (error) {
         // The lease of the claim will expire.
@@ -223,22 +234,26 @@ export class Poller {
   }
 
   /** Reads a contact. Returns how the read ended, or undefined if the account was removed. */
-  private async read(account: string, contactId: string, read: ClaimedRead): Promise<ReadEnd | undefined> {
+  private async read(
+    account: string,
+    contactId: string,
+    read: ClaimedRead,
+  ): Promise<PollOutcome | undefined> {
     try {
       const { contacts } = this.parts;
       if (read.kind === 'head') {
-        if (await contacts.pollNews(account, contactId, read)) return 'done';
-        return read.signal.aborted ? 'back' : 'later';
+        if (await contacts.pollNewMessages(account, contactId, read)) return 'done';
+        return read.signal.aborted ? 'aborted' : 'postponed';
       }
-      return (await contacts.readDeep(account, contactId, read, read.signal)) ? 'done' : 'back';
+      return (await contacts.runDeepRead(account, contactId, read, read.signal)) ? 'done' : 'aborted';
     } catch (error) {
-      if (error instanceof AccountGoneError) return undefined;
-      if (error instanceof BudgetExhaustedError) return 'back';
+      if (error instanceof AccountNotFoundError) return undefined;
+      if (error instanceof BudgetExhaustedError) return 'aborted';
       const { logger } = this.parts;
       if (error instanceof UpstreamError)
-        logger.warn({ account, contactId, reason: logWords(error) }, 'a poll failed');
+        logger.warn({ account, contactId, reason: logMessageOf(error) }, 'a poll failed');
       else logger.error({ account, contactId, err: error }, 'a poll failed with an unexpected error');
-      return isAboutAccount(error) ? 'later' : 'failed';
+      return isAboutAccount(error) ? 'postponed' : 'failed';
     }
   }
 }

@@ -22,7 +22,7 @@ const SWEEP_EMPTY_MS = 6 * 3_600_000;
 /** Dependencies of the rounds of the role `relay`. */
 export interface RelayRoundParts {
   rounds: Pick<RelayRounds, 'reconcile' | 'confirm' | 'expire' | 'trim'>;
-  survey: Pick<RedisRelaySurvey, 'look'>;
+  survey: Pick<RedisRelaySurvey, 'read'>;
   probe: Pick<UpstreamProbe, 'run'>;
   probeTimes: ProbeTimes;
   files: Pick<FileSweep, 'sweep'>;
@@ -43,32 +43,32 @@ export function relayRounds(parts: RelayRoundParts): RoleRounds {
       [RELAY_ROUND.reconcile]: {
         run: async (account) => {
           await rounds.reconcile(account);
-          return atLeast(RECONCILE_MS, (await survey.look(account)).lanesInMs);
+          return atLeast(RECONCILE_MS, (await survey.read(account)).lanesInMs);
         },
       },
       [RELAY_ROUND.confirm]: {
         run: async (account) => {
           await rounds.confirm(account);
-          return atLeast(TICK_MS, (await survey.look(account)).confirmsInMs);
+          return atLeast(TICK_MS, (await survey.read(account)).confirmsInMs);
         },
       },
       [RELAY_ROUND.expire]: {
         run: async (account) => {
           await rounds.expire(account);
-          return atLeast(TICK_MS, (await survey.look(account)).endInMs);
+          return atLeast(TICK_MS, (await survey.read(account)).endInMs);
         },
       },
       [RELAY_ROUND.probe]: probeRound(parts.probe, parts.probeTimes),
       [RELAY_ROUND.trim]: {
         run: async (account) => {
           await rounds.trim(account, parts.retention);
-          return atLeast(TRIM_MS, (await survey.look(account)).trimInMs);
+          return atLeast(TRIM_MS, (await survey.read(account)).trimInMs);
         },
       },
       [RELAY_ROUND.sweepFiles]: {
         run: async (account) => {
           await files.sweep(account);
-          return { everyMs: (await survey.look(account)).hasSends ? SWEEP_MS : SWEEP_EMPTY_MS };
+          return { everyMs: (await survey.read(account)).hasSends ? SWEEP_MS : SWEEP_EMPTY_MS };
         },
       },
     },
@@ -77,9 +77,9 @@ export function relayRounds(parts: RelayRoundParts): RoleRounds {
       run: (account) => rounds.trim(account, parts.retention),
     },
     survey: async (account) => {
-      const found = await survey.look(account);
+      const found = await survey.read(account);
       if (found.scheduledInMs !== undefined)
-        hints.schedule.tell(account, RELAY_ROUND.promote, found.scheduledInMs);
+        hints.schedule.announce(account, RELAY_ROUND.promote, found.scheduledInMs);
       return {
         [RELAY_ROUND.reconcile]: found.lanesInMs,
         [RELAY_ROUND.confirm]: found.confirmsInMs,

@@ -71,7 +71,7 @@ class RelayRoundsProcessor extends RoundsProcessor {
       inject: [getQueueToken('relay'), AGENDAS, LOGGER],
       useFactory: (queue: Queue<QueuePayloads['relay']>, { relay }: Agendas, logger: Logger) =>
         new ReconciledRelayJobs(
-          new BullmqRelayJobs(BullmqHintQueue.in(queue, systemClock), logger),
+          new BullmqRelayJobs(BullmqHintQueue.onQueue(queue, systemClock), logger),
           relay.hints,
         ),
     },

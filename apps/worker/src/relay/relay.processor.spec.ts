@@ -1,6 +1,6 @@
 import { expect, it } from '@jest/globals';
 import type { Job } from 'bullmq';
-import { AccountGoneError } from '#accounts';
+import { AccountNotFoundError } from '#accounts';
 import { createLogger, type QueuePayloads } from '#platform';
 import { eventually } from '../../../../test/support/eventually.js';
 import { RelayProcessor } from './relay.processor.js';
@@ -41,7 +41,7 @@ it('does not check the schedule of sends after a lane that had sends', async () 
 
 it('logs the error of a lane, but nothing for the lane of a removed account', async () => {
   const logLines: string[] = [];
-  processHint({ logLines, runLane: () => Promise.reject(new AccountGoneError('default')) });
+  processHint({ logLines, runLane: () => Promise.reject(new AccountNotFoundError('default')) });
   processHint({ logLines, runLane: () => Promise.reject(new Error('broken')) });
   await eventually('the error is logged', () => logLines.length > 0);
   expect(logLines).toEqual([expect.stringContaining('"broken"')]);

@@ -1,7 +1,7 @@
 import { Processor } from '@nestjs/bullmq';
 import { type BeforeApplicationShutdown, Inject, type OnModuleDestroy } from '@nestjs/common';
 import type { Job } from 'bullmq';
-import { AccountGoneError } from '#accounts';
+import { AccountNotFoundError } from '#accounts';
 import type { Logger, QueuePayloads } from '#platform';
 import type { LaneRunner, RelayJobs } from '#relay';
 import { AccountSlots } from '../account-slots.js';
@@ -58,7 +58,7 @@ export class RelayProcessor extends QueueProcessor implements OnModuleDestroy, B
       // An empty lane means that its send is scheduled for later, or that the hint was superfluous.
       if (!(await this.lanes.run(account, lane))) this.schedule.look();
     } catch (error) {
-      if (error instanceof AccountGoneError) return;
+      if (error instanceof AccountNotFoundError) return;
       this.logger.error({ account, err: error }, 'a lane failed; the next round continues it');
     }
   }

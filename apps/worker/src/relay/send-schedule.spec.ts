@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
-import { type AgendaTime, createLogger, type DueTasks, type TakenTask } from '#platform';
+import { type AgendaTime, createLogger, type DueTasks, type ClaimedTask } from '#platform';
 import { eventually } from '../../../../test/support/eventually.js';
 import { SendSchedule } from './send-schedule.js';
 
 const HOUR_MS = 3_600_000;
-const TASK: TakenTask = { account: 'default', round: 'promote', claim: '1' };
+const TASK: ClaimedTask = { account: 'default', round: 'promote', claim: '1' };
 
 let agendaReads: number;
 /** Replies of the agenda, in order. After the last one, nothing is due for an hour. */
@@ -16,12 +16,12 @@ let schedule: SendSchedule;
 beforeEach(() => {
   [agendaReads, agendaReplies, promoted, ended] = [0, [], [], []];
   const agenda = {
-    takeDue: (): Promise<DueTasks> => {
+    claimDue: (): Promise<DueTasks> => {
       agendaReads += 1;
       const answer = agendaReplies.shift() ?? { tasks: [], nextInMs: HOUR_MS };
       return answer instanceof Error ? Promise.reject(answer) : Promise.resolve(answer);
     },
-    next: (task: TakenTask, time: AgendaTime | undefined): Promise<void> => {
+    complete: (task: ClaimedTask, time: AgendaTime | undefined): Promise<void> => {
       ended.push([task.account, time]);
       return Promise.resolve();
     },

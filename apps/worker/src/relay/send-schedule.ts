@@ -1,5 +1,5 @@
 import type { OnApplicationBootstrap, OnModuleDestroy } from '@nestjs/common';
-import { type Agenda, type AgendaTime, type Logger, pause, type TakenTask } from '#platform';
+import { type Agenda, type AgendaTime, type Logger, pause, type ClaimedTask } from '#platform';
 import { type RelayRounds, SCHEDULE_SLEEP_MS } from '#relay';
 import { SideBySide } from '../side-by-side.js';
 
@@ -32,7 +32,7 @@ export class SendSchedule implements OnApplicationBootstrap, OnModuleDestroy {
    */
   constructor(
     private readonly rounds: Pick<RelayRounds, 'promote'>,
-    private readonly agenda: Pick<Agenda, 'takeDue' | 'next'>,
+    private readonly agenda: Pick<Agenda, 'claimDue' | 'complete'>,
     private readonly logger: Logger,
     private readonly maxSleepMs = SCHEDULE_SLEEP_MS,
   ) {}
@@ -66,7 +66,7 @@ export class SendSchedule implements OnApplicationBootstrap, OnModuleDestroy {
   /** Moves the due sends. Returns the time until the next send is due, in milliseconds. */
   private async promoteDue(): Promise<number> {
     try {
-      const { tasks, nextInMs = Infinity } = await this.agenda.takeDue(MAX_TAKEN, LEASE_MS);
+      const { tasks, nextInMs = Infinity } = await this.agenda.claimDue(MAX_TAKEN, LEASE_MS);
       this.failed = false;
       const byKey = new Map(tasks.map((task) => [`${task.account} ${task.claim}`, task]));
       await this.runner.run([...byKey.keys()], async (key) => {
@@ -83,7 +83,7 @@ export class SendSchedule implements OnApplicationBootstrap, OnModuleDestroy {
     }
   }
 
-  private async promote(task: TakenTask): Promise<void> {
+  private async promote(task: ClaimedTask): Promise<void> {
     const { account } = task;
     let next: AgendaTime | undefined;
     try {
@@ -93,7 +93,7 @@ export class SendSchedule implements OnApplicationBootstrap, OnModuleDestroy {
       next = RETRY_DELAY_MS;
     }
     try {
-      await this.agenda.next(task, next);
+      await this.agenda.complete(task, next);
     } catch (error) {
       this.logger.debug(
         { account, err: error },

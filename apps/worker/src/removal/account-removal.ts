@@ -37,7 +37,9 @@ export class AccountRemoval {
   private running: Promise<void> = Promise.resolve();
 
   constructor(
-    private readonly accounts: Pick<AccountStore, 'removed' | 'forget'> & { now(): Promise<number> },
+    private readonly accounts: Pick<AccountStore, 'listRemoved' | 'forgetRemoval'> & {
+      now(): Promise<number>;
+    },
     private readonly erasure: Pick<RedisAccountErasure, 'pass'>,
     private readonly blobs: Pick<BlobStore, 'list' | 'remove'>,
     private readonly settings: RemovalSettings,
@@ -58,7 +60,7 @@ export class AccountRemoval {
 
   /** Runs a pass for each removed account whose pass is due. */
   async look(): Promise<void> {
-    const removed = await this.accounts.removed();
+    const removed = await this.accounts.listRemoved();
     for (const id of this.notBefore.keys()) {
       if (!removed.some((account) => account.id === id)) this.notBefore.delete(id);
     }
@@ -99,7 +101,7 @@ export class AccountRemoval {
     const { signal } = this.stopping;
     await this.erasure.pass(id, () => this.isRemoved(account), {
       signal,
-      then: async (keys, isOurs) => {
+      afterPass: async (keys, isOurs) => {
         const files = await this.removeFiles(account);
         if (signal.aborted) return;
         if (keys + files > 0)
@@ -115,13 +117,13 @@ export class AccountRemoval {
    * a new account with the same id.
    */
   private async forget(account: RemovedAccount): Promise<void> {
-    await this.accounts.forget(account);
+    await this.accounts.forgetRemoval(account);
     this.notBefore.delete(account.id);
     this.logger.info({ account: account.id }, 'removed all data of a removed account; its id is free');
   }
 
   private async isRemoved({ id, removedAt }: RemovedAccount): Promise<boolean> {
-    return (await this.accounts.removed()).some((now) => now.id === id && now.removedAt === removedAt);
+    return (await this.accounts.listRemoved()).some((now) => now.id === id && now.removedAt === removedAt);
   }
 
   private async removeFiles(account: RemovedAccount): Promise<number> {

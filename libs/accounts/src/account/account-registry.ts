@@ -1,7 +1,7 @@
 import type { Clock } from '#platform';
 import type { Account, AccountDirectory } from './account.js';
 import { AccountConflictError } from './account-conflict.js';
-import { KeyNeededError } from './key-needed.js';
+import { ApiKeyRequiredError } from './api-key-required.js';
 import { accountContext, type AccountStore, type StoredAccount } from './account-store.js';
 import type { SecretBox } from '../secret/secret-box.js';
 
@@ -68,14 +68,14 @@ export class AccountRegistry {
 
   /**
    * @throws {AccountConflictError} if the account is the environment's
-   * @throws {KeyNeededError} if the stored API key would be sent to another server
+   * @throws {ApiKeyRequiredError} if the stored API key would be sent to another server
    */
   async change(id: string, { apiKey, ...changes }: AccountChanges): Promise<AccountDescription | undefined> {
     if ((await this.fixed.find(id)) !== undefined) throw fixedConflict(id);
     const sealed = apiKey === undefined ? {} : { sealedApiKey: this.box.seal(apiKey, accountContext(id)) };
     const changed = await this.store.change(id, (before) => {
       const after = { ...before, ...changes, ...sealed, updatedAt: this.now() };
-      if (apiKey === undefined && originOf(after) !== originOf(before)) throw new KeyNeededError();
+      if (apiKey === undefined && originOf(after) !== originOf(before)) throw new ApiKeyRequiredError();
       return after;
     });
     return changed === undefined ? undefined : describeStored(changed);

@@ -21,7 +21,7 @@ export interface RemovedAccount {
 }
 
 /** Maximum number of stored accounts. */
-export const MOST_ACCOUNTS = 1_000;
+export const MAX_ACCOUNTS = 1_000;
 
 /** Stores the accounts that were created through the API. */
 export interface AccountStore {
@@ -31,7 +31,7 @@ export interface AccountStore {
    * Returns a text that differs after each change of an account, so that callers need not read the list to see that
    * nothing changed. Earlier builds change the text only when they add or remove an account.
    */
-  stamp(): Promise<string>;
+  revision(): Promise<string>;
   find(id: string): Promise<StoredAccount | undefined>;
   /**
    * @throws {AccountConflictError} if the id is in use or still being removed, or if the max number of accounts is
@@ -49,11 +49,11 @@ export interface AccountStore {
    */
   remove(id: string): Promise<boolean>;
   /** Lists the removed accounts whose data is not erased yet. */
-  removed(): Promise<RemovedAccount[]>;
+  listRemoved(): Promise<RemovedAccount[]>;
   /**
    * Records that the data of this removed account is erased, and frees its id. A later removal of the same id stays.
    */
-  forget(account: RemovedAccount): Promise<void>;
+  forgetRemoval(account: RemovedAccount): Promise<void>;
 }
 
 /**

@@ -2,7 +2,7 @@
 export const DEFAULT_ACCOUNT = 'default';
 
 /** Pattern of an account's id. It excludes dots, because Redis keys that belong to no account have a tag with a dot. */
-export const ACCOUNT_ID = /^[a-z0-9][a-z0-9_-]{0,62}$/;
+export const ACCOUNT_ID_PATTERN = /^[a-z0-9][a-z0-9_-]{0,62}$/;
 
 /** One account at upstream. */
 export interface Account {
@@ -19,10 +19,10 @@ export interface Account {
 }
 
 /** The account does not exist, or was removed. */
-export class AccountGoneError extends Error {
+export class AccountNotFoundError extends Error {
   constructor(readonly account: string) {
-    super(`There is no account ${account} (any more).`);
-    this.name = 'AccountGoneError';
+    super(`The account ${account} was not found.`);
+    this.name = 'AccountNotFoundError';
   }
 }
 
@@ -33,13 +33,13 @@ export interface AccountDirectory {
 }
 
 /** Shows whether accounts have changed, at little cost. */
-export interface AccountStamp {
-  /** Returns a text that differs after each change; see `AccountStore.stamp`. */
-  stamp(): Promise<string>;
+export interface AccountRevision {
+  /** Returns a text that differs after each change; see `AccountStore.revision`. */
+  revision(): Promise<string>;
 }
 
 /** Accounts that do not change while the process runs. */
-export class FixedAccounts implements AccountDirectory, AccountStamp {
+export class FixedAccounts implements AccountDirectory, AccountRevision {
   private readonly accounts: ReadonlyMap<string, Account>;
 
   constructor(accounts: readonly Account[]) {
@@ -54,7 +54,7 @@ export class FixedAccounts implements AccountDirectory, AccountStamp {
     return Promise.resolve(this.accounts.get(id));
   }
 
-  stamp(): Promise<string> {
+  revision(): Promise<string> {
     return Promise.resolve('');
   }
 }

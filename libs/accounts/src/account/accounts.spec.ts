@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { FixedAccounts } from './account.js';
 import { accountContext, type StoredAccount } from './account-store.js';
 import { Accounts } from './accounts.js';
-import { SealBrokenError, SecretBox } from '../secret/secret-box.js';
+import { SecretDecryptionError, SecretBox } from '../secret/secret-box.js';
 
 const BOX = new SecretBox(Buffer.alloc(32, 1));
 const FIXED = { id: 'default', baseUrl: 'http://u/v1', apiKey: 'k', requestsPerSecond: 1, polling: true };
@@ -13,15 +13,15 @@ function stored(id: string, sealedApiKey = BOX.seal(`key-of-${id}`, accountConte
   return { id, baseUrl: `http://${id}/v1`, sealedApiKey, ...rest };
 }
 
-function directory(kept: StoredAccount[]): { accounts: Accounts; told: string[] } {
-  const told: string[] = [];
+function directory(kept: StoredAccount[]): { accounts: Accounts; reported: string[] } {
+  const reported: string[] = [];
   const store = {
     list: () => Promise.resolve(kept),
-    stamp: () => Promise.resolve(''),
+    revision: () => Promise.resolve(''),
     find: (id: string) => Promise.resolve(kept.find((one) => one.id === id)),
   };
-  const accounts = new Accounts(new FixedAccounts([FIXED]), store, BOX, (id) => told.push(id));
-  return { accounts, told };
+  const accounts = new Accounts(new FixedAccounts([FIXED]), store, BOX, (id) => reported.push(id));
+  return { accounts, reported };
 }
 
 describe('the account directory', () => {
@@ -49,9 +49,9 @@ describe('the account directory', () => {
   it('leaves out and reports an account whose key cannot be decrypted, and lists the others', async () => {
     // An encrypted key that is copied from another account cannot be decrypted, like a damaged one.
     const stolen = stored('thief', stored('a').sealedApiKey);
-    const { accounts, told } = directory([stolen, stored('a'), stored('odd', 'nonsense')]);
+    const { accounts, reported } = directory([stolen, stored('a'), stored('odd', 'nonsense')]);
     expect((await accounts.list()).map(({ id }) => id)).toEqual(['default', 'a']);
-    expect(told).toEqual(['thief', 'odd']);
-    await expect(accounts.find('thief')).rejects.toBeInstanceOf(SealBrokenError);
+    expect(reported).toEqual(['thief', 'odd']);
+    await expect(accounts.find('thief')).rejects.toBeInstanceOf(SecretDecryptionError);
   });
 });

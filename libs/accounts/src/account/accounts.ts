@@ -1,4 +1,4 @@
-import type { Account, AccountDirectory, AccountStamp } from './account.js';
+import type { Account, AccountDirectory, AccountRevision } from './account.js';
 import { accountContext, type AccountStore, type StoredAccount } from './account-store.js';
 import type { SecretBox } from '../secret/secret-box.js';
 
@@ -6,10 +6,10 @@ import type { SecretBox } from '../secret/secret-box.js';
  * The environment's account and the stored accounts. Nothing is cached between calls, so that every process sees each
  * change at once. The environment's account is found even without the store.
  */
-export class Accounts implements AccountDirectory, AccountStamp {
+export class Accounts implements AccountDirectory, AccountRevision {
   constructor(
     private readonly fixed: AccountDirectory,
-    private readonly store: Pick<AccountStore, 'list' | 'find' | 'stamp'>,
+    private readonly store: Pick<AccountStore, 'list' | 'find' | 'revision'>,
     private readonly box: SecretBox,
     /** Called for a stored account whose API key cannot be decrypted. The list leaves this account out. */
     private readonly unreadable: (id: string, error: unknown) => void,
@@ -21,11 +21,11 @@ export class Accounts implements AccountDirectory, AccountStamp {
   }
 
   /** Returns the stamp of the stored accounts; the environment's account never changes. */
-  stamp(): Promise<string> {
-    return this.store.stamp();
+  revision(): Promise<string> {
+    return this.store.revision();
   }
 
-  /** @throws {SealBrokenError} if the account's API key cannot be decrypted */
+  /** @throws {SecretDecryptionError} if the account's API key cannot be decrypted */
   async find(id: string): Promise<Account | undefined> {
     const fixed = await this.fixed.find(id);
     if (fixed !== undefined) return fixed;

@@ -1,11 +1,11 @@
 import type { Clock } from '#platform';
 import { type AccountDirectory, DEFAULT_ACCOUNT } from '../account/account.js';
 import { AccountConflictError } from '../account/account-conflict.js';
-import { ENVIRONMENT_KEY, type Scope, SCOPES } from './api-key.js';
+import { ENVIRONMENT_KEY_ID, type Scope, SCOPES } from './api-key.js';
 import {
   type ApiKey,
   type ApiKeyStore,
-  identify,
+  identifyApiKey,
   newApiKeyText,
   type StoredApiKey,
 } from './stored-api-key.js';
@@ -21,7 +21,7 @@ export interface NewApiKey {
 
 /** The API key of the variable API_KEY, as the API shows it. */
 const ENVIRONMENT_API_KEY: ApiKey = {
-  id: ENVIRONMENT_KEY,
+  id: ENVIRONMENT_KEY_ID,
   account: DEFAULT_ACCOUNT,
   name: 'API_KEY',
   scopes: [...SCOPES],
@@ -49,7 +49,7 @@ export class ApiKeyRegistry {
   }
 
   async find(id: string): Promise<ApiKey | undefined> {
-    if (id === ENVIRONMENT_KEY) return ENVIRONMENT_API_KEY;
+    if (id === ENVIRONMENT_KEY_ID) return ENVIRONMENT_API_KEY;
     const stored = await this.store.find(id);
     return stored === undefined ? undefined : describe(stored);
   }
@@ -62,7 +62,7 @@ export class ApiKeyRegistry {
     const { account, name, scopes, expiresAt } = request;
     const key = newApiKeyText();
     const stored: StoredApiKey = {
-      ...identify(key),
+      ...identifyApiKey(key),
       ...{ account, name, scopes: [...scopes] },
       createdAt: new Date(this.clock.now()).toISOString(),
       expiresAt: expiresAt === undefined ? null : new Date(expiresAt).toISOString(),
@@ -76,7 +76,7 @@ export class ApiKeyRegistry {
    * @throws {AccountConflictError} if the key is the environment's
    */
   async remove(id: string): Promise<boolean> {
-    if (id !== ENVIRONMENT_KEY) return await this.store.remove(id);
+    if (id !== ENVIRONMENT_KEY_ID) return await this.store.remove(id);
     throw new AccountConflictError(
       'This API key comes from the environment variable API_KEY. To replace it, change API_KEY and restart the gateways.',
     );

@@ -6,7 +6,7 @@ export const SCOPES = ['messages:send', 'messages:read', 'webhooks:manage', 'eve
 export type Scope = (typeof SCOPES)[number];
 
 /** Id of the environment's API key. */
-export const ENVIRONMENT_KEY = 'environment';
+export const ENVIRONMENT_KEY_ID = 'environment';
 
 /** The caller of a request. */
 export interface Principal {

@@ -22,9 +22,9 @@ export interface StoredApiKey extends ApiKey {
 }
 
 /** Maximum number of API keys of one account. */
-export const MOST_KEYS_OF_ACCOUNT = 1_000;
+export const MAX_KEYS_PER_ACCOUNT = 1_000;
 /** Maximum number of API keys of all accounts. The API lists all keys in one reply. */
-export const MOST_KEYS = 10_000;
+export const MAX_KEYS = 10_000;
 
 /** Stores the API keys that were created through the API. */
 export interface ApiKeyStore {
@@ -32,7 +32,7 @@ export interface ApiKeyStore {
   list(account?: string): Promise<StoredApiKey[]>;
   find(id: string): Promise<StoredApiKey | undefined>;
   /** Reads a key and the current time in one step. The time is by the store's clock, in milliseconds since 1970. */
-  findNow(id: string): Promise<{ key: StoredApiKey; now: number } | undefined>;
+  findWithTime(id: string): Promise<{ key: StoredApiKey; now: number } | undefined>;
   /**
    * Stores a key. Resolves to false if the account is not found.
    * @param isFixed true if the account is the environment's, which the store does not contain
@@ -51,12 +51,12 @@ export function newApiKeyText(): string {
 }
 
 /** Returns true if a text has the form of a stored key. Texts of another form need no look-up. */
-export function mayBeStoredKey(text: string): boolean {
+export function hasStoredKeyForm(text: string): boolean {
   return KEY_PATTERN.test(text);
 }
 
 /** Returns the hash of a key, and the id that is derived from the hash. */
-export function identify(text: string): { id: string; sha256: string } {
+export function identifyApiKey(text: string): { id: string; sha256: string } {
   const sha256 = createHash('sha256').update(text).digest('hex');
   return { id: `key_${sha256.slice(0, 32)}`, sha256 };
 }

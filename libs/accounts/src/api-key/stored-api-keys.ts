@@ -1,5 +1,5 @@
 import type { ApiKeys, Principal } from './api-key.js';
-import { type ApiKeyStore, identify, isSameHash, mayBeStoredKey } from './stored-api-key.js';
+import { type ApiKeyStore, identifyApiKey, isSameHash, hasStoredKeyForm } from './stored-api-key.js';
 
 /**
  * The environment's API key and the stored keys. Nothing is cached between requests: a key that is revoked, expired,
@@ -8,14 +8,14 @@ import { type ApiKeyStore, identify, isSameHash, mayBeStoredKey } from './stored
 export class StoredApiKeys implements ApiKeys {
   constructor(
     private readonly fixed: ApiKeys,
-    private readonly store: Pick<ApiKeyStore, 'findNow'>,
+    private readonly store: Pick<ApiKeyStore, 'findWithTime'>,
   ) {}
 
   async authenticate(text: string): Promise<Principal | undefined> {
     const fixed = await this.fixed.authenticate(text);
-    if (fixed !== undefined || !mayBeStoredKey(text)) return fixed;
-    const { id, sha256 } = identify(text);
-    const found = await this.store.findNow(id);
+    if (fixed !== undefined || !hasStoredKeyForm(text)) return fixed;
+    const { id, sha256 } = identifyApiKey(text);
+    const found = await this.store.findWithTime(id);
     if (found === undefined || !isSameHash(found.key.sha256, sha256)) return undefined;
     const { account, scopes, expiresAt } = found.key;
     if (expiresAt !== null && Date.parse(expiresAt) <= found.now) return undefined;

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { Cluster, type Redis } from 'ioredis';
 import { accountKeys, LuaScript, type RedisClient } from '#platform';
-import { ACCOUNT_ID, DEFAULT_ACCOUNT } from '../account/account.js';
+import { ACCOUNT_ID_PATTERN, DEFAULT_ACCOUNT } from '../account/account.js';
 
 /** Number of keys that one SCAN command examines. */
 const SCAN_COUNT = 1_000;
@@ -9,9 +9,9 @@ const MAX_REMOVED = 500;
 /** Time after which another process may take over an erasure that was killed or paused, in milliseconds. */
 const LEASE_MS = 30_000;
 
-const unlink = LuaScript.from(import.meta.url, 'lua/erase-keys.lua');
+const eraseKeys = LuaScript.from(import.meta.url, 'lua/erase-keys.lua');
 
-const giveBack = LuaScript.from(import.meta.url, 'lua/release-erasure.lua');
+const releaseErasure = LuaScript.from(import.meta.url, 'lua/release-erasure.lua');
 
 export interface ErasurePass {
   /** Stops the pass. The next pass erases the remaining keys. */
@@ -20,7 +20,7 @@ export interface ErasurePass {
    * Called after the pass with the number of removed keys, while this process still holds the lease.
    * @param isOurs resolves to true if this process still holds the lease, and renews the lease
    */
-  then?: (removed: number, isOurs: () => Promise<boolean>) => Promise<void>;
+  afterPass?: (removed: number, isOurs: () => Promise<boolean>) => Promise<void>;
 }
 
 /**
@@ -42,9 +42,9 @@ export class RedisAccountErasure {
   async pass(
     account: string,
     isRemoved: () => Promise<boolean>,
-    { signal, then }: ErasurePass = {},
+    { signal, afterPass }: ErasurePass = {},
   ): Promise<number | undefined> {
-    if (!ACCOUNT_ID.test(account) || account === DEFAULT_ACCOUNT)
+    if (!ACCOUNT_ID_PATTERN.test(account) || account === DEFAULT_ACCOUNT)
       throw new Error(`${account} is not an account that can be erased`);
     const lease = accountKeys(this.prefix, account)('erasure');
     const token = randomBytes(8).toString('hex');
@@ -53,10 +53,10 @@ export class RedisAccountErasure {
       if (!(await isRemoved())) return undefined;
       const removed = await this.removeAll(account, lease, token, signal);
       if (removed !== undefined)
-        await then?.(removed, async () => (await this.unlink(lease, token, [])) === 0);
+        await afterPass?.(removed, async () => (await this.eraseKeys(lease, token, [])) === 0);
       return removed;
     } finally {
-      await giveBack.run(this.redis, { lease }, { token });
+      await releaseErasure.run(this.redis, { lease }, { token });
     }
   }
 
@@ -75,7 +75,7 @@ export class RedisAccountErasure {
         cursor = next;
         const keys = found.filter((key) => key !== lease);
         for (let i = 0; i === 0 || i < keys.length; i += MAX_REMOVED) {
-          const count = await this.unlink(lease, token, keys.slice(i, i + MAX_REMOVED));
+          const count = await this.eraseKeys(lease, token, keys.slice(i, i + MAX_REMOVED));
           if (count < 0) return undefined;
           removed += count;
         }
@@ -85,9 +85,9 @@ export class RedisAccountErasure {
   }
 
   /** Removes keys. Resolves to the number of removed keys; less than 0 if another process holds the lease. */
-  private async unlink(lease: string, token: string, keys: readonly string[]): Promise<number> {
+  private async eraseKeys(lease: string, token: string, keys: readonly string[]): Promise<number> {
     const args = { token, leaseMs: this.leaseMs };
-    return Number(await unlink.run(this.redis, { lease, data: keys }, args));
+    return Number(await eraseKeys.run(this.redis, { lease, data: keys }, args));
   }
 }
 

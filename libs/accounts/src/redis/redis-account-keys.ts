@@ -18,7 +18,7 @@ export interface RegistryKeys {
   /** Set: the ids of the encryption keys that stored secrets may be encrypted with. */
   encryptionKeys: string;
   /** Set: the ids of an account's API keys. */
-  keysOf: (account: string) => string;
+  apiKeysOf: (account: string) => string;
 }
 
 export function registryKeys(prefix: string): RegistryKeys {
@@ -29,6 +29,6 @@ export function registryKeys(prefix: string): RegistryKeys {
     removed: key('removed'),
     apiKeys: key('api-keys'),
     encryptionKeys: key('encryption-keys'),
-    keysOf: (account) => key('api-keys-of', account),
+    apiKeysOf: (account) => key('api-keys-of', account),
   };
 }

@@ -2,7 +2,7 @@ import { LuaScript, type RedisClient, redisTime } from '#platform';
 import { AccountConflictError } from '../account/account-conflict.js';
 import {
   type AccountStore,
-  MOST_ACCOUNTS,
+  MAX_ACCOUNTS,
   type RemovedAccount,
   type StoredAccount,
 } from '../account/account-store.js';
@@ -14,12 +14,12 @@ const replace = LuaScript.from(import.meta.url, 'lua/replace-account.lua');
 
 const remove = LuaScript.from(import.meta.url, 'lua/remove-account.lua');
 
-const stamp = LuaScript.from(import.meta.url, 'lua/account-stamp.lua');
+const stamp = LuaScript.from(import.meta.url, 'lua/account-revision.lua');
 
 const forget = LuaScript.from(import.meta.url, 'lua/forget-removal.lua');
 
 /** Returns the record of a removal in the form that the removal script writes. */
-function noteOf(removedAt: number): string {
+function removalRecord(removedAt: number): string {
   return JSON.stringify({ removedAt });
 }
 
@@ -27,7 +27,7 @@ const REFUSALS: Readonly<Record<string, string>> = {
   taken: 'An account with this id already exists. Update that account, or use another id.',
   removing:
     'An account with this id was deleted, and its data is still being removed. Retry in a few minutes.',
-  full: `The installation has reached its limit of ${MOST_ACCOUNTS} accounts. Delete one first.`,
+  full: `The installation has reached its limit of ${MAX_ACCOUNTS} accounts. Delete one first.`,
 };
 
 /** {@link AccountStore} in one Redis hash. */
@@ -45,7 +45,7 @@ export class RedisAccountStore implements AccountStore {
     return (await this.redis.hvals(this.keys.accounts)).map(readAccount);
   }
 
-  async stamp(): Promise<string> {
+  async revision(): Promise<string> {
     const { accounts, version } = this.keys;
     return String(await stamp.run(this.redis, { accounts, version }));
   }
@@ -60,7 +60,7 @@ export class RedisAccountStore implements AccountStore {
     const outcome = await add.run(
       this.redis,
       { accounts, removed, version },
-      { id: account.id, account: JSON.stringify(account), maxAccounts: MOST_ACCOUNTS },
+      { id: account.id, account: JSON.stringify(account), maxAccounts: MAX_ACCOUNTS },
     );
     if (outcome !== 'added') throw new AccountConflictError(REFUSALS[String(outcome)] ?? String(outcome));
   }
@@ -70,7 +70,7 @@ export class RedisAccountStore implements AccountStore {
     change: (before: StoredAccount) => StoredAccount,
   ): Promise<StoredAccount | undefined> {
     const { accounts, version } = this.keys;
-    // A step fails only if another process changed the account in between, so the loop ends.
+    // A step fails only if another process changed the account meanwhile, so the loop ends.
     for (;;) {
       const expected = await this.redis.hget(accounts, id);
       if (expected === null) return undefined;
@@ -81,20 +81,20 @@ export class RedisAccountStore implements AccountStore {
   }
 
   async remove(id: string): Promise<boolean> {
-    const { accounts, removed, apiKeys, keysOf, version } = this.keys;
-    const keys = { accounts, removed, apiKeys, ownApiKeys: keysOf(id), version };
+    const { accounts, removed, apiKeys, apiKeysOf, version } = this.keys;
+    const keys = { accounts, removed, apiKeys, ownApiKeys: apiKeysOf(id), version };
     return (await remove.run(this.redis, keys, { id })) === 1;
   }
 
-  async removed(): Promise<RemovedAccount[]> {
+  async listRemoved(): Promise<RemovedAccount[]> {
     return Object.entries(await this.redis.hgetall(this.keys.removed)).map(([id, note]) => ({
       id,
       removedAt: (JSON.parse(note) as { removedAt: number }).removedAt,
     }));
   }
 
-  async forget({ id, removedAt }: RemovedAccount): Promise<void> {
-    await forget.run(this.redis, { removed: this.keys.removed }, { id, note: noteOf(removedAt) });
+  async forgetRemoval({ id, removedAt }: RemovedAccount): Promise<void> {
+    await forget.run(this.redis, { removed: this.keys.removed }, { id, note: removalRecord(removedAt) });
   }
 
   /** Returns the current time by the clock that dates removals, in milliseconds since 1970. */

@@ -1,13 +1,13 @@
 import type { Clock, CommonEnvironment, Logger, RedisClient } from '#platform';
 import {
   type AccountDirectory,
-  type AccountStamp,
+  type AccountRevision,
   DEFAULT_ACCOUNT,
   FixedAccounts,
 } from '../account/account.js';
 import { AccountRegistry } from '../account/account-registry.js';
 import { Accounts } from '../account/accounts.js';
-import { type ApiKeys, ENVIRONMENT_KEY, FixedApiKeys, SCOPES } from '../api-key/api-key.js';
+import { type ApiKeys, ENVIRONMENT_KEY_ID, FixedApiKeys, SCOPES } from '../api-key/api-key.js';
 import { ApiKeyRegistry } from '../api-key/api-key-registry.js';
 import { RedisAccountStore } from './redis-account-store.js';
 import { RedisApiKeyStore } from './redis-api-key-store.js';
@@ -19,7 +19,7 @@ export function openAccounts(
   environment: CommonEnvironment,
   redis: RedisClient,
   logger: Logger,
-): AccountDirectory & AccountStamp {
+): AccountDirectory & AccountRevision {
   const logged = new Set<string>();
   return new Accounts(
     environmentAccounts(environment),
@@ -56,7 +56,12 @@ export function openApiKeys(
   environment: CommonEnvironment & { API_KEY: string },
   redis: RedisClient,
 ): ApiKeys {
-  const fixed = { id: ENVIRONMENT_KEY, key: environment.API_KEY, account: DEFAULT_ACCOUNT, scopes: SCOPES };
+  const fixed = {
+    id: ENVIRONMENT_KEY_ID,
+    key: environment.API_KEY,
+    account: DEFAULT_ACCOUNT,
+    scopes: SCOPES,
+  };
   const store = new RedisApiKeyStore(redis, environment.REDIS_KEY_PREFIX);
   return new StoredApiKeys(new FixedApiKeys([fixed]), store);
 }

@@ -3,8 +3,8 @@ import { AccountConflictError } from '../account/account-conflict.js';
 import { registryKeys, type RegistryKeys } from './redis-account-keys.js';
 import {
   type ApiKeyStore,
-  MOST_KEYS,
-  MOST_KEYS_OF_ACCOUNT,
+  MAX_KEYS,
+  MAX_KEYS_PER_ACCOUNT,
   type StoredApiKey,
 } from '../api-key/stored-api-key.js';
 
@@ -12,13 +12,13 @@ const add = LuaScript.from(import.meta.url, 'lua/add-api-key.lua');
 
 const remove = LuaScript.from(import.meta.url, 'lua/remove-api-key.lua');
 
-const findNow = LuaScript.from(import.meta.url, 'lua/find-api-key.lua');
+const findApiKey = LuaScript.from(import.meta.url, 'lua/find-api-key.lua');
 
-const listOf = LuaScript.from(import.meta.url, 'lua/list-api-keys.lua');
+const listApiKeys = LuaScript.from(import.meta.url, 'lua/list-api-keys.lua');
 
 const REFUSALS: Readonly<Record<string, string>> = {
-  full: `The account has reached its limit of ${MOST_KEYS_OF_ACCOUNT} API keys. Delete one first.`,
-  'all-full': `The installation has reached its limit of ${MOST_KEYS} API keys. Delete one first.`,
+  full: `The account has reached its limit of ${MAX_KEYS_PER_ACCOUNT} API keys. Delete one first.`,
+  'all-full': `The installation has reached its limit of ${MAX_KEYS} API keys. Delete one first.`,
 };
 
 /** {@link ApiKeyStore} in one Redis hash, and one set of key ids for each account. */
@@ -33,11 +33,13 @@ export class RedisApiKeyStore implements ApiKeyStore {
   }
 
   async list(account?: string): Promise<StoredApiKey[]> {
-    const { apiKeys, keysOf } = this.keys;
+    const { apiKeys, apiKeysOf } = this.keys;
     const stored =
       account === undefined
         ? await this.redis.hvals(apiKeys)
-        : ((await listOf.run(this.redis, { apiKeys, ownApiKeys: keysOf(account) })) as (string | null)[]);
+        : ((await listApiKeys.run(this.redis, { apiKeys, ownApiKeys: apiKeysOf(account) })) as (
+            string | null
+          )[]);
     return stored.flatMap((text) => (text === null ? [] : [readKey(text)]));
   }
 
@@ -46,8 +48,8 @@ export class RedisApiKeyStore implements ApiKeyStore {
     return stored === null ? undefined : readKey(stored);
   }
 
-  async findNow(id: string): Promise<{ key: StoredApiKey; now: number } | undefined> {
-    const found = (await findNow.run(this.redis, { apiKeys: this.keys.apiKeys }, { id })) as {
+  async findWithTime(id: string): Promise<{ key: StoredApiKey; now: number } | undefined> {
+    const found = (await findApiKey.run(this.redis, { apiKeys: this.keys.apiKeys }, { id })) as {
       apiKey: string;
       now: number;
     } | null;
@@ -55,17 +57,17 @@ export class RedisApiKeyStore implements ApiKeyStore {
   }
 
   async add(key: StoredApiKey, isFixed: boolean): Promise<boolean> {
-    const { accounts, apiKeys, keysOf } = this.keys;
+    const { accounts, apiKeys, apiKeysOf } = this.keys;
     const outcome = await add.run(
       this.redis,
-      { accounts, apiKeys, ownApiKeys: keysOf(key.account) },
+      { accounts, apiKeys, ownApiKeys: apiKeysOf(key.account) },
       {
         ...{ id: key.id, apiKey: JSON.stringify(key), account: key.account, isFixed: isFixed ? 1 : 0 },
-        ...{ maxOfAccount: MOST_KEYS_OF_ACCOUNT, maxKeys: MOST_KEYS },
+        ...{ maxOfAccount: MAX_KEYS_PER_ACCOUNT, maxKeys: MAX_KEYS },
       },
     );
     if (outcome === 'added') return true;
-    if (outcome === 'nobody') return false;
+    if (outcome === 'unknown') return false;
     throw new AccountConflictError(REFUSALS[String(outcome)] ?? String(outcome));
   }
 
@@ -73,8 +75,8 @@ export class RedisApiKeyStore implements ApiKeyStore {
     // A key never moves to another account, so this read and the removal need not be one step.
     const key = await this.find(id);
     if (key === undefined) return false;
-    const { apiKeys, keysOf } = this.keys;
-    const keys = { apiKeys, ownApiKeys: keysOf(key.account) };
+    const { apiKeys, apiKeysOf } = this.keys;
+    const keys = { apiKeys, ownApiKeys: apiKeysOf(key.account) };
     return (await remove.run(this.redis, keys, { id })) === 1;
   }
 }

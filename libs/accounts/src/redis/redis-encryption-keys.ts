@@ -8,7 +8,7 @@ import {
 import { registryKeys } from './redis-account-keys.js';
 import { SecretBox } from '../secret/secret-box.js';
 
-const note = LuaScript.from(import.meta.url, 'lua/note-encryption-key.lua');
+const note = LuaScript.from(import.meta.url, 'lua/register-encryption-key.lua');
 
 /** The ids of the encryption keys that secrets in Redis may be encrypted with. */
 export class RedisEncryptionKeys {
@@ -25,7 +25,7 @@ export class RedisEncryptionKeys {
    * Records the id of the box's encryption key. If the box lacks keys whose ids are recorded, records nothing and
    * returns those ids.
    */
-  async note({ keyId, keyIds }: SecretBox): Promise<string[]> {
+  async register({ keyId, keyIds }: SecretBox): Promise<string[]> {
     return (await note.run(
       this.redis,
       { encryptionKeys: this.key },
@@ -42,8 +42,8 @@ export class RedisEncryptionKeys {
     return this.redis.smembers(this.key);
   }
 
-  /** Removes ids of keys that no stored secret is encrypted with any more. */
-  async forget(ids: readonly string[]): Promise<void> {
+  /** Removes ids of keys that no longer encrypt any stored secret. */
+  async remove(ids: readonly string[]): Promise<void> {
     if (ids.length > 0) await this.redis.srem(this.key, ...ids);
   }
 }
@@ -51,20 +51,20 @@ export class RedisEncryptionKeys {
 /**
  * Records the encryption key of this process, now if Redis is connected, otherwise when it connects.
  *
- * @param unfit called with the error of a later attempt
+ * @param onMissingKeys called with the error of a later attempt
  * @throws {ConfigurationError} if secrets may be encrypted with a key that the environment lacks
  */
-export async function noteEncryptionKey(
+export async function registerEncryptionKey(
   environment: Pick<CommonEnvironment, 'ENCRYPTION_KEY' | 'ENCRYPTION_KEYS_PREVIOUS' | 'REDIS_KEY_PREFIX'>,
   redis: RedisClient,
   logger: Logger,
-  unfit: (error: ConfigurationError) => void,
+  onMissingKeys: (error: ConfigurationError) => void,
 ): Promise<void> {
   const keys = new RedisEncryptionKeys(redis, environment.REDIS_KEY_PREFIX);
   const box = new SecretBox(environment.ENCRYPTION_KEY, environment.ENCRYPTION_KEYS_PREVIOUS);
   const attempt = async (): Promise<boolean> => {
     try {
-      const missing = await keys.note(box);
+      const missing = await keys.register(box);
       if (missing.length > 0) throw unknownKeys(missing);
       return true;
     } catch (error) {
@@ -80,15 +80,15 @@ export async function noteEncryptionKey(
   const again = (): void => {
     attempt().then((done) => {
       if (done) redis.off('ready', again);
-    }, unfit);
+    }, onMissingKeys);
   };
   redis.on('ready', again);
 }
 
 function unknownKeys(ids: readonly string[]): ConfigurationError {
-  const which = ids.length === 1 ? 'a key of the id' : 'keys of the ids';
+  const which = ids.length === 1 ? 'the key' : 'the keys';
   return new ConfigurationError([
-    `ENCRYPTION_KEY: stored secrets may be encrypted with ${which} ${ids.join(', ')}, which is neither this one nor in ` +
-      'ENCRYPTION_KEYS_PREVIOUS; give it there, or encrypt them anew with both keys set: npm run rotate-secrets',
+    `ENCRYPTION_KEY: stored secrets may be encrypted with ${which} ${ids.join(', ')}, missing in ENCRYPTION_KEY ` +
+      'and ENCRYPTION_KEYS_PREVIOUS; add the missing keys to ENCRYPTION_KEYS_PREVIOUS, then run: npm run rotate-secrets',
   ]);
 }

@@ -4,17 +4,17 @@ const CIPHER = 'aes-256-gcm';
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
-/** A stored secret cannot be decrypted: its key or context is another one, or its text is damaged. */
-export class SealBrokenError extends Error {
+/** A stored secret cannot be decrypted: its key is unknown, its context differs, or its text is damaged. */
+export class SecretDecryptionError extends Error {
   constructor(
     reason: string,
     /** Id of the encryption key that the secret names; `?` if it names none. */
     readonly keyId: string,
   ) {
     super(
-      `A stored secret cannot be opened: ${reason}. Is the key that it was stored with ENCRYPTION_KEY, or one of ENCRYPTION_KEYS_PREVIOUS?`,
+      `A stored secret cannot be decrypted: ${reason}. Set ENCRYPTION_KEY or ENCRYPTION_KEYS_PREVIOUS to include the key that encrypted it.`,
     );
-    this.name = 'SealBrokenError';
+    this.name = 'SecretDecryptionError';
   }
 }
 
@@ -50,13 +50,13 @@ export class SecretBox {
     return `${this.keyId}.${sealed.toString('base64url')}`;
   }
 
-  /** @throws {SealBrokenError} */
+  /** @throws {SecretDecryptionError} */
   open(sealed: string, context: string): string {
     const keyId = keyIdOf(sealed);
     const [, text] = sealed.split('.');
     const key = this.keys.get(keyId);
     if (key === undefined || text === undefined)
-      throw new SealBrokenError(`it names the key ${keyId}`, keyId);
+      throw new SecretDecryptionError(`the encryption key ${keyId} is unknown`, keyId);
     const bytes = Buffer.from(text, 'base64url');
     try {
       const decipher = createDecipheriv(CIPHER, key, bytes.subarray(0, NONCE_BYTES), {
@@ -67,13 +67,13 @@ export class SecretBox {
       const opened = decipher.update(bytes.subarray(NONCE_BYTES, -TAG_BYTES));
       return Buffer.concat([opened, decipher.final()]).toString('utf8');
     } catch {
-      throw new SealBrokenError('it is damaged or belongs elsewhere', keyId);
+      throw new SecretDecryptionError('the secret is damaged, or it belongs to another owner', keyId);
     }
   }
 
   /**
    * Encrypts a sealed secret with the current key. Returns it unchanged if the current key sealed it.
-   * @throws {SealBrokenError}
+   * @throws {SecretDecryptionError}
    */
   reseal(sealed: string, context: string): string {
     const secret = this.open(sealed, context);

@@ -1,10 +1,11 @@
 --- Acknowledges entries, and moves the dispatched mark to the position up to which all entries are acknowledged.
--- The mark outlives the consumer group: a lost group starts again there, and retention never passes it.
--- @key log             Stream of the account's events.
--- @key log_counters    Hash of the log's counters.
--- @arg group           Name of the consumer group.
--- @args positions      Positions of the entries in the log.
--- @reply               Nothing.
+-- The mark outlives the consumer group: a lost group is created again at the mark. Retention never removes events
+-- after the mark.
+-- @key log           Stream of the account's events.
+-- @key log_counters  Hash of the log's counters.
+-- @arg group         Name of the consumer group.
+-- @args positions    Positions of the entries in the log.
+-- @reply             Nothing.
 
 for i = positions_from, #ARGV do redis.call('XACK', log, group, ARGV[i]) end
 local pending = redis.call('XPENDING', log, group)

@@ -1,16 +1,16 @@
---- Reads events as the one reader of the log: first events that no reader has acknowledged yet, then new ones.
--- A consumer group that is missing is created again at the dispatched mark, in the same step.
--- @key log             Stream of the account's events.
--- @key log_counters    Hash of the log's counters.
--- @key lease           Token of the current reader.
--- @arg group           Name of the consumer group.
--- @arg token           Token of this reader.
--- @arg lease_ms        Length of the lease in ms.
--- @arg max_count       Maximum number of entries.
--- @reply               An array.
--- @field wait_ms       0, or for how many ms another reader holds the lease; then no other field is set.
--- @field restarted     Position at which a lost group was created again, or ''.
--- @field entries       Entries of the stream.
+--- Reads events as the only reader of the log: first the events that were not acknowledged, then new ones.
+-- If the consumer group is missing, it is created again at the dispatched mark in the same step.
+-- @key log           Stream of the account's events.
+-- @key log_counters  Hash of the log's counters.
+-- @key lease         Token of the current reader.
+-- @arg group         Name of the consumer group.
+-- @arg token         Token of this reader.
+-- @arg lease_ms      Duration of the lease in ms.
+-- @arg max_count     Maximum number of entries.
+-- @reply             An array.
+-- @field wait_ms     0, or the time for which another reader holds the lease in ms; then no other field is set.
+-- @field restarted   Position at which a lost group was created again, or ''.
+-- @field entries     Entries of the stream.
 
 local holder = redis.call('GET', lease)
 if holder and holder ~= token then return {math.max(redis.call('PTTL', lease), 1)} end

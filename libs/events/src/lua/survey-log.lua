@@ -1,8 +1,8 @@
---- Says when retention has something to remove from the log.
--- @key log             Stream of the account's events.
--- @arg max_age         Age up to which events are kept, in ms.
--- @arg max_count       Number of events that are kept.
--- @reply               In how many ms the first event may be removed, or '' for an empty log.
+--- Finds out when retention can next remove an event from the log.
+-- @key log         Stream of the account's events.
+-- @arg max_age     Maximum age of events, in ms.
+-- @arg max_count   Maximum number of events.
+-- @reply           Time until the first event can be removed in ms, or '' for an empty log.
 --- @include "@platform/redis/lua/includes/now.lua"
 
 local first = redis.call('XRANGE', log, '-', '+', 'COUNT', 1)[1]

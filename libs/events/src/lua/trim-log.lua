@@ -1,11 +1,11 @@
---- Removes events that are too old or too many from the head of the log, never above the dispatched mark.
--- @key log             Stream of the account's events.
--- @key log_index       Hash from an event's id to its position in the log.
--- @key log_counters    Hash of the log's counters.
--- @arg max_count       Number of events to keep.
--- @arg oldest          Time before which events are removed, in ms.
--- @arg max_examined    Maximum number of events to look at.
--- @reply               Number of events removed.
+--- Removes expired and excess events from the head of the log, but no event after the dispatched mark.
+-- @key log           Stream of the account's events.
+-- @key log_index     Hash from an event's id to its position in the log.
+-- @key log_counters  Hash of the log's counters.
+-- @arg max_count     Maximum number of events.
+-- @arg oldest        Time before which events are removed, in ms.
+-- @arg max_examined  Maximum number of events to examine.
+-- @reply             Number of events removed.
 
 local function parts(id)
   local ms, n = string.match(id, '^(%d+)-(%d+)$')

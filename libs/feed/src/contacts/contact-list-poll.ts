@@ -1,5 +1,5 @@
 import { type NewEvent } from '#events';
-import { type Logger, logWords } from '#platform';
+import { type Logger, logMessageOf } from '#platform';
 import {
   type ContactList,
   isRecord,
@@ -10,7 +10,7 @@ import {
 } from '#upstream';
 import { DELETED_CHANGES, suggestsOutage, RETURNED_CHANGES, suspectEvent } from '../diff/absence.js';
 import { contactChanges } from '../form/contact-fingerprint.js';
-import { type ChangedContact, ContactListReading } from './contact-list-reading.js';
+import { type ChangedContact, ContactListComparison } from './contact-list-comparison.js';
 import { ContactVolatilityTracker, NO_CONTACT_VOLATILITY } from '../form/contact-volatility.js';
 import type { ContactUpdate, FeedStore, KnownContacts, ListedContact } from '../feed-store.js';
 import type { FeedSource, ReadPurpose } from '../ports.js';
@@ -31,7 +31,7 @@ const LATER_CONTACT_SLACK_MS = 24 * 3_600_000;
 const MAX_RACES = 3;
 
 /** Returns the time at which an account was added, in milliseconds since 1970 by Redis' clock; undefined if unknown. */
-export type WhenAdded = (account: string) => Promise<number | undefined>;
+export type FindAddedAt = (account: string) => Promise<number | undefined>;
 
 /** Conclusions from one list, compared with the snapshot. */
 interface ListVerdict {
@@ -46,7 +46,7 @@ interface ListVerdict {
   isOutageLikely: boolean;
   unreadable: UnreadableElements;
   /** Bound of the first read of new contacts: later messages are emitted. Milliseconds since 1970, upstream's clock. */
-  tellAfter: number;
+  emitAfter: number;
 }
 
 /**
@@ -59,7 +59,7 @@ export class ContactListPoll {
     private readonly store: FeedStore,
     private readonly source: FeedSource,
     private readonly absenceMs: number,
-    private readonly addedAt: WhenAdded = () => Promise.resolve(undefined),
+    private readonly addedAt: FindAddedAt = () => Promise.resolve(undefined),
     private readonly volatile?: { store: VolatileFieldStore; logger: Logger },
   ) {}
 
@@ -70,7 +70,7 @@ export class ContactListPoll {
       for (let race = 0; !done && race < MAX_RACES; race += 1) done = await this.readOnce(account, purpose);
     } catch (error) {
       if (error instanceof UpstreamError && !(error instanceof UpstreamUnavailableError))
-        await this.store.noteListFault(account, logWords(error));
+        await this.store.noteListFault(account, logMessageOf(error));
       throw error;
     }
   }
@@ -81,9 +81,9 @@ export class ContactListPoll {
     const volatility = (await this.volatile?.store.contactVolatility(account)) ?? NO_CONTACT_VOLATILITY;
     // A list whose first response broke off is read twice, but must be counted once.
     let tracker = new ContactVolatilityTracker(volatility);
-    const newReader = (): ContactListReading => {
+    const newReader = (): ContactListComparison => {
       tracker = new ContactVolatilityTracker(volatility);
-      return new ContactListReading(known, tracker);
+      return new ContactListComparison(known, tracker);
     };
     const list = await this.source.listContacts(account, purpose, newReader);
     try {
@@ -103,7 +103,7 @@ export class ContactListPoll {
     const { isToBeStored, volatility, newlyMuted: muted, newlyUnmuted: unmuted } = tracker.conclude();
     if (this.volatile === undefined || !isToBeStored) return;
     const { store, logger } = this.volatile;
-    await store.keepContactVolatility(account, volatility, contacts);
+    await store.storeContactVolatility(account, volatility, contacts);
     if (muted.length > 0)
       logger.info({ account, fields: muted }, 'contact fields are muted: they differ at nearly every read');
     if (unmuted.length > 0) logger.info({ account, fields: unmuted }, 'contact fields are no longer muted');
@@ -113,24 +113,25 @@ export class ContactListPoll {
   private async commit(
     account: string,
     known: KnownContacts,
-    list: ContactList<ContactListReading>,
+    list: ContactList<ContactListComparison>,
     tracker: ContactVolatilityTracker,
   ): Promise<boolean> {
     // By upstream's clock if known, since message timestamps are compared with this time.
     const listedAt = list.date ?? known.now;
     const missing = list.reader.missing();
-    const believed = known.suspectSince !== undefined && (known.believedAt ?? 0) >= known.suspectSince;
+    const areDeletionsConfirmed =
+      known.suspectSince !== undefined && (known.deletionsConfirmedAt ?? 0) >= known.suspectSince;
     const { upstream } = list;
     const isOtherService =
       known.upstream !== undefined && known.upstream !== upstream && !showsMostContacts(list, missing);
-    const isOutage = suggestsOutage(missing.length, list.reader.present) && !believed;
+    const isOutage = suggestsOutage(missing.length, list.reader.present) && !areDeletionsConfirmed;
     const isSuspect = isOutage || (isOtherService && missing.length > 0);
     const verdict: ListVerdict = {
       ...{ known, tracker, missing, isReplaced: isSuspect || isOtherService },
       areSomeUnscheduled: list.reader.present > known.scheduled,
       isOutageLikely: isSuspect,
       unreadable: unreadableAfterList(known.unreadable, list.skipped, known.now),
-      tellAfter: await this.tellAfter(account, known, listedAt, isSuspect || isOtherService),
+      emitAfter: await this.emitAfter(account, known, listedAt, isSuspect || isOtherService),
     };
     const suspicion = isSuspect ? suspicionOf(known, missing.length) : undefined;
     if (isOtherService && known.services.get(upstream) === undefined)
@@ -140,7 +141,7 @@ export class ContactListPoll {
       );
     return this.store.commitContacts(account, {
       version: known.version,
-      life: known.life,
+      redisRun: known.redisRun,
       startedAt: known.now,
       // The bound of later contacts is measured from the last good list.
       listedAt: isSuspect ? (known.listedAt ?? listedAt) : listedAt,
@@ -157,10 +158,10 @@ export class ContactListPoll {
   /** Yields the changes, contacts of the list first. Lazy, since all changes together may not fit into memory. */
   private async *updates(
     account: string,
-    list: ContactList<ContactListReading>,
+    list: ContactList<ContactListComparison>,
     verdict: ListVerdict,
   ): AsyncGenerator<ContactUpdate> {
-    for await (const wanted of list.wanted()) {
+    for await (const wanted of list.requestedContacts()) {
       const changed = list.reader.changed(wanted);
       const updates = await Promise.all(changed.map((one) => this.updateOfListed(account, verdict, one)));
       for (const update of updates) if (update !== undefined) yield update;
@@ -172,7 +173,7 @@ export class ContactListPoll {
   }
 
   /** Returns the bound of the first read of new contacts, in milliseconds since 1970 by upstream's clock. */
-  private async tellAfter(
+  private async emitAfter(
     account: string,
     { version, now, listedAt }: KnownContacts,
     upstreamNow: number,
@@ -187,7 +188,7 @@ export class ContactListPoll {
 
   private async updateOfListed(
     account: string,
-    { known, tracker, isReplaced, tellAfter, areSomeUnscheduled }: ListVerdict,
+    { known, tracker, isReplaced, emitAfter, areSomeUnscheduled }: ListVerdict,
     { contact, fingerprint, verdict: quick }: ChangedContact,
   ): Promise<ContactUpdate | undefined> {
     const before = known.contacts.get(contact.id);
@@ -204,7 +205,7 @@ export class ContactListPoll {
       fingerprint: verdict === 'withheld' && before !== undefined ? before.fingerprint : fingerprint,
       deleted: false,
     };
-    const update = { id: contact.id, listed, numbers: phoneNumbersOf(contact), tellAfter };
+    const update = { id: contact.id, listed, numbers: phoneNumbersOf(contact), emitAfter };
     if (verdict === 'withheld' && before?.missingSince === undefined && !areSomeUnscheduled) return undefined;
     if (verdict !== 'changed') return update;
     const raw = JSON.stringify(contact.raw);
@@ -247,7 +248,7 @@ export class ContactListPoll {
 
 /** Returns true if the list contains most of the known contacts. */
 function showsMostContacts(
-  { reader: { present } }: ContactList<ContactListReading>,
+  { reader: { present } }: ContactList<ContactListComparison>,
   missing: readonly unknown[],
 ): boolean {
   return present > 0 && missing.length * 2 < present;

@@ -2,7 +2,7 @@ import { UpstreamError, UpstreamStatusError, UpstreamUnavailableError } from '#u
 import type { ContactListPoll } from './contact-list-poll.js';
 import type { ContactPoll } from '../poll/contact-poll.js';
 import type { FeedStore, Recipient } from '../feed-store.js';
-import { NextRun } from './next-run.js';
+import { CoalescedTask } from './coalesced-task.js';
 
 /** Time within which the contact of an accepted send is read, in milliseconds. */
 const EXPECTED_WITHIN_MS = 250;
@@ -10,20 +10,20 @@ const EXPECTED_WITHIN_MS = 250;
 /** Reads the messages of a send's recipient. */
 export class RecipientLookup {
   /** Runs of the contact list poll, by account. */
-  private readonly lists: NextRun;
+  private readonly listPolls: CoalescedTask;
 
   constructor(
     private readonly store: FeedStore,
     contacts: ContactListPoll,
     private readonly messages: ContactPoll,
   ) {
-    this.lists = new NextRun((account) => contacts.poll(account, 'lookup'));
+    this.listPolls = new CoalescedTask((account) => contacts.poll(account, 'lookup'));
   }
 
   /**
    * Reads the new messages of the recipient now. The polls bind them to sends.
-   * @param options `listSince`: earliest acceptable start of the last contact list read, by Redis' clock; without it any
-   * list will do. `yields`: true to let new sends go first
+   * @param options `minListReadAt`: earliest acceptable start of the last contact list read, by Redis' clock; without it any
+   * list will do. `isLowPriority`: true to let new sends go first
    * @returns true if the look-up was complete: each contact that owns the number was read, or upstream and the list agree
    * that the contact does not exist
    * @throws {UpstreamError} if upstream could not be read; the readable contacts were read
@@ -31,23 +31,23 @@ export class RecipientLookup {
   async lookUp(
     account: string,
     phoneNumber: string,
-    { listSince, yields = false }: { listSince?: number; yields?: boolean } = {},
+    { minListReadAt, isLowPriority = false }: { minListReadAt?: number; isLowPriority?: boolean } = {},
   ): Promise<boolean> {
-    const purpose = yields ? 'confirmation' : 'lookup';
-    let recipient = await this.withList(account, phoneNumber, listSince);
+    const purpose = isLowPriority ? 'confirmation' : 'lookup';
+    let recipient = await this.findWithFreshList(account, phoneNumber, minListReadAt);
     let isComplete = true;
     let failure: UpstreamError | undefined;
-    const looked = new Set<string>();
+    const readIds = new Set<string>();
     for (;;) {
-      const contact = recipient.contacts.find(({ id }) => !looked.has(id));
+      const contact = recipient.contacts.find(({ id }) => !readIds.has(id));
       if (contact === undefined) break;
-      looked.add(contact.id);
+      readIds.add(contact.id);
       try {
-        if (!(await this.messages.pollNews(account, contact.id, purpose))) isComplete = false;
+        if (!(await this.messages.pollNewMessages(account, contact.id, purpose))) isComplete = false;
       } catch (error) {
         if (!(error instanceof UpstreamError) || error instanceof UpstreamUnavailableError) throw error;
         if (isNotFound(error)) {
-          if (!contact.isMissing) recipient = await this.refreshed(account, phoneNumber);
+          if (!contact.isMissing) recipient = await this.pollListAndFind(account, phoneNumber);
           if (isGone(recipient, contact.id)) continue;
         }
         // The remaining contacts are still read: the message may be found there.
@@ -63,29 +63,29 @@ export class RecipientLookup {
    * @throws {UpstreamError} if the list could not be read
    */
   readList(account: string): Promise<void> {
-    return this.lists.run(account);
+    return this.listPolls.run(account);
   }
 
   /** Makes the recipient due soon, so that the message of a send is found soon. */
-  async expect(account: string, phoneNumber: string): Promise<void> {
+  async expeditePoll(account: string, phoneNumber: string): Promise<void> {
     const { contacts } = await this.store.recipientOf(account, phoneNumber);
     const [likeliest] = contacts;
     // An unknown recipient becomes a new contact: the list contains it, and new contacts are due at once.
-    if (likeliest === undefined) await this.store.wishForList(account);
-    else await this.store.hasten(account, likeliest.id, EXPECTED_WITHIN_MS);
+    if (likeliest === undefined) await this.store.requestListPoll(account);
+    else await this.store.expeditePoll(account, likeliest.id, EXPECTED_WITHIN_MS);
   }
 
   /** Returns the owners of the number. Reads the contact list first if the last read is too old, or if no contact owns the number. */
-  private async withList(
+  private async findWithFreshList(
     account: string,
     phoneNumber: string,
     since: number | undefined,
   ): Promise<Recipient> {
     const recipient = await this.store.recipientOf(account, phoneNumber);
-    if (recipient.contacts.length === 0) return this.refreshed(account, phoneNumber);
+    if (recipient.contacts.length === 0) return this.pollListAndFind(account, phoneNumber);
     if (since === undefined || (recipient.listReadAt ?? -Infinity) >= since) return recipient;
     try {
-      return await this.refreshed(account, phoneNumber);
+      return await this.pollListAndFind(account, phoneNumber);
     } catch (error) {
       if (!(error instanceof UpstreamError) || error instanceof UpstreamUnavailableError) throw error;
       // A list that cannot be read must not block the look-up: the messages of known contacts still count.
@@ -93,8 +93,8 @@ export class RecipientLookup {
     }
   }
 
-  private async refreshed(account: string, phoneNumber: string): Promise<Recipient> {
-    await this.lists.run(account);
+  private async pollListAndFind(account: string, phoneNumber: string): Promise<Recipient> {
+    await this.listPolls.run(account);
     return this.store.recipientOf(account, phoneNumber);
   }
 }
@@ -104,7 +104,7 @@ function isNotFound(error: UpstreamError): boolean {
 }
 
 /** Returns true if a trustworthy list confirms that the contact does not exist. */
-function isGone({ contacts, isListDoubted }: Recipient, id: string): boolean {
-  if (isListDoubted) return false;
+function isGone({ contacts, isListSuspect }: Recipient, id: string): boolean {
+  if (isListSuspect) return false;
   return contacts.find((contact) => contact.id === id)?.isMissing ?? true;
 }

@@ -2,10 +2,10 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import {
   BUCKET_STEP,
-  bucketOf,
-  countOf,
+  delayBucketOf,
+  totalCount,
   type DelayHistogram,
-  delayOf,
+  delayOfBucket,
   LAST_BUCKET,
   mergeHistograms,
   percentiles,
@@ -18,29 +18,29 @@ const ERROR = Math.sqrt(BUCKET_STEP) - 1;
 const delays = fc.array(fc.double({ min: 11, max: DAY_MS, noNaN: true }), { minLength: 1, maxLength: 200 });
 
 function histogramOf(values: readonly number[]): DelayHistogram {
-  return mergeHistograms(values.map((value) => new Map([[bucketOf(value), 1]])));
+  return mergeHistograms(values.map((value) => new Map([[delayBucketOf(value), 1]])));
 }
 
 describe('a histogram of delays', () => {
   it('represents a delay from 10 ms to a day with an error of at most 7.3 %', () => {
     fc.assert(
       fc.property(fc.double({ min: 10.1, max: DAY_MS, noNaN: true }), (delay) => {
-        expect(Math.abs(delayOf(bucketOf(delay)) / delay - 1)).toBeLessThanOrEqual(ERROR + 1e-9);
+        expect(Math.abs(delayOfBucket(delayBucketOf(delay)) / delay - 1)).toBeLessThanOrEqual(ERROR + 1e-9);
       }),
     );
     expect(ERROR).toBeLessThan(0.073);
   });
 
   it('has a limited number of buckets, whatever the delay is', () => {
-    expect([-DAY_MS, 0, 10].map(bucketOf)).toEqual([0, 0, 0]);
-    expect(bucketOf(Number.MAX_VALUE)).toBe(LAST_BUCKET);
+    expect([-DAY_MS, 0, 10].map(delayBucketOf)).toEqual([0, 0, 0]);
+    expect(delayBucketOf(Number.MAX_VALUE)).toBe(LAST_BUCKET);
   });
 
   it('never assigns a longer delay to a lower bucket', () => {
     const delay = fc.double({ min: -1_000, max: 2 * DAY_MS, noNaN: true });
     fc.assert(
       fc.property(delay, delay, (a, b) => {
-        expect(bucketOf(Math.min(a, b))).toBeLessThanOrEqual(bucketOf(Math.max(a, b)));
+        expect(delayBucketOf(Math.min(a, b))).toBeLessThanOrEqual(delayBucketOf(Math.max(a, b)));
       }),
     );
   });
@@ -72,7 +72,7 @@ describe('a histogram of delays', () => {
       fc.property(delays, delays, (a, b) => {
         const merged = mergeHistograms([histogramOf(a), histogramOf(b)]);
         expect(merged).toEqual(histogramOf([...a, ...b]));
-        expect(countOf(merged)).toBe(a.length + b.length);
+        expect(totalCount(merged)).toBe(a.length + b.length);
       }),
     );
   });

@@ -12,13 +12,13 @@ export const BUCKET_STEP = 1.15;
 export const LAST_BUCKET = 115;
 
 /** Returns the bucket of a delay in milliseconds. A negative delay belongs to the first bucket. */
-export function bucketOf(delayMs: number): number {
+export function delayBucketOf(delayMs: number): number {
   if (delayMs <= FIRST_BUCKET_MS) return 0;
   return Math.min(Math.ceil(Math.log(delayMs / FIRST_BUCKET_MS) / Math.log(BUCKET_STEP)), LAST_BUCKET);
 }
 
 /** Returns the delay that stands for a bucket, in milliseconds: the geometric mean of the bucket's bounds. */
-export function delayOf(bucket: number): number {
+export function delayOfBucket(bucket: number): number {
   if (bucket <= 0) return FIRST_BUCKET_MS;
   return FIRST_BUCKET_MS * BUCKET_STEP ** (Math.min(bucket, LAST_BUCKET) - 0.5);
 }
@@ -33,7 +33,7 @@ export function mergeHistograms(histograms: Iterable<DelayHistogram>): DelayHist
 }
 
 /** Returns the number of delays. */
-export function countOf(histogram: DelayHistogram): number {
+export function totalCount(histogram: DelayHistogram): number {
   return [...histogram.values()].reduce((sum, count) => sum + count, 0);
 }
 
@@ -43,14 +43,14 @@ export function countOf(histogram: DelayHistogram): number {
  */
 export function percentiles(histogram: DelayHistogram, quantiles: readonly number[]): (number | undefined)[] {
   const buckets = [...histogram].sort(([a], [b]) => a - b);
-  const count = countOf(histogram);
+  const count = totalCount(histogram);
   return quantiles.map((quantile) => {
     if (count === 0) return undefined;
     const rank = Math.max(Math.ceil(quantile * count), 1);
     let seen = 0;
     for (const [bucket, delays] of buckets) {
       seen += delays;
-      if (seen >= rank) return Math.round(delayOf(bucket));
+      if (seen >= rank) return Math.round(delayOfBucket(bucket));
     }
     return undefined;
   });

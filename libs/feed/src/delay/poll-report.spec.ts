@@ -48,12 +48,12 @@ describe('the messages whose detection delay is measured', () => {
 
   it('do not include messages of a baseline', () => {
     expect(arrivals([message('m')], undefined, 'silent')).toEqual([]);
-    expect(arrivals([message('m')], undefined, { tellAfter: STAMP, undated: 'silent' })).toEqual([]);
+    expect(arrivals([message('m')], undefined, { emitAfter: STAMP, undated: 'silent' })).toEqual([]);
   });
 
   it('include the messages that a first read emits', () => {
     const observed = [message('old'), message('new', { timestamp: STAMP + 1 })];
-    const found = arrivals(observed, undefined, { tellAfter: STAMP, undated: 'silent' });
+    const found = arrivals(observed, undefined, { emitAfter: STAMP, undated: 'silent' });
     expect(found.map(({ timestamp }) => timestamp)).toEqual([STAMP + 1]);
   });
 
@@ -69,7 +69,7 @@ describe('the estimated arrival of a message without a timestamp', () => {
   const undated = Array.from({ length: 1_000 }, (_, n) => message(`m${n}`, { timestamp: undefined }));
 
   it('lies between the two reads and is spread evenly over the messages', () => {
-    const moments = arrivals(undated).map(({ shownAt }) => shownAt ?? NaN);
+    const moments = arrivals(undated).map(({ estimatedAt }) => estimatedAt ?? NaN);
     expect(Math.min(...moments)).toBeGreaterThanOrEqual(1_000);
     expect(Math.max(...moments)).toBeLessThanOrEqual(11_000);
     const quarters = [0, 0, 0, 0];
@@ -97,6 +97,6 @@ describe('the estimated arrival of a message without a timestamp', () => {
     const { events } = read([observed]);
     expect(
       emittedArrivals({ contactId: 'c', startedAt: 500, readAt: 1_000, observed: [observed], events }),
-    ).toEqual([{ shownAt: 1_000 }]);
+    ).toEqual([{ estimatedAt: 1_000 }]);
   });
 });

@@ -11,7 +11,7 @@ export interface Arrival {
    * Estimated time of arrival by Redis' clock: a time between the previous read and this read. Absent without a previous
    * read.
    */
-  shownAt?: number;
+  estimatedAt?: number;
 }
 
 /** Measurements of one poll for the account's statistics. */
@@ -30,7 +30,7 @@ export interface PollReport {
 const ARRIVALS: ReadonlySet<string> = new Set(['message.received', 'message.sent', 'message.created']);
 
 /** A read of a contact, with its messages and events. */
-export interface ReadOfContact {
+export interface ContactRead {
   contactId: string;
   /** Start of the read by Redis' clock, in milliseconds since 1970. */
   startedAt: number;
@@ -47,20 +47,14 @@ export interface ReadOfContact {
  * A message without a timestamp may have arrived at any time since the previous read. The estimate is spread evenly by the
  * message id: with the middle of that time for all messages, the slowest percentile would equal the average.
  */
-export function emittedArrivals({
-  contactId,
-  startedAt,
-  readAt,
-  observed,
-  events,
-}: ReadOfContact): Arrival[] {
+export function emittedArrivals({ contactId, startedAt, readAt, observed, events }: ContactRead): Arrival[] {
   const emitted = new Set(events.filter(({ type }) => ARRIVALS.has(type)).map(({ subject }) => subject));
   if (emitted.size === 0) return [];
   return observed
     .filter(({ id }) => emitted.has(messageSubject(contactId, id)))
     .map(({ id, timestamp }) => ({
       ...(timestamp === undefined ? {} : { timestamp }),
-      ...(readAt === undefined ? {} : { shownAt: readAt + spread(id) * Math.max(startedAt - readAt, 0) }),
+      ...(readAt === undefined ? {} : { estimatedAt: readAt + spread(id) * Math.max(startedAt - readAt, 0) }),
     }));
 }
 

@@ -1,27 +1,27 @@
 import type { AccountKeys } from '#platform';
 import { BUCKET_STEP, FIRST_BUCKET_MS, LAST_BUCKET } from './delay-histogram.js';
-import { SLOT_LIFE_MS, slotOf } from './delay-window.js';
+import { SLOT_TTL_MS, delaySlotOf } from './delay-window.js';
 import type { PollReport } from './poll-report.js';
 
 /** Constants of `poll-report.lua`, for the script that includes it. */
-export const REPORT_CONSTANTS = { FIRST_BUCKET_MS, BUCKET_STEP, LAST_BUCKET, SLOT_LIFE_MS };
+export const POLL_REPORT_CONSTANTS = { FIRST_BUCKET_MS, BUCKET_STEP, LAST_BUCKET, SLOT_TTL_MS };
 
 /** Returns the keys that `poll-report.lua` writes for a poll that began at this time. */
-export function reportKeys(keys: AccountKeys, startedAt: number): { facts: string; slot: string } {
-  return { facts: factsKey(keys), slot: slotKey(keys, slotOf(startedAt)) };
+export function pollReportKeys(keys: AccountKeys, startedAt: number): { facts: string; slot: string } {
+  return { facts: pollFactsKey(keys), slot: delaySlotKey(keys, delaySlotOf(startedAt)) };
 }
 
-export function factsKey(keys: AccountKeys): string {
+export function pollFactsKey(keys: AccountKeys): string {
   return keys('polls', 'facts');
 }
 
-/** @param slot of the window; see `slotOf` */
-export function slotKey(keys: AccountKeys, slot: number): string {
+/** @param slot of the window; see `delaySlotOf` */
+export function delaySlotKey(keys: AccountKeys, slot: number): string {
   return keys('polls', 'delays', String(slot));
 }
 
 /** Returns the arguments that `poll-report.lua` reads. */
-export function reportArguments({
+export function pollReportArguments({
   startedAt,
   upstreamDate,
   arrivals,
@@ -35,9 +35,9 @@ export function reportArguments({
     interval.max,
     skipped ?? 0,
     arrivals.length,
-    ...arrivals.flatMap(({ timestamp, shownAt }) => [
+    ...arrivals.flatMap(({ timestamp, estimatedAt }) => [
       timestamp ?? '',
-      shownAt === undefined ? '' : Math.round(shownAt),
+      estimatedAt === undefined ? '' : Math.round(estimatedAt),
     ]),
   ];
 }

@@ -106,8 +106,8 @@ export function decideAbsences(input: AbsenceInput): AbsenceResult {
 }
 
 /** Returns true if the number of missing elements suggests an outage rather than deletions. */
-export function suggestsOutage(missing: number, of: number): boolean {
-  return missing > MAX_FEW_MISSING && missing > of * MAX_MISSING_SHARE;
+export function suggestsOutage(missing: number, total: number): boolean {
+  return missing > MAX_FEW_MISSING && missing > total * MAX_MISSING_SHARE;
 }
 
 /** `changes` of the events for a deletion and for a return. */

@@ -107,9 +107,9 @@ describe('a new message', () => {
 });
 
 describe('the first read of a contact', () => {
-  const firstRead = { tellAfter: Date.UTC(2026, 0, 1), undated: 'silent' } as const;
+  const firstRead = { emitAfter: Date.UTC(2026, 0, 1), undated: 'silent' } as const;
   const at = (ms: number): Record<string, unknown> => ({
-    timestamp: new Date(firstRead.tellAfter + ms).toISOString(),
+    timestamp: new Date(firstRead.emitAfter + ms).toISOString(),
   });
 
   it('emits the messages stamped after its bound and no others', () => {

@@ -22,7 +22,7 @@ import {
   updateVolatility,
   type VolatilityUpdate,
   NO_VOLATILITY_UPDATE,
-  NOTHING_VOLATILE,
+  NO_VOLATILE_FIELDS,
   type Volatility,
 } from '../form/volatility.js';
 
@@ -96,7 +96,7 @@ interface Comparison {
 function volatilityUpdateOf(
   comparisons: readonly Comparison[],
   differs: boolean,
-  volatility: Volatility = NOTHING_VOLATILE,
+  volatility: Volatility = NO_VOLATILE_FIELDS,
 ): VolatilityUpdate {
   if (!differs && volatility.size === 0) return NO_VOLATILITY_UPDATE;
   const read = comparisons.flatMap(({ message, seen, before, form }) =>

@@ -4,11 +4,11 @@ import type { UpstreamMessage } from '#upstream';
  * Rule for the messages of a contact's first read. `silent`: emit none, not even our own sends. The feed uses `silent` for
  * the commit that starts a new baseline after a loss.
  */
-export type FirstRead = 'silent' | TellAfter;
+export type FirstRead = 'silent' | EmitAfter;
 
-interface TellAfter {
+interface EmitAfter {
   /** Messages stamped later are emitted; milliseconds since 1970 on upstream's clock. */
-  tellAfter: number;
+  emitAfter: number;
   /** Treatment of messages without a readable timestamp: `silent` emits none of them, `emit` emits all. */
   undated: 'silent' | 'emit';
 }
@@ -21,5 +21,5 @@ interface TellAfter {
 export function isEmittedAtFirstRead(first: FirstRead, message: UpstreamMessage, isOurs: boolean): boolean {
   if (first === 'silent') return false;
   if (isOurs) return true;
-  return message.timestamp === undefined ? first.undated === 'emit' : message.timestamp > first.tellAfter;
+  return message.timestamp === undefined ? first.undated === 'emit' : message.timestamp > first.emitAfter;
 }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { isRecord, type UpstreamContact } from '#upstream';
 import { canonicalJson } from './canonical-json.js';
-import { withoutSignature } from './signed-address.js';
+import { withoutSignature } from './signed-url.js';
 
 type Raw = UpstreamContact['raw'];
 

@@ -64,7 +64,7 @@ export class ContactVolatilityTracker {
     );
     if (before.settled.length > 0) this.formerlyMuted = new Set([...this.muted, ...before.settled]);
     for (const [name, { samples }] of before.fields) {
-      this.sampled.set(name, new Map(samples.map(({ mark }) => [mark, NaN])));
+      this.sampled.set(name, new Map(samples.map(({ elementHash }) => [elementHash, NaN])));
     }
   }
 
@@ -129,8 +129,8 @@ export class ContactVolatilityTracker {
           carrying: counts.carrying,
           differing: counts.differing,
           carriers: () => counts.carriers,
-          valueOf: (mark) => {
-            const value = values?.get(mark);
+          valueOf: (elementHash) => {
+            const value = values?.get(elementHash);
             return value === undefined || Number.isNaN(value) ? undefined : value;
           },
         },
@@ -147,7 +147,7 @@ export class ContactVolatilityTracker {
   }
 
   private count({ id, raw }: UpstreamContact, changed: readonly string[]): void {
-    let mark: number | undefined;
+    let elementHash: number | undefined;
     for (const name in raw) {
       const value = raw[name];
       const counts = this.countsOf(name);
@@ -155,10 +155,10 @@ export class ContactVolatilityTracker {
       counts.carrying += 1;
       const values = this.sampled.get(name);
       if (counts.carriers.length >= MANY_CONTACTS.samples && values === undefined) continue;
-      mark ??= valueHash(id);
-      if (values?.has(mark) === true) values.set(mark, valueHash(value));
+      elementHash ??= valueHash(id);
+      if (values?.has(elementHash) === true) values.set(elementHash, valueHash(value));
       if (counts.carriers.length < MANY_CONTACTS.samples)
-        counts.carriers.push({ mark, value: valueHash(value) });
+        counts.carriers.push({ elementHash, value: valueHash(value) });
     }
     for (const name of changed) {
       const counts = this.countsOf(name);
@@ -166,10 +166,10 @@ export class ContactVolatilityTracker {
     }
   }
 
-  /** Returns the counts of a field; undefined once {@link MAX_WATCHED} other fields are counted. */
+  /** Returns the counts of a field; undefined once {@link MAX_COUNTED_FIELDS} other fields are counted. */
   private countsOf(name: string): Counts | undefined {
     const known = this.counts.get(name);
-    if (known !== undefined || this.counts.size >= MAX_WATCHED) return known;
+    if (known !== undefined || this.counts.size >= MAX_COUNTED_FIELDS) return known;
     const counts = { carrying: 0, differing: 0, carriers: [] };
     this.counts.set(name, counts);
     return counts;
@@ -177,7 +177,7 @@ export class ContactVolatilityTracker {
 }
 
 /** Maximum number of fields counted in one list. Limits memory if every contact has fields of its own. */
-const MAX_WATCHED = 200;
+const MAX_COUNTED_FIELDS = 200;
 
 function thresholdsFor(carriers: readonly Sample[]): MutingThresholds {
   return carriers.length < MANY_CONTACTS.samples ? FEW_CONTACTS : MANY_CONTACTS;
@@ -192,17 +192,19 @@ const FORMAT = 1;
 
 /** Returns the JSON to store: `{"v":1,"fields":{name: [length, still, muted, isCommon, missed, mark, value, …]},"settled":[name…]}`. */
 export function writeContactVolatility({ fields, settled }: ContactVolatility): string {
-  const streaks = [...fields].map(([name, { length, still, muted, isCommon, missed, samples }]) => [
-    name,
-    [
-      length,
-      still,
-      muted ? 1 : 0,
-      isCommon ? 1 : 0,
-      missed,
-      ...samples.flatMap(({ mark, value }) => [mark, value]),
+  const streaks = [...fields].map(
+    ([name, { length, unchangedReads, muted, isCommon, missedReads, samples }]) => [
+      name,
+      [
+        length,
+        unchangedReads,
+        muted ? 1 : 0,
+        isCommon ? 1 : 0,
+        missedReads,
+        ...samples.flatMap(({ elementHash, value }) => [elementHash, value]),
+      ],
     ],
-  ]);
+  );
   return JSON.stringify({ v: FORMAT, fields: Object.fromEntries(streaks) as unknown, settled });
 }
 
@@ -224,11 +226,12 @@ export function readContactVolatility(text: string | null | undefined): ContactV
 
 function streakOf(packed: unknown): Streak | undefined {
   if (!Array.isArray(packed) || !packed.every((number) => Number.isSafeInteger(number))) return undefined;
-  const [length = 0, still = 0, muted, isCommon, missed = 0, ...rest] = packed as number[];
+  const [length = 0, unchangedReads = 0, muted, isCommon, missedReads = 0, ...rest] = packed as number[];
   if (length < 1 || rest.length % 2 !== 0 || rest.length > 2 * MANY_CONTACTS.samples) return undefined;
   const samples: Sample[] = [];
-  for (let i = 0; i < rest.length; i += 2) samples.push({ mark: rest[i] ?? 0, value: rest[i + 1] ?? 0 });
-  return { length, still, muted: muted === 1, isCommon: isCommon === 1, missed, samples };
+  for (let i = 0; i < rest.length; i += 2)
+    samples.push({ elementHash: rest[i] ?? 0, value: rest[i + 1] ?? 0 });
+  return { length, unchangedReads, muted: muted === 1, isCommon: isCommon === 1, missedReads, samples };
 }
 
 function parsedJson(text: string): unknown {

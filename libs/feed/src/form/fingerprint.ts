@@ -35,10 +35,10 @@ export interface SeenFingerprint extends Fingerprint {
 
 /** Set of fields as a bit mask: bit n stands for entry n of {@link FINGERPRINT_FIELDS}. */
 export type FieldSet = number;
-export const OTHER: FieldSet = 1 << NAMED_FIELDS.length;
+export const OTHER_FIELDS: FieldSet = 1 << NAMED_FIELDS.length;
 const ATTACHMENTS: FieldSet = 1 << NAMED_FIELDS.indexOf('attachments');
 /** Fields in which the signatures of URLs are left out. In a message's text they count: a person may correct a link. */
-const SIGNED_FIELDS: FieldSet = ATTACHMENTS | OTHER;
+const SIGNED_FIELDS: FieldSet = ATTACHMENTS | OTHER_FIELDS;
 
 const hash = new JsonHash();
 const wholeHash = new JsonHash();
@@ -74,8 +74,8 @@ function computeFingerprint(raw: UpstreamMessage['raw'], signed: FieldSet, ignor
     bit <<= 1;
   }
   hash.restart();
-  hash.ignoresSignatures = (signed & OTHER) !== 0;
-  if ((ignored & OTHER) === 0) addOthers(raw);
+  hash.ignoresSignatures = (signed & OTHER_FIELDS) !== 0;
+  if ((ignored & OTHER_FIELDS) === 0) addOthers(raw);
   else hash.addIgnored();
   fields.push(addFieldHash());
   wholeHash.finish();
@@ -136,10 +136,10 @@ export function isFilled({ raw }: Pick<UpstreamMessage, 'raw'>, field: number): 
 }
 
 /** Filters a set of fields: returns the fields that are not empty in the message. */
-export function filledFields(message: Pick<UpstreamMessage, 'raw'>, of: FieldSet): FieldSet {
+export function filledFields(message: Pick<UpstreamMessage, 'raw'>, fields: FieldSet): FieldSet {
   let filled = 0;
-  for (let field = 0; of >> field > 0; field += 1) {
-    if ((of & (1 << field)) !== 0 && isFilled(message, field)) filled |= 1 << field;
+  for (let field = 0; fields >> field > 0; field += 1) {
+    if ((fields & (1 << field)) !== 0 && isFilled(message, field)) filled |= 1 << field;
   }
   return filled;
 }

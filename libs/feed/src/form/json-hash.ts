@@ -1,4 +1,4 @@
-import { withoutSignature } from './signed-address.js';
+import { withoutSignature } from './signed-url.js';
 
 /** Odd multipliers of the two 32-bit lanes. Multiplication by an odd number loses no bits. */
 const HIGH_FACTOR = 0x9e3779b1;

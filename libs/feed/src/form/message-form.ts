@@ -53,7 +53,7 @@ export function fingerprintToStore(
   { ignored }: QuietFields = NO_QUIET_FIELDS,
 ): Fingerprint {
   const left = ignored === 0 ? 0 : filledFields(message, ignored);
-  return left === 0 ? (seen.signed === true ? withoutMark(seen) : seen) : fingerprintOf(message, left);
+  return left === 0 ? (seen.signed === true ? withoutSignedFlag(seen) : seen) : fingerprintOf(message, left);
 }
 
 /**
@@ -73,6 +73,6 @@ export function quietFingerprintToStore(
   return fingerprintToStore(message, seen, fields);
 }
 
-function withoutMark({ high, low, fields }: SeenFingerprint): Fingerprint {
+function withoutSignedFlag({ high, low, fields }: SeenFingerprint): Fingerprint {
   return { high, low, fields };
 }

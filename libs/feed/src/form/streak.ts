@@ -16,19 +16,19 @@ export interface Streak {
   /** Reads at which the field differed, minus reads at which it did not; at most {@link MutingThresholds.emittedReads} + 2. */
   length: number;
   /** Consecutive reads without a change, counted while the field is withheld or muted. */
-  still: number;
+  unchangedReads: number;
   muted: boolean;
   /** True if at least {@link MutingThresholds.samples} elements had the field at a read since it was muted. */
   isCommon: boolean;
   /** Consecutive reads that contained no sampled element. New samples are taken after {@link MAX_MISSED_READS}. */
-  missed: number;
+  missedReads: number;
   /** Sampled elements, at most {@link MutingThresholds.samples}. */
   samples: readonly Sample[];
 }
 
 /** An element that has the field, and the field's value there, each as a few bits of a hash. */
 export interface Sample {
-  mark: number;
+  elementHash: number;
   value: number;
 }
 
@@ -47,7 +47,7 @@ export interface FieldView {
   /** Returns elements that have the field, sorted by how likely the next read contains them. */
   carriers(): readonly Sample[];
   /** Returns the field's value in a sampled element; undefined if the read does not contain the element. */
-  valueOf(mark: number): number | undefined;
+  valueOf(elementHash: number): number | undefined;
 }
 
 /** Minimum share of elements that must differ to start or continue a streak. */
@@ -70,32 +70,32 @@ export function nextStreak(
     if (!differsForMost) return { streak: undefined, shown: false };
     const samples = sampled();
     return {
-      streak: { length: 1, still: 0, muted: false, isCommon: false, missed: 0, samples },
+      streak: { length: 1, unchangedReads: 0, muted: false, isCommon: false, missedReads: 0, samples },
       shown: true,
     };
   }
-  const values = streak.samples.map(({ mark, value }) => ({ value, now: view.valueOf(mark) }));
+  const values = streak.samples.map(({ elementHash, value }) => ({ value, now: view.valueOf(elementHash) }));
   const seen = values.filter(({ now }) => now !== undefined);
   if (seen.length === 0) {
     return { streak: missing(streak, sampled), shown: false };
   }
   const moved = seen.filter(({ value, now }) => value !== now).length;
-  const goesOn =
+  const continues =
     moved > 0 &&
     moved >= MIN_DIFFERING_SAMPLES * seen.length &&
     (differsForMost || isQuiet(streak, thresholds));
-  const next = goesOn ? lengthened(streak, thresholds) : shortened(streak, thresholds);
+  const next = continues ? lengthened(streak, thresholds) : shortened(streak, thresholds);
   if (next === undefined) return { streak: undefined, shown: true };
   const samples = sampled();
   const isCommon = next.isCommon || (next.muted && samples.length === thresholds.samples);
-  return { streak: { ...next, isCommon, missed: 0, samples }, shown: true };
+  return { streak: { ...next, isCommon, missedReads: 0, samples }, shown: true };
 }
 
 /** Returns the streak after a read without any sampled element: the elements may be gone, or on other pages. */
 function missing(streak: Streak, sampled: () => readonly Sample[]): Streak {
-  if (streak.missed < MAX_MISSED_READS) return { ...streak, missed: streak.missed + 1 };
+  if (streak.missedReads < MAX_MISSED_READS) return { ...streak, missedReads: streak.missedReads + 1 };
   const samples = sampled();
-  return samples.length === 0 ? streak : { ...streak, missed: 0, samples };
+  return samples.length === 0 ? streak : { ...streak, missedReads: 0, samples };
 }
 
 /** Returns true if changes of the field emit no events: the field is withheld or muted. */
@@ -105,15 +105,15 @@ export function isQuiet({ length, muted }: Streak, { emittedReads }: MutingThres
 
 function lengthened(streak: Streak, { emittedReads }: MutingThresholds): Streak {
   const length = Math.min(streak.length + 1, emittedReads + 2);
-  return { ...streak, length, still: 0, muted: streak.muted || length > emittedReads + 1 };
+  return { ...streak, length, unchangedReads: 0, muted: streak.muted || length > emittedReads + 1 };
 }
 
 function shortened(streak: Streak, thresholds: MutingThresholds): Streak | undefined {
   if (!isQuiet(streak, thresholds)) {
     return streak.length === 1 ? undefined : { ...streak, length: streak.length - 1 };
   }
-  const still = streak.still + 1;
-  return still < (streak.muted ? STILL_READS_UNTIL_UNMUTED : STILL_READS_UNTIL_EMITTED)
-    ? { ...streak, still }
+  const unchangedReads = streak.unchangedReads + 1;
+  return unchangedReads < (streak.muted ? STILL_READS_UNTIL_UNMUTED : STILL_READS_UNTIL_EMITTED)
+    ? { ...streak, unchangedReads }
     : undefined;
 }

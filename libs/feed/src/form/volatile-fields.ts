@@ -16,12 +16,12 @@ export interface VolatileFieldStore {
   contactVolatility(account: string): Promise<ContactVolatility>;
 
   /** Stores the state. Call after the commit of the list. @param contacts number of contacts on the list */
-  keepContactVolatility(account: string, volatility: ContactVolatility, contacts: number): Promise<void>;
+  storeContactVolatility(account: string, volatility: ContactVolatility, contacts: number): Promise<void>;
 
   /** Counts message fields that became muted or unmuted for one contact. Call after the commit. */
   countMessageFields(
     account: string,
-    change: { muted: readonly string[]; heard: readonly string[] },
+    change: { muted: readonly string[]; unmuted: readonly string[] },
   ): Promise<void>;
 
   /** Returns the account's muted fields, at most 20, sorted by the number of contacts concerned, highest first. */

@@ -277,8 +277,8 @@ describe('the packed state of volatile message fields', () => {
     expect(packVolatility(new Map()).length).toBe(0);
     const contact = new Contact();
     contact.reads(8, (n) => ids(10).map((id) => shown(id, picture(n))));
-    const samples = Array.from({ length: 4 }, () => ({ mark: 0xff_ff, value: 0xff_ff }));
-    const streak = { length: 4, still: 4, muted: true, isCommon: true, missed: 3, samples };
+    const samples = Array.from({ length: 4 }, () => ({ elementHash: 0xff_ff, value: 0xff_ff }));
+    const streak = { length: 4, unchangedReads: 4, muted: true, isCommon: true, missedReads: 3, samples };
     expect(packVolatility(new Map([[8, streak]])).length).toBe(20);
   });
 

@@ -30,7 +30,7 @@ import {
  */
 export type Volatility = ReadonlyMap<number, Streak>;
 
-export const NOTHING_VOLATILE: Volatility = new Map();
+export const NO_VOLATILE_FIELDS: Volatility = new Map();
 
 /** All fields but the text. A person may edit a text at several consecutive reads, and each edit is emitted. */
 const VOLATILE_FIELDS: FieldSet = FINGERPRINT_FIELDS.reduce(
@@ -75,7 +75,7 @@ export interface VolatilityUpdate extends QuietFields {
 /** Update of a contact without volatile fields. */
 export const NO_VOLATILITY_UPDATE: VolatilityUpdate = {
   ...NO_QUIET_FIELDS,
-  volatility: NOTHING_VOLATILE,
+  volatility: NO_VOLATILE_FIELDS,
   newlyMuted: [],
   newlyUnmuted: [],
 };
@@ -145,7 +145,7 @@ function viewOf(
     carrying: carrying + differing,
     differing,
     carriers: () => newestCarriers(field, messages),
-    valueOf: (mark) => marks?.get(mark)?.fingerprint.fields[field],
+    valueOf: (elementHash) => marks?.get(elementHash)?.fingerprint.fields[field],
   };
 }
 
@@ -154,7 +154,7 @@ function newestCarriers(field: number, messages: readonly ReadMessage[]): Sample
   for (let i = messages.length - 1; i >= 0 && samples.length < THRESHOLDS.samples; i -= 1) {
     const read = messages[i];
     if (read === undefined || !isFilled(read.message, field)) continue;
-    samples.push({ mark: markOf(read.message.id), value: read.fingerprint.fields[field] ?? 0 });
+    samples.push({ elementHash: markOf(read.message.id), value: read.fingerprint.fields[field] ?? 0 });
   }
   return samples;
 }
@@ -187,23 +187,23 @@ export function packVolatility(volatility: Volatility): Buffer {
   const packed = new PackedWriter();
   if (volatility.size === 0) return packed.done();
   packed.byte(FORMAT);
-  for (const [field, { length, still, muted, isCommon, missed, samples }] of volatility) {
+  for (const [field, { length, unchangedReads, muted, isCommon, missedReads, samples }] of volatility) {
     packed
-      .byte(field | (muted ? MUTED : 0) | (isCommon ? COMMON : 0) | (missed << MISSED_SHIFT))
-      .byte((length << 4) | still)
+      .byte(field | (muted ? MUTED : 0) | (isCommon ? COMMON : 0) | (missedReads << MISSED_SHIFT))
+      .byte((length << 4) | unchangedReads)
       .byte(samples.length);
-    for (const { mark, value } of samples) packed.bits16(mark).bits16(value);
+    for (const { elementHash, value } of samples) packed.bits16(elementHash).bits16(value);
   }
   return packed.done();
 }
 
 /** Unpacks the state. Damaged bytes count as an empty state: volatile fields then emit two more events per message. */
 export function unpackVolatility(bytes: Buffer | undefined): Volatility {
-  if (bytes === undefined || bytes.length === 0) return NOTHING_VOLATILE;
+  if (bytes === undefined || bytes.length === 0) return NO_VOLATILE_FIELDS;
   try {
     return unpack(bytes);
   } catch (error) {
-    if (error instanceof DamagedSnapshotError) return NOTHING_VOLATILE;
+    if (error instanceof DamagedSnapshotError) return NO_VOLATILE_FIELDS;
     throw error;
   }
 }
@@ -217,16 +217,19 @@ function unpack(bytes: Buffer): Volatility {
     const field = head & (MUTED - 1);
     const streak = {
       length: counts >> 4,
-      still: counts & 15,
+      unchangedReads: counts & 15,
       muted: (head & MUTED) !== 0,
       isCommon: (head & COMMON) !== 0,
-      missed: head >> MISSED_SHIFT,
+      missedReads: head >> MISSED_SHIFT,
     };
     if (field >= FINGERPRINT_FIELDS.length || count > THRESHOLDS.samples) {
       throw new DamagedSnapshotError();
     }
     if (streak.length === 0 || streak.length > THRESHOLDS.emittedReads + 2) throw new DamagedSnapshotError();
-    const samples = Array.from({ length: count }, () => ({ mark: packed.bits16(), value: packed.bits16() }));
+    const samples = Array.from({ length: count }, () => ({
+      elementHash: packed.bits16(),
+      value: packed.bits16(),
+    }));
     volatility.set(field, { ...streak, samples });
     left -= 3 + 4 * count;
   }

@@ -12,13 +12,13 @@ import {
   type PageRead,
   PageReader,
 } from '../walk/page-reader.js';
-import { FAILING_MESSAGE } from '../walk/page-reading.js';
+import { FAILING_MESSAGE } from '../walk/read-in-parts.js';
 import type { PageRequest } from '../walk/page-tail.js';
 import { PartSearch } from '../walk/part-search.js';
 import { addUnreadable } from '../snapshot/poll-memory.js';
-import type { PollConclusion, PollStart } from './poll-conclusion.js';
+import type { PollCommitter, PollStart } from './poll-committer.js';
 import type { FeedSource, ReadPurpose } from '../ports.js';
-import type { Reading } from '../walk/reading.js';
+import type { PagesRead } from '../walk/pages-read.js';
 
 /** Maximum number of pages held back uncommitted while none of them shows a known message. */
 const MAX_HELD_PAGES = 50;
@@ -60,7 +60,7 @@ export class CommittedPages {
   constructor(
     private readonly store: FeedStore,
     source: FeedSource,
-    private readonly conclusion: PollConclusion,
+    private readonly committer: PollCommitter,
     private readonly task: PagesTask,
     state: ContactState,
   ) {
@@ -223,7 +223,7 @@ export class CommittedPages {
     const served = [...new Map([...held, ...read.items].map((item) => [item.id, item])).values()];
     const isNew = served.some(({ id }) => !known.has(id));
     const reading = { ...this.readingOf(served), ...this.newHead(page, read), detectsVolatility: page === 1 };
-    const done = await this.conclusion.commit(this.startOf(), reading, known, 'page');
+    const done = await this.committer.commit(this.startOf(), reading, known, 'page');
     if (!done) return false;
     this.heldPages = [];
     this.foundNew ||= isNew;
@@ -232,15 +232,15 @@ export class CommittedPages {
   }
 
   /** Returns the snapshots of the messages on this page and on the held pages. */
-  private async snapshotsOf({ ids, fresh }: PageRead): Promise<ReadonlyMap<string, KnownMessage>> {
-    const isLookedUp = ids.every((id) => this.lastKnown.has(id) || fresh.includes(id));
+  private async snapshotsOf({ ids, newIds }: PageRead): Promise<ReadonlyMap<string, KnownMessage>> {
+    const isLookedUp = ids.every((id) => this.lastKnown.has(id) || newIds.includes(id));
     if (isLookedUp && this.heldPages.length === 0) return this.lastKnown;
     const all = new Set([...this.heldPages.flatMap((held) => held.ids), ...ids]);
     return this.store.knownMessages(this.task.account, this.task.contactId, [...all]);
   }
 
   /** Returns the ids of page 1 as the new head if page 1 was read as the head: the next poll compares with them. */
-  private newHead(page: number, { ids, limit }: PageRead): Pick<Reading, 'head'> {
+  private newHead(page: number, { ids, limit }: PageRead): Pick<PagesRead, 'head'> {
     const isHead = page === 1 && limit >= PAGE_LIMIT && this.state.memory.order === 'newestFirst';
     return isHead ? { head: ids.slice(0, PAGE_LIMIT) } : {};
   }
@@ -253,7 +253,7 @@ export class CommittedPages {
     const served = this.heldPages.flatMap(({ items }) => items);
     const resync = 'upstream shows other messages than before';
     const start = { ...this.startOf(), resync };
-    await this.conclusion.commit(start, this.readingOf(served), new Map(), 'page');
+    await this.committer.commit(start, this.readingOf(served), new Map(), 'page');
     return false;
   }
 
@@ -262,7 +262,7 @@ export class CommittedPages {
     return { account, contactId, state: this.state };
   }
 
-  readingOf(served: Reading['served']): Reading {
+  readingOf(served: PagesRead['served']): PagesRead {
     const { reader, limit, order, state } = this;
     return {
       served,
@@ -286,7 +286,7 @@ export class CommittedPages {
 
   /** Returns true if the contact is known to have a message that upstream fails to show: then retries are useless. */
   private hasFailingMessage(): boolean {
-    return addUnreadable(this.state.memory.unreadable, [FAILING_MESSAGE]).fresh === 0;
+    return addUnreadable(this.state.memory.unreadable, [FAILING_MESSAGE]).added === 0;
   }
 }
 

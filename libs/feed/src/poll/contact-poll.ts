@@ -3,37 +3,37 @@ import { suggestsOutage } from '../diff/absence.js';
 import { DeepRead } from './deep-read.js';
 import type { FeedSettings } from './feed-settings.js';
 import type { ContactState, FeedStore } from '../feed-store.js';
-import { type HeadPlan, type HeadReading, readHead } from '../walk/head-walk.js';
+import { type HeadPlan, type HeadRead, readHead } from '../walk/head-walk.js';
 import { isUnsettled, type KnownMessage } from '../snapshot/known-message.js';
 import { DamagedSnapshotError } from '../packed-bytes.js';
 import { PAGE_LIMIT } from '../walk/page-reader.js';
 import { doesHeadShowAllNew } from '../walk/page-order.js';
 import { lastPageOf } from '../walk/page-tail.js';
-import { PollConclusion, type PollStart } from './poll-conclusion.js';
-import { hashIds, NOTHING_REMEMBERED, splitIdHashes } from '../snapshot/poll-memory.js';
-import type { FeedSource, LastForms, ReadPurpose, SendBinder } from '../ports.js';
-import type { Reading } from '../walk/reading.js';
+import { PollCommitter, type PollStart } from './poll-committer.js';
+import { hashIds, EMPTY_POLL_MEMORY, splitIdHashes } from '../snapshot/poll-memory.js';
+import type { FeedSource, RecordedMessages, ReadPurpose, SendBinder } from '../ports.js';
+import type { PagesRead } from '../walk/pages-read.js';
 import type { VolatileFieldStore } from '../form/volatile-fields.js';
 
 /** Maximum number of consecutive commits refused because another read of the contact was committed first. */
 const MAX_RACES = 3;
 
-const DAMAGED_REASON = 'what was known of its messages is damaged';
+const DAMAGED_REASON = 'the stored snapshots of its messages are damaged';
 
 /** Polls one contact: reads its messages and commits the changes together with their events. */
 export class ContactPoll {
-  private readonly conclusion: PollConclusion;
+  private readonly committer: PollCommitter;
 
   constructor(
     private readonly store: FeedStore,
     private readonly source: FeedSource,
     binder: SendBinder,
-    lastForms: LastForms,
+    recordedMessages: RecordedMessages,
     private readonly settings: FeedSettings,
     logger: Logger,
     volatile?: VolatileFieldStore,
   ) {
-    this.conclusion = new PollConclusion(store, binder, lastForms, settings, logger, volatile);
+    this.committer = new PollCommitter(store, binder, recordedMessages, settings, logger, volatile);
   }
 
   /**
@@ -43,7 +43,7 @@ export class ContactPoll {
    */
   async poll(account: string, contactId: string, purpose: ReadPurpose = 'poll'): Promise<boolean> {
     if (!(await this.pollHead(account, contactId, purpose))) return false;
-    await this.readDeep(account, contactId, purpose);
+    await this.runDeepRead(account, contactId, purpose);
     return true;
   }
 
@@ -61,11 +61,11 @@ export class ContactPoll {
    * @returns true if the reads were committed
    * @throws {UpstreamError} if a page could not be read; earlier pages stay committed
    */
-  async pollNews(account: string, contactId: string, purpose: ReadPurpose): Promise<boolean> {
+  async pollNewMessages(account: string, contactId: string, purpose: ReadPurpose): Promise<boolean> {
     const read = await this.readHeadUntilCommitted(account, contactId, purpose);
     if (read === undefined || read === 'enough') return read !== undefined;
     const signal = typeof purpose === 'object' ? purpose.signal : undefined;
-    return this.readDeep(account, contactId, purpose, signal);
+    return this.runDeepRead(account, contactId, purpose, signal);
   }
 
   /** Runs a head read. Returns whether the head shows all new messages; undefined if the contact is unknown. */
@@ -81,7 +81,7 @@ export class ContactPoll {
       const start = { account, contactId, state, ...budgetOf(purpose) };
       const { isCommitted, reading } = await this.readOrResync(start, purpose);
       isEnough =
-        doesHeadShowAllNew(reading.order) || (!reading.needsFullRead && state.tellAfter === undefined);
+        doesHeadShowAllNew(reading.order) || (!reading.needsFullRead && state.emitAfter === undefined);
       if (isCommitted) break;
     }
     return isEnough ? 'enough' : 'in part';
@@ -93,7 +93,7 @@ export class ContactPoll {
    * @returns true if the read reached its end, or no deep read was due
    * @throws {UpstreamError} if a page could not be read; earlier pages stay committed
    */
-  async readDeep(
+  async runDeepRead(
     account: string,
     contactId: string,
     purpose: ReadPurpose,
@@ -108,7 +108,7 @@ export class ContactPoll {
     const read = new DeepRead(
       this.store,
       this.source,
-      this.conclusion,
+      this.committer,
       { settleMs, pageRetriesMs },
       task,
       state,
@@ -124,12 +124,12 @@ export class ContactPoll {
 
   private goalOf(state: ContactState): 'everything' | 'look' | undefined {
     if (this.isFullReadDue(state)) return 'everything';
-    const { lookDueAt } = state.memory;
-    return lookDueAt !== undefined && lookDueAt <= state.now ? 'look' : undefined;
+    const { lookUpDueAt } = state.memory;
+    return lookUpDueAt !== undefined && lookUpDueAt <= state.now ? 'look' : undefined;
   }
 
-  private isFullReadDue({ memory, now, tellAfter }: ContactState): boolean {
-    if (tellAfter !== undefined || memory.completeAt === undefined) return true;
+  private isFullReadDue({ memory, now, emitAfter }: ContactState): boolean {
+    if (emitAfter !== undefined || memory.completeAt === undefined) return true;
     if (memory.completeDueAt !== undefined && memory.completeDueAt <= now) return true;
     return memory.completeAt + this.settings.sweepMs <= now;
   }
@@ -160,7 +160,7 @@ export class ContactPoll {
     if (resync === undefined && head.metNoKnownMessage && (await this.isReplaced(start, head))) {
       const replaced = { ...start, resync: 'upstream shows other messages than before' };
       const reading = readingOf(head, start, true);
-      return { reading, isCommitted: await this.conclusion.commit(replaced, reading, new Map(), 'head') };
+      return { reading, isCommitted: await this.committer.commit(replaced, reading, new Map(), 'head') };
     }
     const known = await this.snapshotsOf(start, head);
     const unsettledLookedUp = this.showsAllUnsettled(start, head, known);
@@ -168,18 +168,18 @@ export class ContactPoll {
       ...readingOf(head, start, isHeadDisturbed(state, head, known.served)),
       unsettledLookedUp,
     };
-    const isCommitted = await this.conclusion.commit(start, reading, known.all ?? known.served, 'head');
+    const isCommitted = await this.committer.commit(start, reading, known.all ?? known.served, 'head');
     return { reading, isCommitted };
   }
 
   private async snapshotsOf(
     { account, contactId, state, resync }: PollStart,
-    { served }: HeadReading,
+    { served }: HeadRead,
   ): Promise<HeadSnapshots> {
     if (resync !== undefined) return { served: new Map() };
     const ids = served.map(({ id }) => id);
-    const { lookDueAt } = state.memory;
-    if (lookDueAt === undefined || lookDueAt > state.now)
+    const { lookUpDueAt } = state.memory;
+    if (lookUpDueAt === undefined || lookUpDueAt > state.now)
       return { served: await this.store.knownMessages(account, contactId, ids) };
     const all = await this.store.allKnownMessages(account, contactId);
     return {
@@ -191,7 +191,7 @@ export class ContactPoll {
   }
 
   /** Returns true if unsettled messages were due for a look-up and the head contained all of them. */
-  private showsAllUnsettled({ state }: PollStart, { served }: HeadReading, { all }: HeadSnapshots): boolean {
+  private showsAllUnsettled({ state }: PollStart, { served }: HeadRead, { all }: HeadSnapshots): boolean {
     if (all === undefined) return false;
     const shown = new Set(served.map(({ id }) => id));
     return [...all].every(
@@ -200,7 +200,7 @@ export class ContactPoll {
   }
 
   /** Returns true if upstream shows messages of the contact but none of its many known ones. */
-  private async isReplaced({ account, contactId }: PollStart, { served }: HeadReading): Promise<boolean> {
+  private async isReplaced({ account, contactId }: PollStart, { served }: HeadRead): Promise<boolean> {
     if (served.length === 0) return false;
     const known = await this.store.allKnownMessages(account, contactId);
     const present = [...known.values()].filter(({ deleted }) => !deleted).length;
@@ -210,7 +210,7 @@ export class ContactPoll {
 
 /** A head read, and whether its commit was accepted (false if another read of the contact was committed meanwhile). */
 interface HeadCommit {
-  reading: Reading;
+  reading: PagesRead;
   isCommitted: boolean;
 }
 
@@ -227,15 +227,15 @@ interface HeadSnapshots {
 }
 
 function planOf({ state, resync }: PollStart): HeadPlan {
-  const { memory, extension, now, failures, stored, longestPage } = state;
-  const { order, length, pageSize, limit } = resync === undefined ? memory : NOTHING_REMEMBERED;
+  const { memory, extension, now, failures, storedMessages, longestPage } = state;
+  const { order, length, pageSize, limit } = resync === undefined ? memory : EMPTY_POLL_MEMORY;
   const { headLimit, headLimitUntil = 0 } = extension;
   return {
     ...{ order, length, pageSize, longestPage, failures },
     // Before the first complete deep read, only a newest-first page can serve as the head.
     ...(memory.completeAt === undefined && order === 'oldestFirst' ? { order: 'unknown' } : {}),
-    known: resync === undefined ? stored : 0,
-    isFirst: state.tellAfter !== undefined || resync !== undefined,
+    known: resync === undefined ? storedMessages : 0,
+    isFirst: state.emitAfter !== undefined || resync !== undefined,
     ...(limit === undefined ? {} : { limit }),
     ...(headLimit === undefined || headLimit >= PAGE_LIMIT
       ? {}
@@ -245,7 +245,7 @@ function planOf({ state, resync }: PollStart): HeadPlan {
   };
 }
 
-function readingOf(head: HeadReading, { state }: PollStart, disturbed: boolean): Reading {
+function readingOf(head: HeadRead, { state }: PollStart, disturbed: boolean): PagesRead {
   const { served, order, length, pageSize, longestPage, limit, headLimit, skipped, unreadable, date } = head;
   return {
     ...{ served, order, head: head.head, length, pageSize, longestPage, skipped, unreadable },
@@ -253,18 +253,18 @@ function readingOf(head: HeadReading, { state }: PollStart, disturbed: boolean):
     ...(headLimit === undefined ? {} : { headLimit }),
     ...(date === undefined ? {} : { date }),
     ...{ detectsVolatility: true, unsettledLookedUp: false },
-    needsFullRead: disturbed || (!head.coversAllNew && state.tellAfter === undefined),
+    needsFullRead: disturbed || (!head.coversAllNew && state.emitAfter === undefined),
   };
 }
 
 /** Returns true if messages at the head disappeared or moved since the last head read. */
 function isHeadDisturbed(
-  { memory, tellAfter }: ContactState,
-  { shown, order, showsEnd }: HeadReading,
+  { memory, emitAfter }: ContactState,
+  { shown, order, showsEnd }: HeadRead,
   known: ReadonlyMap<string, KnownMessage>,
 ): boolean {
   // The first deep read is still under way and reads all pages anyway.
-  if (tellAfter !== undefined) return false;
+  if (emitAfter !== undefined) return false;
   const { head: before, length } = memory;
   const now = hashIds(shown.filter((id) => known.has(id)));
   const marks = new Set(splitIdHashes(now));
@@ -284,9 +284,9 @@ function isHeadDisturbed(
 }
 
 /** Returns the reason why the stored state of a contact is unusable; undefined if the state is usable. */
-function lossReasonOf({ lost, memory, stored, epoch }: ContactState): string | undefined {
-  if (lost) return 'what was known of the contact was lost';
-  if (memory.count > 0 && stored === 0) return 'what was known of its messages was lost';
+function lossReasonOf({ lost, memory, storedMessages, epoch }: ContactState): string | undefined {
+  if (lost) return 'the stored state of the contact was lost';
+  if (memory.count > 0 && storedMessages === 0) return 'the stored snapshots of its messages were lost';
   if (memory.epoch !== undefined && memory.epoch !== epoch) return 'the event log was lost';
   return undefined;
 }

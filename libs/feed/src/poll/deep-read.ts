@@ -2,7 +2,7 @@ import { CommittedPages, FailedPage, MAX_RACES } from './committed-pages.js';
 import type { ContactState, FeedStore } from '../feed-store.js';
 import { contradictsOrder, MAX_UNREADABLE_PAGES } from '../walk/head-walk.js';
 import { isUnsettled, type KnownMessage } from '../snapshot/known-message.js';
-import { OrderSeen } from '../walk/page-order.js';
+import { OrderDetector } from '../walk/page-order.js';
 import {
   LARGE_LIMIT,
   mayBeCausedBySize,
@@ -12,9 +12,9 @@ import {
 } from '../walk/page-reader.js';
 import { lastPageOf } from '../walk/page-tail.js';
 import { hashIds, splitIdHashes } from '../snapshot/poll-memory.js';
-import type { PollConclusion } from './poll-conclusion.js';
+import type { PollCommitter } from './poll-committer.js';
 import type { FeedSource, ReadPurpose } from '../ports.js';
-import type { FullRead, Reading } from '../walk/reading.js';
+import type { FullRead, PagesRead } from '../walk/pages-read.js';
 
 /** Maximum number of pages and messages that a deep read covers. A contact with more indicates a fault of upstream. */
 const MAX_PAGES = 10_000;
@@ -45,7 +45,7 @@ export interface DeepTask {
 }
 
 /**
- * Reads a contact's pages below the head. Each page is compared and committed separately, so that head reads can go on
+ * Reads a contact's pages below the head. Each page is compared and committed separately, so that head reads can continue
  * meanwhile and an aborted deep read loses nothing.
  *
  * A message that a pass over all pages does not show may have shifted from page to page during the pass. Only messages
@@ -59,7 +59,7 @@ export class DeepRead {
   /** Ids that were known before the read began, and those of them that are not deleted. Only these can be missing. */
   private knownBefore: ReadonlySet<string> = new Set();
   private presentBefore: readonly string[] = [];
-  private orderSeen = new OrderSeen();
+  private orderDetector = new OrderDetector();
   /** True if a page above the documented size could not be read. */
   private refusesLargePages = false;
   private firstIds: readonly string[] = [];
@@ -71,13 +71,13 @@ export class DeepRead {
   constructor(
     private readonly store: FeedStore,
     source: FeedSource,
-    private readonly conclusion: PollConclusion,
+    private readonly committer: PollCommitter,
     private readonly settings: DeepReadSettings,
     private readonly task: DeepTask,
     state: ContactState,
   ) {
     const { pageRetriesMs } = settings;
-    this.pages = new CommittedPages(store, source, conclusion, { ...task, pageRetriesMs }, state);
+    this.pages = new CommittedPages(store, source, committer, { ...task, pageRetriesMs }, state);
     this.reader = this.pages.reader;
   }
 
@@ -141,7 +141,7 @@ export class DeepRead {
   }
 
   private async readAllPages(): Promise<boolean> {
-    const isFirst = this.pages.state.tellAfter !== undefined;
+    const isFirst = this.pages.state.emitAfter !== undefined;
     let mayRepeatForMissing = true;
     for (let passes = 1; passes <= MAX_PASSES; passes += 1) {
       const pages = await this.pass();
@@ -208,7 +208,7 @@ export class DeepRead {
 
   private beginPass(): void {
     this.pages.beginPass();
-    this.orderSeen = new OrderSeen();
+    this.orderDetector = new OrderDetector();
     this.lastIds = [];
     this.stable = false;
     this.endedOnRepeat = false;
@@ -250,7 +250,7 @@ export class DeepRead {
       last = read;
       // A message that shifted from the previous page appears again and says nothing about the order.
       const added = read.items.filter(({ id }) => read.added.has(id));
-      this.orderSeen.add(added);
+      this.orderDetector.add(added);
       this.lastIds = [...this.lastIds, ...added.map(({ id }) => id)].slice(-TAIL_IDS);
       if (contradictsOrder(this.pages.order, read.items)) this.pages.order = 'unsorted';
       if (this.reader.ids.size > MAX_MESSAGES) return page;
@@ -279,21 +279,21 @@ export class DeepRead {
               isStable: this.stable,
             }
           : undefined;
-      const reading: Reading = {
+      const reading: PagesRead = {
         ...this.pages.readingOf([]),
         ...(fullRead === undefined ? {} : { fullRead, ...this.observedOrder() }),
         unsettledLookedUp: true,
         needsFullRead: result === 'missed',
       };
       if (result === 'everything' && !this.knowsLimit()) delete reading.limit;
-      if (await this.conclusion.commit(this.pages.startOf(), reading, known, 'end')) return true;
+      if (await this.committer.commit(this.pages.startOf(), reading, known, 'end')) return true;
     }
     return false;
   }
 
   /** Returns the order, the length and the head of the list, as a pass over all pages shows them. */
-  private observedOrder(): Pick<Reading, 'order' | 'length' | 'head'> {
-    const seen = this.orderSeen.order;
+  private observedOrder(): Pick<PagesRead, 'order' | 'length' | 'head'> {
+    const seen = this.orderDetector.order;
     const order = seen === 'unknown' ? this.pages.order : seen;
     const length = this.reader.servedCount;
     const { memory } = this.pages.state;

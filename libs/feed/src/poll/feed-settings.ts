@@ -17,4 +17,4 @@ export interface FeedSettings {
 }
 
 /** Minimum time between the two complete reads that a deletion needs, in milliseconds; part of the public contract. */
-export const ABSENCE_MS = 60_000;
+export const MIN_ABSENCE_MS = 60_000;

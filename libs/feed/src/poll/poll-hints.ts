@@ -13,9 +13,9 @@ export const POLL_ROUND = {
 
 /** Implements {@link PollAgenda} with hints to the agenda. */
 export class PollHints implements PollAgenda {
-  constructor(private readonly hints: Pick<AgendaHints, 'tell'>) {}
+  constructor(private readonly hints: Pick<AgendaHints, 'announce'>) {}
 
-  at(account: string, dueAtMs: number): void {
-    this.hints.tell(account, POLL_ROUND.due, { atMs: dueAtMs });
+  announceDue(account: string, dueAtMs: number): void {
+    this.hints.announce(account, POLL_ROUND.due, { atMs: dueAtMs });
   }
 }

@@ -6,9 +6,9 @@ export interface ClaimedPoll {
   kind: PollKind;
   contactId: string;
   /** Time that the contact had been overdue, in milliseconds. */
-  lateMs: number;
+  overdueMs: number;
   /** Number of consecutive failed reads of this kind before this read. */
-  failed: number;
+  consecutiveFailures: number;
   /** Unique id that distinguishes the claim from all others. */
   lease: string;
 }
@@ -25,8 +25,8 @@ export interface NextDue {
 export type ClaimReply =
   | (NextDue & {
       claimed: ClaimedPoll;
-      /** Time at which the token was requested, by `performance.now()`; see `TOKEN_LIFE_MS`. */
-      tokenAskedAt: number;
+      /** Time at which the token was requested, by `performance.now()`; see `TOKEN_TTL_MS`. */
+      tokenRequestedAt: number;
       /** Share of the request budget that polls can rely on, in requests per second. */
       availableForPolls: number;
     })
@@ -40,10 +40,10 @@ export type ClaimReply =
  *
  * - `done`: the read was committed, and the commit set the next due time. A deep read without a next due time is over.
  * - `failed`: the read failed because of this contact. The backoff grows with each consecutive failure.
- * - `later`: the read failed for a reason outside the contact. The contact is due again after {@link LATER_MS}.
- * - `back`: the read was aborted. The contact is due at once.
+ * - `postponed`: the read failed for a reason outside the contact. The contact is due again after {@link POSTPONED_MS}.
+ * - `aborted`: the read was aborted. The contact is due at once.
  */
-export type ReadEnd = 'done' | 'failed' | 'later' | 'back';
+export type PollOutcome = 'done' | 'failed' | 'postponed' | 'aborted';
 
 /** When this contact and the account's next contact are due after the end of a claim. */
 export interface EndedClaim extends NextDue {
@@ -73,7 +73,7 @@ export interface PollQueue {
   renew(account: string, claims: readonly ClaimedPoll[]): Promise<ClaimedPoll[]>;
 
   /** Ends a claim. A claim whose lease was lost is left to its new holder. */
-  end(account: string, claim: ClaimedPoll, how: ReadEnd): Promise<EndedClaim>;
+  end(account: string, claim: ClaimedPoll, outcome: PollOutcome): Promise<EndedClaim>;
 }
 
 /** Duration of a lease without renewal, in milliseconds. After this time, contacts of a killed worker are due again. */
@@ -83,5 +83,5 @@ export const POLL_RENEWAL_MS = 700;
 
 /** Backoff after a failed read, in milliseconds: starts at `first`, doubles with each consecutive failure, up to `max`. */
 export const FAILED_BACKOFF_MS = { first: 2_000, max: 300_000 } as const;
-/** Delay until a contact is due again after a read that ended with `later`, in milliseconds. */
-export const LATER_MS = 1_000;
+/** Delay until a contact is due again after a read that ended with `postponed`, in milliseconds. */
+export const POSTPONED_MS = 1_000;

@@ -8,7 +8,7 @@ export class HintingFeedStore extends RedisFeedStore {
   constructor(
     redis: RedisClient,
     prefix: string,
-    private readonly hints: Pick<AgendaHints, 'tell'>,
+    private readonly hints: Pick<AgendaHints, 'announce'>,
   ) {
     super(redis, prefix);
   }
@@ -25,29 +25,29 @@ export class HintingFeedStore extends RedisFeedStore {
       return await super.commitContacts(account, { ...commit, updates: counted() });
     } finally {
       // A partial commit may also have made contacts due.
-      if (count > 0) this.hints.tell(account, POLL_ROUND.due, 0);
+      if (count > 0) this.hints.announce(account, POLL_ROUND.due, 0);
     }
   }
 
   override async commitPoll(account: string, contactId: string, commit: PollCommit): Promise<boolean> {
     const done = await super.commitPoll(account, contactId, commit);
     const { dueInMs, deep } = commit;
-    if (done && dueInMs !== undefined) this.tellDue(account, dueInMs);
-    if (done && typeof deep === 'object') this.tellDue(account, deep.inMs);
+    if (done && dueInMs !== undefined) this.announceDue(account, dueInMs);
+    if (done && typeof deep === 'object') this.announceDue(account, deep.inMs);
     return done;
   }
 
-  override async hasten(account: string, contactId: string, ms: number): Promise<void> {
-    await super.hasten(account, contactId, ms);
-    this.tellDue(account, ms);
+  override async expeditePoll(account: string, contactId: string, ms: number): Promise<void> {
+    await super.expeditePoll(account, contactId, ms);
+    this.announceDue(account, ms);
   }
 
-  private tellDue(account: string, inMs: number): void {
-    if (inMs < SURVEY_EVERY_MS) this.hints.tell(account, POLL_ROUND.due, inMs);
+  private announceDue(account: string, inMs: number): void {
+    if (inMs < SURVEY_EVERY_MS) this.hints.announce(account, POLL_ROUND.due, inMs);
   }
 
-  override async wishForList(account: string): Promise<void> {
-    await super.wishForList(account);
-    this.hints.tell(account, POLL_ROUND.contacts, 0);
+  override async requestListPoll(account: string): Promise<void> {
+    await super.requestListPoll(account);
+    this.hints.announce(account, POLL_ROUND.contacts, 0);
   }
 }

@@ -1,7 +1,7 @@
 import { type AccountKeys, hashOf, LuaScript, type RedisClient, redisTime } from '#platform';
-import { type DelayHistogram, countOf, mergeHistograms, percentiles } from '../delay/delay-histogram.js';
-import { slotsOfWindow } from '../delay/delay-window.js';
-import { factsKey, slotKey } from '../delay/redis-poll-report.js';
+import { type DelayHistogram, totalCount, mergeHistograms, percentiles } from '../delay/delay-histogram.js';
+import { delaySlotsOfWindow } from '../delay/delay-window.js';
+import { pollFactsKey, delaySlotKey } from '../delay/redis-poll-report.js';
 import type { DetectionDelay, FeedOverview } from '../schedule/feed-overview.js';
 
 const readOverview = LuaScript.from(import.meta.url, 'lua/feed-overview.lua');
@@ -25,18 +25,18 @@ interface OverviewReply {
   slots: string[][];
 }
 
-/** How the polling of the account with these keys stands. */
+/** Reads the state of an account's polling. */
 export async function readFeedOverview(redis: RedisClient, keys: AccountKeys): Promise<FeedOverview> {
   const list = keys('contact-list');
-  const slots = slotsOfWindow(await redisTime(redis, list));
+  const slots = delaySlotsOfWindow(await redisTime(redis, list));
   const reply = (await readOverview.run(redis, {
     list,
     due: keys('polls', 'due'),
     suspects: keys('suspects'),
     deep: keys('polls', 'deep'),
     rates: keys('polls', 'rates'),
-    facts: factsKey(keys),
-    slots: slots.map((slot) => slotKey(keys, slot)),
+    facts: pollFactsKey(keys),
+    slots: slots.map((slot) => delaySlotKey(keys, slot)),
   })) as OverviewReply;
   const { fault, faultSince, rates, slots: delays } = reply;
   const [now = 0, contacts = 0, due = 0, waiting = 0, unreadable = 0] = [
@@ -73,18 +73,18 @@ function detectionDelayOf(slots: readonly ReadonlyMap<string, number>[]): Detect
   const sumOf = (field: string): number => slots.reduce((sum, slot) => sum + (slot.get(field) ?? 0), 0);
   return {
     ...(p50Ms === undefined || p95Ms === undefined ? {} : { p50Ms, p95Ms }),
-    count: countOf(delays),
+    count: totalCount(delays),
     estimated: sumOf('estimated'),
     late: sumOf('late'),
   };
 }
 
-/** A reply of HGETALL whose values are numbers. */
+/** Converts a reply of HGETALL whose values are numbers. */
 function pairs(reply: readonly string[]): ReadonlyMap<string, number> {
   return new Map([...hashOf(reply)].map(([field, value]) => [field, Number(value)]));
 }
 
-/** The fields that are named by a bucket. */
+/** Returns the fields whose names are bucket numbers. */
 function histogramOf(fields: ReadonlyMap<string, number>): DelayHistogram {
   return new Map(
     [...fields]

@@ -1,7 +1,7 @@
 import { eventArguments, logKeys } from '#events';
 import { accountKeys, type AccountKeys, hashOf, type RedisClient } from '#platform';
 import { packExtension, unpackExtension } from '../snapshot/contact-extension.js';
-import { reportArguments, reportKeys } from '../delay/redis-poll-report.js';
+import { pollReportArguments, pollReportKeys } from '../delay/redis-poll-report.js';
 import { packContactText, unpackContactText } from '../snapshot/contact-text-codec.js';
 import type {
   ContactState,
@@ -20,22 +20,22 @@ import { ListedContacts } from '../snapshot/listed-contacts.js';
 import { packId, unpackId } from '../snapshot/id-codec.js';
 import { DamagedSnapshotError } from '../packed-bytes.js';
 import { packPollMemory, unpackPollMemory } from '../snapshot/poll-memory-codec.js';
-import { NOTHING_REMEMBERED, type PollMemory } from '../snapshot/poll-memory.js';
+import { EMPTY_POLL_MEMORY, type PollMemory } from '../snapshot/poll-memory.js';
 import type { ContactRates } from '../schedule/poll-plans.js';
 import { readFeedOverview } from './redis-feed-overview.js';
 import { recipientKeys, recipientOf } from './redis-recipients.js';
 import { readUnreadable, writeUnreadable } from '../snapshot/unreadable-elements.js';
 import {
-  believeDeletions,
+  confirmDeletions,
   commitContacts,
   commitPoll,
-  hasten,
+  expeditePoll,
   noteListFault,
   readContact,
   readContactRecord,
   readList,
   readRates,
-  takeListWish,
+  takeListPollRequest,
 } from './redis-feed-scripts.js';
 
 /** Maximum number of contacts per script run: a running script blocks all other clients. */
@@ -55,7 +55,7 @@ interface ListReply {
   version: string | null;
   listedAt: string | null;
   suspectSince: string | null;
-  believedAt: string | null;
+  deletionsConfirmedAt: string | null;
   suspectAt: string | null;
   count: string | null;
   skipped: string | null;
@@ -69,15 +69,15 @@ interface ContactReply {
   now: Buffer;
   version: Buffer;
   memory: Buffer | undefined;
-  tellAfter: Buffer;
-  hastened: Buffer;
-  believedAt: Buffer;
-  stored: number;
+  emitAfter: Buffer;
+  expediteRequests: Buffer;
+  deletionsConfirmedAt: Buffer;
+  storedMessages: number;
   epoch: Buffer;
   lost: Buffer;
   listSuspectSince: Buffer;
   suspectAt: Buffer;
-  shownAt: Buffer;
+  messagesShownAt: Buffer;
   contacts: number;
   revisionFloor: Buffer;
   run: Buffer;
@@ -99,8 +99,17 @@ export class RedisFeedStore implements FeedStore {
       list: keys('contact-list'),
       upstreams: keys('upstreams'),
     });
-    const { now, revisionFloor, run, version, listedAt, suspectSince, believedAt, suspectAt, ...last } =
-      reply as ListReply;
+    const {
+      now,
+      revisionFloor,
+      run,
+      version,
+      listedAt,
+      suspectSince,
+      deletionsConfirmedAt,
+      suspectAt,
+      ...last
+    } = reply as ListReply;
     const { count, skipped, upstream, unreadable, services } = last;
     const contacts = await this.listedContacts(keys('contacts'));
     const lost = Number(count ?? 0) > 0 && contacts.size === 0;
@@ -108,11 +117,11 @@ export class RedisFeedStore implements FeedStore {
       version: Number(version ?? 0),
       now: Number(now),
       revisionFloor: Number(revisionFloor),
-      life: run,
+      redisRun: run,
       // If the list's content is lost, there is nothing to compare with: the next list counts as the first.
       ...(listedAt == null || lost ? {} : { listedAt: Number(listedAt) }),
       ...(suspectSince == null ? {} : { suspectSince: Number(suspectSince) }),
-      ...(believedAt == null ? {} : { believedAt: Number(believedAt) }),
+      ...(deletionsConfirmedAt == null ? {} : { deletionsConfirmedAt: Number(deletionsConfirmedAt) }),
       ...(suspectAt == null ? {} : { suspectAt: Number(suspectAt) }),
       skipped: Number(skipped ?? 0),
       ...(listedAt == null || lost ? {} : { unreadable: readUnreadable(unreadable, Number(skipped ?? 0)) }),
@@ -162,7 +171,7 @@ export class RedisFeedStore implements FeedStore {
 
   async commitContacts(
     account: string,
-    { version, life, startedAt, listedAt, upstream, service, ...commit }: ListCommit,
+    { version, redisRun, startedAt, listedAt, upstream, service, ...commit }: ListCommit,
   ): Promise<boolean> {
     const { skipped, unreadable, updates, suspectSince, events } = commit;
     const keys = this.keys(account);
@@ -188,7 +197,7 @@ export class RedisFeedStore implements FeedStore {
           listedAt: last ? Math.round(listedAt) : '',
           suspectSince: suspectSince ?? '',
           count: part.length,
-          run: life,
+          run: redisRun,
           skipped,
           readAt: Math.round(startedAt),
           upstream,
@@ -228,43 +237,43 @@ export class RedisFeedStore implements FeedStore {
       },
       { contactId },
     )) as ContactReply;
-    const { memory: packed, extension, stored, contacts } = reply;
+    const { memory: packed, extension, storedMessages, contacts } = reply;
     if (!(packed instanceof Uint8Array)) return undefined;
     const memory = memoryOf(packed);
-    const [now, version, tellAfter, hastened, believedAt, epoch, lost] = [
+    const [now, version, emitAfter, expediteRequests, deletionsConfirmedAt, epoch, lost] = [
       ...[
         reply.now,
         reply.version,
-        reply.tellAfter,
-        reply.hastened,
-        reply.believedAt,
+        reply.emitAfter,
+        reply.expediteRequests,
+        reply.deletionsConfirmedAt,
         reply.epoch,
         reply.lost,
       ],
     ].map(String);
-    const [listSuspectSince, suspectAt, shownAt, revisionFloor, run, failures, longestPage] = [
-      ...[reply.listSuspectSince, reply.suspectAt, reply.shownAt, reply.revisionFloor, reply.run],
+    const [listSuspectSince, suspectAt, messagesShownAt, revisionFloor, run, failures, longestPage] = [
+      ...[reply.listSuspectSince, reply.suspectAt, reply.messagesShownAt, reply.revisionFloor, reply.run],
       ...[reply.failures, reply.longestPage],
     ].map(String);
     return {
       version: Number(version),
       now: Number(now),
-      memory: memory ?? NOTHING_REMEMBERED,
+      memory: memory ?? EMPTY_POLL_MEMORY,
       extension: extension instanceof Uint8Array ? unpackExtension(Buffer.from(extension)) : {},
       failures: Number(failures),
       longestPage: Number(longestPage),
-      ...(tellAfter === '' ? {} : { tellAfter: Number(tellAfter) }),
-      hastened: Number(hastened),
-      stored,
+      ...(emitAfter === '' ? {} : { emitAfter: Number(emitAfter) }),
+      expediteRequests: Number(expediteRequests),
+      storedMessages,
       ...(epoch === '' ? {} : { epoch: String(epoch) }),
-      ...(believedAt === '' ? {} : { believedAt: Number(believedAt) }),
+      ...(deletionsConfirmedAt === '' ? {} : { deletionsConfirmedAt: Number(deletionsConfirmedAt) }),
       ...(listSuspectSince === '' ? {} : { listSuspectSince: Number(listSuspectSince) }),
       ...(suspectAt === '' ? {} : { suspectAt: Number(suspectAt) }),
-      ...(shownAt === '' ? {} : { shownAt: Number(shownAt) }),
+      ...(messagesShownAt === '' ? {} : { messagesShownAt: Number(messagesShownAt) }),
       contacts,
       lost: lost === '1' || memory === undefined,
       revisionFloor: Number(revisionFloor),
-      life: String(run),
+      redisRun: String(run),
     };
   }
 
@@ -304,7 +313,8 @@ export class RedisFeedStore implements FeedStore {
 
   async commitPoll(account: string, contactId: string, commit: PollCommit): Promise<boolean> {
     const keys = this.keys(account);
-    const { version, life, hastened, afresh, suspectAt, shownAt, unreadable } = commit;
+    const { version, redisRun, expediteRequests, deletesSnapshots, suspectAt, messagesShownAt, unreadable } =
+      commit;
     const { known, events, memory, extension, bucket, dueInMs, baseline, deep, numbers, suspicion, report } =
       commit;
     const done = await commitPoll.run(
@@ -319,7 +329,7 @@ export class RedisFeedStore implements FeedStore {
         rates: keys('polls', 'rates'),
         ...logKeys(keys),
         ...recipientKeys(keys),
-        ...reportKeys(keys, report.startedAt),
+        ...pollReportKeys(keys, report.startedAt),
       },
       {
         contactId,
@@ -327,24 +337,24 @@ export class RedisFeedStore implements FeedStore {
         memory: memory === undefined ? '' : packPollMemory(memory),
         bucket: bucket ?? '',
         dueIn: dueInMs === undefined ? '' : Math.round(dueInMs),
-        hastened,
-        afresh: afresh ? 'yes' : '',
+        expediteRequests,
+        deletesSnapshots: deletesSnapshots ? 'yes' : '',
         suspectAt: suspectAt ?? '',
-        shownAt: shownAt ?? '',
+        messagesShownAt: messagesShownAt ?? '',
         unreadable,
         messageCount: known.size,
-        run: life,
+        run: redisRun,
         suspicion: suspicion ?? '',
         extension: extension === undefined ? 'unchanged' : packExtension(extension),
-        baseline: typeof baseline === 'object' ? Math.round(baseline.tellAfter) : baseline,
-        deepRead: typeof deep === 'object' ? (deep.anew ? 'anew' : 'new') : deep,
+        baseline: typeof baseline === 'object' ? Math.round(baseline.emitAfter) : baseline,
+        deepRead: typeof deep === 'object' ? (deep.overwrites ? 'replace' : 'new') : deep,
         deepIn: typeof deep === 'object' ? Math.round(deep.inMs) : '',
         longestPage: commit.longestPage ?? '',
         changes: [
           ...[...known].flatMap(([id, message]) => [packId(id), packKnownMessage(message)]),
           numbers.length,
           ...numbers,
-          ...reportArguments(report),
+          ...pollReportArguments(report),
           ...eventArguments(account, events),
         ],
       },
@@ -352,17 +362,19 @@ export class RedisFeedStore implements FeedStore {
     return done === 1;
   }
 
-  async hasten(account: string, contactId: string, ms: number): Promise<void> {
+  async expeditePoll(account: string, contactId: string, ms: number): Promise<void> {
     const contact = this.keys(account)('c', contactId);
-    await hasten.run(this.redis, { due: this.dueKey(account), contact }, { contactId, dueIn: ms });
+    await expeditePoll.run(this.redis, { due: this.dueKey(account), contact }, { contactId, dueIn: ms });
   }
 
-  async wishForList(account: string): Promise<void> {
+  async requestListPoll(account: string): Promise<void> {
     await this.redis.hset(this.keys(account)('contact-list'), 'wished', 1);
   }
 
-  async takeListWish(account: string): Promise<boolean> {
-    return Number(await takeListWish.run(this.redis, { list: this.keys(account)('contact-list') })) === 1;
+  async takeListPollRequest(account: string): Promise<boolean> {
+    return (
+      Number(await takeListPollRequest.run(this.redis, { list: this.keys(account)('contact-list') })) === 1
+    );
   }
 
   async recipientOf(account: string, phoneNumber: string): Promise<Recipient> {
@@ -373,8 +385,8 @@ export class RedisFeedStore implements FeedStore {
     return readFeedOverview(this.redis, this.keys(account));
   }
 
-  async believeDeletions(account: string): Promise<void> {
-    await believeDeletions.run(this.redis, { list: this.keys(account)('contact-list') });
+  async confirmDeletions(account: string): Promise<void> {
+    await confirmDeletions.run(this.redis, { list: this.keys(account)('contact-list') });
   }
 
   private messagesKey(account: string, contactId: string): string {
@@ -416,7 +428,7 @@ function contactArguments({
   id,
   listed,
   raw,
-  tellAfter,
+  emitAfter,
   event,
   numbers,
 }: ContactUpdate): (string | number | Buffer)[] {
@@ -424,7 +436,7 @@ function contactArguments({
     id,
     packListedContact(listed),
     raw === undefined ? '' : packContactText(id, raw),
-    tellAfter === undefined ? '' : Math.round(tellAfter),
+    emitAfter === undefined ? '' : Math.round(emitAfter),
     event?.revision ?? '',
     listed.deleted ? '' : 'yes',
     numbers.length,
@@ -434,7 +446,7 @@ function contactArguments({
 
 /** Unpacks the memory; undefined if the bytes are damaged. */
 function memoryOf(packed: Buffer): PollMemory | undefined {
-  if (packed.length === 0) return NOTHING_REMEMBERED;
+  if (packed.length === 0) return EMPTY_POLL_MEMORY;
   try {
     return unpackPollMemory(packed);
   } catch (error) {

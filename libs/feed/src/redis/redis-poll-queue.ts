@@ -3,12 +3,12 @@ import {
   type ClaimedPoll,
   type ClaimReply,
   FAILED_BACKOFF_MS,
-  LATER_MS,
+  POSTPONED_MS,
   POLL_LEASE_MS,
   type EndedClaim,
   type NextDue,
   type PollQueue,
-  type ReadEnd,
+  type PollOutcome,
 } from '../poll/poll-queue.js';
 
 const claim = LuaScript.from(import.meta.url, 'lua/claim-poll.lua');
@@ -19,7 +19,7 @@ const endClaim = LuaScript.from(import.meta.url, 'lua/end-poll.lua');
 
 /** {@link PollQueue} on Redis. */
 export class RedisPollQueue implements PollQueue {
-  /** Of this process; with a count it makes a lease that nobody else has. */
+  /** Id of this process. Together with a counter it forms the unique id of a lease. */
   private readonly holder = newId('req');
   private claims = 0;
 
@@ -33,7 +33,7 @@ export class RedisPollQueue implements PollQueue {
     const keys = this.keys(account);
     this.claims += 1;
     const lease = `${this.holder}.${this.claims}`;
-    const tokenAskedAt = performance.now();
+    const tokenRequestedAt = performance.now();
     const [outcome, ...rest] = (await claim.run(
       this.redis,
       { budget: keys('budget'), ...this.queueKeys(account) },
@@ -41,17 +41,17 @@ export class RedisPollQueue implements PollQueue {
     )) as string[];
     if (outcome === 'wait') return { waitMs: Number(rest[0]) };
     if (outcome === 'idle') return nextDueOf(rest);
-    const [kind, contactId = '', lateMs, failed, available, ...nextDue] = rest;
+    const [kind, contactId = '', overdueMs, consecutiveFailures, available, ...nextDue] = rest;
     return {
       ...nextDueOf(nextDue),
       claimed: {
         kind: kind === 'deep' ? 'deep' : 'head',
         contactId,
-        lateMs: Number(lateMs),
-        failed: Number(failed),
+        overdueMs: Number(overdueMs),
+        consecutiveFailures: Number(consecutiveFailures),
         lease,
       },
-      tokenAskedAt,
+      tokenRequestedAt,
       availableForPolls: Number(available),
     };
   }
@@ -65,7 +65,11 @@ export class RedisPollQueue implements PollQueue {
     return lost.flatMap((place) => claims[place] ?? []);
   }
 
-  async end(account: string, { kind, contactId, lease }: ClaimedPoll, how: ReadEnd): Promise<EndedClaim> {
+  async end(
+    account: string,
+    { kind, contactId, lease }: ClaimedPoll,
+    outcome: PollOutcome,
+  ): Promise<EndedClaim> {
     const keys = this.keys(account);
     const { dueIn, nextDue } = (await endClaim.run(
       this.redis,
@@ -74,10 +78,10 @@ export class RedisPollQueue implements PollQueue {
         kind,
         id: contactId,
         lease,
-        outcome: how,
+        outcome: outcome,
         firstBackoff: FAILED_BACKOFF_MS.first,
         maxBackoff: FAILED_BACKOFF_MS.max,
-        later: LATER_MS,
+        postponedMs: POSTPONED_MS,
       },
     )) as { dueIn: number; nextDue: string[] };
     return { ...nextDueOf(nextDue), ...(dueIn < 0 ? {} : { dueAgainInMs: dueIn }) };

@@ -4,17 +4,17 @@ import { unpackListedContact } from '../snapshot/listed-contact-codec.js';
 
 const readRecipient = LuaScript.from(import.meta.url, 'lua/read-recipient.lua');
 
-/** Who a phone number belongs to, as far as lists and messages have shown it. */
+/** Returns the known owners of a phone number, from contact lists and messages. */
 export async function recipientOf(
   redis: RedisClient,
   keys: AccountKeys,
   phoneNumber: string,
 ): Promise<Recipient> {
-  const { readAt, suspectSince, believedAt, rest } = (await readRecipient.runForBuffers(
+  const { readAt, suspectSince, deletionsConfirmedAt, rest } = (await readRecipient.runForBuffers(
     redis,
     { contacts: keys('contacts'), list: keys('contact-list'), ...recipientKeys(keys) },
     { phoneNumber },
-  )) as Record<'readAt' | 'suspectSince' | 'believedAt', Buffer> & { rest: Buffer[] };
+  )) as Record<'readAt' | 'suspectSince' | 'deletionsConfirmedAt', Buffer> & { rest: Buffer[] };
   const contacts: Recipient['contacts'][number][] = [];
   for (let i = 0; i + 1 < rest.length; i += 2) {
     const [id, listed] = [rest[i], rest[i + 1]];
@@ -22,11 +22,11 @@ export async function recipientOf(
     const { deleted, missingSince } = unpackListedContact(listed);
     if (!deleted) contacts.push({ id: id.toString(), isMissing: missingSince !== undefined });
   }
-  const [listReadAt, suspect, believed] = [readAt, suspectSince, believedAt].map(timeOf);
+  const [listReadAt, suspect, believed] = [readAt, suspectSince, deletionsConfirmedAt].map(timeOf);
   return {
     contacts,
     ...(listReadAt === undefined ? {} : { listReadAt }),
-    isListDoubted: suspect !== undefined && (believed ?? 0) < suspect,
+    isListSuspect: suspect !== undefined && (believed ?? 0) < suspect,
   };
 }
 

@@ -7,7 +7,7 @@ import {
 import { FINGERPRINT_FIELDS } from '../form/fingerprint.js';
 import type { VolatileField, VolatileFieldStore } from '../form/volatile-fields.js';
 
-/** Of the hash: what was learned of contacts' fields, how many contacts there were, and a count for each field of messages. */
+/** Fields of the hash: state of the contact fields, number of contacts on the list, and one counter per message field. */
 const LEARNED = 'learned';
 const CONTACTS = 'contacts';
 const OF_MESSAGES = 'm:';
@@ -16,7 +16,7 @@ const MAX_SHOWN = 20;
 
 const count = LuaScript.from(import.meta.url, 'lua/count-volatile-fields.lua');
 
-/** {@link VolatileFieldStore} in one small hash an account. */
+/** Implements {@link VolatileFieldStore} with one small Redis hash per account. */
 export class RedisVolatileFields implements VolatileFieldStore {
   constructor(
     private readonly redis: RedisClient,
@@ -27,7 +27,7 @@ export class RedisVolatileFields implements VolatileFieldStore {
     return readContactVolatility(await this.redis.hget(this.key(account), LEARNED));
   }
 
-  async keepContactVolatility(
+  async storeContactVolatility(
     account: string,
     volatility: ContactVolatility,
     contacts: number,
@@ -42,12 +42,12 @@ export class RedisVolatileFields implements VolatileFieldStore {
 
   async countMessageFields(
     account: string,
-    { muted, heard }: { muted: readonly string[]; heard: readonly string[] },
+    { muted, unmuted }: { muted: readonly string[]; unmuted: readonly string[] },
   ): Promise<void> {
-    if (muted.length + heard.length === 0) return;
+    if (muted.length + unmuted.length === 0) return;
     const changes = [
       ...muted.flatMap((field) => [`${OF_MESSAGES}${field}`, 1]),
-      ...heard.flatMap((field) => [`${OF_MESSAGES}${field}`, -1]),
+      ...unmuted.flatMap((field) => [`${OF_MESSAGES}${field}`, -1]),
     ];
     await count.run(this.redis, { volatile: this.key(account) }, { changes });
   }

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { PollPlans } from './poll-plans.js';
 import { planIntervals } from './intervals.js';
-import { bucketOf } from './rate-histogram.js';
+import { rateBucketOf } from './rate-histogram.js';
 
 const BOUNDS = { minMs: 2_000, maxMs: 300_000 };
 
@@ -11,7 +11,7 @@ function plansOf(contacts: number, perSecond = 0.01): { plans: PollPlans; asked:
   let asked = 0;
   const ratesOf = (): Promise<{ rates: Map<number, number>; contacts: number }> => {
     asked += 1;
-    return Promise.resolve({ rates: new Map([[bucketOf(perSecond), contacts]]), contacts });
+    return Promise.resolve({ rates: new Map([[rateBucketOf(perSecond), contacts]]), contacts });
   };
   return { plans: new PollPlans(ratesOf, BOUNDS), asked: () => asked };
 }
@@ -28,7 +28,7 @@ describe('the interval plan of an account', () => {
           const { plans, asked } = plansOf(contacts, perSecond);
           const plan = await plans.planOf('a', budget, contacts);
           expect(asked()).toBe(0);
-          const solved = planIntervals(new Map([[bucketOf(perSecond), contacts]]), budget, BOUNDS);
+          const solved = planIntervals(new Map([[rateBucketOf(perSecond), contacts]]), budget, BOUNDS);
           expect(plan.intervalMs(perSecond)).toBe(solved.intervalMs(perSecond));
           expect(plan.budgetAllowsMaxMs).toBe(solved.budgetAllowsMaxMs);
         },

@@ -12,14 +12,14 @@ export interface ContactRates {
 }
 
 /** Lifetime of a plan, in milliseconds. Short, because rates change; not zero, because a plan covers many contacts. */
-const PLAN_LIFE_MS = 500;
+const PLAN_TTL_MS = 500;
 /** Maximum number of accounts whose plan is cached. */
 const MAX_PLANS = 2_000;
 /** Caches the interval plans of accounts. */
 export class PollPlans {
   private readonly plans = new LRUCache<string, IntervalPlan>({
     max: MAX_PLANS,
-    ttl: PLAN_LIFE_MS,
+    ttl: PLAN_TTL_MS,
   });
 
   constructor(

@@ -1,20 +1,20 @@
 import { describe, expect, it } from '@jest/globals';
-import { bucketOf, RATE_BUCKETS, rateOfBucket } from './rate-histogram.js';
+import { rateBucketOf, RATE_BUCKETS, rateOfBucket } from './rate-histogram.js';
 
 describe('the buckets of rates', () => {
   it('contain the rate in their middle', () => {
     for (let bucket = 0; bucket < RATE_BUCKETS; bucket += 1)
-      expect(bucketOf(rateOfBucket(bucket))).toBe(bucket);
+      expect(rateBucketOf(rateOfBucket(bucket))).toBe(bucket);
   });
 
   it('represent each rate with an error of at most a sixth', () => {
     for (let rate = 2e-7; rate < 5; rate *= 1.01) {
-      expect(Math.abs(rateOfBucket(bucketOf(rate)) / rate - 1)).toBeLessThan(1 / 6);
+      expect(Math.abs(rateOfBucket(rateBucketOf(rate)) / rate - 1)).toBeLessThan(1 / 6);
     }
   });
 
   it.each([0, -1, NaN, 1e-30, Infinity, 1e9])('include %p', (rate) => {
-    const bucket = bucketOf(rate);
+    const bucket = rateBucketOf(rate);
     expect(Number.isInteger(bucket) && bucket >= 0 && bucket < RATE_BUCKETS).toBe(true);
   });
 });

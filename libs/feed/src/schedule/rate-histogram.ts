@@ -7,7 +7,7 @@ const LOWEST_PER_SECOND = 1e-7;
 const BUCKETS_A_DECADE = 8;
 
 /** Returns the bucket of a rate, from 0 to {@link RATE_BUCKETS} - 1. Neighbouring buckets differ by about a third. */
-export function bucketOf(perSecond: number): number {
+export function rateBucketOf(perSecond: number): number {
   if (!(perSecond > LOWEST_PER_SECOND)) return 0;
   const bucket = Math.floor(Math.log10(perSecond / LOWEST_PER_SECOND) * BUCKETS_A_DECADE);
   return Math.min(bucket, RATE_BUCKETS - 1);

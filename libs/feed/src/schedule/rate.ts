@@ -64,7 +64,7 @@ const MAX_ARRIVALS = 50;
 /** Returns the state after a read; the same object if the read changed nothing. */
 export function recordRead(state: RateState | undefined, findings: ReadFindings): RateState {
   let next = state ?? unknownAt(findings.since ?? findings.at);
-  for (const time of arrivalTimes(state, findings)) next = arrive(next, time);
+  for (const time of arrivalTimes(state, findings)) next = addMessage(next, time);
   return withoutOldExpectation(next, findings.at);
 }
 
@@ -105,18 +105,18 @@ function startsPerMs(state: RateState, age: number): number {
  * message has a Pareto (Lomax) distribution: the longer the silence, the slower the conversation may have been all along.
  */
 function followsPerMs(state: RateState, age: number): number {
-  return (goesOn(state, age) * (state.gaps + PRIOR_GAPS)) / (state.gapsMs + PRIOR_GAPS_MS + age);
+  return (continueProbability(state, age) * (state.gaps + PRIOR_GAPS)) / (state.gapsMs + PRIOR_GAPS_MS + age);
 }
 
-/** Returns the probability that the conversation of the last message goes on after this silence. */
-function goesOn(state: RateState, age: number): number {
-  // Without any message there is no conversation that could go on.
-  const heard = Math.min(state.starts + state.follows, 1);
+/** Returns the probability that the conversation of the last message continues after this silence. */
+function continueProbability(state: RateState, age: number): number {
+  // Without any message there is no conversation that could continue.
+  const messagesSeen = Math.min(state.starts + state.follows, 1);
   const follows = state.follows + PRIOR_FOLLOWS;
   const ends = state.starts + PRIOR_ENDS;
   const gapsMs = state.gapsMs + PRIOR_GAPS_MS;
   const silent = (gapsMs / (gapsMs + age)) ** (state.gaps + PRIOR_GAPS);
-  return (heard * follows * silent) / (follows * silent + ends);
+  return (messagesSeen * follows * silent) / (follows * silent + ends);
 }
 
 function expectedPerSecond({ expectedAt }: RateState, at: number): number {
@@ -125,10 +125,10 @@ function expectedPerSecond({ expectedAt }: RateState, at: number): number {
 }
 
 /** Adds one message: it counts partly as continuing the conversation and partly as starting one. */
-function arrive(state: RateState, time: number): RateState {
+function addMessage(state: RateState, time: number): RateState {
   const at = Math.max(time, state.at);
   const age = at - state.at;
-  const same = goesOn(state, age);
+  const same = continueProbability(state, age);
   const left = decayAfter(age);
   return {
     ...state,

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { PAGE_ORDERS } from '../walk/page-order.js';
 import { DamagedSnapshotError } from '../packed-bytes.js';
 import { packPollMemory, unpackPollMemory } from './poll-memory-codec.js';
-import { hashIds, NOTHING_REMEMBERED, type PollMemory } from './poll-memory.js';
+import { hashIds, EMPTY_POLL_MEMORY, type PollMemory } from './poll-memory.js';
 
 const count = fc.nat({ max: Number.MAX_SAFE_INTEGER });
 const marks = fc.array(fc.string(), { maxLength: 30 }).map(hashIds);
@@ -17,7 +17,7 @@ const required = {
 const optional = {
   completeAt: count,
   completeDueAt: count,
-  lookDueAt: count,
+  lookUpDueAt: count,
   suspectSince: count,
   limit: count,
   skipped: count,
@@ -38,7 +38,7 @@ describe('a packed poll memory', () => {
         expect(unpackPollMemory(packPollMemory(remembered))).toEqual(remembered);
       }),
     );
-    expect(unpackPollMemory(packPollMemory(NOTHING_REMEMBERED))).toEqual(NOTHING_REMEMBERED);
+    expect(unpackPollMemory(packPollMemory(EMPTY_POLL_MEMORY))).toEqual(EMPTY_POLL_MEMORY);
   });
 
   it('counts as damaged if bytes are missing or left over', () => {
@@ -62,7 +62,7 @@ describe('a packed poll memory', () => {
     ['an unknown order', 1, PAGE_ORDERS.length],
     ['fields that nobody knows', 2, 0x7f],
   ])('counts as damaged if it has %s', (_, at, byte) => {
-    const packed = packPollMemory({ ...NOTHING_REMEMBERED, completeAt: 1, lookDueAt: 2 });
+    const packed = packPollMemory({ ...EMPTY_POLL_MEMORY, completeAt: 1, lookUpDueAt: 2 });
     packed[at] = byte;
     expect(() => unpackPollMemory(packed)).toThrow(DamagedSnapshotError);
   });

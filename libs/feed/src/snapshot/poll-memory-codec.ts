@@ -10,7 +10,7 @@ const FORMAT = 1;
 const OPTIONAL_NUMBERS = [
   'completeAt',
   'completeDueAt',
-  'lookDueAt',
+  'lookUpDueAt',
   'suspectSince',
   'limit',
   'skipped',

@@ -23,7 +23,7 @@ export interface PollMemory {
   /** Time of an extra deep read of all messages before the next sweep; present if messages seem to be missing. */
   completeDueAt?: number;
   /** Time of the next look-up of unsettled messages. */
-  lookDueAt?: number;
+  lookUpDueAt?: number;
   /** Number of known messages, by which a loss of their snapshots is detected. */
   count: number;
   /** Epoch of the event log that contains the contact's events. */
@@ -35,7 +35,7 @@ export interface PollMemory {
 }
 
 /** State before the first read. */
-export const NOTHING_REMEMBERED: PollMemory = {
+export const EMPTY_POLL_MEMORY: PollMemory = {
   order: 'unknown',
   pageSize: 0,
   length: 0,
@@ -52,7 +52,7 @@ const MAX_UNREADABLE = 20;
 export function addUnreadable(
   before: string | undefined,
   elements: readonly string[],
-): { fresh: number; marks: string } {
+): { added: number; hashes: string } {
   const known = Buffer.from(before ?? '', 'base64');
   const marks = new Set<string>();
   for (let at = 0; at < known.length; at += ID_HASH_BYTES) {
@@ -60,12 +60,12 @@ export function addUnreadable(
   }
   const remembered = marks.size;
   for (const element of elements) if (marks.size < MAX_UNREADABLE) marks.add(hashIds([element]));
-  return { fresh: marks.size - remembered, marks: [...marks].join('') };
+  return { added: marks.size - remembered, hashes: [...marks].join('') };
 }
 
 /** Splits the result of {@link hashIds} into the hashes of single ids. */
-export function splitIdHashes(marks: string): string[] {
-  const bytes = Buffer.from(marks, 'base64');
+export function splitIdHashes(hashes: string): string[] {
+  const bytes = Buffer.from(hashes, 'base64');
   return Array.from({ length: bytes.length / ID_HASH_BYTES }, (_, n) =>
     bytes.toString('base64', n * ID_HASH_BYTES, (n + 1) * ID_HASH_BYTES),
   );
@@ -73,6 +73,6 @@ export function splitIdHashes(marks: string): string[] {
 
 /** Returns the ids as a list of short hashes, in which a missing id can be detected. */
 export function hashIds(ids: readonly string[]): string {
-  const marks = ids.map((id) => createHash('sha1').update(id).digest().subarray(0, ID_HASH_BYTES));
-  return Buffer.concat(marks).toString('base64');
+  const hashes = ids.map((id) => createHash('sha1').update(id).digest().subarray(0, ID_HASH_BYTES));
+  return Buffer.concat(hashes).toString('base64');
 }

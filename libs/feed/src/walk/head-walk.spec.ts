@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { type MessagePage, type UpstreamMessage, UpstreamStatusError } from '#upstream';
-import { type HeadPlan, type HeadReading, readHead } from './head-walk.js';
+import { type HeadPlan, type HeadRead, readHead } from './head-walk.js';
 import { sortOldestFirst, orderOf, type PageOrder } from './page-order.js';
 import { LARGE_LIMIT, PAGE_LIMIT } from './page-reader.js';
 import { lastPageOf } from './page-tail.js';
@@ -33,7 +33,7 @@ class Pages {
   ) {}
 
   /** Runs a head read, as after a complete read of the list in this order. */
-  async head(order: PageOrder, more: Partial<HeadPlan> = {}): Promise<HeadReading> {
+  async head(order: PageOrder, more: Partial<HeadPlan> = {}): Promise<HeadRead> {
     this.reads = [];
     const plan = {
       ...{
@@ -66,7 +66,7 @@ class Pages {
   }
 }
 
-const idsOf = ({ served }: HeadReading): string[] => served.map(({ id }) => id).sort();
+const idsOf = ({ served }: HeadRead): string[] => served.map(({ id }) => id).sort();
 const allIds = (list: readonly UpstreamMessage[]): string[] => list.map(({ id }) => id).sort();
 const ORDERS = ['newestFirst', 'oldestFirst'] as const;
 

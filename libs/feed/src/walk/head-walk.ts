@@ -9,7 +9,7 @@ import {
   type PageRead,
   PageReader,
 } from './page-reader.js';
-import type { ReadPage } from './page-reading.js';
+import type { ReadPage } from './read-in-parts.js';
 import { lastPageOf } from './page-tail.js';
 
 /** Maximum number of pages in one head read; a deep read covers the rest. Keeps a faulty upstream from blocking a poll. */
@@ -50,7 +50,7 @@ export interface HeadPlan {
 }
 
 /** Result of a head read. */
-export interface HeadReading {
+export interface HeadRead {
   /** Messages of the read, each once, in its latest form, in the order of service. */
   served: UpstreamMessage[];
   /** Ids on the pages where new messages appear, in the order of service. */
@@ -86,7 +86,7 @@ export interface HeadReading {
  * Costs one request, unless a whole page is new. Messages may shift between two requests, so a read of several pages
  * reads all but the last again, until they contain nothing new.
  */
-export async function readHead(source: WalkSource, plan: HeadPlan): Promise<HeadReading> {
+export async function readHead(source: WalkSource, plan: HeadPlan): Promise<HeadRead> {
   const walk = new HeadWalk(source, plan);
   await walk.run();
   return walk.result();
@@ -109,9 +109,9 @@ class HeadWalk {
     private readonly plan: HeadPlan,
   ) {
     // If a full first page fails, a single message may be the cause: it is found and skipped.
-    const isAboutOneMessage = (error: unknown): boolean =>
+    const isMessageFault = (error: unknown): boolean =>
       this.headLimit !== undefined && mayBeCausedByMessage(error);
-    this.pages = new PageReader(source.read, source.known, plan, isAboutOneMessage);
+    this.pages = new PageReader(source.read, source.known, plan, isMessageFault);
     this.order = plan.order;
     this.length = plan.length;
     // A limit that upstream honours for one contact is assumed for the others.
@@ -138,7 +138,7 @@ class HeadWalk {
     return read;
   }
 
-  result(): HeadReading {
+  result(): HeadRead {
     const { order, shown, head, length, limit, headLimit, coversAllNew, metNoKnownMessage, pages } = this;
     return {
       served: [...pages.seen.values()],
@@ -163,7 +163,7 @@ class HeadWalk {
     const showsOrder = this.order === 'unknown' && (!this.plan.isFirst || this.plan.known === 0);
     if (showsOrder && seen === 'newestFirst') {
       this.order = seen;
-      if (!this.plan.isFirst && this.mayContinue(first) && !showsAll) await this.readFurtherPages(first);
+      if (!this.plan.isFirst && this.mayMoreBeNew(first) && !showsAll) await this.readFurtherPages(first);
       return;
     }
     if (showsAll) this.settleWithoutOrder(first);
@@ -188,7 +188,7 @@ class HeadWalk {
       const second = await this.take(2, top.limit);
       if (second.count > 0) break;
       top = await this.take(1, top.limit);
-      if (top.fresh.length > 0) continue;
+      if (top.newIds.length > 0) continue;
       this.order = 'oldestFirst';
       this.setHeadFromTail(0, 0, [top]);
       return;
@@ -235,7 +235,7 @@ class HeadWalk {
       this.settleWithoutOrder(first);
       return;
     }
-    if (!this.mayContinue(first)) return;
+    if (!this.mayMoreBeNew(first)) return;
     const isShort = first.count < this.pages.pageSize && this.headLimit === undefined;
     if (this.plan.known === 0 && isShort) return;
     await this.readFurtherPages(first);
@@ -256,8 +256,8 @@ class HeadWalk {
    * Returns true if more new messages may follow on the next page. The last message of the page decides: messages that
    * arrive at the same time may shift, so a known message in the middle does not mean that the rest is known.
    */
-  private mayContinue({ endsNew, ids, count }: PageRead): boolean {
-    return endsNew || (ids.length === 0 && count > 0);
+  private mayMoreBeNew({ lastIsNew, ids, count }: PageRead): boolean {
+    return lastIsNew || (ids.length === 0 && count > 0);
   }
 
   /** Reads on after a page 1 that ends in a new message, up to a known message or the end of the list. */
@@ -267,7 +267,7 @@ class HeadWalk {
     let pages = 1;
     let unreadable = top.ids.length === 0 ? 1 : 0;
     let ended = false;
-    while (this.mayContinue(last) && !ended) {
+    while (this.mayMoreBeNew(last) && !ended) {
       if (pages >= MAX_PAGES || unreadable >= MAX_UNREADABLE_PAGES) {
         this.coversAllNew = false;
         break;
@@ -307,7 +307,7 @@ class HeadWalk {
       for (let page = 1; page <= count; page += 1) {
         const read = await this.take(page, limit);
         if (page === 1) this.setHeadFromTop(read);
-        foundNew ||= read.fresh.length > 0;
+        foundNew ||= read.newIds.length > 0;
       }
       if (!foundNew) return;
     }
@@ -317,13 +317,13 @@ class HeadWalk {
   /** Reads an oldest-first list from its former last page to the end. */
   private async readTail(): Promise<void> {
     for (let looks = 0; looks < MAX_REPEATS; looks += 1) {
-      const { pages, fresh } = await this.tailOnce();
-      if (pages === 1 || !fresh) return;
+      const { pages, foundNew } = await this.readTailOnce();
+      if (pages === 1 || !foundNew) return;
     }
     this.coversAllNew = false;
   }
 
-  private async tailOnce(): Promise<{ pages: number; fresh: boolean }> {
+  private async readTailOnce(): Promise<{ pages: number; foundNew: boolean }> {
     const before = this.pages.requests;
     const { page, limit } = lastPageOf(this.length, this.pages.pageSize);
     const start = (page - 1) * limit;
@@ -332,14 +332,14 @@ class HeadWalk {
     // The list became shorter, or earlier messages moved onto this page: read back to a page that starts with a known one.
     while (first > 1 && page - first < MAX_PAGES) {
       const isEmpty = reads[0]?.count === 0;
-      if (!isEmpty && reads[0]?.startsNew !== true) break;
+      if (!isEmpty && reads[0]?.firstIsNew !== true) break;
       first -= 1;
       const read = await this.take(first, limit);
       reads = isEmpty ? [read] : [read, ...reads];
     }
     await this.readToEnd(reads, first + reads.length - 1);
     this.setHeadFromTail(start, (first - 1) * limit, reads);
-    return { pages: this.pages.requests - before, fresh: reads.some((read) => read.fresh.length > 0) };
+    return { pages: this.pages.requests - before, foundNew: reads.some((read) => read.newIds.length > 0) };
   }
 
   /** Reads on from the last page while pages are full. */
@@ -374,7 +374,7 @@ class HeadWalk {
 }
 
 /** Returns true if the messages are in another order than assumed. */
-export function contradictsOrder(believed: PageOrder, stretch: readonly UpstreamMessage[]): boolean {
-  const seen = orderOf(stretch);
-  return believed !== 'unknown' && believed !== 'unsorted' && seen !== 'unknown' && seen !== believed;
+export function contradictsOrder(assumed: PageOrder, messages: readonly UpstreamMessage[]): boolean {
+  const seen = orderOf(messages);
+  return assumed !== 'unknown' && assumed !== 'unsorted' && seen !== 'unknown' && seen !== assumed;
 }

@@ -12,7 +12,7 @@ export function doesHeadShowAllNew(order: PageOrder): boolean {
 
 /** Returns the order of messages by their timestamps. Messages without a timestamp are ignored. */
 export function orderOf(served: readonly UpstreamMessage[]): PageOrder {
-  const seen = new OrderSeen();
+  const seen = new OrderDetector();
   seen.add(served);
   return seen.order;
 }
@@ -24,7 +24,7 @@ export function sortOldestFirst(served: readonly UpstreamMessage[], order: PageO
 }
 
 /** Determines the order of a list that is read page by page, without keeping the messages. */
-export class OrderSeen {
+export class OrderDetector {
   private falls = false;
   private rises = false;
   private previous: number | undefined;

@@ -6,7 +6,7 @@ import {
   UpstreamStatusError,
   UpstreamUnreachableError,
 } from '#upstream';
-import { FAILING_MESSAGE, inReadableParts, type IsAboutOneMessage, type ReadPage } from './page-reading.js';
+import { FAILING_MESSAGE, readInParts, type IsMessageFault, type ReadPage } from './read-in-parts.js';
 
 /** Documented page size of upstream. */
 export const PAGE_LIMIT = 20;
@@ -31,11 +31,11 @@ export interface PageRead {
   /** True if no page requested with this limit was longer. */
   full: boolean;
   /** Ids that were neither known before nor on an earlier page of this read. */
-  fresh: readonly string[];
+  newIds: readonly string[];
   /** True if the last message of the page was not known before this read. */
-  endsNew: boolean;
+  lastIsNew: boolean;
   /** True if the first message of the page was not known before this read. */
-  startsNew: boolean;
+  firstIsNew: boolean;
   /** Ids that no earlier page of this pass contained. */
   added: ReadonlySet<string>;
   /** True if every message of the page was on an earlier page since the last call of {@link PageReader.beginPass}. */
@@ -92,7 +92,7 @@ export class PageReader {
     read: ReadPage,
     private readonly known: KnownIds,
     { pageSize }: PageSizes,
-    isAboutOneMessage?: IsAboutOneMessage,
+    isMessageFault?: IsMessageFault,
   ) {
     this.pageSize = Math.max(pageSize, MIN_PAGE_SIZE);
     const counted: ReadPage = (page, limit) => {
@@ -102,8 +102,8 @@ export class PageReader {
     };
     const sizeOf = (limit: number): number =>
       limit > PAGE_LIMIT ? this.largestPage || limit : Math.min(limit, this.pageSize);
-    this.readPlain = inReadableParts(counted, sizeOf);
-    this.read = inReadableParts(counted, sizeOf, isAboutOneMessage);
+    this.readPlain = readInParts(counted, sizeOf);
+    this.read = readInParts(counted, sizeOf, isMessageFault);
   }
 
   /** Starts a new pass: from now on, only pages of the new pass count as repeated. */
@@ -151,8 +151,8 @@ export class PageReader {
     this.idsBefore = this.previousIds;
     this.unreadable.add(FAILING_MESSAGE);
     this.lastServed = [];
-    const nothing = { items: [], ids: [], fresh: [], added: new Set<string>(), full: false };
-    return { ...nothing, limit: 1, count: 1, endsNew: false, startsNew: false, repeats: false };
+    const nothing = { items: [], ids: [], newIds: [], added: new Set<string>(), full: false };
+    return { ...nothing, limit: 1, count: 1, lastIsNew: false, firstIsNew: false, repeats: false };
   }
 
   /** Combines the parts of a page into one page. */
@@ -161,11 +161,11 @@ export class PageReader {
     return {
       items: parts.flatMap(({ items }) => items),
       ids: parts.flatMap(({ ids }) => ids),
-      fresh: parts.flatMap(({ fresh }) => fresh),
+      newIds: parts.flatMap(({ newIds }) => newIds),
       added: new Set(parts.flatMap(({ added }) => [...added])),
       ...{ limit, count, full: count >= limit },
-      endsNew: parts.at(-1)?.endsNew === true,
-      startsNew: parts[0]?.startsNew === true,
+      lastIsNew: parts.at(-1)?.lastIsNew === true,
+      firstIsNew: parts[0]?.firstIsNew === true,
       repeats: parts.every(({ repeats }) => repeats),
     };
   }
@@ -188,8 +188,8 @@ export class PageReader {
     const repeats = ids.every((id) => this.served.has(id));
     const unseen = ids.filter((id) => !this.ids.has(id));
     const known = unseen.length === 0 ? new Set<string>() : await this.known(unseen);
-    const fresh = unseen.filter((id) => !known.has(id));
-    for (const id of fresh) this.newIds.add(id);
+    const newIds = unseen.filter((id) => !known.has(id));
+    for (const id of newIds) this.newIds.add(id);
     const added = new Set(ids.filter((id) => !this.served.has(id)));
     this.lastServed = [...added];
     const repeated = ids.length - added.size;
@@ -202,9 +202,9 @@ export class PageReader {
       this.seen.set(message.id, message);
     }
     const last = ids.at(-1);
-    const endsNew = last !== undefined && this.newIds.has(last);
-    const startsNew = ids[0] !== undefined && this.newIds.has(ids[0]);
-    return { items, ids, limit, count, full, fresh, added, endsNew, startsNew, repeats };
+    const lastIsNew = last !== undefined && this.newIds.has(last);
+    const firstIsNew = ids[0] !== undefined && this.newIds.has(ids[0]);
+    return { items, ids, limit, count, full, newIds, added, lastIsNew, firstIsNew, repeats };
   }
 
   /** Returns true if the page begins with the end of the previous page. */
@@ -213,7 +213,7 @@ export class PageReader {
     return end.length === repeated && end.every((id, i) => id === ids[i]);
   }
 
-  /** Returns true if the list goes on after an empty page: an empty page right after a full one may be a gap. */
+  /** Returns true if the list continues after an empty page: an empty page right after a full one may be a gap. */
   async continuesAfter(last: PageRead, empty: number): Promise<boolean> {
     if (!last.full) return false;
     const { items, skipped } = await this.read(empty + 1, last.limit);

@@ -49,8 +49,8 @@ function tableOf(shape: new () => object): string {
   ].join('\n');
 }
 
-function rowOf(name: string, { wanted, meaning, notBelow }: VariableDescription, value: unknown): string {
-  const bounds = notBelow === undefined ? wanted : `${wanted}; not below \`${notBelow}\``;
+function rowOf(name: string, { validText, meaning, notBelow }: VariableDescription, value: unknown): string {
+  const bounds = notBelow === undefined ? validText : `${validText}; not below \`${notBelow}\``;
   const cells = [`\`${name}\``, defaultOf(value), unitOf(name), bounds, meaning];
   return `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
 }

@@ -8,17 +8,17 @@ import {
   BlobStoreLocation,
   HttpAddress,
   KeyPrefix,
-  Meaning,
+  Description,
   Networks,
-  NotBelow,
+  NotBelowVariable,
   OneOf,
   Origins,
-  Positive,
+  PositiveNumber,
   RedisLocation,
   SomeOf,
   Text,
-  Whole,
-  WholeList,
+  Integer,
+  IntegerList,
 } from './variable.js';
 
 /**
@@ -26,57 +26,59 @@ import {
  * classes.
  */
 export class CommonEnvironment {
-  @Meaning('Address of Redis: one server, Sentinel or a Cluster. `npm start` sets it to its embedded Redis.')
+  @Description(
+    'Address of Redis: one server, Sentinel or a Cluster. `npm start` sets it to its embedded Redis.',
+  )
   @RedisLocation()
   REDIS_URL!: RedisAddress;
-  @Meaning('First part of every key.')
+  @Description('First part of every key.')
   @KeyPrefix('tidings')
   REDIS_KEY_PREFIX = 'tidings';
-  @Meaning(
+  @Description(
     'Encrypts stored secrets: upstream keys, signing secrets and headers of webhooks. `npm start` makes one under `.data/`.',
   )
   @Base64Bytes(32)
   ENCRYPTION_KEY!: Buffer;
-  @Meaning(
+  @Description(
     'Earlier encryption keys. They decrypt what was stored with them and encrypt nothing. See [Rotate the encryption key](operations.md#rotate-the-encryption-key).',
   )
   @Base64BytesList(32)
   ENCRYPTION_KEYS_PREVIOUS: Buffer[] = [];
 
-  @Meaning(
+  @Description(
     'Base address of the upstream of the account `default`, with its path such as `/v1`. `npm start` sets it to the simulator.',
   )
   @HttpAddress('https://messages.example.com/v1')
   UPSTREAM_BASE_URL!: string;
-  @Meaning('Key of the account `default` at its upstream.')
+  @Description('Key of the account `default` at its upstream.')
   @Text('the-key-of-your-account')
   UPSTREAM_API_KEY!: string;
-  @Meaning('Deadline of one whole exchange with upstream, body included.')
-  @Whole(10_000, 1)
+  @Description('Deadline of one whole exchange with upstream, body included.')
+  @Integer(10_000, 1)
   UPSTREAM_TIMEOUT_MS = 10_000;
-  @Meaning(
+  @Description(
     'Request budget of one account over all processes: in any t seconds at most rate × t + max(rate, 1) requests leave. Sends and their look-ups go first, then reads of callers, then polls, which always keep a fifth.',
   )
-  @Positive(10)
+  @PositiveNumber(10)
   UPSTREAM_REQUESTS_PER_SECOND = 10;
 
-  @Meaning('How long an event is kept.')
-  @Whole(168, 1, 87_600)
+  @Description('How long an event is kept.')
+  @Integer(168, 1, 87_600)
   EVENT_RETENTION_HOURS = 168;
-  @Meaning('Max number of events an account keeps; an event that is not dispatched yet is never removed.')
-  @Whole(1_000_000, 1)
+  @Description('Max number of events an account keeps; an event that is not dispatched yet is never removed.')
+  @Integer(1_000_000, 1)
   EVENT_RETENTION_MAX = 1_000_000;
-  @Meaning('A send that is not relayed by then ends as `expired`.')
-  @Whole(86_400, 1)
+  @Description('A send that is not relayed by then ends as `expired`.')
+  @Integer(86_400, 1)
   SEND_MAX_AGE_SECONDS = 86_400;
 
-  @Meaning(
+  @Description(
     'Private networks that webhooks may reach, over `http://` too. Name the networks of your own subscribers. `npm start` sets `127.0.0.0/8,::1/128`.',
   )
   @Networks('10.0.0.0/8,fd00::/8')
   WEBHOOK_ALLOW_NETWORKS: Network[] = [];
 
-  @Meaning(
+  @Description(
     'Where an uploaded file waits for its relay: a directory that gateways and workers share, or an S3 bucket. One installation alone may use it.',
   )
   @BlobStoreLocation()
@@ -85,128 +87,130 @@ export class CommonEnvironment {
    * The S3 client reads these two variables itself, like other AWS variables. Tidings only checks whether they are
    * set.
    */
-  @Meaning('Address of an S3 server other than Amazon’s; the bucket is then named in the path.')
+  @Description('Address of an S3 server other than Amazon’s; the bucket is then named in the path.')
   @HttpAddress('https://s3.example.com')
   AWS_ENDPOINT_URL_S3 = '';
-  @Meaning('The same for all services of AWS; `AWS_ENDPOINT_URL_S3` wins.')
+  @Description('The same for all services of AWS; `AWS_ENDPOINT_URL_S3` wins.')
   @HttpAddress('https://s3.example.com')
   AWS_ENDPOINT_URL = '';
-  @Meaning('Lowest level that is logged.')
+  @Description('Lowest level that is logged.')
   @OneOf('fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent')
   LOG_LEVEL = 'info';
 }
 
 /** Environment variables of the gateway. */
 export class GatewayEnvironment extends CommonEnvironment {
-  @Meaning('The first API key: account `default`, every scope. `npm start` makes and prints one.')
+  @Description('The first API key: account `default`, every scope. `npm start` makes and prints one.')
   @Text('a-long-random-key', 16)
   API_KEY!: string;
-  @Meaning('Address the gateway listens on; `0.0.0.0` in the Docker image.')
+  @Description('Address the gateway listens on; `0.0.0.0` in the Docker image.')
   @Text('127.0.0.1')
   HOST = '127.0.0.1';
-  @Meaning('Port of the gateway; 0 takes a free one.')
-  @Whole(3000, 0, 65_535)
+  @Description('Port of the gateway; 0 takes a free one.')
+  @Integer(3000, 0, 65_535)
   PORT = 3000;
-  @Meaning('Max size of one file of a send.')
-  @Whole(26_214_400, 1)
+  @Description('Max size of one file of a send.')
+  @Integer(26_214_400, 1)
   UPLOAD_MAX_BYTES = 26_214_400;
-  @Meaning('Max requests of one API key, over all gateways.')
-  @Whole(6_000, 1)
+  @Description('Max requests of one API key, over all gateways.')
+  @Integer(6_000, 1)
   RATE_LIMIT_PER_MINUTE = 6_000;
-  @Meaning(
+  @Description(
     'Shape of `GET /v1/contacts`: `contacts` is always an object with the list under `contacts`; `upstream` is the body as upstream sends it.',
   )
   @OneOf('contacts', 'upstream')
   CONTACTS_SHAPE: 'contacts' | 'upstream' = 'contacts';
   /** The upper bound is shorter than the time until the id of a removed account can be given to a new account. */
-  @Meaning('Max age of a reply that answers a read without asking upstream; 0 turns the cache off.')
-  @Whole(1_000, 0, 300_000)
+  @Description('Max age of a reply that answers a read without asking upstream; 0 turns the cache off.')
+  @Integer(1_000, 0, 300_000)
   READ_CACHE_MS = 1_000;
-  @Meaning('Origins of web pages that may call the API from a browser.')
+  @Description('Origins of web pages that may call the API from a browser.')
   @Origins('https://console.example.com,https://app.example.com')
   CORS_ORIGINS: string[] = [];
 }
 
 /** Environment variables of the worker. */
 export class WorkerEnvironment extends CommonEnvironment {
-  @Meaning('Address the worker’s health endpoint listens on; `0.0.0.0` in the Docker image.')
+  @Description('Address the worker’s health endpoint listens on; `0.0.0.0` in the Docker image.')
   @Text('127.0.0.1')
   WORKER_HOST = '127.0.0.1';
-  @Meaning('Port of the worker’s health endpoint; 0 takes a free one.')
-  @Whole(3001, 0, 65_535)
+  @Description('Port of the worker’s health endpoint; 0 takes a free one.')
+  @Integer(3001, 0, 65_535)
   WORKER_PORT = 3001;
-  @Meaning('Which of the three roles this worker runs.')
+  @Description('Which of the three roles this worker runs.')
   @SomeOf(...WORKER_ROLES)
   WORKER_ROLES: WorkerRole[] = [...WORKER_ROLES];
 
-  @Meaning('How often the contact list is read.')
-  @Whole(30_000, 100)
+  @Description('How often the contact list is read.')
+  @Integer(30_000, 100)
   CONTACTS_INTERVAL_MS = 30_000;
-  @Meaning('Lower bound of the time between two polls of a contact.')
-  @Whole(2_000, 10)
+  @Description('Lower bound of the time between two polls of a contact.')
+  @Integer(2_000, 10)
   POLL_MIN_INTERVAL_MS = 2_000;
-  @Meaning('Upper bound of the time between two polls of a contact, as far as the request budget allows.')
-  @Whole(300_000, 10)
-  @NotBelow('POLL_MIN_INTERVAL_MS')
+  @Description('Upper bound of the time between two polls of a contact, as far as the request budget allows.')
+  @Integer(300_000, 10)
+  @NotBelowVariable('POLL_MIN_INTERVAL_MS')
   POLL_MAX_INTERVAL_MS = 300_000;
-  @Meaning('How long the flags of a message are looked up.')
-  @Whole(72, 0, 8_760)
+  @Description('How long the flags of a message are looked up.')
+  @Integer(72, 0, 8_760)
   POLL_SETTLE_HOURS = 72;
-  @Meaning('How often every message of every contact is read again, as far as the request budget allows.')
-  @Whole(86_400_000, 1_000)
+  @Description('How often every message of every contact is read again, as far as the request budget allows.')
+  @Integer(86_400_000, 1_000)
   POLL_SWEEP_INTERVAL_MS = 86_400_000;
-  @Meaning(
+  @Description(
     'What the first read of a contact does with messages without a readable timestamp: `silent` takes them as baseline, `emit` emits them.',
   )
   @OneOf('silent', 'emit')
   POLL_BASELINE: 'silent' | 'emit' = 'silent';
 
-  @Meaning('Waits between attempts that are safe to repeat. The last one repeats until the send expires.')
-  @WholeList('1,5,30,120,600', 0, 86_400)
+  @Description('Waits between attempts that are safe to repeat. The last one repeats until the send expires.')
+  @IntegerList('1,5,30,120,600', 0, 86_400)
   SEND_RETRY_SCHEDULE_SECONDS = [1, 5, 30, 120, 600];
-  @Meaning('Statuses by which upstream says that it did not take a send; these are retried.')
-  @WholeList('429,503', 300, 599, true)
+  @Description('Statuses by which upstream says that it did not take a send; these are retried.')
+  @IntegerList('429,503', 300, 599, true)
   SEND_SAFE_STATUSES = [429];
-  @Meaning(
+  @Description(
     'How long Tidings looks for an ambiguous send, and waits for the message of an accepted one. Only time between successful look-ups counts.',
   )
-  @Whole(120_000, 1)
+  @Integer(120_000, 1)
   SEND_CONFIRM_MS = 120_000;
-  @Meaning('The same for a send with a file.')
-  @Whole(1_200_000, 1)
+  @Description('The same for a send with a file.')
+  @Integer(1_200_000, 1)
   SEND_CONFIRM_MEDIA_MS = 1_200_000;
-  @Meaning(
+  @Description(
     'When that time is over: `hold` leaves the send `unknown`, `resend` posts it a second time, never a third.',
   )
   @OneOf('hold', 'resend')
   SEND_ON_UNKNOWN: 'hold' | 'resend' = 'hold';
-  @Meaning('How long a finished send is kept.')
-  @Whole(168, 1, 87_600)
+  @Description('How long a finished send is kept.')
+  @Integer(168, 1, 87_600)
   SEND_RETENTION_HOURS = 168;
-  @Meaning('Max number of finished sends an account keeps; the oldest finished are removed first.')
-  @Whole(1_000_000, 1)
+  @Description('Max number of finished sends an account keeps; the oldest finished are removed first.')
+  @Integer(1_000_000, 1)
   SEND_RETENTION_MAX = 1_000_000;
 
-  @Meaning('Deadline of one delivery attempt, body included.')
-  @Whole(15_000, 1)
+  @Description('Deadline of one delivery attempt, body included.')
+  @Integer(15_000, 1)
   WEBHOOK_TIMEOUT_MS = 15_000;
-  @Meaning(
+  @Description(
     'Waits after the first attempt, each ±20 %. A success at a webhook that only failed before brings its pending deliveries forward, a few at a time.',
   )
-  @WholeList('5,300,1800', 0, 604_800)
+  @IntegerList('5,300,1800', 0, 604_800)
   WEBHOOK_RETRY_SCHEDULE_SECONDS = [5, 15, 60, 300, 900, 1800, 3600, 7200, 14_400, 28_800, 43_200];
-  @Meaning('A webhook with nothing but failures for so long is disabled, and `webhook.disabled` is emitted.')
-  @Positive(120)
+  @Description(
+    'A webhook with nothing but failures for so long is disabled, and `webhook.disabled` is emitted.',
+  )
+  @PositiveNumber(120)
   WEBHOOK_DISABLE_AFTER_HOURS = 120;
-  @Meaning(
+  @Description(
     'Max requests in flight to one webhook, over all workers, unless the webhook has its own `maxConcurrency`.',
   )
-  @Whole(20, 1, 1000)
+  @Integer(20, 1, 1000)
   WEBHOOK_MAX_CONCURRENCY = 20;
-  @Meaning('How long a finished delivery is kept.')
-  @Whole(168, 1, 87_600)
+  @Description('How long a finished delivery is kept.')
+  @Integer(168, 1, 87_600)
   DELIVERY_RETENTION_HOURS = 168;
-  @Meaning('Max number of finished deliveries an account keeps.')
-  @Whole(1_000_000, 1)
+  @Description('Max number of finished deliveries an account keeps.')
+  @Integer(1_000_000, 1)
   DELIVERY_RETENTION_MAX = 1_000_000;
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { createLogger } from '../log/logger.js';
-import { unknownVariables, warnOfUnknownVariables } from './unknown-variables.js';
+import { unknownVariables, warnAboutUnknownVariables } from './unknown-variables.js';
 
 describe('an unknown variable that resembles a known one', () => {
   it.each([
@@ -38,7 +38,7 @@ describe('an unknown variable that resembles a known one', () => {
     const lines: string[] = [];
     const logger = createLogger('gateway', 'info', { write: (line) => lines.push(line) });
     const many = Array.from({ length: 1_000 }, (_, n) => [`SEND_${n}`, 'a secret'] as const);
-    warnOfUnknownVariables(logger, Object.fromEntries(many));
+    warnAboutUnknownVariables(logger, Object.fromEntries(many));
     expect(lines).toHaveLength(20);
     expect(lines.join('')).toContain('SEND_7 is unknown and has no effect');
     expect(lines.join('')).not.toContain('a secret');

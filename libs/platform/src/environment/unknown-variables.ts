@@ -38,7 +38,7 @@ const FAMILIES = familiesOf([...KNOWN].filter((name) => !FOREIGN.test(name)));
 export function unknownVariables(source: Readonly<Record<string, string | undefined>>): UnknownVariable[] {
   const found: UnknownVariable[] = [];
   for (const [name, text] of Object.entries(source)) {
-    if (text === undefined || text === '' || KNOWN.has(name) || !mayBeOurs(name)) continue;
+    if (text === undefined || text === '' || KNOWN.has(name) || !resemblesOwnName(name)) continue;
     const { nearest, distance } = nearestTo(name);
     const isNear = distance <= Math.min(MAX_WRONG, name.length * MAX_WRONG_PART);
     if (isNear || FAMILIES.has(firstWordOf(name))) found.push({ name, nearest });
@@ -48,7 +48,7 @@ export function unknownVariables(source: Readonly<Record<string, string | undefi
 }
 
 /** Logs a warning for every variable that is probably misspelled. */
-export function warnOfUnknownVariables(
+export function warnAboutUnknownVariables(
   logger: Logger,
   source: Readonly<Record<string, string | undefined>> = process.env,
 ): void {
@@ -60,7 +60,7 @@ export function warnOfUnknownVariables(
   }
 }
 
-function mayBeOurs(name: string): boolean {
+function resemblesOwnName(name: string): boolean {
   return (
     name.length <= MAX_LENGTH &&
     /^[A-Z][A-Z0-9_]*$/.test(name) &&

@@ -1,14 +1,14 @@
 /** Description of a variable in docs/configuration.md, without its default. */
 export interface VariableDescription {
   /** Valid text of the variable, such as `a whole number from 1 to 10`. */
-  wanted: string;
+  validText: string;
   /** Purpose of the variable; empty if there is no text. */
   meaning: string;
   /** Name of the variable that is the lower bound of this variable. */
   notBelow?: string;
 }
 
-const NOTHING: VariableDescription = { wanted: '', meaning: '' };
+const NOTHING: VariableDescription = { validText: '', meaning: '' };
 /** Descriptions by the prototype of the class that declares the variables, in the order of the source. */
 const described = new WeakMap<object, Map<string, VariableDescription>>();
 

@@ -6,31 +6,31 @@ import { parseBlobLocation } from './blob-location.js';
 import { describeVariable } from './variable-description.js';
 
 /** The value of a variable whose text is invalid. `wanted` describes valid text and follows "must be" in the fault. */
-class Unreadable {
-  constructor(readonly wanted: string) {}
+class InvalidText {
+  constructor(readonly validText: string) {}
 }
 
 /**
  * Decorator of an environment variable. `parse` converts its text, and throws for invalid text.
  * The fault of an invalid variable has its name, a description of valid text, and an example.
  */
-function variable(wanted: string, example: string, parse: (text: string) => unknown): PropertyDecorator {
+function variable(validText: string, example: string, parse: (text: string) => unknown): PropertyDecorator {
   return (target, property) => {
-    describeVariable(target, property, { wanted });
+    describeVariable(target, property, { validText });
     Transform(({ value }: { value: unknown }) => {
       if (typeof value !== 'string') return value;
       try {
         return parse(value.trim());
       } catch {
-        return new Unreadable(wanted);
+        return new InvalidText(validText);
       }
     })(target, property);
     ValidateBy({
       name: 'variable',
       validator: {
-        validate: (value: unknown) => value !== undefined && !(value instanceof Unreadable),
+        validate: (value: unknown) => value !== undefined && !(value instanceof InvalidText),
         defaultMessage: (context) =>
-          `${String(property)} ${context?.value instanceof Unreadable ? `must be ${wanted}` : 'is required'}, for example ${String(property)}=${example}`,
+          `${String(property)} ${context?.value instanceof InvalidText ? `must be ${validText}` : 'is required'}, for example ${String(property)}=${example}`,
       },
     })(target, property);
   };
@@ -40,7 +40,7 @@ function fail(): never {
   throw new Error('unreadable');
 }
 
-function wholeNumber(text: string, min: number, max: number): number {
+function parseInteger(text: string, min: number, max: number): number {
   const value = Number(text);
   return /^-?\d+$/.test(text) && value >= min && value <= max ? value : fail();
 }
@@ -49,21 +49,21 @@ function wholeNumber(text: string, min: number, max: number): number {
 const MAX_TIMER_MS = 2_147_483_647;
 
 /** Decorator: an integer from `min` to `max`, both inclusive. */
-export function Whole(example: number, min = 0, max = MAX_TIMER_MS): PropertyDecorator {
+export function Integer(example: number, min = 0, max = MAX_TIMER_MS): PropertyDecorator {
   return variable(`a whole number from ${min} to ${max}`, String(example), (text) =>
-    wholeNumber(text, min, max),
+    parseInteger(text, min, max),
   );
 }
 
 /** Decorator: the description of the variable in docs/configuration.md. */
-export function Meaning(text: string): PropertyDecorator {
+export function Description(text: string): PropertyDecorator {
   return (target, property) => {
     describeVariable(target, property, { meaning: text });
   };
 }
 
 /** Decorator: the number must not be below the number in the variable `other`. */
-export function NotBelow(other: string): PropertyDecorator {
+export function NotBelowVariable(other: string): PropertyDecorator {
   return (target, property) => {
     describeVariable(target, property, { notBelow: other });
     const minimum = (object: object | undefined): unknown =>
@@ -86,7 +86,7 @@ export function NotBelow(other: string): PropertyDecorator {
 }
 
 /** Decorator: a number above zero, which may have a fraction. */
-export function Positive(example: number): PropertyDecorator {
+export function PositiveNumber(example: number): PropertyDecorator {
   return variable('a number above 0', String(example), (text) => {
     const value = Number(text);
     return text !== '' && Number.isFinite(value) && value > 0 ? value : fail();
@@ -94,10 +94,15 @@ export function Positive(example: number): PropertyDecorator {
 }
 
 /** Decorator: integers from `min` to `max`, separated by commas. Empty text is an empty list if `mayBeEmpty` is true. */
-export function WholeList(example: string, min: number, max: number, mayBeEmpty = false): PropertyDecorator {
+export function IntegerList(
+  example: string,
+  min: number,
+  max: number,
+  mayBeEmpty = false,
+): PropertyDecorator {
   return variable(`whole numbers from ${min} to ${max}, separated by commas`, example, (text) => {
     if (text === '') return mayBeEmpty ? [] : fail();
-    return text.split(',').map((item) => wholeNumber(item.trim(), min, max));
+    return text.split(',').map((item) => parseInteger(item.trim(), min, max));
   });
 }
 
@@ -126,8 +131,8 @@ export function SomeOf(...words: readonly [string, ...string[]]): PropertyDecora
 
 /** Decorator: text of at least `min` characters without control characters. */
 export function Text(example: string, min = 1): PropertyDecorator {
-  const wanted = min === 1 ? 'non-empty text' : `text of at least ${min} characters`;
-  return variable(`${wanted} without control characters`, example, (text) =>
+  const validText = min === 1 ? 'non-empty text' : `text of at least ${min} characters`;
+  return variable(`${validText} without control characters`, example, (text) =>
     text.length >= min && !/\p{Cc}/u.test(text) ? text : fail(),
   );
 }

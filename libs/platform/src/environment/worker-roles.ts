@@ -2,21 +2,21 @@
 export const WORKER_ROLES = ['relay', 'poll', 'dispatch'] as const;
 export type WorkerRole = (typeof WORKER_ROLES)[number];
 
-const MARK = ' roles=';
+const ROLES_LABEL = ' roles=';
 
 /** Returns a worker's member of the heartbeat set: its name with its roles. */
 export function withRoles(name: string, roles: readonly WorkerRole[]): string {
-  return `${name}${MARK}${roles.join(',')}`;
+  return `${name}${ROLES_LABEL}${roles.join(',')}`;
 }
 
 /** Returns true if a worker's member lists this role. Workers of earlier builds list no roles. */
-export function saysRole(member: string, role: WorkerRole): boolean {
-  return member.split(MARK)[1]?.split(',').includes(role) === true;
+export function hasRole(member: string, role: WorkerRole): boolean {
+  return member.split(ROLES_LABEL)[1]?.split(',').includes(role) === true;
 }
 
 /** Returns the roles that no worker runs. Returns none if a worker of an earlier build, which lists no roles, runs. */
 export function missingRoles(workers: readonly string[]): WorkerRole[] {
-  const said = workers.map((name) => name.split(MARK)[1]?.split(','));
-  if (said.includes(undefined)) return [];
-  return WORKER_ROLES.filter((role) => !said.some((roles) => roles?.includes(role)));
+  const roleLists = workers.map((name) => name.split(ROLES_LABEL)[1]?.split(','));
+  if (roleLists.includes(undefined)) return [];
+  return WORKER_ROLES.filter((role) => !roleLists.some((roles) => roles?.includes(role)));
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { createLogger } from './logger.js';
-import { loggedError, logWords } from './logged-error.js';
+import { loggedError, logMessageOf } from './logged-error.js';
 
 function lineOf(error: unknown): string {
   const lines: string[] = [];
@@ -37,10 +37,10 @@ describe('a logged error', () => {
 
   it('leaves out what other parties said, in its stack frames as well', () => {
     const error = Object.assign(new Error('upstream answered 400: hush-text'), {
-      logWords: 'upstream answered 400',
+      logMessage: 'upstream answered 400',
     });
     expect(lineOf(error)).not.toContain('hush');
-    expect(logWords(error)).toBe('upstream answered 400');
+    expect(logMessageOf(error)).toBe('upstream answered 400');
   });
 
   it('does not quote the text that a parser rejected', () => {

@@ -12,8 +12,8 @@ export interface LoggedError {
  * An error whose message may quote other parties, such as upstream quoting a message. It provides its own text for
  * the log.
  */
-export interface DiscreetError {
-  readonly logWords: string;
+export interface RedactedError {
+  readonly logMessage: string;
 }
 
 const MAX_LENGTH = 500;
@@ -21,9 +21,9 @@ const MAX_FRAMES = 12;
 const MAX_CAUSES = 4;
 
 /** Returns the part of an error's message that may be logged, on one line. */
-export function logWords(error: unknown): string {
-  if (!isObject(error)) return 'something was thrown that is no error';
-  if (typeof error['logWords'] === 'string') return shortened(error['logWords']);
+export function logMessageOf(error: unknown): string {
+  if (!isObject(error)) return 'a value that is not an Error was thrown';
+  if (typeof error['logMessage'] === 'string') return shortened(error['logMessage']);
   // The message of a parser quotes the invalid text.
   if (error['name'] === 'SyntaxError') return 'a text could not be parsed';
   return shortened(typeof error['message'] === 'string' ? error['message'] : '');
@@ -37,12 +37,12 @@ export function logWords(error: unknown): string {
  * Checks the shape of the error, not its class: in a separate JavaScript context, Node's errors have other classes.
  */
 export function loggedError(error: unknown, causes = MAX_CAUSES): LoggedError {
-  if (!isObject(error)) return { type: typeof error, words: logWords(error) };
+  if (!isObject(error)) return { type: typeof error, words: logMessageOf(error) };
   const { name, code, stack, cause } = error;
   const frames = typeof stack === 'string' ? framesOf(stack) : [];
   return {
     type: typeof name === 'string' ? shortened(name) : 'unknown',
-    words: logWords(error),
+    words: logMessageOf(error),
     ...(typeof code === 'string' || typeof code === 'number' ? { code: shortened(String(code)) } : {}),
     ...(frames.length === 0 ? {} : { stack: frames }),
     ...(cause === undefined || causes === 0 ? {} : { cause: loggedError(cause, causes - 1) }),

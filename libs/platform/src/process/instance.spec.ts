@@ -1,20 +1,20 @@
 import { describe, expect, it } from '@jest/globals';
-import { instanceOf, memberOf, mixedSince, newInstance } from './instance.js';
+import { parseInstance, instanceMember, mixedSince, newInstance } from './instance.js';
 import { missingRoles } from '../environment/worker-roles.js';
 
 describe('the heartbeat member of a process', () => {
   it('is parsed as it was written, and earlier builds find its roles, too', () => {
     const instance = newInstance('1.2.0+abc', 17);
     expect(instance.name).toMatch(/^[\w.-]+$/);
-    expect(instanceOf(memberOf(instance))).toEqual(instance);
-    const worker = memberOf(instance, ['relay', 'poll']);
-    expect(instanceOf(worker)).toEqual(instance);
+    expect(parseInstance(instanceMember(instance))).toEqual(instance);
+    const worker = instanceMember(instance, ['relay', 'poll']);
+    expect(parseInstance(worker)).toEqual(instance);
     expect(missingRoles([worker])).toEqual(['dispatch']);
     expect(worker.split(' roles=')[1]).toBe('relay,poll');
   });
 
   it('of an earlier build has no version', () => {
-    expect(instanceOf('machine-req_1 roles=relay')).toEqual({
+    expect(parseInstance('machine-req_1 roles=relay')).toEqual({
       ...{ name: 'machine-req_1', version: undefined, since: 0 },
     });
   });

@@ -22,7 +22,7 @@ export function newInstance(version: string, since: number): Instance {
 }
 
 /**
- * Returns the key of the sorted set of running processes. Its members come from {@link memberOf}. Its scores are the
+ * Returns the key of the sorted set of running processes. Its members come from {@link instanceMember}. Its scores are the
  * times of the last heartbeats, by Redis' clock.
  */
 export function instancesKey(prefix: string, kind: 'gateways' | 'workers'): string {
@@ -33,12 +33,15 @@ export function instancesKey(prefix: string, kind: 'gateways' | 'workers'): stri
  * Returns a process's member of the heartbeat set. The roles come last, because earlier builds read the rest as
  * roles.
  */
-export function memberOf({ name, version = '', since }: Instance, roles?: readonly WorkerRole[]): string {
+export function instanceMember(
+  { name, version = '', since }: Instance,
+  roles?: readonly WorkerRole[],
+): string {
   const member = `${name} version=${version} since=${since}`;
   return roles === undefined ? member : withRoles(member, roles);
 }
 
-export function instanceOf(member: string): Instance {
+export function parseInstance(member: string): Instance {
   const [name = ''] = member.split(' ', 1);
   const fact = (key: string): string | undefined => new RegExp(` ${key}=(\\S+)`).exec(member)?.[1];
   return { name, version: fact('version'), since: Number(fact('since') ?? 0) };
@@ -48,9 +51,9 @@ export function instanceOf(member: string): Instance {
  * Returns the names of the processes that announce their version. Earlier builds do not; they leave no mark in the
  * blob store either.
  */
-export function namesOf(members: readonly string[]): string[] {
+export function instanceNames(members: readonly string[]): string[] {
   return members
-    .map(instanceOf)
+    .map(parseInstance)
     .filter(({ version }) => version !== undefined)
     .map(({ name }) => name);
 }

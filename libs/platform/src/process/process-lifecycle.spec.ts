@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events';
 import { describe, expect, it } from '@jest/globals';
 import { ConfigurationError } from '../environment/configuration-error.js';
-import { listenFault, runProcess, type StartContext } from './process-lifecycle.js';
+import { toListenError, runProcess, type StartContext } from './process-lifecycle.js';
 
 /** A process handle that only records its calls. */
 class FakeProcess extends EventEmitter {
@@ -83,8 +83,8 @@ describe('A process', () => {
   it.each(['uncaughtException', 'unhandledRejection'])('logs an %s and exits with 1', async (event) => {
     const handle = new FakeProcess();
     const logged: object[] = [];
-    await runProcess(({ useLog }) => {
-      useLog({ info: () => undefined, fatal: (details) => logged.push(details) });
+    await runProcess(({ setLog }) => {
+      setLog({ info: () => undefined, fatal: (details) => logged.push(details) });
       return Promise.resolve(running());
     }, handle);
     handle.emit(event, new Error('nobody caught me'));
@@ -103,7 +103,7 @@ describe('A process', () => {
 
 describe('The fault of a failed listen', () => {
   const address = { host: '::1', port: 3000, hostVariable: 'HOST', portVariable: 'PORT' };
-  const fault = (code: string): unknown => listenFault(Object.assign(new Error(code), { code }), address);
+  const fault = (code: string): unknown => toListenError(Object.assign(new Error(code), { code }), address);
 
   it('names the address in use and the variable to change', () => {
     expect(fault('EADDRINUSE')).toEqual(

@@ -6,7 +6,7 @@ import { ignoreBrokenOutput } from './process-output.js';
 export interface RunningProcess {
   /** Port on which the process listens. */
   readonly port: number;
-  /** Stops new work, finishes the work in flight and closes all resources. Resolves within {@link STOP_WITHIN_MS}. */
+  /** Stops new work, finishes the work in flight and closes all resources. Resolves within {@link STOP_TIMEOUT_MS}. */
   stop(): Promise<void>;
 }
 
@@ -21,7 +21,7 @@ export interface StartContext {
   /** Aborts if the process must stop before it has started. */
   readonly signal: AbortSignal;
   /** Sets the logger. Without a logger, entries go to standard error. */
-  readonly useLog: (log: ProcessLog) => void;
+  readonly setLog: (log: ProcessLog) => void;
   /** Ends the process at a later time, as if its start had failed with this error. */
   readonly fail: (error: unknown) => void;
 }
@@ -35,7 +35,7 @@ export interface ProcessHandle {
 }
 
 /** Maximum time of a stop, in milliseconds. Supervisors kill a process 20 s after they have asked for the stop. */
-export const STOP_WITHIN_MS = 19_000;
+export const STOP_TIMEOUT_MS = 19_000;
 
 const EXIT_FAILED = 1;
 
@@ -68,7 +68,7 @@ class ProcessRun {
     try {
       this.running = await start({
         signal: this.aborter.signal,
-        useLog: (log) => {
+        setLog: (log) => {
           this.log = log;
         },
         fail: (error) => {
@@ -117,9 +117,9 @@ class ProcessRun {
 
   private async stop(running: RunningProcess): Promise<void> {
     const giveUp = setTimeout(() => {
-      this.log?.fatal({ afterMs: STOP_WITHIN_MS }, 'the process did not stop in time and exits now');
+      this.log?.fatal({ afterMs: STOP_TIMEOUT_MS }, 'the process did not stop in time and exits now');
       this.handle.exit(EXIT_FAILED);
-    }, STOP_WITHIN_MS);
+    }, STOP_TIMEOUT_MS);
     try {
       await running.stop();
     } catch (error) {
@@ -157,19 +157,19 @@ export interface ListenAddress {
  * Converts the error of a failed `listen`. Returns a {@link ConfigurationError} that says which variable to change if
  * the address is in use or unavailable. Otherwise returns the error itself.
  */
-export function listenFault(error: unknown, address: ListenAddress): unknown {
+export function toListenError(error: unknown, address: ListenAddress): unknown {
   const { host, port, hostVariable, portVariable } = address;
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
-  const place = host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
+  const listenAddress = host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
   const other = `${portVariable}=${port + 10 > 65_535 ? port - 10 : port + 10}`;
   switch (code) {
     case 'EADDRINUSE':
       return new ConfigurationError([
-        `${portVariable}: the address ${place} is already in use by another process; choose another port, for example ${other}`,
+        `${portVariable}: the address ${listenAddress} is already in use by another process; choose another port, for example ${other}`,
       ]);
     case 'EACCES':
       return new ConfigurationError([
-        `${portVariable}: the user of this process may not listen on ${place}; choose a port of 1024 or above, for example ${portVariable}=3000`,
+        `${portVariable}: the user of this process may not listen on ${listenAddress}; choose a port of 1024 or above, for example ${portVariable}=3000`,
       ]);
     case 'EADDRNOTAVAIL':
     case 'ENOTFOUND':

@@ -33,7 +33,7 @@ export interface Reason {
   /** Number of affected objects, such as accounts or workers. */
   count: number;
   /** Description for the public: it names no account, address or file. */
-  words: string;
+  description: string;
 }
 
 /** A {@link Reason} in machine-readable form. */
@@ -56,12 +56,12 @@ export interface Readiness {
 export function readinessOf(status: Readiness['status'], reasons: readonly Reason[]): Readiness {
   return {
     status,
-    reasons: reasons.map(({ code, words }) => `${words}; ${REMEDIES[code]}`),
+    reasons: reasons.map(({ code, description }) => `${description}; ${REMEDIES[code]}`),
     details: reasons.map(({ code, count }) => ({ code, count, remedy: REMEDIES[code] })),
   };
 }
 
 /** Returns the readiness of a gateway that can store sends: `ok` without reasons, else `degraded`. */
-export function degradedBy(reasons: readonly Reason[]): Readiness {
+export function readinessFor(reasons: readonly Reason[]): Readiness {
   return readinessOf(reasons.length === 0 ? 'ok' : 'degraded', reasons);
 }

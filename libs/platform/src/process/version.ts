@@ -43,5 +43,5 @@ function root(): string {
   ) {
     if (existsSync(join(directory, 'package.json'))) return directory;
   }
-  throw new Error('the package manifest is not above the program');
+  throw new Error('package.json was not found in any parent folder of the program');
 }

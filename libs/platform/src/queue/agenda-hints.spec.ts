@@ -4,17 +4,17 @@ import type { AgendaTask } from './agenda.js';
 import { createLogger } from '../log/logger.js';
 
 let away: boolean;
-let told: AgendaTask[];
+let written: AgendaTask[];
 let hints: AgendaHints;
 
 beforeEach(() => {
   jest.useFakeTimers();
   away = false;
-  told = [];
+  written = [];
   const agenda = {
-    at: (tasks: readonly AgendaTask[]): Promise<void> => {
+    schedule: (tasks: readonly AgendaTask[]): Promise<void> => {
       if (away) return Promise.reject(new Error('Redis is away'));
-      told.push(...tasks);
+      written.push(...tasks);
       return Promise.resolve();
     },
   };
@@ -27,18 +27,18 @@ afterEach(() => {
 
 it('a hint whose write failed is written when Redis is back, together with later hints', async () => {
   away = true;
-  hints.tell('a', 'due', 500);
+  hints.announce('a', 'due', 500);
   await jest.advanceTimersByTimeAsync(1_200);
-  hints.tell('b', 'due', 0);
-  hints.tell('a', 'due', 100);
-  expect(told).toEqual([]);
+  hints.announce('b', 'due', 0);
+  hints.announce('a', 'due', 100);
+  expect(written).toEqual([]);
   away = false;
   await jest.advanceTimersByTimeAsync(1_000);
-  expect(told).toEqual([
+  expect(written).toEqual([
     { account: 'a', round: 'due', time: 100 },
     { account: 'b', round: 'due', time: 0 },
   ]);
-  hints.tell('c', 'due', 0);
+  hints.announce('c', 'due', 0);
   await jest.advanceTimersByTimeAsync(0);
-  expect(told.at(-1)).toMatchObject({ account: 'c' });
+  expect(written.at(-1)).toMatchObject({ account: 'c' });
 });

@@ -1,7 +1,7 @@
 import type { Agenda, AgendaTask } from './agenda.js';
 import type { Logger } from '../log/logger.js';
 
-type Hinted = AgendaTask & { time: number | { atMs: number } };
+type PendingHint = AgendaTask & { time: number | { atMs: number } };
 
 /** Time until a failed write to the agenda is retried, in milliseconds. */
 const RETRY_AFTER_MS = 500;
@@ -14,12 +14,12 @@ const MAX_WAITING = 20_000;
  * survey finds the work later.
  */
 export class AgendaHints {
-  private readonly waiting = new Map<string, Hinted>();
-  private underWay = false;
+  private readonly waiting = new Map<string, PendingHint>();
+  private isFlushing = false;
   private failed = false;
 
   constructor(
-    private readonly agenda: Pick<Agenda, 'at'>,
+    private readonly agenda: Pick<Agenda, 'schedule'>,
     private readonly logger: Logger,
   ) {}
 
@@ -27,14 +27,14 @@ export class AgendaHints {
    * Makes the account's task due at this time at the latest.
    * @param time milliseconds from now, or `atMs`: milliseconds since 1970 by Redis' clock
    */
-  tell(account: string, round: string, time: number | { atMs: number }): void {
+  announce(account: string, round: string, time: number | { atMs: number }): void {
     this.keep({ account, round, time });
-    if (this.underWay) return;
-    this.underWay = true;
+    if (this.isFlushing) return;
+    this.isFlushing = true;
     void this.flush();
   }
 
-  private keep(task: Hinted): void {
+  private keep(task: PendingHint): void {
     const key = `${task.round} ${task.account} ${typeof task.time}`;
     const earlier = this.waiting.get(key);
     if (earlier !== undefined && msOf(earlier.time) <= msOf(task.time)) return;
@@ -47,7 +47,7 @@ export class AgendaHints {
       const tasks = [...this.waiting.values()];
       this.waiting.clear();
       try {
-        await this.agenda.at(tasks);
+        await this.agenda.schedule(tasks);
         this.failed = false;
       } catch (error) {
         // Log only the first failure of an outage.
@@ -60,7 +60,7 @@ export class AgendaHints {
         return;
       }
     }
-    this.underWay = false;
+    this.isFlushing = false;
   }
 }
 

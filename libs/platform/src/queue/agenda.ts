@@ -13,19 +13,19 @@ export interface AgendaTask {
 }
 
 /** A task with the time when it is due. */
-export interface DatedTask extends AgendaTask {
+export interface ScheduledTask extends AgendaTask {
   time: AgendaTime;
 }
 
 /** A task that this process has claimed until its lease ends. */
-export interface TakenTask extends AgendaTask {
+export interface ClaimedTask extends AgendaTask {
   /** Id of the claim. A claim that is no longer the newest one of its task has no effect. */
   claim: string;
 }
 
 /** Result of taking the tasks that are due. */
 export interface DueTasks {
-  tasks: TakenTask[];
+  tasks: ClaimedTask[];
   /**
    * Time until the next task is due, including leases that end, in milliseconds. 0 if a task is due now; absent if
    * there is no task.
@@ -43,22 +43,22 @@ export interface Agenda {
    * Makes these tasks due at their times at the latest. A task that is under way becomes due again at that time,
    * after it has ended.
    */
-  at(tasks: readonly DatedTask[]): Promise<void>;
+  schedule(tasks: readonly ScheduledTask[]): Promise<void>;
 
   /** Adds the tasks that are not on the agenda yet. The others stay unchanged. */
-  add(tasks: readonly DatedTask[]): Promise<void>;
+  addMissing(tasks: readonly ScheduledTask[]): Promise<void>;
 
   /** Claims at most `count` tasks that are due, the earliest first. Each claim lasts `leaseMs` milliseconds. */
-  takeDue(count: number, leaseMs: number): Promise<DueTasks>;
+  claimDue(count: number, leaseMs: number): Promise<DueTasks>;
 
   /** Extends leases to `leaseMs` milliseconds from now, except for tasks that another process has claimed since. */
-  renew(tasks: readonly TakenTask[], leaseMs: number): Promise<void>;
+  renew(tasks: readonly ClaimedTask[], leaseMs: number): Promise<void>;
 
   /**
-   * Ends a claimed task. The task is due again at `time`, or earlier if someone asked for that meanwhile.
-   * @param others tasks that the work made due, written in the same step; see {@link at}
+   * Ends a claimed task. The task is due again at `time`, or earlier if {@link schedule} was called with an earlier time meanwhile.
+   * @param others tasks that the work made due, written in the same step; see {@link schedule}
    */
-  next(task: TakenTask, time: AgendaTime | undefined, others?: readonly DatedTask[]): Promise<void>;
+  complete(task: ClaimedTask, time: AgendaTime | undefined, others?: readonly ScheduledTask[]): Promise<void>;
 
   /** Removes tasks, even those under way. */
   remove(tasks: readonly AgendaTask[]): Promise<void>;

@@ -11,7 +11,7 @@ const INTERVAL_MS = 250;
 /** A hint that something may have work. */
 export interface Hint<Payload> {
   /** Subject of the hint, such as an account and a lane; any text. */
-  about: string;
+  subject: string;
   payload: Payload;
 }
 
@@ -27,7 +27,7 @@ export class BullmqHintQueue<Payload> {
   ) {}
 
   /** Creates a hint queue on a queue that the caller owns. */
-  static in<Payload>(queue: Queue<Payload>, clock: Clock): BullmqHintQueue<Payload> {
+  static onQueue<Payload>(queue: Queue<Payload>, clock: Clock): BullmqHintQueue<Payload> {
     // The connection's own listener reports the error. Without a listener here, BullMQ would print the error, too.
     queue.on('error', () => undefined);
     return new BullmqHintQueue(() => queue, clock);
@@ -35,16 +35,16 @@ export class BullmqHintQueue<Payload> {
 
   /** Adds hints that run after `delayMs` milliseconds. */
   async add(hints: readonly Hint<Payload>[], delayMs = 0): Promise<void> {
-    await this.addAs(hints, ({ about }) => this.timing(about, delayMs));
+    await this.addAs(hints, ({ subject }) => this.timing(subject, delayMs));
   }
 
   /**
    * Adds hints that recur until their work is done. A hint is left out if one about the same subject was added in the
    * same second and still waits. The queue therefore does not grow if hints are added faster than they run.
    */
-  async remind(hints: readonly Hint<Payload>[]): Promise<void> {
+  async addRecurring(hints: readonly Hint<Payload>[]): Promise<void> {
     const second = Math.floor(this.clock.now() / 1_000);
-    await this.addAs(hints, ({ about }) => ({ jobId: `${digest(about)}-s${second}` }));
+    await this.addAs(hints, ({ subject }) => ({ jobId: `${digest(subject)}-s${second}` }));
   }
 
   private async addAs(

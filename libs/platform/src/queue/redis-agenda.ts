@@ -1,24 +1,24 @@
 import { createHash } from 'node:crypto';
-import type { Agenda, AgendaTask, AgendaTime, DatedTask, DueTasks, TakenTask } from './agenda.js';
+import type { Agenda, AgendaTask, AgendaTime, ScheduledTask, DueTasks, ClaimedTask } from './agenda.js';
 import { accountKeys } from '../redis/keys.js';
 import type { RedisClient } from '../redis/redis-connection.js';
 import { LuaScript } from '../redis/redis-lua-script.js';
 
-const ask = LuaScript.from(import.meta.url, 'lua/agenda-ask.lua');
+const schedule = LuaScript.from(import.meta.url, 'lua/agenda-schedule.lua');
 
 const add = LuaScript.from(import.meta.url, 'lua/agenda-add.lua');
 
-const take = LuaScript.from(import.meta.url, 'lua/agenda-take.lua');
+const claim = LuaScript.from(import.meta.url, 'lua/agenda-claim.lua');
 
 const renew = LuaScript.from(import.meta.url, 'lua/agenda-renew.lua');
 
-const conclude = LuaScript.from(import.meta.url, 'lua/agenda-conclude.lua');
+const complete = LuaScript.from(import.meta.url, 'lua/agenda-complete.lua');
 
 const remove = LuaScript.from(import.meta.url, 'lua/agenda-remove.lua');
 
 /** {@link Agenda} in one sorted set, which has its own hash slot in Redis Cluster. */
 export class RedisAgenda implements Agenda {
-  private readonly keys: { due: string; taken: string; asked: string };
+  private readonly keys: { due: string; claimed: string; rescheduled: string };
   private readonly claims: string;
 
   constructor(
@@ -28,33 +28,34 @@ export class RedisAgenda implements Agenda {
   ) {
     // The name has a dot, which no account's id has, so it never equals an account's id.
     const key = accountKeys(prefix, `.agenda-${name}`);
-    this.keys = { due: key('due'), taken: key('taken'), asked: key('asked') };
+    this.keys = { due: key('due'), claimed: key('taken'), rescheduled: key('asked') };
     this.claims = key('claims');
   }
 
-  async at(tasks: readonly DatedTask[]): Promise<void> {
-    if (tasks.length > 0) await ask.run(this.redis, this.keys, { tasks: tasks.flatMap(dated) });
+  async schedule(tasks: readonly ScheduledTask[]): Promise<void> {
+    if (tasks.length > 0)
+      await schedule.run(this.redis, this.keys, { tasks: tasks.flatMap(scheduleArguments) });
   }
 
-  async add(tasks: readonly DatedTask[]): Promise<void> {
-    if (tasks.length > 0) await add.run(this.redis, this.keys, { tasks: tasks.flatMap(dated) });
+  async addMissing(tasks: readonly ScheduledTask[]): Promise<void> {
+    if (tasks.length > 0) await add.run(this.redis, this.keys, { tasks: tasks.flatMap(scheduleArguments) });
   }
 
-  async takeDue(count: number, leaseMs: number): Promise<DueTasks> {
-    const reply = await take.run(
+  async claimDue(count: number, leaseMs: number): Promise<DueTasks> {
+    const reply = await claim.run(
       this.redis,
       { claims: this.claims, ...this.keys },
       { maxCount: count, lease: leaseMs },
     );
-    const { nextInMs, tasks: taken } = reply as { nextInMs: number; tasks: string[] };
-    const tasks: TakenTask[] = [];
-    for (let i = 0; i < taken.length; i += 2) {
-      tasks.push({ ...taskOf(String(taken[i])), claim: String(taken[i + 1]) });
+    const { nextInMs, tasks: claimed } = reply as { nextInMs: number; tasks: string[] };
+    const tasks: ClaimedTask[] = [];
+    for (let i = 0; i < claimed.length; i += 2) {
+      tasks.push({ ...taskOf(String(claimed[i])), claim: String(claimed[i + 1]) });
     }
     return { tasks, ...(nextInMs < 0 ? {} : { nextInMs }) };
   }
 
-  async renew(tasks: readonly TakenTask[], leaseMs: number): Promise<void> {
+  async renew(tasks: readonly ClaimedTask[], leaseMs: number): Promise<void> {
     if (tasks.length === 0) return;
     await renew.run(this.redis, this.keys, {
       lease: leaseMs,
@@ -62,17 +63,17 @@ export class RedisAgenda implements Agenda {
     });
   }
 
-  async next(
-    task: TakenTask,
+  async complete(
+    task: ClaimedTask,
     time: AgendaTime | undefined,
-    others: readonly DatedTask[] = [],
+    others: readonly ScheduledTask[] = [],
   ): Promise<void> {
-    const written = time === undefined ? '' : writtenTime(task, time);
-    await conclude.run(this.redis, this.keys, {
+    const written = time === undefined ? '' : timeArgument(task, time);
+    await complete.run(this.redis, this.keys, {
       task: memberOf(task),
       claim: task.claim,
       time: written,
-      others: others.flatMap(dated),
+      others: others.flatMap(scheduleArguments),
     });
   }
 
@@ -90,11 +91,11 @@ function taskOf(member: string): AgendaTask {
   return { round: member.slice(0, blank), account: member.slice(blank + 1) };
 }
 
-function dated(task: DatedTask): string[] {
-  return [memberOf(task), writtenTime(task, task.time)];
+function scheduleArguments(task: ScheduledTask): string[] {
+  return [memberOf(task), timeArgument(task, task.time)];
 }
 
-function writtenTime(task: AgendaTask, time: AgendaTime): string {
+function timeArgument(task: AgendaTask, time: AgendaTime): string {
   if (typeof time === 'number') return `+${Math.max(Math.ceil(time), 0)}`;
   if ('atMs' in time) return `@${Math.ceil(time.atMs)}`;
   const everyMs = Math.max(Math.ceil(time.everyMs), 1);

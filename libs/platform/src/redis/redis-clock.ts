@@ -1,6 +1,6 @@
 import type { Clock } from '../time/clock.js';
 import { withDeadline } from '../time/deadline.js';
-import { logWords } from '../log/logged-error.js';
+import { logMessageOf } from '../log/logged-error.js';
 import type { Logger } from '../log/logger.js';
 import type { RedisClient } from './redis-connection.js';
 import { redisTime } from './redis-time.js';
@@ -21,7 +21,7 @@ export class RedisClock implements Clock {
   private measuring: Promise<void> | undefined;
   /** The same moment by three clocks. Before the first measurement, Redis' clock is assumed to equal the machine's. */
   private moment = { redis: Date.now(), steady: performance.now(), wall: Date.now() };
-  private wasOff = false;
+  private hadFault = false;
 
   /** @param key any key: on a Cluster, the clock is that of the master that holds this key */
   constructor(
@@ -45,7 +45,7 @@ export class RedisClock implements Clock {
     if (Math.abs(aheadMs) <= MAX_SKEW_MS) return undefined;
     const direction = aheadMs > 0 ? 'ahead of' : 'behind';
     const seconds = Math.round(Math.abs(aheadMs) / 1_000);
-    return `this machine's clock is ${seconds} s ${direction} that of Redis, by which times are told`;
+    return `this machine's clock is ${seconds} s ${direction} Redis' clock`;
   }
 
   /** Measures the clock for the first time. Resolves even if the measurement fails. */
@@ -73,18 +73,18 @@ export class RedisClock implements Clock {
       this.moment = { redis: redis + (steady - before) / 2, steady, wall: Date.now() };
     } catch (error) {
       // Redis is away: the last measurement continues until the next one succeeds.
-      this.logger.debug({ reason: logWords(error) }, 'could not read the time of Redis');
+      this.logger.debug({ reason: logMessageOf(error) }, 'could not read the time of Redis');
       const { redis, steady } = this.moment;
       const now = performance.now();
       this.moment = { redis: redis + now - steady, steady: now, wall: Date.now() };
       return;
     }
     const { fault } = this;
-    if (fault !== undefined && !this.wasOff)
+    if (fault !== undefined && !this.hadFault)
       this.logger.warn(
         { reason: fault },
         'the clocks of this machine and of Redis differ; synchronize the clocks with NTP',
       );
-    this.wasOff = fault !== undefined;
+    this.hadFault = fault !== undefined;
   }
 }

@@ -5,25 +5,25 @@ import { redisTime } from './redis-time.js';
 
 const BEAT_EVERY_MS = 5_000;
 /** Maximum age of the last heartbeat of a running process, in milliseconds. */
-export const SEEN_WITHIN_MS = 3 * BEAT_EVERY_MS;
+export const HEARTBEAT_TTL_MS = 3 * BEAT_EVERY_MS;
 /** Age at which a heartbeat is removed, in milliseconds. */
 const REMOVED_AFTER_MS = 3_600_000;
 
 const beat = LuaScript.from(import.meta.url, 'lua/heartbeat.lua');
 
 /** Returns the members of the processes that are alive. */
-export async function aliveIn(redis: RedisClient, key: string): Promise<string[]> {
-  return redis.zrangebyscore(key, (await redisTime(redis, key)) - SEEN_WITHIN_MS, '+inf');
+export async function liveMembers(redis: RedisClient, key: string): Promise<string[]> {
+  return redis.zrangebyscore(key, (await redisTime(redis, key)) - HEARTBEAT_TTL_MS, '+inf');
 }
 
 /** Announces in a sorted set that this process is alive. */
 export class RedisHeartbeat {
   private timer: NodeJS.Timeout | undefined;
-  private beatenAt = -Infinity;
+  private lastBeatAt = -Infinity;
 
   /**
    * @param key key of the sorted set
-   * @param member identity of this process; see `memberOf`
+   * @param member identity of this process; see `instanceMember`
    */
   constructor(
     protected readonly redis: RedisClient,
@@ -44,7 +44,7 @@ export class RedisHeartbeat {
 
   async stop(): Promise<void> {
     clearInterval(this.timer);
-    this.beatenAt = -Infinity;
+    this.lastBeatAt = -Infinity;
     if (this.redis.status !== 'ready') return;
     try {
       await this.redis.zrem(this.key, this.member);
@@ -56,12 +56,12 @@ export class RedisHeartbeat {
 
   /** Returns true if a heartbeat was written recently. */
   isFresh(): boolean {
-    return performance.now() - this.beatenAt < SEEN_WITHIN_MS;
+    return performance.now() - this.lastBeatAt < HEARTBEAT_TTL_MS;
   }
 
   protected async beat(): Promise<void> {
     if (this.redis.status !== 'ready') return;
     await beat.run(this.redis, { alive: this.key }, { member: this.member, forgetAfter: REMOVED_AFTER_MS });
-    this.beatenAt = performance.now();
+    this.lastBeatAt = performance.now();
   }
 }

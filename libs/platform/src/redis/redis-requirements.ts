@@ -11,14 +11,14 @@ const MIN_VERSION = [7, 0] as const;
 export async function checkRedisRequirements(client: RedisClient): Promise<void> {
   const nodes = client instanceof Cluster ? client.nodes('master') : [client];
   const faults = await Promise.all(
-    nodes.map(async (node) => faultsOf(await node.info('server'), await node.info('memory'))),
+    nodes.map(async (node) => redisFaults(await node.info('server'), await node.info('memory'))),
   );
   const all = [...new Set(faults.flat())];
   if (all.length > 0) throw new ConfigurationError(all);
 }
 
 /** Returns the faults of one Redis server, from its replies to `INFO server` and `INFO memory`. */
-export function faultsOf(server: string, memory: string): string[] {
+export function redisFaults(server: string, memory: string): string[] {
   const faults: string[] = [];
   const version = /^redis_version:(\d+)\.(\d+)(\S*)/m.exec(server);
   const [major, minor] = [Number(version?.[1] ?? 0), Number(version?.[2] ?? 0)];

@@ -15,7 +15,7 @@ export class RedisScript {
   /** Runs the script. All keys must be in one hash slot. Buffers pass through unchanged; replies are text. */
   async run(redis: RedisClient, keys: readonly string[], args: readonly RedisArgument[]): Promise<unknown> {
     // The arguments go in one list: JavaScript limits the number of arguments of a function call.
-    return this.loadedIfMissing(
+    return this.runOrLoad(
       () => redis.call('evalsha', [this.digest, keys.length, ...keys, ...args]),
       () => redis.call('eval', [this.source, keys.length, ...keys, ...args]),
     );
@@ -27,13 +27,13 @@ export class RedisScript {
     keys: readonly string[],
     args: readonly RedisArgument[],
   ): Promise<unknown> {
-    return this.loadedIfMissing(
+    return this.runOrLoad(
       () => redis.callBuffer('evalsha', [this.digest, keys.length, ...keys, ...args]),
       () => redis.callBuffer('eval', [this.source, keys.length, ...keys, ...args]),
     );
   }
 
-  private async loadedIfMissing(
+  private async runOrLoad(
     byDigest: () => Promise<unknown>,
     bySource: () => Promise<unknown>,
   ): Promise<unknown> {

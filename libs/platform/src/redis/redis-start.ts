@@ -11,17 +11,17 @@ const CONNECT_TIMEOUT_MS = 3_000;
  * Opens a connection to Redis and checks the requirements of {@link checkRedisRequirements}, now and after every
  * reconnect. If Redis is unreachable, the connection is retried in the background.
  *
- * @param unfit is called if Redis does not meet the requirements after a later reconnect
+ * @param onUnmetRequirements is called if Redis does not meet the requirements after a later reconnect
  * @throws {ConfigurationError} if Redis does not meet the requirements now
  */
-export async function openFitRedis(
+export async function openCheckedRedis(
   address: RedisAddress,
   behaviour: RedisBehaviour,
   logger: Logger,
-  unfit: (error: ConfigurationError) => void,
+  onUnmetRequirements: (error: ConfigurationError) => void,
 ): Promise<RedisClient> {
-  const redis = openRedis(address, behaviour, oncePerFault(logger));
-  await firstWord(redis);
+  const redis = openRedis(address, behaviour, logOncePerError(logger));
+  await firstConnectionResult(redis);
   if (redis.status === 'ready') {
     try {
       await check(redis, logger);
@@ -34,7 +34,7 @@ export async function openFitRedis(
   }
   redis.on('ready', () => {
     logger.info('connected to Redis');
-    void check(redis, logger).catch(unfit);
+    void check(redis, logger).catch(onUnmetRequirements);
   });
   return redis;
 }
@@ -50,7 +50,7 @@ async function check(redis: RedisClient, logger: Logger): Promise<void> {
 }
 
 /** Resolves at the first connection, at the first failed attempt to connect, or after a timeout. */
-async function firstWord(redis: RedisClient): Promise<void> {
+async function firstConnectionResult(redis: RedisClient): Promise<void> {
   await new Promise<void>((resolve) => {
     const done = (): void => {
       clearTimeout(timer);
@@ -65,7 +65,7 @@ async function firstWord(redis: RedisClient): Promise<void> {
 }
 
 /** Returns an error handler that logs a connection error only if its message differs from the one before. */
-export function oncePerFault(logger: Logger): (error: Error) => void {
+export function logOncePerError(logger: Logger): (error: Error) => void {
   let last = '';
   return (error) => {
     if (error.message === last) return;

@@ -10,7 +10,7 @@ export class BullmqRelayJobs implements RelayJobs {
 
   async wake(account: string, lanes: readonly string[], delayMs = 0): Promise<void> {
     try {
-      const hints = lanes.map((lane) => ({ about: `${account}\n${lane}`, payload: { account, lane } }));
+      const hints = lanes.map((lane) => ({ subject: `${account}\n${lane}`, payload: { account, lane } }));
       await this.hints.add(hints, delayMs);
     } catch (error) {
       // The store knows which lanes are due, and the next reconcile round wakes them.

@@ -22,21 +22,21 @@ export const RELAY_ROUND = {
 /** Time after which a due lane whose hint was lost is woken, in milliseconds. */
 export const RECONCILE_MS = 5_000;
 
-/** The agendas that are told when sends have work. */
+/** The agendas to which due work of sends is announced. */
 export interface RelayHints {
-  relay: Pick<AgendaHints, 'tell'>;
-  schedule: Pick<AgendaHints, 'tell'>;
+  relay: Pick<AgendaHints, 'announce'>;
+  schedule: Pick<AgendaHints, 'announce'>;
 }
 
 /** {@link RelayJobs} that also schedules a reconcile round, which replaces a lost hint or a dead worker. */
 export class ReconciledRelayJobs implements RelayJobs {
   constructor(
     private readonly jobs: RelayJobs,
-    private readonly hints: Pick<AgendaHints, 'tell'>,
+    private readonly hints: Pick<AgendaHints, 'announce'>,
   ) {}
 
   async wake(account: string, lanes: readonly string[], delayMs = 0): Promise<void> {
-    if (lanes.length > 0) this.hints.tell(account, RELAY_ROUND.reconcile, delayMs + RECONCILE_MS);
+    if (lanes.length > 0) this.hints.announce(account, RELAY_ROUND.reconcile, delayMs + RECONCILE_MS);
     await this.jobs.wake(account, lanes, delayMs);
   }
 }

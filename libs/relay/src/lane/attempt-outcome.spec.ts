@@ -7,7 +7,7 @@ import {
   UpstreamTimeoutError,
   UpstreamUnreachableError,
 } from '#upstream';
-import { classifyError, retryWaitMs } from './attempt-outcome.js';
+import { classifyPostError, retryWaitMs } from './attempt-outcome.js';
 
 const status = (code: number): UpstreamStatusError => new UpstreamStatusError(code, 'words', undefined);
 
@@ -26,16 +26,16 @@ describe('an attempt of a send', () => {
     ['a reset', new UpstreamConnectionLostError('ECONNRESET'), 'ambiguous'],
     ['an unreadable 200', new UpstreamReplyError('not JSON'), 'ambiguous'],
   ] as const)('that ended with %s is %s', (_, error, outcome) => {
-    expect(classifyError(error, [429])).toMatchObject({ outcome, error: error.message });
+    expect(classifyPostError(error, [429])).toMatchObject({ outcome, error: error.message });
   });
 
   it('counts as not taken if its status is listed as safe, and only then', () => {
-    expect(classifyError(status(503), [429, 503]).outcome).toBe('not_taken');
-    expect(classifyError(status(429), []).outcome).toBe('ambiguous');
+    expect(classifyPostError(status(503), [429, 503]).outcome).toBe('not_taken');
+    expect(classifyPostError(status(429), []).outcome).toBe('ambiguous');
   });
 
   it('keeps the status and the wait that upstream requested', () => {
-    expect(classifyError(new UpstreamStatusError(429, 'slow', 7_000), [429])).toEqual({
+    expect(classifyPostError(new UpstreamStatusError(429, 'slow', 7_000), [429])).toEqual({
       outcome: 'not_taken',
       httpStatus: 429,
       error: 'upstream answered 429: slow',
@@ -45,7 +45,7 @@ describe('an attempt of a send', () => {
 
   it('throws an error that is not from upstream', () => {
     const error = new Error('a bug of the gateway');
-    expect(() => classifyError(error, [429])).toThrow(error);
+    expect(() => classifyPostError(error, [429])).toThrow(error);
   });
 });
 

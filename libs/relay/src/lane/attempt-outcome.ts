@@ -29,11 +29,11 @@ const UNAUTHENTICATED = 401;
  * ambiguous, unless upstream refused the send.
  * @throws the given error if it is not an error of an upstream request
  */
-export function classifyError(error: unknown, safeStatuses: readonly number[]): AttemptResult {
+export function classifyPostError(error: unknown, safeStatuses: readonly number[]): AttemptResult {
   const message = error instanceof Error ? error.message : 'unknown error';
   if (error instanceof UpstreamUnreachableError) return { outcome: 'not_taken', error: message };
   if (error instanceof UpstreamIsGatewayError)
-    return { outcome: error.mayBeTaken ? 'ambiguous' : 'not_taken', error: message };
+    return { outcome: error.mayBeProcessed ? 'ambiguous' : 'not_taken', error: message };
   if (error instanceof UpstreamStatusError) {
     const { status, retryAfterMs } = error;
     const outcome = outcomeOfStatus(status, safeStatuses);

@@ -1,7 +1,7 @@
 import type { Clock, Logger } from '#platform';
-import type { BlobStore, FoundBlob } from '#blobs';
+import type { BlobStore, BlobEntry } from '#blobs';
 import { needsFile } from '../send/file-rule.js';
-import { sendIdOf } from '../send/file-owner.js';
+import { sendIdOfBlob } from '../send/file-owner.js';
 import type { RelayStore } from '../send/relay-store.js';
 
 /** Maximum number of files that one sweep of an account examines. */
@@ -41,7 +41,7 @@ export class FileSweep {
     }
   }
 
-  private async randomBatch(account: string): Promise<FoundBlob[]> {
+  private async randomBatch(account: string): Promise<BlobEntry[]> {
     const start = `${account}/blb_${this.randomHex()}`;
     const after = await this.blobs.list(account, start, MAX_FILES_PER_SWEEP);
     if (after.length === MAX_FILES_PER_SWEEP) return after;
@@ -51,7 +51,7 @@ export class FileSweep {
 
   /** Returns true if a send needs the blob, or if the blob's name is foreign: the sweep leaves foreign files alone. */
   private async isNeeded(account: string, blobId: string): Promise<boolean> {
-    const sendId = sendIdOf(blobId.replace(/\.part$/, ''));
+    const sendId = sendIdOfBlob(blobId.replace(/\.part$/, ''));
     if (sendId === undefined) return true;
     const record = await this.store.find(account, sendId);
     return record?.order.file?.blobId === blobId && needsFile(record.state.status);

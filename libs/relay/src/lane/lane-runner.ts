@@ -13,7 +13,7 @@ import type { Lookup, RelayJobs, Sender } from '../ports.js';
 import type { RelaySettings } from '../send/relay-settings.js';
 import type { LaneHead, RelayStore } from '../send/relay-store.js';
 import { SendPost } from './send-post.js';
-import { expiryChange } from '../send/send-end.js';
+import { expiryChange } from '../send/send-expiry.js';
 import { isAwaitingMessage, lastingFields } from '../send/send-record.js';
 import { SendSearch } from './send-search.js';
 
@@ -70,11 +70,11 @@ export class LaneRunner {
    */
   async run(account: string, lane: string): Promise<boolean> {
     for (let steps = 0; steps < MAX_STEPS_PER_RUN && !this.stopping; steps += 1) {
-      const head = await this.store.head(account, lane);
+      const head = await this.store.laneHead(account, lane);
       if (head === undefined) return steps > 0;
       this.logRedisRestart(account, head);
       const waitMs = await this.runStep(account, head);
-      if (waitMs > 0 && (await this.store.postpone(account, head.record, waitMs))) {
+      if (waitMs > 0 && (await this.store.postponeLane(account, head.record, waitMs))) {
         await this.jobs.wake(account, [lane], Math.min(waitMs, MAX_HINT_DELAY_MS));
         return true;
       }
@@ -126,7 +126,7 @@ export class LaneRunner {
       case 'wait':
         return step.ms;
       case 'remove_from_lane':
-        await this.store.clear(account, record);
+        await this.store.removeFromLane(account, record);
         return 0;
       case 'expire':
         await this.store.apply(account, record, expiryChange(record, step.reason));

@@ -1,6 +1,6 @@
 import type { LaneHead } from '../send/relay-store.js';
 import { destinationOf } from './destination.js';
-import { expiryOf } from '../send/send-end.js';
+import { expiryOf } from '../send/send-expiry.js';
 
 /** The next step for the send at the head of a lane. */
 export type LaneStep =

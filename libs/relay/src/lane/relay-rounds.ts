@@ -3,7 +3,7 @@ import type { Lookup, RelayJobs } from '../ports.js';
 import type { RelaySettings } from '../send/relay-settings.js';
 import type { RelayStore } from '../send/relay-store.js';
 import { SendConfirm } from './send-confirm.js';
-import { expiryChange, expiryOf } from '../send/send-end.js';
+import { expiryChange, expiryOf } from '../send/send-expiry.js';
 import type { SendRecord } from '../send/send-record.js';
 
 /** Maximum number of lanes or sends in one round; the next round takes the rest. */
@@ -22,7 +22,7 @@ const MAX_CONFIRM_ROUND_MS = 3_000;
 
 /** Periodic work of the relay: lost hints, scheduled sends, expired sends, missing messages, and old sends. */
 export class RelayRounds {
-  private readonly confirms: SendConfirm;
+  private readonly confirmations: SendConfirm;
 
   constructor(
     private readonly store: RelayStore,
@@ -31,7 +31,7 @@ export class RelayRounds {
     private readonly jobs: RelayJobs,
     private readonly settings: RelaySettings,
   ) {
-    this.confirms = new SendConfirm(store, lookup, settings);
+    this.confirmations = new SendConfirm(store, lookup, settings);
   }
 
   /** Wakes the lanes that are due: a crash may have lost their hints. */
@@ -43,16 +43,16 @@ export class RelayRounds {
   /** Moves due scheduled sends to their lanes. Returns the time until the next scheduled send, in milliseconds. */
   async promote(account: string): Promise<number | undefined> {
     for (let batchSize = MIN_PROMOTED; ; batchSize = Math.min(2 * batchSize, MAX_PROMOTED)) {
-      const lanes = await this.store.promote(account, batchSize);
+      const lanes = await this.store.promoteScheduled(account, batchSize);
       await this.jobs.wake(account, [...new Set(lanes)]);
-      if (lanes.length < batchSize) return this.store.nextScheduled(account);
+      if (lanes.length < batchSize) return this.store.nextScheduledInMs(account);
     }
   }
 
   /** Ends queued sends that have expired, at any position of their lanes. */
   async expire(account: string): Promise<void> {
     const { maxAgeMs } = this.settings;
-    for (const { record, now } of await this.store.ending(account, maxAgeMs, MAX_PER_ROUND)) {
+    for (const { record, now } of await this.store.expirableSends(account, maxAgeMs, MAX_PER_ROUND)) {
       const expiry = expiryOf(record, maxAgeMs);
       // A send that changed meanwhile is found again by the next round.
       if (now >= expiry.at) await this.store.apply(account, record, expiryChange(record, expiry.reason));
@@ -61,12 +61,14 @@ export class RelayRounds {
 
   /** Checks for the messages of accepted sends. Reports sends whose message was not seen in time. */
   async confirm(account: string): Promise<void> {
-    const due = await this.store.dueConfirms(account, MAX_PER_ROUND);
+    const due = await this.store.dueConfirmations(account, MAX_PER_ROUND);
     const byRecipient = [...groupByRecipient(due)];
     const deadline = performance.now() + MAX_CONFIRM_ROUND_MS;
     for (let i = 0; i < byRecipient.length && performance.now() < deadline; i += MAX_PARALLEL_CONFIRMS) {
       const batch = byRecipient.slice(i, i + MAX_PARALLEL_CONFIRMS);
-      await Promise.all(batch.map(([number, records]) => this.confirms.confirm(account, number, records)));
+      await Promise.all(
+        batch.map(([number, records]) => this.confirmations.confirm(account, number, records)),
+      );
     }
   }
 

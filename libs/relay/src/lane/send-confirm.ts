@@ -1,5 +1,5 @@
 import { BudgetExhaustedError, UpstreamError } from '#upstream';
-import type { Lookup, LookOptions } from '../ports.js';
+import type { Lookup, LookUpOptions } from '../ports.js';
 import { confirmationPeriodMs, type RelaySettings } from '../send/relay-settings.js';
 import type { RelayStore } from '../send/relay-store.js';
 import { MAX_LIST_AGE_MS } from './send-search.js';
@@ -42,8 +42,8 @@ export class SendConfirm {
       return this.expedite(account, phoneNumber);
     const others = await this.otherAcceptedSends(account, phoneNumber, due);
     const waiting = [...rescheduled, ...others].filter((record) => !this.isPollEnough(record, now));
-    const listSince = Math.max(...waiting.map((record) => this.listSince(record, now)));
-    const options = { yields: true, ...(listSince === -Infinity ? {} : { listSince }) };
+    const minListReadAt = Math.max(...waiting.map((record) => this.minListReadAt(record, now)));
+    const options = { isLowPriority: true, ...(minListReadAt === -Infinity ? {} : { minListReadAt }) };
     const result = await this.lookUp(account, phoneNumber, options);
     for (const record of waiting) await this.recordResult(account, record, result, now);
   }
@@ -72,7 +72,7 @@ export class SendConfirm {
     due: readonly SendRecord[],
   ): Promise<SendRecord[]> {
     const ids = new Set(due.map(({ order }) => order.id));
-    const awaiting = await this.store.awaiting(account, phoneNumber, MAX_SHARED);
+    const awaiting = await this.store.sendsAwaitingMessage(account, phoneNumber, MAX_SHARED);
     return awaiting.filter(
       ({ order, state }) => !ids.has(order.id) && state.status === 'accepted' && !isOverdue(state),
     );
@@ -83,7 +83,7 @@ export class SendConfirm {
   }
 
   /** Returns the minimum read time of the contact list if this look-up can end the send's period, else -Infinity. */
-  private listSince(record: SendRecord, now: number): number {
+  private minListReadAt(record: SendRecord, now: number): number {
     const { leftMs, passedMs } = this.countdownOf(record, now);
     return passedMs >= leftMs ? Math.max(begunAtOf(record), now - MAX_LIST_AGE_MS) : -Infinity;
   }
@@ -140,14 +140,14 @@ export class SendConfirm {
 
   private async expedite(account: string, phoneNumber: string): Promise<void> {
     try {
-      await this.lookup.expect(account, phoneNumber);
+      await this.lookup.expeditePoll(account, phoneNumber);
     } catch (error) {
       // The next check tries again.
       if (!(error instanceof UpstreamError) && !(error instanceof BudgetExhaustedError)) throw error;
     }
   }
 
-  private async lookUp(account: string, phoneNumber: string, options: LookOptions): Promise<LookUpResult> {
+  private async lookUp(account: string, phoneNumber: string, options: LookUpOptions): Promise<LookUpResult> {
     try {
       return (await this.lookup.lookUp(account, phoneNumber, options)) ? 'complete' : 'partial';
     } catch (error) {

@@ -1,4 +1,4 @@
-import { type Logger, logWords, TimeLimit } from '#platform';
+import { type Logger, logMessageOf, TimeLimit } from '#platform';
 import {
   type Admission,
   BudgetExhaustedError,
@@ -7,7 +7,7 @@ import {
   UpstreamTooLateError,
   UpstreamUnavailableError,
 } from '#upstream';
-import { type AttemptResult, classifyError, retryWaitMs } from './attempt-outcome.js';
+import { type AttemptResult, classifyPostError, retryWaitMs } from './attempt-outcome.js';
 import { BlobMissingError, type BlobStore, BlobStoreUnavailableError } from '#blobs';
 import type { Lookup, Sender } from '../ports.js';
 import type { RelaySettings } from '../send/relay-settings.js';
@@ -75,7 +75,7 @@ export class SendPost {
     const request = await this.requestOf(record);
     if (request instanceof Error) {
       const outcome = request instanceof BlobMissingError ? 'refused' : 'not_taken';
-      const result: AttemptResult = { outcome, error: request.message, fault: logWords(request) };
+      const result: AttemptResult = { outcome, error: request.message, fault: logMessageOf(request) };
       this.logAttempt(account, record, result, fencedAt, DECISIONS[outcome]);
       return this.finish(account, record, result);
     }
@@ -125,8 +125,8 @@ export class SendPost {
       const state = lastingFields(current.state);
       if ((await this.store.apply(account, current, { transition: 'requeued', state })) !== undefined)
         return waitMs;
-      const moved = await this.store.find(account, record.order.id);
-      current = moved !== undefined && isSearchedFor(moved, record) ? moved : undefined;
+      const stored = await this.store.find(account, record.order.id);
+      current = stored !== undefined && isSearchedFor(stored, record) ? stored : undefined;
     }
     return 0;
   }
@@ -200,7 +200,7 @@ export class SendPost {
       if (error instanceof UpstreamTooLateError) return { notSent: true, waitMs: 0 };
       if (error instanceof BudgetExhaustedError) return { notSent: true, waitMs: error.retryAfterMs };
       if (error instanceof UpstreamUnavailableError) return { notSent: true, waitMs: HELD_WAIT_MS };
-      return { ...classifyError(error, this.settings.safeStatuses), fault: logWords(error) };
+      return { ...classifyPostError(error, this.settings.safeStatuses), fault: logMessageOf(error) };
     }
   }
 
@@ -244,7 +244,7 @@ export class SendPost {
       confirmInMs: FIRST_CONFIRM_MS,
     });
     try {
-      await this.lookup.expect(account, phoneNumber);
+      await this.lookup.expeditePoll(account, phoneNumber);
     } catch (error) {
       // Upstream accepted the send. Without the contact list, the message is only noticed later.
       if (!(error instanceof UpstreamError) && !(error instanceof BudgetExhaustedError)) throw error;

@@ -1,5 +1,5 @@
 import { BudgetExhaustedError, UpstreamError, UpstreamUnavailableError } from '#upstream';
-import type { Lookup, LookOptions } from '../ports.js';
+import type { Lookup, LookUpOptions } from '../ports.js';
 import { confirmationPeriodMs, type RelaySettings } from '../send/relay-settings.js';
 import type { LaneHead, RelayStore, StateChange } from '../send/relay-store.js';
 import { type SendRecord, type SendState, lastingFields } from '../send/send-record.js';
@@ -63,7 +63,7 @@ export class SendSearch {
     { state }: SendRecord,
     now: number,
     lookLeftMs: number,
-    more: Pick<SendState, 'reason' | 'thenPost'>,
+    extra: Pick<SendState, 'reason' | 'thenPost'>,
   ): StateChange {
     const waitMs = SEARCH_BACKOFF_MS[0];
     return {
@@ -76,7 +76,7 @@ export class SendSearch {
         looks: 0,
         lookSince: now,
         notBefore: now + waitMs,
-        ...more,
+        ...extra,
       },
       laneDueInMs: waitMs,
       redisRun: 'update',
@@ -100,7 +100,7 @@ export class SendSearch {
     const step = await this.lookUp(
       account,
       record.order.phoneNumber,
-      isFinalStep ? { listSince: Math.max(since, now - MAX_LIST_AGE_MS) } : {},
+      isFinalStep ? { minListReadAt: Math.max(since, now - MAX_LIST_AGE_MS) } : {},
     );
     const { outcome } = step;
     const lookLeftMs = outcome === 'complete' ? leftMs - passedMs : leftMs;
@@ -143,7 +143,7 @@ export class SendSearch {
     return waiting === undefined ? 0 : laneDueInMs;
   }
 
-  private async lookUp(account: string, phoneNumber: string, options: LookOptions): Promise<StepResult> {
+  private async lookUp(account: string, phoneNumber: string, options: LookUpOptions): Promise<StepResult> {
     try {
       const isComplete = await this.lookup.lookUp(account, phoneNumber, options);
       return { outcome: isComplete ? 'complete' : 'partial' };

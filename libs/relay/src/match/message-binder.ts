@@ -2,7 +2,7 @@ import type { Logger } from '#platform';
 import type { UpstreamMessage } from '#upstream';
 import { type Match, matchMessages } from './message-match.js';
 import type { BoundSend, RelayStore, StateChange } from '../send/relay-store.js';
-import { edgeOf } from '../send/send-life.js';
+import { edgeOf } from '../send/send-transitions.js';
 import { type SendRecord, lastingFields } from '../send/send-record.js';
 
 /** The outbound messages of one contact that a poll found new or changed. */
@@ -10,9 +10,9 @@ export interface Sightings {
   account: string;
   contactId: string;
   /** Messages that were not seen before, oldest first. */
-  fresh: readonly UpstreamMessage[];
+  newMessages: readonly UpstreamMessage[];
   /** Messages that were seen before with other flags or another content. */
-  changed: readonly UpstreamMessage[];
+  changedMessages: readonly UpstreamMessage[];
   /** Upstream's clock at the poll, in milliseconds since 1970; absent if upstream did not report its time. */
   upstreamNow?: number;
 }
@@ -38,15 +38,15 @@ export class MessageBinder {
 
   /** Binds the messages of a poll. Returns the sends by message id. A repeated call returns the same result. */
   async bind(sightings: Sightings): Promise<ReadonlyMap<string, BoundSend>> {
-    const { account, contactId, fresh, changed } = sightings;
-    const all = [...fresh, ...changed];
+    const { account, contactId, newMessages, changedMessages } = sightings;
+    const all = [...newMessages, ...changedMessages];
     if (all.length === 0) return new Map();
-    const bound = await this.store.claims(
+    const bound = await this.store.boundSends(
       account,
       contactId,
       all.map(({ id }) => id),
     );
-    for (const [recipient, messages] of byRecipient(candidates(fresh, changed, bound))) {
+    for (const [recipient, messages] of byRecipient(candidates(newMessages, changedMessages, bound))) {
       await this.bindFresh(sightings, recipient, messages, bound);
     }
     for (const message of all) {
@@ -62,7 +62,7 @@ export class MessageBinder {
     contactId: string,
     messageIds: readonly string[],
   ): Promise<ReadonlyMap<string, BoundSend>> {
-    return this.store.claims(account, contactId, messageIds);
+    return this.store.boundSends(account, contactId, messageIds);
   }
 
   private async bindFresh(
@@ -72,16 +72,16 @@ export class MessageBinder {
     bound: Map<string, BoundSend>,
   ): Promise<void> {
     for (let conflicts = 0; conflicts < MAX_CONFLICTS;) {
-      const waiting = await this.store.awaiting(account, recipient, MAX_AWAITING);
+      const waiting = await this.store.sendsAwaitingMessage(account, recipient, MAX_AWAITING);
       // Read after the waiting sends: another poll may have bound messages meanwhile, and their events need the send's
       // id.
-      const unbound = await this.unbound(account, contactId, messages, bound);
+      const withoutSend = await this.unbound(account, contactId, messages, bound);
       if (waiting.length === 0) return;
       const ahead = upstreamNow === undefined ? 0 : upstreamNow - (await this.store.now(account));
-      const { matches, undecided } = matchMessages(unbound, waiting, ahead);
+      const { matches, undecided } = matchMessages(withoutSend, waiting, ahead);
       if (matches.length === 0 && (await this.endUndecidedSearches(account, undecided))) return;
       // Another round runs when all matches are bound, because a send may have a second message here.
-      if (matches.length === 0 || (await this.claimAll(account, contactId, matches, bound))) conflicts += 1;
+      if (matches.length === 0 || (await this.bindAll(account, contactId, matches, bound))) conflicts += 1;
     }
     throw new Error(
       `sends to the recipient of contact ${contactId} changed ${MAX_CONFLICTS} times while messages were bound`,
@@ -96,7 +96,7 @@ export class MessageBinder {
     bound: Map<string, BoundSend>,
   ): Promise<UpstreamMessage[]> {
     const left = messages.filter(({ id }) => !bound.has(id));
-    const claims = await this.store.claims(
+    const claims = await this.store.boundSends(
       account,
       contactId,
       left.map(({ id }) => id),
@@ -106,7 +106,7 @@ export class MessageBinder {
   }
 
   /** Binds all matches. Returns true if a send changed meanwhile, so that the matching must run again. */
-  private async claimAll(
+  private async bindAll(
     account: string,
     contactId: string,
     matches: readonly Match[],

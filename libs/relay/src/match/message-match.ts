@@ -49,13 +49,13 @@ export function matchMessages(
 ): MatchResult {
   const slots = waiting.flatMap((record) => slotsOf(record, upstreamAheadMs)).sort((a, b) => a.from - b.from);
   const wanted = new Set(slots.map(({ text }) => text));
-  const left = new Map(messages.map((message) => [message, normalizeText(message.body)]));
+  const unmatched = new Map(messages.map((message) => [message, normalizeText(message.body)]));
   const found: Match[] = [];
   const undecided = new Set<SendRecord>();
   for (const fits of [isWhole, isPart]) {
     for (const text of wanted) {
       for (const attachments of [2, 1, 0]) {
-        const candidates = [...left].flatMap(([message, level]) =>
+        const candidates = [...unmatched].flatMap(([message, level]) =>
           level === text && fits(message, text, attachments) ? [message] : [],
         );
         const open = slots.filter(
@@ -63,12 +63,12 @@ export function matchMessages(
         );
         const paired = pair(candidates, open);
         for (const { message, slot } of paired.matches) {
-          left.delete(message);
+          unmatched.delete(message);
           slot.taken = true;
           found.push({ message, record: slot.record });
         }
         for (const { message, slot } of paired.ambiguous) {
-          left.delete(message);
+          unmatched.delete(message);
           slot.taken = true;
           undecided.add(slot.record);
         }

@@ -8,24 +8,24 @@ export class HintingUpstreamHealth extends RedisUpstreamHealth {
   constructor(
     redis: RedisClient,
     prefix: string,
-    private readonly hints: readonly Pick<AgendaHints, 'tell'>[],
+    private readonly hints: readonly Pick<AgendaHints, 'announce'>[],
   ) {
     super(redis, prefix);
   }
 
-  override async down(account: string, kind: OutageKind, reason: string): Promise<boolean> {
-    const hasBegun = await super.down(account, kind, reason);
+  override async recordOutage(account: string, kind: OutageKind, reason: string): Promise<boolean> {
+    const hasBegun = await super.recordOutage(account, kind, reason);
     this.announce(account);
     return hasBegun;
   }
 
-  override async well(account: string, outage: Outage): Promise<boolean> {
-    const hasEnded = await super.well(account, outage);
+  override async recordRecovery(account: string, outage: Outage): Promise<boolean> {
+    const hasEnded = await super.recordRecovery(account, outage);
     this.announce(account);
     return hasEnded;
   }
 
   private announce(account: string): void {
-    for (const hints of this.hints) hints.tell(account, RELAY_ROUND.probe, 0);
+    for (const hints of this.hints) hints.announce(account, RELAY_ROUND.probe, 0);
   }
 }

@@ -2,7 +2,7 @@ import { eventArguments, type EventTypeOf, logKeys } from '#events';
 import { accountKeys, type AccountKeys, LuaScript, type RedisClient, redisTime } from '#platform';
 import { type Outage, OUTAGE_KINDS, type OutageKind, type ProbeTurn, type UpstreamHealth } from '#upstream';
 
-/** Time between the beginning of an outage and its first probe, in milliseconds. */
+/** Time from the start of an outage to its first probe, in milliseconds. */
 const FIRST_PROBE_MS = 500;
 
 const begin = LuaScript.from(import.meta.url, 'lua/begin-outage.lua', { FIRST_PROBE_MS });
@@ -13,9 +13,9 @@ const takeTurn = LuaScript.from(import.meta.url, 'lua/take-probe-turn.lua');
 
 const nextTurn = LuaScript.from(import.meta.url, 'lua/next-probe-turn.lua');
 
-const putOff = LuaScript.from(import.meta.url, 'lua/put-off-probe.lua', { FIRST_PROBE_MS });
+const postponeProbe = LuaScript.from(import.meta.url, 'lua/postpone-probe.lua', { FIRST_PROBE_MS });
 
-/** {@link UpstreamHealth} as the account's hash `upstream`. An outage is known by its beginning. */
+/** Implements {@link UpstreamHealth} with the account's hash `upstream`. The start time identifies an outage. */
 export class RedisUpstreamHealth implements UpstreamHealth {
   constructor(
     private readonly redis: RedisClient,
@@ -30,7 +30,7 @@ export class RedisUpstreamHealth implements UpstreamHealth {
     return { since: Number(since), reason: reason ?? '', kind: known };
   }
 
-  async down(account: string, kind: OutageKind, reason: string): Promise<boolean> {
+  async recordOutage(account: string, kind: OutageKind, reason: string): Promise<boolean> {
     const keys = this.keys(account);
     const since = await redisTime(this.redis, keys('upstream'));
     return (
@@ -38,32 +38,37 @@ export class RedisUpstreamHealth implements UpstreamHealth {
       (await begin.run(
         this.redis,
         { upstream: keys('upstream'), ...logKeys(keys) },
-        { since, kind, reason, events: told('upstream.unavailable', account, { since, reason, kind }) },
+        {
+          since,
+          kind,
+          reason,
+          events: outageEvent('upstream.unavailable', account, { since, reason, kind }),
+        },
       ))
     );
   }
 
-  async well(account: string, outage: Outage): Promise<boolean> {
+  async recordRecovery(account: string, outage: Outage): Promise<boolean> {
     const keys = this.keys(account);
     return (
       1 ===
       (await end.run(
         this.redis,
         { upstream: keys('upstream'), ...logKeys(keys) },
-        { since: outage.since, events: told('upstream.recovered', account, outage) },
+        { since: outage.since, events: outageEvent('upstream.recovered', account, outage) },
       ))
     );
   }
 
-  async forbidden(account: string): Promise<number> {
+  async countForbidden(account: string): Promise<number> {
     return this.redis.hincrby(this.keys(account)('upstream'), 'forbidden', 1);
   }
 
-  async notForbidden(account: string): Promise<void> {
+  async resetForbidden(account: string): Promise<void> {
     await this.redis.hdel(this.keys(account)('upstream'), 'forbidden');
   }
 
-  async takeTurn(account: string, leaseMs: number): Promise<ProbeTurn> {
+  async takeProbeTurn(account: string, leaseMs: number): Promise<ProbeTurn> {
     const turn = await takeTurn.run(
       this.redis,
       { upstream: this.keys(account)('upstream') },
@@ -72,14 +77,17 @@ export class RedisUpstreamHealth implements UpstreamHealth {
     return turn === 'probe' || turn === 'recovered' ? turn : 'nothing';
   }
 
-  /** In how many milliseconds it may be somebody's turn, if there is an outage or one has just ended. */
+  /**
+   * Returns the time until the next probe may be due, in milliseconds. Returns undefined if there is no outage and none
+   * has just ended.
+   */
   async nextTurnInMs(account: string): Promise<number | undefined> {
     const reply = await nextTurn.run(this.redis, { upstream: this.keys(account)('upstream') });
     return reply === '' ? undefined : Number(reply);
   }
 
-  async probeFailed(account: string, kind: OutageKind, reason: string): Promise<void> {
-    await putOff.run(this.redis, { upstream: this.keys(account)('upstream') }, { kind, reason });
+  async recordFailedProbe(account: string, kind: OutageKind, reason: string): Promise<void> {
+    await postponeProbe.run(this.redis, { upstream: this.keys(account)('upstream') }, { kind, reason });
   }
 
   private keys(account: string): AccountKeys {
@@ -87,8 +95,11 @@ export class RedisUpstreamHealth implements UpstreamHealth {
   }
 }
 
-/** Two outages never begin in the same millisecond: between them lies at least a probe. */
-function told(
+/**
+ * Returns the arguments that append the event of an outage. The start time is a unique revision: at least one probe lies
+ * between two outages.
+ */
+function outageEvent(
   type: EventTypeOf<'upstream'>,
   account: string,
   { since, reason }: Outage,

@@ -13,10 +13,10 @@ export class UpstreamProbe {
    * @param lanes the lanes to wake when the outage ends; left out if another process wakes them
    */
   constructor(
-    private readonly health: Pick<UpstreamHealth, 'takeTurn'>,
+    private readonly health: Pick<UpstreamHealth, 'takeProbeTurn'>,
     private readonly probe: (account: string) => Promise<void>,
     private readonly leaseMs: number,
-    private readonly lanes?: { store: Pick<RelayStore, 'release'>; jobs: RelayJobs },
+    private readonly lanes?: { store: Pick<RelayStore, 'releaseWaitingLanes'>; jobs: RelayJobs },
   ) {}
 
   /**
@@ -24,10 +24,10 @@ export class UpstreamProbe {
    * @returns `recovered` if an outage has just ended
    */
   async run(account: string): Promise<ProbeTurn> {
-    let turn = await this.health.takeTurn(account, this.leaseMs);
+    let turn = await this.health.takeProbeTurn(account, this.leaseMs);
     if (turn === 'probe') {
       await this.runProbe(account);
-      turn = await this.health.takeTurn(account, this.leaseMs);
+      turn = await this.health.takeProbeTurn(account, this.leaseMs);
     }
     // Every process wakes the lanes: the process whose probe succeeded may have ended.
     if (turn === 'recovered') await this.release(account);
@@ -46,7 +46,7 @@ export class UpstreamProbe {
   private async release(account: string): Promise<void> {
     if (this.lanes === undefined) return;
     const { store, jobs } = this.lanes;
-    const lanes = await store.release(account, MAX_LANES);
+    const lanes = await store.releaseWaitingLanes(account, MAX_LANES);
     await jobs.wake(account, lanes);
   }
 }

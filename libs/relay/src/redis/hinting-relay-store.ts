@@ -1,13 +1,13 @@
 import type { Clock, Logger, RedisClient } from '#platform';
 import type { BlobStore } from '#blobs';
-import { FiledRelayStore } from './filed-relay-store.js';
+import { FileRemovingRelayStore } from './file-removing-relay-store.js';
 import { RECONCILE_MS, RELAY_ROUND, type RelayHints } from '../jobs/relay-hints.js';
 import type { InsertResult, StateChange } from '../send/relay-store.js';
 import type { IdempotencyKey } from '../send/send-intake.js';
 import type { SendOrder, SendRecord } from '../send/send-record.js';
 
 /** Send store that announces to the agendas when sends are due. */
-export class HintingRelayStore extends FiledRelayStore {
+export class HintingRelayStore extends FileRemovingRelayStore {
   constructor(
     redis: RedisClient,
     prefix: string,
@@ -24,10 +24,10 @@ export class HintingRelayStore extends FiledRelayStore {
    * it.
    */
   override insert(account: string, order: SendOrder, idempotency?: IdempotencyKey): Promise<InsertResult> {
-    if (order.sendAt === undefined) this.hints.relay.tell(account, RELAY_ROUND.reconcile, RECONCILE_MS);
-    else this.hints.schedule.tell(account, RELAY_ROUND.promote, { atMs: order.sendAt });
+    if (order.sendAt === undefined) this.hints.relay.announce(account, RELAY_ROUND.reconcile, RECONCILE_MS);
+    else this.hints.schedule.announce(account, RELAY_ROUND.promote, { atMs: order.sendAt });
     if (order.expiresAt !== undefined)
-      this.hints.relay.tell(account, RELAY_ROUND.expire, { atMs: order.expiresAt });
+      this.hints.relay.announce(account, RELAY_ROUND.expire, { atMs: order.expiresAt });
     return super.insert(account, order, idempotency);
   }
 
@@ -39,7 +39,7 @@ export class HintingRelayStore extends FiledRelayStore {
     const next = await super.apply(account, record, change);
     const { confirmInMs } = change;
     if (next !== undefined && typeof confirmInMs === 'number') {
-      this.hints.relay.tell(account, RELAY_ROUND.confirm, confirmInMs);
+      this.hints.relay.announce(account, RELAY_ROUND.confirm, confirmInMs);
     }
     return next;
   }

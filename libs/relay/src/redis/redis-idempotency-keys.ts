@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { accountKeys, type AccountKeys, LuaScript, type RedisClient } from '#platform';
-import type { IdempotencyKeys, Taken } from '../send/idempotency-keys.js';
+import type { IdempotencyKeys, IdempotencyKeyUse } from '../send/idempotency-keys.js';
 import type { IdempotencyKey } from '../send/send-intake.js';
 
-/** How long a key has its send. */
+/** Time for which a key belongs to its send, in milliseconds. */
 export const IDEMPOTENCY_MS = 24 * 3_600_000;
 
 const recallKey = LuaScript.from(import.meta.url, 'lua/recall-idempotency-key.lua');
@@ -12,7 +12,7 @@ const reserveKey = LuaScript.from(import.meta.url, 'lua/reserve-idempotency-key.
 
 const releaseKey = LuaScript.from(import.meta.url, 'lua/release-idempotency-key.lua');
 
-/** {@link IdempotencyKeys} on Redis: a string a key, which Redis forgets in time. */
+/** Implements {@link IdempotencyKeys} with one expiring Redis string per key. */
 export class RedisIdempotencyKeys implements IdempotencyKeys {
   constructor(
     private readonly redis: RedisClient,
@@ -23,29 +23,29 @@ export class RedisIdempotencyKeys implements IdempotencyKeys {
     return (await reserveKey.run(this.redis, this.keys(account, key), { owner, lease: leaseMs })) === 1;
   }
 
-  async letGo(account: string, key: string, owner: string): Promise<void> {
+  async release(account: string, key: string, owner: string): Promise<void> {
     await releaseKey.run(this.redis, this.keys(account, key), { owner });
   }
 
   async recall(
     account: string,
     { key, fingerprint, owner = '' }: IdempotencyKey,
-  ): Promise<Taken | undefined> {
+  ): Promise<IdempotencyKeyUse | undefined> {
     const reply = String(await recallKey.run(this.redis, this.keys(account, key), { fingerprint, owner }));
-    return reply === '' ? undefined : takenBy(reply);
+    return reply === '' ? undefined : parseKeyUse(reply);
   }
 
   private keys(account: string, key: string): { idempotency: string } {
-    return { idempotency: idempotencyName(accountKeys(this.prefix, account), key) };
+    return { idempotency: idempotencyRedisKey(accountKeys(this.prefix, account), key) };
   }
 }
 
-/** Keys of callers are hashed: any text may come, of any length. */
-export function idempotencyName(keys: AccountKeys, key: string): string {
+/** Returns the Redis key of an idempotency key. The caller's key is hashed, because it may be any text of any length. */
+export function idempotencyRedisKey(keys: AccountKeys, key: string): string {
   return keys('idempotency', createHash('sha256').update(key).digest('hex'));
 }
 
-/** What the scripts say of a key that cannot have a new send. */
-export function takenBy(reply: string): Taken {
+/** Converts the reply of a script for a key under which no new send can be stored. */
+export function parseKeyUse(reply: string): IdempotencyKeyUse {
   return reply === 'reused' || reply === 'busy' ? { kind: reply } : { kind: 'replay', id: reply };
 }

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { eventArguments, logKeys } from '#events';
 import { accountKeys, type AccountKeys, type Clock, hashOf, type RedisClient, redisTime } from '#platform';
-import { IDEMPOTENCY_MS, idempotencyName, takenBy } from './redis-idempotency-keys.js';
+import { IDEMPOTENCY_MS, idempotencyRedisKey, parseKeyUse } from './redis-idempotency-keys.js';
 import {
   awaitingSends,
   clearLane,
@@ -17,7 +17,7 @@ import {
   releaseLanes,
   transitSend,
 } from './redis-relay-scripts.js';
-import { claimField, claimOf, readClaims } from './redis-send-claims.js';
+import { claimField, claimValue, readClaims } from './redis-send-claims.js';
 import { laneKeys, lastingIndexes, sendIndex } from './redis-send-index.js';
 import { parseSendRecord, readSendRecords } from './redis-send-records.js';
 import { trimFinishedSends, undecidedInExcess } from './redis-send-retention.js';
@@ -30,7 +30,7 @@ import type {
   StateChange,
 } from '../send/relay-store.js';
 import type { IdempotencyKey } from '../send/send-intake.js';
-import { copiesAfter, InvalidTransitionError, edgeOf, locationOf } from '../send/send-life.js';
+import { copiesAfter, InvalidTransitionError, edgeOf, locationOf } from '../send/send-transitions.js';
 import {
   isAwaitingMessage,
   isUndecided,
@@ -42,7 +42,7 @@ import {
 } from '../send/send-record.js';
 
 const DROPPED_REASON =
-  'There are more sends than SEND_RETENTION_MAX, and the end of this send is not known. The gateway stops keeping it.';
+  'The account has more than SEND_RETENTION_MAX sends. This send is removed, although its outcome is unknown.';
 
 type DueSend = [member: string, id: string, order: string, state: string, revision: string];
 
@@ -71,8 +71,8 @@ export class RedisRelayStore implements RelayStore {
         send: keys('send', order.id),
         lane: keys('lane', order.phoneNumber),
         scheduled: keys('scheduled'),
-        idempotency: idempotencyName(keys, idempotency?.key ?? ''),
-        places: sendIndex.places(keys),
+        idempotency: idempotencyRedisKey(keys, idempotency?.key ?? ''),
+        lastNumber: sendIndex.lastNumber(keys),
         expiring: keys('sends', 'expiring'),
         sets: [sendIndex.status(keys, state.status), ...lastingIndexes(keys, order)],
         ...laneKeys(keys),
@@ -89,7 +89,7 @@ export class RedisRelayStore implements RelayStore {
         expiresAt: order.expiresAt ?? '',
       },
     );
-    return reply === 'new' ? { kind: 'new' } : takenBy(String(reply));
+    return reply === 'new' ? { kind: 'new' } : parseKeyUse(String(reply));
   }
 
   async find(account: string, id: string): Promise<SendRecord | undefined> {
@@ -140,7 +140,7 @@ export class RedisRelayStore implements RelayStore {
         isAwaiting: isAwaitingMessage(after) ? 'yes' : 'no',
         confirmIn: confirm === undefined ? '' : confirm === null ? 'never' : Math.ceil(confirm),
         message: claim === undefined ? '' : claimField(claim),
-        claim: claimOf({ sendId: order.id, ...(claim?.duplicate === true ? { duplicate: true } : {}) }),
+        claim: claimValue({ sendId: order.id, ...(claim?.duplicate === true ? { duplicate: true } : {}) }),
         nonce: name,
         run: redisRun ?? '',
         nonceBefore: before.step ?? '',
@@ -157,7 +157,7 @@ export class RedisRelayStore implements RelayStore {
     return done === 1 ? next : undefined;
   }
 
-  async clear(account: string, { order }: SendRecord): Promise<void> {
+  async removeFromLane(account: string, { order }: SendRecord): Promise<void> {
     const keys = this.keys(account);
     await clearLane.run(
       this.redis,
@@ -166,7 +166,7 @@ export class RedisRelayStore implements RelayStore {
     );
   }
 
-  async head(account: string, lane: string): Promise<LaneHead | undefined> {
+  async laneHead(account: string, lane: string): Promise<LaneHead | undefined> {
     const keys = this.keys(account);
     const reply = await laneHead.run(
       this.redis,
@@ -192,7 +192,7 @@ export class RedisRelayStore implements RelayStore {
     };
   }
 
-  async postpone(account: string, { order }: SendRecord, ms: number): Promise<boolean> {
+  async postponeLane(account: string, { order }: SendRecord, ms: number): Promise<boolean> {
     const keys = this.keys(account);
     const reply = await postponeLane.run(
       this.redis,
@@ -202,7 +202,7 @@ export class RedisRelayStore implements RelayStore {
     return reply === 1;
   }
 
-  async release(account: string, count: number): Promise<string[]> {
+  async releaseWaitingLanes(account: string, count: number): Promise<string[]> {
     return (await releaseLanes.run(
       this.redis,
       { lanesDue: this.keys(account)('lanes', 'due') },
@@ -218,12 +218,12 @@ export class RedisRelayStore implements RelayStore {
     )) as string[];
   }
 
-  async dueConfirms(account: string, count: number): Promise<SendRecord[]> {
+  async dueConfirmations(account: string, count: number): Promise<SendRecord[]> {
     const due = await this.dueSends(account, this.keys(account)('confirms'), count);
     return due.flatMap(({ record }) => record ?? []);
   }
 
-  async ending(account: string, maxAgeMs: number, count: number): Promise<ExpirableSend[]> {
+  async expirableSends(account: string, maxAgeMs: number, count: number): Promise<ExpirableSend[]> {
     const keys = this.keys(account);
     const reply = await endingSends.run(
       this.redis,
@@ -250,7 +250,7 @@ export class RedisRelayStore implements RelayStore {
     return ending;
   }
 
-  async promote(account: string, count: number): Promise<string[]> {
+  async promoteScheduled(account: string, count: number): Promise<string[]> {
     const keys = this.keys(account);
     const due = await this.dueSends(account, keys('scheduled'), count);
     if (due.length === 0) return [];
@@ -278,19 +278,19 @@ export class RedisRelayStore implements RelayStore {
       {
         sendPrefix: keys('send', ''),
         lanePrefix: keys('lane', ''),
-        strays: JSON.stringify(invalid),
+        invalidMembers: JSON.stringify(invalid),
         sends: steps,
       },
     );
     return reply as string[];
   }
 
-  async nextScheduled(account: string): Promise<number | undefined> {
+  async nextScheduledInMs(account: string): Promise<number | undefined> {
     const reply = await nextDue.run(this.redis, { due: this.keys(account)('scheduled') });
     return reply === '' ? undefined : Number(reply);
   }
 
-  async awaiting(account: string, phoneNumber: string, count: number): Promise<SendRecord[]> {
+  async sendsAwaitingMessage(account: string, phoneNumber: string, count: number): Promise<SendRecord[]> {
     const keys = this.keys(account);
     const ids = await awaitingSends.run(
       this.redis,
@@ -300,7 +300,7 @@ export class RedisRelayStore implements RelayStore {
     return this.records(account, ids as string[]);
   }
 
-  async claims(
+  async boundSends(
     account: string,
     contactId: string,
     messageIds: readonly string[],

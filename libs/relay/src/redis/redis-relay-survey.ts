@@ -3,29 +3,29 @@ import { sendIndex } from './redis-send-index.js';
 
 const survey = LuaScript.from(import.meta.url, 'lua/relay-survey.lua');
 
-/** What an account's sends have due: in how many milliseconds, absent where there is nothing. */
+/** Times until an account's sends next need work, in milliseconds. Absent if there is no such work. */
 export interface RelaySurvey {
   lanesInMs?: number;
   confirmsInMs?: number;
   scheduledInMs?: number;
   trimInMs?: number;
-  /** The end of the first send that is queued. */
+  /** Time until the first queued send expires. */
   endInMs?: number;
   hasSends: boolean;
 }
 
-/** Says what an account's sends have due, by one cheap script. */
+/** Finds out with one cheap script when an account's sends next need work. */
 export class RedisRelaySurvey {
   constructor(
     private readonly redis: RedisClient,
     private readonly prefix: string,
-    /** Of finished sends. */
+    /** Retention of finished sends. */
     private readonly retention: { maxAgeMs: number; maxCount: number },
-    /** How long a send may wait in its lane, in milliseconds. */
+    /** Maximum time of a send in its lane, in milliseconds. */
     private readonly maxAgeMs: number,
   ) {}
 
-  async look(account: string): Promise<RelaySurvey> {
+  async read(account: string): Promise<RelaySurvey> {
     const keys = accountKeys(this.prefix, account);
     const reply = await survey.run(
       this.redis,

@@ -11,7 +11,7 @@ export function claimField({ contactId, messageId }: BoundMessage): string {
 }
 
 /** Returns the value of a message's claim. */
-export function claimOf({ sendId, duplicate }: BoundSend): string {
+export function claimValue({ sendId, duplicate }: BoundSend): string {
   return duplicate === true ? `${sendId} ${DUPLICATE}` : sendId;
 }
 

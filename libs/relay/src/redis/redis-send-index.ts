@@ -4,21 +4,21 @@ import type { SendOrder } from '../send/send-record.js';
 import type { SendStatus } from '../send/send.js';
 
 /**
- * Sorted sets that list sends by the order of their acceptance: a send's place is the account's next number, and its
- * score in each of them. How many sends stand in a status is the size of that status' set.
+ * Keys of sorted sets that list sends in the order of their acceptance. Each send gets the account's next number, which
+ * is its score in every set. The size of a status's set is the number of sends in that status.
  */
 export const sendIndex = {
-  /** Counts the places. */
-  places: (keys: AccountKeys): string => keys('sends', 'places'),
+  /** Counter of accepted sends: the number of the last send. */
+  lastNumber: (keys: AccountKeys): string => keys('sends', 'places'),
   all: (keys: AccountKeys): string => keys('sends', 'all'),
   status: (keys: AccountKeys, status: SendStatus): string => keys('sends', 'status', status),
   recipient: (keys: AccountKeys, phoneNumber: string): string => keys('sends', 'to', phoneNumber),
-  /** References are hashed: any text may come. */
+  /** The reference is hashed, because it may be any text. */
   reference: (keys: AccountKeys, reference: string): string =>
     keys('sends', 'reference', createHash('sha256').update(reference).digest('hex')),
 };
 
-/** The sets that a send is in for as long as it is kept. */
+/** Returns the keys of the sets that list a send until it is removed. */
 export function lastingIndexes(keys: AccountKeys, { phoneNumber, reference }: SendOrder): string[] {
   return [
     sendIndex.all(keys),
@@ -27,7 +27,7 @@ export function lastingIndexes(keys: AccountKeys, { phoneNumber, reference }: Se
   ];
 }
 
-/** Keys of all lanes of an account, by the names that scripts give them. */
+/** Keys of the indexes of an account's lanes, by the names that scripts give them. */
 export interface LaneKeys {
   /** Sorted set of recipients by when their lane is due. */
   lanesDue: string;

@@ -5,14 +5,14 @@ import type { SendFilter, SendList, SendPage, SendsOverview } from '../send/send
 import { toSend } from '../send/send-record.js';
 import { SEND_STATUSES, type SendStatus } from '../send/send.js';
 
-/** So many sends are looked at for one page at most; where few of them match, the page is short. */
-const MOST_EXAMINED = 2_000;
+/** Maximum number of sends that are examined for one page. If few of them match, the page is short. */
+const MAX_EXAMINED = 2_000;
 
 const listSends = LuaScript.from(import.meta.url, 'lua/list-sends.lua');
 
 const readOverview = LuaScript.from(import.meta.url, 'lua/sends-overview.lua');
 
-/** {@link SendList} on the sets that the relay's scripts keep. */
+/** Implements {@link SendList} with the sets that the relay's scripts maintain. */
 export class RedisSendList implements SendList {
   constructor(
     private readonly redis: RedisClient,
@@ -30,12 +30,12 @@ export class RedisSendList implements SendList {
     const reply = await listSends.run(
       this.redis,
       { sets: sets.length === 0 ? [sendIndex.all(keys)] : sets },
-      { before: before ?? '', limit, maxExamined: MOST_EXAMINED },
+      { before: before ?? '', limit, maxExamined: MAX_EXAMINED },
     );
     const { next, ids } = reply as { next: string; ids: string[] };
     const records = await readSendRecords(this.redis, keys, ids);
     return {
-      // One that changed since must not be shown as what it is not.
+      // A send whose status changed meanwhile no longer matches the filter.
       sends: records.map(toSend).filter((send) => status === undefined || send.status === status),
       ...(next === '' ? {} : { next: Number(next) }),
     };

@@ -4,15 +4,15 @@ import { lastingIndexes, sendIndex } from './redis-send-index.js';
 import { readSendRecords } from './redis-send-records.js';
 import { boundMessages, isUndecided, type SendOrder, type SendRecord } from '../send/send-record.js';
 
-const MOST_TRIMMED = 500;
+const MAX_TRIMMED = 500;
 
 const trimSends = LuaScript.from(import.meta.url, 'lua/trim-sends.lua');
 
-const setApart = LuaScript.from(import.meta.url, 'lua/set-undecided-apart.lua');
+const moveUndecided = LuaScript.from(import.meta.url, 'lua/move-undecided.lua');
 
 /**
- * Removes finished sends, the oldest first, a bounded number at a time: those finished before `oldest`, in ms since 1970
- * by Redis' clock, and as many as there are more than `maxCount`. The orders that are gone.
+ * Removes a bounded number of finished sends, the oldest first: sends that finished before `oldest` (milliseconds since
+ * 1970 by Redis' clock), and sends in excess of `maxCount`. Returns the orders of the removed sends.
  */
 export async function trimFinishedSends(
   redis: RedisClient,
@@ -21,16 +21,16 @@ export async function trimFinishedSends(
   maxCount: number,
 ): Promise<SendOrder[]> {
   const excess = await excessOf(redis, keys, maxCount);
-  const heads = await redis.zrange(keys('finished'), '0', String(MOST_TRIMMED - 1), 'WITHSCORES');
+  const oldestEntries = await redis.zrange(keys('finished'), '0', String(MAX_TRIMMED - 1), 'WITHSCORES');
   const ids: string[] = [];
-  for (let i = 0; i < heads.length; i += 2) {
-    if (i / 2 < excess || Number(heads[i + 1]) < oldest) ids.push(heads[i] ?? '');
+  for (let i = 0; i < oldestEntries.length; i += 2) {
+    if (i / 2 < excess || Number(oldestEntries[i + 1]) < oldest) ids.push(oldestEntries[i] ?? '');
   }
   if (ids.length === 0) return [];
   const found = await readSendRecords(redis, keys, ids);
   const undecided = found.filter(({ state }) => isUndecided(state));
   if (undecided.length > 0)
-    await setApart.run(
+    await moveUndecided.run(
       redis,
       { finished: keys('finished'), undecided: keys('sends', 'undecided') },
       {
@@ -45,8 +45,8 @@ export async function trimFinishedSends(
     {
       sendPrefix: keys('send', ''),
       awaitingPrefix: keys('awaiting', ''),
-      // With the ids whose sends are gone already: they would be met again for ever.
-      gone: JSON.stringify(ids.filter((id) => !found.some(({ order }) => order.id === id))),
+      // Ids without a send are removed from the set, too. Otherwise every later call would read them again.
+      missingIds: JSON.stringify(ids.filter((id) => !found.some(({ order }) => order.id === id))),
       sends: records.map(({ order, state }) =>
         JSON.stringify({
           ...{ id: order.id, revision: String(state.revision), recipient: order.phoneNumber },
@@ -60,7 +60,10 @@ export async function trimFinishedSends(
   return records.flatMap(({ order }) => (gone.has(order.id) ? [order] : []));
 }
 
-/** Undecided sends that are too many, the oldest first, a bounded number at a time, where no finished one is left. */
+/**
+ * Returns a bounded number of undecided sends in excess of `maxCount`, the oldest first. Returns none while finished sends
+ * are left, because these are removed first.
+ */
 export async function undecidedInExcess(
   redis: RedisClient,
   keys: AccountKeys,
@@ -68,13 +71,13 @@ export async function undecidedInExcess(
 ): Promise<SendRecord[]> {
   const excess = await excessOf(redis, keys, maxCount);
   if (excess <= 0 || (await redis.zcard(keys('finished'))) > 0) return [];
-  const ids = await redis.zrange(keys('sends', 'undecided'), '0', String(Math.min(excess, MOST_TRIMMED) - 1));
+  const ids = await redis.zrange(keys('sends', 'undecided'), '0', String(Math.min(excess, MAX_TRIMMED) - 1));
   const records = await readSendRecords(redis, keys, ids);
-  // What an earlier build brought to its end beside this one stands there still.
+  // A send that an earlier build finished meanwhile is still in this set.
   const undecided = records.filter(({ state }) => isUndecided(state));
   const left = new Set(undecided.map(({ order }) => order.id));
-  const strays = ids.filter((id) => !left.has(id));
-  if (strays.length > 0) await redis.zrem(keys('sends', 'undecided'), ...strays);
+  const finishedIds = ids.filter((id) => !left.has(id));
+  if (finishedIds.length > 0) await redis.zrem(keys('sends', 'undecided'), ...finishedIds);
   return undecided;
 }
 

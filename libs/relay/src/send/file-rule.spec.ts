@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { needsFile } from './file-rule.js';
-import { TRANSITION_NAMES, edgeOf } from './send-life.js';
+import { TRANSITION_NAMES, edgeOf } from './send-transitions.js';
 import { SEND_STATUSES } from './send.js';
 
 describe('the file of a send', () => {

@@ -1,7 +1,7 @@
 import type { IdempotencyKey } from './send-intake.js';
 
 /** Why no new send can be stored under an idempotency key. */
-export type Taken =
+export type IdempotencyKeyUse =
   /** The key already belongs to this send. */
   | { kind: 'replay'; id: string }
   /** The key already belongs to a send with another body. */
@@ -19,8 +19,8 @@ export interface IdempotencyKeys {
   reserve(account: string, key: string, owner: string, leaseMs: number): Promise<boolean>;
 
   /** Releases a reservation if this owner holds it. */
-  letGo(account: string, key: string, owner: string): Promise<void>;
+  release(account: string, key: string, owner: string): Promise<void>;
 
   /** Returns why no send can be stored under the key, or undefined if a send can be stored. */
-  recall(account: string, idempotency: IdempotencyKey): Promise<Taken | undefined>;
+  recall(account: string, idempotency: IdempotencyKey): Promise<IdempotencyKeyUse | undefined>;
 }

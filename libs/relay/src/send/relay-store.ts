@@ -1,6 +1,6 @@
-import type { Taken } from './idempotency-keys.js';
+import type { IdempotencyKeyUse } from './idempotency-keys.js';
 import type { IdempotencyKey } from './send-intake.js';
-import type { TransitionName } from './send-life.js';
+import type { TransitionName } from './send-transitions.js';
 import type { BoundMessage, SendOrder, SendProgress, SendRecord } from './send-record.js';
 
 /** A change of a send's state: one transition, with everything that is written in the same step. */
@@ -25,7 +25,7 @@ export interface StateChange {
 }
 
 /** The result of an insertion: a new send, or the reason why none was stored. */
-export type InsertResult = { kind: 'new' } | Taken;
+export type InsertResult = { kind: 'new' } | IdempotencyKeyUse;
 
 /** The send that a message belongs to. */
 export interface BoundSend {
@@ -72,46 +72,50 @@ export interface RelayStore {
   apply(account: string, record: SendRecord, change: StateChange): Promise<SendRecord | undefined>;
 
   /** Returns the first send of a lane, or undefined if the lane is empty. */
-  head(account: string, lane: string): Promise<LaneHead | undefined>;
+  laneHead(account: string, lane: string): Promise<LaneHead | undefined>;
 
   /** Removes a send from its lane if its status does not belong in a lane. */
-  clear(account: string, record: SendRecord): Promise<void>;
+  removeFromLane(account: string, record: SendRecord): Promise<void>;
 
-  /** Postpones a lane by `ms` milliseconds. Returns false if the send is not the head of the lane any more. */
-  postpone(account: string, head: SendRecord, ms: number): Promise<boolean>;
+  /** Postpones a lane by `ms` milliseconds. Returns false if the send is no longer the head of the lane. */
+  postponeLane(account: string, head: SendRecord, ms: number): Promise<boolean>;
 
   /** Makes at most `count` waiting lanes due, whatever they wait for. Returns these lanes. */
-  release(account: string, count: number): Promise<string[]>;
+  releaseWaitingLanes(account: string, count: number): Promise<string[]>;
 
   /** Returns at most `count` lanes that are due. */
   dueLanes(account: string, count: number): Promise<string[]>;
 
   /** Returns at most `count` accepted sends whose next check for their message is due. */
-  dueConfirms(account: string, count: number): Promise<SendRecord[]>;
+  dueConfirmations(account: string, count: number): Promise<SendRecord[]>;
 
   /**
    * Returns queued sends that may have expired: by `expiresAt`, or by more than `maxAgeMs` in a lane. At most `count`
    * of each kind, at any position of their lanes.
    */
-  ending(account: string, maxAgeMs: number, count: number): Promise<ExpirableSend[]>;
+  expirableSends(account: string, maxAgeMs: number, count: number): Promise<ExpirableSend[]>;
 
   /**
    * Moves at most `count` due sends from the schedule to their lanes, in one atomic step. Returns their recipients.
    * Sends with the same time keep the order of their acceptance.
    */
-  promote(account: string, count: number): Promise<string[]>;
+  promoteScheduled(account: string, count: number): Promise<string[]>;
 
   /** Returns the time until the next scheduled send is due, in milliseconds, or undefined if no send is scheduled. */
-  nextScheduled(account: string): Promise<number | undefined>;
+  nextScheduledInMs(account: string): Promise<number | undefined>;
 
   /**
    * Returns the sends to a recipient that may still match a new message. First the last `count` sends that have no
    * message yet, ordered by their first POST. Then the queued sends that may have been posted in an earlier Redis run.
    */
-  awaiting(account: string, phoneNumber: string, count: number): Promise<SendRecord[]>;
+  sendsAwaitingMessage(account: string, phoneNumber: string, count: number): Promise<SendRecord[]>;
 
   /** Returns the sends that these messages of a contact belong to, by message id. */
-  claims(account: string, contactId: string, messageIds: readonly string[]): Promise<Map<string, BoundSend>>;
+  boundSends(
+    account: string,
+    contactId: string,
+    messageIds: readonly string[],
+  ): Promise<Map<string, BoundSend>>;
 
   /**
    * Removes finished sends by age and number, the oldest first. Returns the orders of the removed sends.

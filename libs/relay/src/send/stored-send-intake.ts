@@ -1,6 +1,6 @@
 import { newId } from '#platform';
-import { sendIdOf } from './file-owner.js';
-import type { IdempotencyKeys, Taken } from './idempotency-keys.js';
+import { sendIdOfBlob } from './file-owner.js';
+import type { IdempotencyKeys, IdempotencyKeyUse } from './idempotency-keys.js';
 import type { RelayJobs } from '../ports.js';
 import { SCHEDULE_SLEEP_MS } from './relay-settings.js';
 import type { RelayStore, StateChange } from './relay-store.js';
@@ -15,7 +15,7 @@ import {
   SendNotCancellableError,
   SendNotResolvableError,
 } from './send-intake.js';
-import { edgeOf } from './send-life.js';
+import { edgeOf } from './send-transitions.js';
 import { type SendOrder, type SendRecord, lastingFields, toSend } from './send-record.js';
 import type { NewSend, Send } from './send.js';
 
@@ -49,7 +49,7 @@ export class StoredSendIntake implements SendIntake {
     const order: SendOrder = {
       ...rest,
       ...(sendAt === undefined || sendAt <= now ? {} : { sendAt }),
-      id: (rest.file === undefined ? undefined : sendIdOf(rest.file.blobId)) ?? newId('snd'),
+      id: (rest.file === undefined ? undefined : sendIdOfBlob(rest.file.blobId)) ?? newId('snd'),
       createdAt: now,
       ...(upstream === undefined ? {} : { upstream }),
       ...(requestId === undefined ? {} : { requestId }),
@@ -67,7 +67,7 @@ export class StoredSendIntake implements SendIntake {
   }
 
   async release(account: string, key: string, owner: string): Promise<void> {
-    await this.idempotencyKeys.letGo(account, key, owner);
+    await this.idempotencyKeys.release(account, key, owner);
   }
 
   async recall(account: string, idempotency: IdempotencyKey): Promise<Acceptance | undefined> {
@@ -114,7 +114,7 @@ export class StoredSendIntake implements SendIntake {
 }
 
 /** @throws {IdempotencyKeyReusedError | IdempotencyInProgressError} */
-function replayOf(earlier: Taken): Acceptance {
+function replayOf(earlier: IdempotencyKeyUse): Acceptance {
   switch (earlier.kind) {
     case 'replay':
       return { id: earlier.id, replayed: true };

@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { createLogger } from '#platform';
 import { AccountUpstream } from './account-upstream.js';
-import { AWAY_AFTER } from './circuit.js';
+import { FAILURES_UNTIL_OPEN } from './circuit.js';
 import type { ContactReader } from '../reply/contact-list.js';
 import { type AdaptiveBudget, BudgetExhaustedError } from '../budget/request-budget.js';
 import {
@@ -24,11 +24,11 @@ let asked: string[] = [];
 let outages: Map<string, Outage>;
 let begun: Outage[];
 let forbidden = 0;
-let putOff: string[];
+let failedProbes: string[];
 let limits: string[];
 let broken = false;
 
-const reader = (): ContactReader => ({ see: () => false });
+const reader = (): ContactReader => ({ receive: () => false });
 const end = (): Promise<{ items: never[]; skipped: number }> => {
   requests += 1;
   const next = ends.shift() ?? 'fine';
@@ -44,50 +44,50 @@ const upstream: Upstream = {
       upstream: 'test',
       reader: newReader(),
       skipped: 0,
-      wanted: () => Readable.from([]),
+      requestedContacts: () => Readable.from([]),
       close: () => Promise.resolve(),
     };
   },
   listMessages: end,
-  showContacts: async () => JSON.stringify((await end()).items),
-  showMessages: async () => JSON.stringify((await end()).items),
+  readContactsText: async () => JSON.stringify((await end()).items),
+  readMessagesText: async () => JSON.stringify((await end()).items),
 };
 const written = <T>(value: T): Promise<T> =>
   broken ? Promise.reject(new Error('Redis is away')) : Promise.resolve(value);
 /** Replaces the health in Redis. Contract tests prove the rules of the real one. */
 const health: UpstreamHealth = {
   outage: (account) => Promise.resolve(outages.get(account)),
-  down: (account, kind, reason) => {
+  recordOutage: (account, kind, reason) => {
     if (broken || outages.has(account)) return written(false);
     const outage = { since: begun.length, kind, reason };
     outages.set(account, outage);
     begun.push(outage);
     return written(true);
   },
-  well: (account) => written(outages.delete(account)),
-  forbidden: () => written((forbidden += 1)),
-  notForbidden: () => {
+  recordRecovery: (account) => written(outages.delete(account)),
+  countForbidden: () => written((forbidden += 1)),
+  resetForbidden: () => {
     forbidden = 0;
     return written(undefined);
   },
-  takeTurn: () => Promise.resolve('nothing'),
-  probeFailed: (_, kind, reason) => {
-    putOff.push(`${kind}: ${reason}`);
+  takeProbeTurn: () => Promise.resolve('nothing'),
+  recordFailedProbe: (_, kind, reason) => {
+    failedProbes.push(`${kind}: ${reason}`);
     return written(undefined);
   },
 };
 const budget: AdaptiveBudget = {
-  ask: (account, rate, kind) => {
+  tryAcquire: (account, rate, kind) => {
     asked.push(`${account} ${rate} ${kind}`);
-    return Promise.resolve({ waitMs: 0, askedAt: performance.now() });
+    return Promise.resolve({ waitMs: 0, requestedAt: performance.now() });
   },
   acquire: (account, rate, kind) => {
     asked.push(`${account} ${rate} ${kind}`);
     return Promise.resolve(performance.now());
   },
-  giveBack: () => Promise.resolve(),
-  tooMany: (account, rate) => written(void limits.push(`${account} ${rate} too many`)),
-  fine: (account, rate) => written(void limits.push(`${account} ${rate} fine`)),
+  returnToken: () => Promise.resolve(),
+  shrink: (account, rate) => written(void limits.push(`${account} ${rate} too many`)),
+  grow: (account, rate) => written(void limits.push(`${account} ${rate} fine`)),
 };
 const MORE = { kind: 'more' } as const;
 const silent = createLogger('test', 'silent');
@@ -112,7 +112,7 @@ beforeEach(() => {
   outages = new Map();
   begun = [];
   forbidden = 0;
-  putOff = [];
+  failedProbes = [];
   limits = [];
   broken = false;
 });
@@ -125,7 +125,7 @@ describe('an account whose upstream is away', () => {
     status(503),
   ])('is held after several consecutive requests with this failure, not before: %s', async (error) => {
     const one = make();
-    await post(one, ...Array<Error>(AWAY_AFTER - 1).fill(error));
+    await post(one, ...Array<Error>(FAILURES_UNTIL_OPEN - 1).fill(error));
     expect(begun).toEqual([]);
     await post(one, error);
     expect(begun).toEqual([{ since: 0, kind: 'away', reason: error.message }]);
@@ -158,15 +158,15 @@ describe('an account whose upstream is away', () => {
     [1, 100],
   ])('is not held if a deeper page always fails: page %d, limit %d', async (page, limit) => {
     const one = make();
-    for (let i = 0; i < 3 * AWAY_AFTER; i += 1) await pages(one, [page, limit, status(500)]);
+    for (let i = 0; i < 3 * FAILURES_UNTIL_OPEN; i += 1) await pages(one, [page, limit, status(500)]);
     expect(begun).toEqual([]);
     await pages(one, [1, 20, 'fine']);
-    expect(requests).toBe(3 * AWAY_AFTER + 1);
+    expect(requests).toBe(3 * FAILURES_UNTIL_OPEN + 1);
   });
 
   it('is held after 5xx of first pages, even if deeper pages answer in between', async () => {
     const one = make();
-    for (let i = 0; i < AWAY_AFTER; i += 1) {
+    for (let i = 0; i < FAILURES_UNTIL_OPEN; i += 1) {
       expect(begun).toEqual([]);
       await pages(one, [3, 20, status(503)], [1, 20, status(503)]);
     }
@@ -175,7 +175,7 @@ describe('an account whose upstream is away', () => {
 
   it('is held after deeper pages without any answer', async () => {
     const one = make();
-    for (let i = 0; i < AWAY_AFTER; i += 1) await pages(one, [3, 20, lost]);
+    for (let i = 0; i < FAILURES_UNTIL_OPEN; i += 1) await pages(one, [3, 20, lost]);
     expect(begun).toMatchObject([{ kind: 'away' }]);
   });
 
@@ -196,10 +196,10 @@ describe('an account whose upstream is away', () => {
 
   it('is held and reported again if upstream goes away after the others saw it return', async () => {
     const one = make();
-    await post(one, ...Array<Error>(AWAY_AFTER).fill(lost));
+    await post(one, ...Array<Error>(FAILURES_UNTIL_OPEN).fill(lost));
     outages.clear();
     await one.admit('a', 'send');
-    await post(one, 'fine', ...Array<Error>(AWAY_AFTER - 1).fill(lost));
+    await post(one, 'fine', ...Array<Error>(FAILURES_UNTIL_OPEN - 1).fill(lost));
     expect(begun).toHaveLength(1);
     await post(one, lost);
     expect(begun).toHaveLength(2);
@@ -208,7 +208,7 @@ describe('an account whose upstream is away', () => {
   it('makes no request in a process that could not record the outage, until it is admitted again', async () => {
     broken = true;
     const one = make();
-    await post(one, ...Array<Error>(AWAY_AFTER).fill(lost));
+    await post(one, ...Array<Error>(FAILURES_UNTIL_OPEN).fill(lost));
     const made = requests;
     await expect(one.post('a', send)).rejects.toThrow(UpstreamUnavailableError);
     expect(requests).toBe(made);
@@ -261,7 +261,7 @@ describe('an account whose upstream is a Tidings gateway', () => {
       const request = {
         'a send': () => one.post('a', send),
         'a list': () => one.listContacts('a', MORE, reader),
-        "a caller's read": () => one.showContacts('a', []),
+        "a caller's read": () => one.readContactsText('a', []),
       }[asked];
       await expect(request?.()).rejects.toBe(circle);
       expect(begun).toMatchObject([{ kind: 'loop', reason: circle.message }]);
@@ -296,7 +296,7 @@ describe('a probe', () => {
     during(kind);
     ends = [error];
     await make().probe('a');
-    expect(putOff).toEqual([`${next}: ${error.message}`]);
+    expect(failedProbes).toEqual([`${next}: ${error.message}`]);
     expect(outages.size).toBe(1);
   });
 
@@ -337,7 +337,7 @@ describe('the budget of an account', () => {
   it('prevents a request when it is used up, without a change of the health', async () => {
     const full = new BudgetExhaustedError(5);
     const one = make({ ...budget, acquire: () => Promise.reject(full) });
-    for (let i = 0; i < AWAY_AFTER; i += 1)
+    for (let i = 0; i < FAILURES_UNTIL_OPEN; i += 1)
       await expect(one.listContacts('a', 'read', reader)).rejects.toBe(full);
     expect([requests, begun]).toEqual([0, []]);
   });

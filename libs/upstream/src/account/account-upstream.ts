@@ -1,9 +1,9 @@
-import { type Logger, logWords, pause, type TimeLimit } from '#platform';
+import { type Logger, logMessageOf, pause, type TimeLimit } from '#platform';
 import { type Admission, admission } from '../budget/admission.js';
 import type { ContactList, ContactReader } from '../reply/contact-list.js';
 import { Circuit, isAway } from './circuit.js';
 import { type AdaptiveBudget, BudgetExhaustedError, MAX_PAUSE_MS } from '../budget/request-budget.js';
-import type { RequestTurn } from '../budget/request-turn.js';
+import type { PollTokenSource } from '../budget/poll-token-source.js';
 import {
   UpstreamError,
   UpstreamIsGatewayError,
@@ -13,7 +13,7 @@ import {
 } from '../upstream-error.js';
 import type { OutageKind, UpstreamHealth } from './upstream-health.js';
 import { upstreamStamp } from '../upstream-stamp.js';
-import { WaitingLines } from '../budget/waiting-lines.js';
+import { SerialQueues } from '../budget/serial-queues.js';
 import type { MessagePage, Upstream, UpstreamAddress, UpstreamQuery, UpstreamSend } from '../upstream.js';
 
 /** Address, API key and request budget of an account's upstream. */
@@ -28,24 +28,24 @@ export type FindUpstreamAccount = (account: string) => Promise<UpstreamAccount>;
 const MAX_WAIT_MS = { send: 2_000, read: 5_000 } as const;
 
 /** What a request is for: a class whose wait is limited, or a poll. */
-export type RequestFor = keyof typeof MAX_WAIT_MS | RequestTurn;
+export type RequestPurpose = keyof typeof MAX_WAIT_MS | PollTokenSource;
 
 /**
  * Number of consecutive 403 answers to POSTs after which the account counts as refused. Fewer may concern single
  * messages.
  */
-const FORBIDDEN_AFTER = 3;
+const MAX_FORBIDDEN = 3;
 
 /** Page size that upstream documents: the usual value of `limit`. */
 const DOCUMENTED_LIMIT = 20;
 
 /** Reader that keeps no contact: a probe reads the contact list only to see whether upstream answers. */
-const DISCARDING_READER: ContactReader = { see: () => false };
+const DISCARDING_READER: ContactReader = { receive: () => false };
 
 /** Sends the requests of all accounts to upstream. Keeps each account's budget. Holds requests during an outage. */
 export class AccountUpstream {
   private readonly circuits = new Map<string, Circuit>();
-  private readonly lines = new WaitingLines();
+  private readonly waits = new SerialQueues();
   private readonly stopping = new AbortController();
 
   constructor(
@@ -70,28 +70,28 @@ export class AccountUpstream {
    * Resolves when one request may be sent.
    * @throws {UpstreamUnavailableError | BudgetExhaustedError}
    */
-  async admit(account: string, turn: RequestFor): Promise<Admission> {
-    return this.admitOpen(account, await this.findOpen(account), turn);
+  async admit(account: string, purpose: RequestPurpose): Promise<Admission> {
+    return this.admitOpen(account, await this.findOpen(account), purpose);
   }
 
   private async admitOpen(
     account: string,
     { requestsPerSecond }: UpstreamAccount,
-    turn: RequestFor,
+    purpose: RequestPurpose,
   ): Promise<Admission> {
     // The shared health shows no outage, so a circuit that is open here is out of date. If writing the outage failed,
     // the next failures open the circuit again.
     this.circuitOf(account).reset();
-    if (typeof turn === 'string') {
-      const patience = MAX_WAIT_MS[turn];
+    if (typeof purpose === 'string') {
+      const patience = MAX_WAIT_MS[purpose];
       const acquire = (unused: number): Promise<number> =>
-        this.budget.acquire(account, requestsPerSecond, turn, patience, unused);
+        this.budget.acquire(account, requestsPerSecond, purpose, patience, unused);
       return admission(await acquire(0), () => acquire(1));
     }
-    const wait = (unused: number): Promise<number> => this.waitFor(account, turn, unused);
-    const { token } = turn;
-    delete turn.token;
-    return admission(token ?? (await wait(0)), () => wait(1));
+    const wait = (unused: number): Promise<number> => this.waitFor(account, purpose, unused);
+    const { tokenRequestedAt } = purpose;
+    delete purpose.tokenRequestedAt;
+    return admission(tokenRequestedAt ?? (await wait(0)), () => wait(1));
   }
 
   /** Returns the stamp of the account's upstream address. @throws if the account is not found */
@@ -108,7 +108,7 @@ export class AccountUpstream {
    * Sends one POST. The caller must have acquired a token before.
    * @param limit once this time limit is over, nothing of the request is written
    * @param admission the result of {@link admit}
-   * @param only the stamp of the only address that may receive the POST; any address if absent
+   * @param expectedAddress the stamp of the only address that may receive the POST; any address if absent
    * @throws {UpstreamError}
    */
   async post(
@@ -116,10 +116,10 @@ export class AccountUpstream {
     send: UpstreamSend,
     limit?: TimeLimit,
     admission?: Admission,
-    only?: string,
+    expectedAddress?: string,
   ): Promise<void> {
     const found = await this.find(account);
-    if (only !== undefined && upstreamStamp(found.baseUrl) !== only) {
+    if (expectedAddress !== undefined && upstreamStamp(found.baseUrl) !== expectedAddress) {
       send.file?.content.destroy();
       throw new UpstreamTooLateError();
     }
@@ -127,9 +127,9 @@ export class AccountUpstream {
     await this.watch(account, address, async () => {
       try {
         await this.upstream.send(address, send, limit);
-        await this.notePost(account, undefined);
+        await this.recordPostStatus(account, undefined);
       } catch (error) {
-        if (error instanceof UpstreamStatusError) await this.notePost(account, error);
+        if (error instanceof UpstreamStatusError) await this.recordPostStatus(account, error);
         throw error;
       }
     });
@@ -138,10 +138,10 @@ export class AccountUpstream {
   /** @throws {UpstreamError | BudgetExhaustedError} */
   async listContacts<R extends ContactReader>(
     account: string,
-    turn: RequestFor,
+    purpose: RequestPurpose,
     newReader: () => R,
   ): Promise<ContactList<R>> {
-    const address = await this.admitted(account, turn);
+    const address = await this.admitted(account, purpose);
     return this.watch(account, address, () => this.upstream.listContacts(address, newReader));
   }
 
@@ -151,9 +151,9 @@ export class AccountUpstream {
     contactId: string,
     page: number,
     limit: number,
-    turn: RequestFor,
+    purpose: RequestPurpose,
   ): Promise<MessagePage> {
-    const address = await this.admitted(account, turn);
+    const address = await this.admitted(account, purpose);
     return this.watch(
       account,
       address,
@@ -166,16 +166,16 @@ export class AccountUpstream {
    * Reads the contact list for a caller, as upstream wrote it.
    * @throws {UpstreamError | BudgetExhaustedError}
    */
-  async showContacts(account: string, query: UpstreamQuery): Promise<string> {
-    return this.show(account, (address) => this.upstream.showContacts(address, query));
+  async readContactsText(account: string, query: UpstreamQuery): Promise<string> {
+    return this.readText(account, (address) => this.upstream.readContactsText(address, query));
   }
 
   /**
    * Reads a page of a contact's messages for a caller, as upstream wrote it.
    * @throws {UpstreamError | BudgetExhaustedError}
    */
-  async showMessages(account: string, contactId: string, query: UpstreamQuery): Promise<string> {
-    return this.show(account, (address) => this.upstream.showMessages(address, contactId, query));
+  async readMessagesText(account: string, contactId: string, query: UpstreamQuery): Promise<string> {
+    return this.readText(account, (address) => this.upstream.readMessagesText(address, contactId, query));
   }
 
   /**
@@ -195,37 +195,37 @@ export class AccountUpstream {
       if (!(error instanceof UpstreamError)) throw error;
       const kind = kindOf(error, outage.kind);
       if (kind !== undefined) {
-        await this.health.probeFailed(account, kind, logWords(error));
+        await this.health.recordFailedProbe(account, kind, logMessageOf(error));
         return;
       }
     }
-    if (await this.health.well(account, outage)) this.logger.info({ account }, 'upstream is back');
+    if (await this.health.recordRecovery(account, outage)) this.logger.info({ account }, 'upstream is back');
   }
 
   /**
    * Makes a read whose parameters a caller chose. Records only answers that concern the account: a caller's
    * parameters must not be able to make upstream count as away.
    */
-  private async show(
+  private async readText(
     account: string,
     request: (address: UpstreamAddress) => Promise<string>,
   ): Promise<string> {
     const address = await this.admitted(account, 'read');
     try {
       const shown = await request(address);
-      await this.noted(account, () => this.budget.fine(account, address.requestsPerSecond));
+      await this.recordQuietly(account, () => this.budget.grow(account, address.requestsPerSecond));
       return shown;
     } catch (error) {
-      await this.noteRefusal(account, address.requestsPerSecond, error);
+      await this.recordRefusal(account, address.requestsPerSecond, error);
       throw error;
     }
   }
 
   /** Waits until a request may be sent, and returns the address for the request. */
-  private async admitted(account: string, turn: RequestFor): Promise<UpstreamAccount> {
-    const hasToken = typeof turn === 'object' && turn.token !== undefined;
+  private async admitted(account: string, purpose: RequestPurpose): Promise<UpstreamAccount> {
+    const hasToken = typeof purpose === 'object' && purpose.tokenRequestedAt !== undefined;
     const found = await this.findOpen(account);
-    const may = await this.admitOpen(account, found, turn);
+    const may = await this.admitOpen(account, found, purpose);
     // The account may have changed during the wait for a token.
     return { ...(hasToken ? found : await this.find(account)), admission: may };
   }
@@ -234,16 +234,21 @@ export class AccountUpstream {
    * Waits without a limit for a poll's token. In this process, only one request of each class and account asks at a
    * time. Every attempt reads the account, its budget and its outage again, because each may change during the wait.
    */
-  private waitFor(account: string, { kind, signal }: RequestTurn, unused: number): Promise<number> {
+  private waitFor(account: string, { kind, signal }: PollTokenSource, unused: number): Promise<number> {
     const stop = AbortSignal.any([this.stopping.signal, ...(signal === undefined ? [] : [signal])]);
-    return this.lines.inTurn(
+    return this.waits.run(
       `${kind} ${account}`,
       async () => {
         for (let returned = unused, waited = 0; ; returned = 0) {
           if (stop.aborted) throw new BudgetExhaustedError(waited);
           const { requestsPerSecond } = await this.findOpen(account);
-          const { waitMs, askedAt } = await this.budget.ask(account, requestsPerSecond, kind, returned);
-          if (waitMs === 0) return askedAt;
+          const { waitMs, requestedAt } = await this.budget.tryAcquire(
+            account,
+            requestsPerSecond,
+            kind,
+            returned,
+          );
+          if (waitMs === 0) return requestedAt;
           waited = waitMs;
           await pause(Math.min(waitMs, MAX_PAUSE_MS), stop);
         }
@@ -270,10 +275,10 @@ export class AccountUpstream {
     const wasOpen = circuit.isOpen();
     try {
       const result = await circuit.run(request, isOwnFault);
-      await this.noted(account, () => this.budget.fine(account, rate));
+      await this.recordQuietly(account, () => this.budget.grow(account, rate));
       return result;
     } catch (error) {
-      await this.noteRefusal(account, rate, error);
+      await this.recordRefusal(account, rate, error);
       if (!wasOpen && circuit.isOpen() && isAway(error)) await this.hold(account, 'away', error);
       throw error;
     }
@@ -283,26 +288,26 @@ export class AccountUpstream {
    * Records what an error says about the account: its rate is too high (429), it is refused (401), or its upstream is
    * a gateway.
    */
-  private async noteRefusal(account: string, rate: number, error: unknown): Promise<void> {
+  private async recordRefusal(account: string, rate: number, error: unknown): Promise<void> {
     if (error instanceof UpstreamIsGatewayError) await this.hold(account, 'loop', error);
     if (!(error instanceof UpstreamStatusError)) return;
-    if (error.status === 429) await this.noted(account, () => this.budget.tooMany(account, rate));
+    if (error.status === 429) await this.recordQuietly(account, () => this.budget.shrink(account, rate));
     if (error.status === 401) await this.hold(account, 'refused', error);
   }
 
-  private async notePost(account: string, refusal: UpstreamStatusError | undefined): Promise<void> {
-    await this.noted(account, async () => {
-      if (refusal?.status !== 403) await this.health.notForbidden(account);
-      else if ((await this.health.forbidden(account)) >= FORBIDDEN_AFTER)
+  private async recordPostStatus(account: string, refusal: UpstreamStatusError | undefined): Promise<void> {
+    await this.recordQuietly(account, async () => {
+      if (refusal?.status !== 403) await this.health.resetForbidden(account);
+      else if ((await this.health.countForbidden(account)) >= MAX_FORBIDDEN)
         await this.hold(account, 'refused', refusal);
     });
   }
 
   private async hold(account: string, kind: OutageKind, cause: unknown): Promise<void> {
     // The reason is stored, emitted and logged. It leaves out upstream's own words, which may quote a message.
-    const reason = logWords(cause);
-    await this.noted(account, async () => {
-      if (await this.health.down(account, kind, reason))
+    const reason = logMessageOf(cause);
+    await this.recordQuietly(account, async () => {
+      if (await this.health.recordOutage(account, kind, reason))
         this.logger.warn({ account, kind, reason }, 'upstream is down; requests are held');
     });
   }
@@ -310,7 +315,7 @@ export class AccountUpstream {
   /**
    * Writes to the shared health. A failed write is only logged, so that it does not hide the outcome of the request.
    */
-  private async noted(account: string, write: () => Promise<void>): Promise<void> {
+  private async recordQuietly(account: string, write: () => Promise<void>): Promise<void> {
     try {
       await write();
     } catch (error) {
@@ -326,7 +331,7 @@ export class AccountUpstream {
 }
 
 /**
- * Returns the kind of the outage that goes on after a probe failed, or undefined if upstream answered. A 403 to the
+ * Returns the kind of the outage that continues after a failed probe, or undefined if upstream answered. A 403 to the
  * contact list extends an outage only if the account was refused before.
  */
 function kindOf(error: UpstreamError, before: OutageKind): OutageKind | undefined {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { AWAY_AFTER, Circuit } from './circuit.js';
+import { FAILURES_UNTIL_OPEN, Circuit } from './circuit.js';
 import { UpstreamStatusError, UpstreamTimeoutError } from '../upstream-error.js';
 
 const refused = (): Promise<never> => Promise.reject(new UpstreamStatusError(500, 'busy', undefined));
@@ -10,14 +10,14 @@ async function refuse(circuit: Circuit, times: number): Promise<void> {
 
 /** Starts this many requests, which wait until the test ends them. */
 function waiting(circuit: Circuit, count: number): { answer: () => Promise<unknown> } {
-  let letGo: () => void = () => undefined;
+  let release: () => void = () => undefined;
   const gate = new Promise<void>((resolve) => {
-    letGo = resolve;
+    release = resolve;
   });
   const requests = Array.from({ length: count }, () => circuit.run(() => gate));
   return {
     answer: () => {
-      letGo();
+      release();
       return Promise.all(requests);
     },
   };
@@ -26,7 +26,7 @@ function waiting(circuit: Circuit, count: number): { answer: () => Promise<unkno
 describe('a circuit', () => {
   it('opens after consecutive failures', async () => {
     const circuit = new Circuit();
-    await refuse(circuit, AWAY_AFTER - 1);
+    await refuse(circuit, FAILURES_UNTIL_OPEN - 1);
     expect(circuit.isOpen()).toBe(false);
     await refuse(circuit, 1);
     expect(circuit.isOpen()).toBe(true);
@@ -34,27 +34,27 @@ describe('a circuit', () => {
 
   it('stays closed if some requests are rejected at once while more wait for slow answers', async () => {
     const circuit = new Circuit();
-    const slow = waiting(circuit, 3 * AWAY_AFTER);
-    await refuse(circuit, 2 * AWAY_AFTER);
+    const slow = waiting(circuit, 3 * FAILURES_UNTIL_OPEN);
+    await refuse(circuit, 2 * FAILURES_UNTIL_OPEN);
     expect(circuit.isOpen()).toBe(false);
     await slow.answer();
-    await refuse(circuit, AWAY_AFTER - 1);
+    await refuse(circuit, FAILURES_UNTIL_OPEN - 1);
     expect(circuit.isOpen()).toBe(false);
   });
 
   it('opens once as many requests have failed as are under way', async () => {
     const circuit = new Circuit();
-    const slow = waiting(circuit, 3 * AWAY_AFTER);
-    await refuse(circuit, 3 * AWAY_AFTER);
+    const slow = waiting(circuit, 3 * FAILURES_UNTIL_OPEN);
+    await refuse(circuit, 3 * FAILURES_UNTIL_OPEN);
     expect(circuit.isOpen()).toBe(true);
     await slow.answer();
   });
 
   it('opens after consecutive requests without any answer, however many are under way', async () => {
     const circuit = new Circuit();
-    const slow = waiting(circuit, 3 * AWAY_AFTER);
+    const slow = waiting(circuit, 3 * FAILURES_UNTIL_OPEN);
     const silent = (): Promise<never> => Promise.reject(new UpstreamTimeoutError(1_000));
-    for (let i = 1; i <= AWAY_AFTER; i += 1) {
+    for (let i = 1; i <= FAILURES_UNTIL_OPEN; i += 1) {
       expect(circuit.isOpen()).toBe(false);
       await expect(circuit.run(silent)).rejects.toThrow(UpstreamTimeoutError);
     }

@@ -19,7 +19,7 @@ import {
  * open it only if at most as many requests are still under way: an overloaded upstream rejects some requests at once
  * and answers the others late.
  */
-export const AWAY_AFTER = 5;
+export const FAILURES_UNTIL_OPEN = 5;
 /**
  * Time until an open circuit lets one request through, in milliseconds. Used only if the outage could not be
  * recorded.
@@ -58,7 +58,7 @@ export class Circuit {
     return this.policy.state !== CircuitState.Closed;
   }
 
-  /** Closes the circuit, because the shared health says that upstream is there. */
+  /** Closes the circuit, because the shared health shows no outage. */
   reset(): void {
     if (!this.isOpen()) return;
     this.breaker = this.newBreaker();
@@ -139,8 +139,8 @@ class ConsecutiveFailuresBreaker implements IBreaker {
 
   failure(state: CircuitState): boolean {
     this.state += 1;
-    const isRefused = this.state >= AWAY_AFTER && this.state >= this.waiting();
-    return state === CircuitState.HalfOpen || this.unanswered >= AWAY_AFTER || isRefused;
+    const isRefused = this.state >= FAILURES_UNTIL_OPEN && this.state >= this.waiting();
+    return state === CircuitState.HalfOpen || this.unanswered >= FAILURES_UNTIL_OPEN || isRefused;
   }
 }
 

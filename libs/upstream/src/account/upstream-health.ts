@@ -28,23 +28,23 @@ export interface UpstreamHealth {
   outage(account: string): Promise<Outage | undefined>;
 
   /** Records an outage. Resolves to true if it begins now. A current outage only takes the new reason. */
-  down(account: string, kind: OutageKind, reason: string): Promise<boolean>;
+  recordOutage(account: string, kind: OutageKind, reason: string): Promise<boolean>;
 
   /** Records the end of this outage. Resolves to true if no other process recorded it before. */
-  well(account: string, outage: Outage): Promise<boolean>;
+  recordRecovery(account: string, outage: Outage): Promise<boolean>;
 
   /** Counts a 403 answer to a POST. Resolves to the number of consecutive ones, over all processes. */
-  forbidden(account: string): Promise<number>;
+  countForbidden(account: string): Promise<number>;
 
   /** Sets the count of consecutive 403 answers to zero. */
-  notForbidden(account: string): Promise<void>;
+  resetForbidden(account: string): Promise<void>;
 
   /**
    * Decides whether the caller must probe. During an outage only one caller at a time probes, at growing intervals.
    * @param leaseMs time after which a probe without a result counts as lost, in milliseconds
    */
-  takeTurn(account: string, leaseMs: number): Promise<ProbeTurn>;
+  takeProbeTurn(account: string, leaseMs: number): Promise<ProbeTurn>;
 
   /** Records a failed probe and lengthens the time until the next probe. */
-  probeFailed(account: string, kind: OutageKind, reason: string): Promise<void>;
+  recordFailedProbe(account: string, kind: OutageKind, reason: string): Promise<void>;
 }

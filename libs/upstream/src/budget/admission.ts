@@ -1,4 +1,4 @@
-import { TOKEN_LIFE_MS } from './request-budget.js';
+import { TOKEN_TTL_MS } from './request-budget.js';
 
 /**
  * Waits until one request may be written. Call it right before the request is written, and again when a new
@@ -14,13 +14,13 @@ const MAX_RENEWALS = 10;
 
 /**
  * Creates the admission of a request that has a token.
- * @param askedAt when the token was asked for, by `performance.now()`
- * @param renew gives the token back and takes another; resolves to when that token was asked for
+ * @param requestedAt when the token was requested, by `performance.now()`
+ * @param renew returns the token and takes another; resolves to the time at which that token was requested
  */
-export function admission(askedAt: number, renew: () => Promise<number>): Admission {
-  let latest = askedAt;
+export function admission(requestedAt: number, renew: () => Promise<number>): Admission {
+  let latest = requestedAt;
   return async () => {
-    for (let i = 0; i < MAX_RENEWALS && performance.now() - latest > TOKEN_LIFE_MS; i += 1)
+    for (let i = 0; i < MAX_RENEWALS && performance.now() - latest > TOKEN_TTL_MS; i += 1)
       latest = await renew();
   };
 }

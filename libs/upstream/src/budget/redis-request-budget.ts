@@ -5,18 +5,18 @@ import {
   type BudgetUsage,
   MAX_PAUSE_MS,
   type RequestClass,
-  type TokenReply,
+  type TokenAttempt,
 } from './request-budget.js';
 
-const take = LuaScript.from(import.meta.url, 'lua/take-token.lua');
+const takeToken = LuaScript.from(import.meta.url, 'lua/take-token.lua');
 
-const giveBack = LuaScript.from(import.meta.url, 'lua/return-tokens.lua');
+const returnTokens = LuaScript.from(import.meta.url, 'lua/return-tokens.lua');
 
 const readUsage = LuaScript.from(import.meta.url, 'lua/read-usage.lua');
 
-const shrink = LuaScript.from(import.meta.url, 'lua/shrink-budget.lua');
+const shrinkBudget = LuaScript.from(import.meta.url, 'lua/shrink-budget.lua');
 
-const grow = LuaScript.from(import.meta.url, 'lua/grow-budget.lua');
+const growBudget = LuaScript.from(import.meta.url, 'lua/grow-budget.lua');
 
 /**
  * Length of a burst of 429 answers, in milliseconds. Later answers of a burst belong to requests that left before the
@@ -36,12 +36,12 @@ export class RedisRequestBudget implements AdaptiveBudget {
     private readonly prefix: string,
   ) {}
 
-  async ask(account: string, rate: number, kind: RequestClass, unused = 0): Promise<TokenReply> {
-    const askedAt = performance.now();
-    const reply = await take.run(this.redis, { bucket: this.bucketOf(account) }, { rate, kind, unused });
+  async tryAcquire(account: string, rate: number, kind: RequestClass, unused = 0): Promise<TokenAttempt> {
+    const requestedAt = performance.now();
+    const reply = await takeToken.run(this.redis, { bucket: this.bucketOf(account) }, { rate, kind, unused });
     const { waitMs, shrunk } = reply as { waitMs: number; shrunk: number };
     if (shrunk === 1) this.shrunk.add(account);
-    return { waitMs, askedAt };
+    return { waitMs, requestedAt };
   }
 
   async acquire(
@@ -53,15 +53,15 @@ export class RedisRequestBudget implements AdaptiveBudget {
   ): Promise<number> {
     const end = performance.now() + patienceMs;
     for (let returned = unused; ; returned = 0) {
-      const { waitMs, askedAt } = await this.ask(account, rate, kind, returned);
-      if (waitMs === 0) return askedAt;
+      const { waitMs, requestedAt } = await this.tryAcquire(account, rate, kind, returned);
+      if (waitMs === 0) return requestedAt;
       if (performance.now() + waitMs > end) throw new BudgetExhaustedError(waitMs);
       await pause(Math.min(waitMs, MAX_PAUSE_MS));
     }
   }
 
-  async giveBack(account: string, rate: number): Promise<void> {
-    await giveBack.run(this.redis, { bucket: this.bucketOf(account) }, { rate, count: 1 });
+  async returnToken(account: string, rate: number): Promise<void> {
+    await returnTokens.run(this.redis, { bucket: this.bucketOf(account) }, { rate, count: 1 });
   }
 
   /** Reads how all processes together use the budget. */
@@ -76,15 +76,19 @@ export class RedisRequestBudget implements AdaptiveBudget {
     };
   }
 
-  async tooMany(account: string, rate: number): Promise<void> {
-    await shrink.run(this.redis, { bucket: this.bucketOf(account) }, { rate, burstMs: BURST_MS });
+  async shrink(account: string, rate: number): Promise<void> {
+    await shrinkBudget.run(this.redis, { bucket: this.bucketOf(account) }, { rate, burstMs: BURST_MS });
     this.shrunk.add(account);
   }
 
-  async fine(account: string, rate: number): Promise<void> {
+  async grow(account: string, rate: number): Promise<void> {
     if (!this.shrunk.has(account)) return;
-    const still = await grow.run(this.redis, { bucket: this.bucketOf(account) }, { rate, share: GROWTH });
-    if (still === 0) this.shrunk.delete(account);
+    const isShrunk = await growBudget.run(
+      this.redis,
+      { bucket: this.bucketOf(account) },
+      { rate, share: GROWTH },
+    );
+    if (isShrunk === 0) this.shrunk.delete(account);
   }
 
   private bucketOf(account: string): string {

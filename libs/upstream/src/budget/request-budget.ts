@@ -10,10 +10,10 @@
 export type RequestClass = 'send' | 'read' | 'poll' | 'more' | 'deep';
 
 /**
- * Time for which a token is valid after it was asked for, in milliseconds. A request that is written later needs
+ * Time for which a token is valid after it was requested, in milliseconds. A request that is written later needs
  * another token. The arithmetic of `token-bucket.lua` depends on this value.
  */
-export const TOKEN_LIFE_MS = 100;
+export const TOKEN_TTL_MS = 100;
 
 /**
  * Maximum time between two attempts to take a token, in milliseconds. The bucket counts a class as waiting for this
@@ -32,18 +32,18 @@ export class BudgetExhaustedError extends Error {
 /** A budget that adapts to upstream's own rate limit, which is unknown and may change. */
 export interface AdaptiveBudget extends RequestBudget {
   /** Records a 429 answer: halves the budget for all processes. A burst of such answers counts once. */
-  tooMany(account: string, rate: number): Promise<void>;
+  shrink(account: string, rate: number): Promise<void>;
 
   /** Records any other answer: a budget that was halved grows step by step back to `rate`. */
-  fine(account: string, rate: number): Promise<void>;
+  grow(account: string, rate: number): Promise<void>;
 }
 
 /** Result of one attempt to take a token. */
-export interface TokenReply {
+export interface TokenAttempt {
   /** 0 if the token was taken; otherwise the time until the next attempt, in milliseconds. */
   waitMs: number;
-  /** When the token was asked for, by `performance.now()`. Its {@link TOKEN_LIFE_MS} begin then. */
-  askedAt: number;
+  /** Time at which the token was requested, by `performance.now()`. {@link TOKEN_TTL_MS} starts then. */
+  requestedAt: number;
 }
 
 /**
@@ -53,14 +53,14 @@ export interface TokenReply {
 export interface RequestBudget {
   /**
    * Tries once to take a token. If there is none, the bucket counts this class as waiting.
-   * @param unused number of tokens to give back first: they were taken before and will not be used
+   * @param unused number of tokens to return first: they were taken before and will not be used
    */
-  ask(account: string, rate: number, kind: RequestClass, unused?: number): Promise<TokenReply>;
+  tryAcquire(account: string, rate: number, kind: RequestClass, unused?: number): Promise<TokenAttempt>;
 
   /**
-   * Waits for a token. Resolves to when the token was asked for, by `performance.now()`.
+   * Waits for a token. Resolves to the time at which the token was requested, by `performance.now()`.
    * @param patienceMs maximum wait, in milliseconds
-   * @param unused as for {@link ask}
+   * @param unused as for {@link tryAcquire}
    * @throws {BudgetExhaustedError} if there is no token within `patienceMs`
    */
   acquire(
@@ -72,7 +72,7 @@ export interface RequestBudget {
   ): Promise<number>;
 
   /** Returns an unused token of a poll to the budget. */
-  giveBack(account: string, rate: number): Promise<void>;
+  returnToken(account: string, rate: number): Promise<void>;
 }
 
 /** How an account's budget is used. All values are requests per second. */

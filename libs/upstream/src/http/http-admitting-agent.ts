@@ -6,8 +6,8 @@ import type { Admission } from '../budget/admission.js';
 /** Admission of the request that is being started. */
 const current = new AsyncLocalStorage<Admission | undefined>();
 
-/** Starts a request through an {@link admitting} agent. */
-export function whenAdmitted<T>(admission: Admission | undefined, begin: () => Promise<T>): Promise<T> {
+/** Starts a request through an {@link withAdmission} agent. */
+export function runWithAdmission<T>(admission: Admission | undefined, begin: () => Promise<T>): Promise<T> {
   return current.run(admission, begin);
 }
 
@@ -15,7 +15,7 @@ export function whenAdmitted<T>(admission: Admission | undefined, begin: () => P
  * Makes an agent await the request's admission before it hands over a new connection. Connecting and the TLS
  * handshake take time, in which a token may expire.
  */
-export function admitting<Agent extends HttpAgent>(agent: Agent): Agent {
+export function withAdmission<Agent extends HttpAgent>(agent: Agent): Agent {
   const open = agent.createConnection.bind(agent);
   const ready = agent instanceof HttpsAgent ? 'secureConnect' : 'connect';
   agent.createConnection = (options, handOver): undefined => {

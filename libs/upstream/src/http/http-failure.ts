@@ -56,7 +56,7 @@ export function failureOf(error: unknown, exchange: FailedExchange): UpstreamErr
  */
 export function statusErrorOf({ status, headers }: AxiosResponse, body: unknown): UpstreamStatusError {
   const retryAfter = parseRetryAfter(headerOf(headers, 'retry-after'), systemClock.now());
-  return new UpstreamStatusError(status, wordsOf(body), retryAfter);
+  return new UpstreamStatusError(status, messageOf(body), retryAfter);
 }
 
 /** Status with which a gateway rejects a request of another gateway. */
@@ -93,7 +93,7 @@ function hintOf(received: number): string | undefined {
  * Extracts the readable message of an error body, on one line: its `message`, `detail` or `error`, else the whole
  * text.
  */
-function wordsOf(text: unknown): string {
+function messageOf(text: unknown): string {
   if (typeof text !== 'string') return '';
   let words = text;
   try {

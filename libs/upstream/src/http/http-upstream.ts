@@ -4,7 +4,7 @@ import { Agent as HttpsAgent } from 'node:https';
 import axios, { type AxiosInstance, type AxiosRequestConfig, type AxiosResponse } from 'axios';
 import FormData from 'form-data';
 import type { Admission } from '../budget/admission.js';
-import { admitting, whenAdmitted } from './http-admitting-agent.js';
+import { withAdmission, runWithAdmission } from './http-admitting-agent.js';
 import {
   type ContactList,
   ContactListReader,
@@ -14,7 +14,7 @@ import {
 import { GATEWAY_MARK } from './gateway-mark.js';
 import { assertNotGateway, dateOf, failureOf, isSuccess, statusErrorOf } from './http-failure.js';
 import { FreshConnection } from './http-fresh-connection.js';
-import { HttpReading } from './http-reading.js';
+import { HttpReplyReader } from './http-reply-reader.js';
 import { isRecord, parseMessage } from '../reply/message.js';
 import { ReplyListReader } from '../reply/reply-list.js';
 import { UpstreamReplyError, UpstreamTooLateError } from '../upstream-error.js';
@@ -29,10 +29,10 @@ const MAX_PAGE_ELEMENTS = 10_000;
 /** {@link Upstream} over HTTP: the only class that knows the vendor's HTTP API. */
 export class HttpUpstream implements Upstream {
   private readonly http: AxiosInstance;
-  private readonly reading: HttpReading;
+  private readonly replies: HttpReplyReader;
   private readonly agents = {
-    httpAgent: admitting(new HttpAgent({ keepAlive: true })),
-    httpsAgent: admitting(new HttpsAgent({ keepAlive: true })),
+    httpAgent: withAdmission(new HttpAgent({ keepAlive: true })),
+    httpsAgent: withAdmission(new HttpsAgent({ keepAlive: true })),
   };
 
   /** @param timeoutMs deadline of a whole exchange including the body, in milliseconds */
@@ -47,7 +47,7 @@ export class HttpUpstream implements Upstream {
       transformResponse: (body: unknown) => body,
       validateStatus: () => true,
     });
-    this.reading = new HttpReading(this.http, timeoutMs);
+    this.replies = new HttpReplyReader(this.http, timeoutMs);
   }
 
   async send(address: UpstreamAddress, send: UpstreamSend, limit?: TimeLimit): Promise<void> {
@@ -82,8 +82,8 @@ export class HttpUpstream implements Upstream {
     const reader = new ContactListReader(newReader);
     try {
       const request = getRequest(address, '/contacts');
-      const bound = { maxBytes: MAX_LIST_BYTES, isHeld: false };
-      const headers = await this.reading.read(address, { ...request, ...this.agents }, reader, bound);
+      const limits = { maxBytes: MAX_LIST_BYTES, isBuffered: false };
+      const headers = await this.replies.read(address, { ...request, ...this.agents }, reader, limits);
       return { ...reader.end(), ...dateOf(headers), upstream: upstreamStamp(address.baseUrl) };
     } catch (error) {
       await reader.close();
@@ -103,16 +103,16 @@ export class HttpUpstream implements Upstream {
     ] as const;
     const reader = new ReplyListReader('messages', parseMessage, MAX_PAGE_ELEMENTS);
     const request = getRequest(address, messagesPath(contactId), query);
-    const bound = { maxBytes: MAX_REPLY_BYTES, isHeld: true };
-    const headers = await this.reading.read(address, { ...request, ...this.agents }, reader, bound);
+    const limits = { maxBytes: MAX_REPLY_BYTES, isBuffered: true };
+    const headers = await this.replies.read(address, { ...request, ...this.agents }, reader, limits);
     return { ...reader.end(), ...dateOf(headers) };
   }
 
-  async showContacts(address: UpstreamAddress, query: UpstreamQuery): Promise<string> {
+  async readContactsText(address: UpstreamAddress, query: UpstreamQuery): Promise<string> {
     return (await this.get(address, '/contacts', query)).data;
   }
 
-  async showMessages(address: UpstreamAddress, contactId: string, query: UpstreamQuery): Promise<string> {
+  async readMessagesText(address: UpstreamAddress, contactId: string, query: UpstreamQuery): Promise<string> {
     return (await this.get(address, messagesPath(contactId), query)).data;
   }
 
@@ -139,7 +139,7 @@ export class HttpUpstream implements Upstream {
     const deadline = AbortSignal.timeout(this.timeoutMs);
     let response: AxiosResponse<string>;
     try {
-      response = await whenAdmitted(admission, () =>
+      response = await runWithAdmission(admission, () =>
         this.http.request<string>({ ...request, signal: deadline }),
       );
     } catch (error) {
@@ -188,7 +188,7 @@ function toForm({ phoneNumber, type, message, fileUrl, extraFields = {}, file }:
 }
 
 /**
- * Checks that the reply says `queued`. Any other 200 may come from elsewhere, such as a proxy.
+ * Checks that the reply says `queued`. Any other 200 may come from another server, such as a proxy.
  * @throws {UpstreamReplyError}
  */
 function assertQueued(text: string): void {

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { parseContact, type UpstreamContact } from './contact.js';
-import { KeptTexts } from './kept-texts.js';
+import { TextSpool } from './text-spool.js';
 import { ListScanner, type ScannedElement } from './list-scanner.js';
 import { parseElement } from './reply-list.js';
 
@@ -16,18 +16,18 @@ export interface ContactReader {
    * ContactList.wanted}, once the list is known to be complete. Until then, no conclusion is valid.
    * @param position index of the contact in the list, from 0
    */
-  see(contact: UpstreamContact, position: number): boolean;
+  receive(contact: UpstreamContact, position: number): boolean;
 }
 
 /** A contact for which a {@link ContactReader} returned true. */
-export interface WantedContact {
+export interface RequestedContact {
   contact: UpstreamContact;
   position: number;
 }
 
 /**
  * A contact list that was read completely. It may be larger than memory: the reader saw its contacts one by one, and
- * only those it asked for are available again. The caller must close the list.
+ * only the requested ones can be read again. The caller must close the list.
  */
 export interface ContactList<R extends ContactReader = ContactReader> {
   /** Stamp of the upstream address that the list came from. */
@@ -38,8 +38,8 @@ export interface ContactList<R extends ContactReader = ContactReader> {
   skipped: number;
   /** When upstream answered, in milliseconds since 1970 by upstream's clock. Absent if the reply has no date. */
   date?: number;
-  /** Yields the contacts that the reader asked for, in the order of the list, in batches. */
-  wanted(): AsyncIterable<readonly WantedContact[]>;
+  /** Yields the requested contacts, in the order of the list, in batches. */
+  requestedContacts(): AsyncIterable<readonly RequestedContact[]>;
   close(): Promise<void>;
 }
 
@@ -47,7 +47,7 @@ export interface ContactList<R extends ContactReader = ContactReader> {
 export class ContactListReader<R extends ContactReader> {
   /** State of each list of the reply, by its number. Only the end of the reply shows which list holds the contacts. */
   private readonly lists = new Map<number, { reader: R; skipped: number; position: number }>();
-  private readonly kept = new KeptTexts();
+  private readonly spool = new TextSpool();
   private readonly scanner = new ListScanner(MAX_LIST_ELEMENTS, (element) => {
     this.take(element);
   });
@@ -58,7 +58,7 @@ export class ContactListReader<R extends ContactReader> {
   /** @throws {UpstreamReplyError} if the chunk cannot continue a reply with a list, or the contacts cannot be stored */
   async push(chunk: Buffer): Promise<void> {
     this.scanner.push(chunk);
-    await this.kept.settle();
+    await this.spool.flush();
   }
 
   /** @throws {UpstreamReplyError} if the reply has no contact list or is incomplete */
@@ -68,13 +68,13 @@ export class ContactListReader<R extends ContactReader> {
     return {
       reader,
       skipped,
-      wanted: () => this.wanted(number),
+      requestedContacts: () => this.wanted(number),
       close: () => this.close(),
     };
   }
 
   async close(): Promise<void> {
-    await this.kept.close();
+    await this.spool.close();
   }
 
   private take({ list, bytes, readable }: ScannedElement): void {
@@ -86,12 +86,12 @@ export class ContactListReader<R extends ContactReader> {
     }
     const { position } = into;
     into.position += 1;
-    if (into.reader.see(contact, position)) this.kept.add({ list, position, text: bytes });
+    if (into.reader.receive(contact, position)) this.spool.add({ list, position, text: bytes });
   }
 
-  private async *wanted(number: number): AsyncGenerator<WantedContact[]> {
-    for await (const batch of this.kept.read()) {
-      const contacts = batch.flatMap(({ list, position, text }): WantedContact[] => {
+  private async *wanted(number: number): AsyncGenerator<RequestedContact[]> {
+    for await (const batch of this.spool.read()) {
+      const contacts = batch.flatMap(({ list, position, text }): RequestedContact[] => {
         const contact = list === number ? parseContact(parseElement(text)) : undefined;
         return contact === undefined ? [] : [{ contact, position }];
       });

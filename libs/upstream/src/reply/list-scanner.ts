@@ -2,7 +2,7 @@ import { findList } from './reply-list.js';
 import { UpstreamReplyError, UpstreamReplyTooLargeError } from '../upstream-error.js';
 
 /** Maximum nesting depth of an element. A deeper element is unreadable: recursive code would run out of stack. */
-export const MAX_DEPTH = 64;
+export const MAX_JSON_DEPTH = 64;
 /** Maximum size of an element, and of all the text outside the lists, in bytes. A larger element is unreadable. */
 const MAX_PART_BYTES = 16 * 1024 * 1024;
 /** Maximum depth of a list: the reply itself, a field of the reply, or a field of such a field. */
@@ -104,7 +104,7 @@ export class ListScanner {
         if (byte === QUOTE) at = this.scanText(chunk, at);
       } else if (byte === OPEN_LIST || byte === OPEN_RECORD) {
         this.depth += 1;
-        if (this.depth > MAX_DEPTH) throw new UpstreamReplyError('the reply is nested too deeply');
+        if (this.depth > MAX_JSON_DEPTH) throw new UpstreamReplyError('the reply is nested too deeply');
         if (byte === OPEN_LIST && this.depth <= MAX_LIST_DEPTH) {
           this.keepAround(chunk.subarray(from, at));
           this.keepAround(Buffer.from(String(this.lists)));
@@ -158,7 +158,7 @@ export class ListScanner {
       }
       if (byte === OPEN_RECORD || byte === OPEN_LIST) {
         this.depthInElement += 1;
-        if (this.depthInElement > MAX_DEPTH) this.isTooDeep = true;
+        if (this.depthInElement > MAX_JSON_DEPTH) this.isTooDeep = true;
       } else if (byte === CLOSE_RECORD || byte === CLOSE_LIST) {
         if (this.depthInElement === 0) return this.endElement(chunk, from, at);
         this.depthInElement -= 1;

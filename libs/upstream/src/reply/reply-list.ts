@@ -111,19 +111,19 @@ export function parseReply(text: string): unknown {
 /** A list, and the other fields of the objects that contain it. */
 interface FoundList {
   list: unknown[];
-  beside: Readonly<Record<string, unknown>>;
+  otherFields: Readonly<Record<string, unknown>>;
 }
 
 /** Finds the list in a parsed reply. @throws {UpstreamReplyError} if there is no list */
 export function findList(body: unknown, name: string): FoundList {
-  if (isList(body)) return { list: body, beside: {} };
+  if (isList(body)) return { list: body, otherFields: {} };
   if (isRecord(body)) {
     for (const envelope of [name, ...ENVELOPES]) {
-      const { [envelope]: inner, ...beside } = body;
-      if (isList(inner)) return { list: inner, beside };
+      const { [envelope]: inner, ...otherFields } = body;
+      if (isList(inner)) return { list: inner, otherFields };
       if (!isRecord(inner)) continue;
       const { [name]: list, ...further } = inner;
-      if (isList(list)) return { list, beside: { ...beside, ...further } };
+      if (isList(list)) return { list, otherFields: { ...otherFields, ...further } };
     }
   }
   throw new UpstreamReplyError(`the reply holds no list of ${name}`);

@@ -5,17 +5,17 @@ describe('the attempt slots of a process', () => {
   it('never exceed their total, and one caller gets at most half of the free slots', async () => {
     const slots = new AttemptSlots(8);
     const taken: number[] = [];
-    for (let i = 0; i < 5; i++) taken.push(await slots.take(50, 0));
+    for (let i = 0; i < 5; i++) taken.push(await slots.acquire(50, 0));
     expect(taken).toEqual([4, 2, 1, 1, 0]);
-    slots.giveBack(3);
-    expect(await slots.take(1, 0)).toBe(1);
+    slots.release(3);
+    expect(await slots.acquire(1, 0)).toBe(1);
   });
 
   it('make any number of callers wait until a slot is given back', async () => {
     const slots = new AttemptSlots(1);
-    expect(await slots.take(1, 0)).toBe(1);
-    const waiting = Array.from({ length: 30 }, () => slots.take(1, 10_000));
-    slots.giveBack(1);
+    expect(await slots.acquire(1, 0)).toBe(1);
+    const waiting = Array.from({ length: 30 }, () => slots.acquire(1, 10_000));
+    slots.release(1);
     const taken = await Promise.all(waiting);
     expect(taken.reduce((sum, n) => sum + n, 0)).toBe(1);
   });

@@ -5,7 +5,7 @@ import { pause } from '#platform';
 export class AttemptSlots {
   private free: number;
   /** Aborted when a slot becomes free after none was. */
-  private slotFreed = newSignal();
+  private slotReleased = newSignal();
 
   /** @param total number of slots */
   constructor(total: number) {
@@ -17,21 +17,21 @@ export class AttemptSlots {
    * then returns 0 if there is still none. Takes at most half of the free slots, rounded up, so that one busy webhook
    * leaves slots for the others.
    */
-  async take(max: number, patienceMs: number): Promise<number> {
-    if (this.free === 0) await pause(patienceMs, this.slotFreed.signal);
+  async acquire(max: number, patienceMs: number): Promise<number> {
+    if (this.free === 0) await pause(patienceMs, this.slotReleased.signal);
     const taken = Math.min(max, Math.ceil(this.free / 2));
     this.free -= taken;
     return taken;
   }
 
   /** Frees a number of taken slots and wakes the waiting callers. */
-  giveBack(count: number): void {
+  release(count: number): void {
     if (count === 0) return;
     const allWereTaken = this.free === 0;
     this.free += count;
     if (!allWereTaken) return;
-    this.slotFreed.abort();
-    this.slotFreed = newSignal();
+    this.slotReleased.abort();
+    this.slotReleased = newSignal();
   }
 }
 

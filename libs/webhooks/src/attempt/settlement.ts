@@ -1,8 +1,8 @@
 import type { Settlement } from '../delivery/delivery-store.js';
-import type { Decision } from '../delivery/retry-policy.js';
+import type { DeliveryDecision } from '../delivery/retry-policy.js';
 
 /** Returns the new state of a delivery for a decision. */
-export function settlementOf(decision: Decision): Settlement {
+export function settlementOf(decision: DeliveryDecision): Settlement {
   switch (decision.kind) {
     case 'succeeded':
       return { status: 'succeeded' };
@@ -15,7 +15,7 @@ export function settlementOf(decision: Decision): Settlement {
 }
 
 /** Describes a decision in words for the log. */
-export function describeDecision(decision: Decision): string {
+export function describeDecision(decision: DeliveryDecision): string {
   switch (decision.kind) {
     case 'retry':
       return `retry in ${decision.waitMs} ms`;

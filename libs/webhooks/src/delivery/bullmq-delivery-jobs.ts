@@ -8,7 +8,7 @@ export class BullmqDeliveryJobs implements DeliveryJobs {
   async wake(account: string, endpointIds: readonly string[], delayMs = 0): Promise<void> {
     await this.hints.add(
       endpointIds.map((endpointId) => ({
-        about: `${account}\n${endpointId}`,
+        subject: `${account}\n${endpointId}`,
         payload: { account, endpointId },
       })),
       delayMs,

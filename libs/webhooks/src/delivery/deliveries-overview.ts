@@ -15,7 +15,7 @@ export interface DeliveriesOverview {
 }
 
 /** Summarizes deliveries. */
-export interface DeliveriesWatch {
+export interface DeliveriesOverviewReader {
   /** Returns the summary of an account's deliveries. */
   overview(account: string): Promise<DeliveriesOverview>;
 }

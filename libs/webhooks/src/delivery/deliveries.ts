@@ -3,7 +3,7 @@ import type { DeliveryJobs } from './delivery-jobs.js';
 import type { DeliveryPage, DeliveryQuery, DeliveryStore } from './delivery-store.js';
 import type { Delivery } from './delivery.js';
 import type { EndpointStore } from '../endpoint/endpoint-store.js';
-import { hintQuietly } from './hint-quietly.js';
+import { wakeQuietly } from './wake-quietly.js';
 import { disabledConflict, WebhookConflictError } from '../endpoint/webhook-conflict.js';
 
 /** Lets callers read deliveries and retry one. */
@@ -39,14 +39,14 @@ export class Deliveries {
         return undefined;
       case 'lost':
         throw new WebhookConflictError(
-          `The event ${delivery.eventId} is no longer kept, so it cannot be delivered.`,
+          `The event ${delivery.eventId} was removed from the log, so it cannot be delivered.`,
         );
       case 'disabled':
         throw disabledConflict('The event would not be delivered');
       case 'removed':
         throw new WebhookConflictError('The webhook of this delivery was removed.');
       case 'retried':
-        await hintQuietly(this.jobs, this.logger, account, delivery.endpointId);
+        await wakeQuietly(this.jobs, this.logger, account, delivery.endpointId);
         return this.store.find(account, id);
     }
   }

@@ -16,12 +16,12 @@ export const RECONCILE_DELIVERIES_MS = 2_000;
 export class ReconciledDeliveryJobs implements DeliveryJobs {
   constructor(
     private readonly jobs: DeliveryJobs,
-    private readonly hints: Pick<AgendaHints, 'tell'>,
+    private readonly hints: Pick<AgendaHints, 'announce'>,
   ) {}
 
   async wake(account: string, endpointIds: readonly string[], delayMs = 0): Promise<void> {
     if (endpointIds.length > 0) {
-      this.hints.tell(account, DELIVERY_ROUND.reconcile, delayMs + RECONCILE_DELIVERIES_MS);
+      this.hints.announce(account, DELIVERY_ROUND.reconcile, delayMs + RECONCILE_DELIVERIES_MS);
     }
     await this.jobs.wake(account, endpointIds, delayMs);
   }

@@ -1,16 +1,16 @@
 import type { ReaderLease } from '#events';
 import type { Attempt, Delivery, DeliveryStatus, NewDelivery } from './delivery.js';
-import type { Strain } from './retry-policy.js';
+import type { Throttling } from './retry-policy.js';
 
 /** A delivery that this process may attempt until the lease of the claim expires. */
 export interface ClaimedDelivery {
   id: string;
   /** Id of the claim. The store ignores updates from any claim but the delivery's newest. */
-  claim: string;
+  claimId: string;
   endpointId: string;
   eventId: string;
   /** Max requests in flight for an endpoint without its own `maxConcurrency`. */
-  slots: number;
+  defaultConcurrency: number;
   /** Number of attempts since the delivery last became pending. Selects the next wait in the retry schedule. */
   attempts: number;
   /** The event as JSON: the exact bytes of the request body. */
@@ -18,24 +18,24 @@ export interface ClaimedDelivery {
 }
 
 /** Limits of a claim. */
-export interface ClaimTerms {
+export interface ClaimLimits {
   /** Max requests in flight to the endpoint, over all processes. The endpoint's own `maxConcurrency` overrides it. */
-  slots: number;
+  defaultConcurrency: number;
   /** Max number of deliveries to claim. */
-  room: number;
+  maxDeliveries: number;
   /** Duration of the lease, in milliseconds. Must exceed the time to make and record an attempt. */
   leaseMs: number;
 }
 
 /** Result of a claim. */
-export type Claimed =
+export type ClaimResult =
   | {
       kind: 'claimed';
       /** The endpoint as stored at the time of the claim, as JSON, without `contactIds`. */
       endpoint: string;
       deliveries: ClaimedDelivery[];
       /** True if further deliveries can be claimed immediately. */
-      more: boolean;
+      hasMore: boolean;
       /** True if the backlog has room for deliveries that its bound had excluded. */
       canRefill: boolean;
       /** Number of due deliveries that ended as missed, because the log no longer holds their events. */
@@ -54,11 +54,11 @@ export type Settlement =
   { status: 'succeeded' } | { status: 'pending'; waitMs: number } | { status: 'failed'; reason: string };
 
 /** Result of recording an attempt. */
-export interface Settled {
+export interface SettlementResult {
   /** False if nothing was recorded, because the lease had expired or the delivery had ended. */
-  recorded: boolean;
+  isRecorded: boolean;
   /** True if another delivery of the endpoint is due now. */
-  more: boolean;
+  hasMore: boolean;
   /** Time since the first of the endpoint's consecutive failures, in milliseconds. 0 after a success. */
   failingMs: number;
 }
@@ -87,16 +87,16 @@ export interface DeliveryQuery {
 }
 
 /** Result of a manual retry. `lost`: the delivery is finished and the log no longer holds its event. */
-export type Retried = 'retried' | 'lost' | 'disabled' | 'removed' | 'unknown';
+export type RetryResult = 'retried' | 'lost' | 'disabled' | 'removed' | 'unknown';
 
 /** Max deliveries that one {@link DeliveryStore.refill} creates. */
-export const MOST_REFILLED = 500;
+export const MAX_REFILLED = 500;
 
 /**
  * The stretch of the log that still awaits deliveries, because the endpoint's backlog was full. Both ends are
  * inclusive.
  */
-export interface Behind {
+export interface PendingStretch {
   from: string;
   to: string;
   /** Number of deliveries for which the backlog has room now. */
@@ -125,7 +125,7 @@ export interface DeliveryStore {
   /**
    * Stores deliveries, due at once. Skips existing deliveries and deliveries of removed endpoints. A delivery of a
    * disabled endpoint, or above the bound of the backlog, is not stored: its event widens the endpoint's newest gap
-   * instead. See {@link DeliveryStore.behind}.
+   * instead. See {@link DeliveryStore.pendingStretch}.
    * @param reader lease under which the events were read from the log, if any
    * @throws {ReaderLeaseLostError} if the lease belongs to another process
    */
@@ -138,7 +138,7 @@ export interface DeliveryStore {
    * Makes a delivery due now. A finished delivery becomes pending, restarts its retry schedule and keeps its attempts.
    * A pending delivery of an ordered endpoint becomes due only if it is the first of its lane.
    */
-  retry(account: string, id: string): Promise<Retried>;
+  retry(account: string, id: string): Promise<RetryResult>;
   /**
    * Makes the deliveries that the scope covers pending and due now. Returns the number of these deliveries. A pending
    * delivery only becomes due sooner. A finished delivery restarts its retry schedule. Does nothing for a disabled or
@@ -146,13 +146,13 @@ export interface DeliveryStore {
    */
   replay(account: string, scope: ReplayScope, deliveries: readonly NewDelivery[]): Promise<number>;
   /** Returns the stretch that awaits deliveries of an endpoint, or undefined if none does or the backlog is full. */
-  behind(account: string, endpointId: string): Promise<Behind | undefined>;
+  pendingStretch(account: string, endpointId: string): Promise<PendingStretch | undefined>;
   /**
    * Creates deliveries for the stretch that awaits them, as far as the backlog has room. Returns false if the stretch
-   * changed since {@link DeliveryStore.behind} returned it.
-   * @param from start of the stretch, from {@link DeliveryStore.behind}
+   * changed since {@link DeliveryStore.pendingStretch} returned it.
+   * @param from start of the stretch, from {@link DeliveryStore.pendingStretch}
    * @param next start of the remaining stretch once all the deliveries are created
-   * @param deliveries at most {@link MOST_REFILLED}, in the order of the log
+   * @param deliveries at most {@link MAX_REFILLED}, in the order of the log
    */
   refill(
     account: string,
@@ -164,15 +164,15 @@ export interface DeliveryStore {
   /** Returns the gaps of an endpoint, oldest first, including the stretch that awaits deliveries. */
   gaps(account: string, endpointId: string): Promise<Gap[]>;
   /** Claims due deliveries of an endpoint. Deliveries under expired leases become due first. */
-  claim(account: string, endpointId: string, terms: ClaimTerms): Promise<Claimed>;
+  claim(account: string, endpointId: string, terms: ClaimLimits): Promise<ClaimResult>;
   /** Records an attempt, the new state of the delivery, and the pace of its endpoint. */
   settle(
     account: string,
-    claimed: ClaimedDelivery,
+    delivery: ClaimedDelivery,
     attempt: Attempt,
     settlement: Settlement,
-    strain?: Strain,
-  ): Promise<Settled>;
+    throttling?: Throttling,
+  ): Promise<SettlementResult>;
   /** Undoes the claim of a delivery, which is due again at once. */
   release(account: string, claimed: ClaimedDelivery): Promise<void>;
   /** Ends the pending deliveries of a removed or disabled endpoint. Does nothing for an enabled endpoint. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { type AttemptOutcome, decide } from './retry-policy.js';
+import { type AttemptOutcome, decideNextStep } from './retry-policy.js';
 
 const now = Date.parse('2026-01-01T00:00:00Z');
 const policy = { scheduleSeconds: [5, 300], random: () => 0.5 };
@@ -12,29 +12,31 @@ const outcome = (statusCode: number | null, rest: Partial<AttemptOutcome> = {}):
 
 describe('the decision after an attempt', () => {
   it.each([200, 201, 204, 299])('is success for status %d', (status) => {
-    expect(decide(policy, 1, outcome(status), now)).toEqual({ kind: 'succeeded' });
+    expect(decideNextStep(policy, 1, outcome(status), now)).toEqual({ kind: 'succeeded' });
   });
 
   it.each([100, 301, 302, 307, 308, 400, 401, 404, 429, 500, 503])('is a retry for status %d', (status) => {
-    expect(decide(policy, 1, outcome(status), now)).toEqual({ kind: 'retry', waitMs: 5_000 });
+    expect(decideNextStep(policy, 1, outcome(status), now)).toEqual({ kind: 'retry', waitMs: 5_000 });
   });
 
   it('is a retry for a 2xx status whose body timed out', () => {
-    expect(decide(policy, 1, outcome(200, { error: 'late' }), now).kind).toBe('retry');
+    expect(decideNextStep(policy, 1, outcome(200, { error: 'late' }), now).kind).toBe('retry');
   });
 
   it('takes its wait from the schedule, and is failure when the schedule ends', () => {
     const broken = outcome(null, { error: 'ECONNREFUSED' });
-    expect(decide(policy, 1, broken, now)).toEqual({ kind: 'retry', waitMs: 5_000 });
-    expect(decide(policy, 2, broken, now)).toEqual({ kind: 'retry', waitMs: 300_000 });
-    expect(decide(policy, 3, broken, now)).toEqual({
+    expect(decideNextStep(policy, 1, broken, now)).toEqual({ kind: 'retry', waitMs: 5_000 });
+    expect(decideNextStep(policy, 2, broken, now)).toEqual({ kind: 'retry', waitMs: 300_000 });
+    expect(decideNextStep(policy, 3, broken, now)).toEqual({
       kind: 'failed',
       reason: 'Attempt 3 of 3 failed: ECONNREFUSED.',
     });
   });
 
   it('spreads waits by 20 % in both directions', () => {
-    const waits = [0, 0.999_999_9].map((n) => decide({ ...policy, random: () => n }, 2, outcome(500), now));
+    const waits = [0, 0.999_999_9].map((n) =>
+      decideNextStep({ ...policy, random: () => n }, 2, outcome(500), now),
+    );
     expect(waits).toEqual([
       { kind: 'retry', waitMs: 240_000 },
       { kind: 'retry', waitMs: 360_000 },
@@ -42,13 +44,13 @@ describe('the decision after an attempt', () => {
   });
 
   it('is final failure for status 410, even if the schedule has waits left', () => {
-    expect(decide(policy, 1, outcome(410), now).kind).toBe('gone');
-    expect(decide(policy, 1, outcome(410, { error: 'body cut' }), now).kind).toBe('gone');
+    expect(decideNextStep(policy, 1, outcome(410), now).kind).toBe('gone');
+    expect(decideNextStep(policy, 1, outcome(410, { error: 'body cut' }), now).kind).toBe('gone');
   });
 
   it.each([429, 503])('obeys Retry-After of status %d, in seconds or as a date', (status) => {
     for (const retryAfter of ['60', ' 60 ', 'Thu, 01 Jan 2026 00:01:00 GMT']) {
-      expect(decide(policy, 1, outcome(status, { retryAfter }), now)).toEqual({
+      expect(decideNextStep(policy, 1, outcome(status, { retryAfter }), now)).toEqual({
         kind: 'retry',
         waitMs: 60_000,
       });
@@ -57,7 +59,7 @@ describe('the decision after an attempt', () => {
 
   it('never waits less because of Retry-After, caps it at one day, and ignores it unless the status is 429 or 503', () => {
     const wait = (status: number, retryAfter: string): unknown =>
-      decide(policy, 1, outcome(status, { retryAfter }), now);
+      decideNextStep(policy, 1, outcome(status, { retryAfter }), now);
     expect(wait(429, '1')).toEqual({ kind: 'retry', waitMs: 5_000 });
     expect(wait(429, 'Wed, 31 Dec 2025 00:00:00 GMT')).toEqual({ kind: 'retry', waitMs: 5_000 });
     expect(wait(429, '45.5')).toEqual({ kind: 'retry', waitMs: 45_500 });

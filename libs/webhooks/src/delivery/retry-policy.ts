@@ -11,15 +11,15 @@ export interface AttemptOutcome {
 }
 
 /** How an attempt's outcome throttles the endpoint. */
-export interface Strain {
+export interface Throttling {
   /** True if the endpoint is overloaded: its concurrency is halved, then it gets pauses. */
-  slower: boolean;
+  slowsDown: boolean;
   /** Time for which the endpoint gets no requests, in milliseconds. */
-  aloneMs: number;
+  pauseMs: number;
 }
 
 /** What happens to a delivery after an attempt. */
-export type Decision =
+export type DeliveryDecision =
   | { kind: 'succeeded' }
   | { kind: 'retry'; waitMs: number }
   | { kind: 'failed'; reason: string }
@@ -40,7 +40,7 @@ const TOO_MANY_REQUESTS = 429;
 /** Statuses that mean that the endpoint, or a proxy in front of it, is overloaded. */
 const OVERLOADED: ReadonlySet<number | null> = new Set([TOO_MANY_REQUESTS, 502, 504]);
 /** Max pause that one reply can impose on an endpoint, in milliseconds. */
-const MAX_ALONE_MS = 3_600_000;
+const MAX_PAUSE_MS = 3_600_000;
 /** Statuses whose `Retry-After` is obeyed. */
 const OBEYS_RETRY_AFTER: ReadonlySet<number | null> = new Set([429, 503]);
 
@@ -49,7 +49,12 @@ const OBEYS_RETRY_AFTER: ReadonlySet<number | null> = new Set([429, 503]);
  * @param attempt number of the attempt, counted from 1
  * @param now milliseconds since 1970, for a `Retry-After` that is a date
  */
-export function decide(policy: RetryPolicy, attempt: number, outcome: AttemptOutcome, now: number): Decision {
+export function decideNextStep(
+  policy: RetryPolicy,
+  attempt: number,
+  outcome: AttemptOutcome,
+  now: number,
+): DeliveryDecision {
   const { statusCode, error } = outcome;
   if (statusCode === GONE) {
     return { kind: 'gone', reason: 'The receiver answered 410 Gone, which disables the webhook.' };
@@ -62,8 +67,8 @@ export function decide(policy: RetryPolicy, attempt: number, outcome: AttemptOut
     return { kind: 'failed', reason: `Attempt ${attempt} of ${attempt} failed: ${describe(outcome)}.` };
   }
   const scheduled = seconds * 1000 * (1 + JITTER * (2 * policy.random() - 1));
-  const asked = OBEYS_RETRY_AFTER.has(statusCode) ? retryAfterMs(outcome, now) : 0;
-  return { kind: 'retry', waitMs: Math.round(Math.max(scheduled, asked)) };
+  const requestedMs = OBEYS_RETRY_AFTER.has(statusCode) ? retryAfterMs(outcome, now) : 0;
+  return { kind: 'retry', waitMs: Math.round(Math.max(scheduled, requestedMs)) };
 }
 
 /**
@@ -71,10 +76,10 @@ export function decide(policy: RetryPolicy, attempt: number, outcome: AttemptOut
  * 429 pauses all deliveries to the endpoint, for one hour at most: one wrong reply must not stop them for a day.
  * @param now milliseconds since 1970
  */
-export function strainOf(outcome: AttemptOutcome, now: number): Strain {
+export function throttlingOf(outcome: AttemptOutcome, now: number): Throttling {
   const { statusCode } = outcome;
   const asked = statusCode === TOO_MANY_REQUESTS ? retryAfterMs(outcome, now) : 0;
-  return { slower: OVERLOADED.has(statusCode), aloneMs: Math.min(asked, MAX_ALONE_MS) };
+  return { slowsDown: OVERLOADED.has(statusCode), pauseMs: Math.min(asked, MAX_PAUSE_MS) };
 }
 
 /** Returns the wait that the reply's `Retry-After` asks for, in milliseconds, or 0 without that header. */

@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 import { withDeadline } from '#platform';
-import { type DestinationGuard, hostOf, isLocalhost, refused } from './destination-guard.js';
+import { type DestinationGuard, hostOf, isLocalhost, refusalError } from './destination-guard.js';
 import type { Resolver } from './resolver.js';
 
 /** Timeout of resolving a name, in milliseconds. */
@@ -22,7 +22,7 @@ export class DestinationCheck {
     const host = hostOf(url);
     const addresses = isIP(host) === 0 ? await this.addressesOf(host) : [host];
     if (addresses.length === 0 && url.protocol !== 'https:') {
-      throw refused(
+      throw refusalError(
         `http:// is allowed only for networks in WEBHOOK_ALLOW_NETWORKS, and ${host} does not resolve`,
       );
     }

@@ -35,23 +35,24 @@ export class DestinationGuard {
    * @throws {DestinationRefusedError}
    */
   parse(text: string): URL {
-    if (text.length > MAX_URL_LENGTH) throw refused(`the URL is longer than ${MAX_URL_LENGTH} characters`);
+    if (text.length > MAX_URL_LENGTH)
+      throw refusalError(`the URL is longer than ${MAX_URL_LENGTH} characters`);
     let url: URL;
     try {
       url = new URL(text);
     } catch {
-      throw refused('the text is not an absolute URL, such as https://example.com/hook');
+      throw refusalError('the text is not an absolute URL, such as https://example.com/hook');
     }
     if (url.protocol !== 'https:' && url.protocol !== 'http:') {
-      throw refused('the URL must start with https://, or with http:// for an allowed network');
+      throw refusalError('the URL must start with https://, or with http:// for an allowed network');
     }
     if (url.username !== '' || url.password !== '')
-      throw refused('the URL contains credentials; remove them');
-    if (url.hash !== '' || text.includes('#')) throw refused('the URL has a fragment; remove it');
-    if (url.port === '0') throw refused('port 0 cannot be reached');
+      throw refusalError('the URL contains credentials; remove them');
+    if (url.hash !== '' || text.includes('#')) throw refusalError('the URL has a fragment; remove it');
+    if (url.port === '0') throw refusalError('port 0 cannot be reached');
     const name = hostOf(url);
     if (name === '' || name.endsWith('.') || name.length > MAX_HOST_LENGTH) {
-      throw refused('the host of the URL is neither a valid name nor an IP address');
+      throw refusalError('the host of the URL is neither a valid name nor an IP address');
     }
     return url;
   }
@@ -77,7 +78,7 @@ export class DestinationGuard {
   check(url: Pick<URL, 'protocol' | 'hostname'>, addresses: readonly string[]): void {
     for (const address of addresses) {
       const refusal = this.refusal(url.protocol, address);
-      if (refusal !== undefined) throw refused(refusal);
+      if (refusal !== undefined) throw refusalError(refusal);
     }
   }
 
@@ -97,7 +98,7 @@ export function isLocalhost(name: string): boolean {
 }
 
 /** Returns the error for a refused URL or address. */
-export function refused(reason: string): DestinationRefusedError {
+export function refusalError(reason: string): DestinationRefusedError {
   return new DestinationRefusedError(`The webhook's URL is refused: ${reason}.`);
 }
 

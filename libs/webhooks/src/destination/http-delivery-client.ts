@@ -2,7 +2,7 @@ import type { LookupAddress } from 'node:dns';
 import { isIP, type LookupFunction } from 'node:net';
 import { buildConnector, Pool } from 'undici';
 import type { DeliveryClient, DeliveryReply, DeliveryRequest } from '../attempt/delivery-client.js';
-import { type DestinationGuard, hostOf, refused } from './destination-guard.js';
+import { type DestinationGuard, hostOf, refusalError } from './destination-guard.js';
 import { describeFailure } from './http-failure.js';
 import { readExcerpt } from './http-excerpt.js';
 import { OriginCache } from './http-origin-cache.js';
@@ -98,7 +98,7 @@ export class HttpDeliveryClient implements DeliveryClient {
       const refusal = isIP(literal) === 0 ? undefined : this.guard.refusal(protocol, literal);
       if (refusal !== undefined) {
         queueMicrotask(() => {
-          callback(refused(refusal), null);
+          callback(refusalError(refusal), null);
         });
         return;
       }
@@ -112,7 +112,7 @@ export class HttpDeliveryClient implements DeliveryClient {
           callback(null, socket);
         } else {
           socket.destroy();
-          callback(refused(peerRefusal), null);
+          callback(refusalError(peerRefusal), null);
         }
       });
     };

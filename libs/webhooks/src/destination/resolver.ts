@@ -44,15 +44,15 @@ export function systemResolver({ servers, hostsFile }: ResolverSettings = {}): R
     const found = await system.execute(() => lookup(hostname, { all: true, order: 'verbatim' }));
     return found.map(({ address }) => address);
   };
-  const asked = new Map<string, Promise<string[]>>();
+  const pending = new Map<string, Promise<string[]>>();
   return (hostname) => {
-    const underWay = asked.get(hostname);
-    if (underWay !== undefined) return underWay;
-    if (asked.size >= MAX_NAMES) return Promise.reject(new Error('too many names are being resolved'));
+    const running = pending.get(hostname);
+    if (running !== undefined) return running;
+    if (pending.size >= MAX_NAMES) return Promise.reject(new Error('too many names are being resolved'));
     const answer = withDeadline(ask(hostname), NAME_TIMEOUT_MS, `resolving ${hostname}`).finally(() =>
-      asked.delete(hostname),
+      pending.delete(hostname),
     );
-    asked.set(hostname, answer);
+    pending.set(hostname, answer);
     return answer;
   };
 }

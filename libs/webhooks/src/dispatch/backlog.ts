@@ -1,8 +1,8 @@
 import { type EventLog, isBefore } from '#events';
-import { type Behind, type DeliveryStore, MOST_REFILLED } from '../delivery/delivery-store.js';
-import { wants } from '../endpoint/endpoint-index.js';
+import { type PendingStretch, type DeliveryStore, MAX_REFILLED } from '../delivery/delivery-store.js';
+import { matchesFilter } from '../endpoint/endpoint-index.js';
 import type { EndpointStore } from '../endpoint/endpoint-store.js';
-import { positionAfter, positionBefore, readKept } from './log-window.js';
+import { positionAfter, positionBefore, readFromOldestKept } from './log-window.js';
 
 /** Max pages of the log that one call reads. A later call continues. */
 const MAX_PAGES = 10;
@@ -13,7 +13,7 @@ const MIN_PAGE_SIZE = 20;
 export class Backlog {
   constructor(
     private readonly endpoints: Pick<EndpointStore, 'find'>,
-    private readonly deliveries: Pick<DeliveryStore, 'behind' | 'refill'>,
+    private readonly deliveries: Pick<DeliveryStore, 'pendingStretch' | 'refill'>,
     private readonly log: Pick<EventLog, 'read' | 'end'>,
   ) {}
 
@@ -21,8 +21,8 @@ export class Backlog {
   async refill(account: string, endpointId: string): Promise<void> {
     const { epoch } = await this.log.end(account);
     for (let pages = 0; pages < MAX_PAGES; pages += 1) {
-      const behind = await this.deliveries.behind(account, endpointId);
-      if (behind === undefined || !(await this.refillPage(account, endpointId, epoch, behind))) return;
+      const stretch = await this.deliveries.pendingStretch(account, endpointId);
+      if (stretch === undefined || !(await this.refillPage(account, endpointId, epoch, stretch))) return;
     }
   }
 
@@ -31,18 +31,25 @@ export class Backlog {
     account: string,
     endpointId: string,
     epoch: string,
-    { from, to, room }: Behind,
+    { from, to, room }: PendingStretch,
   ): Promise<boolean> {
     // Read for each page, because the endpoint's filter can change meanwhile.
     const endpoint = await this.endpoints.find(account, endpointId);
     if (endpoint === undefined) return false;
-    const limit = Math.min(Math.max(room, MIN_PAGE_SIZE), MOST_REFILLED);
-    const { events } = await readKept(this.log, account, { epoch, position: positionBefore(from) }, limit);
+    const limit = Math.min(Math.max(room, MIN_PAGE_SIZE), MAX_REFILLED);
+    const { events } = await readFromOldestKept(
+      this.log,
+      account,
+      { epoch, position: positionBefore(from) },
+      limit,
+    );
     const here = events.filter(({ position }) => !isBefore(to, position));
     const last = here.at(-1);
     // A short page means that the log holds no more events of the stretch.
     const next = last === undefined || here.length < limit ? positionAfter(to) : positionAfter(last.position);
-    const deliveries = here.filter((event) => wants(endpoint, event)).map((event) => ({ endpointId, event }));
+    const deliveries = here
+      .filter((event) => matchesFilter(endpoint, event))
+      .map((event) => ({ endpointId, event }));
     return this.deliveries.refill(account, endpointId, from, next, deliveries);
   }
 }

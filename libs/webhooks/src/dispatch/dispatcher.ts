@@ -26,9 +26,9 @@ export class Dispatcher {
    */
   async dispatch(account: string, events: readonly LoggedEvent[], reader?: ReaderLease): Promise<void> {
     if (events.length === 0) return;
-    const { index, enabled } = await this.indexes.of(account);
+    const { index, enabled } = await this.indexes.get(account);
     const deliveries = events.flatMap((event) =>
-      index.wanting(event).map((endpointId) => ({ endpointId, event })),
+      index.matching(event).map((endpointId) => ({ endpointId, event })),
     );
     if (deliveries.length === 0) return;
     await this.deliveries.create(account, deliveries, reader);

@@ -10,7 +10,7 @@ import {
 const PAGE_SIZE = 500;
 
 /** A span of time in milliseconds since 1970. `since` is inclusive, `until` is exclusive. */
-export interface Window {
+export interface TimeWindow {
   since: number;
   until: number;
 }
@@ -19,13 +19,13 @@ export interface Window {
 export async function* eventsIn(
   log: Pick<EventLog, 'read' | 'end'>,
   account: string,
-  { since, until }: Window,
+  { since, until }: TimeWindow,
 ): AsyncGenerator<LoggedEvent[], void, void> {
   const end = await log.end(account);
   let after: Cursor | undefined =
     since < 1 ? undefined : { epoch: end.epoch, position: lastPositionBefore(since) };
   for (;;) {
-    const page = await readKept(log, account, after, PAGE_SIZE);
+    const page = await readFromOldestKept(log, account, after, PAGE_SIZE);
     const here = page.events.filter(({ position }) => !isBefore(end.position, position));
     yield here.filter(({ timestamp }) => Date.parse(timestamp) >= since && Date.parse(timestamp) < until);
     const last = page.events.at(-1);
@@ -36,7 +36,7 @@ export async function* eventsIn(
 }
 
 /** Reads a page of the log. Continues at the oldest kept event if the log was trimmed beyond the cursor. */
-export async function readKept(
+export async function readFromOldestKept(
   log: Pick<EventLog, 'read'>,
   account: string,
   after: Cursor | undefined,

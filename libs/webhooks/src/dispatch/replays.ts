@@ -2,31 +2,31 @@ import { type EventLog, type EventTypePattern, type LoggedEvent, matchesEventTyp
 import type { Logger } from '#platform';
 import type { DeliveryJobs } from '../delivery/delivery-jobs.js';
 import type { DeliveryStore, ReplayScope } from '../delivery/delivery-store.js';
-import { wants } from '../endpoint/endpoint-index.js';
+import { matchesFilter } from '../endpoint/endpoint-index.js';
 import type { EndpointStore } from '../endpoint/endpoint-store.js';
-import { hintQuietly } from '../delivery/hint-quietly.js';
-import { eventsIn, type Window } from './log-window.js';
+import { wakeQuietly } from '../delivery/wake-quietly.js';
+import { eventsIn, type TimeWindow } from './log-window.js';
 import { disabledConflict } from '../endpoint/webhook-conflict.js';
 
 /** Max events that one replay reads, which bounds the duration of the request. */
 const MAX_EVENTS = 50_000;
 
 /** Selects the events to replay. */
-export interface ReplayRequest extends Window {
+export interface ReplayRequest extends TimeWindow {
   /** Event types and patterns to replay. Default: all types that the endpoint's filter matches. */
   eventTypes?: readonly EventTypePattern[];
-  only: ReplayScope;
+  scope: ReplayScope;
 }
 
 /** Thrown if the window holds too many events for one replay. Nothing was replayed. */
 export class ReplayTooLargeError extends Error {
   constructor(
     /** Max number of events of one replay. */
-    readonly most: number,
+    readonly maxEvents: number,
     /** Value of `until` with which the window is small enough: ISO 8601. */
-    readonly fits: string,
+    readonly maxUntil: string,
   ) {
-    super(`The window holds more than ${most} events.`);
+    super(`The window holds more than ${maxEvents} events.`);
     this.name = 'ReplayTooLargeError';
   }
 }
@@ -56,20 +56,20 @@ export class Replays {
     if (endpoint === undefined) return undefined;
     if (!endpoint.enabled) throw disabledConflict('A replay would deliver nothing');
     await this.checkSize(account, request);
-    const { eventTypes = ['*'], only } = request;
-    const wanted = (event: LoggedEvent): boolean =>
-      wants(endpoint, event) && eventTypes.some((pattern) => matchesEventType(pattern, event.type));
+    const { eventTypes = ['*'], scope } = request;
+    const isSelected = (event: LoggedEvent): boolean =>
+      matchesFilter(endpoint, event) && eventTypes.some((pattern) => matchesEventType(pattern, event.type));
     let count = 0;
     for await (const events of eventsIn(this.log, account, request)) {
-      const replayed = events.filter(wanted).map((event) => ({ endpointId: id, event }));
-      if (replayed.length > 0) count += await this.deliveries.replay(account, only, replayed);
+      const replayed = events.filter(isSelected).map((event) => ({ endpointId: id, event }));
+      if (replayed.length > 0) count += await this.deliveries.replay(account, scope, replayed);
     }
-    if (count > 0) await hintQuietly(this.jobs, this.logger, account, id);
+    if (count > 0) await wakeQuietly(this.jobs, this.logger, account, id);
     return count;
   }
 
   /** Checks the size of the window before the replay starts, since a partial replay would look complete. */
-  private async checkSize(account: string, window: Window): Promise<void> {
+  private async checkSize(account: string, window: TimeWindow): Promise<void> {
     let seen = 0;
     for await (const events of eventsIn(this.log, account, window)) {
       const first = events[this.maxEvents - seen];

@@ -7,7 +7,7 @@ export type EndpointFilter = Pick<Endpoint, 'id' | 'eventTypes' | 'contactIds'>;
 /**
  * Returns true if an event is for an endpoint. A `webhook.test` is for the endpoint that it names, despite any filter.
  */
-export function wants(endpoint: EndpointFilter, event: LoggedEvent): boolean {
+export function matchesFilter(endpoint: EndpointFilter, event: LoggedEvent): boolean {
   if (event.type === 'webhook.test') return testedEndpoint(event) === endpoint.id;
   const { eventTypes, contactIds } = endpoint;
   if (eventTypes !== null && !eventTypes.some((pattern) => matchesEventType(pattern, event.type))) {
@@ -16,7 +16,7 @@ export function wants(endpoint: EndpointFilter, event: LoggedEvent): boolean {
   return contactIds === null || (event.contactId !== undefined && contactIds.includes(event.contactId));
 }
 
-/** Finds the endpoints that want an event, as {@link wants} says, without testing each endpoint. */
+/** Finds the endpoints that want an event, as {@link matchesFilter} says, without testing each endpoint. */
 export class EndpointIndex {
   private readonly ids: ReadonlySet<string>;
   private readonly typesOf = new Map<string, ReadonlySet<EventType>>();
@@ -37,7 +37,7 @@ export class EndpointIndex {
   }
 
   /** Returns the ids of the endpoints that want an event. */
-  wanting(event: LoggedEvent): string[] {
+  matching(event: LoggedEvent): string[] {
     if (event.type === 'webhook.test') {
       const tested = testedEndpoint(event);
       return typeof tested === 'string' && this.ids.has(tested) ? [tested] : [];

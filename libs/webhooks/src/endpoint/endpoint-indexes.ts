@@ -24,8 +24,8 @@ export class EndpointIndexes {
   constructor(private readonly endpoints: Pick<EndpointStore, 'list' | 'revision'>) {}
 
   /** Returns the index of an account and the ids of its enabled endpoints. Includes every change before the call. */
-  async of(account: string): Promise<{ index: EndpointIndex; enabled: ReadonlySet<string> }> {
-    // Reading the revision before the list makes a change in between cause a second read, not a stale index.
+  async get(account: string): Promise<{ index: EndpointIndex; enabled: ReadonlySet<string> }> {
+    // The revision is read before the list, so that a change between the two causes a second read, not a stale index.
     const revision = await this.endpoints.revision(account);
     const earlier = this.cache.get(account);
     this.cache.delete(account);

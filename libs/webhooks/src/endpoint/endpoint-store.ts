@@ -1,11 +1,11 @@
 import type { StoredEndpoint } from './stored-endpoint.js';
 
 /** Max endpoints of one account, since they are listed without pages and each event is compared with all filters. */
-export const MOST_ENDPOINTS_OF_ACCOUNT = 1_000;
+export const MAX_ENDPOINTS_PER_ACCOUNT = 1_000;
 /** Max total size of one account's contact filters, in bytes, since every worker keeps them in memory. */
-export const MOST_FILTER_BYTES_OF_ACCOUNT = 1024 * 1024;
+export const MAX_FILTER_BYTES_PER_ACCOUNT = 1024 * 1024;
 /** Max size of one endpoint's contact filter, in bytes. */
-export const MOST_FILTER_BYTES = 64 * 1024;
+export const MAX_FILTER_BYTES = 64 * 1024;
 
 /** Returns the size of an endpoint's contact filter, in bytes. */
 export function filterBytes(contactIds: readonly string[] | null): number {

@@ -1,5 +1,5 @@
 /** Max number of an endpoint's own headers. */
-export const MOST_HEADERS = 20;
+export const MAX_HEADERS = 20;
 const MAX_NAME_LENGTH = 100;
 const MAX_VALUE_LENGTH = 1_024;
 
@@ -14,15 +14,15 @@ const RESERVED =
  * Returns what is wrong with an endpoint's own headers, or undefined if they are valid. The text continues a sentence
  * that starts with the field's name, `headers`.
  */
-export function headersFault(headers: unknown): string | undefined {
+export function headersError(headers: unknown): string | undefined {
   if (typeof headers !== 'object' || headers === null || Array.isArray(headers)) {
     return 'must be an object of header names and values, for example {"Authorization": "Bearer abc"}';
   }
   const entries = Object.entries(headers as Record<string, unknown>);
-  if (entries.length > MOST_HEADERS) return `must be at most ${MOST_HEADERS} headers; remove some`;
+  if (entries.length > MAX_HEADERS) return `must be at most ${MAX_HEADERS} headers; remove some`;
   const seen = new Set<string>();
   for (const [name, value] of entries) {
-    const fault = headerFault(name, value);
+    const fault = headerError(name, value);
     if (fault !== undefined) return fault;
     if (seen.has(name.toLowerCase()))
       return `must not contain ${name} twice; header names are case-insensitive`;
@@ -31,7 +31,7 @@ export function headersFault(headers: unknown): string | undefined {
   return undefined;
 }
 
-function headerFault(name: string, value: unknown): string | undefined {
+function headerError(name: string, value: unknown): string | undefined {
   if (name.length > MAX_NAME_LENGTH || !TOKEN.test(name)) {
     return `must have valid names: 1 to ${MAX_NAME_LENGTH} letters, digits and hyphens, for example X-Team`;
   }

@@ -22,7 +22,7 @@ export interface StoredEndpoint extends Omit<Endpoint, 'headers'> {
 export type DeliveryTarget = Omit<StoredEndpoint, 'eventTypes' | 'contactIds' | 'description'>;
 
 /** Returns the endpoint as shown in events. Omits its own headers, because other webhooks receive these events. */
-export function publicPart(stored: StoredEndpoint): Omit<Endpoint, 'headers'> {
+export function publicEndpoint(stored: StoredEndpoint): Omit<Endpoint, 'headers'> {
   const { id, url, eventTypes, contactIds, description, maxConcurrency, rateLimitPerSecond, ordered } =
     stored;
   const { enabled, disabledReason, createdAt, updatedAt } = stored;
@@ -44,7 +44,7 @@ export function sealHeaders(
 
 /**
  * Decrypts an endpoint's own headers.
- * @throws {SealBrokenError} if no known key decrypts the headers
+ * @throws {SecretDecryptionError} if no known key decrypts the headers
  */
 export function openHeaders(
   { id, sealedHeaders }: Pick<StoredEndpoint, 'id' | 'sealedHeaders'>,
@@ -55,22 +55,22 @@ export function openHeaders(
 }
 
 /** Returns the encrypted secrets that sign at `now`, in milliseconds since 1970. */
-export function secretsAt({ secrets }: Pick<StoredEndpoint, 'secrets'>, now: number): string[] {
+export function validSecretsAt({ secrets }: Pick<StoredEndpoint, 'secrets'>, now: number): string[] {
   return secrets.filter(({ expiresAt }) => expiresAt === null || expiresAt > now).map(({ sealed }) => sealed);
 }
 
 /** Parses a stored endpoint. Adds the defaults of fields that older builds did not store. */
-export function readEndpoint(text: string): StoredEndpoint {
+export function parseEndpoint(text: string): StoredEndpoint {
   return { ...DEFAULTS, ...(JSON.parse(text) as StoredEndpoint) };
 }
 
 /** Parses an endpoint that a script returned without its filter. */
-export function readTarget(text: string): DeliveryTarget {
-  return readEndpoint(text);
+export function parseDeliveryTarget(text: string): DeliveryTarget {
+  return parseEndpoint(text);
 }
 
 /** Serializes an endpoint for storage. */
-export function writeEndpoint(stored: StoredEndpoint): string {
+export function serializeEndpoint(stored: StoredEndpoint): string {
   return JSON.stringify(stored);
 }
 

@@ -1,16 +1,16 @@
 import type { AgendaHints, RedisClient } from '#platform';
 import { DELIVERY_ROUND } from '../delivery/delivery-hints.js';
-import type { ClaimedDelivery, Settled, Settlement } from '../delivery/delivery-store.js';
+import type { ClaimedDelivery, SettlementResult, Settlement } from '../delivery/delivery-store.js';
 import type { Attempt } from '../delivery/delivery.js';
 import { RedisDeliveryStore } from './redis-delivery-store.js';
-import type { Strain } from '../delivery/retry-policy.js';
+import type { Throttling } from '../delivery/retry-policy.js';
 
 /** Delivery store that schedules a reconciliation for the time of each retry. */
 export class HintingDeliveryStore extends RedisDeliveryStore {
   constructor(
     redis: RedisClient,
     prefix: string,
-    private readonly hints: Pick<AgendaHints, 'tell'>,
+    private readonly hints: Pick<AgendaHints, 'announce'>,
   ) {
     super(redis, prefix);
   }
@@ -20,11 +20,11 @@ export class HintingDeliveryStore extends RedisDeliveryStore {
     claimed: ClaimedDelivery,
     attempt: Attempt,
     settlement: Settlement,
-    strain?: Strain,
-  ): Promise<Settled> {
-    const settled = await super.settle(account, claimed, attempt, settlement, strain);
+    throttling?: Throttling,
+  ): Promise<SettlementResult> {
+    const settled = await super.settle(account, claimed, attempt, settlement, throttling);
     if (settlement.status === 'pending') {
-      this.hints.tell(account, DELIVERY_ROUND.reconcile, settlement.waitMs);
+      this.hints.announce(account, DELIVERY_ROUND.reconcile, settlement.waitMs);
     }
     return settled;
   }

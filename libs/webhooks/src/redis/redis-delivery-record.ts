@@ -2,7 +2,7 @@ import type { EventType } from '#events';
 import type { Attempt, Delivery, DeliveryStatus, StoredDeliveryStatus } from '../delivery/delivery.js';
 
 /** Builds a delivery from the fields of its Redis hash. Returns undefined for an empty hash. */
-export function readDelivery(id: string, stored: Readonly<Record<string, string>>): Delivery | undefined {
+export function parseDelivery(id: string, stored: Readonly<Record<string, string>>): Delivery | undefined {
   if (stored['status'] === undefined) return undefined;
   const date = (field: string): string | null => {
     const ms = stored[field];

@@ -4,40 +4,40 @@ import {
   readStreamEntry,
   type ReaderLease,
   ReaderLeaseLostError,
-  readerKey,
+  readerLeaseKey,
   type StreamEntry,
 } from '#events';
 import { accountKeys, type LuaArguments, type LuaScript, type RedisClient } from '#platform';
 import { type Attempt, type Delivery, deliveryId, type NewDelivery } from '../delivery/delivery.js';
 import type {
-  Behind,
-  Claimed,
+  PendingStretch,
+  ClaimResult,
   ClaimedDelivery,
-  ClaimTerms,
+  ClaimLimits,
   DeliveryPage,
   DeliveryQuery,
   DeliveryRetention,
   DeliveryStore,
   Gap,
   ReplayScope,
-  Retried,
-  Settled,
+  RetryResult,
+  SettlementResult,
   Settlement,
 } from '../delivery/delivery-store.js';
 import { chunksOf } from '../delivery/delivery-chunks.js';
-import { BEHIND, CREATE, REFILL, REPLAY, RETRY } from './redis-delivery-creation.js';
-import type { Strain } from '../delivery/retry-policy.js';
-import { readDelivery } from './redis-delivery-record.js';
+import { READ_PENDING_STRETCH, CREATE, REFILL, REPLAY, RETRY } from './redis-delivery-creation.js';
+import type { Throttling } from '../delivery/retry-policy.js';
+import { parseDelivery } from './redis-delivery-record.js';
 import { CLAIM, END_PENDING, LIST, OVERDUE, RELEASE, SETTLE, TRIM } from './redis-delivery-scripts.js';
 
 /** Max records that one script handles, so that Redis is never blocked for long. */
-const MOST_ENDED = 500;
-const MOST_TRIMMED = 1_000;
-const MOST_LISTED = 500;
+const MAX_ENDED = 500;
+const MAX_TRIMMED = 1_000;
+const MAX_LISTED = 500;
 /** Max deliveries that are read for one page of a list. A page with fewer results can have a next page. */
 const MAX_SCANNED = 1_000;
 /** Max stored attempts of one delivery. */
-const MOST_ATTEMPTS = 100;
+const MAX_ATTEMPTS = 100;
 
 /** Implements {@link DeliveryStore} in Redis, with times of Redis' clock. */
 export class RedisDeliveryStore implements DeliveryStore {
@@ -51,7 +51,7 @@ export class RedisDeliveryStore implements DeliveryStore {
       reader === undefined
         ? { lease: '', token: '', leaseMs: 0 }
         : {
-            lease: readerKey(accountKeys(this.prefix, account)),
+            lease: readerLeaseKey(accountKeys(this.prefix, account)),
             token: reader.token,
             leaseMs: reader.leaseMs,
           };
@@ -62,7 +62,7 @@ export class RedisDeliveryStore implements DeliveryStore {
   }
 
   async find(account: string, id: string): Promise<Delivery | undefined> {
-    return readDelivery(id, await this.redis.hgetall(accountKeys(this.prefix, account)('delivery', id)));
+    return parseDelivery(id, await this.redis.hgetall(accountKeys(this.prefix, account)('delivery', id)));
   }
 
   async list(
@@ -89,8 +89,8 @@ export class RedisDeliveryStore implements DeliveryStore {
     };
   }
 
-  async retry(account: string, id: string): Promise<Retried> {
-    return (await this.run(RETRY, account, { id })) as Retried;
+  async retry(account: string, id: string): Promise<RetryResult> {
+    return (await this.run(RETRY, account, { id })) as RetryResult;
   }
 
   async replay(account: string, scope: ReplayScope, deliveries: readonly NewDelivery[]): Promise<number> {
@@ -101,9 +101,9 @@ export class RedisDeliveryStore implements DeliveryStore {
     return count;
   }
 
-  async behind(account: string, endpointId: string): Promise<Behind | undefined> {
-    const reply = await this.run(BEHIND, account, { endpoint: endpointId });
-    return reply === null ? undefined : (reply as Behind);
+  async pendingStretch(account: string, endpointId: string): Promise<PendingStretch | undefined> {
+    const reply = await this.run(READ_PENDING_STRETCH, account, { endpoint: endpointId });
+    return reply === null ? undefined : (reply as PendingStretch);
   }
 
   async refill(
@@ -134,14 +134,18 @@ export class RedisDeliveryStore implements DeliveryStore {
     });
   }
 
-  async claim(account: string, endpointId: string, { slots, room, leaseMs }: ClaimTerms): Promise<Claimed> {
-    const claim = randomBytes(8).toString('hex');
+  async claim(
+    account: string,
+    endpointId: string,
+    { defaultConcurrency, maxDeliveries, leaseMs }: ClaimLimits,
+  ): Promise<ClaimResult> {
+    const claimId = randomBytes(8).toString('hex');
     const reply = (await this.run(CLAIM, account, {
       endpoint: endpointId,
-      defaultSlots: slots,
-      maxCount: room,
+      defaultSlots: defaultConcurrency,
+      maxCount: maxDeliveries,
       leaseMs,
-      claim,
+      claim: claimId,
     })) as ClaimReply | null;
     if (reply === null) return { kind: 'ended' };
     const { stored, more, waitMs, canRefill, missed, deliveries: fields } = reply;
@@ -149,14 +153,14 @@ export class RedisDeliveryStore implements DeliveryStore {
     for (let i = 0; i < fields.length; i += 5) {
       const [id, eventId, attempts, body, entry] = fields.slice(i, i + 5) as ClaimedFields;
       deliveries.push({
-        ...{ id, claim, endpointId, eventId, slots, attempts: Number(attempts) },
+        ...{ id, claimId, endpointId, eventId, defaultConcurrency, attempts: Number(attempts) },
         body: body === '' ? bodyOf(account, entry) : body,
       });
     }
     return {
       kind: 'claimed',
       ...{ endpoint: stored, deliveries, missed },
-      more: more === 1,
+      hasMore: more === 1,
       canRefill: canRefill === 1,
       ...(waitMs > 0 ? { waitMs } : {}),
     };
@@ -164,52 +168,60 @@ export class RedisDeliveryStore implements DeliveryStore {
 
   async settle(
     account: string,
-    { id, claim, endpointId, slots }: ClaimedDelivery,
+    { id, claimId, endpointId, defaultConcurrency }: ClaimedDelivery,
     attempt: Attempt,
     settlement: Settlement,
-    { slower, aloneMs }: Strain = { slower: false, aloneMs: 0 },
-  ): Promise<Settled> {
+    { slowsDown, pauseMs }: Throttling = { slowsDown: false, pauseMs: 0 },
+  ): Promise<SettlementResult> {
     const reply = await this.run(SETTLE, account, {
       endpoint: endpointId,
-      defaultSlots: slots,
+      defaultSlots: defaultConcurrency,
       id,
-      claim,
+      claim: claimId,
       attempt: JSON.stringify(attempt),
       duration: attempt.durationMs,
       status: settlement.status,
       waitMs: settlement.status === 'pending' ? settlement.waitMs : 0,
       reason: settlement.status === 'failed' ? settlement.reason : '',
-      slowsDown: slower ? 1 : 0,
-      holdMs: aloneMs,
-      maxAttempts: MOST_ATTEMPTS,
+      slowsDown: slowsDown ? 1 : 0,
+      holdMs: pauseMs,
+      maxAttempts: MAX_ATTEMPTS,
     });
     const { recorded, more, failingMs } = reply as { recorded: number; more: number; failingMs: number };
-    return { recorded: recorded === 1, more: more === 1, failingMs };
+    return { isRecorded: recorded === 1, hasMore: more === 1, failingMs };
   }
 
-  async release(account: string, { id, claim, endpointId, slots }: ClaimedDelivery): Promise<void> {
-    await this.run(RELEASE, account, { endpoint: endpointId, defaultSlots: slots, id, claim });
+  async release(
+    account: string,
+    { id, claimId, endpointId, defaultConcurrency }: ClaimedDelivery,
+  ): Promise<void> {
+    await this.run(RELEASE, account, {
+      endpoint: endpointId,
+      defaultSlots: defaultConcurrency,
+      id,
+      claim: claimId,
+    });
   }
 
   async endPending(account: string, endpointId: string): Promise<void> {
-    const args = { endpoint: endpointId, maxCount: MOST_ENDED };
+    const args = { endpoint: endpointId, maxCount: MAX_ENDED };
     while (Number(await this.run(END_PENDING, account, args)) > 0);
   }
 
   async *overdue(account: string): AsyncGenerator<string[], void, void> {
-    for (let first = 0; ; first += MOST_LISTED) {
+    for (let first = 0; ; first += MAX_LISTED) {
       const endpoints = (await this.run(OVERDUE, account, {
         first,
-        maxCount: MOST_LISTED,
+        maxCount: MAX_LISTED,
       })) as string[];
       if (endpoints.length > 0) yield endpoints;
-      if (endpoints.length < MOST_LISTED) return;
+      if (endpoints.length < MAX_LISTED) return;
     }
   }
 
   async trim(account: string, { maxAgeMs, maxCount }: DeliveryRetention): Promise<number> {
     return Number(
-      await this.run(TRIM, account, { maxAge: maxAgeMs, maxKept: maxCount, maxCount: MOST_TRIMMED }),
+      await this.run(TRIM, account, { maxAge: maxAgeMs, maxKept: maxCount, maxCount: MAX_TRIMMED }),
     );
   }
 
@@ -248,17 +260,17 @@ function creationArguments(chunk: readonly NewDelivery[]): {
   eventCount: number;
   entries: (string | number)[];
 } {
-  const places = new Map<string, number>();
+  const indexes = new Map<string, number>();
   const events: string[] = [];
   for (const { event } of chunk) {
-    if (places.has(event.id)) continue;
-    places.set(event.id, places.size);
+    if (indexes.has(event.id)) continue;
+    indexes.set(event.id, indexes.size);
     events.push(event.id, event.type, event.contactId ?? '', event.position);
   }
   const deliveries = chunk.flatMap(({ event, endpointId }) => [
     deliveryId(event.id, endpointId),
     endpointId,
-    places.get(event.id) ?? 0,
+    indexes.get(event.id) ?? 0,
   ]);
-  return { eventCount: places.size, entries: [...events, ...deliveries] };
+  return { eventCount: indexes.size, entries: [...events, ...deliveries] };
 }

@@ -3,14 +3,14 @@ import type { DeliveryRetention } from '../delivery/delivery-store.js';
 
 const survey = LuaScript.from(import.meta.url, 'lua/delivery-survey.lua');
 
-/** What an account's deliveries have due: in how many milliseconds, absent where there is nothing. */
+/** Times until an account's deliveries next need work, in milliseconds. Absent if there is no such work. */
 export interface DeliverySurvey {
-  /** An endpoint must be looked at: something is due, or a lease ends. */
+  /** Time until an endpoint needs attention: a delivery is due, or a lease ends. */
   overdueInMs?: number;
   trimInMs?: number;
 }
 
-/** Says what an account's deliveries have due, by one cheap script. */
+/** Finds out with one cheap script when an account's deliveries next need work. */
 export class RedisDeliverySurvey {
   constructor(
     private readonly redis: RedisClient,
@@ -18,7 +18,7 @@ export class RedisDeliverySurvey {
     private readonly retention: DeliveryRetention,
   ) {}
 
-  async look(account: string): Promise<DeliverySurvey> {
+  async read(account: string): Promise<DeliverySurvey> {
     const keys = accountKeys(this.prefix, account);
     const reply = await survey.run(
       this.redis,

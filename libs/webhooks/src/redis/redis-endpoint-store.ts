@@ -3,10 +3,15 @@ import { accountKeys, type AccountKeys, type Clock, LuaScript, type RedisClient 
 import {
   type EndpointStore,
   filterBytes,
-  MOST_ENDPOINTS_OF_ACCOUNT,
-  MOST_FILTER_BYTES_OF_ACCOUNT,
+  MAX_ENDPOINTS_PER_ACCOUNT,
+  MAX_FILTER_BYTES_PER_ACCOUNT,
 } from '../endpoint/endpoint-store.js';
-import { publicPart, readEndpoint, type StoredEndpoint, writeEndpoint } from '../endpoint/stored-endpoint.js';
+import {
+  publicEndpoint,
+  parseEndpoint,
+  type StoredEndpoint,
+  serializeEndpoint,
+} from '../endpoint/stored-endpoint.js';
 import { WebhookConflictError } from '../endpoint/webhook-conflict.js';
 
 const add = LuaScript.from(import.meta.url, 'lua/add-endpoint.lua');
@@ -17,7 +22,7 @@ const replace = LuaScript.from(import.meta.url, 'lua/replace-endpoint.lua');
 
 const rewrite = LuaScript.from(import.meta.url, 'lua/rewrite-endpoint.lua');
 
-/** {@link EndpointStore} as one hash an account. */
+/** Implements {@link EndpointStore} with one Redis hash per account. */
 export class RedisEndpointStore implements EndpointStore {
   constructor(
     private readonly redis: RedisClient,
@@ -38,36 +43,36 @@ export class RedisEndpointStore implements EndpointStore {
       },
       {
         id: endpoint.id,
-        endpoint: writeEndpoint(endpoint),
+        endpoint: serializeEndpoint(endpoint),
         bytes: filterBytes(endpoint.contactIds),
-        maxEndpoints: MOST_ENDPOINTS_OF_ACCOUNT,
-        maxBytes: MOST_FILTER_BYTES_OF_ACCOUNT,
+        maxEndpoints: MAX_ENDPOINTS_PER_ACCOUNT,
+        maxBytes: MAX_FILTER_BYTES_PER_ACCOUNT,
       },
     );
     if (added === 'filters') throw filtersConflict();
     if (added !== 'added') {
       throw new WebhookConflictError(
-        `The account has ${MOST_ENDPOINTS_OF_ACCOUNT} webhooks, and no more are kept. Delete one first.`,
+        `The account has reached its limit of ${MAX_ENDPOINTS_PER_ACCOUNT} webhooks. Delete one first.`,
       );
     }
   }
 
   async list(account: string): Promise<StoredEndpoint[]> {
     const stored = await this.redis.hvals(this.keys(account)('webhooks'));
-    return stored.map(readEndpoint);
+    return stored.map(parseEndpoint);
   }
 
   async revision(account: string): Promise<string> {
     const keys = this.keys(account);
     const { revision } = filterKeys(keys);
-    // An older build counts no changes: what it added is seen by the number.
+    // An older build does not count its changes. The number of endpoints shows what it added.
     const [changes, count] = await Promise.all([this.redis.get(revision), this.redis.hlen(keys('webhooks'))]);
     return `${changes ?? ''}/${count}`;
   }
 
   async find(account: string, id: string): Promise<StoredEndpoint | undefined> {
     const stored = await this.redis.hget(this.keys(account)('webhooks'), id);
-    return stored === null ? undefined : readEndpoint(stored);
+    return stored === null ? undefined : parseEndpoint(stored);
   }
 
   async remove(account: string, id: string): Promise<boolean> {
@@ -90,12 +95,12 @@ export class RedisEndpointStore implements EndpointStore {
     change: (before: StoredEndpoint) => StoredEndpoint,
   ): Promise<StoredEndpoint | undefined> {
     const webhooks = this.keys(account)('webhooks');
-    // Each round that fails means that somebody else changed the endpoint: that ends.
+    // An iteration fails only if another process changed the endpoint meanwhile, so the loop ends.
     for (;;) {
       const expected = await this.redis.hget(webhooks, id);
       if (expected === null) return undefined;
-      const after = change(readEndpoint(expected));
-      const args = { id, expected, replacement: writeEndpoint(after) };
+      const after = change(parseEndpoint(expected));
+      const args = { id, expected, replacement: serializeEndpoint(after) };
       if ((await rewrite.run(this.redis, { webhooks }, args)) === 1) return after;
     }
   }
@@ -113,14 +118,17 @@ export class RedisEndpointStore implements EndpointStore {
           type: 'webhook.disabled',
           subject: `webhook:${id}`,
           revision: disabled.revision,
-          data: { webhook: publicPart(disabled), reason },
+          data: { webhook: publicEndpoint(disabled), reason },
         },
       ],
     );
     return after !== undefined;
   }
 
-  /** Replaces an endpoint and records what that means, in one step; undefined where there is nothing to be replaced. */
+  /**
+   * Replaces an endpoint and records the events of the change, in one atomic step. Returns undefined if the endpoint
+   * does not exist or `change` returns undefined.
+   */
   private async replace(
     account: string,
     id: string,
@@ -128,10 +136,10 @@ export class RedisEndpointStore implements EndpointStore {
     eventsOf: (after: StoredEndpoint) => NewEvent[],
   ): Promise<StoredEndpoint | undefined> {
     const keys = this.keys(account);
-    // Each round that fails means that somebody else changed the endpoint: that ends.
+    // An iteration fails only if another process changed the endpoint meanwhile, so the loop ends.
     for (;;) {
       const expected = await this.redis.hget(keys('webhooks'), id);
-      const before = expected === null ? undefined : readEndpoint(expected);
+      const before = expected === null ? undefined : parseEndpoint(expected);
       const changed = before === undefined ? undefined : change(before);
       if (expected === null || before === undefined || changed === undefined) return undefined;
       const updatedAt = new Date(this.clock.now()).toISOString();
@@ -147,10 +155,10 @@ export class RedisEndpointStore implements EndpointStore {
         {
           id,
           expected,
-          replacement: writeEndpoint(after),
+          replacement: serializeEndpoint(after),
           ...bytesOf(before, after),
           toggles: before.enabled === after.enabled ? 0 : 1,
-          maxBytes: MOST_FILTER_BYTES_OF_ACCOUNT,
+          maxBytes: MAX_FILTER_BYTES_PER_ACCOUNT,
           events: eventArguments(account, eventsOf(after)),
         },
       );
@@ -168,7 +176,10 @@ function filterKeys(keys: AccountKeys): { filters: string; revision: string } {
   return { filters: keys('webhooks', 'filters'), revision: keys('webhooks', 'revision') };
 }
 
-/** Of a filter, and whether it grows: who changes something else is not refused for what the account has already. */
+/**
+ * Returns the size of the new filter, and whether the filter grows. Only a filter that grows is checked against the limit:
+ * another change must not be refused because of the existing filters.
+ */
 function bytesOf(before: StoredEndpoint, after: StoredEndpoint): { bytes: number; grows: 0 | 1 } {
   const bytes = filterBytes(after.contactIds);
   return { bytes, grows: bytes > filterBytes(before.contactIds) ? 1 : 0 };
@@ -176,7 +187,7 @@ function bytesOf(before: StoredEndpoint, after: StoredEndpoint): { bytes: number
 
 function filtersConflict(): WebhookConflictError {
   return new WebhookConflictError(
-    `contactIds: all webhooks of an account may name at most ${MOST_FILTER_BYTES_OF_ACCOUNT} bytes of contact ids, and ` +
-      'with these they would name more. Name fewer, here or in another webhook, or leave contactIds out and choose at the receiver.',
+    `contactIds: the webhooks of an account may have at most ${MAX_FILTER_BYTES_PER_ACCOUNT} bytes of contact ids in total. ` +
+      'Shorten the contactIds of this or another webhook, or omit contactIds and filter the events at the receiver.',
   );
 }

@@ -5,7 +5,7 @@ import type { EndpointStore } from '../endpoint/endpoint-store.js';
 import { disabledConflict } from '../endpoint/webhook-conflict.js';
 
 /** A recorded test event and its delivery. */
-export interface TestStarted {
+export interface StartedTest {
   eventId: string;
   /** Id of the delivery, which exists once the event is dispatched. */
   deliveryId: string;
@@ -22,7 +22,7 @@ export class EndpointTest {
    * Records a test event. Returns undefined if the endpoint does not exist.
    * @throws {WebhookConflictError} if the endpoint is disabled
    */
-  async start(account: string, id: string): Promise<TestStarted | undefined> {
+  async start(account: string, id: string): Promise<StartedTest | undefined> {
     const endpoint = await this.endpoints.find(account, id);
     if (endpoint === undefined) return undefined;
     if (!endpoint.enabled) throw disabledConflict('A test would not be delivered');

@@ -5,7 +5,12 @@ import type { DestinationCheck } from '../destination/destination-check.js';
 import type { EndpointStore } from '../endpoint/endpoint-store.js';
 import type { Endpoint, EndpointChanges, EndpointRegistry, NewEndpoint } from '../endpoint/endpoint.js';
 import { newSigningSecret } from '../endpoint/signature.js';
-import { openHeaders, publicPart, sealHeaders, type StoredEndpoint } from '../endpoint/stored-endpoint.js';
+import {
+  openHeaders,
+  publicEndpoint,
+  sealHeaders,
+  type StoredEndpoint,
+} from '../endpoint/stored-endpoint.js';
 
 /** Implements {@link EndpointRegistry}: checks URLs, creates secrets and encrypts them. */
 export class Endpoints implements EndpointRegistry {
@@ -79,7 +84,7 @@ export class Endpoints implements EndpointRegistry {
   }
 
   private view(stored: StoredEndpoint): Endpoint {
-    const { id, url, eventTypes, contactIds, description, ...rest } = publicPart(stored);
+    const { id, url, eventTypes, contactIds, description, ...rest } = publicEndpoint(stored);
     const headers = openHeaders(stored, this.box);
     return { id, url, eventTypes, contactIds, description, headers, ...rest };
   }

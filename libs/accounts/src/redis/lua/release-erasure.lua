@@ -1,4 +1,4 @@
---- Gives the lease of an erasure back, if this pass holds it.
+--- Releases the lease of an erasure if this pass holds it.
 -- @key lease       Token of the pass that erases the account.
 -- @arg token       Token of this pass.
 -- @reply           Nothing.

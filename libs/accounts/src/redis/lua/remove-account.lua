@@ -1,11 +1,11 @@
---- Removes an account and its API keys, and notes that its data has to be removed.
--- @key accounts       Hash of the accounts by id, as JSON.
--- @key removed        Hash from the id of a removed account to a note of when, until its data is gone.
--- @key api_keys       Hash of the API keys by id.
--- @key own_api_keys   Set of the ids of the account's API keys.
--- @key version        Number of changes of accounts.
--- @arg id             The account's id.
--- @reply              1, or 0 if there is no such account.
+--- Removes an account and its API keys, and records that its data has to be erased.
+-- @key accounts      Hash of the accounts by id, as JSON.
+-- @key removed       Hash from the id of a removed account to the time of its removal, until its data is erased.
+-- @key api_keys      Hash of the API keys by id.
+-- @key own_api_keys  Set of the ids of the account's API keys.
+-- @key version       Counter of the changes of accounts.
+-- @arg id            The account's id.
+-- @reply             1, or 0 if the account was not found.
 --- @include "@platform/redis/lua/includes/now.lua"
 
 if redis.call('HDEL', accounts, id) == 0 then return 0 end

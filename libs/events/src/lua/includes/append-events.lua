@@ -1,12 +1,12 @@
---- Appends events to the account's log, in the same step as the change of state that they report.
--- A script that includes this file ends its arguments with a tail of events (`eventArguments`), and calls
+--- Appends events to the account's log, in the same atomic step as the change that they report.
+-- The last arguments of a script that includes this file are the events (`eventArguments`). The script calls
 -- `append_events(events_from)`.
 --
--- The log is a stream. The index finds single events, and refuses an id that is already recorded. The counters are
--- the sequences, the epoch, and the positions of the newest, the trimmed and the dispatched event.
--- @uses log            Stream of the account's events.
--- @uses log_index      Hash from an event's id to its position in the log.
--- @uses log_counters   Hash of the log's counters.
+-- The log is a stream. The index finds single events by id; an id that is already recorded is skipped. The counters
+-- contain the sequences, the epoch, and the positions of the newest, the trimmed and the dispatched event.
+-- @uses log           Stream of the account's events.
+-- @uses log_index     Hash from an event's id to its position in the log.
+-- @uses log_counters  Hash of the log's counters.
 --- @include "@platform/redis/lua/includes/now.lua"
 
 local function append_events(first)
@@ -31,6 +31,6 @@ local function append_events(first)
       grown = true
     end
   end
-  -- A Redis user who may not publish records events nonetheless.
+  -- `pcall`: if the Redis user lacks the right to publish, events are recorded all the same.
   if grown then redis.pcall('PUBLISH', log .. ':grown', '') end
 end

@@ -1,21 +1,21 @@
---- Claims the contact that has been due for longest, together with a token for its request.
+--- Claims the contact that has been due longest, together with a token for its first request.
 -- The reply is positional: its fields depend on the outcome.
 -- @key budget          Hash of the account's token bucket.
 -- @key due             Sorted set of contacts by when they are polled next, in ms.
 -- @key deep            Sorted set of contacts by when their deep read is due, in ms.
 -- @key leases          Hash from `head:<id>` or `deep:<id>` to its lease.
 -- @key leased          Sorted set of the same members by the ends of their leases, in ms.
--- @arg rate            Requests a second that the account is set to.
--- @arg lease_ms        Length of the lease in ms.
--- @arg lease           Name of the lease.
+-- @arg rate            Configured budget of the account, in requests per second.
+-- @arg lease_ms        Duration of the lease in ms.
+-- @arg lease           Id of the lease.
 -- @arg contact_prefix  Prefix of the keys of contacts' records, in the slot of the keys.
--- @reply               'claimed', kind, contact id, delay in ms, failures in a row, requests a second that polls can
---                      count on, next due; 'wait', ms; or 'idle', next due. Next due is the time in ms, and in how
---                      many ms; both are absent if no contact is scheduled.
+-- @reply               'claimed', kind, contact id, overdue time in ms, consecutive failures, requests per second
+--                      that polls can count on, next due; 'wait', ms; or 'idle', next due. Next due is the time in
+--                      ms, and in how many ms; both are absent if no contact is scheduled.
 --- @include "@upstream/budget/lua/includes/token-bucket.lua"
 --- @include "includes/poll-leases.lua"
 
--- Maximum number of expired leases that one claim takes back.
+-- Maximum number of expired leases that one claim ends.
 local MAX_TAKEN_BACK = 20
 
 local SETS, FAILED = {head = due, deep = deep}, {head = 'failed', deep = 'failedDeep'}
@@ -39,8 +39,7 @@ end
 local head, head_at = first_due('head')
 local deep_id, deep_at = first_due('deep')
 if not head and not deep_id then return with_next_due({'idle'}, SETS) end
--- The later the deep reads are, the larger is their share of what polls get: from a hundredth up to a fifth after an
--- hour.
+-- The share of deep reads grows with their delay: from 1 % of what polls get to 20 % after an hour.
 if deep_id then
   local share = string.format('%.3f', 0.01 + 0.19 * math.min((now - deep_at) / 3600000, 1))
   if redis.call('HGET', budget, 'deepShare') ~= share then redis.call('HSET', budget, 'deepShare', share) end
@@ -54,7 +53,7 @@ if wait > 0 then return {'wait', wait} end
 local ends = now + tonumber(lease_ms)
 put_lease(leases, leased, kind .. ':' .. id, lease, ends, at)
 redis.call('ZADD', SETS[kind], 'XX', string.format('%d', ends), id)
--- The next one waits from now on, not only from when it is asked for: else a deep read would slip in between.
+-- The next due head read counts as waiting from now on. Otherwise a deep read could take the next token.
 if kind == 'head' and first_due('head') then note_waiting(budget, 'poll') end
 return with_next_due({'claimed', kind, id, string.format('%d', now - at),
   redis.call('HGET', contact_prefix .. id, FAILED[kind]) or '0', tostring(available)}, SETS)

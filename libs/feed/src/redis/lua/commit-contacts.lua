@@ -1,32 +1,32 @@
---- Commits a part of a contact list with its events, all or nothing.
--- The fence is the version of the list, within the Redis run in which it was read.
--- @key log             Stream of the account's events.
--- @key log_index       Hash from an event's id to its position in the log.
--- @key log_counters    Hash of the log's counters.
--- @key contacts        Hash from a contact's id to the contact as it was listed.
--- @key list            Hash of the contact list as it was last read.
--- @key due             Sorted set of contacts by when they are polled next, in ms.
--- @key numbers         Hash from a phone number to its most likely contact.
--- @key other_numbers   Hash from a phone number to its other contacts, as JSON.
--- @key suspects        Hash from a contact to the time since which its messages are suspect.
--- @key deep            Sorted set of contacts by when their deep read is due, in ms.
--- @key rates           Hash from a bucket of rates of change to its number of contacts.
--- @key upstreams       Hash from an upstream address to its service.
--- @keys records        Hashes of the contacts' records.
--- @arg version         Version with which the list was read.
--- @arg listed_at       When the list was read, in ms, or '' if more parts follow.
--- @arg suspect_since   Since when the list is suspect, in ms, or ''.
--- @arg count           Number of contacts.
--- @arg run             Redis run in which the list was read.
--- @arg skipped         Number of unreadable elements.
--- @arg read_at         When the reading began, in ms.
--- @arg upstream        Stamp of the address that was read.
--- @arg service         Stamp of the first address of the same service.
--- @arg unreadable      What is remembered about unreadable elements.
--- @args changes        For each contact: id; contact as listed; raw text or ''; time after which messages are
---                      emitted, or ''; revision or ''; 'yes' if it is present or ''; number of phone numbers; phone
---                      numbers. Then the events to append (`eventArguments`).
--- @reply               1, or 0 if the list changed since it was read.
+--- Commits a part of a contact list with its events in one atomic step.
+-- The commit is refused if the list's version or the Redis run changed since the list was read.
+-- @key log            Stream of the account's events.
+-- @key log_index      Hash from an event's id to its position in the log.
+-- @key log_counters   Hash of the log's counters.
+-- @key contacts       Hash from a contact's id to the contact as it was listed.
+-- @key list           Hash of the contact list as it was last read.
+-- @key due            Sorted set of contacts by when they are polled next, in ms.
+-- @key numbers        Hash from a phone number to its most likely contact.
+-- @key other_numbers  Hash from a phone number to its other contacts, as JSON.
+-- @key suspects       Hash from a contact to the time since which its messages are suspect.
+-- @key deep           Sorted set of contacts by when their deep read is due, in ms.
+-- @key rates          Hash from a bucket of rates of change to its number of contacts.
+-- @key upstreams      Hash from an upstream address to its service.
+-- @keys records       Hashes of the contacts' records.
+-- @arg version        Version with which the list was read.
+-- @arg listed_at      When the list was read, in ms, or '' if more parts follow.
+-- @arg suspect_since  Since when the list is suspect, in ms, or ''.
+-- @arg count          Number of contacts.
+-- @arg run            Redis run in which the list was read.
+-- @arg skipped        Number of unreadable elements.
+-- @arg read_at        When the reading began, in ms.
+-- @arg upstream       Stamp of the address that was read.
+-- @arg service        Stamp of the first address of the same service.
+-- @arg unreadable     History of unreadable elements.
+-- @args changes       For each contact: id; contact as listed; raw text or ''; time after which messages are
+--                     emitted, or ''; revision or ''; 'yes' if it is present or ''; number of phone numbers; phone
+--                     numbers. Then the events to append (`eventArguments`).
+-- @reply              1, or 0 if the list changed since it was read.
 --- @include "@events/lua/includes/append-events.lua"
 --- @include "includes/due-at.lua"
 --- @include "includes/texts.lua"
@@ -34,27 +34,27 @@
 --- @include "@platform/redis/lua/includes/redis-run.lua"
 --- @include "includes/note-number.lua"
 
--- Maximum number of addresses of an account. An account has few; beyond this number all are forgotten.
+-- Maximum number of stored addresses of an account. Beyond this number, all are removed: an account normally has few.
 local MAX_ADDRESSES = 100
 
 local now = due_at(0)
 if (redis.call('HGET', list, 'version') or '0') ~= version then return 0 end
 if redis_run() ~= run then return 0 end
--- The address is stored before the first contact of another service is: else the next list would seem to be of the
--- same service.
+-- The address is stored before the first contact of another service. Otherwise the next list would look like a list
+-- of the same service.
 if redis.call('HEXISTS', upstreams, upstream) == 0 then
   if redis.call('HLEN', upstreams) >= MAX_ADDRESSES then redis.call('DEL', upstreams) end
   redis.call('HSET', upstreams, upstream, service)
 end
 local at = changes_from
 for i = 1, tonumber(count) do
-  local id, raw, tell_after, revision, present = ARGV[at], ARGV[at + 2], ARGV[at + 3], ARGV[at + 4], ARGV[at + 5]
+  local id, raw, emit_after, revision, present = ARGV[at], ARGV[at + 2], ARGV[at + 3], ARGV[at + 4], ARGV[at + 5]
   local contact = KEYS[records_from + i - 1]
   redis.call('HSET', contacts, id, ARGV[at + 1])
   if revision ~= '' then redis.call('HSET', contact, 'rev', revision) end
   if raw ~= '' then put_text(contact, 'r', raw) end
   if present == 'yes' then
-    if redis.call('HSETNX', contact, 'v', 0) == 1 then redis.call('HSET', contact, 'tellAfter', tell_after) end
+    if redis.call('HSETNX', contact, 'v', 0) == 1 then redis.call('HSET', contact, 'tellAfter', emit_after) end
     if raw ~= '' or not redis.call('ZSCORE', due, id) then
       redis.call('HINCRBY', contact, 'hastened', 1)
       redis.call('HSET', contact, 'hastenedTo', now)
@@ -70,7 +70,7 @@ for i = 1, tonumber(count) do
   for n = at + 7, at + 6 + number_count do note_number(numbers, other_numbers, ARGV[n], id, false) end
   at = at + 7 + number_count
 end
--- A list without news does not make other processes read again.
+-- A list without changes keeps the version, so that concurrent commits are not refused.
 if tonumber(count) > 0 or #ARGV > at + 1 then redis.call('HSET', list, 'version', version + 1) end
 if listed_at ~= '' then
   redis.call('HSET', list, 'listedAt', listed_at, 'skipped', skipped, 'readAt', read_at,

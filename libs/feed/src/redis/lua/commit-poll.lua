@@ -1,41 +1,41 @@
---- Commits a poll of a contact: the fence, what is known, the schedule and the events, all or nothing.
--- The fence is the version, within the Redis run in which it was read: another run may continue from an earlier
--- version.
--- @key log             Stream of the account's events.
--- @key log_index       Hash from an event's id to its position in the log.
--- @key log_counters    Hash of the log's counters.
--- @key contact         Hash of the contact's record.
--- @key messages        Hash from a message's id to what is known about it.
--- @key due             Sorted set of contacts by when they are polled next, in ms.
--- @key list            Hash of the contact list as it was last read.
--- @key numbers         Hash from a phone number to its most likely contact.
--- @key suspects        Hash from a contact to the time since which its messages are suspect.
--- @key deep            Sorted set of contacts by when their deep read is due, in ms.
--- @key rates           Hash from a bucket of rates of change to its number of contacts.
--- @key facts           Hash of the account's figures.
--- @key slot            Hash of the current slot of the window of delays.
--- @key other_numbers   Hash from a phone number to its other contacts, as JSON.
--- @arg contact_id      The contact's id.
--- @arg version         Version with which the record was read.
--- @arg memory          What polls remember, packed; '' leaves it and the version unchanged.
--- @arg bucket          Bucket of the contact's rate of change, or ''.
--- @arg due_in          In how many ms the contact is polled next, or '' to leave that unchanged.
--- @arg hastened        Number of hints as it was read.
--- @arg afresh          'yes' to forget all known messages, or ''.
--- @arg suspect_at      When the list was found suspect, in ms, or ''.
--- @arg shown_at        `shownAt` of the list, in ms, or ''.
--- @arg unreadable      Number of elements that were newly found unreadable.
--- @arg message_count   Number of messages.
--- @arg run             Redis run in which the record was read.
--- @arg suspicion       Since when the messages are suspect, in ms; 'over'; or ''.
--- @arg extension       Extension of the memory, packed, or 'unchanged'.
--- @arg baseline        Time after which messages are emitted, in ms; 'unchanged'; or 'over'.
--- @arg deep_read       'new', 'anew' (replaces one that is scheduled), 'unchanged' or 'over'.
--- @arg deep_in         In how many ms the deep read is due.
--- @arg longest_page    Length of a page that is longer than the account's longest, or ''.
--- @args changes        Pairs of a message's id and what is known about it; number of phone numbers; phone numbers;
---                      the report (`reportArguments`); events to append (`eventArguments`).
--- @reply               1, or 0 if the contact changed since it was read.
+--- Commits a poll of a contact with its snapshots, schedule and events in one atomic step.
+-- The commit is refused if the record's version or the Redis run changed since the record was read. After a restart,
+-- Redis may continue from an earlier version.
+-- @key log                Stream of the account's events.
+-- @key log_index          Hash from an event's id to its position in the log.
+-- @key log_counters       Hash of the log's counters.
+-- @key contact            Hash of the contact's record.
+-- @key messages           Hash from a message's id to what is known about it.
+-- @key due                Sorted set of contacts by when they are polled next, in ms.
+-- @key list               Hash of the contact list as it was last read.
+-- @key numbers            Hash from a phone number to its most likely contact.
+-- @key suspects           Hash from a contact to the time since which its messages are suspect.
+-- @key deep               Sorted set of contacts by when their deep read is due, in ms.
+-- @key rates              Hash from a bucket of rates of change to its number of contacts.
+-- @key facts              Hash of the account's figures.
+-- @key slot               Hash of the current slot of the window of delays.
+-- @key other_numbers      Hash from a phone number to its other contacts, as JSON.
+-- @arg contact_id         The contact's id.
+-- @arg version            Version with which the record was read.
+-- @arg memory             Poll memory, packed; '' leaves the memory and the version unchanged.
+-- @arg bucket             Bucket of the contact's rate of change, or ''.
+-- @arg due_in             In how many ms the contact is polled next, or '' to leave that unchanged.
+-- @arg expedite_requests  Number of requests to poll sooner when the record was read.
+-- @arg deletes_snapshots  'yes' to delete all message snapshots, or ''.
+-- @arg suspect_at         When the list was found suspect, in ms, or ''.
+-- @arg messages_shown_at  When a poll of any contact last returned a message, in ms, or ''.
+-- @arg unreadable         Number of elements that were newly found unreadable.
+-- @arg message_count      Number of messages.
+-- @arg run                Redis run in which the record was read.
+-- @arg suspicion          Since when the messages are suspect, in ms; 'over'; or ''.
+-- @arg extension          Extension of the memory, packed, or 'unchanged'.
+-- @arg baseline           Time after which messages are emitted, in ms; 'unchanged'; or 'over'.
+-- @arg deep_read          'new', 'replace' (also if one is scheduled), 'unchanged' or 'over'.
+-- @arg deep_in            In how many ms the deep read is due.
+-- @arg longest_page       Length of a page that is longer than the account's longest, or ''.
+-- @args changes           Pairs of a message's id and what is known about it; number of phone numbers; phone
+--                         numbers; the report (`pollReportArguments`); events to append (`eventArguments`).
+-- @reply                  1, or 0 if the contact changed since it was read.
 --- @include "@events/lua/includes/append-events.lua"
 --- @include "includes/due-at.lua"
 --- @include "includes/texts.lua"
@@ -46,9 +46,9 @@
 
 if redis.call('HGET', contact, 'v') ~= version then return 0 end
 if redis_run() ~= run then return 0 end
-if afresh == 'yes' then redis.call('DEL', messages) end
+if deletes_snapshots == 'yes' then redis.call('DEL', messages) end
 if suspect_at ~= '' then redis.call('HSET', list, 'suspectAt', suspect_at) end
-if shown_at ~= '' then redis.call('HSET', list, 'shownAt', shown_at) end
+if messages_shown_at ~= '' then redis.call('HSET', list, 'shownAt', messages_shown_at) end
 if unreadable ~= '0' then redis.call('HINCRBY', list, 'unreadable', unreadable) end
 if suspicion == 'over' then redis.call('HDEL', suspects, contact_id)
 elseif suspicion ~= '' then redis.call('HSET', suspects, contact_id, suspicion) end
@@ -70,21 +70,21 @@ if extension ~= 'unchanged' then put_text(contact, 'x', extension) end
 redis.call('HDEL', contact, 'lost', 'failed')
 if baseline == 'over' then redis.call('HDEL', contact, 'tellAfter')
 elseif baseline ~= 'unchanged' then redis.call('HSET', contact, 'tellAfter', baseline) end
--- A contact that was deleted in between is not scheduled any more.
+-- A contact that was deleted meanwhile is no longer scheduled.
 local scheduled = redis.call('ZSCORE', due, contact_id)
 if not scheduled or deep_read == 'over' then redis.call('ZREM', deep, contact_id)
 elseif deep_read == 'new' then redis.call('ZADD', deep, 'NX', due_at(deep_in), contact_id)
-elseif deep_read == 'anew' then redis.call('ZADD', deep, due_at(deep_in), contact_id) end
+elseif deep_read == 'replace' then redis.call('ZADD', deep, due_at(deep_in), contact_id) end
 if due_in ~= '' then
   if scheduled then
     count_rate(contact, rates, bucket)
     redis.call('ZADD', due, due_at(due_in), contact_id)
-    if (redis.call('HGET', contact, 'hastened') or '0') ~= hastened then
+    if (redis.call('HGET', contact, 'hastened') or '0') ~= expedite_requests then
       redis.call('ZADD', due, 'LT', redis.call('HGET', contact, 'hastenedTo'), contact_id)
     end
   end
-  -- The hints are honoured. A poll that is under way began before this commit and will be refused, unless the
-  -- version stays.
+  -- The requests to poll sooner are fulfilled. A poll under way began before this commit and will be refused, unless
+  -- the version stays the same.
   if memory ~= '' then redis.call('HDEL', contact, 'hastened', 'hastenedTo') end
 end
 append_events(record_report(facts, slot, at + count + 1))

@@ -1,19 +1,19 @@
---- Ends a poll, and schedules the next one unless that has been done.
--- @key due             Sorted set of contacts by when they are polled next, in ms.
--- @key deep            Sorted set of contacts by when their deep read is due, in ms.
--- @key leases          Hash from `head:<id>` or `deep:<id>` to its lease.
--- @key leased          Sorted set of the same members by the ends of their leases, in ms.
--- @key contact         Hash of the contact's record.
--- @arg kind            'head' or 'deep'.
--- @arg id              The contact's id.
--- @arg lease           Name of the lease.
--- @arg outcome         'done', 'failed', 'later', or another outcome after which the contact is due at once.
--- @arg first_backoff   Wait after the first failure, in ms.
--- @arg max_backoff     Maximum wait after a failure, in ms.
--- @arg later           Wait after the outcome 'later', in ms.
--- @reply               An array.
--- @field due_in        In how many ms the contact is due again, or -1 if that was not changed.
--- @fields next_due     When the account's next contact is due: the time in ms, and in how many ms; empty if none is.
+--- Ends a poll, and schedules the next one unless a commit has scheduled it.
+-- @key due            Sorted set of contacts by when they are polled next, in ms.
+-- @key deep           Sorted set of contacts by when their deep read is due, in ms.
+-- @key leases         Hash from `head:<id>` or `deep:<id>` to its lease.
+-- @key leased         Sorted set of the same members by the ends of their leases, in ms.
+-- @key contact        Hash of the contact's record.
+-- @arg kind           'head' or 'deep'.
+-- @arg id             The contact's id.
+-- @arg lease          Name of the lease.
+-- @arg outcome        'done', 'failed', 'postponed', or another outcome after which the contact is due at once.
+-- @arg first_backoff  Wait after the first failure, in ms.
+-- @arg max_backoff    Maximum wait after a failure, in ms.
+-- @arg postponed_ms   Wait after the outcome 'postponed', in ms.
+-- @reply              An array.
+-- @field due_in       In how many ms the contact is due again, or -1 if that was not changed.
+-- @fields next_due    When the account's next contact is due: the time in ms, and in how many ms; empty if none is.
 --- @include "includes/poll-leases.lua"
 
 local SETS = {head = due, deep = deep}
@@ -29,15 +29,15 @@ local function due_in(ms)
 end
 if outcome == 'done' then
   redis.call('HDEL', contact, field)
-  -- A deep read is over unless it was scheduled again. A head read is always scheduled again.
+  -- Unless the deep read was scheduled again, it is over. A head read is always scheduled again.
   if kind == 'deep' and old and tonumber(redis.call('ZSCORE', set, id)) == old then redis.call('ZREM', set, id) end
   return with_next_due({-1}, SETS)
 end
 if outcome == 'failed' then
-  -- A contact without a record is not given one by this.
+  -- Does not create a record for a contact without one.
   local failed = redis.call('EXISTS', contact) == 1 and redis.call('HINCRBY', contact, field, 1) or 1
   return due_in(math.min(tonumber(first_backoff) * 2 ^ math.min(failed - 1, 20), tonumber(max_backoff)))
 end
--- Another time that was set in between stands.
+-- A due time that was set meanwhile stays.
 if old and tonumber(redis.call('ZSCORE', set, id)) ~= old then return with_next_due({-1}, SETS) end
-return due_in(outcome == 'later' and tonumber(later) or 0)
+return due_in(outcome == 'postponed' and tonumber(postponed_ms) or 0)

@@ -1,26 +1,26 @@
---- Reads the figures of an account's polls.
--- @key list            Hash of the contact list as it was last read.
--- @key due             Sorted set of contacts by when they are polled next, in ms.
--- @key suspects        Hash from a contact to the time since which its messages are suspect.
--- @key deep            Sorted set of contacts by when their deep read is due, in ms.
--- @key rates           Hash from a bucket of rates of change to its number of contacts.
--- @key facts           Hash of the account's figures.
--- @keys slots          Slots of the window of delays.
--- @reply               An array; a field is nil if it is unknown.
--- @field now           The time in ms.
--- @field contacts      Number of contacts that are polled.
--- @field due           Number of contacts that are due.
--- @field first         When the first contact is due, in ms.
--- @field listed_at     When the list was last read completely, in ms.
--- @field suspect_since Since when data is suspect that was not confirmed, in ms.
--- @field unreadable    Number of unreadable elements.
--- @field waiting       Number of deep reads that are due.
--- @field first_deep    When the first deep read is due, in ms.
--- @field fault         Why the list cannot be read.
--- @field fault_since   Since when, in ms.
--- @field rates         Pairs of a bucket of rates and its number of contacts.
--- @field facts         Pairs of a figure and its value.
--- @field slots         For each slot, pairs of a field and its value.
+--- Reads the statistics of an account's polls.
+-- @key list             Hash of the contact list as it was last read.
+-- @key due              Sorted set of contacts by when they are polled next, in ms.
+-- @key suspects         Hash from a contact to the time since which its messages are suspect.
+-- @key deep             Sorted set of contacts by when their deep read is due, in ms.
+-- @key rates            Hash from a bucket of rates of change to its number of contacts.
+-- @key facts            Hash of the account's statistics.
+-- @keys slots           Slots of the window of delays.
+-- @reply                An array; a field is nil if it is unknown.
+-- @field now            The time in ms.
+-- @field contacts       Number of contacts that are polled.
+-- @field due            Number of contacts that are due.
+-- @field first          When the first contact is due, in ms.
+-- @field listed_at      When the list was last read completely, in ms.
+-- @field suspect_since  Start of the oldest suspicion that is not confirmed, in ms.
+-- @field unreadable     Number of unreadable elements.
+-- @field waiting        Number of deep reads that are due.
+-- @field first_deep     When the first deep read is due, in ms.
+-- @field fault          Why the list cannot be read.
+-- @field fault_since    Time since which the list cannot be read, in ms.
+-- @field rates          Pairs of a bucket of rates and its number of contacts.
+-- @field facts          Pairs of a figure and its value.
+-- @field slots          For each slot, pairs of a field and its value.
 --- @include "includes/due-at.lua"
 
 local now = due_at(0)

@@ -1,11 +1,11 @@
---- Says when an account's polls next need attention.
--- @key due             Sorted set of contacts by when they are polled next, in ms.
--- @key list            Hash of the contact list as it was last read.
--- @key deep            Sorted set of contacts by when their deep read is due, in ms.
--- @reply               An array.
--- @field due_in_ms     In how many ms the first contact is due, or ''.
--- @field due           Number of reads that are due.
--- @field wants_list    1 if the contact list has to be read, else 0.
+--- Finds out when an account's polls next need work.
+-- @key due                       Sorted set of contacts by when they are polled next, in ms.
+-- @key list                      Hash of the contact list as it was last read.
+-- @key deep                      Sorted set of contacts by when their deep read is due, in ms.
+-- @reply                         An array.
+-- @field due_in_ms               In how many ms the first contact is due, or ''.
+-- @field due                     Number of reads that are due.
+-- @field is_list_poll_requested  1 if the contact list has to be read, else 0.
 --- @include "@platform/redis/lua/includes/now.lua"
 
 local now = now_ms()

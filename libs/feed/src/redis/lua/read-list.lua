@@ -1,20 +1,20 @@
---- Reads what is known about the contact list.
--- @key list            Hash of the contact list as it was last read.
--- @key upstreams       Hash from an upstream address to its service.
--- @reply                An array; a field is nil if it is unknown.
--- @field now            The time in ms.
--- @field revision_floor The floor of revisions.
--- @field run            The Redis run.
--- @field version        Version of the list.
--- @field listed_at      When the list was last read completely, in ms.
--- @field suspect_since  Since when the list is suspect, in ms.
--- @field believed_at    When deletions were last confirmed, in ms.
--- @field suspect_at     When the list was last found suspect, in ms.
--- @field count          Number of contacts in the last list.
--- @field skipped        Number of unreadable elements in the last list.
--- @field upstream       Stamp of the address that the last list was read from.
--- @field unreadable     What is remembered about unreadable elements.
--- @field services       Pairs of an upstream address and its service.
+--- Reads the stored state of the contact list.
+-- @key list                      Hash of the contact list as it was last read.
+-- @key upstreams                 Hash from an upstream address to its service.
+-- @reply                         An array; a field is nil if it is unknown.
+-- @field now                     The time in ms.
+-- @field revision_floor          Lower bound of new event revisions.
+-- @field run                     The Redis run.
+-- @field version                 Version of the list.
+-- @field listed_at               When the list was last read completely, in ms.
+-- @field suspect_since           Since when the list is suspect, in ms.
+-- @field deletions_confirmed_at  When deletions were last confirmed, in ms.
+-- @field suspect_at              When the list was last found suspect, in ms.
+-- @field count                   Number of contacts in the last list.
+-- @field skipped                 Number of unreadable elements in the last list.
+-- @field upstream                Stamp of the address that the last list was read from.
+-- @field unreadable              History of unreadable elements.
+-- @field services                Pairs of an upstream address and its service.
 --- @include "includes/due-at.lua"
 --- @include "includes/revision-floor.lua"
 

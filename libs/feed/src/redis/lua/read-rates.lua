@@ -1,8 +1,8 @@
---- Reads how often the account's contacts change.
--- @key rates           Hash from a bucket of rates of change to its number of contacts.
--- @key due             Sorted set of contacts by when they are polled next, in ms.
--- @reply               An array.
--- @field rates         Pairs of a bucket and its number of contacts.
--- @field contacts      Number of contacts that are polled.
+--- Reads the histogram of the contacts' rates of change.
+-- @key rates       Hash from a bucket of rates of change to its number of contacts.
+-- @key due         Sorted set of contacts by when they are polled next, in ms.
+-- @reply           An array.
+-- @field rates     Pairs of a bucket and its number of contacts.
+-- @field contacts  Number of contacts that are polled.
 
 return {redis.call('HGETALL', rates), redis.call('ZCARD', due)}

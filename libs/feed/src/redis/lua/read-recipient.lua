@@ -1,14 +1,14 @@
 --- Reads the contacts to which a phone number may belong.
--- @key numbers         Hash from a phone number to its most likely contact.
--- @key other_numbers   Hash from a phone number to its other contacts, as JSON.
--- @key contacts        Hash from a contact's id to the contact as it was listed.
--- @key list            Hash of the contact list as it was last read.
--- @arg phone_number    The phone number.
--- @reply               An array.
--- @field read_at       When the list was last read, in ms, or ''.
--- @field suspect_since Since when the list is suspect, in ms, or ''.
--- @field believed_at   When deletions were last confirmed, in ms, or ''.
--- @fields rest         Pairs of a contact's id and the contact as it was listed, or ''.
+-- @key numbers                   Hash from a phone number to its most likely contact.
+-- @key other_numbers             Hash from a phone number to its other contacts, as JSON.
+-- @key contacts                  Hash from a contact's id to the contact as it was listed.
+-- @key list                      Hash of the contact list as it was last read.
+-- @arg phone_number              The phone number.
+-- @reply                         An array.
+-- @field read_at                 When the list was last read, in ms, or ''.
+-- @field suspect_since           Since when the list is suspect, in ms, or ''.
+-- @field deletions_confirmed_at  When deletions were last confirmed, in ms, or ''.
+-- @fields rest                   Pairs of a contact's id and the contact as it was listed, or ''.
 
 local state = redis.call('HMGET', list, 'readAt', 'suspectSince', 'believedAt')
 local reply = {state[1] or '', state[2] or '', state[3] or ''}

@@ -1,11 +1,11 @@
 --- Renews leases of polls.
--- @key due             Sorted set of contacts by when they are polled next, in ms.
--- @key deep            Sorted set of contacts by when their deep read is due, in ms.
--- @key leases          Hash from `head:<id>` or `deep:<id>` to its lease.
--- @key leased          Sorted set of the same members by the ends of their leases, in ms.
--- @arg lease_ms        Length of a lease in ms.
--- @args claims         Kind, contact id and lease of each poll.
--- @reply               Indexes of the polls that another worker has claimed, from 0.
+-- @key due         Sorted set of contacts by when they are polled next, in ms.
+-- @key deep        Sorted set of contacts by when their deep read is due, in ms.
+-- @key leases      Hash from `head:<id>` or `deep:<id>` to its lease.
+-- @key leased      Sorted set of the same members by the ends of their leases, in ms.
+-- @arg lease_ms    Duration of a lease in ms.
+-- @args claims     Kind, contact id and lease of each poll.
+-- @reply           Indexes of the polls that another worker has claimed, from 0.
 --- @include "includes/poll-leases.lua"
 
 local SETS = {head = due, deep = deep}
@@ -13,8 +13,7 @@ local lost, ends = {}, now + tonumber(lease_ms)
 for i = claims_from, #ARGV, 3 do
   local set, id, member = SETS[ARGV[i]], ARGV[i + 1], ARGV[i] .. ':' .. ARGV[i + 1]
   local holder, old, was_due = lease_of(leases, member)
-  -- A lease that expired, or was lost with Redis' last seconds, stays valid unless another worker has claimed the
-  -- poll.
+  -- A lease that expired, or that Redis lost in a failover, stays valid unless another worker has claimed the poll.
   if holder and holder ~= ARGV[i + 2] then lost[#lost + 1] = (i - claims_from) / 3
   else
     put_lease(leases, leased, member, ARGV[i + 2], ends, was_due)

@@ -1,9 +1,9 @@
---- Schedules tasks that are not scheduled yet.
--- @key due            Sorted set of tasks by when they are due, or when their lease ends, in ms.
--- @key taken          Hash from a task that is under way to its claim.
--- @key asked          Hash from a task that is under way to when it is due again, in ms.
--- @args tasks         Pairs of a task and its time.
--- @reply              Nothing.
+--- Schedules the tasks that are not on the agenda yet.
+-- @key due          Sorted set of tasks by the time when they are due or their lease ends, in ms.
+-- @key claimed      Hash from a task that is under way to its claim.
+-- @key rescheduled  Hash from a task that is under way to the time at which it is due again, in ms.
+-- @args tasks       Pairs of a task and its time.
+-- @reply            Nothing.
 --- @include "includes/agenda.lua"
 
 for i = tasks_from, #ARGV, 2 do

@@ -1,8 +1,8 @@
---- Records that a process is alive, and forgets processes that have been silent for long.
--- @key alive          Sorted set of processes by the time of their last heartbeat.
--- @arg member         The process.
--- @arg forget_after   Silence after which a process is forgotten, in ms.
--- @reply              The time in ms.
+--- Records a heartbeat, and removes processes whose last heartbeat is too old.
+-- @key alive         Sorted set of processes by the time of their last heartbeat.
+-- @arg member        The process.
+-- @arg forget_after  Age at which a heartbeat is removed, in ms.
+-- @reply             The time in ms.
 --- @include "includes/now.lua"
 
 local now = now_ms()

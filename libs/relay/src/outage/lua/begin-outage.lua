@@ -1,14 +1,14 @@
---- Begins an outage together with its event, or updates the reason of the one that lasts.
--- @key log             Stream of the account's events.
--- @key log_index       Hash from an event's id to its position in the log.
--- @key log_counters    Hash of the log's counters.
--- @key upstream        Hash of the outage, if there is one.
--- @arg since           When the outage began, in ms.
--- @arg kind            Kind of the outage.
--- @arg reason          What failed.
--- @args events         Events to append (`eventArguments`).
--- @constant FIRST_PROBE_MS   Time until the first probe, in ms.
--- @reply               1, or 0 if an outage lasts already.
+--- Records the start of an outage with its event, or updates the reason of the current outage.
+-- @key log                  Stream of the account's events.
+-- @key log_index            Hash from an event's id to its position in the log.
+-- @key log_counters         Hash of the log's counters.
+-- @key upstream             Hash of the outage, if there is one.
+-- @arg since                Start of the outage in ms.
+-- @arg kind                 Kind of the outage.
+-- @arg reason               What failed.
+-- @args events              Events to append (`eventArguments`).
+-- @constant FIRST_PROBE_MS  Time until the first probe, in ms.
+-- @reply                    1, or 0 if an outage is already recorded.
 --- @include "@events/lua/includes/append-events.lua"
 
 redis.call('HSET', upstream, 'reason', reason)

@@ -1,14 +1,14 @@
---- Ends an outage together with its event, if it still lasts.
--- @key log             Stream of the account's events.
--- @key log_index       Hash from an event's id to its position in the log.
--- @key log_counters    Hash of the log's counters.
--- @key upstream        Hash of the outage, if there is one.
--- @arg since           When the outage began, in ms: that names it.
--- @args events         Events to append (`eventArguments`).
--- @reply               1, or 0 if that outage is over.
+--- Records the end of an outage with its event, if the outage is still recorded.
+-- @key log           Stream of the account's events.
+-- @key log_index     Hash from an event's id to its position in the log.
+-- @key log_counters  Hash of the log's counters.
+-- @key upstream      Hash of the outage, if there is one.
+-- @arg since         Start of the outage in ms, which identifies the outage.
+-- @args events       Events to append (`eventArguments`).
+-- @reply             1, or 0 if that outage has already ended.
 --- @include "@events/lua/includes/append-events.lua"
 
--- Time after an outage during which processes make sure that nothing waits for its end any more.
+-- Time after an outage during which every process wakes the work that waited for the end of the outage.
 local RECOVERING_MS = 2000
 
 if redis.call('HGET', upstream, 'unavailableSince') ~= since then return 0 end

@@ -1,6 +1,6 @@
---- Says when it may be a process' turn to probe upstream.
--- @key upstream        Hash of the outage, if there is one.
--- @reply               In how many ms; '0' while an outage has just ended; '' without an outage.
+--- Returns the time until a process may probe upstream.
+-- @key upstream    Hash of the outage, if there is one.
+-- @reply           Time in ms; '0' if an outage has just ended; '' without an outage.
 --- @include "@platform/redis/lua/includes/now.lua"
 
 local state = redis.call('HMGET', upstream, 'unavailableSince', 'probeAt', 'recoveredAt')

@@ -1,7 +1,7 @@
 --- Decides whether this process probes upstream now.
--- @key upstream        Hash of the outage, if there is one.
--- @arg lease           How long other processes do not probe, in ms.
--- @reply               'probe', 'recovered' if an outage has just ended, or 'nothing'.
+-- @key upstream    Hash of the outage, if there is one.
+-- @arg lease       Time in which no other process probes, in ms.
+-- @reply           'probe', 'recovered' if an outage has just ended, or 'nothing'.
 --- @include "@platform/redis/lua/includes/now.lua"
 
 local now = now_ms()

@@ -1,12 +1,12 @@
---- Reads the sends whose end may have come: those that expire, and those that are in a lane for too long.
--- @key expiring        Sorted set of sends by when they expire.
--- @key lanes_since     Sorted set of sends by when they joined their lane, in ms.
--- @arg max_age         How long a send may be in a lane, in ms.
--- @arg max_count       Maximum number of each.
--- @arg send_prefix     Prefix of the keys of sends, in the slot of the keys.
--- @reply               An array.
--- @field now           The time in ms.
--- @field sends         Arrays of id, order, state and revision; the last three are '' if the send is gone.
+--- Reads the sends that may have expired: by their expiry time, or by their time in a lane.
+-- @key expiring     Sorted set of sends by when they expire.
+-- @key lanes_since  Sorted set of sends by when they joined their lane, in ms.
+-- @arg max_age      Maximum time of a send in a lane, in ms.
+-- @arg max_count    Maximum number of each.
+-- @arg send_prefix  Prefix of the keys of sends, in the slot of the keys.
+-- @reply            An array.
+-- @field now        The time in ms.
+-- @field sends      Arrays of id, order, state and revision; the last three are '' if the send is gone.
 --- @include "@platform/redis/lua/includes/now.lua"
 
 local now, sends, met = now_ms(), {}, {}

@@ -1,9 +1,9 @@
---- Forgets when sends expire that cannot expire any more, except sends that changed since they were read.
--- The time of a send that is queued again is recorded again.
--- @key expiring        Sorted set of sends by when they expire.
--- @arg send_prefix     Prefix of the keys of sends, in the slot of the keys.
--- @args sends          Pairs of an id and its revision, or ''.
--- @reply               1.
+--- Removes the expiry times of sends that can no longer expire, except sends that changed since they were read.
+-- When such a send is queued again, its expiry time is stored again.
+-- @key expiring     Sorted set of sends by when they expire.
+-- @arg send_prefix  Prefix of the keys of sends, in the slot of the keys.
+-- @args sends       Pairs of an id and its revision, or ''.
+-- @reply            1.
 
 for i = sends_from, #ARGV, 2 do
   if (redis.call('HGET', send_prefix .. ARGV[i], 'revision') or '') == ARGV[i + 1] then

@@ -1,26 +1,27 @@
---- Reads the first send of a lane, and drops ids whose send is gone.
--- An id whose send is gone must not hold up the lane for ever.
--- @key lane            List of the sends in the recipient's lane.
--- @key lanes_due       Sorted set of recipients by when their lane is due, in ms.
--- @key lanes_since     Sorted set of sends by when they joined their lane, in ms.
--- @key lane_depths     Sorted set of recipients by the number of sends in their lane.
--- @key known_run       Hash of the Redis run that was known last, and since when.
--- @key upstreams       Hash from an upstream address to its service.
--- @arg send_prefix     Prefix of the keys of sends, in the slot of the keys.
--- @arg recipient       Phone number of the recipient.
--- @reply               An array; empty if the lane is empty.
--- @field now           The time in ms.
--- @field order         What was ordered, as JSON.
--- @field state         State of the send, as JSON.
--- @field revision      Revision of the send.
--- @field other_run_since  Since when Redis is in another run than the one that the send carries, in ms, or ''.
--- @field new_run_since    Since when Redis is in another run than was known until now, in ms, or ''.
--- @fields services     Pairs of an upstream address and its service.
+--- Reads the first send of a lane. Removes ids whose send no longer exists, because they would block the lane.
+-- @key lane               List of the sends in the recipient's lane.
+-- @key lanes_due          Sorted set of recipients by when their lane is due, in ms.
+-- @key lanes_since        Sorted set of sends by when they joined their lane, in ms.
+-- @key lane_depths        Sorted set of recipients by the number of sends in their lane.
+-- @key known_run          Hash of the last known Redis run and its start.
+-- @key upstreams          Hash from an upstream address to its service.
+-- @arg send_prefix        Prefix of the keys of sends, in the slot of the keys.
+-- @arg recipient          Phone number of the recipient.
+-- @reply                  An array; empty if the lane is empty.
+-- @field now              The time in ms.
+-- @field order            The unchanging part of the send, as JSON.
+-- @field state            State of the send, as JSON.
+-- @field revision         Revision of the send.
+-- @field other_run_since  Start of the current Redis run in ms if the send was stored in another run, else ''.
+-- @field new_run_since    Start of the current Redis run in ms if this call is the first to notice the run, else
+--                         ''.
+-- @fields services        Pairs of an upstream address and its service.
 --- @include "includes/send-lanes.lua"
 --- @include "@platform/redis/lua/includes/redis-run.lua"
 
 local current = redis_run()
--- The script that notices a new run must report it with a send. If the lane is empty, the next call notices it.
+-- The call that notices a new run must report it together with a send. If the lane is empty, the next call notices
+-- it.
 local function since_when()
   local known = redis.call('HGET', known_run, 'id')
   if known == current then return redis.call('HGET', known_run, 'since'), '' end

@@ -1,12 +1,12 @@
 --- Lists the sends that are in all of the given sets, the newest first.
--- The script walks down the smallest set.
--- @keys sets          Sorted sets of sends by the order of their acceptance.
--- @arg before         Place in that order before which the page begins, or ''.
--- @arg limit          Maximum number of sends on the page.
--- @arg max_examined   Maximum number of sends to look at.
--- @reply              An array.
--- @field next         Place before which the next page begins, or '' at the end.
--- @fields ids         Ids of the sends.
+-- The script scans the smallest set.
+-- @keys sets         Sorted sets of sends by the order of their acceptance.
+-- @arg before        Number in that order before which the page begins, or ''.
+-- @arg limit         Maximum number of sends on the page.
+-- @arg max_examined  Maximum number of sends to examine.
+-- @reply             An array.
+-- @field next        Number before which the next page begins, or '' at the end.
+-- @fields ids        Ids of the sends.
 
 local smallest, size = 1, -1
 for i = sets_from, #KEYS do

@@ -1,6 +1,6 @@
---- Says when the first member of a sorted set is due.
--- @key due             Sorted set by time.
--- @reply               In how many ms, or '' for an empty set.
+--- Returns the time until the first member of a sorted set is due.
+-- @key due         Sorted set by time.
+-- @reply           Time in ms, or '' for an empty set.
 --- @include "@platform/redis/lua/includes/now.lua"
 
 local first = redis.call('ZRANGE', due, 0, 0, 'WITHSCORES')

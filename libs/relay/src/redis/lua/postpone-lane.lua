@@ -1,10 +1,10 @@
---- Lets a lane wait for its first send.
--- @key lanes_due       Sorted set of recipients by when their lane is due, in ms.
--- @key lane            List of the sends in the recipient's lane.
--- @arg recipient       Phone number of the recipient.
--- @arg wait            How long, in ms.
--- @arg id              The send's id.
--- @reply               1, or 0 if another send is the first: the lane does not wait for this one.
+--- Postpones a lane until its first send is due.
+-- @key lanes_due   Sorted set of recipients by when their lane is due, in ms.
+-- @key lane        List of the sends in the recipient's lane.
+-- @arg recipient   Phone number of the recipient.
+-- @arg wait        Wait in ms.
+-- @arg id          The send's id.
+-- @reply           1, or 0 if the lane has another first send: then the lane is not postponed.
 --- @include "@platform/redis/lua/includes/now.lua"
 
 if redis.call('LINDEX', lane, 0) ~= id then return 0 end

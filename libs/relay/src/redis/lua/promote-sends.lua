@@ -1,20 +1,20 @@
 --- Moves scheduled sends into their lanes in one step, except sends that changed since they were read.
--- Members that are no scheduled sends, such as those whose record is gone, are dropped: they would be due for ever.
--- @key scheduled       Sorted set of scheduled sends by their time.
--- @key lanes_due       Sorted set of recipients by when their lane is due, in ms.
--- @key lanes_since     Sorted set of sends by when they joined their lane, in ms.
--- @key lane_depths     Sorted set of recipients by the number of sends in their lane.
--- @key status_before   Set of the sends of the status `scheduled`.
--- @key status_after    Set of the sends of the status `queued`.
--- @arg send_prefix     Prefix of the keys of sends, in the slot of the keys.
--- @arg lane_prefix     Prefix of the keys of lanes, in the slot of the keys.
--- @arg strays          What is dropped, as JSON: member, id, and revision or ''.
--- @args sends          Id, revision, recipient and state of each send.
--- @reply               Recipients of the sends that were moved.
+-- Members that are not scheduled sends, for example because their record was removed, are removed from the set.
+-- @key scheduled        Sorted set of scheduled sends by their time.
+-- @key lanes_due        Sorted set of recipients by when their lane is due, in ms.
+-- @key lanes_since      Sorted set of sends by when they joined their lane, in ms.
+-- @key lane_depths      Sorted set of recipients by the number of sends in their lane.
+-- @key status_before    Set of the sends of the status `scheduled`.
+-- @key status_after     Set of the sends of the status `queued`.
+-- @arg send_prefix      Prefix of the keys of sends, in the slot of the keys.
+-- @arg lane_prefix      Prefix of the keys of lanes, in the slot of the keys.
+-- @arg invalid_members  Members to remove, as JSON: member, id, and revision or ''.
+-- @args sends           Id, revision, recipient and state of each send.
+-- @reply                Recipients of the sends that were moved.
 --- @include "includes/send-lanes.lua"
 
 local now, recipients = now_ms(), {}
-for _, stray in ipairs(cjson.decode(strays)) do
+for _, stray in ipairs(cjson.decode(invalid_members)) do
   if (redis.call('HGET', send_prefix .. stray[2], 'revision') or '') == stray[3] then
     redis.call('ZREM', scheduled, stray[1])
   end

@@ -1,23 +1,23 @@
---- Says when an account's sends next need attention.
--- @key lanes_due       Sorted set of recipients by when their lane is due, in ms.
--- @key confirms        Sorted set of sends by when their sighting is due.
--- @key scheduled       Sorted set of scheduled sends by their time.
--- @key finished        Sorted set of finished sends by when they finished.
--- @key all             Set of all sends.
--- @key expiring        Sorted set of sends by when they expire.
--- @key lanes_since     Sorted set of sends by when they joined their lane, in ms.
--- @key undecided       Sorted set of undecided sends by when they became that.
--- @arg kept_ms         How long finished sends are kept, in ms.
--- @arg max_count       Number of finished and undecided sends that are kept.
--- @arg max_age         How long a send may be in a lane, in ms.
--- @reply               An array of times from now in ms, each '' if there is nothing.
--- @field lanes         When the first lane is due.
--- @field confirms      When the first sighting is due.
--- @field scheduled     When the first scheduled send is due.
--- @field trim          When retention has something to remove.
--- @field expires       When the first send expires.
--- @field aged          When the first send is in its lane for too long.
--- @field has_sends     1 if the account has any send, else 0.
+--- Finds out when an account's sends next need work.
+-- @key lanes_due    Sorted set of recipients by when their lane is due, in ms.
+-- @key confirms     Sorted set of sends by when their sighting is due.
+-- @key scheduled    Sorted set of scheduled sends by their time.
+-- @key finished     Sorted set of finished sends by when they finished.
+-- @key all          Set of all sends.
+-- @key expiring     Sorted set of sends by when they expire.
+-- @key lanes_since  Sorted set of sends by when they joined their lane, in ms.
+-- @key undecided    Sorted set of undecided sends by when they became that.
+-- @arg kept_ms      Maximum age of finished sends, in ms.
+-- @arg max_count    Number of finished and undecided sends that are kept.
+-- @arg max_age      Maximum time of a send in a lane, in ms.
+-- @reply            An array of times from now in ms, each '' if there is no such work.
+-- @field lanes      When the first lane is due.
+-- @field confirms   When the first sighting is due.
+-- @field scheduled  When the first scheduled send is due.
+-- @field trim       When retention has something to remove.
+-- @field expires    When the first send expires.
+-- @field aged       When the first send reaches its maximum time in a lane.
+-- @field has_sends  1 if the account has any send, else 0.
 --- @include "@platform/redis/lua/includes/now.lua"
 
 local now = now_ms()

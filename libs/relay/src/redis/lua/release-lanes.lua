@@ -1,7 +1,7 @@
---- Makes lanes due that wait for a later time.
--- @key lanes_due       Sorted set of recipients by when their lane is due, in ms.
--- @arg max_count       Maximum number of lanes.
--- @reply               Recipients of these lanes.
+--- Makes waiting lanes due now.
+-- @key lanes_due   Sorted set of recipients by when their lane is due, in ms.
+-- @arg max_count   Maximum number of lanes.
+-- @reply           Recipients of these lanes.
 --- @include "@platform/redis/lua/includes/now.lua"
 
 local now = whole(now_ms())

@@ -1,8 +1,8 @@
 --- Reserves an idempotency key for a request whose body is still being read.
--- @key idempotency    What the idempotency key holds.
--- @arg owner          Owner of the reservation.
--- @arg lease          Length of the reservation in ms.
--- @reply              0 if another request holds a reservation, else 1.
+-- @key idempotency  Redis key of the idempotency key.
+-- @arg owner        Owner of the reservation.
+-- @arg lease        Duration of the reservation in ms.
+-- @reply            0 if another request holds a reservation, else 1.
 
 local taken = redis.call('GET', idempotency)
 if not taken or taken == '~' .. owner then

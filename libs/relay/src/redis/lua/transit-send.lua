@@ -1,42 +1,42 @@
---- Moves a send to its next state together with the events that report it, in one step or not at all.
--- Nothing happens if the send changed since it was read, or if the message that it claims is another send's. A step
--- that was taken already, whose reply was lost with the connection, is recognized by its nonce.
--- @key log             Stream of the account's events.
--- @key log_index       Hash from an event's id to its position in the log.
--- @key log_counters    Hash of the log's counters.
--- @key send            Hash of the send.
--- @key lane            List of the sends in the recipient's lane.
--- @key lanes_due       Sorted set of recipients by when their lane is due, in ms.
--- @key lanes_since     Sorted set of sends by when they joined their lane, in ms.
--- @key lane_depths     Sorted set of recipients by the number of sends in their lane.
--- @key awaiting        Sorted set of sends that await a message of the recipient.
--- @key confirms        Sorted set of sends by when their sighting is due.
--- @key scheduled       Sorted set of scheduled sends by their time.
--- @key finished        Sorted set of finished sends by when they finished.
--- @key claims          Hash from a message to the send that claims it.
--- @key status_before   Set of the sends of the status that the send had.
--- @key status_after    Set of the sends of the status that the send gets.
--- @key expiring        Sorted set of sends by when they expire.
--- @key undecided       Sorted set of undecided sends by when they became that.
--- @arg id              The send's id.
--- @arg revision        Revision with which the send was read.
--- @arg state           New state as JSON.
--- @arg recipient       Phone number of the recipient.
--- @arg location_before Where the send was: 'schedule', 'lane' or 'archive' (it waits for nothing).
--- @arg location_after  Where the send is from now on.
--- @arg lane_due_in     After how many ms the lane is due, or '' to leave that unchanged.
--- @arg is_awaiting     'yes' if the send awaits a message, else 'no'.
--- @arg confirm_in      After how many ms the sighting is due, 'never', or '' to leave that unchanged.
--- @arg message         Message that the send claims, or ''.
--- @arg claim           What the claim says.
--- @arg nonce           Name of this step.
--- @arg run             'mustMatch': only in the Redis run that the send carries; 'update': the send carries the
---                      current run from now on; or ''.
--- @arg nonce_before    Nonce with which the send was read.
--- @arg expires_at      When the send expires from now on, in ms, 'never', or '' to leave that unchanged.
--- @arg is_undecided    'undecided' or ''.
--- @args events         Events to append (`eventArguments`).
--- @reply               1, or 0 if nothing happened.
+--- Changes the state of a send together with its events in one atomic step.
+-- Nothing happens if the send changed since it was read, or if the message that it claims belongs to another send. A
+-- transition that was already made, because the reply to the first call was lost, is recognized by its nonce.
+-- @key log              Stream of the account's events.
+-- @key log_index        Hash from an event's id to its position in the log.
+-- @key log_counters     Hash of the log's counters.
+-- @key send             Hash of the send.
+-- @key lane             List of the sends in the recipient's lane.
+-- @key lanes_due        Sorted set of recipients by when their lane is due, in ms.
+-- @key lanes_since      Sorted set of sends by when they joined their lane, in ms.
+-- @key lane_depths      Sorted set of recipients by the number of sends in their lane.
+-- @key awaiting         Sorted set of sends that await a message of the recipient.
+-- @key confirms         Sorted set of sends by when their sighting is due.
+-- @key scheduled        Sorted set of scheduled sends by their time.
+-- @key finished         Sorted set of finished sends by when they finished.
+-- @key claims           Hash from a message to the send that claims it.
+-- @key status_before    Set of the sends of the status that the send had.
+-- @key status_after     Set of the sends of the status that the send gets.
+-- @key expiring         Sorted set of sends by when they expire.
+-- @key undecided        Sorted set of undecided sends by when they became that.
+-- @arg id               The send's id.
+-- @arg revision         Revision with which the send was read.
+-- @arg state            New state as JSON.
+-- @arg recipient        Phone number of the recipient.
+-- @arg location_before  Location of the send before: 'schedule', 'lane' or 'archive'.
+-- @arg location_after   Location of the send after the transition.
+-- @arg lane_due_in      Time until the lane is due in ms, or '' to leave it unchanged.
+-- @arg is_awaiting      'yes' if the send awaits a message, else 'no'.
+-- @arg confirm_in       Time until the next check for the message in ms, 'never', or '' to leave it unchanged.
+-- @arg message          Message that the send claims, or ''.
+-- @arg claim            Value of the claim.
+-- @arg nonce            Random id of this transition.
+-- @arg run              'mustMatch': refused in another Redis run than the send's; 'update': sets the send's run to
+--                       the current run; or ''.
+-- @arg nonce_before     Nonce with which the send was read.
+-- @arg expires_at       New expiry time of the send in ms, 'never', or '' to leave it unchanged.
+-- @arg is_undecided     'undecided' or ''.
+-- @args events          Events to append (`eventArguments`).
+-- @reply                1, or 0 if nothing happened.
 --- @include "@events/lua/includes/append-events.lua"
 --- @include "@platform/redis/lua/includes/redis-run.lua"
 --- @include "includes/send-lanes.lua"

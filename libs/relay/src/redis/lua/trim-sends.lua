@@ -1,14 +1,14 @@
---- Removes finished sends with all data about them, except sends that changed since they were read.
+--- Removes finished sends with all their data, except sends that changed since they were read.
 -- @key finished         Sorted set of finished sends by when they finished.
 -- @key confirms         Sorted set of sends by when their sighting is due.
 -- @key claims           Hash from a message to the send that claims it.
 -- @arg send_prefix      Prefix of the keys of sends, in the slot of the keys.
 -- @arg awaiting_prefix  Prefix of the keys of the sets of sends that await a message of a recipient.
--- @arg gone             Ids of sends that no longer exist, as JSON.
+-- @arg missing_ids      Ids of sends that no longer exist, as JSON.
 -- @args sends           Each send as JSON: id, revision, recipient, claims, and the sets that list it.
 -- @reply                Ids of the sends that were removed.
 
-for _, id in ipairs(cjson.decode(gone)) do redis.call('ZREM', finished, id) end
+for _, id in ipairs(cjson.decode(missing_ids)) do redis.call('ZREM', finished, id) end
 local removed = {}
 for i = sends_from, #ARGV do
   local send = cjson.decode(ARGV[i])

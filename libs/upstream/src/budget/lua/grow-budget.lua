@@ -1,8 +1,8 @@
---- Lets a budget that was shrunk grow after a good answer.
--- @key bucket     Hash of the account's token bucket.
--- @arg rate       Requests a second that the account is set to.
--- @arg share      Share of the rate that is given back.
--- @reply          1 if the budget is still below the rate, else 0.
+--- Raises a reduced budget after a successful answer.
+-- @key bucket      Hash of the account's token bucket.
+-- @arg rate        Configured budget of the account, in requests per second.
+-- @arg share       Share of the rate by which the budget grows.
+-- @reply           1 if the budget is still below the rate, else 0.
 
 local full_rate = tonumber(rate)
 local limit = redis.call('HGET', bucket, 'limit')

@@ -1,11 +1,11 @@
---- Says how the budget is used.
--- @key bucket     Hash of the account's token bucket.
--- @arg rate       Requests a second that the account is set to.
--- @reply          An array of numbers as text, in requests a second.
--- @field allowed  What the bucket grants.
--- @field used     What was used lately.
--- @field used_by_others       What was used for other purposes than polls.
--- @field available_for_polls  What polls can count on.
+--- Reads the usage of the budget.
+-- @key bucket                 Hash of the account's token bucket.
+-- @arg rate                   Configured budget of the account, in requests per second.
+-- @reply                      An array of numbers as text, in requests per second.
+-- @field allowed              Rate that the bucket grants.
+-- @field used                 Rate of recent use.
+-- @field used_by_others       Rate of recent use by other requests than polls.
+-- @field available_for_polls  Rate that polls can rely on.
 --- @include "includes/token-bucket.lua"
 
 local b = token_bucket(bucket, tonumber(rate))

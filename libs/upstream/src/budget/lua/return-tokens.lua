@@ -1,8 +1,8 @@
---- Puts tokens of polls back that were not used.
--- @key bucket     Hash of the account's token bucket.
--- @arg rate       Requests a second that the account is set to.
--- @arg count      Number of tokens.
--- @reply          Nothing.
+--- Returns unused tokens of polls to the bucket.
+-- @key bucket      Hash of the account's token bucket.
+-- @arg rate        Configured budget of the account, in requests per second.
+-- @arg count       Number of tokens.
+-- @reply           Nothing.
 --- @include "includes/token-bucket.lua"
 
 local b = token_bucket(bucket, tonumber(rate))

@@ -1,9 +1,9 @@
---- Halves the budget after a 429, to not less than a sixteenth of the rate, and empties the bucket.
--- A request that left at once would be refused, too.
--- @key bucket     Hash of the account's token bucket.
--- @arg rate       Requests a second that the account is set to.
--- @arg burst_ms   For how many ms further 429s belong to the same burst and change nothing.
--- @reply          1, or 0 if the budget was shrunk by the same burst.
+--- Halves the budget after a 429, to at least a sixteenth of the rate, and empties the bucket.
+-- The bucket is emptied because upstream would reject further requests at once.
+-- @key bucket      Hash of the account's token bucket.
+-- @arg rate        Configured budget of the account, in requests per second.
+-- @arg burst_ms    Time in which further 429s belong to the same burst and have no effect, in ms.
+-- @reply           1, or 0 if the same burst already reduced the budget.
 
 local full_rate = tonumber(rate)
 local time = redis.call('TIME')

@@ -1,15 +1,15 @@
---- Adds an endpoint. The events that were recorded before are its first gap.
--- @key webhooks        Hash of the account's endpoints.
--- @key log_counters    Hash of the log's counters.
--- @key gaps            List of the endpoint's gaps.
--- @key filters         Hash from an endpoint to the bytes of its filter.
--- @key revision        Number of changes of endpoints.
--- @arg id              The endpoint's id.
--- @arg endpoint        The endpoint as JSON.
--- @arg bytes           Number of bytes of its filter.
--- @arg max_endpoints   Maximum number of endpoints.
--- @arg max_bytes       Maximum number of bytes of all filters.
--- @reply               'added', or what there is no room for: 'endpoints' or 'filters'.
+--- Adds an endpoint. The events recorded before become its first gap.
+-- @key webhooks       Hash of the account's endpoints.
+-- @key log_counters   Hash of the log's counters.
+-- @key gaps           List of the endpoint's gaps.
+-- @key filters        Hash from an endpoint's id to the size of its filter in bytes.
+-- @key revision       Counter of the changes of endpoints.
+-- @arg id             The endpoint's id.
+-- @arg endpoint       The endpoint as JSON.
+-- @arg bytes          Size of its filter in bytes.
+-- @arg max_endpoints  Maximum number of endpoints.
+-- @arg max_bytes      Maximum total size of all filters in bytes.
+-- @reply              'added', or the limit that is reached: 'endpoints' or 'filters'.
 --- @include "includes/filters.lua"
 
 if redis.call('HLEN', webhooks) >= tonumber(max_endpoints) then return 'endpoints' end

@@ -1,19 +1,19 @@
---- Claims deliveries that are due at an endpoint.
--- @key webhooks        Hash of the account's endpoints.
--- @arg base            Prefix of the account's keys.
--- @arg endpoint        The endpoint's id.
--- @arg default_slots   Number of requests in flight if the endpoint names none.
--- @arg max_count       Maximum number of deliveries.
--- @arg lease_ms        Length of the lease in ms.
--- @arg claim           Name of the claim.
--- @reply               An array, or nil if the endpoint is removed or disabled.
--- @field stored        The endpoint as it is stored.
--- @field more          1 if more deliveries could be claimed, else 0.
--- @field wait_ms       After how many ms the endpoint's pace allows the deliveries that are due and were left, or 0.
--- @field can_refill    1 if more deliveries may become pending, else 0.
--- @field missed        Number of deliveries that failed since the log has lost their events.
--- @fields deliveries   For each delivery: id, event, number of attempts since it last became pending, the body that
---                      an older build stored or '', and the log's entry of the event or ''.
+--- Claims due deliveries of an endpoint.
+-- @key webhooks       Hash of the account's endpoints.
+-- @arg base           Prefix of the account's keys.
+-- @arg endpoint       The endpoint's id.
+-- @arg default_slots  Maximum number of requests in flight for an endpoint without its own limit.
+-- @arg max_count      Maximum number of deliveries.
+-- @arg lease_ms       Duration of the lease in ms.
+-- @arg claim          Id of the claim.
+-- @reply              An array, or nil if the endpoint is removed or disabled.
+-- @field stored       The endpoint as it is stored.
+-- @field more         1 if more deliveries could be claimed, else 0.
+-- @field wait_ms      Time until the endpoint's pace allows the remaining due deliveries in ms, or 0.
+-- @field can_refill   1 if more deliveries may become pending, else 0.
+-- @field missed       Number of deliveries that ended as missed, because the log no longer holds their events.
+-- @fields deliveries  For each delivery: id, event, number of attempts since it last became pending, the body that
+--                     an older build stored or '', and the log's entry of the event or ''.
 --- @include "includes/deliveries.lua"
 --- @include "@events/lua/includes/logged-event.lua"
 

@@ -1,18 +1,18 @@
 --- Creates deliveries of events.
--- An event for a disabled endpoint, or above the bound of a backlog, widens the endpoint's gap instead. A test is an
--- exception at an endpoint without order, since somebody waits for it.
--- @key webhooks        Hash of the account's endpoints.
--- @arg base            Prefix of the account's keys.
--- @arg lease           Key of the reader's lease, in the slot of the keys, or '' without a reader.
--- @arg token           Token of the reader.
--- @arg lease_ms        Length of the lease in ms.
--- @arg event_count     Number of events.
--- @args entries        For each event: id, type, contact, position. Then for each delivery: id, endpoint, index of
---                      its event from 0.
--- @reply               1, or 0 if the reader has lost its lease.
+-- An event for a disabled endpoint, or above the limit of the backlog, extends the endpoint's gap instead. Exception:
+-- a test event of an unordered endpoint ignores the lower limit of failing endpoints, because a caller waits for it.
+-- @key webhooks     Hash of the account's endpoints.
+-- @arg base         Prefix of the account's keys.
+-- @arg lease        Key of the reader's lease, in the slot of the keys, or '' without a reader.
+-- @arg token        Token of the reader.
+-- @arg lease_ms     Duration of the lease in ms.
+-- @arg event_count  Number of events.
+-- @args entries     For each event: id, type, contact, position. Then for each delivery: id, endpoint, index of its
+--                   event from 0.
+-- @reply            1, or 0 if the reader has lost its lease.
 --- @include "includes/creation.lua"
 
-if lease ~= '' and not keep_reading(lease, token, lease_ms) then return 0 end
+if lease ~= '' and not renew_reader_lease(lease, token, lease_ms) then return 0 end
 local events, left_behind = tonumber(event_count), {}
 local function has_room(endpoint, type)
   if type == 'webhook.test' and not endpoint_of(endpoint).ordered then return pending_at(endpoint) < MAX_PENDING end

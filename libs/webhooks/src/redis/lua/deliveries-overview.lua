@@ -1,14 +1,14 @@
 --- Counts deliveries and endpoints.
--- @key webhooks        Hash of the account's endpoints.
--- @arg base            Prefix of the account's keys.
--- @reply               An array.
--- @field pending       Number of pending deliveries.
--- @field succeeded     Number of deliveries that succeeded.
--- @field failed        Number of deliveries that failed.
--- @field count         Number of endpoints.
--- @field disabled      Number of endpoints that are disabled.
--- @field due           Number of endpoints with deliveries that are due.
--- @field oldest_due_ms For how many ms the first of these deliveries has been due.
+-- @key webhooks         Hash of the account's endpoints.
+-- @arg base             Prefix of the account's keys.
+-- @reply                An array.
+-- @field pending        Number of pending deliveries.
+-- @field succeeded      Number of succeeded deliveries.
+-- @field failed         Number of failed deliveries.
+-- @field count          Number of endpoints.
+-- @field disabled       Number of disabled endpoints.
+-- @field due            Number of endpoints with due deliveries.
+-- @field oldest_due_ms  Time for which the longest-waiting of these deliveries has been due, in ms.
 --- @include "includes/deliveries.lua"
 
 local pending, succeeded, failed, count, disabled, waiting, oldest = 0, 0, 0, 0, 0, 0, NOW

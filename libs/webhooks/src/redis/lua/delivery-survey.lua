@@ -1,12 +1,12 @@
---- Says when an account's deliveries next need attention.
--- @key agenda          Sorted set of endpoints by when they need attention, in ms.
--- @key finished        Sorted set of finished deliveries by when they finished, in ms.
--- @key older_agenda    Sorted set of endpoints by when older builds wanted to look at them, in ms.
--- @arg max_age         Age up to which finished deliveries are kept, in ms.
--- @arg max_count       Number of finished deliveries that are kept.
--- @reply               An array of times from now in ms, each '' if there is nothing.
--- @field overdue       When an endpoint needs attention.
--- @field trim          When retention has something to remove.
+--- Finds out when an account's deliveries next need work.
+-- @key agenda        Sorted set of endpoints by when they need attention, in ms.
+-- @key finished      Sorted set of finished deliveries by when they finished, in ms.
+-- @key older_agenda  Agenda of older builds: sorted set of endpoints by the time of their next check, in ms.
+-- @arg max_age       Maximum age of finished deliveries, in ms.
+-- @arg max_count     Maximum number of finished deliveries.
+-- @reply             An array of times from now in ms, each '' if there is no such work.
+-- @field overdue     When an endpoint needs attention.
+-- @field trim        When retention has something to remove.
 --- @include "@platform/redis/lua/includes/now.lua"
 
 local now = now_ms()

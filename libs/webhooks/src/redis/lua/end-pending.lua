@@ -1,10 +1,10 @@
---- Ends the deliveries that are pending at a removed endpoint, or that wait at a disabled one.
--- Attempts that are under way at a disabled endpoint come to their own end.
--- @key webhooks        Hash of the account's endpoints.
--- @arg base            Prefix of the account's keys.
--- @arg endpoint        The endpoint's id.
--- @arg max_count       Maximum number of deliveries.
--- @reply               Number of deliveries that were ended.
+--- Ends the pending deliveries of a removed endpoint, and the waiting deliveries of a disabled endpoint.
+-- Attempts under way to a disabled endpoint are completed.
+-- @key webhooks    Hash of the account's endpoints.
+-- @arg base        Prefix of the account's keys.
+-- @arg endpoint    The endpoint's id.
+-- @arg max_count   Maximum number of deliveries.
+-- @reply           Number of ended deliveries.
 --- @include "includes/deliveries.lua"
 
 local max = tonumber(max_count)
@@ -33,7 +33,7 @@ if record then
   miss_behind(endpoint)
   note(endpoint, math.huge)
 else
-  -- A delivery that is under way keeps its lane from advancing. It ends first.
+  -- Deliveries under way end first: while one is under way, its lane does not advance.
   end_all(inflight(endpoint))
   end_all(due(endpoint))
   if ended < max then

@@ -1,15 +1,15 @@
---- Lists an endpoint's deliveries, the newest first.
--- @key webhooks        Hash of the account's endpoints.
--- @arg base            Prefix of the account's keys.
--- @arg endpoint        The endpoint's id.
--- @arg status          Stored status of the deliveries, or '' for all.
--- @arg missed          'yes' for deliveries whose event the log lost, 'no' for the others, or '' for both.
--- @arg before          Number before which the page begins, or ''.
--- @arg max_count       Maximum number of deliveries.
--- @arg max_examined    Maximum number of deliveries to look at, if `missed` is given.
--- @reply               An array.
--- @field next          Number before which the next page begins, or ''.
--- @fields ids          Ids of the deliveries.
+--- Lists an endpoint's deliveries, newest first.
+-- @key webhooks      Hash of the account's endpoints.
+-- @arg base          Prefix of the account's keys.
+-- @arg endpoint      The endpoint's id.
+-- @arg status        Stored status of the deliveries, or '' for all.
+-- @arg missed        'yes' for missed deliveries, 'no' for the others, or '' for both.
+-- @arg before        Number before which the page begins, or ''.
+-- @arg max_count     Maximum number of deliveries.
+-- @arg max_examined  Maximum number of deliveries to examine if `missed` is given.
+-- @reply             An array.
+-- @field next        Number before which the next page begins, or ''.
+-- @fields ids        Ids of the deliveries.
 --- @include "includes/deliveries.lua"
 
 local limit = tonumber(max_count)

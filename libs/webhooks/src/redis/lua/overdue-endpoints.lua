@@ -1,9 +1,9 @@
 --- Lists the endpoints that need attention, the longest overdue first.
--- @key webhooks        Hash of the account's endpoints.
--- @arg base            Prefix of the account's keys.
--- @arg first           Number of endpoints to pass over.
--- @arg max_count       Maximum number of endpoints.
--- @reply               Ids of the endpoints.
+-- @key webhooks    Hash of the account's endpoints.
+-- @arg base        Prefix of the account's keys.
+-- @arg first       Number of endpoints to skip.
+-- @arg max_count   Maximum number of endpoints.
+-- @reply           Ids of the endpoints.
 --- @include "includes/deliveries.lua"
 
 adopt_older_agenda()

@@ -1,14 +1,14 @@
---- Makes deliveries of events that are behind, as far as there is room, and moves the beginning of the stretch on.
--- Nothing happens if another process did this in between.
--- @key webhooks        Hash of the account's endpoints.
--- @arg base            Prefix of the account's keys.
--- @arg endpoint        The endpoint's id.
--- @arg expected        Position at which the events that are behind began.
--- @arg next_position   Position at which they begin after all these deliveries.
--- @arg event_count     Number of events.
--- @args entries        For each event: id, type, contact, position. Then for each delivery: id, endpoint, index of
---                      its event from 0.
--- @reply               1, or 0 if nothing happened.
+--- Creates deliveries for events that the backlog had no room for, and moves the start of their range.
+-- Nothing happens if another process did this meanwhile.
+-- @key webhooks       Hash of the account's endpoints.
+-- @arg base           Prefix of the account's keys.
+-- @arg endpoint       The endpoint's id.
+-- @arg expected       Expected first position of the range.
+-- @arg next_position  First position of the range after all these deliveries.
+-- @arg event_count    Number of events.
+-- @args entries       For each event: id, type, contact, position. Then for each delivery: id, endpoint, index of
+--                     its event from 0.
+-- @reply              1, or 0 if nothing happened.
 --- @include "includes/creation.lua"
 
 local events = tonumber(event_count)

@@ -1,11 +1,11 @@
---- Gives a claimed delivery back without an attempt.
--- @key webhooks        Hash of the account's endpoints.
--- @arg base            Prefix of the account's keys.
--- @arg endpoint        The endpoint's id.
--- @arg default_slots   Number of requests in flight if the endpoint names none.
--- @arg id              The delivery's id.
--- @arg claim           Name of the claim.
--- @reply               Nothing.
+--- Releases a claimed delivery without an attempt.
+-- @key webhooks       Hash of the account's endpoints.
+-- @arg base           Prefix of the account's keys.
+-- @arg endpoint       The endpoint's id.
+-- @arg default_slots  Maximum number of requests in flight for an endpoint without its own limit.
+-- @arg id             The delivery's id.
+-- @arg claim          Id of the claim.
+-- @reply              Nothing.
 --- @include "includes/deliveries.lua"
 
 if redis.call('HGET', delivery(id), 'claim') == claim then

@@ -1,24 +1,24 @@
---- Replaces an endpoint that nobody changed since it was read, together with the events that report it.
--- The endpoint is scheduled on the agenda, so that the consequences happen even if this process ends.
--- @key log             Stream of the account's events.
--- @key log_index       Hash from an event's id to its position in the log.
--- @key log_counters    Hash of the log's counters.
--- @key webhooks        Hash of the account's endpoints.
--- @key agenda          Sorted set of endpoints by when they need attention, in ms.
--- @key speed           Hash of the endpoint's pace.
--- @key older_pace      Hash of the endpoint's pace as older builds store it.
--- @key filters         Hash from an endpoint to the bytes of its filter.
--- @key revision        Number of changes of endpoints.
--- @arg id              The endpoint's id.
--- @arg expected        The endpoint as it was read.
--- @arg replacement     The endpoint as JSON.
--- @arg bytes           Number of bytes of its filter.
--- @arg grows           '1' if its filter grows.
--- @arg toggles         '1' if it is enabled or disabled.
--- @arg max_bytes       Maximum number of bytes of all filters.
--- @args events         Events to append (`eventArguments`).
--- @reply               'replaced', 'other' if the endpoint was changed, or 'filters' if there is no room for its
---                      filter.
+--- Replaces an endpoint with its events in one atomic step, unless it changed since it was read.
+-- The endpoint is added to the agenda, so that a worker applies the change even if this process ends.
+-- @key log           Stream of the account's events.
+-- @key log_index     Hash from an event's id to its position in the log.
+-- @key log_counters  Hash of the log's counters.
+-- @key webhooks      Hash of the account's endpoints.
+-- @key agenda        Sorted set of endpoints by when they need attention, in ms.
+-- @key speed         Hash of the endpoint's pace.
+-- @key older_pace    Hash of the endpoint's pace as older builds store it.
+-- @key filters       Hash from an endpoint's id to the size of its filter in bytes.
+-- @key revision      Counter of the changes of endpoints.
+-- @arg id            The endpoint's id.
+-- @arg expected      The endpoint as it was read.
+-- @arg replacement   The endpoint as JSON.
+-- @arg bytes         Size of its filter in bytes.
+-- @arg grows         '1' if its filter grows.
+-- @arg toggles       '1' if the endpoint is enabled or disabled by the change.
+-- @arg max_bytes     Maximum total size of all filters in bytes.
+-- @args events       Events to append (`eventArguments`).
+-- @reply             'replaced', 'other' if the endpoint changed, or 'filters' if the filters would exceed their
+--                    limit.
 --- @include "@events/lua/includes/append-events.lua"
 --- @include "includes/filters.lua"
 
@@ -31,7 +31,7 @@ redis.call('ZADD', agenda, 0, id)
 -- An endpoint that is enabled again starts with a new pace.
 if toggles == '1' then
   redis.call('DEL', speed)
-  -- An older build's pace goes, too, unless it keeps older builds from claiming: see older-builds.lua.
+  -- The pace of older builds is removed, too, unless it prevents their claims: see older-builds.lua.
   if redis.call('HEXISTS', older_pace, 'moved') == 0 then redis.call('DEL', older_pace) end
 end
 append_events(events_from)

@@ -1,11 +1,11 @@
---- Replays events to endpoints. A delivery without room in the backlog stays unchanged.
--- @key webhooks        Hash of the account's endpoints.
--- @arg base            Prefix of the account's keys.
--- @arg scope           What is replayed: 'all', 'missed', 'failed' or 'pending'.
--- @arg event_count     Number of events.
--- @args entries        For each event: id, type, contact, position. Then for each delivery: id, endpoint, index of
---                      its event from 0.
--- @reply               Number of deliveries that became pending, or due now.
+--- Replays events to endpoints. If the backlog is full, a delivery stays unchanged.
+-- @key webhooks     Hash of the account's endpoints.
+-- @arg base         Prefix of the account's keys.
+-- @arg scope        Scope of the replay: 'all', 'missed', 'failed' or 'pending'.
+-- @arg event_count  Number of events.
+-- @args entries     For each event: id, type, contact, position. Then for each delivery: id, endpoint, index of its
+--                   event from 0.
+-- @reply            Number of deliveries that became pending, or due now.
 --- @include "includes/creation.lua"
 
 local events, made = tonumber(event_count), 0
@@ -25,7 +25,7 @@ for i = entries_from + events * 4, #ARGV, 3 do
         made = made + 1
       end
     elseif has_room and (scope == 'all' or (status == 'failed' and (scope == 'failed' or missed == '1'))) then
-      start_over(endpoint, id, status)
+      restart(endpoint, id, status)
       made = made + 1
     end
   end

@@ -1,8 +1,8 @@
 --- Retries a delivery.
--- @key webhooks        Hash of the account's endpoints.
--- @arg base            Prefix of the account's keys.
--- @arg id              The delivery's id.
--- @reply               'retried', or why not: 'unknown', 'disabled' or 'removed' (its endpoint), 'lost' (its event).
+-- @key webhooks    Hash of the account's endpoints.
+-- @arg base        Prefix of the account's keys.
+-- @arg id          The delivery's id.
+-- @reply           'retried', or why not: 'unknown' (delivery), 'disabled' or 'removed' (endpoint), 'lost' (event).
 --- @include "includes/creation.lua"
 --- @include "@events/lua/includes/logged-event.lua"
 
@@ -15,5 +15,5 @@ if status == 'pending' then
   return 'retried'
 end
 if not logged_event(base .. 'events', position, event) then return 'lost' end
-start_over(endpoint, id, status)
+restart(endpoint, id, status)
 return 'retried'

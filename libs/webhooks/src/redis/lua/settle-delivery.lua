@@ -1,22 +1,22 @@
 --- Records an attempt of a delivery, and schedules or finishes the delivery.
--- @key webhooks        Hash of the account's endpoints.
--- @arg base            Prefix of the account's keys.
--- @arg endpoint        The endpoint's id.
--- @arg default_slots   Number of requests in flight if the endpoint names none.
--- @arg id              The delivery's id.
--- @arg claim           Name of the claim.
--- @arg attempt         The attempt as JSON.
--- @arg duration        Length of the attempt in ms.
--- @arg status          Status that the delivery gets.
--- @arg wait_ms         Time until the next attempt in ms, if it gets the status 'pending'.
--- @arg reason          Why the delivery failed, if it did.
--- @arg slows_down      '1' if the endpoint must slow down.
--- @arg hold_ms         For how many ms no attempt begins at the endpoint.
--- @arg max_attempts    Number of attempts that are kept.
--- @reply               An array.
--- @field recorded      1, or 0 if the claim is over.
--- @field more          1 if more is due at the endpoint, else 0.
--- @field failing_ms    For how many ms the endpoint has done nothing but fail.
+-- @key webhooks       Hash of the account's endpoints.
+-- @arg base           Prefix of the account's keys.
+-- @arg endpoint       The endpoint's id.
+-- @arg default_slots  Maximum number of requests in flight for an endpoint without its own limit.
+-- @arg id             The delivery's id.
+-- @arg claim          Id of the claim.
+-- @arg attempt        The attempt as JSON.
+-- @arg duration       Duration of the attempt in ms.
+-- @arg status         New status of the delivery.
+-- @arg wait_ms        Time until the next attempt in ms, if the new status is 'pending'.
+-- @arg reason         Why the delivery failed, if it did.
+-- @arg slows_down     '1' to reduce the endpoint's concurrency.
+-- @arg hold_ms        Pause of the endpoint in ms.
+-- @arg max_attempts   Maximum number of stored attempts.
+-- @reply              An array.
+-- @field recorded     1, or 0 if the claim has ended.
+-- @field more         1 if the endpoint has more due deliveries, else 0.
+-- @field failing_ms   Time since the first of the endpoint's consecutive failures, in ms.
 --- @include "includes/deliveries.lua"
 
 local default, began = tonumber(default_slots), NOW - tonumber(duration)

@@ -1,10 +1,10 @@
 --- Removes finished deliveries that are too old or too many.
--- @key webhooks        Hash of the account's endpoints.
--- @arg base            Prefix of the account's keys.
--- @arg max_age         Age up to which deliveries are kept, in ms.
--- @arg max_kept        Number of deliveries that are kept.
--- @arg max_count       Maximum number of deliveries to remove.
--- @reply               Number of deliveries removed.
+-- @key webhooks    Hash of the account's endpoints.
+-- @arg base        Prefix of the account's keys.
+-- @arg max_age     Maximum age of finished deliveries, in ms.
+-- @arg max_kept    Maximum number of finished deliveries.
+-- @arg max_count   Maximum number of deliveries to remove.
+-- @reply           Number of deliveries removed.
 --- @include "includes/deliveries.lua"
 
 local oldest, excess = NOW - tonumber(max_age), redis.call('ZCARD', FINISHED) - tonumber(max_kept)

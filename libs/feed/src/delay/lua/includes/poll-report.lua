@@ -1,27 +1,28 @@
---- Records what an account's figures take from a poll, above all how late it is.
--- A delay goes from the message's timestamp to the commit.
+--- Records the measurements of a poll in the account's statistics, above all the detection delays.
+-- A detection delay is the time from a message's timestamp to the commit of its event.
 --
--- The difference between upstream's clock and Redis': a reply's `Date` (whole seconds) was set between the start of
--- the poll and its commit. The difference lies between `date - now` and `date + 1000 - start`. Every poll narrows
--- these bounds; the difference is taken as their middle. They widen with time, and start again when a poll
--- contradicts them, for example after a clock was set.
+-- Difference between upstream's clock and Redis' clock: upstream set the `Date` of its reply (in whole seconds)
+-- between the start of the poll and its commit. So the difference lies between `date - now` and `date + 1000 -
+-- start`. Every poll narrows these bounds, and their middle is used. The bounds widen with time. They start again
+-- when a poll contradicts them, for example after a clock was set.
 --
--- Fields of `facts`: `low`, `high` (bounds of the difference in ms, upstream less Redis), `at`; `min`, `max` (bounds
--- of the interval); `skipped`. Fields of a slot: a bucket's number -> number of delays; `estimated` -> how many of
--- these come from the schedule; `late` -> number of messages older than a day, which are in no bucket.
--- @constant FIRST_BUCKET_MS   Upper bound of the first bucket, in ms.
--- @constant BUCKET_STEP       Ratio of the bounds of two buckets.
--- @constant LAST_BUCKET       Number of the last bucket.
--- @constant SLOT_LIFE_MS      How long a slot of the window is kept, in ms.
+-- Fields of `facts`: `low` and `high`, bounds of the difference in ms (upstream minus Redis), and `at`, the time of
+-- these bounds; `min` and `max`, bounds of the polling interval; `skipped`, number of skipped elements. Fields of a
+-- slot: the number of a bucket -> number of delays; `estimated` -> number of these delays that are estimated from the
+-- schedule; `late` -> number of messages older than a day, which are in no bucket.
+-- @constant FIRST_BUCKET_MS  Upper bound of the first bucket, in ms.
+-- @constant BUCKET_STEP      Ratio of the bounds of two buckets.
+-- @constant LAST_BUCKET      Number of the last bucket.
+-- @constant SLOT_TTL_MS      Time for which a slot of the window is kept, in ms.
 --- @include "@platform/redis/lua/includes/now.lua"
 
--- An older message was shown late by upstream, for example in an import: it says nothing about the polls. In ms.
+-- Maximum delay that is measured, in ms. Upstream shows older messages late, for example after an import.
 local LATE_MS = 86400000
--- A timestamp that is further ahead of upstream's clock does not come from this clock. In ms.
+-- Maximum time by which a timestamp may be ahead of upstream's clock, in ms. Others come from another clock.
 local AHEAD_MS = 60000
--- Bounds of the difference are written when they are closer by at least this many ms.
+-- Bounds are written only if they became closer by at least this many ms.
 local CLOSER_MS = 2
--- Maximum drift between two clocks that are kept right, in seconds a second.
+-- Maximum drift between two synchronized clocks, in seconds per second.
 local DRIFT = 0.0005
 
 local function clock_difference(facts, known, date, from, now)
@@ -35,7 +36,7 @@ local function clock_difference(facts, known, date, from, now)
     if low then low, high = math.max(low, read_low), math.min(high, read_high) end
     local anew = not low or low > high
     if anew then low, high = read_low, read_high end
-    -- Bounds that hardly changed are not written: most polls find nothing, and should cost little.
+    -- Bounds that hardly changed are not written, because most polls find nothing and must cost little.
     if anew or width - (high - low) >= CLOSER_MS then
       redis.call('HSET', facts, 'low', string.format('%.1f', low), 'high', string.format('%.1f', high),
         'at', string.format('%d', now))
@@ -60,10 +61,10 @@ local function record_delay(slot, now, difference, stamp, shown)
     redis.call('HINCRBY', slot, string.format('%d', delay_bucket(delay)), 1)
     if estimated then redis.call('HINCRBY', slot, 'estimated', 1) end
   end
-  redis.call('PEXPIRE', slot, SLOT_LIFE_MS)
+  redis.call('PEXPIRE', slot, SLOT_TTL_MS)
 end
 
--- Reads a report (`reportArguments`) from this index on, and returns the index that follows it.
+-- Records the report (`pollReportArguments`) that starts at this argument. Returns the index after the report.
 local function record_report(facts, slot, first)
   local now, from, date = now_ms(), tonumber(ARGV[first]), tonumber(ARGV[first + 1])
   local known = redis.call('HMGET', facts, 'low', 'high', 'at', 'min', 'max')

@@ -1,10 +1,10 @@
---- Notes to which contact a phone number belongs.
--- `numbers` is a hash from a number to its most likely contact, as all builds know it. `others` is a hash from a
--- number to its other contacts, the likeliest first, as JSON. A message from or to the number is better evidence than
--- a field of a contact that contains it: that field may name who recommended the contact.
+--- Records which contact a phone number belongs to.
+-- `numbers` is a hash from a number to its most likely contact; all builds use it. `others` is a hash from a number
+-- to its other contacts as JSON, the most likely first. A message from or to the number is better evidence than a
+-- field of the contact, because the field may contain the number of another person.
 
--- Maximum number of contacts of one number. A switchboard's number may stand in many contacts; those that wrote last
--- are kept.
+-- Maximum number of contacts per number. Many contacts may share the number of a switchboard; the contacts with the
+-- latest messages are kept.
 local MAX_CONTACTS = 20
 
 -- `by_message` is true if a message shows that the number is the contact's.

@@ -2,11 +2,10 @@
 -- `leases` is a hash from `head:<id>` or `deep:<id>` to the lease, its end, and when the contact was due. `leased` is
 -- a sorted set of the same members by the ends of their leases.
 --
--- A claim moves the contact's due time to the end of its lease, and a renewal moves it on, but only from there: a
--- time that a commit or a hint set in between stands. When a lease expires, the contact gets its former due time
--- back: it does not wait behind contacts that became due while a dead worker held it. A contact that becomes due
--- while it is read is met by the next claim, which puts it off to the end of the lease. The hint is not lost: a
--- contact's record keeps it for the commit.
+-- A claim moves the contact's due time to the end of the lease. A renewal moves it on, unless a commit or a hint set
+-- another time meanwhile. When a lease expires, the contact gets its former due time back, so that it does not wait
+-- behind contacts that became due while a dead worker held the lease. If a contact becomes due during its read, the
+-- next claim postpones it to the end of the lease. The contact's record keeps the request until the commit.
 --- @include "@platform/redis/lua/includes/now.lua"
 
 local now = now_ms()
@@ -14,7 +13,7 @@ local now = now_ms()
 local function put_lease(leases, leased, member, lease, ends, was_due)
   redis.call('HSET', leases, member, lease .. ' ' .. string.format('%d %d', ends, was_due or ends))
   redis.call('ZADD', leased, string.format('%d', ends), member)
-  -- A killed worker may leave leases of contacts that are gone. They expire with the hash.
+  -- A killed worker may leave leases of removed contacts. These expire with the hash.
   redis.call('PEXPIRE', leases, 3600000)
   redis.call('PEXPIRE', leased, 3600000)
 end

@@ -1,5 +1,6 @@
---- Keeps the floor of revisions.
--- A new Redis run may lack the last events, and the revisions that they had. New revisions start above the floor.
+--- Maintains the lower bound of new event revisions.
+-- After a restart or failover, Redis may lack its last events and their revisions. New revisions start above the
+-- bound.
 --- @include "@platform/redis/lua/includes/redis-run.lua"
 
 local function revision_floor(list)

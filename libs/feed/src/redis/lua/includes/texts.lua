@@ -1,7 +1,7 @@
 --- Stores long texts in several fields of a contact's record.
--- Redis keeps a small hash in a compact form, at a fraction of the cost, as long as none of its values is longer than
--- 64 bytes (by default). A value of 63 bytes has a shorter head. A text of many pieces would have too many fields for
--- that form, and is stored in one field.
+-- Redis stores a small hash in a compact form if no value is longer than 64 bytes (the default limit). This takes a
+-- fraction of the memory. Values of at most 63 bytes have a shorter header. A longer text would need too many fields
+-- for the compact form, so it is stored in one field.
 
 local function put_text(key, field, text)
   local size = #text > 512 and #text or 63

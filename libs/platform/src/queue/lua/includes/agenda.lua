@@ -1,7 +1,7 @@
 --- Schedules the tasks of an agenda.
--- @uses due     Sorted set of tasks by time.
--- @uses taken   Hash from a task to its claim.
--- @uses asked   Hash from a task to its next time.
+-- @uses due          Sorted set of tasks by time.
+-- @uses claimed      Hash from a task to its claim.
+-- @uses rescheduled  Hash from a task to its next time.
 --- @include "@platform/redis/lua/includes/now.lua"
 
 local now = now_ms()
@@ -15,14 +15,14 @@ local function time_of(written)
   return now + every - (now - phase) % every
 end
 
--- Makes tasks due. The arguments from this index on are pairs of a task and its time. A task that is under way keeps
--- its lease, and is due at that time after it has ended.
-local function ask(from)
+-- Makes tasks due. The arguments from this index on are pairs of a task and its time. A task under way keeps its
+-- lease, and becomes due at that time after it has ended.
+local function schedule(from)
   for i = from, #ARGV, 2 do
     local task, at = ARGV[i], time_of(ARGV[i + 1])
-    if redis.call('HEXISTS', taken, task) == 1 and redis.call('ZSCORE', due, task) then
-      local earlier = redis.call('HGET', asked, task)
-      if not earlier or tonumber(earlier) > at then redis.call('HSET', asked, task, whole(at)) end
+    if redis.call('HEXISTS', claimed, task) == 1 and redis.call('ZSCORE', due, task) then
+      local earlier = redis.call('HGET', rescheduled, task)
+      if not earlier or tonumber(earlier) > at then redis.call('HSET', rescheduled, task, whole(at)) end
     else
       redis.call('ZADD', due, 'LT', whole(at), task)
     end

@@ -1,4 +1,4 @@
---- Gives the time by the clock of Redis, and writes whole numbers.
+--- Returns the time by Redis' clock, and formats integers.
 
 -- Returns the time in milliseconds since 1970.
 local function now_ms()
@@ -6,5 +6,5 @@ local function now_ms()
   return time[1] * 1000 + math.floor(time[2] / 1000)
 end
 
--- Returns a number as text without fraction or exponent. Redis would write a large one as 1e+15.
+-- Returns a number as text without fraction or exponent. Redis would format a large number as 1e+15.
 local function whole(number) return string.format('%d', number) end

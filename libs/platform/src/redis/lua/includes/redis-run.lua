@@ -1,9 +1,9 @@
---- Names the current Redis run: a restart, a failover and a restored backup begin another one.
--- Each new run may lack the last seconds of the run before.
+--- Identifies the current Redis run. A restart, a failover or a restored backup begins a new run.
+-- A new run may lack the last seconds of the previous run.
 --
--- A restart brings another run id. A promotion brings another replication id, even for a process that was the master
--- before: it copied its data from the master in between. A process that was never promoted has no second replication
--- id. Its run id alone names the run, as in earlier builds.
+-- A restart changes the run id. A promotion changes the replication id, even of a process that was the master before,
+-- because it copied the data of another master meanwhile. A process that was never promoted has no second replication
+-- id; its run id alone identifies the run, as in earlier builds.
 
 local current_run
 local function find_redis_run()

@@ -1,5 +1,5 @@
---- Interprets what an idempotency key holds.
--- A key holds `~` and the owner of a reservation, or the fingerprint of a body and the id of its send.
+--- Interprets the value of an idempotency key.
+-- The value is `~` and the owner of a reservation, or the fingerprint of a body and the id of its send.
 
 -- Returns 'busy', 'reused' or the id of the send, or nil if a send may be stored under the key.
 

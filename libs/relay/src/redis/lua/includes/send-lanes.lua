@@ -1,4 +1,4 @@
---- Puts sends into lanes and takes them out.
+--- Adds sends to lanes and removes them.
 -- A lane is the list of a recipient's sends that wait for their POST.
 --- @include "@platform/redis/lua/includes/now.lua"
 
@@ -20,6 +20,6 @@ local function leave_lane(lane, due, since, depths, id, recipient, now)
   end
 end
 
--- Returns the member that a scheduled send has among the scheduled sends. Sends of one time are in the order of their
+-- Returns the member of a send in the set of scheduled sends. Sends with the same time are sorted by their
 -- acceptance.
 local function scheduled_as(send, id) return string.format('%016d ', redis.call('HGET', send, 'place')) .. id end

@@ -1,19 +1,19 @@
---- Takes tokens of an account's request budget, in the same step as the change that needs them.
+--- Takes tokens from an account's request budget, in the same atomic step as the change that needs them.
 --
 --     take_token(bucket, rate, kind, unused, heads_wait) -> wait in ms (0: taken), shrunk (0 or 1), available
---     note_waiting(bucket, kind) -- counts as a request that got no token
+--     note_waiting(bucket, kind) -- records a waiting request, as if it had got no token
 --
--- `bucket` is the account's key `budget`. `kind` is a class of requests. `unused` is the number of tokens that go back
--- first. `heads_wait` is true if first requests of polls wait although no note says so. `available` is the rate that
--- polls can count on, in requests a second.
+-- `bucket` is the account's key `budget`. `kind` is a class of requests. `unused` is the number of tokens to return
+-- first. `heads_wait` is true if first requests of polls wait although no note records it. `available` is the rate
+-- that polls can rely on, in requests per second.
 --
 -- **The bucket.** The bucket refills by Redis' clock. A second, smaller bucket (`floor`) refills a fifth as fast: the
 -- minimum that polls get.
 --
--- **The limit that upstream counts.** Upstream receives a request some time after its token was granted, and this time
--- varies. Let J be the largest difference. In t seconds upstream receives at most the requests whose tokens were
--- granted in t + J seconds. A request is written at most `TOKEN_LIFE_MS` (100 ms, request-budget.ts) after its token
--- was asked for. The other 100 ms of J = 0.2 s cover differences of the network's latency.
+-- **Upstream's limit.** Upstream receives a request some time after its token was granted, and this
+-- time varies. Let J be the largest difference. In t seconds upstream receives at most the requests whose tokens were
+-- granted in t + J seconds. A request is written at most `TOKEN_TTL_MS` (100 ms, request-budget.ts) after its token
+-- was requested. The other 100 ms of J = 0.2 s cover differences of the network's latency.
 --
 -- A bucket of capacity C that refills every g seconds grants at most C + (t + J) / g in t + J seconds. This must not
 -- exceed rate * t + max(rate, 1) for any t:
@@ -24,22 +24,21 @@
 --   must be at least k / rate + 1 / rate - 1. k = 1 is the hardest case: g = 1 / rate + (J + 1 / rate - 1), which meets
 --   both ends.
 --
--- Five sixths of a rate of 1 a second are thus usable, 96 % of a rate of 0.2, and all of a rate from 1.25 on. A token
--- that goes back leaves the bucket no fuller than if the token had never been taken.
+-- Usable shares: five sixths of a rate of 1 per second, 96 % of a rate of 0.2, and all of a rate from 1.25 on. A
+-- returned token leaves the bucket no fuller than if the token had never been taken.
 --
--- **Which class waits.** A class that gets no token leaves a note with the time until which it counts as waiting. While
--- a higher class waits, a lower class yields, unless tokens accumulate: then no class waits any more. Polls do not
--- yield their floor to sends and reads. For a poll that waits with a token of its floor, the other classes leave one
--- token. Sends and reads return after their wait, so their notes outlive the wait. Polls ask again every quarter of a
--- second.
+-- **Priorities.** A class that gets no token writes a note: the time until which it counts as waiting. While a higher
+-- class waits, a lower class gets no token, unless tokens accumulate: then no class waits. Polls keep their floor even
+-- if sends and reads wait. If a poll with a token of its floor waits, the other classes leave one token for it. Sends
+-- and reads try again after their wait, so their notes outlive the wait. Polls try again every quarter of a second.
 --
--- A deep read yields to other polls, and takes only tokens that accumulate: the next poll finds one. Each token of
--- other polls adds a part of a token (`deepShare`) to the `credit` of deep reads, up to ten tokens. The script that
--- claims polls sets `deepShare` by how late the deep reads are.
+-- Deep reads have a lower priority than other polls and take only accumulated tokens, so that the next poll finds a
+-- token. Each token of other polls adds a part of a token (`deepShare`) to the `credit` of deep reads, up to ten
+-- tokens. The script that claims polls sets `deepShare` according to the delay of the deep reads.
 --
--- `all` and `other` are sums of granted tokens that decay by half in ten seconds, as of `averagedAt`.
+-- `all` and `other` are sums of granted tokens at the time `averagedAt`, with a half-life of ten seconds.
 --
--- A budget that a 429 of upstream shrank has a `limit` below the rate.
+-- `limit` is the budget after a 429 of upstream reduced it below the rate.
 
 local TOKEN_JITTER, TOKEN_NOTE_MS, TOKEN_HALF_LIFE_MS, TOKEN_DEEP_SHARE = 0.2, 500, 10000, 0.01
 
@@ -56,7 +55,7 @@ local function token_bucket(bucket, rate)
   b.floor = math.min(b.floor_capacity, tonumber(state[2] or b.floor_capacity) + since / b.gap / 5)
   b.credit, b.deep_share = tonumber(state[5] or 0), tonumber(state[9] or TOKEN_DEEP_SHARE)
   local faded = 0.5 ^ (math.max(b.now - tonumber(state[8] or b.now), 0) / TOKEN_HALF_LIFE_MS)
-  -- What a larger rate allowed before says nothing of what others will use of this one.
+  -- Limited to the present rate: use under a higher rate does not predict the use of this one.
   local at_rate = TOKEN_HALF_LIFE_MS / 1000 / math.log(2) / b.gap
   b.all, b.other = tonumber(state[6] or 0) * faded, math.min(tonumber(state[7] or 0), at_rate) * faded
   return b
@@ -78,7 +77,7 @@ local function put_token_bucket(bucket, b)
   local function put(number) return string.format('%.6f', number) end
   redis.call('HSET', bucket, 'tokens', put(b.tokens), 'floor', put(b.floor), 'at', string.format('%.3f', b.now),
     'credit', put(b.credit), 'all', put(b.all), 'other', put(b.other), 'averagedAt', string.format('%.3f', b.now))
-  -- Not before it is full by itself: a lost bucket is a full one.
+  -- The key expires only after the bucket is full, because a missing bucket counts as full.
   redis.call('PEXPIRE', bucket, math.max(60000, math.ceil(2000 * b.gap)))
 end
 
@@ -102,7 +101,7 @@ local function take_token(bucket, rate, kind, unused, heads_wait)
     if kind == 'read' and waits('send') then yields_for = 1 end
     if is_poll and b.floor < 1 and (waits('send') or waits('read')) then yields_for = 5 * (1 - b.floor)
     elseif kind == 'deep' and b.credit < 1 then
-      -- The next head finds a token even if nobody waits at this instant.
+      -- Leaves a token for the next head read, even if none waits now.
       yields_for = walks_wait and 1 or math.max(math.min(b.capacity, 1 + b.rate / 4) - b.tokens, 0)
     elseif kind == 'poll' and (waits('more') or (deep_waits and b.credit >= 1)) then yields_for = 1
     elseif kind == 'more' and deep_waits and b.credit >= 1 then yields_for = 1 end
@@ -117,7 +116,7 @@ local function take_token(bucket, rate, kind, unused, heads_wait)
     if kind ~= 'poll' and (kind ~= 'deep' or walks_wait) then b.other = b.other + 1 end
     if is_poll then
       b.floor = math.max(b.floor - 1, 0)
-      -- Others of its class who wait note it again before long.
+      -- Other waiting requests of this class soon write the note again.
       redis.call('HSET', bucket, kind, 0)
     elseif waits(kind) then
       redis.call('HSET', bucket, kind, string.format('%.3f', math.min(notes[kind], b.now + TOKEN_NOTE_MS)))

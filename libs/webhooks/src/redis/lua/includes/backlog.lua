@@ -1,16 +1,16 @@
---- Bounds the number of deliveries that are pending at an endpoint.
--- An event above the bound gets no delivery. A stretch of the log, the newest of the endpoint's gaps, ends in
--- `behind` and says which events still have to become deliveries, in the order of the log, as soon as there is room.
--- While there is such a stretch every new event widens it: no event overtakes another. The stretch is a gap: a replay
--- of what was missed includes it.
+--- Limits the number of pending deliveries of an endpoint.
+-- An event above the limit gets no delivery. Instead, the newest of the endpoint's gaps is marked `behind`. It covers
+-- the events that still have to become deliveries, in the order of the log, once the backlog has room. While this gap
+-- exists, every new event extends it, so that no event overtakes another. A replay of missed events includes this
+-- gap.
 --
--- An endpoint that never succeeded, or that has done nothing but fail for a minute, counts as dead: few deliveries
--- are pending there. Perhaps only the pending deliveries fail, and the ones behind would succeed: one of those
--- becomes pending from time to time. The first success opens the endpoint again.
+-- An endpoint that never succeeded, or whose attempts have all failed for a minute, counts as dead and gets a lower
+-- limit. Later deliveries might still succeed, so one of them becomes pending from time to time as a probe. The first
+-- success restores the normal limit.
 --
--- `backlog`, a hash: `works`: the endpoint has succeeded once. `probedAt`: when a delivery last became pending as a
--- probe, in ms by Redis' clock.
--- @constant MAX_REFILL   Maximum number of deliveries that one refill makes pending.
+-- Fields of the hash `backlog`: `works`: set once the endpoint has succeeded. `probedAt`: time in ms at which a
+-- delivery last became pending as a probe.
+-- @constant MAX_REFILL  Maximum number of deliveries that one refill makes pending.
 --- @include "delivery-keys.lua"
 --- @include "pace.lua"
 
@@ -25,17 +25,17 @@ local function max_pending(endpoint)
   return failing and NOW - failing >= DEAD_AFTER_MS and MAX_PENDING_DEAD or MAX_PENDING
 end
 
--- Returns the stretch of the log whose events still have to become deliveries, or nil.
+-- Returns the first and last position of the events that still have to become deliveries, or nil.
 local function behind(endpoint)
   return string.match(redis.call('LINDEX', gaps(endpoint), -1) or '', '^(%S+) (%S+) behind$')
 end
 
--- Returns the time from which deliveries that are behind may become pending, or nil if an attempt has to end first;
--- and their number.
+-- Returns the time from which such events may become deliveries, or nil if an attempt has to end first; and their
+-- maximum number.
 local function refill_from(endpoint)
   if not behind(endpoint) then return nil, 0 end
   local max, pending = max_pending(endpoint), pending_at(endpoint)
-  -- Each refill reads the log: the function waits for some room.
+  -- Each refill reads the log, so a refill starts only when a tenth of the limit is free.
   if pending <= max * 0.9 then return NOW, math.min(max - pending, MAX_REFILL) end
   if max == MAX_PENDING or pending >= MAX_PENDING then return nil, 0 end
   local probed = tonumber(redis.call('HGET', backlog(endpoint), 'probedAt') or 0)
@@ -47,7 +47,7 @@ local function can_refill(endpoint)
   return at ~= nil and at <= NOW
 end
 
--- Marks the events that are behind at a disabled endpoint as missed, like the deliveries that were pending there.
+-- Turns the events without deliveries of a disabled endpoint into missed events, like its pending deliveries.
 local function miss_behind(endpoint)
   local from, to = behind(endpoint)
   if from then redis.call('LSET', gaps(endpoint), -1, from .. ' ' .. to) end

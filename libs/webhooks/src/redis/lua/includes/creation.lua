@@ -1,7 +1,7 @@
---- Creates deliveries, and starts finished deliveries again.
+--- Creates deliveries, and restarts finished deliveries.
 --- @include "deliveries.lua"
 --- @include "gaps.lua"
---- @include "@events/lua/includes/keep-reading.lua"
+--- @include "@events/lua/includes/renew-reader.lua"
 
 local known = {}
 local function endpoint_of(id)
@@ -15,7 +15,7 @@ local function endpoint_of(id)
   return known[id]
 end
 
--- Makes a delivery pending. Its attempt is due now, or when its turn comes.
+-- Makes a delivery pending. Its attempt is due now, or when the delivery is the first of its lane.
 local function make_pending(endpoint, id, contact)
   if not known[endpoint].kept_older_off then
     keep_older_builds_off(endpoint)
@@ -31,7 +31,7 @@ local function make_pending(endpoint, id, contact)
   redis.call('ZADD', AGENDA, 'LT', whole(NOW), endpoint)
 end
 
--- Creates the delivery of an event to an endpoint. The event's four values begin at the argument with this index.
+-- Creates the delivery of an event to an endpoint. The event's four values start at the argument with this index.
 local function create(endpoint, id, event)
   redis.call('HSET', delivery(id), 'endpoint', endpoint, 'attempts', 0, 'createdAt', whole(NOW),
     'event', ARGV[event], 'type', ARGV[event + 1], 'contact', ARGV[event + 2], 'position', ARGV[event + 3])
@@ -41,8 +41,8 @@ local function create(endpoint, id, event)
   make_pending(endpoint, id, ARGV[event + 2])
 end
 
--- Starts the schedule of a finished delivery again, and keeps its attempts.
-local function start_over(endpoint, id, status)
+-- Restarts the retry schedule of a finished delivery, and keeps its attempts.
+local function restart(endpoint, id, status)
   redis.call('ZREM', FINISHED, id)
   local attempts, contact = unpack(redis.call('HMGET', delivery(id), 'attempts', 'contact'))
   redis.call('HSET', delivery(id), 'earlier', attempts)

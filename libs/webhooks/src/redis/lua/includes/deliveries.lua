@@ -6,9 +6,9 @@
 --- @include "backlog.lua"
 --- @include "expedite.lua"
 
--- Schedules on the agenda when the endpoint needs attention again, even if the processes that work on it end: when
--- the first lease ends; or, with a slot free, when the first delivery is due and the endpoint's pace allows it; or
--- when more can be made pending. A removed endpoint stays on the agenda until all its data is removed.
+-- Writes to the agenda when the endpoint needs attention again, even if the processes that work on it end: when the
+-- first lease ends; if a slot is free, when the first delivery is due and the endpoint's pace allows it; or when the
+-- backlog can be refilled. A removed endpoint stays on the agenda until all its data is removed.
 local function note(endpoint, default)
   local _, record = endpoint_record(endpoint)
   if not record then return end
@@ -25,7 +25,7 @@ local function note(endpoint, default)
   if at then redis.call('ZADD', AGENDA, whole(at), endpoint) else redis.call('ZREM', AGENDA, endpoint) end
 end
 
--- Takes back a delivery that was under way. Its next attempt is due at this time.
+-- Ends the claim of a delivery under way. Its next attempt is due at this time.
 local function take_back(endpoint, id, at)
   redis.call('ZREM', inflight(endpoint), id)
   redis.call('HDEL', delivery(id), 'claim')
@@ -45,7 +45,7 @@ local function list_as(endpoint, id, from, to)
   redis.call('ZADD', listed(endpoint, to), number, id)
 end
 
--- Finishes a delivery that is neither due nor under way any more. A delivery that fails while its endpoint is
+-- Finishes a delivery that is no longer due or under way. A delivery that fails while its endpoint is
 -- disabled counts as missed.
 local function finish(endpoint, id, status, reason)
   redis.call('HSET', delivery(id), 'status', status, 'reason', reason, 'finishedAt', whole(NOW))
@@ -58,7 +58,7 @@ local function finish(endpoint, id, status, reason)
   if record and not record.enabled then redis.call('HSET', delivery(id), 'missed', 1) end
 end
 
--- Fails a delivery whose event the log does not contain any more.
+-- Ends a delivery as missed, because the log no longer contains its event.
 local function miss(endpoint, id)
   finish(endpoint, id, 'failed', 'The event was no longer kept when its turn came.')
   redis.call('HSET', delivery(id), 'missed', 1, 'lost', 1)

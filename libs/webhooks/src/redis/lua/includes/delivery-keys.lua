@@ -1,6 +1,6 @@
 --- Names the keys of deliveries and their endpoints.
--- A script knows only while it runs which deliveries it touches. It gets the prefix of the account's keys
--- (`...:{account}:`) as an argument. All these keys share the account's slot.
+-- Which deliveries a script touches is known only while it runs, so it gets the prefix of the account's keys
+-- (`...:{account}:`) as an argument. All these keys are in the account's hash slot.
 -- @uses webhooks   Hash of the account's endpoints.
 -- @uses base       Prefix of the account's keys.
 --- @include "@platform/redis/lua/includes/now.lua"
@@ -11,15 +11,14 @@ local function delivery(id) return base .. 'delivery:' .. id end
 local function due(endpoint) return base .. 'endpoint:' .. endpoint .. ':due' end
 local function inflight(endpoint) return base .. 'endpoint:' .. endpoint .. ':inflight' end
 local function gaps(endpoint) return base .. 'endpoint:' .. endpoint .. ':gaps' end
--- Returns the sorted set of the endpoint's deliveries, or of those of one status, by a number that counts up with
--- their creation.
+-- Returns the sorted set of the endpoint's deliveries, or of those with one status, in the order of their creation.
 local function listed(endpoint, status)
   return base .. 'endpoint:' .. endpoint .. ':deliveries' .. (status and ':' .. status or '')
 end
 local AGENDA, FINISHED = base .. 'webhooks:agenda', base .. 'deliveries:finished'
 
--- Returns an endpoint as it is stored, as text and decoded, or nil. The ids of contacts in its filter are left out:
--- there may be many, and deliveries do not need them. No other text can look like the two texts around them.
+-- Returns a stored endpoint as text and decoded, or nil. Leaves out the contact ids of its filter: there may be many,
+-- and deliveries do not need them. The two texts around the ids occur nowhere else in the record.
 local function endpoint_record(endpoint)
   local stored = redis.call('HGET', webhooks, endpoint)
   if not stored then return nil end

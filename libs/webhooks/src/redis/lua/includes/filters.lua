@@ -1,10 +1,10 @@
---- Bounds the size of all filters of an account.
--- `filters` is a hash from an endpoint to the number of bytes of its filter. An endpoint that an older build stored
--- is not in the hash: it counts with its whole record, less the bytes that such a record takes at least.
+--- Limits the total size of an account's filters.
+-- `filters` is a hash from an endpoint's id to the size of its filter in bytes. It does not contain endpoints that an
+-- older build stored: for these, the size of the whole record counts, minus the minimum size of a record.
 
 local RECORD_BYTES = 1024
 
--- Records the bytes of an endpoint's filter. Returns false, and records nothing, if all filters would exceed the
+-- Records the size of an endpoint's filter. Records nothing and returns false if the total size would exceed the
 -- maximum.
 local function keep_filters(webhooks, filters, id, bytes, max_bytes)
   local others = 0

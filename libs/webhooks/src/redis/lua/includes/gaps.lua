@@ -1,10 +1,10 @@
 --- Records which events an endpoint missed.
--- The gaps are a list of stretches of the log, `from to`, both ends included, the newest last: what the endpoint
--- missed while it was disabled or before it existed. A stretch that may still grow ends in `open`. A stretch above
--- the bound of the backlog ends in `behind`. Of more than a hundred stretches the two oldest become one: a replay may
--- then emit again what was delivered between them, and still misses nothing.
+-- The gaps are a list of ranges of the log, `from to` (both inclusive), the newest last: the events that the endpoint
+-- missed while it was disabled or before it existed. A range that may still grow is marked `open`. A range above the
+-- limit of the backlog is marked `behind`. Beyond a hundred ranges, the two oldest are merged: a replay may then
+-- repeat deliveries of events between them, but misses none.
 
-local MOST_GAPS = 100
+local MAX_GAPS = 100
 
 local function is_after(position, other)
   local ms, n = string.match(position, '^(%d+)-(%d+)$')
@@ -14,7 +14,7 @@ local function is_after(position, other)
 end
 
 local function push_gap(gaps, gap)
-  if redis.call('RPUSH', gaps, gap) > MOST_GAPS then
+  if redis.call('RPUSH', gaps, gap) > MAX_GAPS then
     local oldest = string.match(redis.call('LPOP', gaps), '^%S+')
     redis.call('LSET', gaps, 0, oldest .. string.match(redis.call('LINDEX', gaps, 0), '^%S+(.*)$'))
   end

@@ -1,8 +1,8 @@
 --- Queues the pending deliveries of an endpoint.
--- `due` contains the deliveries that may be attempted, by the time of their next attempt. At an ordered endpoint a
--- delivery is in the lane of its contact. Of each lane only the first delivery in the order of the log is due, or
--- under way. A delivery stays in its lane until it is finished. `turns` is a hash from a lane to the delivery whose
--- turn it is. A delivery gets a lane, or none, when it becomes pending: a change of `ordered` applies to later
+-- `due` contains the deliveries that may be attempted, by the time of their next attempt. A delivery of an ordered
+-- endpoint is in the lane of its contact. Only the first delivery of a lane, in the order of the log, is due or under
+-- way. A delivery stays in its lane until it is finished. `turns` is a hash from a lane to this first delivery.
+-- Whether a delivery has a lane is decided when it becomes pending, so a change of `ordered` applies to later
 -- deliveries.
 --- @include "delivery-keys.lua"
 
@@ -32,7 +32,7 @@ local function advance(endpoint, lane)
   end
 end
 
--- Queues a pending delivery. Its attempt is due at this time, or when its turn comes.
+-- Queues a pending delivery. Its attempt is due at this time, or when the delivery is the first of its lane.
 local function queue(endpoint, id, at)
   redis.call('HSET', delivery(id), 'nextAttemptAt', whole(at))
   local lane, position = unpack(redis.call('HMGET', delivery(id), 'lane', 'position'))
@@ -44,7 +44,7 @@ local function queue(endpoint, id, at)
   end
 end
 
--- Takes a finished delivery out of its lane. The delivery is neither due nor under way any more.
+-- Removes a finished delivery from its lane. The delivery is no longer due or under way.
 local function leave_lane(endpoint, id)
   local lane, position = unpack(redis.call('HMGET', delivery(id), 'lane', 'position'))
   if not lane then return end

@@ -1,11 +1,9 @@
---- Keeps older builds, which may run beside this one, from claiming deliveries that have no body of their own.
--- Older builds would post an empty body.
--- An older build reads an endpoint's pace from the hash `pace`, and schedules on its agenda `webhooks:due` when the
--- endpoint needs attention. This build uses keys of its own for both: what an older build writes there does no harm.
--- This build writes into `pace` that the endpoint has less than no slot, and last slowed down in the far future.
--- Nothing that an older build does changes that, except enabling the endpoint again; each claim therefore writes it
--- again. All other state is shared: what an older build created or has under way is claimed, ordered and recorded as
--- usual.
+--- Prevents older builds, which may run beside this one, from claiming deliveries without a stored body.
+-- Older builds would post an empty body for these. An older build reads an endpoint's pace from the hash `pace`, and
+-- uses the agenda `webhooks:due`. This build has its own keys for both, so that writes of older builds do no harm.
+-- Into `pace` it writes a negative number of slots and a last slowdown in the far future, so that older builds never
+-- get a slot. Only enabling the endpoint resets these values, so each claim writes them again. All other state is
+-- shared: deliveries that an older build created or has under way are claimed, ordered and recorded as usual.
 --- @include "delivery-keys.lua"
 --- @include "pace.lua"
 
@@ -22,8 +20,8 @@ local function keep_older_builds_off(endpoint)
   redis.call('HSET', older, 'moved', 1, 'slots', -1, 'slowedAt', '9000000000000000')
 end
 
--- Removes an endpoint from the agenda of older builds. An older build puts an endpoint that it changed or removed
--- there with 0, and does not count the change: this function counts it.
+-- Removes an endpoint from the agenda of older builds. An older build adds an endpoint that it changed or removed
+-- with the score 0, and does not count the change; this function counts it.
 local function leave_older_agenda(endpoint)
   local score = redis.call('ZSCORE', OLDER_AGENDA, endpoint)
   if not score then return end
@@ -31,7 +29,7 @@ local function leave_older_agenda(endpoint)
   redis.call('ZREM', OLDER_AGENDA, endpoint)
 end
 
--- Takes over the agenda that older builds, or processes before the upgrade, wrote.
+-- Moves the entries of the older builds' agenda to this build's agenda.
 local function adopt_older_agenda()
   local entries = redis.call('ZRANGE', OLDER_AGENDA, 0, 999, 'WITHSCORES')
   for i = 1, #entries, 2 do

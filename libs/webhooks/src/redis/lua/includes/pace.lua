@@ -1,24 +1,22 @@
---- Limits how fast an endpoint is served.
--- The pace is a hash:
--- `slots`: requests in flight while the endpoint is slowed down, with a fraction; absent otherwise. Each success adds
--- one, divided by the number of slots: the number grows by one a round.
--- `slowedAt`: when the endpoint last slowed down. `pause`: with one slot left, the length of the last pause in ms.
--- `heldUntil`: no attempt begins before. `tokens`, `filledAt`: a token bucket for `rateLimitPerSecond`.
--- `failingSince`: the first failure since the last success. Times are Redis' own, in ms.
+--- Limits the rate and concurrency of attempts to an endpoint.
+-- The pace is a hash with times in ms by Redis' clock: `slots`: reduced limit of requests in flight, with a fraction;
+-- absent while the limit is not reduced. Each success adds one divided by the number of slots, so that the limit
+-- grows by one per round. `slowedAt`: time of the last reduction. `pause`: duration of the last pause while only one
+-- slot is left. `heldUntil`: no attempt begins before this time. `tokens`, `filledAt`: token bucket for
+-- `rateLimitPerSecond`. `failingSince`: first failure since the last success.
 --- @include "delivery-keys.lua"
 
 local function pace(endpoint) return base .. 'endpoint:' .. endpoint .. ':speed' end
-local FIRST_PAUSE, LONGEST_PAUSE = 1000, 30000
+local FIRST_PAUSE, MAX_PAUSE = 1000, 30000
 
--- Returns the number of requests in flight that the endpoint asked for, or the default; and the number that it gets
--- now.
+-- Returns the configured or default limit of requests in flight, and the limit that applies now.
 local function slots_of(endpoint, record, default)
   local own = record.maxConcurrency
   local max = type(own) == 'number' and own or default
   return max, math.min(max, math.floor(tonumber(redis.call('HGET', pace(endpoint), 'slots') or max)))
 end
 
--- Returns the number of attempts that the rate allows now.
+-- Returns the number of attempts that the rate limit allows now.
 local function tokens_of(endpoint, record)
   local rate = record.rateLimitPerSecond
   if type(rate) ~= 'number' then return math.huge end
@@ -33,7 +31,7 @@ local function spend(endpoint, tokens, spent)
   redis.call('HSET', pace(endpoint), 'tokens', string.format('%.6f', tokens - spent), 'filledAt', whole(NOW))
 end
 
--- Returns the time from which rate and holds allow an attempt.
+-- Returns the time from which the rate limit and pauses allow an attempt.
 local function open_from(endpoint, record)
   local at = tonumber(redis.call('HGET', pace(endpoint), 'heldUntil') or 0)
   local tokens = tokens_of(endpoint, record)
@@ -55,8 +53,8 @@ local function speed_up(endpoint, max)
   else redis.call('HDEL', pace(endpoint), 'slots', 'slowedAt') end
 end
 
--- Halves the number of slots, to at least one. A failure of an attempt that began before the last slowdown does not
--- count again. With one slot left, pauses grow instead.
+-- Halves the number of slots, to at least one. Ignores attempts that began before the last reduction. With one slot
+-- left, pauses grow instead.
 local function slow_down(endpoint, slots, began)
   local slowed, pause = unpack(redis.call('HMGET', pace(endpoint), 'slowedAt', 'pause'))
   if slowed and began < tonumber(slowed) then return end
@@ -64,7 +62,7 @@ local function slow_down(endpoint, slots, began)
   if slots > 1 then
     redis.call('HSET', pace(endpoint), 'slots', math.floor(slots / 2))
   else
-    local ms = pause and math.min(tonumber(pause) * 2, LONGEST_PAUSE) or FIRST_PAUSE
+    local ms = pause and math.min(tonumber(pause) * 2, MAX_PAUSE) or FIRST_PAUSE
     redis.call('HSET', pace(endpoint), 'slots', 1, 'pause', whole(ms))
     hold(endpoint, ms)
   end

@@ -1,0 +1,39 @@
+import { accountContext, type AccountStore, type StoredAccount } from './account-store.js';
+import { ResealCounts } from '../secret/reseal-counts.js';
+import type { SecretBox } from '../secret/secret-box.js';
+
+/** Re-encrypts the secrets of stored accounts. */
+export class AccountResealer {
+  constructor(
+    private readonly store: Pick<AccountStore, 'list' | 'change'>,
+    private readonly box: SecretBox,
+  ) {}
+
+  /**
+   * Encrypts every account's upstream key with the current encryption key, one account after another. Each step works
+   * on the account's current state. So the work may stop at any point, and accounts may change meanwhile.
+   */
+  async reseal(): Promise<ResealCounts> {
+    const all = new ResealCounts();
+    for (const read of await this.store.list()) {
+      let counts = new ResealCounts();
+      const after = this.resealed(read, counts);
+      if (after.sealedApiKey !== read.sealedApiKey) {
+        const stored = await this.store.change(read.id, (before) => {
+          counts = new ResealCounts();
+          return this.resealed(before, counts);
+        });
+        // The account was removed meanwhile.
+        if (stored === undefined) continue;
+      }
+      all.add(counts);
+    }
+    return all;
+  }
+
+  private resealed(account: StoredAccount, counts: ResealCounts): StoredAccount {
+    const { id, sealedApiKey } = account;
+    const context = accountContext(id);
+    return { ...account, sealedApiKey: counts.reseal(this.box, sealedApiKey, context, `account ${id}`) };
+  }
+}

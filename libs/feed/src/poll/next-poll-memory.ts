@@ -1,0 +1,95 @@
+import type { AbsenceResult } from '../diff/absence.js';
+import type { FeedSettings } from './feed-settings.js';
+import type { ContactState } from '../feed-store.js';
+import { isUnsettled, type KnownMessage } from '../snapshot/known-message.js';
+import { lookUpIntervalMs } from './look-up-interval.js';
+import { hashIds, type PollMemory } from '../snapshot/poll-memory.js';
+import type { PagesRead } from '../walk/pages-read.js';
+
+/** `missingSince` is stored in whole seconds, rounded up. The deciding read waits this much longer, in milliseconds. */
+const MISSING_SINCE_ROUNDING_MS = 1_000;
+
+/** A read and the state before it, from which the next {@link PollMemory} is computed. */
+export interface PollMemoryInput {
+  state: ContactState;
+  /** True if the commit deletes all message snapshots of the contact. */
+  deletesSnapshots: boolean;
+  reading: PagesRead;
+  /** Snapshots of the messages that were read: before the read, and after it (changed ones only). */
+  known: ReadonlyMap<string, KnownMessage>;
+  next: ReadonlyMap<string, KnownMessage>;
+  absence: AbsenceResult | undefined;
+  /** Hashes of the contact's unreadable elements; see `addUnreadable`. */
+  unreadable: string;
+  /** Lower bound of new event revisions; undefined if no snapshot of the contact was lost. */
+  revisionFloor: number | undefined;
+  settings: Pick<FeedSettings, 'absenceMs' | 'settleMs'>;
+}
+
+/** Interval between deep reads while unreadable elements may be the missing messages, in milliseconds. */
+const UNREADABLE_RECHECK_MS = 1_800_000;
+
+/** Returns what to remember of the contact for the next reads. Pure. */
+export function nextPollMemory(input: PollMemoryInput): PollMemory {
+  const { state, deletesSnapshots, reading, known, next, absence, unreadable, revisionFloor } = input;
+  const { memory, now, epoch } = state;
+  const added = [...next.keys()].filter((id) => !known.has(id)).length;
+  const suspected = absence === undefined ? memory.suspectSince !== undefined : absence.suspected > 0;
+  const completeDueAt = nextFullReadAt(input);
+  const completeAt = reading.fullRead === undefined ? memory.completeAt : now;
+  const lookUpDueAt = nextLookUpAt(input);
+  const allThere = absence?.pending === false && absence.deleted.length === 0;
+  const skipped = allThere ? reading.skipped : (memory.skipped ?? 0);
+  return {
+    order: reading.order,
+    pageSize: reading.pageSize,
+    length: reading.length,
+    ...(reading.limit === undefined ? {} : { limit: reading.limit }),
+    ...(unreadable === '' ? {} : { unreadable }),
+    ...(skipped === 0 ? {} : { skipped }),
+    head: reading.head === undefined ? memory.head : hashIds(reading.head),
+    count: (deletesSnapshots ? 0 : state.storedMessages) + added,
+    ...(memory.activity === undefined ? {} : { activity: memory.activity }),
+    ...(completeAt === undefined || deletesSnapshots ? {} : { completeAt }),
+    ...(completeDueAt === undefined ? {} : { completeDueAt }),
+    ...(lookUpDueAt === undefined ? {} : { lookUpDueAt }),
+    ...(epoch === undefined ? {} : { epoch }),
+    ...(revisionFloor === undefined ? {} : { revisionFloor }),
+    ...(suspected ? { suspectSince: memory.suspectSince ?? now } : {}),
+  };
+}
+
+/** Returns when an extra deep read of all pages is due; undefined if the next sweep is early enough. */
+function nextFullReadAt({ state, reading, absence, settings }: PollMemoryInput): number | undefined {
+  const { memory, now } = state;
+  const { fullRead, needsFullRead } = reading;
+  if (needsFullRead) return Math.min(memory.completeDueAt ?? now, now);
+  if (fullRead === undefined) return memory.completeDueAt;
+  if (absence === undefined) return memory.completeDueAt === undefined ? undefined : now + settings.absenceMs;
+  if (!absence.pending) return undefined;
+  const mayBeUnreadable = reading.skipped > (memory.skipped ?? 0);
+  return now + (mayBeUnreadable ? UNREADABLE_RECHECK_MS : settings.absenceMs + MISSING_SINCE_ROUNDING_MS);
+}
+
+/** Returns when the first look-up of an unsettled message is due. Head reads already cover the messages at the head. */
+function nextLookUpAt({
+  state: { memory, now },
+  reading,
+  known,
+  next,
+  settings,
+}: PollMemoryInput): number | undefined {
+  const upstreamNow = reading.date ?? now;
+  const unsettled = [...new Map([...known, ...next])].filter(([, message]) =>
+    isUnsettled(message, upstreamNow, settings.settleMs),
+  );
+  const waits = unsettled.map(([, { timestamp = upstreamNow }]) => lookUpIntervalMs(upstreamNow - timestamp));
+  const due = waits.length === 0 ? undefined : now + Math.min(...waits);
+  if (reading.unsettledLookedUp || memory.lookUpDueAt === undefined) return due;
+  return due === undefined ? memory.lookUpDueAt : Math.min(memory.lookUpDueAt, due);
+}
+
+/** Returns the time until the next look-up of unsettled messages, in milliseconds; Infinity if a look-up is under way. */
+export function lookUpDueInMs({ lookUpDueAt }: PollMemory, now: number): number {
+  return lookUpDueAt === undefined || lookUpDueAt <= now ? Infinity : lookUpDueAt - now;
+}

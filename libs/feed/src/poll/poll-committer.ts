@@ -1,0 +1,427 @@
+import type { NewEvent } from '#events';
+import type { Logger } from '#platform';
+import type { UpstreamMessage } from '#upstream';
+import {
+  type AbsenceResult,
+  decideAbsences,
+  deletionEvent,
+  isSuspect,
+  suspectEvent,
+} from '../diff/absence.js';
+import type { ContactExtension } from '../snapshot/contact-extension.js';
+import { type Arrival, emittedArrivals } from '../delay/poll-report.js';
+import { diff, messageSubject } from '../diff/diff.js';
+import type { FeedSettings } from './feed-settings.js';
+import type { ContactState, FeedStore, PollCommit } from '../feed-store.js';
+import { fingerprintOf, type SeenFingerprint } from '../form/fingerprint.js';
+import type { FirstRead } from '../diff/first-read.js';
+import type { KnownMessage } from '../snapshot/known-message.js';
+import { formChange, isChangeEmitted } from '../form/message-form.js';
+import { doesHeadShowAllNew, sortOldestFirst } from '../walk/page-order.js';
+import { addUnreadable, type PollMemory } from '../snapshot/poll-memory.js';
+import { packPollMemory } from '../snapshot/poll-memory-codec.js';
+import { PollPlans } from '../schedule/poll-plans.js';
+import { lookUpDueInMs, nextPollMemory } from './next-poll-memory.js';
+import type { BoundSend, RecordedMessages, SendBinder } from '../ports.js';
+import type { FullRead, PagesRead } from '../walk/pages-read.js';
+import { packRate, unpackRate } from '../schedule/rate-codec.js';
+import { rateBucketOf } from '../schedule/rate-histogram.js';
+import { rateOf, recordRead } from '../schedule/rate.js';
+import type { VolatileFieldStore } from '../form/volatile-fields.js';
+import {
+  NO_QUIET_FIELDS,
+  type VolatilityUpdate,
+  packVolatility,
+  unpackVolatility,
+} from '../form/volatility.js';
+
+/** State of a contact before some of its pages are read. */
+export interface PollStart {
+  account: string;
+  contactId: string;
+  state: ContactState;
+  /** Reason why a new baseline starts: a part of the stored state was lost. */
+  resync?: string;
+  /** Request budget of the account's polls, if the claim reported it. */
+  requestsPerSecond?: number;
+}
+
+/** Part of a poll: `head` sets the next due time, `page` is a page of a deep read, `end` concludes a deep read. */
+export type CommitKind = 'head' | 'page' | 'end';
+
+/** Concludes a read: derives events, new snapshots and the next due times, and commits all of them. */
+export class PollCommitter {
+  private readonly plans: PollPlans;
+
+  constructor(
+    private readonly store: FeedStore,
+    private readonly binder: SendBinder,
+    private readonly recordedMessages: RecordedMessages,
+    private readonly settings: FeedSettings,
+    private readonly logger: Logger,
+    private readonly volatile?: VolatileFieldStore,
+  ) {
+    const { min: minMs, max: maxMs } = settings.interval;
+    this.plans = new PollPlans((account) => store.contactRates(account), { minMs, maxMs });
+  }
+
+  /**
+   * Commits a read.
+   * @param known snapshots of the messages that were read; for `end`, of all known messages
+   * @returns true if the read was committed or nothing had to be; false if another read of the contact was committed
+   * meanwhile
+   */
+  async commit(
+    start: PollStart,
+    reading: PagesRead,
+    known: ReadonlyMap<string, KnownMessage>,
+    kind: CommitKind,
+  ): Promise<boolean> {
+    const { account, contactId, state, resync } = start;
+    const observed = sortOldestFirst(reading.served, reading.order);
+    const fingerprints = new Map(observed.map((message) => [message.id, fingerprintOf(message)]));
+    const sends = await this.sendsIn(start, reading, observed, fingerprints, known);
+    const revisionFloor = resync === undefined ? state.memory.revisionFloor : floorAfterLoss(state);
+    const firstRead = this.firstRead(start);
+    const changes = diff({
+      contactId,
+      observed,
+      known,
+      fingerprints,
+      volatility: unpackVolatility(state.extension.volatile),
+      sends,
+      ...(firstRead === undefined ? {} : { firstRead }),
+      revisionFloor: Math.max(state.revisionFloor, revisionFloor ?? 0),
+    });
+    const absence =
+      reading.fullRead?.isStable === true
+        ? this.absences(start, reading, reading.fullRead, known)
+        : undefined;
+    const next = new Map([...changes.known, ...(absence?.known ?? [])]);
+    const unreadable = addUnreadable(state.memory.unreadable, reading.unreadable);
+    if (kind === 'page' && resync === undefined && next.size === 0 && unreadable.added === 0) return true;
+    const events: NewEvent[] = [
+      ...(resync === undefined ? [] : [resyncEvent(contactId, state, resync)]),
+      ...changes.events,
+    ];
+    events.push(...(await this.deletions(account, contactId, absence?.deleted ?? [])));
+    const suspected = absence?.suspected ?? 0;
+    const suspicion = suspected > 0 ? suspicionOf(contactId, state, suspected) : undefined;
+    if (suspicion !== undefined) events.push(suspicion);
+    if (unreadable.added > 0) {
+      this.logger.warn({ account, contactId, count: unreadable.added }, 'unreadable messages are skipped');
+    }
+    const memory = nextPollMemory({
+      state,
+      deletesSnapshots: resync !== undefined,
+      reading,
+      known,
+      next,
+      absence,
+      unreadable: unreadable.hashes,
+      revisionFloor,
+      settings: this.settings,
+    });
+    const { readAt } = state.extension;
+    const arrivals = emittedArrivals({ contactId, startedAt: state.now, readAt, observed, events });
+    const schedule = kind === 'head' ? await this.schedule(start, reading, memory, arrivals) : undefined;
+    const extension = this.extensionAfter(start, reading, kind, changes.volatile);
+    const isQuiet =
+      kind === 'head' &&
+      resync === undefined &&
+      // Clearing a request to poll sooner needs a new version, which refuses all reads that began before.
+      state.expediteRequests === 0 &&
+      next.size === 0 &&
+      events.length === 0 &&
+      isSameMemory(memory, state.memory);
+    const done = await this.store.commitPoll(account, contactId, {
+      version: state.version,
+      redisRun: state.redisRun,
+      expediteRequests: state.expediteRequests,
+      deletesSnapshots: resync !== undefined,
+      ...(suspected > 0 ? { suspectAt: state.now } : {}),
+      suspicion: suspicionIn(memory, state.memory, resync !== undefined),
+      ...(reading.served.length > 0 ? { messagesShownAt: state.now } : {}),
+      ...(reading.longestPage > state.longestPage ? { longestPage: reading.longestPage } : {}),
+      unreadable: unreadable.added,
+      known: next,
+      events,
+      ...(isQuiet ? {} : { memory }),
+      ...(extension === undefined ? {} : { extension: { ...extension, ...schedule?.extension } }),
+      ...(schedule === undefined ? {} : { bucket: schedule.bucket, dueInMs: schedule.dueInMs }),
+      baseline: baselineAfter(start, reading),
+      deep: this.deepAfter(start, reading, memory, kind),
+      numbers: numbersIn(reading.served.filter(({ id }) => next.has(id))),
+      report: {
+        startedAt: state.now,
+        ...(reading.date === undefined ? {} : { upstreamDate: reading.date }),
+        arrivals: kind === 'head' ? arrivals : [],
+        interval: this.settings.interval,
+        ...(unreadable.added > 0 && reading.skipped > 0 ? { skipped: unreadable.added } : {}),
+      },
+    });
+    if (done && reading.detectsVolatility) await this.logVolatility(account, contactId, changes.volatile);
+    return done;
+  }
+
+  private async logVolatility(
+    account: string,
+    contactId: string,
+    { newlyMuted: muted, newlyUnmuted: unmuted }: VolatilityUpdate,
+  ): Promise<void> {
+    if (muted.length > 0) {
+      this.logger.info(
+        { account, contactId, fields: muted },
+        'message fields are muted: they differ at nearly every read',
+      );
+    }
+    if (unmuted.length > 0) {
+      this.logger.info({ account, contactId, fields: unmuted }, 'message fields are no longer muted');
+    }
+    await this.volatile?.countMessageFields(account, { muted, unmuted });
+  }
+
+  private async sendsIn(
+    { account, contactId }: PollStart,
+    { date }: PagesRead,
+    observed: readonly UpstreamMessage[],
+    fingerprints: ReadonlyMap<string, SeenFingerprint>,
+    known: ReadonlyMap<string, KnownMessage>,
+  ): Promise<ReadonlyMap<string, BoundSend>> {
+    const outbound = observed.filter(({ direction }) => direction === 'outbound');
+    const newMessages = outbound.filter(({ id }) => !known.has(id));
+    const changedMessages = outbound.filter((message) =>
+      isChanged(message, fingerprints.get(message.id), known.get(message.id)),
+    );
+    if (observed.length === 0) return new Map();
+    return this.binder.bind({
+      account,
+      contactId,
+      newMessages,
+      changedMessages,
+      ...(date === undefined ? {} : { upstreamNow: date }),
+    });
+  }
+
+  /** Returns when the next head read is due, by the contact's rate of change. */
+  private async schedule(
+    { account, state, requestsPerSecond }: PollStart,
+    { date }: PagesRead,
+    memory: PollMemory,
+    arrivals: readonly Arrival[],
+  ): Promise<{ extension: { rate: Buffer }; bucket: number; dueInMs: number }> {
+    const { now, extension } = state;
+    // Upstream's `Date` has whole seconds: half a second is added as the mean error.
+    const aheadMs = date === undefined ? 0 : date + 500 - now;
+    const before = extension.rate === undefined ? undefined : unpackRate(extension.rate);
+    const rate = recordRead(before, {
+      arrivals: arrivals.length,
+      at: now,
+      ...(extension.readAt === undefined ? {} : { since: extension.readAt }),
+      times: arrivals.flatMap(({ timestamp }) => (timestamp === undefined ? [] : timestamp - aheadMs)),
+    });
+    const perSecond = rateOf(rate, now);
+    const budget = requestsPerSecond ?? (await this.settings.readsPerSecond(account));
+    const plan = await this.plans.planOf(account, budget, state.contacts);
+    // A look-up that is already due does not shorten the interval: the contact is not read without a pause.
+    const intervalMs = Math.min(plan.intervalMs(perSecond), lookUpDueInMs(memory, now));
+    return {
+      extension: { rate: packRate(rate) },
+      bucket: rateBucketOf(perSecond),
+      dueInMs: Math.max(intervalMs, this.settings.interval.min),
+    };
+  }
+
+  /** Returns when the next deep read is due: at once, later, never (`over`), or as before (`unchanged`). */
+  private deepAfter(
+    { state, resync }: PollStart,
+    { unsettledLookedUp, needsFullRead, order }: PagesRead,
+    memory: PollMemory,
+    kind: CommitKind,
+  ): PollCommit['deep'] {
+    const { completeDueAt, completeAt, lookUpDueAt } = memory;
+    if (kind === 'end') {
+      return completeDueAt === undefined
+        ? 'over'
+        : { inMs: Math.max(completeDueAt - state.now, 0), overwrites: true };
+    }
+    if (resync !== undefined) return { inMs: 0, overwrites: true };
+    if (kind === 'page') return 'unchanged';
+    const isDue =
+      state.emitAfter !== undefined ||
+      completeAt === undefined ||
+      completeAt + this.settings.sweepMs <= state.now ||
+      (completeDueAt !== undefined && completeDueAt <= state.now) ||
+      (!unsettledLookedUp && lookUpDueAt !== undefined && lookUpDueAt <= state.now);
+    if (!isDue) return 'unchanged';
+    // If the head does not show all new messages, the same worker continues at once. Others wait until it has failed.
+    const continuesAtOnce = !doesHeadShowAllNew(order) && (needsFullRead || state.emitAfter !== undefined);
+    return { inMs: continuesAtOnce ? DEEP_READ_TAKEOVER_MS : 0, overwrites: false };
+  }
+
+  private extensionAfter(
+    { state, resync }: PollStart,
+    { headLimit, detectsVolatility }: PagesRead,
+    kind: CommitKind,
+    { volatility }: VolatilityUpdate,
+  ): ContactExtension | undefined {
+    const before = state.extension;
+    // Head reads run at the same time as a deep read and have newer data about the head.
+    const isOver = kind === 'end' && before.resyncing === true;
+    if (kind !== 'head' && !detectsVolatility && !isOver && resync === undefined) return undefined;
+    const after: ContactExtension = { ...before };
+    if (resync !== undefined) after.resyncing = true;
+    else if (kind === 'end') delete after.resyncing;
+    if (detectsVolatility) {
+      delete after.volatile;
+      if (volatility.size > 0) after.volatile = packVolatility(volatility);
+    }
+    if (kind !== 'head') return after;
+    after.readAt = state.now;
+    delete after.headLimit;
+    delete after.headLimitUntil;
+    if (headLimit !== undefined) {
+      after.headLimit = headLimit;
+      after.headLimitUntil =
+        headLimit === before.headLimit && before.headLimitUntil !== undefined
+          ? before.headLimitUntil
+          : state.now + HEAD_LIMIT_MS;
+    }
+    return after;
+  }
+
+  private absences(
+    { contactId, state }: PollStart,
+    reading: PagesRead,
+    { seen, knownBefore }: FullRead,
+    all: ReadonlyMap<string, KnownMessage>,
+  ): AbsenceResult {
+    // Messages that became known during the deep read were seen by another read.
+    const known = new Map([...all].filter(([id]) => knownBefore.has(id) || seen.has(id)));
+    const { suspectSince } = state.memory;
+    const { listSuspectSince, deletionsConfirmedAt = 0, suspectAt = 0, messagesShownAt = 0 } = state;
+    const isListSuspect = listSuspectSince !== undefined && deletionsConfirmedAt < listSuspectSince;
+    // One contact without messages is no outage. An outage is likely if another contact is suspect or no contact has messages.
+    const empty = seen.size === 0;
+    const emptied = empty && isSuspect(suspectAt, state.now) && deletionsConfirmedAt < suspectAt;
+    const lastShownAt = Math.max(messagesShownAt, deletionsConfirmedAt);
+    return decideAbsences({
+      contactId,
+      known,
+      seen,
+      now: state.now,
+      minApartMs: this.settings.absenceMs,
+      areDeletionsConfirmed: suspectSince !== undefined && deletionsConfirmedAt >= suspectSince,
+      isOutageLikely: isListSuspect || emptied,
+      mayBeUnreadable: reading.skipped > (state.memory.skipped ?? 0),
+      ...(empty && state.contacts > 1 ? { lastShownAt } : {}),
+    });
+  }
+
+  private async deletions(
+    account: string,
+    contactId: string,
+    deleted: AbsenceResult['deleted'],
+  ): Promise<NewEvent[]> {
+    if (deleted.length === 0) return [];
+    const ids = deleted.map(({ id }) => id);
+    const sends = await this.binder.sendsOf(account, contactId, ids);
+    const events: NewEvent[] = [];
+    for (const gone of deleted) {
+      const last = await this.recordedMessages.lastRecordedForm(
+        account,
+        messageSubject(contactId, gone.id),
+        gone.revision,
+      );
+      events.push(deletionEvent(contactId, gone, last, sends.get(gone.id)));
+    }
+    return events;
+  }
+
+  private firstRead({ state, resync }: PollStart): FirstRead | undefined {
+    // After a loss, a new baseline starts: present messages count as old.
+    if (resync !== undefined) return 'silent';
+    if (state.emitAfter === undefined) return undefined;
+    const undated = state.extension.resyncing === true ? 'silent' : this.settings.undated;
+    return { emitAfter: state.emitAfter, undated };
+  }
+}
+
+/** Time after which another worker takes over a deep read that has not ended, in milliseconds. */
+const DEEP_READ_TAKEOVER_MS = 30_000;
+
+/** Time for which a shorter first page is requested before a full one is tried again, in milliseconds. */
+const HEAD_LIMIT_MS = 600_000;
+
+/** Returns the new state of the first read: a complete deep read ends it, a new baseline restarts it. */
+function baselineAfter({ state, resync }: PollStart, { fullRead, date }: PagesRead): PollCommit['baseline'] {
+  // Upstream's `Date` has whole seconds: messages stamped within the same second count as old.
+  if (resync !== undefined) return { emitAfter: (date ?? state.now) + 1_000 };
+  return fullRead === undefined ? 'unchanged' : 'over';
+}
+
+/** Returns the change of the contact's suspicion that the account stores; undefined if nothing changed. */
+function suspicionIn(
+  { suspectSince }: PollMemory,
+  before: PollMemory,
+  deletesSnapshots: boolean,
+): PollCommit['suspicion'] {
+  return suspectSince ?? (before.suspectSince !== undefined || deletesSnapshots ? 'over' : undefined);
+}
+
+/** Upper bound of the events of one message between two losses within one second. */
+const REVISIONS_A_SECOND = 1_000;
+
+/**
+ * Returns a revision floor above all revisions used before a loss. A repeated revision would repeat an event id, and the
+ * event log would drop the event. A message gets fewer events than seconds pass, so the Unix time in seconds is a safe floor.
+ */
+function floorAfterLoss({ now, memory }: ContactState): number {
+  return Math.max(Math.floor(now / 1_000), (memory.revisionFloor ?? 0) + REVISIONS_A_SECOND);
+}
+
+function isSameMemory(a: PollMemory, b: PollMemory): boolean {
+  return packPollMemory(a).equals(packPollMemory(b));
+}
+
+function isChanged(
+  message: UpstreamMessage,
+  seen: SeenFingerprint | undefined,
+  before: KnownMessage | undefined,
+): boolean {
+  return (
+    before !== undefined &&
+    seen !== undefined &&
+    (before.delivered !== message.delivered ||
+      before.read !== message.read ||
+      before.deleted ||
+      isChangeEmitted(formChange(message, seen, before.fingerprint), NO_QUIET_FIELDS))
+  );
+}
+
+/** Returns the contact's own phone numbers, as the messages show them. */
+function numbersIn(messages: readonly UpstreamMessage[]): string[] {
+  const numbers = messages.map(({ direction, from, to }) =>
+    direction === 'outbound' ? to : direction === 'inbound' ? from : undefined,
+  );
+  return [...new Set(numbers.filter((number) => number !== undefined))];
+}
+
+function resyncEvent(contactId: string, { version }: ContactState, reason: string): NewEvent {
+  return {
+    type: 'contact.resynced',
+    contactId,
+    subject: `resync:${contactId}`,
+    revision: version + 1,
+    data: { contactId, reason },
+  };
+}
+
+function suspicionOf(
+  contactId: string,
+  { now, suspectAt }: ContactState,
+  count: number,
+): NewEvent | undefined {
+  const reason = 'upstream shows far fewer messages of a contact than before';
+  return suspectEvent(now, suspectAt, { reason, count, contactId });
+}

@@ -1,0 +1,63 @@
+import { type MessagePage, UpstreamReplyTooLargeError } from '#upstream';
+import { PartSearch } from './part-search.js';
+
+/** Reads one page. `page` counts from 1; the page contains at most `limit` messages if upstream honours the limit. */
+export type ReadPage = (page: number, limit: number) => Promise<MessagePage>;
+
+/** Identifiers of a message that can never be read, in the list of unreadable elements. */
+const OVERSIZED_MESSAGE = 'a message too large to be read';
+export const FAILING_MESSAGE = 'a message that upstream fails to show';
+
+/** Returns true if an error may be caused by a single message: then the page can be read in parts. */
+export type IsMessageFault = (error: unknown) => boolean;
+
+const isTooLarge: IsMessageFault = (error) => error instanceof UpstreamReplyTooLargeError;
+
+/**
+ * Wraps a page reader: reads a page in smaller parts if the page is too large or one of its messages makes it fail. A
+ * message that cannot be read on its own is skipped, so that the other messages stay readable.
+ * @param sizeOf returns the number of messages on a page after the first, by the requested limit
+ */
+export function readInParts(
+  read: ReadPage,
+  sizeOf: (limit: number) => number,
+  isMessageFault: IsMessageFault = () => false,
+): ReadPage {
+  const mayBeSplit = (error: unknown): boolean => isTooLarge(error) || isMessageFault(error);
+  return async (page, limit) => {
+    try {
+      return await read(page, limit);
+    } catch (error) {
+      if (!mayBeSplit(error)) throw error;
+      if (limit === 1) return unreadablePage(error);
+    }
+    const search = new PartSearch({ page, limit: page === 1 ? limit : sizeOf(limit) });
+    const parts: MessagePage[] = [];
+    for (let part = search.next(); part !== undefined; part = search.next()) {
+      try {
+        parts.push(await read(part.page, part.limit));
+        search.succeeded();
+      } catch (error) {
+        if (!mayBeSplit(error)) throw error;
+        if (search.failed()) parts.push(unreadablePage(error));
+      }
+    }
+    return joined(parts);
+  };
+}
+
+/** Returns a page of one unreadable element, in place of a message that cannot be read. */
+function unreadablePage(error: unknown): MessagePage {
+  return { items: [], skipped: 1, unreadable: [isTooLarge(error) ? OVERSIZED_MESSAGE : FAILING_MESSAGE] };
+}
+
+/** Combines the parts of a page into one page. A message that shifted between two parts appears twice. */
+function joined(parts: readonly MessagePage[]): MessagePage {
+  const date = parts.find((part) => part.date !== undefined)?.date;
+  return {
+    items: parts.flatMap(({ items }) => items),
+    skipped: parts.reduce((sum, { skipped }) => sum + skipped, 0),
+    unreadable: parts.flatMap(({ unreadable = [] }) => unreadable),
+    ...(date === undefined ? {} : { date }),
+  };
+}

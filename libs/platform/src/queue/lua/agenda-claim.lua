@@ -1,0 +1,25 @@
+--- Claims due tasks, each with a lease.
+-- @key due           Sorted set of tasks by the time when they are due or their lease ends, in ms.
+-- @key claimed       Hash from a task that is under way to its claim.
+-- @key rescheduled   Hash from a task that is under way to the time at which it is due again, in ms.
+-- @key claims        Counter of claims.
+-- @arg max_count     Maximum number of tasks.
+-- @arg lease         Duration of a lease in ms.
+-- @reply             An array.
+-- @field next_in_ms  Time until the next task is due, in ms, or -1.
+-- @fields tasks      Pairs of a task and its claim.
+--- @include "includes/agenda.lua"
+
+local reply = {-1}
+for _, task in ipairs(redis.call('ZRANGEBYSCORE', due, '-inf', whole(now), 'LIMIT', 0, max_count)) do
+  local claim = redis.call('INCR', claims)
+  redis.call('ZADD', due, whole(now + lease), task)
+  redis.call('HSET', claimed, task, claim)
+  -- A holder that died may leave a time at which the task is due again. This claim covers that time.
+  redis.call('HDEL', rescheduled, task)
+  reply[#reply + 1] = task
+  reply[#reply + 1] = whole(claim)
+end
+local first = redis.call('ZRANGE', due, 0, 0, 'WITHSCORES')[2]
+if first then reply[1] = math.max(first - now, 0) end
+return reply

@@ -1,0 +1,45 @@
+import type { Clock, Logger, RedisClient } from '#platform';
+import type { BlobStore } from '#blobs';
+import { needsFile } from '../send/file-rule.js';
+import { RedisRelayStore } from './redis-relay-store.js';
+import type { StateChange } from '../send/relay-store.js';
+import type { SendRecord } from '../send/send-record.js';
+
+/** Send store that removes a send's file after the change that makes the file unnecessary. */
+export class FileRemovingRelayStore extends RedisRelayStore {
+  constructor(
+    redis: RedisClient,
+    prefix: string,
+    clock: Clock,
+    private readonly blobs: BlobStore,
+    private readonly logger: Logger,
+  ) {
+    super(redis, prefix, clock);
+  }
+
+  override async apply(
+    account: string,
+    record: SendRecord,
+    change: StateChange,
+  ): Promise<SendRecord | undefined> {
+    const next = await super.apply(account, record, change);
+    if (next !== undefined && needsFile(record.state.status) && !needsFile(next.state.status)) {
+      await this.removeFile(account, next);
+    }
+    return next;
+  }
+
+  /** Removes the file of a send. If the removal fails, the sweep removes the file later. */
+  private async removeFile(account: string, { order }: SendRecord): Promise<void> {
+    if (order.file === undefined) return;
+    try {
+      await this.blobs.remove(order.file.blobId);
+    } catch (error) {
+      const { id: sendId, file } = order;
+      this.logger.warn(
+        { account, sendId, blobId: file.blobId, err: error },
+        'the file of a send could not be removed; the sweep will remove it',
+      );
+    }
+  }
+}

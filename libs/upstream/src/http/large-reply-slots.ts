@@ -1,0 +1,73 @@
+import { UpstreamReplyDeferredError } from '../upstream-error.js';
+
+/** A reader that waits for a slot. */
+interface Waiting {
+  owner: string;
+  enter: () => void;
+}
+
+/**
+ * Limits how many large replies this process reads at once, over all accounts. One owner gets at most half of the
+ * slots, so that a slow upstream does not block other upstreams.
+ */
+export class LargeReplySlots {
+  private readonly held = new Map<string, number>();
+  private count = 0;
+  private readonly waiting = new Set<Waiting>();
+
+  constructor(private readonly max: number) {}
+
+  /**
+   * Waits for a slot. Resolves to the function that releases the slot.
+   * @throws {UpstreamReplyDeferredError} if no slot is free within `patienceMs`
+   */
+  async acquire(owner: string, patienceMs: number): Promise<() => void> {
+    if (!this.hasFreeSlot(owner)) await this.wait(owner, patienceMs);
+    else this.take(owner);
+    let left = false;
+    return () => {
+      if (left) return;
+      left = true;
+      this.release(owner);
+    };
+  }
+
+  private wait(owner: string, patienceMs: number): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const one: Waiting = {
+        owner,
+        enter: () => {
+          clearTimeout(timer);
+          this.waiting.delete(one);
+          this.take(owner);
+          resolve();
+        },
+      };
+      const timer = setTimeout(() => {
+        this.waiting.delete(one);
+        reject(new UpstreamReplyDeferredError());
+      }, patienceMs);
+      this.waiting.add(one);
+    });
+  }
+
+  private hasFreeSlot(owner: string): boolean {
+    return this.count < this.max && (this.held.get(owner) ?? 0) < this.max / 2;
+  }
+
+  private take(owner: string): void {
+    this.count += 1;
+    this.held.set(owner, (this.held.get(owner) ?? 0) + 1);
+  }
+
+  private release(owner: string): void {
+    this.count -= 1;
+    const left = (this.held.get(owner) ?? 0) - 1;
+    if (left > 0) this.held.set(owner, left);
+    else this.held.delete(owner);
+    // Readers get the slot in the order of their arrival, if their owner may have it.
+    for (const one of this.waiting) {
+      if (this.hasFreeSlot(one.owner)) one.enter();
+    }
+  }
+}

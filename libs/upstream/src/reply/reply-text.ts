@@ -1,0 +1,61 @@
+import { isRecord, parseId } from './message.js';
+import { findList, parseReply, withExactIds } from './reply-list.js';
+import { UpstreamReplyError } from '../upstream-error.js';
+
+/**
+ * Returns a reply as an object that holds its list under `name`, with ids as text. Everything else stays as upstream
+ * wrote it, byte for byte if no change is needed.
+ * @throws {UpstreamReplyError} if the reply has no such list
+ */
+export function normalizeListReply(text: string, name: string): string {
+  const exact = withExactIds(text);
+  const body = parseReply(exact);
+  const { list, otherFields } = findList(body, name);
+  if (list.some(hasOtherId)) return toJson({ ...otherFields, [name]: list.map(withTextId) });
+  if (list === body) return `{${JSON.stringify(name)}:${exact}}`;
+  if (isRecord(body) && body[name] === list) return exact;
+  return toJson({ ...otherFields, [name]: list });
+}
+
+/**
+ * Returns a reply's text unchanged.
+ * @throws {UpstreamReplyError} if the text is not JSON
+ */
+export function requireJson(text: string): string {
+  parseReply(text);
+  return text;
+}
+
+/**
+ * Returns the contacts of a reply by their ids, with ids as text.
+ * @throws {UpstreamReplyError} if the reply has no contact list
+ */
+export function contactsById(text: string): ReadonlyMap<string, unknown> {
+  const { list } = findList(parseReply(text), 'contacts');
+  const shown = new Map<string, unknown>();
+  for (const contact of list.map(withTextId)) {
+    if (isRecord(contact) && typeof contact.id === 'string' && !shown.has(contact.id))
+      shown.set(contact.id, contact);
+  }
+  return shown;
+}
+
+/**
+ * Converts a part of a reply to JSON text.
+ * @throws {UpstreamReplyError} if the part is nested too deeply for `JSON.stringify`
+ */
+export function toJson(value: unknown): string {
+  try {
+    return JSON.stringify(value);
+  } catch (cause) {
+    throw new UpstreamReplyError('the reply is nested too deeply', { cause });
+  }
+}
+
+function hasOtherId(element: unknown): boolean {
+  return isRecord(element) && typeof element.id === 'number';
+}
+
+function withTextId(element: unknown): unknown {
+  return isRecord(element) && hasOtherId(element) ? { ...element, id: parseId(element.id) } : element;
+}

@@ -1,0 +1,100 @@
+import type { SecretBox } from '#accounts';
+import type { Clock } from '#platform';
+import type { DeliveryClient, DeliveryReply } from './delivery-client.js';
+import type { ClaimedDelivery } from '../delivery/delivery-store.js';
+import type { Attempt } from '../delivery/delivery.js';
+import {
+  type DeliveryDecision,
+  decideNextStep,
+  type RetryPolicy,
+  type Throttling,
+  throttlingOf,
+} from '../delivery/retry-policy.js';
+import { sign } from '../endpoint/signature.js';
+import { openHeaders, validSecretsAt, type DeliveryTarget } from '../endpoint/stored-endpoint.js';
+
+/** A finished attempt and its consequences. */
+export interface AttemptResult {
+  attempt: Attempt;
+  /** What happens to the delivery. */
+  decision: DeliveryDecision;
+  /** What the outcome says about the load on the endpoint. */
+  throttling: Throttling;
+}
+
+/** Makes one attempt of a delivery: signs the event, posts it, and decides what happens next. */
+export class DeliveryAttempter {
+  private readonly userAgent: string;
+
+  constructor(
+    private readonly client: DeliveryClient,
+    private readonly box: SecretBox,
+    private readonly policy: RetryPolicy,
+    private readonly clock: Clock,
+    /** Version of the product, sent in the `user-agent` header. */
+    version: string,
+  ) {
+    this.userAgent = `Tidings/${version}`;
+  }
+
+  /** Makes one attempt. Rejects only if the signal aborts the attempt, which then does not count. */
+  async attempt(
+    endpoint: DeliveryTarget,
+    delivery: ClaimedDelivery,
+    signal: AbortSignal,
+  ): Promise<AttemptResult> {
+    const at = this.clock.now();
+    const began = performance.now();
+    const { excerpt, ...outcome } = await this.post(endpoint, delivery, at, signal);
+    const attempt: Attempt = {
+      at: new Date(at).toISOString(),
+      durationMs: Math.round(performance.now() - began),
+      statusCode: outcome.statusCode,
+      reply: excerpt,
+      error: outcome.error,
+    };
+    const now = this.clock.now();
+    return {
+      attempt,
+      decision: decideNextStep(this.policy, delivery.attempts + 1, outcome, now),
+      throttling: throttlingOf(outcome, now),
+    };
+  }
+
+  private async post(
+    endpoint: DeliveryTarget,
+    delivery: ClaimedDelivery,
+    at: number,
+    signal: AbortSignal,
+  ): Promise<DeliveryReply> {
+    const timestamp = Math.floor(at / 1000);
+    let signature: string;
+    let own: Record<string, string>;
+    try {
+      const secrets = validSecretsAt(endpoint, at).map((sealed) => this.box.open(sealed, endpoint.id));
+      if (secrets.length === 0) throw new Error('the endpoint has no valid secret');
+      signature = sign(secrets, delivery.eventId, timestamp, delivery.body);
+      own = openHeaders(endpoint, this.box);
+    } catch (error) {
+      // A request without its signature or its own headers is not sent. A retry can succeed once the encryption key is
+      // restored.
+      return { statusCode: null, retryAfter: null, error: String(error), excerpt: '' };
+    }
+    const headers = {
+      ...withoutReserved(own),
+      'content-type': 'application/json',
+      'user-agent': this.userAgent,
+      'webhook-id': delivery.eventId,
+      'webhook-timestamp': String(timestamp),
+      'webhook-signature': signature,
+    };
+    return await this.client.post({ url: endpoint.url, headers, body: delivery.body }, signal);
+  }
+}
+
+/** Headers that each attempt sets itself. An endpoint's own headers cannot override them. */
+const RESERVED_HEADERS = /^(?:webhook-.*|content-.*|host|user-agent|connection|transfer-encoding)$/i;
+
+function withoutReserved(headers: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => !RESERVED_HEADERS.test(name)));
+}

@@ -1,0 +1,308 @@
+import { DeadlineError, type Logger, pause, withDeadline } from '#platform';
+import { AttemptSlots } from './attempt-slots.js';
+import type { Backlog } from '../dispatch/backlog.js';
+import type { AttemptResult, DeliveryAttempter } from './delivery-attempter.js';
+import type { DeliveryJobs } from '../delivery/delivery-jobs.js';
+import type { ClaimedDelivery, DeliveryStore, SettlementResult } from '../delivery/delivery-store.js';
+import type { EndpointStore } from '../endpoint/endpoint-store.js';
+import { describeDecision, settlementOf } from './settlement.js';
+import { type DeliveryTarget, parseDeliveryTarget } from '../endpoint/stored-endpoint.js';
+
+export interface DeliveryWorkerSettings {
+  /** Max requests in flight to one endpoint, over all processes. An endpoint's own `maxConcurrency` overrides it. */
+  maxConcurrency: number;
+  /** Time of uninterrupted failure after which an endpoint is disabled, in milliseconds. */
+  disableAfterMs: number;
+  /** Timeout of one attempt, in milliseconds. */
+  timeoutMs: number;
+  /** Max concurrent attempts of one process, over all endpoints. Default 1,000. */
+  attemptSlots?: number;
+  /** Time from an attempt's timeout to the end of its lease, in milliseconds. Default 15,000. */
+  leaseMarginMs?: number;
+}
+
+const DEFAULT_ATTEMPT_SLOTS = 1_000;
+const DEFAULT_LEASE_MARGIN_MS = 15_000;
+/** Max deliveries of one claim. */
+const MAX_CLAIMED = 50;
+/** Max wait for a free slot, in milliseconds. The reconciler wakes the endpoint again later. */
+const SLOT_WAIT_MS = 1_000;
+/** Time between two tries to record an attempt in Redis, in milliseconds. */
+const RECORD_RETRY_MS = 250;
+/** Max delay of a hint, in milliseconds. The reconciler is prompt enough for longer delays. */
+const MAX_HINT_DELAY_MS = 60_000;
+/** Time that aborted attempts get to end during a drain, in milliseconds. */
+const ABORT_GRACE_MS = 3_000;
+
+/** The run that claims what one endpoint has due. A request that arrives during the run makes the run claim again. */
+interface WorkRun {
+  /** Number of requests so far. */
+  requests: number;
+  done: Promise<void>;
+}
+
+/**
+ * Claims due deliveries of endpoints and attempts them. All state is in the store, so any number of processes can work
+ * on one endpoint, and each can crash at any time.
+ */
+export class DeliveryWorker {
+  private readonly slots: AttemptSlots;
+  private readonly leaseMs: number;
+  private readonly recordWithinMs: number;
+  /** By account and endpoint id. */
+  private readonly runs = new Map<string, WorkRun>();
+  /** The attempts under way, by the controller that aborts each. */
+  private readonly attempts = new Map<AbortController, Promise<void>>();
+  private draining = false;
+
+  constructor(
+    private readonly store: DeliveryStore,
+    private readonly endpoints: Pick<EndpointStore, 'disable'>,
+    private readonly backlog: Pick<Backlog, 'refill'>,
+    private readonly attempter: DeliveryAttempter,
+    private readonly jobs: DeliveryJobs,
+    private readonly settings: DeliveryWorkerSettings,
+    private readonly logger: Logger,
+  ) {
+    const margin = settings.leaseMarginMs ?? DEFAULT_LEASE_MARGIN_MS;
+    this.slots = new AttemptSlots(settings.attemptSlots ?? DEFAULT_ATTEMPT_SLOTS);
+    this.leaseMs = settings.timeoutMs + margin;
+    this.recordWithinMs = (margin * 2) / 3;
+  }
+
+  /**
+   * Starts attempts of the deliveries that an endpoint has due, as far as the endpoint and this process have free
+   * slots. Resolves when the attempts are started. The pump itself claims the next deliveries when attempts end.
+   */
+  work(account: string, endpointId: string): Promise<void> {
+    const key = `${account}\n${endpointId}`;
+    const running = this.runs.get(key);
+    if (running !== undefined) {
+      running.requests++;
+      return running.done;
+    }
+    const run: WorkRun = { requests: 1, done: Promise.resolve() };
+    this.runs.set(key, run);
+    run.done = this.claimWhileRequested(key, run, account, endpointId);
+    return run.done;
+  }
+
+  /** Wakes every endpoint with due deliveries, which recovers lost hints and dead workers. Call every few seconds. */
+  async reconcile(account: string): Promise<void> {
+    for await (const endpointIds of this.store.overdue(account)) await this.jobs.wake(account, endpointIds);
+  }
+
+  /**
+   * Ends the work of this process. Claims nothing more and waits up to `deadlineMs` milliseconds for the attempts under
+   * way. Then aborts the remaining attempts and gives their deliveries back, due at once for another process.
+   */
+  async drain(deadlineMs: number): Promise<void> {
+    this.draining = true;
+    if (await this.waitUntilIdle(deadlineMs)) return;
+    for (const stop of this.attempts.keys()) stop.abort();
+    if (await this.waitUntilIdle(ABORT_GRACE_MS)) return;
+    this.logger.warn({ attempts: this.attempts.size }, 'delivery.left_to_leases');
+  }
+
+  private async claimWhileRequested(
+    key: string,
+    run: WorkRun,
+    account: string,
+    endpointId: string,
+  ): Promise<void> {
+    try {
+      for (let served = 0; served < run.requests && !this.draining;) {
+        served = run.requests;
+        await this.claimAll(account, endpointId);
+      }
+    } finally {
+      // Runs synchronously after the loop's last check, so no request is lost: a later request starts a new run.
+      this.runs.delete(key);
+    }
+  }
+
+  private async claimAll(account: string, endpointId: string): Promise<void> {
+    for (let more = true; more && !this.draining;) {
+      const room = await this.slots.acquire(MAX_CLAIMED, SLOT_WAIT_MS);
+      if (room === 0) return;
+      more = await this.claim(account, endpointId, room);
+    }
+  }
+
+  /** Claims and starts up to `room` attempts, for which slots are taken. Returns true if more could be claimed. */
+  private async claim(account: string, endpointId: string, maxDeliveries: number): Promise<boolean> {
+    let started = 0;
+    try {
+      const { maxConcurrency: defaultConcurrency } = this.settings;
+      const claimed = await this.store.claim(account, endpointId, {
+        defaultConcurrency,
+        maxDeliveries,
+        leaseMs: this.leaseMs,
+      });
+      if (claimed.kind === 'ended') {
+        await this.store.endPending(account, endpointId);
+        return false;
+      }
+      const endpoint = parseDeliveryTarget(claimed.endpoint);
+      for (const delivery of claimed.deliveries) {
+        this.start(account, endpoint, delivery);
+        started++;
+      }
+      const { waitMs = 0, missed, canRefill } = claimed;
+      if (missed > 0) this.logger.warn({ account, endpointId, missed }, 'delivery.missed');
+      if (waitMs > 0 && waitMs <= MAX_HINT_DELAY_MS) await this.wake(account, endpointId, waitMs);
+      if (canRefill) await this.backlog.refill(account, endpointId);
+      return claimed.hasMore || canRefill;
+    } finally {
+      this.slots.release(maxDeliveries - started);
+    }
+  }
+
+  private start(account: string, endpoint: DeliveryTarget, delivery: ClaimedDelivery): void {
+    const stop = new AbortController();
+    // A drain that began during the claim expects the delivery to be given back.
+    if (this.draining) stop.abort();
+    const task = this.attempt(account, endpoint, delivery, stop.signal).finally(() =>
+      this.attempts.delete(stop),
+    );
+    this.attempts.set(stop, task);
+  }
+
+  /** Makes one attempt, then looks for more work. Never rejects: a failed step is repeated after the lease expires. */
+  private async attempt(
+    account: string,
+    endpoint: DeliveryTarget,
+    delivery: ClaimedDelivery,
+    signal: AbortSignal,
+  ): Promise<void> {
+    try {
+      let more: boolean;
+      try {
+        more = await this.deliver(account, endpoint, delivery, signal);
+      } finally {
+        this.slots.release(1);
+      }
+      if (more) await this.work(account, endpoint.id);
+    } catch (error) {
+      const { id: deliveryId, endpointId, eventId } = delivery;
+      this.logger.error({ account, endpointId, eventId, deliveryId, err: error }, 'delivery.left_to_lease');
+    }
+  }
+
+  private async deliver(
+    account: string,
+    endpoint: DeliveryTarget,
+    delivery: ClaimedDelivery,
+    signal: AbortSignal,
+  ): Promise<boolean> {
+    let result: AttemptResult;
+    try {
+      result = await this.attempter.attempt(endpoint, delivery, signal);
+    } catch (error) {
+      if (!signal.aborted) throw error;
+      await this.returnDelivery(account, delivery);
+      return false;
+    }
+    const settled = await this.record(account, endpoint, delivery, result);
+    this.logAttempt(account, delivery, result, settled);
+    const { decision } = result;
+    if (await this.isDisabledBy(account, endpoint, result, settled)) {
+      await this.store.endPending(account, delivery.endpointId);
+    }
+    if (decision.kind === 'retry' && decision.waitMs <= MAX_HINT_DELAY_MS) {
+      await this.wake(account, delivery.endpointId, decision.waitMs);
+    }
+    return settled.hasMore;
+  }
+
+  /**
+   * Disables an endpoint that failed for too long. Returns true if this attempt disabled it, by that rule or by 410.
+   */
+  private async isDisabledBy(
+    account: string,
+    { id, url }: DeliveryTarget,
+    { attempt, decision }: AttemptResult,
+    { failingMs }: SettlementResult,
+  ): Promise<boolean> {
+    if (decision.kind === 'gone') return true;
+    if (failingMs < this.settings.disableAfterMs) return false;
+    const last = attempt.error ?? `status ${String(attempt.statusCode)}`;
+    const hours = (failingMs / 3_600_000).toFixed(1);
+    const reason = `All attempts failed for ${hours} hours. Last error: ${last}.`;
+    return this.endpoints.disable(account, id, reason, url);
+  }
+
+  /** Records an attempt, with retries while the lease lasts, since an unrecorded attempt is repeated. */
+  private async record(
+    account: string,
+    { id, url }: DeliveryTarget,
+    delivery: ClaimedDelivery,
+    { attempt, decision, throttling }: AttemptResult,
+  ): Promise<SettlementResult> {
+    const end = performance.now() + this.recordWithinMs;
+    for (;;) {
+      try {
+        // Disabling precedes recording, so a crash cannot leave an endpoint enabled after a recorded 410.
+        if (decision.kind === 'gone') {
+          await this.endpoints.disable(account, id, decision.reason, url);
+        }
+        return await this.store.settle(account, delivery, attempt, settlementOf(decision), throttling);
+      } catch (error) {
+        if (performance.now() + RECORD_RETRY_MS > end) throw error;
+        await pause(RECORD_RETRY_MS);
+      }
+    }
+  }
+
+  private async returnDelivery(account: string, delivery: ClaimedDelivery): Promise<void> {
+    await this.store.release(account, delivery);
+    await this.wake(account, delivery.endpointId, 0);
+  }
+
+  private async wake(account: string, endpointId: string, delayMs: number): Promise<void> {
+    try {
+      await this.jobs.wake(account, [endpointId], delayMs);
+    } catch (error) {
+      // The reconciler wakes the endpoint, because the store knows when a delivery is due.
+      this.logger.warn({ account, endpointId, err: error }, 'delivery.hint_lost');
+    }
+  }
+
+  private logAttempt(
+    account: string,
+    { id, endpointId, eventId, attempts }: ClaimedDelivery,
+    { attempt, decision }: AttemptResult,
+    { isRecorded }: SettlementResult,
+  ): void {
+    this.logger.info(
+      {
+        account,
+        endpointId,
+        eventId,
+        deliveryId: id,
+        attempt: attempts + 1,
+        status: attempt.statusCode,
+        error: attempt.error,
+        durationMs: attempt.durationMs,
+        decision: isRecorded ? describeDecision(decision) : 'lease lost',
+      },
+      'delivery.attempted',
+    );
+  }
+
+  /** Returns true if all runs and attempts ended within `deadlineMs` milliseconds. */
+  private async waitUntilIdle(deadlineMs: number): Promise<boolean> {
+    const end = performance.now() + deadlineMs;
+    while (this.runs.size > 0 || this.attempts.size > 0) {
+      const runs = [...this.runs.values()].map(({ done }) => done);
+      const all = Promise.allSettled([...runs, ...this.attempts.values()]);
+      try {
+        await withDeadline(all, Math.max(end - performance.now(), 0), 'deliveries under way');
+      } catch (error) {
+        if (error instanceof DeadlineError) return false;
+        throw error;
+      }
+    }
+    return true;
+  }
+}

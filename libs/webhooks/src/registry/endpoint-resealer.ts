@@ -1,0 +1,68 @@
+import { ResealCounts, type SecretBox } from '#accounts';
+import type { Clock } from '#platform';
+import type { EndpointStore } from '../endpoint/endpoint-store.js';
+import { headersContext, type StoredEndpoint } from '../endpoint/stored-endpoint.js';
+
+/** Counts of the secrets and headers that were re-encrypted. */
+export interface EndpointResealCounts {
+  secrets: ResealCounts;
+  headers: ResealCounts;
+}
+
+/** Re-encrypts the stored secrets and headers of endpoints. */
+export class EndpointResealer {
+  constructor(
+    private readonly store: Pick<EndpointStore, 'list' | 'rewrite'>,
+    private readonly box: SecretBox,
+    private readonly clock: Clock,
+  ) {}
+
+  /**
+   * Encrypts the signing secrets and headers of an account's endpoints with the current key. Each endpoint is rewritten
+   * atomically, so the operation can be interrupted and can run while endpoints change.
+   */
+  async reseal(account: string): Promise<EndpointResealCounts> {
+    const all = empty();
+    for (const read of await this.store.list(account)) {
+      let counts = empty();
+      const after = this.resealed(account, read, counts);
+      if (!same(after, read)) {
+        const stored = await this.store.rewrite(account, read.id, (before) => {
+          counts = empty();
+          return this.resealed(account, before, counts);
+        });
+        // The endpoint was removed meanwhile.
+        if (stored === undefined) continue;
+      }
+      all.secrets.add(counts.secrets);
+      all.headers.add(counts.headers);
+    }
+    return all;
+  }
+
+  private resealed(account: string, endpoint: StoredEndpoint, counts: EndpointResealCounts): StoredEndpoint {
+    const { id, secrets, sealedHeaders } = endpoint;
+    const subject = `webhook ${id} of the account ${account}`;
+    const now = this.clock.now();
+    return {
+      ...endpoint,
+      // Expired secrets are re-encrypted too, since clocks may differ. A failure to decrypt them is not counted.
+      secrets: secrets.map(({ sealed, expiresAt }) => {
+        const counted = expiresAt === null || expiresAt > now ? counts.secrets : new ResealCounts();
+        return { sealed: counted.reseal(this.box, sealed, id, subject), expiresAt };
+      }),
+      sealedHeaders:
+        sealedHeaders && counts.headers.reseal(this.box, sealedHeaders, headersContext(id), subject),
+    };
+  }
+}
+
+function empty(): EndpointResealCounts {
+  return { secrets: new ResealCounts(), headers: new ResealCounts() };
+}
+
+function same(a: StoredEndpoint, b: StoredEndpoint): boolean {
+  return (
+    a.sealedHeaders === b.sealedHeaders && a.secrets.every(({ sealed }, i) => sealed === b.secrets[i]?.sealed)
+  );
+}
