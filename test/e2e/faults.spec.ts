@@ -17,7 +17,7 @@ interface SendView {
   reason: string | null;
 }
 
-/** What a recipient got: the texts that upstream took for it, whatever it said to that. */
+/** The texts that upstream accepted for a recipient, whatever it replied. */
 async function got(product: Product, phoneNumber: string): Promise<string[]> {
   const { entries } = await product.simulate<{ entries: { phoneNumber: string; message: string }[] }>(
     'ledger',
@@ -41,13 +41,18 @@ const untilStatus = (product: Product, id: string, status: string, deadlineMs = 
 const outcomes = ({ attempts }: SendView): string[] =>
   attempts.map(({ outcome, httpStatus }) => `${outcome} ${httpStatus ?? ''}`.trim());
 
-/** A fault that strikes one POST, what becomes of its send, and the attempts that it took. */
+/** A fault of one POST, the final status of its send, and the outcomes of its attempts. */
 const FAULTS = [
-  ['reset after it was taken', 'resetAfter', 'delivered', ['ambiguous']],
-  ['reset before it was taken', 'resetBefore', 'unknown', ['ambiguous']],
-  ['timeout after it was taken', 'timeoutAfter', 'delivered', ['ambiguous']],
-  ['timeout before it was taken', 'timeoutBefore', 'unknown', ['ambiguous']],
-  ['500 though it was taken', { kind: 'statusAfter', status: 500 }, 'delivered', ['ambiguous 500']],
+  ['reset after upstream accepted the send', 'resetAfter', 'delivered', ['ambiguous']],
+  ['reset before upstream accepted the send', 'resetBefore', 'unknown', ['ambiguous']],
+  ['timeout after upstream accepted the send', 'timeoutAfter', 'delivered', ['ambiguous']],
+  ['timeout before upstream accepted the send', 'timeoutBefore', 'unknown', ['ambiguous']],
+  [
+    '500 although upstream accepted the send',
+    { kind: 'statusAfter', status: 500 },
+    'delivered',
+    ['ambiguous 500'],
+  ],
   ['500', { kind: 'status', status: 500 }, 'unknown', ['ambiguous 500']],
   ['429', { kind: 'status', status: 429 }, 'delivered', ['not_taken 429', 'accepted 200']],
   [
@@ -62,7 +67,12 @@ const FAULTS = [
     'delivered',
     ['not_taken 429', 'accepted 200'],
   ],
-  ['200 with HTML though it was taken', { kind: 'html', processed: true }, 'delivered', ['ambiguous']],
+  [
+    '200 with HTML although upstream accepted the send',
+    { kind: 'html', processed: true },
+    'delivered',
+    ['ambiguous'],
+  ],
   ['200 with HTML', 'html', 'unknown', ['ambiguous']],
   [
     'redirect',
@@ -73,10 +83,10 @@ const FAULTS = [
   ['400', { kind: 'status', status: 400 }, 'failed', ['refused 400']],
 ] as const;
 
-describe('one POST that goes wrong', () => {
+describe('a send whose POST fails', () => {
   let running: Product | undefined;
   let product: Product;
-  /** By name of the fault: all of them at once, each to a recipient of its own. */
+  /** One send per fault, by the name of the fault. All run at the same time, each to its own recipient. */
   const sends = new Map<string, { id: string; number: string }>();
 
   beforeAll(async () => {
@@ -98,7 +108,7 @@ describe('one POST that goes wrong', () => {
   });
 
   it.each(FAULTS)(
-    '%s: never more than one text, and an honest end',
+    'is sent at most once and ends in the correct status: %s',
     async (name, _, status, attempts) => {
       const { id = '', number = '' } = sends.get(name) ?? {};
       const send = await untilStatus(product, id, status, 60_000);
@@ -110,7 +120,7 @@ describe('one POST that goes wrong', () => {
   );
 });
 
-describe('upstream that cannot be reached', () => {
+describe('a send while upstream cannot be reached', () => {
   let running: Product | undefined;
   let product: Product;
   const closing: (() => void | Promise<void>)[] = [];
@@ -124,11 +134,11 @@ describe('upstream that cannot be reached', () => {
     for (const close of closing) await close();
   });
 
-  /** A worker that knows upstream by this address. */
+  /** Starts a worker that uses this address of upstream. */
   const workerAt = (baseUrl: string): Promise<ProductProcess> =>
     startProcess('worker', { ...product.environment(), WORKER_PORT: '0', UPSTREAM_BASE_URL: baseUrl });
 
-  /** A port that nobody listens on. */
+  /** A port without a listener. */
   async function closedPort(): Promise<string> {
     const server = createServer().listen(0, '127.0.0.1');
     await once(server, 'listening');
@@ -137,7 +147,7 @@ describe('upstream that cannot be reached', () => {
     return `http://127.0.0.1:${port}/v1`;
   }
 
-  /** Takes every connection and resets it before it reads a byte. */
+  /** A server that resets every connection before it reads a byte. */
   async function resetting(): Promise<{ url: string; connections: () => number }> {
     let connections = 0;
     const server = createServer((socket) => {
@@ -154,13 +164,13 @@ describe('upstream that cannot be reached', () => {
     ['connection refused', closedPort],
     ['a name that does not resolve', () => Promise.resolve('http://no-such-host.invalid/v1')],
   ] as const)(
-    '%s: the send waits, and is texted at most once when upstream is back',
+    'waits, and is sent at most once after upstream is back: %s',
     async (name, address) => {
       const number = `+1415555${String(3_000 + name.length)}`;
       const id = await post(product, number, name);
       const lost = await workerAt(await address());
       const waiting = await eventually(
-        'an attempt was made',
+        'the first attempt is recorded',
         async () => {
           const send = await view(product, id);
           return send.attempts.length > 0 && send;
@@ -179,12 +189,16 @@ describe('upstream that cannot be reached', () => {
     120_000,
   );
 
-  it('another address, at which all connections are reset: the send waits, and is texted once when upstream is back', async () => {
+  it('waits while every connection is reset, and is sent once after upstream is back', async () => {
     const number = '+14155553900';
     const id = await post(product, number, 'reset');
     const address = await resetting();
     const lost = await workerAt(address.url);
-    await eventually('it was asked who is there', () => Promise.resolve(address.connections() > 0), 30_000);
+    await eventually(
+      'the worker has connected to the address',
+      () => Promise.resolve(address.connections() > 0),
+      30_000,
+    );
     expect(await lost.stop()).toBe(0);
     expect(await view(product, id)).toMatchObject({ status: 'queued', attempts: [] });
     await product.startWorker();
@@ -193,7 +207,7 @@ describe('upstream that cannot be reached', () => {
     expect(await product.worker.stop()).toBe(0);
   });
 
-  it('401 in the middle of a queue: the sends wait, none fails, each is texted once, in order', async () => {
+  it('waits after a 401 in the middle of a lane: no send fails, and each is sent once, in order', async () => {
     const number = '+14155553999';
     const ids: string[] = [];
     for (const text of ['first', 'second', 'third']) ids.push(await post(product, number, text));

@@ -13,7 +13,7 @@ interface Ready {
   details: { code: string; count: number; remedy: string }[];
 }
 
-/** As they are easily misspelt. */
+/** Likely misspellings. */
 const MISSPELT = { UPSTEAM_BASE_URL: 'http://127.0.0.1:9/v1', WEBHOOK_TIMEOUT: '5000' };
 const WITHIN_MS = 30_000;
 
@@ -40,7 +40,7 @@ async function detailOf(code: string, at: Pick<ProductProcess, 'port'> = product
   );
 }
 
-/** Waits until it does not say so any more. */
+/** Waits until readiness no longer has this code. */
 async function isOver(code: string): Promise<void> {
   await eventually(
     `readiness does not say ${code}`,
@@ -49,12 +49,12 @@ async function isOver(code: string): Promise<void> {
   );
 }
 
-/** A worker beside the product's own, with other variables. */
+/** Starts an additional worker with other variables. */
 async function besides(environment: Record<string, string>): Promise<ProductProcess> {
   return startProcess('worker', { ...product.environment(), WORKER_PORT: '0', ...environment });
 }
 
-/** An account with this upstream, and a key of it. */
+/** Creates an account with this upstream, and returns an API key of the account. */
 async function accountWith(id: string, upstream: { baseUrl: string; apiKey: string }): Promise<string> {
   await product.json('POST', '/v1/accounts', { id, ...upstream });
   const scopes = ['messages:send', 'messages:read', 'admin'];
@@ -64,13 +64,13 @@ async function accountWith(id: string, upstream: { baseUrl: string; apiKey: stri
 
 const SEND = { phoneNumber: '+15551230001', message: 'Hello' };
 
-describe('a mistake in the set-up is told, with what to do', () => {
-  it('a variable that is misspelt: a warning at the start of each process names the right one', () => {
+describe('a configuration mistake is reported with its remedy', () => {
+  it('a misspelt variable: each process logs a warning at its start that names the right one', () => {
     for (const nearest of ['UPSTREAM_BASE_URL', 'WEBHOOK_TIMEOUT_MS'])
       expect(product.written().split(`did you mean ${nearest}?`)).toHaveLength(3);
   });
 
-  it('an upstream that is not there, that refuses the key, or that is a Tidings gateway: each of its own', async () => {
+  it('an upstream that is down, that rejects the API key, or that is a Tidings gateway: one reason for each', async () => {
     const simulator = `http://127.0.0.1:${product.simulator.port}/v1`;
     const gateway = `http://127.0.0.1:${product.gateway.port}/v1`;
     await accountWith('away', { baseUrl: 'http://127.0.0.1:9/v1', apiKey: 'any' });
@@ -90,7 +90,7 @@ describe('a mistake in the set-up is told, with what to do', () => {
       { account: 'circle', code: 'upstream_is_tidings', reason: expect.stringContaining('Tidings gateway') },
       { account: 'refused', code: 'upstream_refused', reason: expect.stringContaining('401') },
     ]);
-    // The send of the circle went nowhere, and waits.
+    // The send to the gateway itself was not relayed, and waits.
     expect(await product.json('GET', `/v1/sends/${id}`, undefined, circle)).toMatchObject({
       status: 'queued',
     });
@@ -101,7 +101,7 @@ describe('a mistake in the set-up is told, with what to do', () => {
     await isOver('upstream_is_tidings');
   }, 60_000);
 
-  it('no worker, or none with a role: what does not happen then', async () => {
+  it('no worker, or no worker with a role: the reason names the effect', async () => {
     await product.worker.stop();
     expect(await detailOf('no_worker')).toMatchObject({ remedy: expect.stringContaining('start a worker') });
     const poller = await besides({ WORKER_ROLES: 'poll,dispatch' });
@@ -139,7 +139,7 @@ describe('a mistake in the set-up is told, with what to do', () => {
     }
   }, 60_000);
 
-  it('a Redis that keeps nothing over its restart', async () => {
+  it('a Redis without persistence', async () => {
     const redis = new Redis(product.redis.url);
     try {
       await redis.config('SET', 'appendonly', 'no');
@@ -154,7 +154,7 @@ describe('a mistake in the set-up is told, with what to do', () => {
   });
 });
 
-it('the table of docs/operations.md has a row for every code of readiness', () => {
+it('the table of docs/operations.md has a row for every readiness code', () => {
   const page = readFileSync(join(ROOT, 'docs/operations.md'), 'utf8');
   const table = /\| what is wrong [\s\S]*?\n\n/.exec(page)?.[0] ?? '';
   expect(REASON_CODES.filter((code) => !table.includes(`\`${code}\``))).toEqual([]);

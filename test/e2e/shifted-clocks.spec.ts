@@ -7,7 +7,7 @@ import { WebhookReceiver } from '../support/webhook-receiver.js';
 const AHEAD_MS = 20 * 60_000;
 const NUMBER = '+15551230001';
 
-it('machines 20 minutes ahead sign what receivers accept, tell the time of Redis, and say that their clocks are off', async () => {
+it('processes whose clocks are 20 minutes ahead create valid signatures, return timestamps of Redis, and report the wrong clocks', async () => {
   await using product = await Product.start(clockOff(AHEAD_MS));
   await using receiver = await WebhookReceiver.start(product.api);
   const { secret } = await product.json<{ secret: string }>('POST', '/v1/webhooks', { url: receiver.url });

@@ -3,7 +3,7 @@ import { eventually } from '../support/eventually.js';
 import { Product } from '../support/product.js';
 
 const LATE_MS = 30_000;
-/** Two times, so that a text may be late within its own while a file is over its own. */
+/** Different deadlines for texts and files, so that at one delay a text is in time and a file is overdue. */
 const TIMES = { UPSTREAM_TIMEOUT_MS: '800', SEND_CONFIRM_MS: '45000', SEND_CONFIRM_MEDIA_MS: '6000' };
 
 interface SendView {
@@ -16,7 +16,7 @@ interface Accepted {
   phoneNumber: string;
   message: string | null;
   messageIds: string[];
-  /** When, in milliseconds since 1970. */
+  /** Time of acceptance, in milliseconds since 1970. */
   time: number;
 }
 interface Told {
@@ -41,12 +41,12 @@ const TYPED = `"Don't" -- she said - 'wait'...`;
 let running: Product | undefined;
 let product: Product;
 
-/** What upstream took for a recipient, in order, whatever it said to that. */
+/** The sends that upstream accepted for a recipient, in order, whatever it replied. */
 async function taken(phoneNumber: string): Promise<Accepted[]> {
   const { entries } = await product.simulate<{ entries: Accepted[] }>('ledger', { kind: 'send.accepted' });
   return entries.filter((entry) => entry.phoneNumber === phoneNumber);
 }
-/** How long after upstream took it a message was shown, in milliseconds. */
+/** Time from the acceptance of a send until upstream showed its message, in milliseconds. */
 async function shownAfterMs({ time, messageIds: [id] }: Accepted): Promise<number> {
   const { entries } = await product.simulate<{ entries: { messageId: string; time: number }[] }>('ledger', {
     kind: 'message.created',
@@ -67,9 +67,9 @@ function until(id: string, status: string, deadlineMs = 20_000): Promise<SendVie
     deadlineMs,
   );
 }
-/** What upstream took is in its hands: from now on its knobs may change for others. */
+/** Waits until upstream has accepted the sends: later changes of its settings do not affect them. */
 function untilTaken(phoneNumber: string, count: number): Promise<Accepted[]> {
-  return eventually('upstream took it', async () => {
+  return eventually('upstream accepted the sends', async () => {
     const all = await taken(phoneNumber);
     return all.length === count && all;
   });
@@ -77,7 +77,7 @@ function untilTaken(phoneNumber: string, count: number): Promise<Accepted[]> {
 async function told(types: string): Promise<Told[]> {
   return (await product.json<{ events: Told[] }>('GET', `/v1/events?types=${types}&limit=1000`)).events;
 }
-/** `message.sent` of a recipient's contact: the message's id and its send's. */
+/** The `message.sent` events of a contact, as pairs of message id and send id. */
 async function sightings(contactId: string | null): Promise<[string | undefined, string | undefined][]> {
   const events = (await told('message.sent')).filter((event) => event.contactId === contactId);
   return events.map(({ data }) => [data.message?.id, data.sendId]);
@@ -86,13 +86,13 @@ async function sendEvents(id: string): Promise<string[]> {
   return (await told('send.*')).filter(({ data }) => data.send?.id === id).map(({ type }) => type);
 }
 
-/** The sends whose messages take their time. */
+/** Ids of the sends whose messages appear late. */
 const late: Record<'late' | 'overdue' | 'ambiguous', string> = { late: '', overdue: '', ambiguous: '' };
 
 beforeAll(async () => {
   product = running = await Product.start(TIMES);
   await product.simulate('settings', { splitTextAndFile: true, rewriteQuotes: true });
-  // Those that wait for half a minute begin, all at once; the other cases run meanwhile.
+  // The slow cases start first, all at once; the other cases run meanwhile.
   await product.simulate('settings', { sendVisibleDelayMs: LATE_MS });
   late.late = await post({ phoneNumber: NUMBERS.late, message: TEXT });
   await untilTaken(NUMBERS.late, 1);
@@ -110,8 +110,8 @@ afterAll(async () => {
   await running?.[Symbol.asyncDispose]();
 });
 
-describe('a send and its message', () => {
-  it('two identical texts within a minute are two messages, bound in order', async () => {
+describe('a send is bound to its message', () => {
+  it('if two identical texts are sent within a minute: each is bound to one message, in order', async () => {
     const phoneNumber = NUMBERS.twice;
     const ids = [await post({ phoneNumber, message: TEXT }), await post({ phoneNumber, message: TEXT })];
     const sends = await Promise.all(ids.map((id) => until(id, 'delivered')));
@@ -124,7 +124,7 @@ describe('a send and its message', () => {
     ]);
   });
 
-  it('the owner types the same text by phone: nothing is sent twice, both are told, one with the send', async () => {
+  it('if the owner types the same text on the phone: no duplicate is sent, both messages are emitted, one of them with the send', async () => {
     const phoneNumber = NUMBERS.owner;
     await product.simulate('messages', { direction: 'outbound', phoneNumber, text: 'Hello' });
     const id = await post({ phoneNumber, message: TEXT });
@@ -139,7 +139,7 @@ describe('a send and its message', () => {
     const both = [...ids, ...accepted.flatMap(({ messageIds }) => messageIds)];
     expect(both).toHaveLength(2);
     expect(both).toContain(send.messageId);
-    const seen = await eventually('both are told', async () => {
+    const seen = await eventually('both messages are emitted', async () => {
       const all = (await sightings(send.contactId)).filter(([message]) => both.includes(message ?? ''));
       return all.length >= 2 && all;
     });
@@ -148,7 +148,7 @@ describe('a send and its message', () => {
     expect(await sendEvents(id)).toEqual(['send.accepted', 'send.sent']);
   });
 
-  it('text and file shown as two messages: the text is the send, and both are told', async () => {
+  it('if text and file appear as two messages: the text is bound to the send, and both messages are emitted', async () => {
     const phoneNumber = NUMBERS.split;
     const id = await post({ phoneNumber, message: TEXT, fileUrl: FILE_URL });
     const send = await until(id, 'delivered');
@@ -156,7 +156,7 @@ describe('a send and its message', () => {
     expect(more).toEqual([]);
     expect(only?.messageIds).toHaveLength(2);
     expect(send.messageId).toBe(only?.messageIds[0]);
-    const seen = await eventually('both are told', async () => {
+    const seen = await eventually('both messages are emitted', async () => {
       const all = await sightings(send.contactId);
       return all.length >= 2 && all;
     });
@@ -164,7 +164,7 @@ describe('a send and its message', () => {
     expect(seen.find(([message]) => message === send.messageId)?.[1]).toBe(id);
   });
 
-  it('quotes, dashes and dots that are rewritten on the way do not hide it', async () => {
+  it('if upstream rewrites quotes, dashes and dots', async () => {
     const id = await post({ phoneNumber: NUMBERS.quotes, message: TYPED });
     const send = await until(id, 'delivered');
     const [only] = await taken(NUMBERS.quotes);
@@ -173,21 +173,21 @@ describe('a send and its message', () => {
     expect(event?.data.message?.message).toBe('“Don’t” — she said – ‘wait’…');
   });
 
-  it('one that shows up after its time was over: told as unconfirmed, and bound all the same', async () => {
+  it('if the message appears after the deadline: send.unconfirmed is emitted, and the message is still bound', async () => {
     const send = await until(late.overdue, 'delivered', 30_000);
     const accepted = await taken(NUMBERS.overdue);
     expect(accepted.map(({ messageIds }) => messageIds)).toEqual([[send.messageId]]);
     expect(await sendEvents(late.overdue)).toEqual(['send.accepted', 'send.unconfirmed', 'send.sent']);
   });
 
-  it('one of an ambiguous send that shows up after the time was over: unknown, later sent, never repeated', async () => {
+  it('if the message of an ambiguous send appears after the deadline: the status is unknown, later sent, and nothing is sent again', async () => {
     const send = await until(late.ambiguous, 'delivered', 30_000);
     const accepted = await taken(NUMBERS.ambiguous);
     expect(accepted.map(({ messageIds }) => messageIds)).toEqual([[send.messageId]]);
     expect(await sendEvents(late.ambiguous)).toEqual(['send.unknown', 'send.sent']);
   });
 
-  it('one that shows up half a minute late, within its time: sent, and nobody was alarmed', async () => {
+  it('if the message appears half a minute late but within the deadline: the status is sent, without send.unconfirmed', async () => {
     const send = await until(late.late, 'delivered', 45_000);
     const accepted = await taken(NUMBERS.late);
     expect(accepted.map(({ messageIds }) => messageIds)).toEqual([[send.messageId]]);

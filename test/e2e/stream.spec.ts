@@ -12,7 +12,7 @@ afterEach(async () => {
 
 const MESSAGES = 150;
 
-/** A client of the stream that comes back with the last id, whoever cut it off, until it is told to stop. */
+/** A stream client that reconnects with the last id after each disconnect, until it is stopped. */
 class Listener {
   readonly heard: { id: string; json: string }[] = [];
   connections = 0;
@@ -29,7 +29,7 @@ class Listener {
     return this.lastId !== '';
   }
 
-  /** Cuts the connection wherever it is, in the middle of a line as well. */
+  /** Closes the connection at once, even in the middle of a line. */
   hangUp(): void {
     this.cut();
   }
@@ -88,8 +88,8 @@ class Listener {
   }
 }
 
-describe('a stream of events', () => {
-  it('that is cut at random moments, and whose gateway is restarted, tells each event once, in the order of the log', async () => {
+describe('an event stream', () => {
+  it('sends each event once and in order, even if connections are cut at random and the gateway restarts', async () => {
     product = await Product.start();
     const running = product;
     const listener = new Listener(running);
@@ -109,15 +109,15 @@ describe('a stream of events', () => {
     const restarts: (number | null)[] = [];
     for (let i = 1; i <= MESSAGES; i++) {
       await running.simulate('typing', { contactId, message: `No. ${i}` });
-      // So that there is a stream to be cut, again and again.
-      if (i % 10 === 5) await eventually('it is kept up with', () => listener.heard.length >= i);
+      // Waits until the stream catches up, so that it is cut several times.
+      if (i % 10 === 5) await eventually('the client has caught up', () => listener.heard.length >= i);
       if (i % 50 === 0) {
         restarts.push(await running.gateway.stop(i === 100 ? 'SIGKILL' : 'SIGTERM'));
         await running.startGateway();
       }
     }
     const { events } = await eventually(
-      'all of them are in the log',
+      'all messages are in the log',
       async () => {
         const page = await running.json<{ events: { id: string; type: string }[] }>(
           'GET',
@@ -127,11 +127,11 @@ describe('a stream of events', () => {
       },
       60_000,
     );
-    await eventually('all of them are heard', () => listener.heard.length >= events.length);
+    await eventually('all events are received', () => listener.heard.length >= events.length);
     cutting.on = false;
     await cutter;
     await listener.stop();
-    process.stdout.write(`${events.length} events heard over ${listener.connections} connections\n`);
+    process.stdout.write(`${events.length} events received over ${listener.connections} connections\n`);
     expect(restarts).toEqual([0, null, 0]);
     expect(listener.heard.map(({ id }) => id)).toEqual(events.map(({ id }) => id));
     const text = await (await running.call('GET', '/v1/events?limit=1000')).text();
