@@ -24,7 +24,7 @@ afterAll(async () => {
   await product[Symbol.asyncDispose]();
 });
 
-/** Upstream itself, and what may stand in its place. */
+/** Upstream itself, and the servers that can replace it. */
 const PLACES = [
   ['upstream itself', '+14155550101', () => [product.simulator, product.upstreamKey] as const],
   ['the gateway', '+14155550102', () => [product.gateway, product.apiKey] as const],
@@ -40,7 +40,7 @@ interface Taken {
 }
 
 describe("a client generated from upstream's description", () => {
-  it.each(PLACES)('does all of it with %s', async (_, phoneNumber, place) => {
+  it.each(PLACES)('works with %s', async (_, phoneNumber, place) => {
     const [process, key] = place();
     await useAsAClient(await clientAt(process, key), await clientAt(process, `${key}-x`), phoneNumber);
     const { entries } = await product.simulate<{ entries: Taken[] }>('ledger', { kind: 'send.accepted' });
@@ -52,13 +52,13 @@ describe("a client generated from upstream's description", () => {
   });
 
   it.each(['array', 'contacts', 'data', 'items'])(
-    'sees the same contacts everywhere where upstream lists them as %s',
+    'gets the same contacts from every server if upstream lists them as %s',
     async (contactsShape) => {
       await product.simulate('settings', { contactsShape });
       const bodies = await Promise.all(
         PLACES.map(async ([, , place]) => {
           const client = await clientAt(...place());
-          // Not what was read a moment ago.
+          // The additional parameter bypasses the read cache of the gateway.
           return client.call('listContacts', { shape: contactsShape });
         }),
       );

@@ -3,13 +3,13 @@ import { setTimeout as pause } from 'node:timers/promises';
 /** A verb of the simulator's control interface. */
 export type Simulate = <T>(verb: string, body?: object) => Promise<T>;
 
-/** What the driver is to do. */
+/** Settings of a {@link ChangeDriver}. */
 export interface DrivePlan {
-  /** How many changes, evenly over… */
+  /** Number of changes, spread evenly over the duration. */
   changes: number;
-  /** …so many milliseconds. */
+  /** Duration, in milliseconds. */
   durationMs: number;
-  /** The same seed makes the same choices. */
+  /** The same seed gives the same changes. */
   seed: number;
 }
 
@@ -22,13 +22,13 @@ interface DrivenMessage {
 }
 
 const TICK_MS = 100;
-/** More deletions of one contact's messages would look like an outage, as would more contacts. */
+/** The feed would take more deletions for an outage, both of messages in a contact and of contacts. */
 const MOST_DELETED_OF_ONE = 5;
 const MOST_CONTACTS_DELETED = 8;
 
 /**
- * Changes a simulated world at a steady pace: arrivals both ways, flags forth and back, edits, deletions, and a few
- * contacts that go, of which half come back. It knows nothing of the product.
+ * Changes the simulator's data at a steady pace: new messages in both directions, changed flags, edits, deletions, and
+ * a few deleted contacts, of which half are restored. It does not depend on the product.
  */
 export class ChangeDriver {
   private readonly messages: DrivenMessage[] = [];
@@ -46,12 +46,12 @@ export class ChangeDriver {
     this.state = plan.seed;
   }
 
-  /** Messages that the driver may change from now on, too. */
+  /** Adds existing messages that the driver may change from now on. */
   adopt(contactId: string, ids: readonly string[], flags: { delivered: boolean; read: boolean }): void {
     for (const id of ids) this.messages.push({ id, contactId, ...flags, deleted: false });
   }
 
-  /** Resolves when all changes are made; how many they were. */
+  /** Resolves with the number of changes when all are made. */
   async run(): Promise<number> {
     const { changes, durationMs } = this.plan;
     const began = performance.now();
@@ -70,8 +70,8 @@ export class ChangeDriver {
     return made;
   }
 
-  /** One request, of at most `most` changes: how many are planned, and how many it made. */
-  private step(most: number): [number, Promise<number>] {
+  /** One request with at most `max` changes. Returns the planned number and the number of changes that were made. */
+  private step(max: number): [number, Promise<number>] {
     const dice = this.below(1_000);
     if (dice < 450) return this.insert(Math.min(1 + this.below(3), most));
     if (dice < 750) return this.flag(Math.min(1 + this.below(3), most));
@@ -92,7 +92,7 @@ export class ChangeDriver {
   private async insertInto(contactId: string, count: number, outbound: boolean): Promise<number> {
     if (this.away.includes(contactId)) return 0;
     this.texts += 1;
-    // Some are seen for the first time with a flag that is set already; upstream has got what is inbound.
+    // Some messages have a flag from the start. An inbound message always counts as delivered.
     const flags = { delivered: !outbound || this.below(4) === 0, read: this.below(8) === 0 };
     const { ids } = await this.simulate<{ ids: string[] }>('messages', {
       ...{ contactId, count, direction: outbound ? 'outbound' : 'inbound', text: `Text ${this.texts}.{n}` },
@@ -104,7 +104,7 @@ export class ChangeDriver {
 
   private flag(count: number): [number, Promise<number>] {
     const flag = this.below(2) === 0 ? 'delivered' : 'read';
-    // Mostly forth, now and then back.
+    // Most changes set the flag, a few clear it.
     const value = this.below(6) > 0;
     const chosen: DrivenMessage[] = [];
     for (let i = 0; i < count; i += 1) {
@@ -137,7 +137,7 @@ export class ChangeDriver {
   }
 
   private async comeOrGo(): Promise<number> {
-    // The first half stays away.
+    // The first half stays deleted.
     if (this.away.length > MOST_CONTACTS_DELETED / 2) {
       const contactId = this.away.pop() ?? '';
       return await this.change('contacts/restore', { contactId }, [contactId]);
@@ -155,7 +155,7 @@ export class ChangeDriver {
     return about.length;
   }
 
-  /** One that is there, newer ones more often, as in life. */
+  /** An existing message that matches. Newer messages are chosen more often, as in real use. */
   private message(fits: (message: DrivenMessage) => boolean = () => true): DrivenMessage | undefined {
     for (let tries = 0; tries < 20; tries += 1) {
       const recent = this.below(2) === 0 ? Math.min(this.messages.length, 400) : this.messages.length;
@@ -170,8 +170,8 @@ export class ChangeDriver {
     return list[this.below(list.length)];
   }
 
-  /** A whole number from 0 up to, not including, `most`: xorshift, so that a run can be made again. */
-  private below(most: number): number {
+  /** A random whole number from 0 to `limit` - 1 (xorshift, so that a run can be repeated). */
+  private below(limit: number): number {
     this.state ^= this.state << 13;
     this.state ^= this.state >>> 17;
     this.state ^= this.state << 5;

@@ -3,8 +3,8 @@ import { setTimeout as pause } from 'node:timers/promises';
 const LOOK_EVERY_MS = 25;
 
 /**
- * The first result of `look` that is neither undefined, null nor false; looks again until the deadline.
- * @param what is awaited, for the words of the failure
+ * Calls `look` repeatedly until its result is neither undefined, null nor false, and returns the result.
+ * @param what is awaited, for the error message @throws {Error} after the deadline
  */
 export async function eventually<T>(
   what: string,
@@ -23,5 +23,5 @@ export async function eventually<T>(
     }
     await pause(LOOK_EVERY_MS);
   } while (performance.now() < end);
-  throw new Error(`not seen within ${deadlineMs} ms: ${what}`, { cause: trouble });
+  throw new Error(`not reached within ${deadlineMs} ms: ${what}`, { cause: trouble });
 }

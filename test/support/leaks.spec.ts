@@ -14,9 +14,9 @@ function canaries(): Canaries {
   return all;
 }
 
-describe('the check for leaks', () => {
+describe('the leak check', () => {
   it.each([TEXT, 'own-header', 'whsec_secret', 'upstream-key', 'tidings_key'])(
-    'finds %s in a log, as it is and within JSON, and does not print it',
+    'finds %s in a log, both plain and within JSON, and does not print the secret',
     (canary) => {
       for (const line of [canary, JSON.stringify({ canary }), JSON.stringify(JSON.stringify({ canary }))]) {
         const found = canaries().inLog('it', `fine\n${line}\nfine`);
@@ -27,7 +27,7 @@ describe('the check for leaks', () => {
     },
   );
 
-  it('finds them in every kind of value, and texts not where they must be kept', async () => {
+  it('finds secrets and message texts in every type of Redis value, but allows message texts in their own records', async () => {
     await withTestRedis(async ({ url }) => {
       const redis = new Redis(url);
       await redis.set('t:{a}:string', 'whsec_secret');

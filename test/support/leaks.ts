@@ -1,33 +1,36 @@
 import { Cluster, type Redis } from 'ioredis';
 import { closeRedis, openRedis, parseRedisAddress, withDeadline } from '#platform';
 
-/** Shorter ones stand in many an innocent word. */
+/** Minimum length of a checked value: shorter values are part of ordinary words. */
 const SHORTEST = 8;
-/** A trial of thousands of sends is judged by some of them. */
+/** Limits, so that the check stays fast after a trial of thousands of sends. */
 const MOST_TEXTS = 60;
 const MOST_KEYS = 20_000;
 const REDIS_ANSWERS_WITHIN_MS = 2_000;
 
-/** Where texts must be kept, for they are what is stored: sends, events, and the deliveries of events. */
+/** Redis keys that must contain message texts: sends, events, and deliveries of events. */
 const KEEPS_TEXTS = /\}:(?:send:snd_\w+|events|deliver(?:y|ies):[^:]+)$/;
 
-/** What must not stand in a log, nor in Redis in clear. */
+/** Values that must not appear in a log, nor unencrypted in Redis. */
 export class Canaries {
   private readonly secrets = new Map<string, string>();
   private readonly texts = new Set<string>();
 
-  /** Keys and secrets: nowhere. @param what it is, for the report: the secret itself is not printed */
+  /**
+   * Adds a key or secret, which must appear nowhere. @param what name of the secret for the report, which never prints
+   * the secret itself
+   */
   secret(what: string, value: unknown): void {
     if (typeof value === 'string' && value.length >= SHORTEST) this.secrets.set(value, what);
   }
 
-  /** Texts of messages: in no log, and in Redis only where {@link KEEPS_TEXTS} says. */
+  /** Adds a message text, which must appear in no log, and in Redis only in keys that match {@link KEEPS_TEXTS}. */
   text(value: unknown): void {
     if (typeof value === 'string' && value.length >= SHORTEST && this.texts.size < MOST_TEXTS)
       this.texts.add(value);
   }
 
-  /** Notes what a request to the gateway and its reply hold of either. */
+  /** Adds the secrets and message texts of a request to the gateway and of its reply. */
   exchange(path: string, body: unknown, reply: unknown): void {
     const { message, apiKey, headers } = fieldsOf(body);
     if (path === '/v1/messages/send') this.text(message);
@@ -38,29 +41,29 @@ export class Canaries {
     this.secret('an API key', key);
   }
 
-  /** What of it stands in a log, in words. */
+  /** Describes each leak in a log. */
   inLog(name: string, log: string): string[] {
     return [
       ...[...this.secrets].flatMap(([value, what]) =>
-        stands(value, log) ? [`${what} stands in the log of ${name}: ${lineWith(value, log)}`] : [],
+        stands(value, log) ? [`${what} is in the log of ${name}: ${lineWith(value, log)}`] : [],
       ),
       ...[...this.texts].flatMap((text) =>
-        stands(text, log) ? [`a text stands in the log of ${name}: ${lineWith(text, log)}`] : [],
+        stands(text, log) ? [`a message text is in the log of ${name}: ${lineWith(text, log)}`] : [],
       ),
     ];
   }
 
-  /** What of it stands in a value of Redis, in words. */
+  /** Describes each leak in a Redis value. */
   inValue(key: string, value: string): string[] {
     const secrets = [...this.secrets].flatMap(([secret, what]) =>
-      stands(secret, value) || stands(secret, key) ? [`${what} stands in Redis at ${key}`] : [],
+      stands(secret, value) || stands(secret, key) ? [`${what} is in Redis at ${key}`] : [],
     );
     if (KEEPS_TEXTS.test(key)) return secrets;
     const texts = [...this.texts].filter((text) => stands(text, value) || stands(text, key));
-    return [...secrets, ...texts.map((text) => `the text ${text} stands in Redis at ${key}`)];
+    return [...secrets, ...texts.map((text) => `the message text ${text} is in Redis at ${key}`)];
   }
 
-  /** The same of everything that is kept there. One that does not answer has nothing to show. */
+  /** Describes each leak in all values of a Redis server. A server that does not respond is skipped. */
   async inRedis(url: string): Promise<string[]> {
     const redis = openRedis(parseRedisAddress(url), 'patient', () => undefined);
     try {
@@ -91,7 +94,7 @@ async function* valuesOf(redis: Redis): AsyncGenerator<[key: string, value: stri
   }
 }
 
-/** All of a value as text; in the encoding that keeps every byte of what is packed. */
+/** A whole value as text, in an encoding that keeps every byte of binary values. */
 async function valueOf(redis: Redis, key: string): Promise<string> {
   switch (await redis.type(key)) {
     case 'string':
@@ -122,7 +125,7 @@ function textOf(value: unknown): string {
   return '';
 }
 
-/** As it is, as it stands within JSON, and within JSON that is a text of JSON. */
+/** True for the plain text, for its form in JSON, and for its form in JSON within JSON. */
 function stands(needle: string, haystack: string): boolean {
   const once = JSON.stringify(needle).slice(1, -1);
   const twice = JSON.stringify(once).slice(1, -1);

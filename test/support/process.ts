@@ -5,17 +5,17 @@ import { setTimeout as pause } from 'node:timers/promises';
 
 const HERE = resolve(import.meta.dirname, '../..');
 
-/** The checkout, also for benchmarks, which run from its build. */
+/** Root of the checkout, also for benchmarks, which run from `dist`. */
 export const ROOT = basename(HERE) === 'dist' ? resolve(HERE, '..') : HERE;
 
-/** A process of the product, run from the build. */
+/** A process of the product that runs from `dist`. */
 export interface ProductProcess {
-  /** Set once it is ready. */
+  /** Port that the process listens on. */
   readonly port: number;
   readonly child: ChildProcess;
-  /** What it wrote so far to standard output and standard error. */
+  /** Everything written to standard output and standard error until now. */
   readonly output: () => string;
-  /** Asks it to end, and waits; the exit code. */
+  /** Sends a signal, waits for the end of the process, and returns its exit code. */
   stop(signal?: NodeJS.Signals): Promise<number | null>;
 }
 
@@ -24,7 +24,7 @@ export type ProductName = 'gateway' | 'worker' | 'simulator';
 const READY_WITHIN_MS = 60_000;
 const STOP_WITHIN_MS = 21_000;
 
-/** Starts a process and waits until it says over IPC that it answers. */
+/** Starts a process and waits until it reports over IPC that it is ready. */
 export async function startProcess(
   name: ProductName,
   environment: Readonly<Record<string, string>>,
@@ -49,7 +49,7 @@ export async function startProcess(
   return { port, child, output, stop: (signal = 'SIGTERM') => stop(child, signal) };
 }
 
-/** Runs a process that is expected to end by itself: its exit code and what it wrote. */
+/** Runs a process that exits on its own. Returns its exit code and output. */
 export async function runToEnd(
   name: ProductName,
   environment: Readonly<Record<string, string>>,
@@ -61,14 +61,14 @@ export async function runToEnd(
   return { code, stderr: stderr() };
 }
 
-/** A command that ends by itself. */
+/** A command that exits on its own. */
 export interface Command {
   readonly child: ChildProcess;
-  /** Its exit code, null where it was killed, and what it wrote. */
+  /** Exit code (null if a signal ended the command) and output. */
   readonly ended: Promise<{ code: number | null; stdout: string; stderr: string }>;
 }
 
-/** Starts a command of the product in the checkout. */
+/** Starts a command in the root of the checkout. */
 export function startCommand(
   file: string,
   parameters: readonly string[],
@@ -101,7 +101,7 @@ function spawnIn(
 ): { child: ChildProcess; texts: { out: string; err: string } } {
   const child = spawn(file, parameters, {
     cwd: ROOT,
-    // Nothing of the tests' own environment: a variable of the machine must not decide a test.
+    // Environment variables of the machine must not affect a test.
     env: { PATH: process.env.PATH, ...environment },
     stdio: ['ignore', 'pipe', 'pipe', ...(ipc ? (['ipc'] as const) : [])],
   });

@@ -2,7 +2,7 @@ import type { RedisClient } from '#platform';
 import { eventually } from './eventually.js';
 import type { TestRedis } from './redis-server.js';
 
-/** Everything that is stored under a prefix at one moment, to be brought back later. */
+/** A copy of all data under a key prefix, which can be restored later. */
 export class RedisMemory {
   private constructor(
     private readonly redis: RedisClient,
@@ -17,11 +17,11 @@ export class RedisMemory {
     return new RedisMemory(redis, prefix, new Map(found));
   }
 
-  /** As after a failover to a replica that lacked all writes since: they are lost, and Redis lives another life. */
+  /** Simulates a failover to a replica that lacked all later writes: restores the copy and restarts Redis. */
   async loseAllSince({ server }: TestRedis): Promise<void> {
     for (const key of await this.redis.keys(`${this.prefix}:*`)) await this.redis.del(key);
     for (const [key, dump] of this.dumps) await this.redis.restore(key, 0, dump);
     await server.restart();
-    await eventually('Redis answers', () => this.redis.ping());
+    await eventually('Redis responds', () => this.redis.ping());
   }
 }

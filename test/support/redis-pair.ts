@@ -13,15 +13,15 @@ import {
   startRedisProcess,
 } from './redis-process.js';
 
-/** A master and its replica behind one address, which leads to whichever is the master. */
+/** A master and its replica behind one address, which always leads to the current master. */
 export interface TestPair extends RedisLayout {
-  /** The master of this moment. */
+  /** The current master. */
   master(): RedisProcess;
-  /** Makes the replica the master, once it has all that the master acknowledged, and the master its replica. */
+  /** Swaps the roles of master and replica, after the replica has all acknowledged writes. */
   switchOver(): Promise<void>;
 }
 
-/** Starts both on free ports of this machine, and waits until the replica follows. */
+/** Starts both on free ports, and waits until the replica is in sync. */
 export async function startTestPair(): Promise<TestPair> {
   const directory = await mkdtemp(join(tmpdir(), 'tidings-pair-'));
   const password = randomBytes(12).toString('hex');
@@ -46,7 +46,7 @@ export async function startTestPair(): Promise<TestPair> {
     const [one, other] = processes as [RedisProcess, RedisProcess];
     let [master, replica] = [one, other];
     const follows = (): Promise<unknown> =>
-      eventually('the replica follows', async () =>
+      eventually('the replica is in sync', async () =>
         /master_link_status:up/.test(String(await replica.ask('INFO', 'replication'))),
       );
     await follows();
@@ -68,7 +68,7 @@ export async function startTestPair(): Promise<TestPair> {
   }
 }
 
-/** An address whose connections lead to a port; they are cut when it comes to lead to another one. */
+/** Forwards connections to a port. A change of the port closes all connections. */
 class Door {
   private readonly sockets = new Set<Socket>();
   private readonly server = createServer((socket) => {

@@ -1,13 +1,13 @@
-/** One message that a contact writes: when, in milliseconds from the beginning, and who, as an index. */
+/** A message of a contact: its time in milliseconds from the start, and the index of the contact. */
 export interface Written {
   readonly at: number;
   readonly contact: number;
 }
 
-/** Draws from 0 up to, not including, 1. */
+/** Returns random numbers from 0 (inclusive) to 1 (exclusive). */
 export type Random = () => number;
 
-/** The same seed gives the same draws (mulberry32). */
+/** A random number generator (mulberry32). The same seed gives the same numbers. */
 export function seeded(seed: number): Random {
   let state = seed >>> 0;
   return () => {
@@ -18,7 +18,7 @@ export function seeded(seed: number): Random {
   };
 }
 
-/** Draws ranks from 0 with a probability proportional to 1 / (rank + 1) ** s. */
+/** Returns random ranks from 0 with a probability proportional to 1 / (rank + 1) ** s. */
 export function zipf(count: number, s: number, random: Random): () => number {
   const sums: number[] = [];
   let total = 0;
@@ -30,7 +30,7 @@ export function zipf(count: number, s: number, random: Random): () => number {
   };
 }
 
-/** The numbers from 0 up in a random order. */
+/** The numbers from 0 to count - 1 in random order. */
 export function shuffled(count: number, random: Random): number[] {
   const order = Array.from({ length: count }, (_, i) => i);
   for (let i = count - 1; i > 0; i -= 1) {
@@ -40,23 +40,23 @@ export function shuffled(count: number, random: Random): number[] {
   return order;
 }
 
-/** Exponentially distributed. */
+/** An exponentially distributed random number. */
 function exponential(mean: number, random: Random): number {
   return -mean * Math.log(1 - random());
 }
 
 export interface UnevenPlan {
   contacts: number;
-  /** How many of them are in conversation all the time, unevenly (Zipf, s = 1)… */
+  /** Number of active contacts. Their activity has a Zipf distribution (s = 1). */
   talkers: number;
-  /** …and write this share of all messages; the others write the rest, evenly. */
+  /** Share of all messages from active contacts. The other contacts write the rest evenly. */
   share: number;
   perSecond: number;
   durationMs: number;
   seed: number;
 }
 
-/** A few contacts write nearly everything, at random instants. */
+/** Traffic in which a few contacts write most messages, at random times. */
 export function unevenTraffic(plan: UnevenPlan): Written[] {
   const random = seeded(plan.seed);
   const who = shuffled(plan.contacts, random);
@@ -73,19 +73,19 @@ export function unevenTraffic(plan: UnevenPlan): Written[] {
 
 export interface ConversationPlan {
   contacts: number;
-  /** Conversations that begin in a second, over all contacts, which are drawn by Zipf (s = 1). */
+  /** Number of conversations that start per second. Their contacts have a Zipf distribution (s = 1). */
   conversationsPerSecond: number;
-  /** Messages of a conversation on average: geometrically distributed, at least one. */
+  /** Mean number of messages per conversation: geometrically distributed, at least one. */
   messages: number;
-  /** Between two messages of a conversation on average: exponentially distributed. */
+  /** Mean time between two messages of a conversation: exponentially distributed. */
   gapMs: number;
   durationMs: number;
-  /** Conversations begin so long before: at the beginning of the trace the usual number of them is under way. */
+  /** Conversations start this long before the trace, so that a typical number is active at its start. */
   runInMs: number;
   seed: number;
 }
 
-/** Contacts have conversations now and then; in the order of time. */
+/** Traffic in which contacts have occasional conversations, in order of time. */
 export function conversationTraffic(plan: ConversationPlan): Written[] {
   const random = seeded(plan.seed);
   const who = shuffled(plan.contacts, random);
@@ -103,8 +103,9 @@ export function conversationTraffic(plan: ConversationPlan): Written[] {
 }
 
 /**
- * How late a plain loop notices each message: it reads one contact after another, each with one request at an even pace.
- * @param perSecond requests
+ * The detection delay of each message in a plain loop, which reads one contact after another with one request each, at
+ * an even pace.
+ * @param perSecond requests per second
  */
 export function uniformDelays(written: readonly Written[], contacts: number, perSecond: number): number[] {
   const round = (contacts / perSecond) * 1_000;
@@ -114,7 +115,7 @@ export function uniformDelays(written: readonly Written[], contacts: number, per
   });
 }
 
-/** Of some delays, in milliseconds. */
+/** Statistics of delays, in milliseconds. */
 export interface DelayFigures {
   count: number;
   mean: number;

@@ -7,7 +7,7 @@ const C = 'con_1';
 const T = 1_800_000_000_000;
 const SECOND = 1_000;
 
-/** A world of one contact, and what a feed told of it; times are seconds from its beginning. */
+/** The history of one contact and the events of a feed about it. Times are seconds from the start. */
 class Scene {
   readonly ledger: LedgerEntry[] = [];
   readonly events: ToldEvent[] = [];
@@ -58,7 +58,7 @@ class Scene {
     return this.happened(at, { kind: 'list.served', ids: messageIds, revisions, damage });
   }
 
-  /** With the message's form at this point of the scene. */
+  /** Adds an event with the current version of the message. */
   told(at: number, type: string, messageId: string, changes?: object): this {
     const { text, delivered, read } = this.form(messageId);
     this.sequence += 1;
@@ -77,7 +77,7 @@ class Scene {
     return this;
   }
 
-  /** The rules that are broken, in order. */
+  /** The broken rules, in order. */
   broken(baseline = 1): string[] {
     const oracle = new FeedOracle();
     oracle.observe(this.ledger.slice(0, baseline));
@@ -101,7 +101,7 @@ class Scene {
 const DELIVERED = { 'status.delivered': { from: false, to: true } };
 const READ = { 'status.read': { from: false, to: true } };
 
-/** An outbound message that was sent, delivered and read, and told so. */
+/** An outbound message that was sent, delivered and read, with an event for each. */
 function whole(): Scene {
   return new Scene()
     .created(1, 'a', 'outbound')
@@ -116,28 +116,28 @@ function whole(): Scene {
     .told(6, 'updated', 'a', { message: { to: 'Edited' } });
 }
 
-describe('the oracle', () => {
-  it('finds nothing wrong where each difference was told once', () => {
+describe('the oracle of the feed', () => {
+  it('accepts a log that emits each change once', () => {
     expect(whole().broken()).toEqual([]);
   });
 
-  it('asks for nothing that came and went between two reads', () => {
+  it('requires no event for a change that was undone between two reads', () => {
     const scene = whole().changed(7, 'a', { read: false }).changed(8, 'a', { read: true }).served(9, ['a']);
     expect(scene.broken()).toEqual([]);
   });
 
-  it('asks for the arrival of what is new, and for none of the baseline', () => {
+  it('requires the arrival of a new message, but of no message of the baseline', () => {
     const scene = new Scene().created(1, 'old').created(2, 'new').served(3, ['old', 'new']);
     expect(scene.broken(2)).toEqual(['miss']);
     expect(scene.told(3, 'received', 'new').broken(2)).toEqual([]);
     expect(scene.told(4, 'received', 'old').broken(2)).toEqual(['double']);
   });
 
-  it('catches a last change that is not told', () => {
+  it('reports a last change that was not emitted', () => {
     expect(whole().changed(7, 'a', { message: 'Again' }).served(8, ['a']).broken()).toEqual(['miss']);
   });
 
-  it('catches a form that was shown again and again and passed over, and no other', () => {
+  it('reports an omitted version only if upstream showed the version repeatedly', () => {
     const scene = whole().changed(10, 'a', { message: 'Stood' });
     for (const at of [20, 30, 40, 51]) scene.served(at, ['a']);
     expect(scene.changed(100, 'a', { message: 'Edited' }).served(101, ['a']).broken()).toEqual(['miss']);
@@ -145,7 +145,7 @@ describe('the oracle', () => {
     expect(seldom.changed(100, 'a', { message: 'Edited' }).served(101, ['a']).broken()).toEqual([]);
   });
 
-  it('catches a change that one event passed over', () => {
+  it('reports a change that an event omits', () => {
     const scene = new Scene().created(1, 'a', 'outbound').served(2, ['a']).told(2, 'sent', 'a');
     scene.changed(3, 'a', { delivered: true, message: 'Edited' }).served(4, ['a']);
     scene.told(4, 'delivered', 'a', DELIVERED);
@@ -153,7 +153,7 @@ describe('the oracle', () => {
     expect(scene.broken()).toContain('miss');
   });
 
-  it.each(['sent', 'delivered', 'read', 'updated'])('catches message.%s that is told twice', (type) => {
+  it.each(['sent', 'delivered', 'read', 'updated'])('reports a duplicate message.%s', (type) => {
     const changes = {
       sent: undefined,
       delivered: DELIVERED,
@@ -163,32 +163,32 @@ describe('the oracle', () => {
     expect(whole().told(7, type, 'a', changes).broken()).toContain('double');
   });
 
-  it('catches a flag that is told by its own event a second time', () => {
+  it('reports a second event of its own for the same flag', () => {
     const scene = whole().changed(7, 'a', { read: false }).served(8, ['a']);
     scene.told(8, 'updated', 'a', { 'status.read': { from: true, to: false } });
     scene.changed(9, 'a', { read: true }).served(10, ['a']);
     expect(scene.told(10, 'read', 'a', READ).broken()).toEqual(['double']);
   });
 
-  it('catches what was told before any whole reply had shown it', () => {
+  it('reports an event for a message that no complete reply had shown before', () => {
     const scene = new Scene().created(1, 'a').served(2, ['a'], 'truncated').told(3, 'received', 'a');
     expect(scene.served(4, ['a']).broken()).toEqual(['false']);
   });
 
-  it('catches a form that is older than the one told before', () => {
+  it('reports a version older than the one emitted before', () => {
     const scene = new Scene().created(1, 'a').served(2, ['a']);
     scene.changed(3, 'a', { message: 'Newer' }).served(4, ['a']).told(4, 'received', 'a');
     scene.changed(5, 'a', { message: 'Text of a' }).told(6, 'updated', 'a', { message: { to: 'Text of a' } });
     expect(scene.served(7, ['a']).broken()).toEqual(['false']);
   });
 
-  it('catches a message that there never was', () => {
+  it('reports an event for a message that never existed', () => {
     const scene = new Scene().created(1, 'a').served(2, ['a']).told(2, 'received', 'a');
     scene.ledger.splice(1);
     expect(scene.broken()).toEqual(['false']);
   });
 
-  it('catches a sequence with a gap, and an id that is used twice', () => {
+  it('reports a gap in a sequence, and a duplicate event id', () => {
     const gap = whole();
     gap.events.splice(1, 1);
     expect(gap.broken()).toContain('gap');
@@ -197,7 +197,7 @@ describe('the oracle', () => {
     expect(twice.broken()).toEqual(['gap']);
   });
 
-  it('catches a deletion of what is there, and one that is told before a minute has gone by', () => {
+  it('reports a deletion of an existing message, and a deletion emitted within a minute', () => {
     expect(whole().told(100, 'deleted', 'a').broken()).toContain('false deletion');
     expect(whole().gone(50, 'a').told(100, 'deleted', 'a').broken()).toEqual(['false deletion']);
     expect(whole().gone(50, 'a').told(115, 'deleted', 'a').broken()).toEqual([]);
@@ -205,11 +205,11 @@ describe('the oracle', () => {
     expect(twice.broken()).toEqual(['double']);
   });
 
-  it('asks for a deletion that is not told yet', () => {
+  it('requires the event of each deletion', () => {
     expect(whole().gone(50, 'a').broken()).toEqual(['late deletion']);
   });
 
-  it('catches a contact that is told as deleted while it is there', () => {
+  it('reports contact.deleted for an existing contact', () => {
     const scene = whole();
     scene.events.push({
       ...{ id: 'evt_9', type: 'contact.deleted', contactId: C, sequence: 5, data: {} },

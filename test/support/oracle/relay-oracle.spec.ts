@@ -3,7 +3,7 @@ import { boundShare, judgeRelay, type RelayHistory } from './relay-oracle.js';
 
 const TO = '+14155550101';
 
-/** Two sends to one recipient, as it should be: one is there, of the other nobody knows. */
+/** A history without faults: two sends to one recipient were accepted, and a third is unknown. */
 const SOUND: RelayHistory = {
   asked: [
     { id: 'snd_1', phoneNumber: TO, message: 'one' },
@@ -27,17 +27,17 @@ const rulesOf = (changes: Partial<RelayHistory>): string[] =>
 const shown = (id: string, changes: object): RelayHistory['shown'] =>
   SOUND.shown.map((send) => (send.id === id ? { ...send, ...changes } : send));
 
-describe('The oracle of the relay', () => {
-  it('finds nothing where all is as it should be', () => {
+describe('the oracle of the relay', () => {
+  it('accepts a history without faults', () => {
     expect(judgeRelay(SOUND)).toEqual([]);
     expect(boundShare(SOUND)).toEqual({ bound: 2, of: 2 });
   });
 
-  it('finds a text that upstream took twice', () => {
+  it('reports a text that upstream accepted twice', () => {
     expect(rulesOf({ taken: [...SOUND.taken, ...SOUND.taken.slice(1)] })).toEqual(['doubled']);
   });
 
-  it('finds a text that nobody asked for, or that went to somebody else', () => {
+  it('reports a text without a send request, and a text to another recipient', () => {
     const stray = { phoneNumber: TO, message: 'four', messageIds: ['m4'] };
     expect(rulesOf({ taken: [...SOUND.taken, stray] })).toEqual(['unasked']);
     expect(rulesOf({ taken: SOUND.taken.map((text) => ({ ...text, phoneNumber: '+14155550999' })) })).toEqual(
@@ -45,18 +45,18 @@ describe('The oracle of the relay', () => {
     );
   });
 
-  it('allows a text whose request was not answered, once', () => {
+  it('accepts one text for a request without a reply', () => {
     const maybe = { phoneNumber: TO, message: 'four', messageIds: ['m4'] };
     const unanswered = new Set(['four']);
     expect(rulesOf({ taken: [...SOUND.taken, maybe], unanswered })).toEqual([]);
     expect(rulesOf({ taken: [...SOUND.taken, maybe, maybe], unanswered })).toEqual(['doubled']);
   });
 
-  it('finds texts in another order than they were accepted in', () => {
+  it('reports texts in the wrong order', () => {
     expect(rulesOf({ taken: SOUND.taken.toReversed() })).toEqual(['disordered']);
   });
 
-  it('finds a send that is gone, whose message nobody can bind, and one that comes to no end', () => {
+  it('reports a lost send and an unfinished send', () => {
     expect(rulesOf({ shown: SOUND.shown.slice(1) })).toEqual(['lost']);
     expect(boundShare({ ...SOUND, shown: SOUND.shown.slice(1) })).toEqual({ bound: 1, of: 1 });
     for (const status of ['queued', 'relaying', 'scheduled']) {
@@ -64,14 +64,14 @@ describe('The oracle of the relay', () => {
     }
   });
 
-  it('finds a send that is bound to the message of another, and does not count it as bound', () => {
+  it('reports a send that is bound to the message of another send, and does not count it as bound', () => {
     const misbound = shown('snd_1', { messageId: 'm3' });
     expect(rulesOf({ shown: misbound })).toEqual(['misbound']);
     expect(boundShare({ ...SOUND, shown: misbound })).toEqual({ bound: 1, of: 2 });
     expect(rulesOf({ shown: shown('snd_2', { status: 'sent', messageId: 'm1' }) })).toEqual(['misbound']);
   });
 
-  it('finds a send that says more than is true, and counts one that says less as not bound', () => {
+  it('reports a send with a false status, and counts a send of unknown status as not bound', () => {
     expect(rulesOf({ shown: shown('snd_1', { status: 'failed', messageId: null }) })).toEqual(['dishonest']);
     expect(rulesOf({ shown: shown('snd_2', { status: 'accepted' }) })).toEqual(['dishonest']);
     const shy = shown('snd_1', { status: 'unknown', messageId: null });
@@ -79,8 +79,8 @@ describe('The oracle of the relay', () => {
     expect(boundShare({ ...SOUND, shown: shy })).toEqual({ bound: 1, of: 2 });
   });
 
-  it('sees a text and its file that became two messages as one', () => {
-    if (one === undefined || three === undefined) throw new Error('the history has two texts');
+  it('treats two messages for one text and file as one send', () => {
+    if (one === undefined || three === undefined) throw new Error('the history has fewer than two texts');
     const taken = [{ ...one, messageIds: ['m0', 'm1'] }, three];
     expect(rulesOf({ taken })).toEqual([]);
     expect(boundShare({ ...SOUND, taken })).toEqual({ bound: 2, of: 2 });

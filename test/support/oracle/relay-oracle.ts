@@ -1,49 +1,49 @@
-/** A send that the gateway answered 200; those of one recipient in the order in which that was. */
+/** A send request that got status 200. Those of one recipient are in the order of their replies. */
 export interface AskedSend {
   id: string;
   phoneNumber: string;
-  /** Unlike every other text of the trial. */
+  /** Unique in the trial. */
   message: string;
 }
 
-/** A send as the gateway shows it at last. */
+/** A send as the gateway shows it at the end. */
 export interface ShownSend {
   id: string;
   status: string;
   messageId: string | null;
 }
 
-/** A text that upstream took, in the order in which it did. */
+/** A text that upstream accepted, in the order of acceptance. */
 export interface TakenText {
   phoneNumber: string;
   message: string;
   messageIds: readonly string[];
 }
 
-/** All that is judged. */
+/** The input of the oracle. */
 export interface RelayHistory {
   asked: readonly AskedSend[];
-  /** Those that the gateway still knows. */
+  /** The sends that the gateway still has. */
   shown: readonly ShownSend[];
   taken: readonly TakenText[];
-  /** Texts whose request was never answered: each may have gone out once, or not at all. */
+  /** Texts of send requests without a reply: each may have been sent once or not at all. */
   unanswered: ReadonlySet<string>;
 }
 
 export type RelayRule =
-  /** Upstream took a text twice. */
+  /** Upstream accepted a text twice. */
   | 'doubled'
-  /** Upstream took a text that nobody asked for, or for somebody else. */
+  /** Upstream accepted a text without a send request, or for another recipient. */
   | 'unasked'
-  /** A recipient got two texts in another order than they were accepted in. */
+  /** A recipient got two texts in another order than the gateway accepted them. */
   | 'disordered'
-  /** The gateway does not know the send any more. */
+  /** The gateway has lost the send. */
   | 'lost'
-  /** The send has come to no end. */
+  /** The send has no final status. */
   | 'unended'
-  /** The send is bound to a message that is another's. */
+  /** The send is bound to the message of another send. */
   | 'misbound'
-  /** The send says more than is true: taken though it was not, or not taken though it was. */
+  /** The status of the send is false: it claims an acceptance that did not happen, or denies one that did. */
   | 'dishonest';
 
 export interface RelayFault {
@@ -51,16 +51,16 @@ export interface RelayFault {
   about: string;
 }
 
-/** What a send may say at last if upstream took it, and if it did not. Both may be unknown. */
+/** Allowed final statuses, depending on whether upstream accepted the send. */
 const SAID_OF_TAKEN = new Set(['accepted', 'sent', 'delivered', 'read', 'unknown']);
 const SAID_OF_NOT_TAKEN = new Set(['unknown', 'failed', 'expired', 'cancelled']);
 
-/** What is wrong with how sends were relayed. Pure; it shares no code with the product. */
+/** Returns all faults of a relay history. A pure function that shares no code with the product. */
 export function judgeRelay(history: RelayHistory): RelayFault[] {
   return [...judgeTaken(history), ...judgeOrder(history), ...judgeEnds(history)];
 }
 
-/** Of the messages that upstream has of our sends, how many are bound to the right one; a lost send is judged as such. */
+/** Counts how many accepted sends are bound to the right message. Lost sends do not count here. */
 export function boundShare({ asked, shown, taken }: RelayHistory): { bound: number; of: number } {
   const byText = new Map(taken.map((text) => [text.message, text]));
   const byId = new Map(shown.map((send) => [send.id, send]));
