@@ -19,7 +19,7 @@ export const FILE = Buffer.from(Array.from({ length: 5_000 }, (_, i) => i % 251)
  * every server that has this interface.
  * @param wrong a client for the same address with an invalid API key
  */
-export async function useAsAClient(
+export async function exerciseClient(
   client: GeneratedClient,
   wrong: GeneratedClient,
   phoneNumber: string,

@@ -44,7 +44,7 @@ it('no API key, secret or message text is in any log at level trace, or in Redis
     }
     await exerciseRefusals(product);
     for (const line of ['"send.attempted"', '"delivery.attempted"', '"request"', '"upstream answered 400"'])
-      await eventually(`${line} is in a log`, () => product.written().includes(line));
+      await eventually(`${line} is in a log`, () => product.allOutput().includes(line));
   } finally {
     await tenant[Symbol.asyncDispose]();
     echo.server.closeAllConnections();
@@ -52,7 +52,7 @@ it('no API key, secret or message text is in any log at level trace, or in Redis
     // The logs are complete only after the processes have ended, so the check follows here.
     await product[Symbol.asyncDispose]();
   }
-  const written = product.written();
+  const written = product.allOutput();
   expect(written).not.toContain('canary-');
   expect(written).toContain('"msg":"stopped"');
 });
@@ -66,7 +66,7 @@ async function exerciseWebhooks(side: Side, product: Product, url: string): Prom
   await side.json('GET', `/v1/webhooks/${id}/secret`);
   await side.json('PATCH', `/v1/webhooks/${id}`, { headers: { 'X-Token': canary('header') } });
   await side.json('POST', `/v1/webhooks/${id}/test`);
-  product.canaries.secret('a header of a webhook', headers.Authorization);
+  product.canaries.addSecret('a header of a webhook', headers.Authorization);
 }
 
 async function exerciseSends(side: Side, product: Product, phoneNumber: string): Promise<void> {
@@ -74,7 +74,7 @@ async function exerciseSends(side: Side, product: Product, phoneNumber: string):
     ...{ phoneNumber, message: canary('text'), reference: 'order 7' },
   });
   const content = canary('file');
-  product.canaries.text(content);
+  product.canaries.addText(content);
   const form = new FormData();
   form.append('phoneNumber', phoneNumber);
   form.append('message', canary('form'));
@@ -87,7 +87,7 @@ async function exerciseSends(side: Side, product: Product, phoneNumber: string):
   const { contacts } = await side.json<{ contacts: { id: string }[] }>('GET', '/v1/contacts');
   const contactId = contacts[0]?.id ?? '';
   const typed = canary('typed');
-  product.canaries.text(typed);
+  product.canaries.addText(typed);
   await side.simulate('typing', { contactId, message: typed });
   await eventually('the event message.received is recorded', async () => {
     const { events } = await side.json<{ events: unknown[] }>('GET', '/v1/events?types=message.received');
@@ -99,7 +99,7 @@ async function exerciseSends(side: Side, product: Product, phoneNumber: string):
 /** Upstream quotes the sent text and the API key in its replies; some requests get no reply. */
 async function exerciseFaults(side: Side, product: Product, numbers: string): Promise<void> {
   const text = canary('echoed');
-  product.canaries.text(text);
+  product.canaries.addText(text);
   const quoted = { error: 'bad', message: `I was sent ${text}` };
   const faults: object[] = [
     { kind: 'status', status: 400, body: quoted },
@@ -133,9 +133,9 @@ async function exerciseFaults(side: Side, product: Product, numbers: string): Pr
 /** Rejected requests must not put their content into the log either. */
 async function exerciseRefusals(product: Product): Promise<void> {
   const text = canary('refused');
-  product.canaries.text(text);
+  product.canaries.addText(text);
   const key = canary('key');
-  product.canaries.secret('an invalid API key', key);
+  product.canaries.addSecret('an invalid API key', key);
   const address = `http://127.0.0.1:${product.gateway.port}`;
   const own = { 'X-API-Key': product.apiKey, 'Content-Type': 'application/json' };
   const send = (init: RequestInit, path = '/v1/messages/send'): Promise<Response> =>

@@ -36,14 +36,14 @@ afterEach(async () => {
 });
 
 /** Replaces the documented ports by the ports of this test run. */
-function here(words: string): string {
+function withActualPorts(words: string): string {
   const ports = { 3000: product.gateway.port, 4010: product.simulator.port, 8080: receiver.port };
   return words.replaceAll(/(127\.0\.0\.1:)(\d+)/g, (whole, host: string, port: string) =>
     port in ports ? `${host}${ports[port as unknown as keyof typeof ports]}` : whole,
   );
 }
 
-function back(words: string): string {
+function withDocumentedPorts(words: string): string {
   return words.replaceAll(`127.0.0.1:${receiver.port}`, '127.0.0.1:8080');
 }
 
@@ -54,7 +54,7 @@ async function run(command: string, variables: Readonly<Record<string, string>>)
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const [output] = await Promise.all([text(child.stdout), once(child, 'close')]);
-  return back(output);
+  return withDocumentedPorts(output);
 }
 
 /** True if the command only reads: such a command is repeated until its output is the documented one. */
@@ -73,7 +73,7 @@ class Session {
       this.variables[name] = name === 'KEY' ? product.apiKey : renamed(value, this.names);
       return;
     }
-    const ours = here(renamed(command, this.names));
+    const ours = withActualPorts(renamed(command, this.names));
     let found: string[] = [];
     const attempt = async (): Promise<boolean> => {
       const actual = await run(ours, this.variables);

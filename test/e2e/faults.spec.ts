@@ -18,7 +18,7 @@ interface SendView {
 }
 
 /** The texts that upstream accepted for a recipient, whatever it replied. */
-async function got(product: Product, phoneNumber: string): Promise<string[]> {
+async function acceptedTexts(product: Product, phoneNumber: string): Promise<string[]> {
   const { entries } = await product.simulate<{ entries: { phoneNumber: string; message: string }[] }>(
     'ledger',
     { kind: 'send.accepted' },
@@ -113,7 +113,7 @@ describe('a send whose POST fails', () => {
       const { id = '', number = '' } = sends.get(name) ?? {};
       const send = await untilStatus(product, id, status, 60_000);
       expect(outcomes(send)).toEqual(attempts);
-      expect(await got(product, number)).toEqual(status === 'delivered' ? [name] : []);
+      expect(await acceptedTexts(product, number)).toEqual(status === 'delivered' ? [name] : []);
       if (status === 'failed' || status === 'unknown') expect(send.reason).not.toBeNull();
     },
     70_000,
@@ -148,7 +148,7 @@ describe('a send while upstream cannot be reached', () => {
   }
 
   /** A server that resets every connection before it reads a byte. */
-  async function resetting(): Promise<{ url: string; connections: () => number }> {
+  async function resettingServer(): Promise<{ url: string; connections: () => number }> {
     let connections = 0;
     const server = createServer((socket) => {
       connections += 1;
@@ -183,7 +183,7 @@ describe('a send while upstream cannot be reached', () => {
       await product.startWorker();
       const send = await untilStatus(product, id, 'delivered', 60_000);
       expect(send.attempts.at(-1)?.outcome).toBe('accepted');
-      expect(await got(product, number)).toEqual([name]);
+      expect(await acceptedTexts(product, number)).toEqual([name]);
       expect(await product.worker.stop()).toBe(0);
     },
     120_000,
@@ -192,7 +192,7 @@ describe('a send while upstream cannot be reached', () => {
   it('waits while every connection is reset, and is sent once after upstream is back', async () => {
     const number = '+14155553900';
     const id = await post(product, number, 'reset');
-    const address = await resetting();
+    const address = await resettingServer();
     const lost = await workerAt(address.url);
     await eventually(
       'the worker has connected to the address',
@@ -203,7 +203,7 @@ describe('a send while upstream cannot be reached', () => {
     expect(await view(product, id)).toMatchObject({ status: 'queued', attempts: [] });
     await product.startWorker();
     await untilStatus(product, id, 'delivered', 60_000);
-    expect(await got(product, number)).toEqual(['reset']);
+    expect(await acceptedTexts(product, number)).toEqual(['reset']);
     expect(await product.worker.stop()).toBe(0);
   });
 
@@ -223,7 +223,7 @@ describe('a send while upstream cannot be reached', () => {
       ['not_taken 401', 'accepted 200'],
       ['accepted 200'],
     ]);
-    expect(await got(product, number)).toEqual(['first', 'second', 'third']);
+    expect(await acceptedTexts(product, number)).toEqual(['first', 'second', 'third']);
     const { events } = await product.json<{ events: { type: string; data: { reason: string } }[] }>(
       'GET',
       '/v1/events?types=upstream.*&limit=1000',

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { RedisEventLog } from '#events';
 import { eventually } from '../support/eventually.js';
 import { Product } from '../support/product.js';
-import { connected, usedMemory } from '../support/used-memory.js';
+import { withConnection, usedMemory } from '../support/used-memory.js';
 
 const KEPT = 1_000;
 const EVENTS = 10_000;
@@ -21,7 +21,7 @@ afterAll(async () => {
 
 /** Records more events than retention keeps, and waits until all are dispatched and may be removed. */
 async function recordEvents(): Promise<void> {
-  await connected(product.redis.url, async (redis) => {
+  await withConnection(product.redis.url, async (redis) => {
     const log = new RedisEventLog(redis, 'tidings');
     for (let from = 0; from < EVENTS; from += CHUNK) {
       const events = Array.from({ length: CHUNK }, (_, i) => ({
@@ -47,7 +47,7 @@ it('a full Redis accepts sends again within a minute without help, if it holds r
   await recordEvents();
   const full = Math.round((await usedMemory(product.redis.url)) * 0.8);
   const ask = <T>(...command: [string, ...string[]]): Promise<T> =>
-    connected(product.redis.url, async (redis) => (await redis.call(...command)) as T);
+    withConnection(product.redis.url, async (redis) => (await redis.call(...command)) as T);
   await ask('CONFIG', 'SET', 'maxmemory', String(full));
   expect(await send('Refused')).toBe(503);
   await eventually('sends are accepted', async () => (await send('Taken')) === 200, READY_WITHIN_MS);

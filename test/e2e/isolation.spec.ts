@@ -11,7 +11,7 @@ const PHONE = '+14155550123';
 const SCOPES = ['messages:send', 'messages:read', 'webhooks:manage', 'events:read', 'admin'];
 
 /** One object of every kind that an account can have. */
-interface Things {
+interface AccountObjects {
   account: string;
   /** API key of the account, with every scope. */
   key: string;
@@ -29,9 +29,9 @@ interface Things {
 let product: Product;
 let redis: RedisClient;
 const simulators: ProductProcess[] = [];
-const things = new Map<string, Things>();
+const objects = new Map<string, AccountObjects>();
 /** The lists of an account, read before the other accounts had any data. */
-const shownBefore = new Map<string, string>();
+const listedBefore = new Map<string, string>();
 
 interface Answer {
   status: number;
@@ -68,13 +68,13 @@ async function beginning(reply: Response): Promise<string> {
   return text;
 }
 
-async function made<T>(key: string, path: string, body?: object): Promise<T> {
+async function create<T>(key: string, path: string, body?: object): Promise<T> {
   const answer = await ask(key, 'POST', path, body);
   if (answer.status >= 300) throw new Error(`${path} answered ${answer.status}: ${answer.text}`);
   return JSON.parse(answer.text) as T;
 }
 
-async function verb<T>(simulator: ProductProcess, name: string, body: object): Promise<T> {
+async function callVerb<T>(simulator: ProductProcess, name: string, body: object): Promise<T> {
   const reply = await fetch(`http://127.0.0.1:${simulator.port}/_simulator/${name}`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
@@ -87,28 +87,28 @@ async function verb<T>(simulator: ProductProcess, name: string, body: object): P
 async function fill(account: string): Promise<void> {
   const word = `word-of-${account}`;
   const simulator = account === 'default' ? product.simulator : await ownSimulator(account);
-  const { contacts } = await verb<{ contacts: { id: string }[] }>(simulator, 'contacts', {
+  const { contacts } = await callVerb<{ contacts: { id: string }[] }>(simulator, 'contacts', {
     phoneNumber: PHONE,
   });
   const contact = contacts[0]?.id ?? '';
-  await verb(simulator, 'typing', { contactId: contact, message: word });
-  const { id: keyId, key } = await made<{ id: string; key: string }>(product.apiKey, '/v1/api-keys', {
+  await callVerb(simulator, 'typing', { contactId: contact, message: word });
+  const { id: keyId, key } = await create<{ id: string; key: string }>(product.apiKey, '/v1/api-keys', {
     ...{ account, name: word, scopes: SCOPES },
   });
-  const { id: send } = await made<{ id: string }>(key, '/v1/messages/send', {
+  const { id: send } = await create<{ id: string }>(key, '/v1/messages/send', {
     ...{ phoneNumber: PHONE, message: word, reference: 'same', metadata: { word } },
   });
-  const { id: webhook } = await made<{ id: string }>(key, '/v1/webhooks', {
+  const { id: webhook } = await create<{ id: string }>(key, '/v1/webhooks', {
     url: `http://127.0.0.1:9/${word}`,
   });
-  const test = await made<{ eventId: string; deliveryId: string }>(key, `/v1/webhooks/${webhook}/test`);
+  const test = await create<{ eventId: string; deliveryId: string }>(key, `/v1/webhooks/${webhook}/test`);
   await eventually('the first delivery attempt is recorded', async () => {
     const { status, text } = await ask(key, 'GET', `/v1/deliveries/${test.deliveryId}`);
     return status === 200 && (JSON.parse(text) as { attempts: unknown[] }).attempts.length === 1;
   });
   const { next } = JSON.parse((await ask(key, 'GET', '/v1/events')).text) as { next: string };
   const ids = { account, key, keyId, send, contact, webhook, cursor: next, word };
-  things.set(account, { ...ids, event: test.eventId, delivery: test.deliveryId });
+  objects.set(account, { ...ids, event: test.eventId, delivery: test.deliveryId });
 }
 
 async function ownSimulator(account: string): Promise<ProductProcess> {
@@ -122,12 +122,12 @@ async function ownSimulator(account: string): Promise<ProductProcess> {
   });
   simulators.push(simulator);
   const baseUrl = `http://127.0.0.1:${simulator.port}/v1`;
-  await made(product.apiKey, '/v1/accounts', { id: account, baseUrl, apiKey, requestsPerSecond: 1000 });
+  await create(product.apiKey, '/v1/accounts', { id: account, baseUrl, apiKey, requestsPerSecond: 1000 });
   return simulator;
 }
 
-const of = (account: string): Things => {
-  const found = things.get(account);
+const objectsOf = (account: string): AccountObjects => {
+  const found = objects.get(account);
   if (found === undefined) throw new Error(`the account ${account} has no data yet`);
   return found;
 };
@@ -146,7 +146,7 @@ async function operations(): Promise<{ method: string; path: string; operation: 
 }
 
 /** The path with the other account's id of its kind of object. A new kind must be added here. */
-function address(path: string, theirs: Things): string {
+function address(path: string, theirs: AccountObjects): string {
   const kinds: Readonly<Record<string, string>> = {
     sends: theirs.send,
     contacts: theirs.contact,
@@ -165,7 +165,7 @@ function address(path: string, theirs: Things): string {
 }
 
 /** A valid request body, with ids of the other account where possible. */
-function bodyFor({ operationId, requestBody }: ApiOperation, theirs: Things): object | undefined {
+function bodyFor({ operationId, requestBody }: ApiOperation, theirs: AccountObjects): object | undefined {
   const bodies: Readonly<Record<string, object>> = {
     sendMessage: { phoneNumber: PHONE, message: 'mine' },
     resolveSend: { outcome: 'failed' },
@@ -185,7 +185,7 @@ function bodyFor({ operationId, requestBody }: ApiOperation, theirs: Things): ob
 }
 
 /** The queries to try: none, and each parameter with a value of the other account. */
-function queriesFor({ parameters = [] }: ApiOperation, theirs: Things): string[] {
+function queriesFor({ parameters = [] }: ApiOperation, theirs: AccountObjects): string[] {
   const values: Readonly<Record<string, string>> = {
     ...{ contactId: theirs.contact, after: theirs.cursor, reference: 'same', account: theirs.account },
     ...{ phoneNumber: PHONE, cursor: theirs.cursor },
@@ -195,7 +195,7 @@ function queriesFor({ parameters = [] }: ApiOperation, theirs: Things): string[]
 }
 
 /** All data of an account in Redis, byte by byte, except the readiness probes, which change on their own. */
-async function kept(account: string): Promise<Map<string, string>> {
+async function storedData(account: string): Promise<Map<string, string>> {
   const names = (await redis.keys(`tidings:{${account}}:*`))
     .filter((name) => !name.endsWith(':health:probe'))
     // Redis returns keys in another order while its hash table grows.
@@ -205,7 +205,7 @@ async function kept(account: string): Promise<Map<string, string>> {
     return [name, dump?.toString('base64') ?? ''];
   });
   const registry = '{.accounts}';
-  const { keyId } = of(account);
+  const { keyId } = objectsOf(account);
   return new Map([
     ...(await Promise.all(entries)),
     ['the account', (await redis.hget(`tidings:${registry}:accounts`, account)) ?? ''],
@@ -215,8 +215,8 @@ async function kept(account: string): Promise<Map<string, string>> {
 }
 
 /** The lists and the status of an account, without ages. */
-async function shown(account: string): Promise<string> {
-  const { key } = of(account);
+async function listedData(account: string): Promise<string> {
+  const { key } = objectsOf(account);
   const lists = (await operations()).filter(
     ({ method, path }) => method === 'GET' && !path.includes('{') && !path.endsWith('/stream'),
   );
@@ -224,12 +224,12 @@ async function shown(account: string): Promise<string> {
   return answers
     .map(
       ({ status, text }, i) =>
-        `${lists[i]?.path ?? ''} ${status} ${JSON.stringify(JSON.parse(text), ageless)}`,
+        `${lists[i]?.path ?? ''} ${status} ${JSON.stringify(JSON.parse(text), withoutAges)}`,
     )
     .join('\n');
 }
 
-function ageless(field: string, value: unknown): unknown {
+function withoutAges(field: string, value: unknown): unknown {
   // The running workers are the same for all accounts, and may change during the test.
   if (field === 'readiness') return (value as { accounts: unknown }).accounts;
   return /(Ms|Seconds|At|Age|^usedPerSecond|^forPollsPerSecond)$/.test(field) && typeof value === 'number'
@@ -242,7 +242,7 @@ beforeAll(async () => {
   redis = openRedis(parseRedisAddress(product.redis.url), 'failFast', () => undefined);
   await once(redis, 'ready');
   await fill('red');
-  shownBefore.set('red', await shown('red'));
+  listedBefore.set('red', await listedData('red'));
   await fill('blue');
   await fill('default');
   // Without a worker, only the requests of this test change data.
@@ -257,12 +257,12 @@ afterAll(async () => {
 
 describe('each of several accounts', () => {
   it('has the same lists and counts, whatever data the other accounts have', async () => {
-    expect(await shown('red')).toBe(shownBefore.get('red'));
-    expect(await shown('red')).toContain(of('red').word);
+    expect(await listedData('red')).toBe(listedBefore.get('red'));
+    expect(await listedData('red')).toContain(objectsOf('red').word);
   });
 
   it.each(ACCOUNTS)('can read its own objects: %s', async (account) => {
-    const mine = of(account);
+    const mine = objectsOf(account);
     const reads = (await operations()).filter(({ method, path }) => method === 'GET' && path.includes('{'));
     expect(reads.length).toBeGreaterThanOrEqual(8);
     for (const { path } of reads)
@@ -276,9 +276,9 @@ describe('each of several accounts', () => {
   it.each(pairs)(
     '(%s) can neither read, change nor count any object of another account (%s)',
     async (mine, theirs) => {
-      const [me, them] = [of(mine), of(theirs)];
+      const [me, them] = [objectsOf(mine), objectsOf(theirs)];
       const secrets = [them.word, them.key, them.cursor, them.webhook, them.delivery, them.event];
-      let before = await kept(them.account);
+      let before = await storedData(them.account);
       expect(before.size).toBeGreaterThan(8);
       for (const { method, path, operation } of await operations()) {
         // An admin of the account default may manage all accounts and their API keys.
@@ -293,7 +293,7 @@ describe('each of several accounts', () => {
           const named = at + query;
           const leaked = secrets.filter((secret) => answer.text.includes(secret) && !named.includes(secret));
           expect([what, leaked]).toEqual([what, []]);
-          const after = await kept(them.account);
+          const after = await storedData(them.account);
           expect([what, [...after]]).toEqual([what, [...before]]);
           before = after;
         }
@@ -304,10 +304,10 @@ describe('each of several accounts', () => {
   it('can use the same idempotency key as another account for its own send', async () => {
     const send = (account: string): Promise<Answer> =>
       ask(
-        of(account).key,
+        objectsOf(account).key,
         'POST',
         '/v1/messages/send',
-        { phoneNumber: PHONE, message: `other ${of(account).word}` },
+        { phoneNumber: PHONE, message: `other ${objectsOf(account).word}` },
         { 'idempotency-key': 'the-same' },
       );
     const answers = await Promise.all(ACCOUNTS.map(send));
@@ -317,7 +317,7 @@ describe('each of several accounts', () => {
   });
 
   it('gets only its own contacts when all accounts read contacts at the same time', async () => {
-    const asked = Array.from({ length: 30 }, (_, i) => of(ACCOUNTS[i % ACCOUNTS.length] ?? ''));
+    const asked = Array.from({ length: 30 }, (_, i) => objectsOf(ACCOUNTS[i % ACCOUNTS.length] ?? ''));
     const answers = await Promise.all(asked.map(({ key }) => ask(key, 'GET', '/v1/contacts')));
     for (const [i, { status, text }] of answers.entries()) {
       expect(status).toBe(200);

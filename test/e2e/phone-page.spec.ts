@@ -56,8 +56,8 @@ withChromium('the phone page in a real browser', () => {
       const { events } = await product.json<{
         events: { type: string; data: { message?: { message?: string } } }[];
       }>('GET', '/v1/events?types=message.*');
-      const told = events.map(({ type }) => type);
-      return told.includes('message.read') && told.includes('message.received') && events;
+      const types = events.map(({ type }) => type);
+      return types.includes('message.read') && types.includes('message.received') && events;
     });
     expect(types.map(({ type }) => type).sort()).toEqual([
       'message.delivered',

@@ -46,7 +46,7 @@ describe('a Redis layout', () => {
         return send.status === 'delivered' && send;
       });
       await running.simulate('typing', { contactId, message: 'Hello back' });
-      await eventually('the reply arrives', () => subscriber.ofType('message.received').length === 1);
+      await eventually('the reply arrives', () => subscriber.eventsOfType('message.received').length === 1);
 
       const { events } = await running.json<{ events: { id: string; type: string }[] }>(
         'GET',
@@ -59,8 +59,8 @@ describe('a Redis layout', () => {
       expect(events.map(({ type }) => type)).toEqual(
         expect.arrayContaining(['send.accepted', 'message.sent', 'message.delivered', 'message.received']),
       );
-      expect(subscriber.doubled()).toEqual([]);
-      expect(subscriber.forged).toEqual([]);
+      expect(subscriber.duplicateIds()).toEqual([]);
+      expect(subscriber.invalidRequests).toEqual([]);
       const ready = await fetch(`http://127.0.0.1:${running.gateway.port}/health/ready`);
       expect(await ready.json()).toEqual({ status: 'ok', reasons: [], details: [] });
       expect(await Promise.all([running.gateway.stop(), running.worker.stop()])).toEqual([0, 0]);

@@ -25,7 +25,7 @@ beforeAll(async () => {
   await product.worker.stop();
   redis = new Redis(product.redis.url);
   redis.on('error', () => undefined);
-  requests = sampleRequests(product.api, await oneOfEach());
+  requests = sampleRequests(product.api, await createOneOfEach());
   // Opens the connections in advance, so that the measured time is that of the gateway.
   const nothing = { operationId: 'resolveSends', method: 'POST', path: '/v1/sends/resolve', body: {} };
   await Promise.all(Array.from({ length: requests.length * AT_ONCE }, () => ask(nothing)));
@@ -37,7 +37,7 @@ afterAll(async () => {
 });
 
 /** Creates one object of each kind, and returns their ids. */
-async function oneOfEach(): Promise<SampleIds> {
+async function createOneOfEach(): Promise<SampleIds> {
   const { contacts } = await product.simulate<{ contacts: { id: string }[] }>('contacts', {
     phoneNumber: '+14155550199',
   });
@@ -98,8 +98,10 @@ async function askAll(): Promise<Outcome[]> {
 }
 
 /** Describes each outcome that is not the required 503 in time. */
-function wrongIn(outcomes: readonly Outcome[]): string[] {
-  return outcomes.filter((outcome) => !isUnavailable(outcome) || outcome.ms >= WITHIN_MS).map(wordsOf);
+function unexpectedIn(outcomes: readonly Outcome[]): string[] {
+  return outcomes
+    .filter((outcome) => !isUnavailable(outcome) || outcome.ms >= WITHIN_MS)
+    .map(describeOutcome);
 }
 
 function isUnavailable({ status, headers, body = '{}' }: Outcome): boolean {
@@ -107,11 +109,11 @@ function isUnavailable({ status, headers, body = '{}' }: Outcome): boolean {
   return status === 503 && retryAfter > 0 && (JSON.parse(body) as { code?: string }).code === 'unavailable';
 }
 
-function wordsOf({ request, status, ms, body }: Outcome): string {
+function describeOutcome({ request, status, ms, body }: Outcome): string {
   return `${request.method} ${request.path}: ${status} after ${Math.round(ms)} ms ${body?.slice(0, 200) ?? ''}`;
 }
 
-async function untilWell(): Promise<void> {
+async function untilAvailable(): Promise<void> {
   await eventually('reads and sends work again', async () => {
     const [read, stored] = [
       await product.call('GET', '/v1/sends'),
@@ -126,29 +128,29 @@ describe('While Redis is unavailable, every operation gets 503 unavailable withi
   it('if Redis is stopped, even for requests that come while others hang', async () => {
     product.redis.server.kill('SIGSTOP');
     try {
-      expect(wrongIn(await askAll())).toEqual([]);
-      expect(wrongIn(await askAll())).toEqual([]);
+      expect(unexpectedIn(await askAll())).toEqual([]);
+      expect(unexpectedIn(await askAll())).toEqual([]);
     } finally {
       product.redis.server.kill('SIGCONT');
     }
-    await untilWell();
+    await untilAvailable();
   });
 
   it('if Redis is killed', async () => {
     product.redis.server.kill('SIGKILL');
     await product.redis.server.exited;
-    expect(wrongIn(await askAll())).toEqual([]);
+    expect(unexpectedIn(await askAll())).toEqual([]);
     await product.redis.server.restart();
-    await untilWell();
+    await untilAvailable();
   });
 
   it('if Redis pauses for 5 s', async () => {
     await redis.call('CLIENT', 'PAUSE', '5000', 'ALL');
     const paused = performance.now();
-    expect(wrongIn(await askAll())).toEqual([]);
+    expect(unexpectedIn(await askAll())).toEqual([]);
     // Requests that end before the pause ends.
-    if (performance.now() - paused < 2_900) expect(wrongIn(await askAll())).toEqual([]);
-    await untilWell();
+    if (performance.now() - paused < 2_900) expect(unexpectedIn(await askAll())).toEqual([]);
+    await untilAvailable();
   });
 });
 
@@ -158,9 +160,9 @@ describe('While Redis is full', () => {
     const outcomes = await askAll();
     await redis.config('SET', 'maxmemory', '0');
     const slow = outcomes.filter(({ ms }) => ms >= WITHIN_MS);
-    expect(slow.map(wordsOf)).toEqual([]);
+    expect(slow.map(describeOutcome)).toEqual([]);
     const failed = outcomes.filter((outcome) => outcome.status >= 500 && !isUnavailable(outcome));
-    expect(failed.map(wordsOf)).toEqual([]);
+    expect(failed.map(describeOutcome)).toEqual([]);
 
     const reads = outcomes.filter(({ request }) => request.method === 'GET');
     const unread = reads.filter(({ status }) => status === 503).map(({ request }) => request.operationId);
@@ -168,14 +170,16 @@ describe('While Redis is full', () => {
     // An operation that creates data needs memory; one that removes data may not.
     const done = outcomes.filter(({ request, status }) => request.method !== 'GET' && status < 300);
     expect(
-      [...new Set(done.map(({ request }) => request.operationId))].filter((id) => !ENDS.has(id)),
+      [...new Set(done.map(({ request }) => request.operationId))].filter(
+        (id) => !REMOVING_OPERATIONS.has(id),
+      ),
     ).toEqual([]);
     // These operations succeed if they have nothing to do, and their replies say so.
     for (const { request, body = '' } of done) {
       if (request.operationId === 'replayWebhook') expect(JSON.parse(body)).toEqual({ count: 0 });
       if (request.operationId === 'resolveSends') expect(body).toContain('not_found');
     }
-    await untilWell();
+    await untilAvailable();
     for (const { path } of done.map(({ request }) => request).filter(({ method }) => method === 'DELETE')) {
       const shown = await product.call('GET', path);
       // No operation returns a single API key.
@@ -188,7 +192,7 @@ describe('While Redis is full', () => {
 const NEED_ROOM_TO_READ = ['getContact', 'listContacts', 'listMessages'];
 
 /** Operations that remove data, and two that have nothing to do in this test. */
-const ENDS: ReadonlySet<string> = new Set([
+const REMOVING_OPERATIONS: ReadonlySet<string> = new Set([
   'deleteWebhook',
   'deleteApiKey',
   'deleteAccount',

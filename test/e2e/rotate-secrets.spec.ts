@@ -24,7 +24,7 @@ afterEach(async () => {
   leftovers = [];
   for (const each of all) await each[Symbol.asyncDispose]();
 });
-function later<T extends AsyncDisposable>(each: T): T {
+function disposeLater<T extends AsyncDisposable>(each: T): T {
   leftovers.push(each);
   return each;
 }
@@ -41,16 +41,16 @@ describe('npm run rotate-secrets', () => {
   it('changes the encryption key of a running product by restarting one process after another', async () => {
     // The environment of all processes that start from now on.
     const variables: Record<string, string> = { ENCRYPTION_KEY: text(OLD) };
-    const product = later(await Product.start(variables));
-    for (const key of [OLD, NEW]) product.canaries.secret('an encryption key', text(key));
-    const tenant = later(await Tenant.start(product, 'sales'));
+    const product = disposeLater(await Product.start(variables));
+    for (const key of [OLD, NEW]) product.canaries.addSecret('an encryption key', text(key));
+    const tenant = disposeLater(await Tenant.start(product, 'sales'));
 
     const sides: Side[] = [];
     for (const [owner, number] of [
       [product, '+15551230001'],
       [tenant, '+15551230002'],
     ] as const) {
-      const receiver = later(await WebhookReceiver.start(product.api));
+      const receiver = disposeLater(await WebhookReceiver.start(product.api));
       const json: Side['json'] = (method, path, body) => owner.json(method, path, body);
       const { id, secret } = await json<{ id: string; secret: string }>('POST', '/v1/webhooks', {
         url: receiver.url,
@@ -71,9 +71,9 @@ describe('npm run rotate-secrets', () => {
           message,
         });
         await eventually('the event of the send arrives', () =>
-          receiver.ofType('message.sent').some(({ data }) => data['sendId'] === id),
+          receiver.eventsOfType('message.sent').some(({ data }) => data['sendId'] === id),
         );
-        expect(receiver.forged).toEqual([]);
+        expect(receiver.invalidRequests).toEqual([]);
       }
     };
     const restart = async (which: 'gateway' | 'worker', changes: Record<string, string>): Promise<void> => {
@@ -85,7 +85,7 @@ describe('npm run rotate-secrets', () => {
     const rotate = async (): Promise<string> => {
       const command = startCommand('npm', ['run', '--silent', 'rotate-secrets'], product.environment());
       const { code, stdout, stderr } = await command.ended;
-      expect(product.canaries.inLog('the command', stdout + stderr)).toEqual([]);
+      expect(product.canaries.leaksInLog('the command', stdout + stderr)).toEqual([]);
       expect([code, stderr]).toEqual([0, expect.not.stringContaining('cannot')]);
       return stdout;
     };

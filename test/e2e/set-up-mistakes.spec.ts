@@ -41,7 +41,7 @@ async function detailOf(code: string, at: Pick<ProductProcess, 'port'> = product
 }
 
 /** Waits until readiness no longer has this code. */
-async function isOver(code: string): Promise<void> {
+async function untilResolved(code: string): Promise<void> {
   await eventually(
     `readiness does not say ${code}`,
     async () => !(await readyAt(product.gateway)).details.some((detail) => detail.code === code),
@@ -50,7 +50,7 @@ async function isOver(code: string): Promise<void> {
 }
 
 /** Starts an additional worker with other variables. */
-async function besides(environment: Record<string, string>): Promise<ProductProcess> {
+async function startAdditionalWorker(environment: Record<string, string>): Promise<ProductProcess> {
   return startProcess('worker', { ...product.environment(), WORKER_PORT: '0', ...environment });
 }
 
@@ -67,7 +67,7 @@ const SEND = { phoneNumber: '+15551230001', message: 'Hello' };
 describe('a configuration mistake is reported with its remedy', () => {
   it('a misspelt variable: each process logs a warning at its start that names the right one', () => {
     for (const nearest of ['UPSTREAM_BASE_URL', 'WEBHOOK_TIMEOUT_MS'])
-      expect(product.written().split(`did you mean ${nearest}?`)).toHaveLength(3);
+      expect(product.allOutput().split(`did you mean ${nearest}?`)).toHaveLength(3);
   });
 
   it('an upstream that is down, that rejects the API key, or that is a Tidings gateway: one reason for each', async () => {
@@ -98,13 +98,13 @@ describe('a configuration mistake is reported with its remedy', () => {
     expect(await product.texts()).toEqual([]);
     for (const account of ['away', 'circle', 'refused'])
       expect((await product.call('DELETE', `/v1/accounts/${account}`)).status).toBe(204);
-    await isOver('upstream_is_tidings');
+    await untilResolved('upstream_is_tidings');
   }, 60_000);
 
   it('no worker, or no worker with a role: the reason names the effect', async () => {
     await product.worker.stop();
     expect(await detailOf('no_worker')).toMatchObject({ remedy: expect.stringContaining('start a worker') });
-    const poller = await besides({ WORKER_ROLES: 'poll,dispatch' });
+    const poller = await startAdditionalWorker({ WORKER_ROLES: 'poll,dispatch' });
     try {
       expect(await detailOf('no_relay_worker')).toMatchObject({
         remedy: expect.stringContaining('WORKER_ROLES'),
@@ -113,11 +113,11 @@ describe('a configuration mistake is reported with its remedy', () => {
       await poller.stop();
     }
     await product.startWorker();
-    await isOver('no_worker');
+    await untilResolved('no_worker');
   }, 60_000);
 
   it('a worker with another blob store', async () => {
-    const apart = await besides({ BLOB_STORE: `file:${product.blobDirectory}-of-another` });
+    const apart = await startAdditionalWorker({ BLOB_STORE: `file:${product.blobDirectory}-of-another` });
     try {
       expect(await detailOf('blob_store_not_shared', apart)).toMatchObject({
         remedy: expect.stringContaining('BLOB_STORE'),
@@ -129,7 +129,7 @@ describe('a configuration mistake is reported with its remedy', () => {
   }, 60_000);
 
   it('a blob store that cannot be used', async () => {
-    const broken = await besides({ BLOB_STORE: 'file:/dev/null/blobs' });
+    const broken = await startAdditionalWorker({ BLOB_STORE: 'file:/dev/null/blobs' });
     try {
       expect(await detailOf('blob_store_unusable', broken)).toMatchObject({
         remedy: expect.stringContaining('BLOB_STORE'),
@@ -147,7 +147,7 @@ describe('a configuration mistake is reported with its remedy', () => {
         remedy: expect.stringContaining('appendonly yes'),
       });
       await redis.config('SET', 'appendonly', 'yes');
-      await isOver('redis_not_persistent');
+      await untilResolved('redis_not_persistent');
     } finally {
       await redis.quit();
     }

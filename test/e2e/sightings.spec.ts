@@ -4,7 +4,7 @@ import { Product } from '../support/product.js';
 
 const LATE_MS = 30_000;
 /** Different deadlines for texts and files, so that at one delay a text is in time and a file is overdue. */
-const TIMES = { UPSTREAM_TIMEOUT_MS: '800', SEND_CONFIRM_MS: '45000', SEND_CONFIRM_MEDIA_MS: '6000' };
+const DEADLINES = { UPSTREAM_TIMEOUT_MS: '800', SEND_CONFIRM_MS: '45000', SEND_CONFIRM_MEDIA_MS: '6000' };
 
 interface SendView {
   status: string;
@@ -19,7 +19,7 @@ interface Accepted {
   /** Time of acceptance, in milliseconds since 1970. */
   time: number;
 }
-interface Told {
+interface SeenEvent {
   type: string;
   contactId?: string;
   data: { sendId?: string; message?: { id: string; message: string }; send?: { id: string } };
@@ -42,12 +42,12 @@ let running: Product | undefined;
 let product: Product;
 
 /** The sends that upstream accepted for a recipient, in order, whatever it replied. */
-async function taken(phoneNumber: string): Promise<Accepted[]> {
+async function acceptedTexts(phoneNumber: string): Promise<Accepted[]> {
   const { entries } = await product.simulate<{ entries: Accepted[] }>('ledger', { kind: 'send.accepted' });
   return entries.filter((entry) => entry.phoneNumber === phoneNumber);
 }
 /** Time from the acceptance of a send until upstream showed its message, in milliseconds. */
-async function shownAfterMs({ time, messageIds: [id] }: Accepted): Promise<number> {
+async function visibleAfterMs({ time, messageIds: [id] }: Accepted): Promise<number> {
   const { entries } = await product.simulate<{ entries: { messageId: string; time: number }[] }>('ledger', {
     kind: 'message.created',
   });
@@ -68,42 +68,42 @@ function until(id: string, status: string, deadlineMs = 20_000): Promise<SendVie
   );
 }
 /** Waits until upstream has accepted the sends: later changes of its settings do not affect them. */
-function untilTaken(phoneNumber: string, count: number): Promise<Accepted[]> {
+function untilAccepted(phoneNumber: string, count: number): Promise<Accepted[]> {
   return eventually('upstream accepted the sends', async () => {
-    const all = await taken(phoneNumber);
+    const all = await acceptedTexts(phoneNumber);
     return all.length === count && all;
   });
 }
-async function told(types: string): Promise<Told[]> {
-  return (await product.json<{ events: Told[] }>('GET', `/v1/events?types=${types}&limit=1000`)).events;
+async function eventsOfType(types: string): Promise<SeenEvent[]> {
+  return (await product.json<{ events: SeenEvent[] }>('GET', `/v1/events?types=${types}&limit=1000`)).events;
 }
 /** The `message.sent` events of a contact, as pairs of message id and send id. */
 async function sightings(contactId: string | null): Promise<[string | undefined, string | undefined][]> {
-  const events = (await told('message.sent')).filter((event) => event.contactId === contactId);
+  const events = (await eventsOfType('message.sent')).filter((event) => event.contactId === contactId);
   return events.map(({ data }) => [data.message?.id, data.sendId]);
 }
 async function sendEvents(id: string): Promise<string[]> {
-  return (await told('send.*')).filter(({ data }) => data.send?.id === id).map(({ type }) => type);
+  return (await eventsOfType('send.*')).filter(({ data }) => data.send?.id === id).map(({ type }) => type);
 }
 
 /** Ids of the sends whose messages appear late. */
 const late: Record<'late' | 'overdue' | 'ambiguous', string> = { late: '', overdue: '', ambiguous: '' };
 
 beforeAll(async () => {
-  product = running = await Product.start(TIMES);
+  product = running = await Product.start(DEADLINES);
   await product.simulate('settings', { splitTextAndFile: true, rewriteQuotes: true });
   // The slow cases start first, all at once; the other cases run meanwhile.
   await product.simulate('settings', { sendVisibleDelayMs: LATE_MS });
   late.late = await post({ phoneNumber: NUMBERS.late, message: TEXT });
-  await untilTaken(NUMBERS.late, 1);
+  await untilAccepted(NUMBERS.late, 1);
   await product.simulate('settings', { sendVisibleDelayMs: 12_000 });
   await product.simulate('faults', [
     { match: { method: 'POST', phoneNumber: NUMBERS.ambiguous }, fault: 'timeoutAfter' },
   ]);
   late.overdue = await post({ phoneNumber: NUMBERS.overdue, fileUrl: FILE_URL });
   late.ambiguous = await post({ phoneNumber: NUMBERS.ambiguous, fileUrl: FILE_URL });
-  await untilTaken(NUMBERS.overdue, 1);
-  await untilTaken(NUMBERS.ambiguous, 1);
+  await untilAccepted(NUMBERS.overdue, 1);
+  await untilAccepted(NUMBERS.ambiguous, 1);
   await product.simulate('settings', { sendVisibleDelayMs: 100 });
 });
 afterAll(async () => {
@@ -115,7 +115,7 @@ describe('a send is bound to its message', () => {
     const phoneNumber = NUMBERS.twice;
     const ids = [await post({ phoneNumber, message: TEXT }), await post({ phoneNumber, message: TEXT })];
     const sends = await Promise.all(ids.map((id) => until(id, 'delivered')));
-    const messages = (await taken(phoneNumber)).flatMap(({ messageIds }) => messageIds);
+    const messages = (await acceptedTexts(phoneNumber)).flatMap(({ messageIds }) => messageIds);
     expect(messages).toHaveLength(2);
     expect(sends.map(({ messageId }) => messageId)).toEqual(messages);
     expect(await sightings(sends[0]?.contactId ?? null)).toEqual([
@@ -135,7 +135,7 @@ describe('a send is bound to its message', () => {
       delivered: true,
     });
     const send = await until(id, 'delivered');
-    const accepted = await untilTaken(phoneNumber, 1);
+    const accepted = await untilAccepted(phoneNumber, 1);
     const both = [...ids, ...accepted.flatMap(({ messageIds }) => messageIds)];
     expect(both).toHaveLength(2);
     expect(both).toContain(send.messageId);
@@ -152,7 +152,7 @@ describe('a send is bound to its message', () => {
     const phoneNumber = NUMBERS.split;
     const id = await post({ phoneNumber, message: TEXT, fileUrl: FILE_URL });
     const send = await until(id, 'delivered');
-    const [only, ...more] = await taken(phoneNumber);
+    const [only, ...more] = await acceptedTexts(phoneNumber);
     expect(more).toEqual([]);
     expect(only?.messageIds).toHaveLength(2);
     expect(send.messageId).toBe(only?.messageIds[0]);
@@ -167,31 +167,31 @@ describe('a send is bound to its message', () => {
   it('if upstream rewrites quotes, dashes and dots', async () => {
     const id = await post({ phoneNumber: NUMBERS.quotes, message: TYPED });
     const send = await until(id, 'delivered');
-    const [only] = await taken(NUMBERS.quotes);
+    const [only] = await acceptedTexts(NUMBERS.quotes);
     expect(send.messageId).toBe(only?.messageIds[0]);
-    const [event] = (await told('message.sent')).filter(({ data }) => data.sendId === id);
+    const [event] = (await eventsOfType('message.sent')).filter(({ data }) => data.sendId === id);
     expect(event?.data.message?.message).toBe('“Don’t” — she said – ‘wait’…');
   });
 
   it('if the message appears after the deadline: send.unconfirmed is emitted, and the message is still bound', async () => {
     const send = await until(late.overdue, 'delivered', 30_000);
-    const accepted = await taken(NUMBERS.overdue);
+    const accepted = await acceptedTexts(NUMBERS.overdue);
     expect(accepted.map(({ messageIds }) => messageIds)).toEqual([[send.messageId]]);
     expect(await sendEvents(late.overdue)).toEqual(['send.accepted', 'send.unconfirmed', 'send.sent']);
   });
 
   it('if the message of an ambiguous send appears after the deadline: the status is unknown, later sent, and nothing is sent again', async () => {
     const send = await until(late.ambiguous, 'delivered', 30_000);
-    const accepted = await taken(NUMBERS.ambiguous);
+    const accepted = await acceptedTexts(NUMBERS.ambiguous);
     expect(accepted.map(({ messageIds }) => messageIds)).toEqual([[send.messageId]]);
     expect(await sendEvents(late.ambiguous)).toEqual(['send.unknown', 'send.sent']);
   });
 
   it('if the message appears half a minute late but within the deadline: the status is sent, without send.unconfirmed', async () => {
     const send = await until(late.late, 'delivered', 45_000);
-    const accepted = await taken(NUMBERS.late);
+    const accepted = await acceptedTexts(NUMBERS.late);
     expect(accepted.map(({ messageIds }) => messageIds)).toEqual([[send.messageId]]);
-    for (const one of accepted) expect(await shownAfterMs(one)).toBeGreaterThanOrEqual(LATE_MS - 100);
+    for (const one of accepted) expect(await visibleAfterMs(one)).toBeGreaterThanOrEqual(LATE_MS - 100);
     expect(await sendEvents(late.late)).toEqual(['send.accepted', 'send.sent']);
   });
 });

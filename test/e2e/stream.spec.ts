@@ -14,7 +14,7 @@ const MESSAGES = 150;
 
 /** A stream client that reconnects with the last id after each disconnect, until it is stopped. */
 class Listener {
-  readonly heard: { id: string; json: string }[] = [];
+  readonly received: { id: string; json: string }[] = [];
   connections = 0;
   private lastId = '';
   private cut: () => void = () => undefined;
@@ -30,7 +30,7 @@ class Listener {
   }
 
   /** Closes the connection at once, even in the middle of a line. */
-  hangUp(): void {
+  disconnect(): void {
     this.cut();
   }
 
@@ -84,7 +84,7 @@ class Listener {
     const id = fields.get('id');
     if (id !== undefined) this.lastId = id;
     const data = fields.get('data');
-    if (data !== undefined) this.heard.push({ id: (JSON.parse(data) as { id: string }).id, json: data });
+    if (data !== undefined) this.received.push({ id: (JSON.parse(data) as { id: string }).id, json: data });
   }
 }
 
@@ -103,14 +103,14 @@ describe('an event stream', () => {
     const cutter = (async () => {
       while (cutting.on) {
         await new Promise((resolve) => setTimeout(resolve, Math.random() * 150));
-        listener.hangUp();
+        listener.disconnect();
       }
     })();
     const restarts: (number | null)[] = [];
     for (let i = 1; i <= MESSAGES; i++) {
       await running.simulate('typing', { contactId, message: `No. ${i}` });
       // Waits until the stream catches up, so that it is cut several times.
-      if (i % 10 === 5) await eventually('the client has caught up', () => listener.heard.length >= i);
+      if (i % 10 === 5) await eventually('the client has caught up', () => listener.received.length >= i);
       if (i % 50 === 0) {
         restarts.push(await running.gateway.stop(i === 100 ? 'SIGKILL' : 'SIGTERM'));
         await running.startGateway();
@@ -127,15 +127,15 @@ describe('an event stream', () => {
       },
       60_000,
     );
-    await eventually('all events are received', () => listener.heard.length >= events.length);
+    await eventually('all events are received', () => listener.received.length >= events.length);
     cutting.on = false;
     await cutter;
     await listener.stop();
     process.stdout.write(`${events.length} events received over ${listener.connections} connections\n`);
     expect(restarts).toEqual([0, null, 0]);
-    expect(listener.heard.map(({ id }) => id)).toEqual(events.map(({ id }) => id));
+    expect(listener.received.map(({ id }) => id)).toEqual(events.map(({ id }) => id));
     const text = await (await running.call('GET', '/v1/events?limit=1000')).text();
-    expect(text.startsWith(`{"events":[${listener.heard.map(({ json }) => json).join(',')}],`)).toBe(true);
+    expect(text.startsWith(`{"events":[${listener.received.map(({ json }) => json).join(',')}],`)).toBe(true);
     expect(listener.connections).toBeGreaterThan(5);
   });
 });

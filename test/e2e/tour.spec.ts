@@ -58,10 +58,13 @@ describe('the tour: real processes, a real Redis', () => {
   it('the webhook gets message.sent and message.delivered with the id of the send', async () => {
     const [sent] = await eventually(
       'message.sent',
-      () => receiver.ofType('message.sent').length > 0 && receiver.events,
+      () => receiver.eventsOfType('message.sent').length > 0 && receiver.events,
     );
-    const delivered = await eventually('message.delivered', () => receiver.ofType('message.delivered')[0]);
-    expect(receiver.ofType('message.sent')[0]?.data.sendId).toBe(sendId);
+    const delivered = await eventually(
+      'message.delivered',
+      () => receiver.eventsOfType('message.delivered')[0],
+    );
+    expect(receiver.eventsOfType('message.sent')[0]?.data.sendId).toBe(sendId);
     expect(delivered.data).toMatchObject({
       sendId,
       changes: { 'status.delivered': { from: false, to: true } },
@@ -74,7 +77,7 @@ describe('the tour: real processes, a real Redis', () => {
     await product.simulate('typing', { contactId, message: 'Hello back 👋🏽' });
     const received = await eventually(
       'message.received',
-      () => receiver.ofType('message.received')[0],
+      () => receiver.eventsOfType('message.received')[0],
       5_000,
     );
     expect(performance.now() - typedAt).toBeLessThan(5_000);
@@ -85,18 +88,18 @@ describe('the tour: real processes, a real Redis', () => {
   });
 
   it('every signature was valid', () => {
-    expect(receiver.forged).toEqual([]);
+    expect(receiver.invalidRequests).toEqual([]);
   });
 
   it('the log has the same events without gaps in sequences, and contacts and messages can be read', async () => {
     const { events } = await product.json<{
       events: { id: string; type: string; contactId?: string; sequence: number }[];
     }>('GET', '/v1/events?limit=1000');
-    const told = new Set(receiver.events.map(({ id }) => id));
+    const delivered = new Set(receiver.events.map(({ id }) => id));
     // Events from before the webhook existed are not delivered to it.
-    expect(events.filter(({ type }) => type.startsWith('message.')).every(({ id }) => told.has(id))).toBe(
-      true,
-    );
+    expect(
+      events.filter(({ type }) => type.startsWith('message.')).every(({ id }) => delivered.has(id)),
+    ).toBe(true);
     const sequences = events.filter((event) => event.contactId === contactId).map(({ sequence }) => sequence);
     expect(sequences).toEqual(sequences.map((_, i) => i + 1));
     const contacts = await product.json<{ contacts: { id: string }[] }>('GET', '/v1/contacts');
@@ -130,7 +133,10 @@ describe('the tour: real processes, a real Redis', () => {
   });
 
   it('after a restart of all processes, sends, webhooks and events are there and no event is delivered twice', async () => {
-    await eventually('the last events arrived', () => receiver.ofType('message.delivered').length === 2);
+    await eventually(
+      'the last events arrived',
+      () => receiver.eventsOfType('message.delivered').length === 2,
+    );
     const before = await product.json<{ events: { id: string }[] }>('GET', '/v1/events?limit=1000');
     expect(await product.gateway.stop()).toBe(0);
     expect(await product.worker.stop()).toBe(0);
@@ -146,12 +152,15 @@ describe('the tour: real processes, a real Redis', () => {
 
     // A new reply proves that the feed works again; only then does the absence of duplicates mean anything.
     await product.simulate('typing', { contactId, message: 'Still there?' });
-    await eventually('the reply after the restart', () => receiver.ofType('message.received').length === 2);
+    await eventually(
+      'the reply after the restart',
+      () => receiver.eventsOfType('message.received').length === 2,
+    );
     const after = await product.json<{ events: { id: string }[] }>('GET', '/v1/events?limit=1000');
     expect(after.events.slice(0, before.events.length)).toEqual(before.events);
     expect(after.events).toHaveLength(before.events.length + 1);
-    expect(receiver.doubled()).toEqual([]);
-    expect(receiver.forged).toEqual([]);
+    expect(receiver.duplicateIds()).toEqual([]);
+    expect(receiver.invalidRequests).toEqual([]);
   });
 
   it('a deleted webhook gets no more events, while another webhook does', async () => {
@@ -164,7 +173,10 @@ describe('the tour: real processes, a real Redis', () => {
       expect((await product.call('DELETE', `/v1/webhooks/${id}`)).status).toBe(204);
     const count = receiver.events.length;
     await product.simulate('typing', { contactId, message: 'Only one hears this' });
-    await eventually('the other webhook gets the event', () => other.ofType('message.received').length === 1);
+    await eventually(
+      'the other webhook gets the event',
+      () => other.eventsOfType('message.received').length === 1,
+    );
     expect(receiver.events).toHaveLength(count);
   });
 });

@@ -60,7 +60,7 @@ async function upload(running: Product, content: Blob, i: number): Promise<strin
   return id;
 }
 
-async function untilTaken(running: Product, ids: readonly string[]): Promise<void> {
+async function untilAccepted(running: Product, ids: readonly string[]): Promise<void> {
   for (const id of ids) {
     await eventually(
       `upstream has accepted ${id}`,
@@ -73,7 +73,7 @@ async function untilTaken(running: Product, ids: readonly string[]): Promise<voi
   }
 }
 
-async function sizesTaken(running: Product): Promise<number[]> {
+async function acceptedSizes(running: Product): Promise<number[]> {
   const { entries } = await running.simulate<{ entries: { parts: { size?: number }[] }[] }>('ledger', {
     kind: 'send.accepted',
   });
@@ -84,20 +84,20 @@ describe('Ten uploads of 25 MB at once', () => {
   it('reach upstream completely, leave no file, and need less than half of their size in memory', async () => {
     const running = await Product.start({ UPSTREAM_TIMEOUT_MS: '60000' });
     product = running;
-    await untilTaken(running, [await upload(running, new Blob([Buffer.alloc(MEGABYTE, 1)]), 0)]);
+    await untilAccepted(running, [await upload(running, new Blob([Buffer.alloc(MEGABYTE, 1)]), 0)]);
 
     const gateway = await watchGrowth(running.gateway);
     const worker = await watchGrowth(running.worker);
     const content = new Blob([Buffer.alloc(SIZE, 7)]);
     const ids = await Promise.all(Array.from({ length: UPLOADS }, (_, i) => upload(running, content, i)));
-    await untilTaken(running, ids);
+    await untilAccepted(running, ids);
     const grown = { gateway: gateway(), worker: worker() };
     process.stdout.write(
       `The gateway grew by ${Math.round(grown.gateway / MEGABYTE)} MB, the worker by ${Math.round(grown.worker / MEGABYTE)} MB.\n`,
     );
     expect(grown.gateway).toBeLessThan(MAX_GROWTH);
     expect(grown.worker).toBeLessThan(MAX_GROWTH);
-    expect(await sizesTaken(running)).toEqual([MEGABYTE, ...Array<number>(UPLOADS).fill(SIZE)]);
+    expect(await acceptedSizes(running)).toEqual([MEGABYTE, ...Array<number>(UPLOADS).fill(SIZE)]);
     const left = async (): Promise<string[]> => readdir(`${running.blobDirectory}/default`);
     await eventually('no file is left', async () => (await left()).length === 0);
   }, 180_000);
@@ -114,8 +114,8 @@ describe('An upload through an S3 bucket', () => {
     });
     product = running;
     const size = 12 * MEGABYTE;
-    await untilTaken(running, [await upload(running, new Blob([Buffer.alloc(size, 7)]), 0)]);
-    expect(await sizesTaken(running)).toEqual([size]);
+    await untilAccepted(running, [await upload(running, new Blob([Buffer.alloc(size, 7)]), 0)]);
+    expect(await acceptedSizes(running)).toEqual([size]);
     await eventually('no file is left', async () => (await server.files()).length === 0);
   });
 });

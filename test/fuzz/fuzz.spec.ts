@@ -32,7 +32,7 @@ afterAll(async () => {
 });
 
 /** Creates one object of each kind, and returns their ids. */
-async function idsOfAll(): Promise<string[]> {
+async function createOneOfEach(): Promise<string[]> {
   const { contacts } = await product.simulate<{ contacts: { id: string }[] }>('contacts', {
     phoneNumber: '+14155550199',
   });
@@ -70,7 +70,10 @@ function expectSane({ method, target }: RawRequest, reply: RawReply): void {
     const type = headers.get('content-type') ?? '';
     if (!type.startsWith('application/problem+json'))
       throw new Error(`answered ${status} as ${type}: ${body ?? ''}`);
-    const fault = product.api.faultOf(['components', 'schemas', 'ProblemDto'], JSON.parse(body ?? ''));
+    const fault = product.api.validationError(
+      ['components', 'schemas', 'ProblemDto'],
+      JSON.parse(body ?? ''),
+    );
     if (fault !== undefined) throw new Error(`invalid problem document: ${fault}`);
   }
   product.api.expectReply({ method, path: target, status, headers, body });
@@ -92,7 +95,7 @@ async function usedMemory(): Promise<number> {
 
 describe('Random requests to any URL', () => {
   it('get documented responses and never a 500, crash no process, and leak no memory', async () => {
-    const input = { check: product.api, key: product.apiKey, ids: await idsOfAll() };
+    const input = { check: product.api, key: product.apiKey, ids: await createOneOfEach() };
     const refused: RawRequest[] = [];
     const statuses = new Map<number | 'none', number>();
     let sent = 0;

@@ -70,11 +70,13 @@ function requestsOf(
       body: made.body.bytes,
       missing: made.missing,
     }))
-    .map((request) => Object.defineProperty(request, fc.toStringMethod, { value: () => wordsOf(request) }));
+    .map((request) =>
+      Object.defineProperty(request, fc.toStringMethod, { value: () => describeRequest(request) }),
+    );
 }
 
 /** Short text of a request for a failure report. Bodies are shortened. */
-function wordsOf({ method, target, headers, body, missing }: RawRequest): string {
+function describeRequest({ method, target, headers, body, missing }: RawRequest): string {
   const lines = [`${method} ${target}`, ...headers.map(([name, value]) => `${name}: ${value}`)];
   const start = JSON.stringify(body.subarray(0, 300).toString('latin1'));
   return [

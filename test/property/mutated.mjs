@@ -1,14 +1,14 @@
-// The mutant of this run: TIDINGS_MUTANT is one of mutants.ts as JSON.
+// The mutant of this run: TIDINGS_MUTANT contains one mutant of mutants.ts as JSON.
 
 export const given = process.env['TIDINGS_MUTANT'] ?? '';
 /** @type {import('./mutants.js').Mutant} */
 const mutant = JSON.parse(given);
 
 /**
- * Returns the file's text with the mutant put in.
+ * Returns the file's text after the mutant's replacements.
  * @param {string} text
  * @param {string} file
- * @throws {Error} unless each text that is replaced stands there exactly once
+ * @throws {Error} if a text to replace does not occur exactly once
  */
 export function mutated(text, file) {
   let result = text;

@@ -1,4 +1,4 @@
-// Stands for lua-text.mjs in the run of a mutant: Lua files are read with the mutant put in.
+// Replaces lua-text.mjs in the run of a mutant: applies the mutant to each Lua file that is read.
 import { readFileSync } from 'node:fs';
 import { mutated } from './mutated.mjs';
 

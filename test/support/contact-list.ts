@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import type { ContactList, ContactReader, UpstreamContact, WantedContact } from '#upstream';
 
 /** A reader that accepts every contact. */
-export const wantAll = (): ContactReader => ({ see: () => true });
+export const acceptEveryContact = (): ContactReader => ({ see: () => true });
 
 /** Reads a contact list to its end, and closes it. */
 export async function readAll(

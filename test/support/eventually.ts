@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 
-const LOOK_EVERY_MS = 25;
+const CHECK_INTERVAL_MS = 25;
 
 /**
  * Calls `look` repeatedly until its result is neither undefined, null nor false, and returns the result.
@@ -21,7 +21,7 @@ export async function eventually<T>(
     } catch (error) {
       trouble = error;
     }
-    await pause(LOOK_EVERY_MS);
+    await pause(CHECK_INTERVAL_MS);
   } while (performance.now() < end);
   throw new Error(`not reached within ${deadlineMs} ms: ${what}`, { cause: trouble });
 }

@@ -3,7 +3,7 @@ import { type ProductProcess, startProcess } from './process.js';
 import { startTestRedis, type TestRedis } from './redis-server.js';
 
 const UPSTREAM_KEY = 'upstream-key-of-a-trial';
-const CALL_WITHIN_MS = 30_000;
+const CALL_TIMEOUT_MS = 30_000;
 const PAGE = 1_000;
 const LEDGER_PAGE = 100_000;
 
@@ -139,7 +139,7 @@ export class Fleet implements AsyncDisposable {
   }
 
   /** Creates contacts, each with messages a minute apart that are at least two hours old. Returns the contact ids. */
-  async fill(contacts: number, messages: number, fields: object = {}): Promise<string[]> {
+  async createContacts(contacts: number, messages: number, fields: object = {}): Promise<string[]> {
     const made = await this.simulate<{ contacts: { id: string }[] }>('contacts', { count: contacts });
     const timestamp = Date.now() - 2 * 3_600_000 - messages * 60_000;
     for (const { id: contactId } of made.contacts) {
@@ -170,7 +170,7 @@ export class Fleet implements AsyncDisposable {
   }
 
   /** The last output of the workers, for a failure report. */
-  complaints(): string {
+  workerOutput(): string {
     return [...this.workers, ...this.ended].map(({ output }) => output().slice(-3_000)).join('\n');
   }
 
@@ -193,7 +193,7 @@ export class Fleet implements AsyncDisposable {
 }
 
 async function ask<T>(address: string, request: RequestInit): Promise<T> {
-  const response = await fetch(address, { ...request, signal: AbortSignal.timeout(CALL_WITHIN_MS) });
+  const response = await fetch(address, { ...request, signal: AbortSignal.timeout(CALL_TIMEOUT_MS) });
   const text = await response.text();
   if (!response.ok) throw new Error(`${address} answered ${response.status}: ${text}`);
   return JSON.parse(text) as T;

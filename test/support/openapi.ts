@@ -35,7 +35,7 @@ interface ApiResponse {
 }
 
 /** A reply as a caller received it. */
-export interface SeenReply {
+export interface ReceivedReply {
   method: string;
   /** Path of the request, including its query. */
   path: string;
@@ -46,7 +46,7 @@ export interface SeenReply {
 }
 
 /** Headers with a meaning for callers: each must be documented wherever it is sent. */
-const TOLD = [
+const CALLER_HEADERS = [
   'location',
   'retry-after',
   'x-request-id',
@@ -73,7 +73,7 @@ export class ApiCheck {
       formats: { binary: true },
     });
     formats.default(this.ajv);
-    this.ajv.addSchema(closed(document) as object, 'api');
+    this.ajv.addSchema(withoutExtraFields(document) as object, 'api');
     this.routes = Object.keys(document.paths)
       // A literal path takes precedence over a path with a parameter.
       .sort((a, b) => (a.replaceAll('{', '~') < b.replaceAll('{', '~') ? -1 : 1))
@@ -103,7 +103,7 @@ export class ApiCheck {
   }
 
   /** @throws {Error} if the document does not allow this reply of a documented operation */
-  expectReply(reply: SeenReply): void {
+  expectReply(reply: ReceivedReply): void {
     const { status, headers, body } = reply;
     const path = this.pathOf(reply.path);
     const method = reply.method === 'HEAD' ? 'get' : reply.method.toLowerCase();
@@ -113,11 +113,14 @@ export class ApiCheck {
     const response = operation.responses[status];
     if (response === undefined)
       throw new Error(`${where}, an undocumented status: ${body?.slice(0, 500) ?? ''}`);
-    for (const name of TOLD) {
-      const told = Object.entries(response.headers ?? {}).find(([known]) => known.toLowerCase() === name);
-      if (headers.has(name) && told === undefined)
+    for (const name of CALLER_HEADERS) {
+      const documented = Object.entries(response.headers ?? {}).find(
+        ([known]) => known.toLowerCase() === name,
+      );
+      if (headers.has(name) && documented === undefined)
         throw new Error(`${where} with the undocumented header ${name}`);
-      if (!headers.has(name) && told?.[1].required === true) throw new Error(`${where} without ${name}`);
+      if (!headers.has(name) && documented?.[1].required === true)
+        throw new Error(`${where} without ${name}`);
     }
     if (body === undefined || reply.method === 'HEAD') return;
     const type = (headers.get('content-type') ?? '').split(';', 1)[0] ?? '';
@@ -142,13 +145,13 @@ export class ApiCheck {
   }
 
   /** The validation error of a value for the schema at a path of the document, or undefined. */
-  faultOf(place: readonly string[], value: unknown): string | undefined {
+  validationError(place: readonly string[], value: unknown): string | undefined {
     const validate = this.validatorAt(place);
     return validate(value) ? undefined : this.ajv.errorsText(validate.errors);
   }
 
   private expectValid(where: string, place: readonly string[], body: string): void {
-    const fault = this.faultOf(place, JSON.parse(body));
+    const fault = this.validationError(place, JSON.parse(body));
     if (fault !== undefined)
       throw new Error(`${where} with an invalid body: ${fault}: ${body.slice(0, 1000)}`);
   }
@@ -191,14 +194,14 @@ function patternOf(template: string): RegExp {
 }
 
 /** Forbids undocumented fields in every object schema that does not define additional properties. */
-function closed(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(closed);
+function withoutExtraFields(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutExtraFields);
   if (typeof value !== 'object' || value === null) return value;
   const copy = Object.fromEntries(
     Object.entries(value)
       // ajv does not support `mapping`; it selects the schema by the value of `type`.
       .filter(([key]) => key !== 'mapping')
-      .map(([key, item]) => [key, closed(item)]),
+      .map(([key, item]) => [key, withoutExtraFields(item)]),
   );
   const types = [copy.type].flat();
   if (types.includes('object') && isSchemaMap(copy.properties) && copy.additionalProperties === undefined) {

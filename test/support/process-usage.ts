@@ -12,7 +12,7 @@ export interface ProcessUsage {
 
 /** Unit of processor times in /proc. */
 const TICK_MS = 10;
-const LOOK_EVERY_MS = 250;
+const SAMPLE_INTERVAL_MS = 250;
 
 /** @throws {Error} if there is no `/proc` or the process does not exist */
 export async function usageOf(pid: number | undefined): Promise<ProcessUsage> {
@@ -28,7 +28,7 @@ export async function usageOf(pid: number | undefined): Promise<ProcessUsage> {
 
 /** Measures the maximum resident memory of a process, in bytes. */
 export class ResidentMemory {
-  most = 0;
+  max = 0;
 
   constructor(private readonly worker: ProductProcess) {}
 
@@ -44,16 +44,16 @@ export class ResidentMemory {
     }
   }
 
-  async look(): Promise<number> {
+  async sample(): Promise<number> {
     const { rss } = await usageOf(this.worker.child.pid);
-    this.most = Math.max(this.most, rss);
+    this.max = Math.max(this.max, rss);
     return rss;
   }
 
   private async watch(stop: AbortSignal): Promise<void> {
     while (!stop.aborted) {
-      await this.look();
-      await pause(LOOK_EVERY_MS, undefined, { signal: stop }).catch(() => undefined);
+      await this.sample();
+      await pause(SAMPLE_INTERVAL_MS, undefined, { signal: stop }).catch(() => undefined);
     }
   }
 }

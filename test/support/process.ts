@@ -21,8 +21,8 @@ export interface ProductProcess {
 
 export type ProductName = 'gateway' | 'worker' | 'simulator';
 
-const READY_WITHIN_MS = 60_000;
-const STOP_WITHIN_MS = 21_000;
+const START_TIMEOUT_MS = 60_000;
+const STOP_TIMEOUT_MS = 21_000;
 
 /** Starts a process and waits until it reports over IPC that it is ready. */
 export async function startProcess(
@@ -33,8 +33,8 @@ export async function startProcess(
   const port = await new Promise<number>((resolvePort, reject) => {
     const late = setTimeout(() => {
       child.kill('SIGKILL');
-      reject(new Error(`${name} was not ready within ${READY_WITHIN_MS} ms:\n${output()}`));
-    }, READY_WITHIN_MS);
+      reject(new Error(`${name} was not ready within ${START_TIMEOUT_MS} ms:\n${output()}`));
+    }, START_TIMEOUT_MS);
     child.on('message', (message) => {
       const { type, port: ready } = message as { type?: string; port?: number };
       if (type !== 'ready' || ready === undefined) return;
@@ -55,7 +55,7 @@ export async function runToEnd(
   environment: Readonly<Record<string, string>>,
 ): Promise<{ code: number | null; stderr: string }> {
   const { child, stderr } = spawnProduct(name, environment, false);
-  const late = setTimeout(() => child.kill('SIGKILL'), READY_WITHIN_MS);
+  const late = setTimeout(() => child.kill('SIGKILL'), START_TIMEOUT_MS);
   const [code] = (await once(child, 'close')) as [number | null];
   clearTimeout(late);
   return { code, stderr: stderr() };
@@ -75,7 +75,7 @@ export function startCommand(
   environment: Readonly<Record<string, string>>,
 ): Command {
   const { child, texts } = spawnIn(file, parameters, environment, false);
-  const late = setTimeout(() => child.kill('SIGKILL'), READY_WITHIN_MS);
+  const late = setTimeout(() => child.kill('SIGKILL'), START_TIMEOUT_MS);
   const ended = once(child, 'close').then(([code]) => {
     clearTimeout(late);
     return { code: code as number | null, stdout: texts.out, stderr: texts.err };
@@ -115,11 +115,11 @@ async function stop(child: ChildProcess, signal: NodeJS.Signals): Promise<number
   if (hasEnded(child)) return child.exitCode;
   const gone = once(child, 'exit');
   child.kill(signal);
-  await Promise.race([gone, pause(STOP_WITHIN_MS, undefined, { ref: false })]);
+  await Promise.race([gone, pause(STOP_TIMEOUT_MS, undefined, { ref: false })]);
   if (!hasEnded(child)) {
     child.kill('SIGKILL');
     await gone;
-    throw new Error(`the process did not end within ${STOP_WITHIN_MS} ms of ${signal}`);
+    throw new Error(`the process did not end within ${STOP_TIMEOUT_MS} ms of ${signal}`);
   }
   return child.exitCode;
 }

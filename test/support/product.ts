@@ -30,10 +30,10 @@ export class Product<Layout extends RedisLayout = TestRedis> implements AsyncDis
     private readonly directory: string,
     private readonly extra: Readonly<Record<string, string>>,
   ) {
-    this.canaries.secret('API_KEY', this.apiKey);
-    this.canaries.secret('ENCRYPTION_KEY', this.encryptionKey);
-    this.canaries.secret('UPSTREAM_API_KEY', SIMULATOR_KEY);
-    this.canaries.secret('the password of Redis', /:([^:@/]+)@/.exec(redis.url)?.[1]);
+    this.canaries.addSecret('API_KEY', this.apiKey);
+    this.canaries.addSecret('ENCRYPTION_KEY', this.encryptionKey);
+    this.canaries.addSecret('UPSTREAM_API_KEY', SIMULATOR_KEY);
+    this.canaries.addSecret('the password of Redis', /:([^:@/]+)@/.exec(redis.url)?.[1]);
   }
 
   /** Starts the product with a new Redis. @param extra environment variables in addition to the defaults */
@@ -159,7 +159,7 @@ export class Product<Layout extends RedisLayout = TestRedis> implements AsyncDis
   }
 
   /** Everything that all gateways and workers wrote until now. */
-  written(): string {
+  allOutput(): string {
     return this.logs.map(({ output }) => output()).join('');
   }
 
@@ -176,8 +176,8 @@ export class Product<Layout extends RedisLayout = TestRedis> implements AsyncDis
     const running: (ProductProcess | undefined)[] = [this.gateway, this.worker, this.simulator];
     await Promise.allSettled(running.map(async (process) => process?.stop()));
     const leaks = [
-      ...this.logs.flatMap(({ name, output }) => this.canaries.inLog(name, output())),
-      ...(await this.canaries.inRedis(this.redis.url)),
+      ...this.logs.flatMap(({ name, output }) => this.canaries.leaksInLog(name, output())),
+      ...(await this.canaries.leaksInRedis(this.redis.url)),
     ];
     await this.redis.dispose();
     await rm(this.directory, { recursive: true, force: true });
@@ -188,7 +188,7 @@ export class Product<Layout extends RedisLayout = TestRedis> implements AsyncDis
     const fields = body instanceof FormData ? Object.fromEntries(body) : body;
     const isJson = reply.headers.get('content-type')?.includes('json') === true;
     const answer: unknown = isJson ? await reply.clone().json() : undefined;
-    this.canaries.exchange(path, fields, answer);
+    this.canaries.addExchange(path, fields, answer);
   }
 
   private readonly encryptionKey = randomBytes(32).toString('base64');

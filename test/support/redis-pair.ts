@@ -26,7 +26,7 @@ export async function startTestPair(): Promise<TestPair> {
   const directory = await mkdtemp(join(tmpdir(), 'tidings-pair-'));
   const password = randomBytes(12).toString('hex');
   const processes: RedisProcess[] = [];
-  const door = new Door();
+  const door = new Forwarder();
   const dispose = async (): Promise<void> => {
     await door.close();
     await Promise.all(processes.map((process) => process.end()));
@@ -57,7 +57,7 @@ export async function startTestPair(): Promise<TestPair> {
         /role:master/.test(String(await replica.ask('INFO', 'replication'))),
       );
       [master, replica] = [replica, master];
-      door.leadTo(master.port);
+      door.forwardTo(master.port);
       await follows();
     };
     const url = `redis://:${password}@127.0.0.1:${port}`;
@@ -69,10 +69,10 @@ export async function startTestPair(): Promise<TestPair> {
 }
 
 /** Forwards connections to a port. A change of the port closes all connections. */
-class Door {
+class Forwarder {
   private readonly sockets = new Set<Socket>();
   private readonly server = createServer((socket) => {
-    this.join(socket);
+    this.forward(socket);
   });
   private port = 0;
 
@@ -83,17 +83,17 @@ class Door {
     return (this.server.address() as AddressInfo).port;
   }
 
-  leadTo(port: number): void {
+  forwardTo(port: number): void {
     this.port = port;
-    this.cut();
+    this.closeAll();
   }
 
   async close(): Promise<void> {
-    this.cut();
+    this.closeAll();
     if (this.server.listening) await new Promise((closed) => this.server.close(closed));
   }
 
-  private join(socket: Socket): void {
+  private forward(socket: Socket): void {
     const further = connect(this.port, '127.0.0.1');
     for (const [from, to] of [
       [socket, further],
@@ -110,7 +110,7 @@ class Door {
     }
   }
 
-  private cut(): void {
+  private closeAll(): void {
     for (const socket of this.sockets) socket.destroy();
   }
 }

@@ -1,5 +1,5 @@
 /** A message of a contact: its time in milliseconds from the start, and the index of the contact. */
-export interface Written {
+export interface WrittenMessage {
   readonly at: number;
   readonly contact: number;
 }
@@ -8,7 +8,7 @@ export interface Written {
 export type Random = () => number;
 
 /** A random number generator (mulberry32). The same seed gives the same numbers. */
-export function seeded(seed: number): Random {
+export function seededRandom(seed: number): Random {
   let state = seed >>> 0;
   return () => {
     state = (state + 0x6d2b79f5) >>> 0;
@@ -48,25 +48,25 @@ function exponential(mean: number, random: Random): number {
 export interface UnevenPlan {
   contacts: number;
   /** Number of active contacts. Their activity has a Zipf distribution (s = 1). */
-  talkers: number;
+  activeContacts: number;
   /** Share of all messages from active contacts. The other contacts write the rest evenly. */
-  share: number;
+  activeShare: number;
   perSecond: number;
   durationMs: number;
   seed: number;
 }
 
 /** Traffic in which a few contacts write most messages, at random times. */
-export function unevenTraffic(plan: UnevenPlan): Written[] {
-  const random = seeded(plan.seed);
+export function unevenTraffic(plan: UnevenPlan): WrittenMessage[] {
+  const random = seededRandom(plan.seed);
   const who = shuffled(plan.contacts, random);
-  const talker = zipf(plan.talkers, 1, random);
-  const others = plan.contacts - plan.talkers;
-  const written: Written[] = [];
+  const talker = zipf(plan.activeContacts, 1, random);
+  const others = plan.contacts - plan.activeContacts;
+  const written: WrittenMessage[] = [];
   for (let at = 0; ;) {
     at += exponential(1_000 / plan.perSecond, random);
     if (at >= plan.durationMs) return written;
-    const rank = random() < plan.share ? talker() : plan.talkers + Math.floor(random() * others);
+    const rank = random() < plan.activeShare ? talker() : plan.activeContacts + Math.floor(random() * others);
     written.push({ at, contact: who[rank] ?? 0 });
   }
 }
@@ -86,11 +86,11 @@ export interface ConversationPlan {
 }
 
 /** Traffic in which contacts have occasional conversations, in order of time. */
-export function conversationTraffic(plan: ConversationPlan): Written[] {
-  const random = seeded(plan.seed);
+export function conversationTraffic(plan: ConversationPlan): WrittenMessage[] {
+  const random = seededRandom(plan.seed);
   const who = shuffled(plan.contacts, random);
   const starter = zipf(plan.contacts, 1, random);
-  const written: Written[] = [];
+  const written: WrittenMessage[] = [];
   for (let begins = -plan.runInMs; begins < plan.durationMs;) {
     begins += exponential(1_000 / plan.conversationsPerSecond, random);
     const contact = who[starter()] ?? 0;
@@ -107,7 +107,11 @@ export function conversationTraffic(plan: ConversationPlan): Written[] {
  * an even pace.
  * @param perSecond requests per second
  */
-export function uniformDelays(written: readonly Written[], contacts: number, perSecond: number): number[] {
+export function uniformDelays(
+  written: readonly WrittenMessage[],
+  contacts: number,
+  perSecond: number,
+): number[] {
   const round = (contacts / perSecond) * 1_000;
   return written.map(({ at, contact }) => {
     const phase = (contact / contacts) * round;

@@ -6,7 +6,7 @@ import { closeRedis, openRedis, parseRedisAddress, type RedisClient } from '#pla
  * buffers and slow-log entries do not count.
  */
 export async function usedMemory(url: string): Promise<number> {
-  return connected(url, async (redis) => {
+  return withConnection(url, async (redis) => {
     await redis.slowlog('RESET');
     const [, used] = /^used_memory:(\d+)/m.exec(await redis.info('memory')) ?? [];
     if (used === undefined) throw new Error('Redis does not report its memory use.');
@@ -14,7 +14,7 @@ export async function usedMemory(url: string): Promise<number> {
   });
 }
 
-export async function connected<T>(url: string, body: (redis: RedisClient) => Promise<T>): Promise<T> {
+export async function withConnection<T>(url: string, body: (redis: RedisClient) => Promise<T>): Promise<T> {
   const redis = openRedis(parseRedisAddress(url), 'failFast', () => undefined);
   await once(redis, 'ready');
   try {

@@ -18,7 +18,7 @@ export interface ReceivedEvent {
 export class WebhookReceiver implements AsyncDisposable {
   readonly events: ReceivedEvent[] = [];
   /** Requests with an invalid signature or an undocumented body. */
-  readonly forged: string[] = [];
+  readonly invalidRequests: string[] = [];
   /** Signing secret; set after the webhook is created. */
   secret: string | undefined;
 
@@ -38,7 +38,7 @@ export class WebhookReceiver implements AsyncDisposable {
       receiver.receive(request).then(
         () => response.writeHead(204).end(),
         (error: unknown) => {
-          receiver.forged.push(String(error));
+          receiver.invalidRequests.push(String(error));
           response.writeHead(400).end();
         },
       );
@@ -47,12 +47,12 @@ export class WebhookReceiver implements AsyncDisposable {
   }
 
   /** The events of one type, in order of arrival. */
-  ofType(type: string): ReceivedEvent[] {
+  eventsOfType(type: string): ReceivedEvent[] {
     return this.events.filter((event) => event.type === type);
   }
 
   /** Ids of events that arrived more than once. */
-  doubled(): string[] {
+  duplicateIds(): string[] {
     const ids = this.events.map(({ id }) => id);
     return ids.filter((id, i) => ids.indexOf(id) !== i);
   }

@@ -331,17 +331,20 @@ describe('a process that starts while Redis is away', () => {
         await noteEncryptionKey(environment(OLD), right, logger, (error) => told.push(error));
         await server.restart();
         const keys = new RedisEncryptionKeys(right, 'tidings');
-        await eventually('the key is noted', async () => (await keys.list()).length === 1);
+        await eventually('the key is recorded', async () => (await keys.list()).length === 1);
         expect(await keys.list()).toEqual([OLD_BOX.keyId]);
 
         await server.stop();
-        await eventually('the connection is gone', () => wrong.status !== 'ready');
+        await eventually('the connection is closed', () => wrong.status !== 'ready');
         await noteEncryptionKey(environment(NEW), wrong, logger, (error) => toldWrong.push(error));
         await server.restart();
-        await eventually('the wrong one is told', () => toldWrong.length > 0);
+        await eventually('the process with the wrong key is notified', () => toldWrong.length > 0);
         expect(toldWrong[0]).toBeInstanceOf(ConfigurationError);
         expect(toldWrong[0]?.message).toContain(OLD_BOX.keyId);
-        await eventually('the right one is back', async () => (await keys.list()).length === 1);
+        await eventually(
+          'the process with the right key has reconnected',
+          async () => (await keys.list()).length === 1,
+        );
         expect(told).toEqual([]);
       } finally {
         await Promise.all([closeRedis(right), closeRedis(wrong)]);

@@ -31,7 +31,7 @@ describe('a queued send behind a blocked send', () => {
     const last = await accept({ message: 'last' });
     await rounds().expire(A);
     expect((await find(id)).status).toBe('queued');
-    await eventually('expired', async () => {
+    await eventually('the send has expired', async () => {
       await rounds().expire(A);
       return (await find(id)).status === 'expired';
     });
@@ -46,7 +46,7 @@ describe('a queued send behind a blocked send', () => {
   it('expires at its maximum age', async () => {
     const head = await blockingHead();
     const id = await accept({ message: 'second' });
-    await eventually('expired', async () => {
+    await eventually('the send has expired', async () => {
       await rounds({ maxAgeMs: 600 }).expire(A);
       return (await find(id)).status === 'expired';
     });
@@ -74,7 +74,7 @@ describe('a send with an expiresAt', () => {
     const lane = runner({ retryScheduleSeconds: [30] });
     await lane.run(A, NUMBER);
     expect((await find(id)).attempts).toHaveLength(1);
-    await eventually('expired', async () => {
+    await eventually('the send has expired', async () => {
       await rounds().expire(A);
       return (await find(id)).status === 'expired';
     });

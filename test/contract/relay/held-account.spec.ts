@@ -190,7 +190,7 @@ describe('sends while upstream is unreachable', () => {
     house.address.baseUrl = real;
     await untilBack(b.probe);
     expect(woken).toEqual(expect.arrayContaining(numbers.slice(AWAY_AFTER)));
-    await eventually('all are accepted', async () => {
+    await eventually('all sends are accepted', async () => {
       for (const number of numbers) await a.lanes.run(A, number);
       return (await Promise.all(ids.map(find))).every(({ status }) => status === 'accepted');
     });

@@ -16,7 +16,7 @@ describe('a POST whose fence Redis loses while the POST is under way', () => {
   ): Sender['post'] {
     return async (...call) => {
       await relay.post(...call);
-      await before.loseAllSince(relay.redis);
+      await before.restore(relay.redis);
       await meanwhile();
     };
   }
@@ -60,7 +60,7 @@ it('a send whose POST Redis lost is found even if the clock of the gateway is fa
   ahead.mockRestore();
   const before = await memory();
   await relayUntil(id, 'accepted');
-  await before.loseAllSince(relay.redis);
+  await before.restore(relay.redis);
   await eventually('the send has a final status', async () => {
     await runner().run(A, NUMBER);
     return ['accepted', 'sent'].includes((await find(id)).status);

@@ -38,7 +38,7 @@ describe('a send whose recipient’s contact was deleted upstream', () => {
   it('is searched for and then posted after Redis lost its last writes', async () => {
     await deletedContact();
     const id = await accept();
-    await (await memory()).loseAllSince(relay.redis);
+    await (await memory()).restore(relay.redis);
     await relayUntil(id, 'accepted', runner({ confirmMs: 300 }));
     expect(texts()).toEqual(['Hi']);
   });

@@ -18,7 +18,7 @@ import { type TransitionName, InvalidTransitionError } from '../../../libs/relay
 import { lastingFields, type SendOrder, type SendRecord } from '../../../libs/relay/src/send/send-record.js';
 import { ANYWHERE } from '../feed/house.js';
 import { startTestRedis, type TestRedis } from '../../support/redis-server.js';
-import { RedisMemory } from '../../support/redis-memory.js';
+import { RedisBackup } from '../../support/redis-backup.js';
 import { eventually } from '../../support/eventually.js';
 
 const A = 'default';
@@ -644,10 +644,10 @@ describe('a change that was decided before Redis lost its last writes', () => {
     await store.insert(A, wanted);
     const queued = await store.find(A, wanted.id);
     if (queued === undefined) throw new Error('the send was not found');
-    const snapshot = await RedisMemory.of(redis, prefix);
+    const snapshot = await RedisBackup.create(redis, prefix);
     const before = await store.apply(A, queued, { transition: 'fenced', state: lastingFields(queued.state) });
     if (before === undefined) throw new Error('the send was not fenced');
-    await snapshot.loseAllSince(server);
+    await snapshot.restore(server);
     const cancelled = await store.apply(A, queued, {
       transition: 'cancelled',
       state: lastingFields(queued.state),

@@ -39,7 +39,7 @@ async function apart(count: number): Promise<LoggedEvent[]> {
   while (events.length < count) {
     const began = Date.now();
     events.push(...(await on.harness.record(1)));
-    await eventually('the clock goes on', () => Date.now() > began + 1);
+    await eventually('the clock advances', () => Date.now() > began + 1);
   }
   return events;
 }

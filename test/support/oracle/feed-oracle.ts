@@ -4,7 +4,7 @@ import {
   MessageCheck,
   type Report,
   type Rule,
-  type ToldEvent,
+  type EmittedEvent,
 } from './message-check.js';
 import { type LedgerEntry, type Presence, Truth } from './truth.js';
 
@@ -31,23 +31,23 @@ export class FeedOracle {
   }
 
   /** Numbers of changes, replies and events, for a report. */
-  counts(events: readonly ToldEvent[]): Record<string, unknown> {
+  counts(events: readonly EmittedEvent[]): Record<string, unknown> {
     const { changes, pages, lists } = this.truth;
-    const told: Record<string, number> = {};
-    for (const { type } of events) told[type] = (told[type] ?? 0) + 1;
+    const emitted: Record<string, number> = {};
+    for (const { type } of events) emitted[type] = (emitted[type] ?? 0) + 1;
     return {
       changes: [...changes.values()].reduce((sum, count) => sum + count, 0),
       changesByKind: Object.fromEntries(changes),
       pagesServed: pages,
       listsServed: lists,
       events: events.length,
-      eventsByType: told,
+      eventsByType: emitted,
       arrivalLagMs: this.arrivalLags(events),
     };
   }
 
   /** Times from a message's appearance upstream to its event. */
-  private arrivalLags(events: readonly ToldEvent[]): Record<string, number> {
+  private arrivalLags(events: readonly EmittedEvent[]): Record<string, number> {
     const lags = events
       .filter(({ type }) => /^message\.(received|sent|created)$/.test(type))
       .map(({ data, timestamp }) => {
@@ -60,7 +60,7 @@ export class FeedOracle {
   }
 
   /** Returns all violations in a complete log, which was read in order after all changes had ended. */
-  judge(events: readonly ToldEvent[]): Fault[] {
+  judge(events: readonly EmittedEvent[]): Fault[] {
     const faults: Fault[] = [];
     const report: Report = (rule, about) => faults.push({ rule, about });
     checkSequences(events, report);
@@ -69,7 +69,7 @@ export class FeedOracle {
     return faults;
   }
 
-  private checkMessages(events: readonly ToldEvent[], report: Report): void {
+  private checkMessages(events: readonly EmittedEvent[], report: Report): void {
     const checks = new Map(
       [...this.truth.messages].map(([id, message]) => [id, new MessageCheck(message, report)]),
     );
@@ -78,27 +78,27 @@ export class FeedOracle {
       const check = checks.get(String(id));
       if (check === undefined || this.truth.messages.get(String(id))?.contactId !== event.contactId)
         report('false', `${event.type} of ${String(id)}: the message does not exist`);
-      else check.hear(event);
+      else check.check(event);
     }
     for (const [id, check] of checks) {
       const contact = this.truth.contacts.get(this.truth.messages.get(id)?.contactId ?? '');
-      check.close(contact?.there === true);
+      check.finish(contact?.there === true);
     }
   }
 
-  private checkContacts(events: readonly ToldEvent[], report: Report): void {
-    const toldGone = new Set<string>();
+  private checkContacts(events: readonly EmittedEvent[], report: Report): void {
+    const deleted = new Set<string>();
     let updates = 0;
     for (const { type, contactId = '', timestamp } of events) {
       const about = `${type} of ${contactId}`;
       const presence = this.truth.contacts.get(contactId);
       if (type === 'contact.deleted') {
-        if (toldGone.has(contactId)) report('double', about);
-        if (!isLongGone(presence, Date.parse(timestamp))) report('false deletion', about);
-        toldGone.add(contactId);
+        if (deleted.has(contactId)) report('double', about);
+        if (!isMissingLongEnough(presence, Date.parse(timestamp))) report('false deletion', about);
+        deleted.add(contactId);
       } else if (type === 'contact.created') {
         // In these tests, all contacts exist from the first list on.
-        if (!toldGone.delete(contactId)) report('double', about);
+        if (!deleted.delete(contactId)) report('double', about);
       } else if (type === 'contact.updated') {
         updates += 1;
       } else if (type === 'contact.resynced' || type === 'account.suspect') {
@@ -107,18 +107,18 @@ export class FeedOracle {
     }
     if (updates > this.truth.contactChanges) report('double', `${updates} contact.updated events`);
     for (const [id, { there }] of this.truth.contacts) {
-      if (!there && !toldGone.has(id)) report('late deletion', `contact ${id} is deleted`);
-      if (there && toldGone.has(id)) report('miss', `contact ${id} returned`);
+      if (!there && !deleted.has(id)) report('late deletion', `contact ${id} is deleted`);
+      if (there && deleted.has(id)) report('miss', `contact ${id} returned`);
     }
   }
 }
 
-function isLongGone(presence: Presence | undefined, at: number): boolean {
-  const gone = presence?.goneAt(at);
+function isMissingLongEnough(presence: Presence | undefined, at: number): boolean {
+  const gone = presence?.missingSince(at);
   return gone !== undefined && at - gone >= ABSENCE_MS - CLOCK_SLACK_MS;
 }
 
-function checkSequences(events: readonly ToldEvent[], report: Report): void {
+function checkSequences(events: readonly EmittedEvent[], report: Report): void {
   const ids = new Set<string>();
   const last = new Map<string, number>();
   for (const { id, type, contactId = '', sequence } of events) {

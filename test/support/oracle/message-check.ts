@@ -1,7 +1,7 @@
 import { type Form, sameForm, type TrueMessage } from './truth.js';
 
 /** An event as a subscriber sees it. */
-export interface ToldEvent {
+export interface EmittedEvent {
   readonly id: string;
   readonly type: string;
   readonly timestamp: string;
@@ -30,8 +30,8 @@ export const ABSENCE_MS = 60_000;
  * A version in at least this number of replies over this time was certainly committed by one of those reads: a poll is
  * lost only with its worker, and only one of the two workers is killed at a time.
  */
-const SHOWN_OFTEN = 4;
-const SHOWN_FOR_MS = 30_000;
+const MIN_SHOWN_COUNT = 4;
+const MIN_SHOWN_MS = 30_000;
 const ARRIVALS: Readonly<Record<string, string>> = { inbound: 'message.received', outbound: 'message.sent' };
 const FLAGS = ['delivered', 'read'] as const;
 
@@ -49,13 +49,13 @@ const FLAGS = ['delivered', 'read'] as const;
  */
 export class MessageCheck {
   /** The version that a subscriber knows; undefined before the arrival of the message was emitted. */
-  private told: Form | undefined;
+  private known: Form | undefined;
   /** The flags whose own event was emitted, or will never be emitted. */
-  private readonly spent = { delivered: false, read: false };
-  private readonly toldForms: Form[] = [];
+  private readonly emittedFlags = { delivered: false, read: false };
+  private readonly emittedForms: Form[] = [];
   private previous: Form | undefined;
   private revision = 0;
-  private deletionTold = false;
+  private deletionEmitted = false;
 
   constructor(
     private readonly truth: TrueMessage,
@@ -63,14 +63,14 @@ export class MessageCheck {
   ) {
     const first = truth.forms[0];
     if (truth.baseline && first !== undefined) {
-      this.told = first;
-      this.toldForms.push(first);
-      this.spent = { delivered: first.delivered, read: first.read };
+      this.known = first;
+      this.emittedForms.push(first);
+      this.emittedFlags = { delivered: first.delivered, read: first.read };
     }
   }
 
   /** Checks the next event in the order of the sequence. */
-  hear(event: ToldEvent): void {
+  check(event: EmittedEvent): void {
     const about = `${event.type} of ${this.truth.id}`;
     if (event.type === 'message.deleted') {
       this.deletion(event, about);
@@ -81,112 +81,112 @@ export class MessageCheck {
       this.report('false', `${about}: without a message`);
       return;
     }
-    this.wasServed(form, Date.parse(event.timestamp), about);
-    this.isWhole(form, about);
+    this.checkServed(form, Date.parse(event.timestamp), about);
+    this.checkComplete(form, about);
     if (event.type === 'message.delivered' || event.type === 'message.read') this.flag(event, form, about);
     else if (event.type === 'message.updated') this.update(event, form, about);
     else this.arrival(event, form, about);
     this.previous = form;
-    this.toldForms.push(form);
+    this.emittedForms.push(form);
   }
 
   /** Completes the check after the last event. @param contactThere true if the contact is listed at the end */
-  close(contactThere: boolean): void {
+  finish(contactThere: boolean): void {
     const { truth } = this;
     const about = `the last version of ${truth.id}`;
     const final = truth.forms.at(-1);
     if (!contactThere || final === undefined) return;
     if (!truth.presence.there) {
-      const known = this.told !== undefined;
-      if (known && !this.deletionTold) this.report('late deletion', `${truth.id} is deleted`);
+      const known = this.known !== undefined;
+      if (known && !this.deletionEmitted) this.report('late deletion', `${truth.id} is deleted`);
       return;
     }
-    if (this.deletionTold) this.report('miss', `${truth.id} returned`);
-    if (this.told === undefined) this.report('miss', `the arrival of ${truth.id}`);
-    else if (!sameForm(this.told, final))
-      this.report('miss', `${about}: ${words(this.told)}, is ${words(final)}`);
+    if (this.deletionEmitted) this.report('miss', `${truth.id} returned`);
+    if (this.known === undefined) this.report('miss', `the arrival of ${truth.id}`);
+    else if (!sameForm(this.known, final))
+      this.report('miss', `${about}: ${describeForm(this.known)}, is ${describeForm(final)}`);
     for (const [revision, { first, last, count }] of truth.served) {
       const form = truth.forms[revision];
-      const surely = count >= SHOWN_OFTEN && last - first >= SHOWN_FOR_MS;
-      if (form === undefined || !surely || this.toldForms.some((told) => sameForm(told, form))) continue;
+      const surely = count >= MIN_SHOWN_COUNT && last - first >= MIN_SHOWN_MS;
+      if (form === undefined || !surely || this.emittedForms.some((known) => sameForm(known, form))) continue;
       this.report('miss', `revision ${revision} of ${truth.id}, which was shown for ${last - first} ms`);
     }
   }
 
-  private arrival({ type }: ToldEvent, form: Form, about: string): void {
-    if (this.told !== undefined) this.report('double', about);
+  private arrival({ type }: EmittedEvent, form: Form, about: string): void {
+    if (this.known !== undefined) this.report('double', about);
     if (type !== (ARRIVALS[this.truth.direction] ?? 'message.created')) this.report('false', about);
     // The flags of an outbound message have their own events; those of an inbound message come with its arrival.
     const outbound = type === 'message.sent';
-    this.told = outbound ? { text: form.text, delivered: false, read: false } : form;
-    if (!outbound) Object.assign(this.spent, { delivered: form.delivered, read: form.read });
+    this.known = outbound ? { text: form.text, delivered: false, read: false } : form;
+    if (!outbound) Object.assign(this.emittedFlags, { delivered: form.delivered, read: form.read });
   }
 
-  private flag(event: ToldEvent, form: Form, about: string): void {
+  private flag(event: EmittedEvent, form: Form, about: string): void {
     const flag = event.type === 'message.delivered' ? 'delivered' : 'read';
-    if (this.spent[flag]) this.report('double', about);
-    this.spent[flag] = true;
+    if (this.emittedFlags[flag]) this.report('double', about);
+    this.emittedFlags[flag] = true;
     if (this.differences(event, form, about) !== `status.${flag}`)
       this.report('false', `${about}: other changes`);
   }
 
-  private update(event: ToldEvent, form: Form, about: string): void {
+  private update(event: EmittedEvent, form: Form, about: string): void {
     const named = this.differences(event, form, about);
     if (named === '') this.unnamed(form, about);
     for (const flag of FLAGS) {
-      const first = named.includes(`status.${flag}`) && form[flag] && !this.spent[flag];
+      const first = named.includes(`status.${flag}`) && form[flag] && !this.emittedFlags[flag];
       if (first) this.report('false', `${about}: the first ${flag} has an event of its own`);
     }
   }
 
   /** The product keeps 16 bits of each field, so one change in 65,536 is emitted without the field name. */
   private unnamed(form: Form, about: string): void {
-    if (this.told === undefined || sameForm(this.told, form))
+    if (this.known === undefined || sameForm(this.known, form))
       this.report('double', `${about}: nothing changed`);
-    else this.told = { ...this.told, text: form.text };
+    else this.known = { ...this.known, text: form.text };
   }
 
   /** Applies the changes of an event to the known version, and returns their names. */
-  private differences({ data }: ToldEvent, form: Form, about: string): string {
+  private differences({ data }: EmittedEvent, form: Form, about: string): string {
     const changes = (data['changes'] ?? {}) as Record<string, { from?: unknown; to: unknown } | undefined>;
-    const { told } = this;
-    if (told === undefined) {
+    const { known } = this;
+    if (known === undefined) {
       this.report('miss', `${about}: before its arrival`);
       return Object.keys(changes).join();
     }
-    let next = told;
+    let next = known;
     for (const [name, change] of Object.entries(changes)) {
       const field = ({ message: 'text', 'status.delivered': 'delivered', 'status.read': 'read' } as const)[
         name
       ];
       if (name === 'deleted') {
-        if (!this.deletionTold) this.report('false', `${about}: its deletion was not emitted`);
-        this.deletionTold = false;
+        if (!this.deletionEmitted) this.report('false', `${about}: its deletion was not emitted`);
+        this.deletionEmitted = false;
       } else if (field === undefined) {
         this.report('false', `${about}: ${name} never changes here`);
       } else {
-        if (change?.to === told[field])
+        if (change?.to === known[field])
           this.report('double', `${about}: ${name} was already emitted with this value`);
-        if (change !== undefined && 'from' in change && change.from !== told[field])
+        if (change !== undefined && 'from' in change && change.from !== known[field])
           this.report('miss', `${about}: ${name} was emitted with another value before`);
         if (change?.to !== form[field])
           this.report('false', `${about}: ${name} has another value in the message of the event`);
         next = { ...next, [field]: change?.to };
       }
     }
-    this.told = next;
+    this.known = next;
     return Object.keys(changes).join();
   }
 
   /** All changes of a version must be emitted before the next version. */
-  private isWhole(form: Form, about: string): void {
-    const { told, previous } = this;
-    if (told === undefined || previous === undefined || sameForm(form, previous)) return;
-    if (!sameForm(told, previous))
-      this.report('miss', `${about}: ${words(previous)} was emitted as ${words(told)}`);
+  private checkComplete(form: Form, about: string): void {
+    const { known, previous } = this;
+    if (known === undefined || previous === undefined || sameForm(form, previous)) return;
+    if (!sameForm(known, previous))
+      this.report('miss', `${about}: ${describeForm(previous)} was emitted as ${describeForm(known)}`);
   }
 
-  private wasServed(form: Form, at: number, about: string): void {
+  private checkServed(form: Form, at: number, about: string): void {
     const { forms, served } = this.truth;
     const found = forms.findIndex(
       (candidate, revision) =>
@@ -195,22 +195,25 @@ export class MessageCheck {
         (served.get(revision)?.first ?? Infinity) <= at + CLOCK_SLACK_MS,
     );
     if (found < 0)
-      this.report('false', `${about}: ${words(form)} was not served before, or was replaced long before`);
+      this.report(
+        'false',
+        `${about}: ${describeForm(form)} was not served before, or was replaced long before`,
+      );
     else this.revision = found;
   }
 
-  private deletion({ timestamp }: ToldEvent, about: string): void {
+  private deletion({ timestamp }: EmittedEvent, about: string): void {
     const at = Date.parse(timestamp);
-    const gone = this.truth.presence.goneAt(at);
-    if (this.deletionTold) this.report('double', about);
+    const gone = this.truth.presence.missingSince(at);
+    if (this.deletionEmitted) this.report('double', about);
     if (gone === undefined) this.report('false deletion', `${about}: the message exists upstream`);
     else if (at - gone < ABSENCE_MS - CLOCK_SLACK_MS)
       this.report('false deletion', `${about}: emitted after ${at - gone} ms`);
-    this.deletionTold = true;
+    this.deletionEmitted = true;
   }
 }
 
-function formOf({ data }: ToldEvent): Form | undefined {
+function formOf({ data }: EmittedEvent): Form | undefined {
   const message = data['message'] as
     { message?: unknown; status?: { delivered?: unknown; read?: unknown } } | undefined;
   const { delivered, read } = message?.status ?? {};
@@ -219,6 +222,6 @@ function formOf({ data }: ToldEvent): Form | undefined {
   return { text: message.message, delivered, read };
 }
 
-function words({ text, delivered, read }: Form): string {
+function describeForm({ text, delivered, read }: Form): string {
   return `"${text}"${delivered ? ' delivered' : ''}${read ? ' read' : ''}`;
 }

@@ -5,7 +5,7 @@ const TO = '+14155550101';
 
 /** A history without faults: two sends to one recipient were accepted, and a third is unknown. */
 const SOUND: RelayHistory = {
-  asked: [
+  requested: [
     { id: 'snd_1', phoneNumber: TO, message: 'one' },
     { id: 'snd_2', phoneNumber: TO, message: 'two' },
     { id: 'snd_3', phoneNumber: TO, message: 'three' },
@@ -15,13 +15,13 @@ const SOUND: RelayHistory = {
     { id: 'snd_2', status: 'unknown', messageId: null },
     { id: 'snd_3', status: 'sent', messageId: 'm3' },
   ],
-  taken: [
+  accepted: [
     { phoneNumber: TO, message: 'one', messageIds: ['m1'] },
     { phoneNumber: TO, message: 'three', messageIds: ['m3'] },
   ],
-  unanswered: new Set(),
+  withoutReply: new Set(),
 };
-const [one, three] = SOUND.taken;
+const [one, three] = SOUND.accepted;
 const rulesOf = (changes: Partial<RelayHistory>): string[] =>
   judgeRelay({ ...SOUND, ...changes }).map(({ rule }) => rule);
 const shown = (id: string, changes: object): RelayHistory['shown'] =>
@@ -34,33 +34,33 @@ describe('the oracle of the relay', () => {
   });
 
   it('reports a text that upstream accepted twice', () => {
-    expect(rulesOf({ taken: [...SOUND.taken, ...SOUND.taken.slice(1)] })).toEqual(['doubled']);
+    expect(rulesOf({ accepted: [...SOUND.accepted, ...SOUND.accepted.slice(1)] })).toEqual(['duplicate']);
   });
 
   it('reports a text without a send request, and a text to another recipient', () => {
     const stray = { phoneNumber: TO, message: 'four', messageIds: ['m4'] };
-    expect(rulesOf({ taken: [...SOUND.taken, stray] })).toEqual(['unasked']);
-    expect(rulesOf({ taken: SOUND.taken.map((text) => ({ ...text, phoneNumber: '+14155550999' })) })).toEqual(
-      ['unasked', 'unasked'],
-    );
+    expect(rulesOf({ accepted: [...SOUND.accepted, stray] })).toEqual(['unrequested']);
+    expect(
+      rulesOf({ accepted: SOUND.accepted.map((text) => ({ ...text, phoneNumber: '+14155550999' })) }),
+    ).toEqual(['unrequested', 'unrequested']);
   });
 
   it('accepts one text for a request without a reply', () => {
     const maybe = { phoneNumber: TO, message: 'four', messageIds: ['m4'] };
-    const unanswered = new Set(['four']);
-    expect(rulesOf({ taken: [...SOUND.taken, maybe], unanswered })).toEqual([]);
-    expect(rulesOf({ taken: [...SOUND.taken, maybe, maybe], unanswered })).toEqual(['doubled']);
+    const withoutReply = new Set(['four']);
+    expect(rulesOf({ accepted: [...SOUND.accepted, maybe], withoutReply })).toEqual([]);
+    expect(rulesOf({ accepted: [...SOUND.accepted, maybe, maybe], withoutReply })).toEqual(['duplicate']);
   });
 
   it('reports texts in the wrong order', () => {
-    expect(rulesOf({ taken: SOUND.taken.toReversed() })).toEqual(['disordered']);
+    expect(rulesOf({ accepted: SOUND.accepted.toReversed() })).toEqual(['disordered']);
   });
 
   it('reports a lost send and an unfinished send', () => {
     expect(rulesOf({ shown: SOUND.shown.slice(1) })).toEqual(['lost']);
     expect(boundShare({ ...SOUND, shown: SOUND.shown.slice(1) })).toEqual({ bound: 1, of: 1 });
     for (const status of ['queued', 'relaying', 'scheduled']) {
-      expect(rulesOf({ shown: shown('snd_2', { status }) })).toEqual(['unended']);
+      expect(rulesOf({ shown: shown('snd_2', { status }) })).toEqual(['unfinished']);
     }
   });
 
@@ -72,8 +72,10 @@ describe('the oracle of the relay', () => {
   });
 
   it('reports a send with a false status, and counts a send of unknown status as not bound', () => {
-    expect(rulesOf({ shown: shown('snd_1', { status: 'failed', messageId: null }) })).toEqual(['dishonest']);
-    expect(rulesOf({ shown: shown('snd_2', { status: 'accepted' }) })).toEqual(['dishonest']);
+    expect(rulesOf({ shown: shown('snd_1', { status: 'failed', messageId: null }) })).toEqual([
+      'false status',
+    ]);
+    expect(rulesOf({ shown: shown('snd_2', { status: 'accepted' }) })).toEqual(['false status']);
     const shy = shown('snd_1', { status: 'unknown', messageId: null });
     expect(rulesOf({ shown: shy })).toEqual([]);
     expect(boundShare({ ...SOUND, shown: shy })).toEqual({ bound: 1, of: 2 });
@@ -81,8 +83,8 @@ describe('the oracle of the relay', () => {
 
   it('treats two messages for one text and file as one send', () => {
     if (one === undefined || three === undefined) throw new Error('the history has fewer than two texts');
-    const taken = [{ ...one, messageIds: ['m0', 'm1'] }, three];
-    expect(rulesOf({ taken })).toEqual([]);
-    expect(boundShare({ ...SOUND, taken })).toEqual({ bound: 2, of: 2 });
+    const accepted = [{ ...one, messageIds: ['m0', 'm1'] }, three];
+    expect(rulesOf({ accepted })).toEqual([]);
+    expect(boundShare({ ...SOUND, accepted })).toEqual({ bound: 2, of: 2 });
   });
 });

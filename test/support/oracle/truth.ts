@@ -39,7 +39,7 @@ export class Presence {
   }
 
   /** Start of the absence at the given time, or undefined if the object existed then. */
-  goneAt(time: number): number | undefined {
+  missingSince(time: number): number | undefined {
     const turn = this.turns.findLast((candidate) => candidate.time <= time);
     return turn === undefined || turn.there ? undefined : turn.time;
   }

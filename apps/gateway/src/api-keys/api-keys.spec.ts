@@ -179,7 +179,10 @@ describe('a long request', () => {
   it('for a long poll gets no events after its API key is revoked', async () => {
     const { id, key } = await make({ scopes: ['events:read'] });
     const waiting = two.fetch('/v1/events?after=now&wait=2', { key });
-    await eventually('it is let in', async () => (await one.redis.keys(`tidings:rate:${id}`)).length === 1);
+    await eventually(
+      'the API key is accepted',
+      async () => (await one.redis.keys(`tidings:rate:${id}`)).length === 1,
+    );
     await revoke(id);
     expect((await waiting).status).toBe(401);
   });
@@ -203,7 +206,10 @@ describe('a long request', () => {
       });
     });
     request.write(beginning);
-    await eventually('it is let in', async () => (await one.redis.keys(`tidings:rate:${id}`)).length === 1);
+    await eventually(
+      'the API key is accepted',
+      async () => (await one.redis.keys(`tidings:rate:${id}`)).length === 1,
+    );
     await revoke(id);
     // A body that takes longer than a second counts as slow.
     await new Promise((resolve) => setTimeout(resolve, 1_200));

@@ -61,7 +61,7 @@ describe('Contacts', () => {
     });
     const asked = jest.spyOn(gateway.app.get(UpstreamReads), 'contacts');
     const reads = Array.from({ length: 20 }, () => read('/v1/contacts'));
-    await eventually('all have asked', () => asked.mock.calls.length === reads.length);
+    await eventually('all requests have arrived', () => asked.mock.calls.length === reads.length);
     release();
     await Promise.all(reads);
     expect(gateway.upstream.calls).toEqual(['contacts']);
@@ -169,7 +169,7 @@ describe('A read within READ_CACHE_MS', () => {
     await using caching = await startTestGateway({ redisUrl: redis.url, environment });
     await read('/v1/contacts', caching);
     caching.upstream.contacts = [{ id: 'new' }];
-    await eventually('the new contact', async () =>
+    await eventually('the new contact is listed', async () =>
       JSON.stringify(await read('/v1/contacts', caching)).includes('new'),
     );
   });
@@ -280,7 +280,7 @@ describe('A failing upstream', () => {
       release = resolve;
     });
     const reads = Array.from({ length: 100 }, (_, i) => gateway.fetch(`/v1/contacts?n=${i}`));
-    await eventually('all are under way', () => gateway.upstream.calls.length === 100);
+    await eventually('all requests are running', () => gateway.upstream.calls.length === 100);
     const response = await gateway.fetch('/v1/contacts?n=100');
     expect(await problemIn(response)).toMatchObject({ status: 503, code: 'upstream_unavailable' });
     release();

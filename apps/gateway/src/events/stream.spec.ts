@@ -59,7 +59,7 @@ const revisionsOf = (client: StreamClient): number[] => client.events().map(revi
 const opened = (client: StreamClient): Promise<string> =>
   eventually('the stream is open', () => client.lastId());
 const heard = (client: StreamClient, count: number): Promise<true> =>
-  eventually(`${count} events are heard`, () => client.events().length >= count || undefined);
+  eventually(`${count} events are received`, () => client.events().length >= count || undefined);
 
 describe('An event stream', () => {
   it('opens immediately with headers for proxies, a comment, a reconnect delay and the cursor', async () => {
@@ -116,7 +116,10 @@ describe('An event stream', () => {
     await heard(client, 1);
     const told = client.lastId();
     await append('contact.created', 'c2');
-    const id = await eventually('an id comes alone', () => client.lastId() !== told && client.lastId());
+    const id = await eventually(
+      'an id arrives without an event',
+      () => client.lastId() !== told && client.lastId(),
+    );
     expect(client.blocks.at(-1)).toEqual({ id, comment: false });
     const { next } = (await (await gateway.fetch('/v1/events?after=now')).json()) as { next: string };
     expect([revisionsOf(client), id]).toEqual([[wanted], next]);
@@ -133,7 +136,7 @@ describe('An event stream', () => {
     });
     const client = await open('', {}, other);
     const comments = (): number => client.blocks.filter(({ comment }) => comment).length;
-    await eventually('comments come', () => comments() >= 4);
+    await eventually('comments arrive', () => comments() >= 4);
     valid.keys = new FixedApiKeys([{ id: 'k', key: KEY, account: 'default', scopes: ['admin'] }]);
     expect(await client.ended).toBe(true);
     expect((await other.fetch('/v1/events/stream')).status).toBe(403);
@@ -184,7 +187,7 @@ describe('An event stream', () => {
     const client = await open('', { 'x-request-id': 'hung-up-on' });
     await opened(client);
     client.hangUp();
-    await eventually('the hang-up is logged', () => lines('hung-up-on').length > 0);
+    await eventually('the disconnect is logged', () => lines('hung-up-on').length > 0);
     await using other = await startTestGateway({ redisUrl: redis.url });
     const second = await open('', { 'x-request-id': 'ended-by-us' }, other);
     await opened(second);

@@ -99,12 +99,12 @@ describe('A waiting caller', () => {
     await eventually('the poll waits', async () => (await subscriptions(gateway)) === 1);
     expect((await open(gateway)).response.statusCode).toBe(429);
     aborter.abort();
-    await eventually('nobody is subscribed', async () => (await subscriptions(gateway)) === 0);
+    await eventually('no subscription is left', async () => (await subscriptions(gateway)) === 0);
     const client = await open(gateway);
     expect(client.response.statusCode).toBe(200);
     await eventually('the stream waits', async () => (await subscriptions(gateway)) === 1);
     client.hangUp();
-    await eventually('nobody is subscribed', async () => (await subscriptions(gateway)) === 0);
+    await eventually('no subscription is left', async () => (await subscriptions(gateway)) === 0);
     const next = await open(gateway);
     expect(next.response.statusCode).toBe(200);
     next.hangUp();
@@ -178,10 +178,10 @@ describe('A caller whose filter excludes a long part of the log', () => {
     await using gateway = await gatewayWith({ maxPerAccount: 1 });
     const readAt = endlessStretch(gateway);
     const client = await open(gateway, {}, '?types=contact.deleted');
-    await eventually('it reads on', () => readAt.length > 10);
+    await eventually('the stream reads further pages', () => readAt.length > 10);
     client.hangUp();
     expect(meanMs(readAt)).toBeGreaterThan(5);
-    await eventually('its place is free', async () => {
+    await eventually('the waiting slot is free', async () => {
       const next = await open(gateway);
       next.hangUp();
       return next.response.statusCode === 200;
@@ -203,7 +203,10 @@ describe('An interrupted event stream', () => {
     for (let round = 0; heard.length < 600; round++) {
       const client = await open(round % 2 === 0 ? first : second, { 'last-event-id': String(lastId) });
       const size = 1 + Math.floor(Math.random() * 40);
-      await eventually('some come', () => client.events().length >= Math.min(size, 600 - heard.length));
+      await eventually(
+        'some events arrive',
+        () => client.events().length >= Math.min(size, 600 - heard.length),
+      );
       client.hangUp();
       await client.ended;
       heard.push(...client.events());
@@ -228,7 +231,7 @@ describe('An interrupted event stream', () => {
     );
     expect(grownMb).toBeLessThan(15);
     // The client stops reading: unread data is in the kernel, and the remaining events are still in the log.
-    await eventually('it is cut off', async () => {
+    await eventually('the client is disconnected', async () => {
       const next = await open(gateway);
       next.hangUp();
       return next.response.statusCode === 200;
@@ -237,7 +240,10 @@ describe('An interrupted event stream', () => {
     expect(await client.ended).toBe(false);
     expect(client.events().length).toBeLessThan(1_000);
     const again = await open(gateway, { 'last-event-id': String(client.lastId()) });
-    await eventually('the rest comes', () => client.events().length + again.events().length >= 1_000);
+    await eventually(
+      'the remaining events arrive',
+      () => client.events().length + again.events().length >= 1_000,
+    );
     const all = revisionsIn([...client.events(), ...again.events()]);
     expect(all).toEqual(all.map((_, i) => (all[0] ?? 0) + i));
     again.hangUp();
@@ -261,7 +267,10 @@ describe('An interrupted event stream', () => {
     await append(other);
     for (const client of clients) {
       const again = await open(other, { 'last-event-id': String(client.lastId()) });
-      await eventually('the rest comes', () => client.events().length + again.events().length >= 61);
+      await eventually(
+        'the remaining events arrive',
+        () => client.events().length + again.events().length >= 61,
+      );
       const all = revisionsIn([...client.events(), ...again.events()]);
       expect(all).toEqual(all.map((_, i) => (all[0] ?? 0) + i));
       again.hangUp();
@@ -275,17 +284,17 @@ describe('While Redis is unavailable', () => {
     await using gateway = await gatewayWith({ commentMs: 100 }, own.url);
     const client = await open(gateway);
     await append(gateway);
-    await eventually('one is heard', () => client.events().length === 1);
+    await eventually('the first event is received', () => client.events().length === 1);
     own.server.kill('SIGKILL');
     await own.server.exited;
     const silent = client.blocks.length;
-    await eventually('comments come', () => client.blocks.length > silent + 3);
+    await eventually('comments arrive', () => client.blocks.length > silent + 3);
     await own.server.restart();
     await eventually('the gateway is connected again', () => gateway.redis.status === 'ready');
     await append(gateway);
-    await eventually('the next is heard', () => client.events().length === 2);
+    await eventually('the next event is received', () => client.events().length === 2);
     // The notification works again, so the event does not wait for a recheck.
-    await eventually('the subscription is back', async () => (await subscriptions(gateway)) === 1);
+    await eventually('the subscription is restored', async () => (await subscriptions(gateway)) === 1);
     client.hangUp();
   });
 
@@ -294,7 +303,7 @@ describe('While Redis is unavailable', () => {
     await using gateway = await gatewayWith({}, own.url);
     own.server.kill('SIGKILL');
     await own.server.exited;
-    await eventually('the gateway has noticed', () => gateway.redis.status !== 'ready');
+    await eventually('the gateway has lost its connection to Redis', () => gateway.redis.status !== 'ready');
     expect(await problemIn(await gateway.fetch('/v1/events/stream'))).toMatchObject({
       status: 503,
       code: 'unavailable',

@@ -93,7 +93,7 @@ describe('The health of the gateway', () => {
     await note('worker-3', 'next', minutesAgo(11));
     // The gateway of this test started only now, so its own start does not count.
     expect((await untilReady('degraded')).details).toMatchObject([{ code: 'versions_mixed', count: 2 }]);
-    const members = await eventually('the gateway is noted', async () => {
+    const members = await eventually('the heartbeat of the gateway is stored', async () => {
       const noted = await gateway.redis.zrange('tidings:gateways', '0', '-1');
       return noted.length > 0 && noted;
     });

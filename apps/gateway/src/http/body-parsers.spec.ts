@@ -36,7 +36,7 @@ async function breakOff(framing: Readonly<Record<string, string>>): Promise<unkn
   call.write('{"phoneNumber":');
   await begun;
   call.destroy();
-  await eventually('it is logged', () => gateway.log.length > 0);
+  await eventually('the request is logged', () => gateway.log.length > 0);
   // Waits for any further log line.
   await new Promise((resolve) => setTimeout(resolve, 100));
   return gateway.log.map((line) => JSON.parse(line) as unknown);

@@ -237,7 +237,7 @@ describe('An Idempotency-Key', () => {
       send(json({ phoneNumber: NUMBER, message, expiresAt }), key);
     const first = await ask('in time');
     expect(first.status).toBe(200);
-    await eventually('it has passed', () => Date.now() > Date.parse(expiresAt));
+    await eventually('the time has passed', () => Date.now() > Date.parse(expiresAt));
     const second = await ask('in time');
     expect(second.headers.get('idempotent-replayed')).toBe('true');
     expect(await second.json()).toEqual(await first.json());

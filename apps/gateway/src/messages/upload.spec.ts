@@ -93,8 +93,8 @@ describe('An upload', () => {
     });
     call.on('error', () => undefined);
     call.write(start);
-    await eventually('a file is begun', async () => (await gateway.blobs()).length > before.length);
+    await eventually('a file is being written', async () => (await gateway.blobs()).length > before.length);
     call.destroy();
-    await eventually('it is removed', async () => (await gateway.blobs()).length === before.length);
+    await eventually('the file is removed', async () => (await gateway.blobs()).length === before.length);
   });
 });
