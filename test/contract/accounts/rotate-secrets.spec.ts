@@ -31,7 +31,7 @@ import {
   RedisEndpointStore,
   systemResolver,
 } from '#webhooks';
-import { resealAll } from '../../../apps/gateway/src/rotation/rotate-secrets.js';
+import { rotateAll } from '../../../apps/gateway/src/rotation/rotate-secrets.js';
 import { eventually } from '../../support/eventually.js';
 import { startTestCluster } from '../../support/redis-cluster.js';
 import { startTestRedis, withTestRedis } from '../../support/redis-server.js';
@@ -43,7 +43,7 @@ const RING = new SecretBox(NEW, [OLD]);
 const URL = 'http://127.0.0.1:9/hook';
 
 /** Counts: rotated, already current, broken. */
-const counts = (result: Awaited<ReturnType<typeof resealAll>>): number[][] =>
+const counts = (result: Awaited<ReturnType<typeof rotateAll>>): number[][] =>
   [result.accountKeys, result.signingSecrets, result.webhookHeaders].map(({ rotated, current, broken }) => [
     rotated,
     current,
@@ -77,8 +77,8 @@ describe.each([
     keys = new RedisEncryptionKeys(redis, prefix);
   });
 
-  const rotate = (previous: readonly Buffer[] = [OLD]): ReturnType<typeof resealAll> =>
-    resealAll(
+  const rotate = (previous: readonly Buffer[] = [OLD]): ReturnType<typeof rotateAll> =>
+    rotateAll(
       { ENCRYPTION_KEY: NEW, ENCRYPTION_KEYS_PREVIOUS: [...previous], REDIS_KEY_PREFIX: prefix },
       redis,
     );

@@ -42,7 +42,7 @@ export async function rotateSecrets(console: Console): Promise<boolean> {
   });
   try {
     if (redis.status !== 'ready') throw new Error('Cannot connect to Redis at REDIS_URL');
-    return printSummary(await resealAll(environment, redis), console);
+    return printSummary(await rotateAll(environment, redis), console);
   } catch (error) {
     throw unfit ?? error;
   } finally {
@@ -54,7 +54,7 @@ export async function rotateSecrets(console: Console): Promise<boolean> {
 export type RotationResult = Readonly<Record<'accountKeys' | 'signingSecrets' | 'webhookHeaders', SealTally>>;
 
 /** Re-encrypts all secrets of {@link rotateSecrets} through an open Redis connection. */
-export async function resealAll(
+export async function rotateAll(
   environment: Pick<CommonEnvironment, 'ENCRYPTION_KEY' | 'ENCRYPTION_KEYS_PREVIOUS' | 'REDIS_KEY_PREFIX'>,
   redis: RedisClient,
 ): Promise<RotationResult> {
