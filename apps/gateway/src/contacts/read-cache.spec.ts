@@ -16,8 +16,8 @@ describe('The age of a read', () => {
     now = 15_500;
     const other = cache.read(['messages'], () => Promise.resolve('other'));
     answer('text');
-    expect(await first).toEqual({ reply: { text: 'text', askedAt: 0 } });
-    expect(await second).toEqual({ reply: { text: 'text', askedAt: 0 }, age: 15 });
-    expect(await other).toEqual({ reply: { text: 'other', askedAt: 15_500 } });
+    expect(await first).toEqual({ reply: { text: 'text', requestedAt: 0 } });
+    expect(await second).toEqual({ reply: { text: 'text', requestedAt: 0 }, age: 15 });
+    expect(await other).toEqual({ reply: { text: 'other', requestedAt: 15_500 } });
   });
 });
