@@ -11,9 +11,7 @@ const FAILOVER_AFTER_MS = 25_000;
 const UNREPLICATED_MS = 700;
 const SEND_EVERY_MS = 150;
 
-/**
- * Time for which an unfinished send of before the failover is searched for before its POST, in milliseconds.
- */
+/** Time for which a send that was unfinished at the failover is looked up before its POST, in milliseconds. */
 const SEND_CONFIRM_MS = 20_000;
 const SENDS_END_WITHIN_MS = 60_000;
 const LOST = 'lost';

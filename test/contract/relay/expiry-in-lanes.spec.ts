@@ -8,7 +8,7 @@ import { NUMBER, WithLane } from './with-lane.js';
 const relay = new WithLane();
 const { rounds, runner, accept, find, relayUntil, failPosts, sendEvents, texts } = relay;
 
-/** Puts a send with an ambiguous POST at the head of the lane, where it is searched for. */
+/** Puts a send with an ambiguous POST at the head of the lane, where it is looked up. */
 async function blockingHead(): Promise<string> {
   failPosts({ kind: 'resetBefore' });
   const id = await accept({ message: 'head' });
@@ -85,9 +85,9 @@ describe('a send with an expiresAt', () => {
   it('becomes unknown instead of expired if upstream may have accepted its POST', async () => {
     const id = await accept({ expiresAt: Date.now() + 2_000 });
     failPosts({ kind: 'resetBefore' });
-    // The search lasts longer than the expiresAt.
+    // The look-ups last longer than the expiresAt.
     const lane = runner({ confirmMs: 3_000 });
-    await eventually('the search has ended', async () => {
+    await eventually('the look-ups have ended', async () => {
       await lane.run(A, NUMBER);
       await rounds().expire(A);
       return (await find(id)).status === 'unknown';

@@ -213,7 +213,7 @@ describe('sends while upstream is unreachable', () => {
     expect(await attempts(last)).toEqual(['not_taken', 'accepted 200']);
   });
 
-  it('are not searched for, and their search time does not count down', async () => {
+  it('are not looked up, and their time for look-ups does not count down', async () => {
     const { lanes } = process();
     house.control('faults', { match: { method: 'POST' }, fault: 'resetBefore' });
     const id = await accept(ONE, 'n1');
@@ -238,13 +238,13 @@ describe('sends while upstream is unreachable', () => {
       SETTINGS,
       house.logger,
     );
-    await eventually('one search step failed', async () => {
+    await eventually('one look-up failed', async () => {
       await blind.run(A, ONE);
       return (await house.sends.find(A, id))?.state.lookedAt === undefined;
     });
     const { state } = (await house.sends.find(A, id)) ?? {};
     expect(state).toMatchObject({ status: 'relaying', lookLeftMs: before });
-    // The lane waits for the end of the outage, not for the next search step.
+    // The lane waits for the end of the outage, not for the next look-up.
     expect(await isDue(ONE)).toBe(false);
     expect(await house.sends.release(A, 100)).toEqual([ONE]);
     await lanes.run(A, ONE);

@@ -23,7 +23,7 @@ describe('a POST whose fence Redis loses while the POST is under way', () => {
 
   it.each([
     ['was not noticed yet', () => Promise.resolve()],
-    ['made another process search for the send', () => runner().run(A, NUMBER)],
+    ['made another process look up the send', () => runner().run(A, NUMBER)],
   ])(
     'is not repeated if its process learns that upstream accepted the POST, and the loss %s',
     async (_, then) => {

@@ -41,7 +41,7 @@ describe('a send', () => {
     expect(texts()).toEqual(['Hi']);
   });
 
-  it('that was queued before a Redis restart is searched for first, and then posted once', async () => {
+  it('that was queued before a Redis restart is looked up first, and then posted once', async () => {
     const [one, two] = [await accept({ message: 'n0' }), await accept({ message: 'n1' })];
     await (await memory()).restore(relay.redis);
     await runner().run(A, NUMBER);
@@ -87,7 +87,7 @@ describe('a send', () => {
     }
   });
 
-  it('whose POST was lost by two failovers is searched for, and not posted again', async () => {
+  it('whose POST was lost by two failovers is looked up, and not posted again', async () => {
     const other = await startTestRedis();
     const [one, two] = [new Redis(relay.redis.url), new Redis(other.url)];
     try {
