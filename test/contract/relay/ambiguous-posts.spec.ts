@@ -72,7 +72,12 @@ describe('a send whose POST had no clear answer', () => {
 
   it.each([
     ['at the end of its remaining time, if look-ups succeed', undefined, 'good', 3_000],
-    ['after the longest backoff, if another look-up fails', { kind: 'status', status: 404 }, 'failed', 15_000],
+    [
+      'after the longest backoff, if another look-up fails',
+      { kind: 'status', status: 404 },
+      'failed',
+      15_000,
+    ],
     ['soon, if a look-up fails for the first time', { kind: 'status', status: 404 }, 'good', 500],
   ])('is looked up again %s', async (_, trouble, before, maxMs) => {
     failPosts({ kind: 'resetBefore' });

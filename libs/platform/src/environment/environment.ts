@@ -63,7 +63,9 @@ export class CommonEnvironment {
   @Meaning('Time for which an event is kept.')
   @Whole(168, 1, 87_600)
   EVENT_RETENTION_HOURS = 168;
-  @Meaning('Max number of events that are kept per account. An event that is not dispatched yet is never removed.')
+  @Meaning(
+    'Max number of events that are kept per account. An event that is not dispatched yet is never removed.',
+  )
   @Whole(1_000_000, 1)
   EVENT_RETENTION_MAX = 1_000_000;
   @Meaning('Max age of a send. A send that is not relayed by then ends as `expired`.')
@@ -98,7 +100,9 @@ export class CommonEnvironment {
 
 /** Environment variables of the gateway. */
 export class GatewayEnvironment extends CommonEnvironment {
-  @Meaning('The first API key. It belongs to the account `default` and has every scope. `npm start` creates and prints one.')
+  @Meaning(
+    'The first API key. It belongs to the account `default` and has every scope. `npm start` creates and prints one.',
+  )
   @Text('a-long-random-key', 16)
   API_KEY!: string;
   @Meaning('Address on which the gateway listens; `0.0.0.0` in the Docker image.')
@@ -152,7 +156,9 @@ export class WorkerEnvironment extends CommonEnvironment {
   @Meaning('Time for which changes of a message’s flags are looked up.')
   @Whole(72, 0, 8_760)
   POLL_SETTLE_HOURS = 72;
-  @Meaning('Interval between two sweeps, which read every message of every contact, as far as the request budget allows.')
+  @Meaning(
+    'Interval between two sweeps, which read every message of every contact, as far as the request budget allows.',
+  )
   @Whole(86_400_000, 1_000)
   POLL_SWEEP_INTERVAL_MS = 86_400_000;
   @Meaning(
@@ -161,7 +167,9 @@ export class WorkerEnvironment extends CommonEnvironment {
   @OneOf('silent', 'emit')
   POLL_BASELINE: 'silent' | 'emit' = 'silent';
 
-  @Meaning('Waits between the attempts of a send that are safe to repeat. The last wait is repeated until the send expires.')
+  @Meaning(
+    'Waits between the attempts of a send that are safe to repeat. The last wait is repeated until the send expires.',
+  )
   @WholeList('1,5,30,120,600', 0, 86_400)
   SEND_RETRY_SCHEDULE_SECONDS = [1, 5, 30, 120, 600];
   @Meaning('HTTP statuses with which upstream certainly did not accept a send. Such a send is retried.')
