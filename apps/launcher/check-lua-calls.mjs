@@ -1,4 +1,4 @@
-// Checks that TypeScript gives each Lua script the keys and arguments that its header names.
+// Checks that TypeScript passes each Lua script the keys and arguments that its header declares.
 import { dirname, relative, resolve } from 'node:path';
 import ts from 'typescript';
 import { LIBS, readLuaSource } from '../../libs/platform/src/redis/lua-source.mjs';
@@ -56,7 +56,7 @@ export function checkLuaCalls() {
     const objects =
       type === undefined ? [[]] : types.map((one) => one.getProperties().map((property) => property.name));
     return objects.flatMap((names) => [
-      ...wanted.filter((one) => !names.includes(one)).map((one) => `${what} ${one} is not given`),
+      ...wanted.filter((one) => !names.includes(one)).map((one) => `${what} ${one} is missing`),
       ...names
         .filter((one) => !wanted.includes(one))
         .map((one) => `${what} ${one} is not in the script's header`),
@@ -68,7 +68,7 @@ export function checkLuaCalls() {
 }
 
 /**
- * Returns the path of the script that an identifier stands for, if it stands for a script.
+ * Returns the path of the script that an identifier refers to, or undefined.
  * @param {ts.TypeChecker} checker
  * @param {ts.Node} node
  */
@@ -100,5 +100,5 @@ if (process.argv[1] !== undefined && resolve(process.argv[1]) === import.meta.fi
   const { calls, findings } = checkLuaCalls();
   for (const finding of findings) console.error(finding);
   if (findings.length > 0) process.exitCode = 1;
-  else console.log(`${calls} calls of Lua scripts give the keys and arguments that the scripts name.`);
+  else console.log(`All ${calls} calls of Lua scripts pass the declared keys and arguments.`);
 }

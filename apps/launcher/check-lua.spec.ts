@@ -1,6 +1,6 @@
 import { expect, it } from '@jest/globals';
 import { checkLua } from './check-lua.mjs';
 
-it('finds nothing wrong with the Lua scripts of the product', () => {
+it('the check of Lua scripts finds no fault in the product', () => {
   expect(checkLua(() => undefined)).toEqual([]);
 });

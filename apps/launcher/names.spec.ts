@@ -15,8 +15,8 @@ interface Build {
   projects: Record<string, { type: string; sourceRoot: string; entryFile: string }>;
 }
 
-describe('the names of libs', () => {
-  it('lead Node to what is built of the sources that they lead the compiler to', () => {
+describe('the import names of libs', () => {
+  it('refer to the same modules in Node.js and in the compiler', () => {
     const { paths } = (read('tsconfig.json') as Compiler).compilerOptions;
     const built = Object.entries(paths).map(([name, [source = '']]) => [
       name,
@@ -25,7 +25,7 @@ describe('the names of libs', () => {
     expect((read('package.json') as Package).imports).toEqual(Object.fromEntries(built));
   });
 
-  it('are those of the folders that are built', () => {
+  it('include exactly the folders that are built', () => {
     const projects = Object.entries((read('nest-cli.json') as Build).projects);
     const libs = projects.filter(([, { type }]) => type === 'library');
     expect(libs.map(([name]) => name).sort()).toEqual(LIBS);

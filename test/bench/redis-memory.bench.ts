@@ -6,7 +6,7 @@ import { parseMessage } from '#upstream';
 import { parseContact } from '../../libs/upstream/src/reply/contact.js';
 import { contactListOf } from '../support/contact-list.js';
 import { withTestRedis } from '../support/redis-server.js';
-import { connected, usedMemory } from '../support/used-memory.js';
+import { withConnection, usedMemory } from '../support/used-memory.js';
 import { contactPollOf } from './contact-poll.js';
 import { atMost, heading, information } from './figures.js';
 import { idOf, type IdShape, messagesOf, numberOf } from './messages.js';
@@ -89,7 +89,7 @@ async function readAll(redis: RedisClient, shape: IdShape): Promise<void> {
 async function bytesPerContact(shape: IdShape): Promise<number> {
   return withTestRedis(async ({ url }) => {
     const before = await usedMemory(url);
-    await connected(url, (redis) => readAll(redis, shape));
+    await withConnection(url, (redis) => readAll(redis, shape));
     return ((await usedMemory(url)) - before) / CONTACTS;
   });
 }

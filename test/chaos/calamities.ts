@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { clockOff } from '../support/clock-off.js';
+import { shiftedClock } from '../support/shifted-clock-environment.js';
 import { type ProductProcess, startProcess } from '../support/process.js';
 import type { Product } from '../support/product.js';
 import type { TestPair } from '../support/redis-pair.js';
@@ -27,7 +27,7 @@ export class Calamities implements AsyncDisposable {
     const environment = { ...product.environment(), WORKER_PORT: '0' };
     const workers: ProductProcess[] = [];
     try {
-      workers.push(await startProcess('worker', { ...environment, ...clockOff(AHEAD_MS) }));
+      workers.push(await startProcess('worker', { ...environment, ...shiftedClock(AHEAD_MS) }));
       for (let n = 0; n < SUSPENDED_WORKERS; n += 1) workers.push(await startProcess('worker', environment));
     } catch (error) {
       await Promise.all(workers.map((worker) => worker.stop('SIGKILL')));

@@ -75,7 +75,7 @@ export async function runTroubleTrial<Name extends string>(
   const worker = await fleet.startWorker();
   const rss = new ResidentMemory(worker);
   await waitForFirstPages(fleet, plan, world);
-  const rssBefore = await rss.look();
+  const rssBefore = await rss.sample();
   await apply(plan.then?.(world));
   const began = Date.now();
   for (let n = 0; n * WRITE_EVERY_MS < MEASURED_MS; n += 1) {
@@ -84,18 +84,18 @@ export async function runTroubleTrial<Name extends string>(
       await plan.midway?.(fleet, world);
     for (const name of plan.contacts)
       await fleet.simulate('messages', { contactId: world[name].id, text: `New ${n}` });
-    await rss.look();
+    await rss.sample();
   }
   const until = Date.now();
   await pause(REPORTED_WITHIN_MS);
-  await rss.look();
+  await rss.sample();
   return {
     of: await outcomes(fleet, plan.contacts, world, { began, until }),
     status: await fleet.json('/v1/status'),
     emitted: await reportedIds(fleet),
     rssBefore,
-    rss: rss.most,
-    complaints: fleet.complaints(),
+    rss: rss.max,
+    complaints: fleet.workerOutput(),
   };
 }
 

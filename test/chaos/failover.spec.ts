@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { eventually } from '../support/eventually.js';
-import type { ToldEvent } from '../support/oracle/message-check.js';
+import type { EmittedEvent } from '../support/oracle/message-check.js';
 import { startTestSentinel, type TestSentinel } from '../support/redis-sentinel.js';
 import { FeedTrial, tally } from './feed-trial.js';
 
@@ -11,9 +11,7 @@ const FAILOVER_AFTER_MS = 25_000;
 const UNREPLICATED_MS = 700;
 const SEND_EVERY_MS = 150;
 
-/**
- * Time for which an unfinished send of before the failover is searched for before its POST, in milliseconds.
- */
+/** Time for which a send that was unfinished at the failover is looked up before its POST, in milliseconds. */
 const SEND_CONFIRM_MS = 20_000;
 const SENDS_END_WITHIN_MS = 60_000;
 const LOST = 'lost';
@@ -76,7 +74,7 @@ async function statusOf({ product }: FeedTrial<TestSentinel>, id: string): Promi
  * Returns the content of an event for comparison. Ignores the time of send events: a repeated status change
  * is the same change.
  */
-function contentOf({ type, contactId, data }: ToldEvent): string {
+function contentOf({ type, contactId, data }: EmittedEvent): string {
   return JSON.stringify([type, contactId, data], (key, value: unknown) =>
     type.startsWith('send.') && key === 'updatedAt' ? undefined : value,
   );
@@ -85,7 +83,10 @@ function contentOf({ type, contactId, data }: ToldEvent): string {
 /**
  * Returns events that a subscriber read and that the log now holds with different content under the same id.
  */
-function changedEvents(read: readonly ToldEvent[], log: readonly ToldEvent[]): { was: string; is: string }[] {
+function changedEvents(
+  read: readonly EmittedEvent[],
+  log: readonly EmittedEvent[],
+): { was: string; is: string }[] {
   const kept = new Map(log.map((event) => [event.id, contentOf(event)]));
   return read.flatMap((event) => {
     const [was, is] = [contentOf(event), kept.get(event.id)];
@@ -94,7 +95,7 @@ function changedEvents(read: readonly ToldEvent[], log: readonly ToldEvent[]): {
 }
 
 /** Counts the differences between the events that a subscriber read and the events in the log. */
-function losses(read: readonly ToldEvent[], log: readonly ToldEvent[]): Record<string, number> {
+function losses(read: readonly EmittedEvent[], log: readonly EmittedEvent[]): Record<string, number> {
   const kept = new Map(log.map((event) => [event.id, event]));
   const lost = read.filter(({ id }) => !kept.has(id));
   const contents = new Set(log.map(contentOf));

@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { ChangeDriver } from '../support/change-driver.js';
 import { eventually } from '../support/eventually.js';
 import { type Fault, FeedOracle } from '../support/oracle/feed-oracle.js';
-import type { ToldEvent } from '../support/oracle/message-check.js';
+import type { EmittedEvent } from '../support/oracle/message-check.js';
 import type { LedgerEntry } from '../support/oracle/truth.js';
 import { type ProductProcess, startProcess } from '../support/process.js';
 import { Product } from '../support/product.js';
@@ -48,7 +48,7 @@ export interface TrialContact {
 export class FeedTrial<Layout extends RedisLayout> implements AsyncDisposable {
   readonly oracle = new FeedOracle();
   /** Events in the order in which the subscriber read them. */
-  readonly read: ToldEvent[] = [];
+  readonly read: EmittedEvent[] = [];
   second: ProductProcess | undefined;
   private ledgerAt = 0;
   private cursor: string | undefined;
@@ -122,7 +122,7 @@ export class FeedTrial<Layout extends RedisLayout> implements AsyncDisposable {
   }
 
   /** Returns the faults in the log. Ends early if no fault is found for a whole sweep interval. */
-  async judge(): Promise<{ faults: Fault[]; events: ToldEvent[] }> {
+  async judge(): Promise<{ faults: Fault[]; events: EmittedEvent[] }> {
     const began = performance.now();
     let quietAt: number | undefined;
     for (;;) {
@@ -146,8 +146,8 @@ export class FeedTrial<Layout extends RedisLayout> implements AsyncDisposable {
   }
 
   /** Returns the whole log. */
-  async wholeLog(): Promise<ToldEvent[]> {
-    const events: ToldEvent[] = [];
+  async wholeLog(): Promise<EmittedEvent[]> {
+    const events: EmittedEvent[] = [];
     for (let cursor: string | undefined; ;) {
       const page = await this.page(cursor);
       events.push(...page.events);
@@ -226,7 +226,9 @@ export class FeedTrial<Layout extends RedisLayout> implements AsyncDisposable {
     }
   }
 
-  private page(cursor: string | undefined): Promise<{ events: ToldEvent[]; next: string; hasMore: boolean }> {
+  private page(
+    cursor: string | undefined,
+  ): Promise<{ events: EmittedEvent[]; next: string; hasMore: boolean }> {
     const after = cursor === undefined ? '' : `&after=${cursor}`;
     return this.product.json('GET', `/v1/events?limit=${PAGE}${after}`);
   }

@@ -68,7 +68,7 @@ export async function measureAccount(contacts: number): Promise<AccountCost> {
     await fleet.kill(worker);
     await postponeAllBut(redis, contacts, DUE);
     const cost = await costOfPolls(fleet, upstream, redis);
-    return { contacts, scheduledMs, scheduleBytes, rss: memory.most, ...cost };
+    return { contacts, scheduledMs, scheduleBytes, rss: memory.max, ...cost };
   } finally {
     redis.disconnect();
   }

@@ -64,7 +64,7 @@ describe('a contact with thirty pages and a slow upstream that fails in bursts',
       settings: { limitCap: PAGE },
     });
     fleet = running;
-    const contacts = await running.fill(CONTACTS, MESSAGES);
+    const contacts = await running.createContacts(CONTACTS, MESSAGES);
     const stop = new AbortController();
     const disturbing = disturb(running, stop.signal);
     try {

@@ -135,7 +135,7 @@ it('a worker paused before its POST sends no duplicate after other workers have 
   expect(end.status).toBe('delivered');
 }, 180_000);
 
-it('a worker paused before its POST does not send after other workers have stopped searching for the message', async () => {
+it('a worker paused before its POST does not send after the look-ups of other workers have ended', async () => {
   const { texts, posts, end } = await runWithPausedWorker(
     { SEND_ON_UNKNOWN: 'hold' },
     async ({ view }) => (await view()).status === 'unknown',
@@ -145,7 +145,7 @@ it('a worker paused before its POST does not send after other workers have stopp
   expect(end).toMatchObject({ status: 'unknown', attempts: [] });
 }, 180_000);
 
-it('a worker paused before its POST sends no duplicate while other workers search for the message, and the send ends', async () => {
+it('a worker paused before its POST sends no duplicate while other workers look up the send, and the send gets a final status', async () => {
   const { texts, end } = await runWithPausedWorker({ SEND_CONFIRM_MEDIA_MS: '5000' }, ({ product }) =>
     Promise.resolve(product.worker.output().includes('the process of a POST ended; searching')),
   );

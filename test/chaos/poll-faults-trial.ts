@@ -65,7 +65,7 @@ export async function runPollFaultTrial(plan: FaultPlan): Promise<FaultOutcome> 
       POLL_MAX_INTERVAL_MS: String(POLL_MAX_INTERVAL_MS),
     },
   });
-  const contacts = await fleet.fill(CONTACTS, OLD_MESSAGES);
+  const contacts = await fleet.createContacts(CONTACTS, OLD_MESSAGES);
   await fleet.startGateway();
   const reader = await fleet.startWorker({ UPSTREAM_REQUESTS_PER_SECOND: String(FIRST_READS_PER_SECOND) });
   await eventually('every contact was read', () => allRead(fleet, contacts), FIRST_READ_WITHIN_MS);
@@ -77,7 +77,7 @@ export async function runPollFaultTrial(plan: FaultPlan): Promise<FaultOutcome> 
   const stop = new AbortController();
   const killing = plan.kills === true ? killInTurn(fleet, plan.workers, stop.signal) : Promise.resolve([]);
   const traffic = unevenTraffic({
-    ...{ contacts: CONTACTS, talkers: 10, share: 0.5, perSecond: WRITTEN_PER_SECOND },
+    ...{ contacts: CONTACTS, activeContacts: 10, activeShare: 0.5, perSecond: WRITTEN_PER_SECOND },
     ...{ durationMs: MEASURED_MS, seed: plan.seed },
   });
   for (const [n, { at, contact }] of traffic.entries()) {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { clockOff } from '../support/clock-off.js';
+import { shiftedClock } from '../support/shifted-clock-environment.js';
 import {
   type FaultPlan,
   POLL_MAX_INTERVAL_MS,
@@ -42,15 +42,15 @@ const PLANS: [string, Omit<FaultPlan, 'seed'>][] = [
       faults: [{ match: MESSAGES, fault: { kind: 'slow', delayMs: 500 }, times: 'always' }],
     },
   ],
-  ['one worker’s clock is an hour ahead', { workers: [clockOff(HOUR_MS), {}] }],
-  ['one worker’s clock is an hour behind', { workers: [clockOff(-HOUR_MS), {}] }],
-  ['the only worker’s clock is an hour ahead', { workers: [clockOff(HOUR_MS)] }],
-  ['the workers’ clocks are two hours apart', { workers: [clockOff(HOUR_MS), clockOff(-HOUR_MS)] }],
+  ['one worker’s clock is an hour ahead', { workers: [shiftedClock(HOUR_MS), {}] }],
+  ['one worker’s clock is an hour behind', { workers: [shiftedClock(-HOUR_MS), {}] }],
+  ['the only worker’s clock is an hour ahead', { workers: [shiftedClock(HOUR_MS)] }],
+  ['the workers’ clocks are two hours apart', { workers: [shiftedClock(HOUR_MS), shiftedClock(-HOUR_MS)] }],
   ['20 % of the polls fail', { workers: [{}, {}], faults: [FAILING] }],
   ['upstream takes 2 s for a reply', { workers: [{}, {}], faults: [SLOW] }],
   [
     'all faults happen at once',
-    { workers: [clockOff(HOUR_MS), clockOff(-HOUR_MS)], kills: true, faults: [FAILING, SLOW] },
+    { workers: [shiftedClock(HOUR_MS), shiftedClock(-HOUR_MS)], kills: true, faults: [FAILING, SLOW] },
   ],
 ];
 

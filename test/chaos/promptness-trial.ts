@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { eventually } from '../support/eventually.js';
 import { Fleet } from '../support/fleet.js';
-import { type DelayFigures, figuresOf, type Written } from '../support/traffic.js';
+import { type DelayFigures, figuresOf, type WrittenMessage } from '../support/traffic.js';
 
 const LISTED_WITHIN_MS = 30_000;
 const READ_WITHIN_MS = 120_000;
@@ -28,7 +28,7 @@ export interface PromptnessPlan {
    * first contact list.
    */
   warm: boolean;
-  traffic: readonly Written[];
+  traffic: readonly WrittenMessage[];
   /** Time from the start during which messages are not measured, in milliseconds. */
   warmUpMs: number;
   /** Simulator settings. */
@@ -39,7 +39,7 @@ export interface PromptnessPlan {
  * A message, its time of creation in the simulator, and its detection delay. The delay is undefined if the
  * message was not reported.
  */
-export interface ReportedMessage extends Written {
+export interface ReportedMessage extends WrittenMessage {
   readonly delay: number | undefined;
 }
 
@@ -74,7 +74,7 @@ export async function runPromptnessTrial(plan: PromptnessPlan): Promise<Promptne
     environment: { UPSTREAM_REQUESTS_PER_SECOND: String(plan.requestsPerSecond) },
     settings: { ...plan.settings },
   });
-  const contacts = await fleet.fill(plan.contacts, plan.knownMessages);
+  const contacts = await fleet.createContacts(plan.contacts, plan.knownMessages);
   await fleet.startGateway();
   if (plan.warm) {
     // Uses a larger budget, because reading old messages only gets the part of the budget that polls leave.

@@ -18,7 +18,7 @@ describe('the feed of 300 contacts, of which 30 write 90 % of the messages, at 2
     async (start, { durationMs, ...begin }) => {
       const [contacts, requestsPerSecond] = [300, 20];
       const traffic = unevenTraffic({
-        ...{ contacts, seed, talkers: 30, share: 0.9, perSecond: 6.7, durationMs },
+        ...{ contacts, seed, activeContacts: 30, activeShare: 0.9, perSecond: 6.7, durationMs },
       });
       const { messages, figures, missing, requests, otherPages } = await runPromptnessTrial({
         ...{ contacts, requestsPerSecond, traffic, knownMessages: 45, workers: 2 },

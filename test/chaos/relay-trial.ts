@@ -3,13 +3,13 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { eventually } from '../support/eventually.js';
 import {
-  type AskedSend,
+  type RequestedSend,
   boundShare,
   judgeRelay,
   type RelayFault,
   type RelayHistory,
   type ShownSend,
-  type TakenText,
+  type AcceptedText,
 } from '../support/oracle/relay-oracle.js';
 import { type ProductProcess, startProcess } from '../support/process.js';
 import { Product } from '../support/product.js';
@@ -112,7 +112,7 @@ export interface RelayVerdict {
 /** The whole product with two workers, a faulty upstream, and callers that send texts. */
 export class RelayTrial<Layout extends RedisLayout> implements AsyncDisposable {
   /** Sends that were answered with 200. */
-  readonly asked: AskedSend[] = [];
+  readonly asked: RequestedSend[] = [];
   /** Texts whose request was not answered with 200. */
   readonly unanswered = new Set<string>();
   private second: ProductProcess | undefined;
@@ -245,7 +245,7 @@ export class RelayTrial<Layout extends RedisLayout> implements AsyncDisposable {
   }
 
   async judge(shown: readonly ShownSend[]): Promise<RelayVerdict> {
-    const taken: TakenText[] = [];
+    const taken: AcceptedText[] = [];
     const faults: Record<string, number> = {};
     let ambiguousFaults = 0;
     for (const entry of await this.ledger(['send.accepted', 'request'])) {
@@ -257,7 +257,12 @@ export class RelayTrial<Layout extends RedisLayout> implements AsyncDisposable {
         if (entry.status !== 429 && !UNAMBIGUOUS.has(entry.fault)) ambiguousFaults += 1;
       }
     }
-    const history: RelayHistory = { asked: this.asked, shown, taken, unanswered: this.unanswered };
+    const history: RelayHistory = {
+      requested: this.asked,
+      shown,
+      accepted: taken,
+      withoutReply: this.unanswered,
+    };
     const { bound, of } = boundShare(history);
     const statuses: Record<string, number> = {};
     for (const { status } of shown) statuses[status] = (statuses[status] ?? 0) + 1;

@@ -46,7 +46,7 @@ function expectBound({ counts }: RelayVerdict): void {
 }
 
 /**
- * Checks that unfinished sends were searched for before their POST, and that each process reported the
+ * Checks that unfinished sends were looked up before their POST, and that each process reported the
  * restart of Redis at most once.
  */
 function expectSearchBeforePost(running: RelayTrial<RedisLayout>): void {

@@ -75,7 +75,7 @@ let arrivals: Arrivals;
 beforeAll(async () => {
   product = await Product.start({
     WORKER_ROLES: 'relay',
-    // An unlimited budget, and no search for messages, which are never found without polls.
+    // An unlimited budget, and no look-ups, because messages are never found without polls.
     UPSTREAM_REQUESTS_PER_SECOND: '100000',
     SEND_CONFIRM_MS: '1200000',
   });

@@ -1,4 +1,4 @@
-import type { Written } from '../support/traffic.js';
+import type { WrittenMessage } from '../support/traffic.js';
 import { ours } from '../bench/virtual/policies.js';
 import { type Message } from '../bench/virtual/traffic.js';
 import { playFeed } from '../bench/virtual/virtual-feed.js';
@@ -11,7 +11,7 @@ export interface VirtualPlan {
   contacts: number;
   requestsPerSecond: number;
   warmUpMs: number;
-  traffic: readonly Written[];
+  traffic: readonly WrittenMessage[];
 }
 
 /**

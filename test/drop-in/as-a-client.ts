@@ -11,14 +11,15 @@ interface Message {
   status: { read: boolean; delivered: boolean };
 }
 
-/** The bytes that are uploaded. */
+/** Content of the uploaded file. */
 export const FILE = Buffer.from(Array.from({ length: 5_000 }, (_, i) => i % 251));
 
 /**
- * What a program does with the messaging service, written from its description alone: nothing here knows who answers.
- * @param wrong the same address with a key that nobody has
+ * Uses the messaging service as a typical client does. Written from the interface description alone, so it works with
+ * every server that has this interface.
+ * @param wrong a client for the same address with an invalid API key
  */
-export async function useAsAClient(
+export async function exerciseClient(
   client: GeneratedClient,
   wrong: GeneratedClient,
   phoneNumber: string,
@@ -44,7 +45,7 @@ export async function useAsAClient(
   await send({ type: 'audio', file: new Blob([FILE], { type: 'audio/x-caf' }) });
   await send({ type: 'text', message: 'With more', priority: 'high' });
 
-  const all = await eventually('all of them are messages, and delivered', async () => {
+  const all = await eventually('all messages are delivered', async () => {
     const { messages } = await pageOf(client, { id });
     return messages.length === 5 && messages.every(({ status }) => status.delivered) && messages;
   });
@@ -58,7 +59,7 @@ export async function useAsAClient(
   expect(new Set(all.map(({ to, direction }) => `${direction} to ${to}`))).toEqual(
     new Set([`outbound to ${phoneNumber}`]),
   );
-  // Fields that the description does not know are there all the same.
+  // Fields that are missing in the description are still returned.
   expect(all.every((message) => 'conversationId' in message)).toBe(true);
 
   const pages = await Promise.all([1, 2, 3, 4].map((page) => pageOf(client, { id, page, limit: 2 })));
@@ -76,7 +77,7 @@ export async function useAsAClient(
   expect((await wrong.ask('sendMessage', {}, refused)).status).toBe(401);
 }
 
-/** The contacts, in whatever they come: the description does not tell. */
+/** The contacts in a list or in an object: the description leaves the format open. */
 export function contactsIn(body: unknown): Record<string, unknown>[] {
   if (Array.isArray(body)) return body as Record<string, unknown>[];
   const list = Object.values(body as object).find((value) => Array.isArray(value)) as unknown;

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type ProductProcess, startProcess } from '../support/process.js';
 import { Product } from '../support/product.js';
-import { contactsIn, FILE, useAsAClient } from './as-a-client.js';
+import { contactsIn, FILE, exerciseClient } from './as-a-client.js';
 import { GeneratedClient } from './generated-client.js';
 
 let product: Product;
@@ -24,8 +24,8 @@ afterAll(async () => {
   await product[Symbol.asyncDispose]();
 });
 
-/** Upstream itself, and what may stand in its place. */
-const PLACES = [
+/** Upstream itself, and the servers that can replace it. */
+const SERVERS = [
   ['upstream itself', '+14155550101', () => [product.simulator, product.upstreamKey] as const],
   ['the gateway', '+14155550102', () => [product.gateway, product.apiKey] as const],
   ['the gateway with CONTACTS_SHAPE=upstream', '+14155550103', () => [plain, product.apiKey] as const],
@@ -34,16 +34,18 @@ const PLACES = [
 const clientAt = ({ port }: ProductProcess, key: string): Promise<GeneratedClient> =>
   GeneratedClient.at(`http://127.0.0.1:${port}/v1`, key);
 
-interface Taken {
+interface AcceptedSend {
   phoneNumber: string;
   parts: { name: string; value?: string; size?: number; sha256?: string }[];
 }
 
 describe("a client generated from upstream's description", () => {
-  it.each(PLACES)('does all of it with %s', async (_, phoneNumber, place) => {
+  it.each(SERVERS)('works with %s', async (_, phoneNumber, place) => {
     const [process, key] = place();
-    await useAsAClient(await clientAt(process, key), await clientAt(process, `${key}-x`), phoneNumber);
-    const { entries } = await product.simulate<{ entries: Taken[] }>('ledger', { kind: 'send.accepted' });
+    await exerciseClient(await clientAt(process, key), await clientAt(process, `${key}-x`), phoneNumber);
+    const { entries } = await product.simulate<{ entries: AcceptedSend[] }>('ledger', {
+      kind: 'send.accepted',
+    });
     const parts = entries.filter((entry) => entry.phoneNumber === phoneNumber).map((entry) => entry.parts);
     expect(parts).toHaveLength(5);
     const sha256 = createHash('sha256').update(FILE).digest('hex');
@@ -52,13 +54,13 @@ describe("a client generated from upstream's description", () => {
   });
 
   it.each(['array', 'contacts', 'data', 'items'])(
-    'sees the same contacts everywhere where upstream lists them as %s',
+    'gets the same contacts from every server if upstream lists them as %s',
     async (contactsShape) => {
       await product.simulate('settings', { contactsShape });
       const bodies = await Promise.all(
-        PLACES.map(async ([, , place]) => {
+        SERVERS.map(async ([, , place]) => {
           const client = await clientAt(...place());
-          // Not what was read a moment ago.
+          // The additional parameter bypasses the read cache of the gateway.
           return client.call('listContacts', { shape: contactsShape });
         }),
       );

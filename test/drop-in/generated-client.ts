@@ -8,14 +8,14 @@ import { type Document, OpenAPIClientAxios } from 'openapi-client-axios';
 const DOCUMENT = join(import.meta.dirname, 'upstream.openapi.json');
 const DEADLINE_MS = 20_000;
 
-/** The messaging service through a client that a generator made of its description, at any address. */
+/** A client of the messaging service, generated from its interface description. */
 export class GeneratedClient {
   private constructor(
     private readonly api: OpenAPIClientAxios,
     private readonly schemas: Ajv2020,
   ) {}
 
-  /** @param baseUrl `/v1` included */
+  /** @param baseUrl base address, including `/v1` */
   static async at(baseUrl: string, apiKey: string): Promise<GeneratedClient> {
     const document = JSON.parse(await readFile(DOCUMENT, 'utf8')) as Document;
     const api = new OpenAPIClientAxios({
@@ -35,7 +35,9 @@ export class GeneratedClient {
     return new GeneratedClient(api, schemas);
   }
 
-  /** The body of a reply that must be 200 and as the description says. */
+  /**
+   * Returns the body of a reply. @throws {Error} if the status is not 200 or the body does not match the description
+   */
   async call<T>(
     operation: string,
     parameters: Readonly<Record<string, string | number>>,
@@ -48,7 +50,7 @@ export class GeneratedClient {
     return data as T;
   }
 
-  /** A reply, whatever it is. */
+  /** Returns a reply of any status. */
   async ask(
     operation: string,
     parameters: Readonly<Record<string, string | number>> = {},

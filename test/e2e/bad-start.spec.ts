@@ -26,8 +26,8 @@ async function listening(server: Server): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-describe('a process that cannot run as configured says so in one line a fault and exits with 78', () => {
-  it('the gateway names each variable that is missing', async () => {
+describe('a process with an invalid configuration prints one line per fault and exits with status 78', () => {
+  it('the gateway names each missing variable', async () => {
     const { code, stderr } = await runToEnd('gateway', {});
     expect(code).toBe(78);
     const named = lines(stderr).map((line) => /^(\w+) is required, for example \1=\S/.exec(line)?.[1]);
@@ -40,7 +40,7 @@ describe('a process that cannot run as configured says so in one line a fault an
     ]);
   });
 
-  it('the worker names each variable that is wrong, and shows no secret', async () => {
+  it('the worker names each invalid variable and prints no secret', async () => {
     const { code, stderr } = await runToEnd('worker', {
       ...GOOD,
       ENCRYPTION_KEY: 'c2hvcnQ=',
@@ -59,7 +59,7 @@ describe('a process that cannot run as configured says so in one line a fault an
     expect(stderr).not.toContain('c2hvcnQ=');
   });
 
-  it.each(BOTH)('the %s refuses a Redis that may evict', async (name) => {
+  it.each(BOTH)('the %s rejects a Redis server that may evict keys', async (name) => {
     await withTestRedis(async ({ url }) => {
       const redis = new Redis(url);
       await redis.config('SET', 'maxmemory-policy', 'allkeys-lru');
@@ -71,7 +71,7 @@ describe('a process that cannot run as configured says so in one line a fault an
     });
   });
 
-  it.each(BOTH)('the %s refuses a Redis that is too old', async (name) => {
+  it.each(BOTH)('the %s rejects a Redis server of an unsupported version', async (name) => {
     const old = createServer((socket) => {
       socket.on('data', (chunk) => {
         const info = 'redis_version:6.2.14\r\nloading:0\r\nmaxmemory_policy:noeviction\r\n';
@@ -94,25 +94,22 @@ describe('a process that cannot run as configured says so in one line a fault an
   it.each([
     ['gateway', 'PORT'],
     ['worker', 'WORKER_PORT'],
-  ] as const)(
-    'the %s says which port is taken and by which variable to change it',
-    async (name, variable) => {
-      const other = createServer();
-      const port = await listening(other);
-      try {
-        await withTestRedis(async ({ url }) => {
-          const { code, stderr } = await runToEnd(name, {
-            ...GOOD,
-            REDIS_URL: url,
-            [variable]: String(port),
-          });
-          expect(code).toBe(78);
-          expect(lines(stderr)).toHaveLength(1);
-          expect(stderr).toMatch(new RegExp(`^${variable}: .*${port}.* in use.*${variable}=`));
+  ] as const)('the %s names the port that is in use and the variable to change', async (name, variable) => {
+    const other = createServer();
+    const port = await listening(other);
+    try {
+      await withTestRedis(async ({ url }) => {
+        const { code, stderr } = await runToEnd(name, {
+          ...GOOD,
+          REDIS_URL: url,
+          [variable]: String(port),
         });
-      } finally {
-        other.close();
-      }
-    },
-  );
+        expect(code).toBe(78);
+        expect(lines(stderr)).toHaveLength(1);
+        expect(stderr).toMatch(new RegExp(`^${variable}: .*${port}.* in use.*${variable}=`));
+      });
+    } finally {
+      other.close();
+    }
+  });
 });

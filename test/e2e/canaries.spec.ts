@@ -8,7 +8,7 @@ import { Tenant } from '../support/tenant.js';
 
 const canary = (what: string): string => `canary-${what}-${randomBytes(6).toString('hex')}`;
 
-/** A receiver that answers with what it was sent, well or not, in turns. */
+/** A receiver that echoes each request, in turn with a success and with an error status. */
 async function startEcho(): Promise<{ server: Server; url: string }> {
   let turn = 0;
   const server = createServer((request, response) => {
@@ -25,7 +25,7 @@ async function startEcho(): Promise<{ server: Server; url: string }> {
   return { server, url: `http://127.0.0.1:${port}/hook` };
 }
 
-it('no key, no secret and no text stands in a log, however much is logged, nor in Redis where it need not be', async () => {
+it('no API key, secret or message text is in any log at level trace, or in Redis outside its own record', async () => {
   const product = await Product.start({
     LOG_LEVEL: 'trace',
     UPSTREAM_TIMEOUT_MS: '1500',
@@ -44,15 +44,15 @@ it('no key, no secret and no text stands in a log, however much is logged, nor i
     }
     await exerciseRefusals(product);
     for (const line of ['"send.attempted"', '"delivery.attempted"', '"request"', '"upstream answered 400"'])
-      await eventually(`${line} is logged`, () => product.written().includes(line));
+      await eventually(`${line} is in a log`, () => product.allOutput().includes(line));
   } finally {
     await tenant[Symbol.asyncDispose]();
     echo.server.closeAllConnections();
     echo.server.close();
-    // Here it is looked for all of them: the logs are whole once the processes have ended.
+    // The logs are complete only after the processes have ended, so the check follows here.
     await product[Symbol.asyncDispose]();
   }
-  const written = product.written();
+  const written = product.allOutput();
   expect(written).not.toContain('canary-');
   expect(written).toContain('"msg":"stopped"');
 });
@@ -66,7 +66,7 @@ async function exerciseWebhooks(side: Side, product: Product, url: string): Prom
   await side.json('GET', `/v1/webhooks/${id}/secret`);
   await side.json('PATCH', `/v1/webhooks/${id}`, { headers: { 'X-Token': canary('header') } });
   await side.json('POST', `/v1/webhooks/${id}/test`);
-  product.canaries.secret('a header of a webhook', headers.Authorization);
+  product.canaries.addSecret('a header of a webhook', headers.Authorization);
 }
 
 async function exerciseSends(side: Side, product: Product, phoneNumber: string): Promise<void> {
@@ -74,32 +74,32 @@ async function exerciseSends(side: Side, product: Product, phoneNumber: string):
     ...{ phoneNumber, message: canary('text'), reference: 'order 7' },
   });
   const content = canary('file');
-  product.canaries.text(content);
+  product.canaries.addText(content);
   const form = new FormData();
   form.append('phoneNumber', phoneNumber);
   form.append('message', canary('form'));
   form.append('file', new Blob([content], { type: 'text/plain' }), 'a.txt');
   await side.json('POST', '/v1/messages/send', form);
-  await eventually('it is seen', async () => {
+  await eventually('the send is delivered', async () => {
     const { status } = await side.json<{ status: string }>('GET', `/v1/sends/${id}`);
     return status === 'delivered';
   });
   const { contacts } = await side.json<{ contacts: { id: string }[] }>('GET', '/v1/contacts');
   const contactId = contacts[0]?.id ?? '';
   const typed = canary('typed');
-  product.canaries.text(typed);
+  product.canaries.addText(typed);
   await side.simulate('typing', { contactId, message: typed });
-  await eventually('it is told', async () => {
+  await eventually('the event message.received is recorded', async () => {
     const { events } = await side.json<{ events: unknown[] }>('GET', '/v1/events?types=message.received');
     return events.length > 0;
   });
   await side.json('GET', `/v1/contacts/${contactId}/messages`);
 }
 
-/** Upstream's answers quote the text that it was sent, and the key; some are no answers at all. */
+/** Upstream quotes the sent text and the API key in its replies; some requests get no reply. */
 async function exerciseFaults(side: Side, product: Product, numbers: string): Promise<void> {
   const text = canary('echoed');
-  product.canaries.text(text);
+  product.canaries.addText(text);
   const quoted = { error: 'bad', message: `I was sent ${text}` };
   const faults: object[] = [
     { kind: 'status', status: 400, body: quoted },
@@ -119,7 +119,7 @@ async function exerciseFaults(side: Side, product: Product, numbers: string): Pr
       phoneNumber,
       message: text,
     });
-    await eventually('it was tried', async () => {
+    await eventually('the first attempt is recorded', async () => {
       const { attempts } = await side.json<{ attempts: unknown[] }>('GET', `/v1/sends/${id}`);
       return attempts.length > 0;
     });
@@ -130,12 +130,12 @@ async function exerciseFaults(side: Side, product: Product, numbers: string): Pr
   await side.call('GET', '/v1/contacts/nobody/messages');
 }
 
-/** What is refused is logged as little as what is taken. */
+/** Rejected requests must not put their content into the log either. */
 async function exerciseRefusals(product: Product): Promise<void> {
   const text = canary('refused');
-  product.canaries.text(text);
+  product.canaries.addText(text);
   const key = canary('key');
-  product.canaries.secret('a key that nobody has', key);
+  product.canaries.addSecret('an invalid API key', key);
   const address = `http://127.0.0.1:${product.gateway.port}`;
   const own = { 'X-API-Key': product.apiKey, 'Content-Type': 'application/json' };
   const send = (init: RequestInit, path = '/v1/messages/send'): Promise<Response> =>

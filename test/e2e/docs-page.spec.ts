@@ -5,13 +5,13 @@ import { Product } from '../support/product.js';
 const browser = findBrowser();
 if (browser === undefined) {
   process.stderr.write(
-    '\n*** SKIPPED: the API docs are not tested in a browser, for there is no Chromium on this machine. ***\n' +
+    '\n*** SKIPPED: the API docs are not tested in a browser, because Chromium is not installed. ***\n' +
       '*** On Debian or Ubuntu: sudo apt-get install chromium                                        ***\n\n',
   );
 }
 const withChromium = browser === undefined ? describe.skip : describe;
 
-withChromium('the API docs in a real browser', () => {
+withChromium('the API documentation page in a real browser', () => {
   let product: Product;
 
   beforeAll(async () => {
@@ -22,7 +22,7 @@ withChromium('the API docs in a real browser', () => {
     await product[Symbol.asyncDispose]();
   });
 
-  it('authorize with the API key, and then execute a request; their own policy stops nothing of it', async () => {
+  it('accepts the API key and executes a request, and its content security policy blocks nothing that it needs', async () => {
     await withBrowser(browser ?? '', async (context) => {
       const page = await context.newPage();
       const complaints: string[] = [];

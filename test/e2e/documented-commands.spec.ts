@@ -35,15 +35,15 @@ afterEach(async () => {
   await product[Symbol.asyncDispose]();
 });
 
-/** The addresses of the documents, as they are in this run. */
-function here(words: string): string {
+/** Replaces the documented ports by the ports of this test run. */
+function withActualPorts(words: string): string {
   const ports = { 3000: product.gateway.port, 4010: product.simulator.port, 8080: receiver.port };
   return words.replaceAll(/(127\.0\.0\.1:)(\d+)/g, (whole, host: string, port: string) =>
     port in ports ? `${host}${ports[port as unknown as keyof typeof ports]}` : whole,
   );
 }
 
-function back(words: string): string {
+function withDocumentedPorts(words: string): string {
   return words.replaceAll(`127.0.0.1:${receiver.port}`, '127.0.0.1:8080');
 }
 
@@ -54,10 +54,10 @@ async function run(command: string, variables: Readonly<Record<string, string>>)
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const [output] = await Promise.all([text(child.stdout), once(child, 'close')]);
-  return back(output);
+  return withDocumentedPorts(output);
 }
 
-/** Whether the command only reads: then it may be repeated until it shows what it must. */
+/** True if the command only reads: such a command is repeated until its output is the documented one. */
 function onlyReads(command: string): boolean {
   return !/ -(?:d|F|X) /.test(command);
 }
@@ -73,7 +73,7 @@ class Session {
       this.variables[name] = name === 'KEY' ? product.apiKey : renamed(value, this.names);
       return;
     }
-    const ours = here(renamed(command, this.names));
+    const ours = withActualPorts(renamed(command, this.names));
     let found: string[] = [];
     const attempt = async (): Promise<boolean> => {
       const actual = await run(ours, this.variables);
@@ -86,8 +86,8 @@ class Session {
   }
 }
 
-describe('the commands of a document print what stands below them', () => {
-  it('README.md, with its receiver', async () => {
+describe('the commands of a document print the output that the document shows', () => {
+  it('README.md, including its webhook receiver', async () => {
     const page = read('README.md');
     const [subscribe, ...rest] = commandsOf(page).filter(({ command }) => command.startsWith('curl'));
     const session = new Session();
@@ -111,7 +111,7 @@ describe('the commands of a document print what stands below them', () => {
           .map((line) => line.split(' ').slice(2).join(' '));
       const documented = lines(page.slice(page.indexOf('The receiver prints:')));
       expect(documented).toHaveLength(3);
-      await eventually('the receiver prints all', () => lines(printed).length >= 3);
+      await eventually('the receiver prints all documented lines', () => lines(printed).length >= 3);
       expect(lines(printed)).toEqual(documented);
     } finally {
       listener.kill('SIGKILL');

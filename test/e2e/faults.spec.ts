@@ -17,8 +17,8 @@ interface SendView {
   reason: string | null;
 }
 
-/** What a recipient got: the texts that upstream took for it, whatever it said to that. */
-async function got(product: Product, phoneNumber: string): Promise<string[]> {
+/** The texts that upstream accepted for a recipient, whatever it replied. */
+async function acceptedTexts(product: Product, phoneNumber: string): Promise<string[]> {
   const { entries } = await product.simulate<{ entries: { phoneNumber: string; message: string }[] }>(
     'ledger',
     { kind: 'send.accepted' },
@@ -41,13 +41,18 @@ const untilStatus = (product: Product, id: string, status: string, deadlineMs = 
 const outcomes = ({ attempts }: SendView): string[] =>
   attempts.map(({ outcome, httpStatus }) => `${outcome} ${httpStatus ?? ''}`.trim());
 
-/** A fault that strikes one POST, what becomes of its send, and the attempts that it took. */
+/** A fault of one POST, the final status of its send, and the outcomes of its attempts. */
 const FAULTS = [
-  ['reset after it was taken', 'resetAfter', 'delivered', ['ambiguous']],
-  ['reset before it was taken', 'resetBefore', 'unknown', ['ambiguous']],
-  ['timeout after it was taken', 'timeoutAfter', 'delivered', ['ambiguous']],
-  ['timeout before it was taken', 'timeoutBefore', 'unknown', ['ambiguous']],
-  ['500 though it was taken', { kind: 'statusAfter', status: 500 }, 'delivered', ['ambiguous 500']],
+  ['reset after upstream accepted the send', 'resetAfter', 'delivered', ['ambiguous']],
+  ['reset before upstream accepted the send', 'resetBefore', 'unknown', ['ambiguous']],
+  ['timeout after upstream accepted the send', 'timeoutAfter', 'delivered', ['ambiguous']],
+  ['timeout before upstream accepted the send', 'timeoutBefore', 'unknown', ['ambiguous']],
+  [
+    '500 although upstream accepted the send',
+    { kind: 'statusAfter', status: 500 },
+    'delivered',
+    ['ambiguous 500'],
+  ],
   ['500', { kind: 'status', status: 500 }, 'unknown', ['ambiguous 500']],
   ['429', { kind: 'status', status: 429 }, 'delivered', ['not_taken 429', 'accepted 200']],
   [
@@ -62,7 +67,12 @@ const FAULTS = [
     'delivered',
     ['not_taken 429', 'accepted 200'],
   ],
-  ['200 with HTML though it was taken', { kind: 'html', processed: true }, 'delivered', ['ambiguous']],
+  [
+    '200 with HTML although upstream accepted the send',
+    { kind: 'html', processed: true },
+    'delivered',
+    ['ambiguous'],
+  ],
   ['200 with HTML', 'html', 'unknown', ['ambiguous']],
   [
     'redirect',
@@ -73,10 +83,10 @@ const FAULTS = [
   ['400', { kind: 'status', status: 400 }, 'failed', ['refused 400']],
 ] as const;
 
-describe('one POST that goes wrong', () => {
+describe('a send whose POST fails', () => {
   let running: Product | undefined;
   let product: Product;
-  /** By name of the fault: all of them at once, each to a recipient of its own. */
+  /** One send per fault, by the name of the fault. All run at the same time, each to its own recipient. */
   const sends = new Map<string, { id: string; number: string }>();
 
   beforeAll(async () => {
@@ -97,16 +107,19 @@ describe('one POST that goes wrong', () => {
     await running?.[Symbol.asyncDispose]();
   });
 
-  it.each(FAULTS)('%s: never more than one text, and an honest end', async (name, _, status, attempts) => {
-    const { id = '', number = '' } = sends.get(name) ?? {};
-    const send = await untilStatus(product, id, status, 60_000);
-    expect(outcomes(send)).toEqual(attempts);
-    expect(await got(product, number)).toEqual(status === 'delivered' ? [name] : []);
-    if (status === 'failed' || status === 'unknown') expect(send.reason).not.toBeNull();
-  });
+  it.each(FAULTS)(
+    'is sent at most once and ends in the correct status: %s',
+    async (name, _, status, attempts) => {
+      const { id = '', number = '' } = sends.get(name) ?? {};
+      const send = await untilStatus(product, id, status, 60_000);
+      expect(outcomes(send)).toEqual(attempts);
+      expect(await acceptedTexts(product, number)).toEqual(status === 'delivered' ? [name] : []);
+      if (status === 'failed' || status === 'unknown') expect(send.reason).not.toBeNull();
+    },
+  );
 });
 
-describe('upstream that cannot be reached', () => {
+describe('a send while upstream cannot be reached', () => {
   let running: Product | undefined;
   let product: Product;
   const closing: (() => void | Promise<void>)[] = [];
@@ -120,11 +133,11 @@ describe('upstream that cannot be reached', () => {
     for (const close of closing) await close();
   });
 
-  /** A worker that knows upstream by this address. */
+  /** Starts a worker that uses this address of upstream. */
   const workerAt = (baseUrl: string): Promise<ProductProcess> =>
     startProcess('worker', { ...product.environment(), WORKER_PORT: '0', UPSTREAM_BASE_URL: baseUrl });
 
-  /** A port that nobody listens on. */
+  /** A port without a listener. */
   async function closedPort(): Promise<string> {
     const server = createServer().listen(0, '127.0.0.1');
     await once(server, 'listening');
@@ -133,8 +146,8 @@ describe('upstream that cannot be reached', () => {
     return `http://127.0.0.1:${port}/v1`;
   }
 
-  /** Takes every connection and resets it before it reads a byte. */
-  async function resetting(): Promise<{ url: string; connections: () => number }> {
+  /** A server that resets every connection before it reads a byte. */
+  async function resettingServer(): Promise<{ url: string; connections: () => number }> {
     let connections = 0;
     const server = createServer((socket) => {
       connections += 1;
@@ -149,46 +162,47 @@ describe('upstream that cannot be reached', () => {
   it.each([
     ['connection refused', closedPort],
     ['a name that does not resolve', () => Promise.resolve('http://no-such-host.invalid/v1')],
-  ] as const)(
-    '%s: the send waits, and is texted at most once when upstream is back',
-    async (name, address) => {
-      const number = `+1415555${String(3_000 + name.length)}`;
-      const id = await post(product, number, name);
-      const lost = await workerAt(await address());
-      const waiting = await eventually(
-        'an attempt was made',
-        async () => {
-          const send = await view(product, id);
-          return send.attempts.length > 0 && send;
-        },
-        30_000,
-      );
-      expect(waiting.attempts[0]).toMatchObject({ outcome: 'not_taken' });
-      expect(['queued', 'relaying']).toContain(waiting.status);
-      expect(await lost.stop()).toBe(0);
-      await product.startWorker();
-      const send = await untilStatus(product, id, 'delivered', 60_000);
-      expect(send.attempts.at(-1)?.outcome).toBe('accepted');
-      expect(await got(product, number)).toEqual([name]);
-      expect(await product.worker.stop()).toBe(0);
-    },
-  );
+  ] as const)('waits, and is sent at most once after upstream is back: %s', async (name, address) => {
+    const number = `+1415555${String(3_000 + name.length)}`;
+    const id = await post(product, number, name);
+    const lost = await workerAt(await address());
+    const waiting = await eventually(
+      'the first attempt is recorded',
+      async () => {
+        const send = await view(product, id);
+        return send.attempts.length > 0 && send;
+      },
+      30_000,
+    );
+    expect(waiting.attempts[0]).toMatchObject({ outcome: 'not_taken' });
+    expect(['queued', 'relaying']).toContain(waiting.status);
+    expect(await lost.stop()).toBe(0);
+    await product.startWorker();
+    const send = await untilStatus(product, id, 'delivered', 60_000);
+    expect(send.attempts.at(-1)?.outcome).toBe('accepted');
+    expect(await acceptedTexts(product, number)).toEqual([name]);
+    expect(await product.worker.stop()).toBe(0);
+  });
 
-  it('another address, at which all connections are reset: the send waits, and is texted once when upstream is back', async () => {
+  it('waits while every connection is reset, and is sent once after upstream is back', async () => {
     const number = '+14155553900';
     const id = await post(product, number, 'reset');
-    const address = await resetting();
+    const address = await resettingServer();
     const lost = await workerAt(address.url);
-    await eventually('it was asked who is there', () => Promise.resolve(address.connections() > 0), 30_000);
+    await eventually(
+      'the worker has connected to the address',
+      () => Promise.resolve(address.connections() > 0),
+      30_000,
+    );
     expect(await lost.stop()).toBe(0);
     expect(await view(product, id)).toMatchObject({ status: 'queued', attempts: [] });
     await product.startWorker();
     await untilStatus(product, id, 'delivered', 60_000);
-    expect(await got(product, number)).toEqual(['reset']);
+    expect(await acceptedTexts(product, number)).toEqual(['reset']);
     expect(await product.worker.stop()).toBe(0);
   });
 
-  it('401 in the middle of a queue: the sends wait, none fails, each is texted once, in order', async () => {
+  it('waits after a 401 in the middle of a lane: no send fails, and each is sent once, in order', async () => {
     const number = '+14155553999';
     const ids: string[] = [];
     for (const text of ['first', 'second', 'third']) ids.push(await post(product, number, text));
@@ -204,7 +218,7 @@ describe('upstream that cannot be reached', () => {
       ['not_taken 401', 'accepted 200'],
       ['accepted 200'],
     ]);
-    expect(await got(product, number)).toEqual(['first', 'second', 'third']);
+    expect(await acceptedTexts(product, number)).toEqual(['first', 'second', 'third']);
     const { events } = await product.json<{ events: { type: string; data: { reason: string } }[] }>(
       'GET',
       '/v1/events?types=upstream.*&limit=1000',

@@ -58,11 +58,11 @@ const anotherGateway = (more: Readonly<Record<string, string>> = {}): Promise<Pr
 const textsLike = async (message: string): Promise<string[]> =>
   (await product.texts()).filter((text) => text === message);
 
-describe('one Idempotency-Key', () => {
+describe('an Idempotency-Key', () => {
   it.each([
     ['as JSON', json],
     ['with a file', form],
-  ])('100 times at once over two gateways is one send, %s', async (name, bodyOf) => {
+  ])('in 100 simultaneous requests to two gateways creates one send, %s', async (name, bodyOf) => {
     const second = await anotherGateway();
     try {
       const message = `Once ${name}`;
@@ -82,23 +82,26 @@ describe('one Idempotency-Key', () => {
       ).toEqual([]);
       const after = await send(second.port, `key ${name}`, bodyOf(message));
       expect(after).toEqual({ status: 200, replayed: true, body: done[0]?.body });
-      // A later one to the same person shows that nothing of the others is still on its way.
+      // A later send to the same recipient proves that no earlier send is still queued.
       const last = await send(second.port, `last ${name}`, json(`Last ${name}`));
       expect(last.status).toBe(200);
-      await eventually('the last is there', async () => (await textsLike(`Last ${name}`)).length === 1);
+      await eventually(
+        'the last send reached upstream',
+        async () => (await textsLike(`Last ${name}`)).length === 1,
+      );
       expect(await textsLike(message)).toHaveLength(1);
     } finally {
       await second.stop();
     }
   });
 
-  it('whose gateway was killed between store and reply gets the same send', async () => {
-    await using line = await DeafLine.open(product.redis.url);
+  it('returns the stored send if the gateway was killed between store and reply', async () => {
+    await using line = await MutableProxy.open(product.redis.url);
     const doomed = await anotherGateway({ REDIS_URL: line.url });
     try {
-      // With it the scripts are loaded.
+      // The first send loads the Lua scripts.
       await eventually(
-        'the first',
+        'the first send is accepted',
         async () => (await send(doomed.port, 'warm', json('Warm'))).status === 200,
       );
       const before = new Set(await redis.keys('*:send:*'));
@@ -107,7 +110,7 @@ describe('one Idempotency-Key', () => {
         () => 'answered',
         () => 'lost',
       );
-      const stored = await eventually('it is stored', async () =>
+      const stored = await eventually('the send is stored', async () =>
         (await redis.keys('*:send:*')).find((key) => !before.has(key)),
       );
       await doomed.stop('SIGKILL');
@@ -115,13 +118,13 @@ describe('one Idempotency-Key', () => {
       const retry = await send(product.gateway.port, 'lost', json('Lost reply'));
       expect(retry).toMatchObject({ status: 200, replayed: true });
       expect(stored.endsWith(`:send:${retry.body.id ?? ''}`)).toBe(true);
-      await eventually('it is relayed', async () => (await textsLike('Lost reply')).length === 1);
+      await eventually('the send is relayed', async () => (await textsLike('Lost reply')).length === 1);
     } finally {
       await doomed.stop('SIGKILL');
     }
   });
 
-  it('whose gateway was killed while it read the file is free again when the lease is over, and not before', async () => {
+  it('whose gateway was killed during an upload can be used again after its lease expires, and not before', async () => {
     const doomed = await anotherGateway();
     const call = request({
       host: '127.0.0.1',
@@ -138,7 +141,7 @@ describe('one Idempotency-Key', () => {
     try {
       call.write('--x\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\nabc');
       const retry = (): Promise<Reply> => send(product.gateway.port, 'half', form('Half'));
-      await eventually('the key is taken', async () => {
+      await eventually('the key is reserved', async () => {
         const names = await redis.keys('*:idempotency:*');
         const values = await Promise.all(names.map((each) => redis.get(each)));
         return values.some((value) => value?.startsWith('~') === true);
@@ -147,12 +150,12 @@ describe('one Idempotency-Key', () => {
       await doomed.stop('SIGKILL');
       await broken;
       expect(await retry()).toMatchObject({ status: 409, body: { code: 'idempotency_in_progress' } });
-      const reply = await eventually('the lease is over', async () => {
+      const reply = await eventually('the lease has expired', async () => {
         const seen = await retry();
         return seen.status !== 409 && seen;
       });
       expect(reply).toMatchObject({ status: 200, replayed: false });
-      await eventually('it is relayed', async () => (await textsLike('Half')).length === 1);
+      await eventually('the send is relayed', async () => (await textsLike('Half')).length === 1);
     } finally {
       await doomed.stop('SIGKILL');
       call.destroy();
@@ -160,8 +163,8 @@ describe('one Idempotency-Key', () => {
   });
 });
 
-/** A line to Redis that can go deaf: what is sent arrives, and no reply comes back. */
-class DeafLine implements AsyncDisposable {
+/** A proxy in front of Redis that can stop replies: commands still arrive, but no reply comes back. */
+class MutableProxy implements AsyncDisposable {
   private mark: string | undefined;
   private deaf = false;
   private readonly sockets = new Set<Socket>();
@@ -190,10 +193,10 @@ class DeafLine implements AsyncDisposable {
     });
   }
 
-  static async open(url: string): Promise<DeafLine> {
+  static async open(url: string): Promise<MutableProxy> {
     const server = createServer().listen(0, '127.0.0.1');
     await once(server, 'listening');
-    return new DeafLine(server, new URL(url));
+    return new MutableProxy(server, new URL(url));
   }
 
   get url(): string {
@@ -203,7 +206,7 @@ class DeafLine implements AsyncDisposable {
     return url.href;
   }
 
-  /** From the next command on that has this in it, no reply comes back. */
+  /** Stops all replies from the next command on that contains this text. */
   muteAt(mark: string): void {
     this.mark = mark;
   }

@@ -10,10 +10,10 @@ const ACCOUNTS = ['default', 'red', 'blue'] as const;
 const PHONE = '+14155550123';
 const SCOPES = ['messages:send', 'messages:read', 'webhooks:manage', 'events:read', 'admin'];
 
-/** One of everything that an account can have. */
-interface Things {
+/** One object of every kind that an account can have. */
+interface AccountObjects {
   account: string;
-  /** Of the account, with every scope. */
+  /** API key of the account, with every scope. */
   key: string;
   keyId: string;
   send: string;
@@ -22,16 +22,16 @@ interface Things {
   event: string;
   delivery: string;
   cursor: string;
-  /** Stands in everything that tells of it, and nowhere else. */
+  /** Contained in every text of this account, and nowhere else. */
   word: string;
 }
 
 let product: Product;
 let redis: RedisClient;
 const simulators: ProductProcess[] = [];
-const things = new Map<string, Things>();
-/** What each account was shown in its lists when it was filled, and the others were not yet all. */
-const shownBefore = new Map<string, string>();
+const objects = new Map<string, AccountObjects>();
+/** The lists of an account, read before the other accounts had any data. */
+const listedBefore = new Map<string, string>();
 
 interface Answer {
   status: number;
@@ -55,7 +55,7 @@ async function ask(key: string, method: string, path: string, body?: object, mor
   return { status: reply.status, text, headers: reply.headers };
 }
 
-/** What a stream says first: its log, as far as it is kept, and the place where it goes on. */
+/** The beginning of an event stream, up to its first cursor. */
 async function beginning(reply: Response): Promise<string> {
   const reader = reply.body?.getReader();
   let text = '';
@@ -68,13 +68,13 @@ async function beginning(reply: Response): Promise<string> {
   return text;
 }
 
-async function made<T>(key: string, path: string, body?: object): Promise<T> {
+async function create<T>(key: string, path: string, body?: object): Promise<T> {
   const answer = await ask(key, 'POST', path, body);
   if (answer.status >= 300) throw new Error(`${path} answered ${answer.status}: ${answer.text}`);
   return JSON.parse(answer.text) as T;
 }
 
-async function verb<T>(simulator: ProductProcess, name: string, body: object): Promise<T> {
+async function callVerb<T>(simulator: ProductProcess, name: string, body: object): Promise<T> {
   const reply = await fetch(`http://127.0.0.1:${simulator.port}/_simulator/${name}`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
@@ -83,32 +83,32 @@ async function verb<T>(simulator: ProductProcess, name: string, body: object): P
   return (await reply.json()) as T;
 }
 
-/** An upstream of its own, and what one account keeps there and here. The same number and reference everywhere. */
+/** Gives an account its own upstream and one object of each kind. All accounts use the same number and reference. */
 async function fill(account: string): Promise<void> {
   const word = `word-of-${account}`;
   const simulator = account === 'default' ? product.simulator : await ownSimulator(account);
-  const { contacts } = await verb<{ contacts: { id: string }[] }>(simulator, 'contacts', {
+  const { contacts } = await callVerb<{ contacts: { id: string }[] }>(simulator, 'contacts', {
     phoneNumber: PHONE,
   });
   const contact = contacts[0]?.id ?? '';
-  await verb(simulator, 'typing', { contactId: contact, message: word });
-  const { id: keyId, key } = await made<{ id: string; key: string }>(product.apiKey, '/v1/api-keys', {
+  await callVerb(simulator, 'typing', { contactId: contact, message: word });
+  const { id: keyId, key } = await create<{ id: string; key: string }>(product.apiKey, '/v1/api-keys', {
     ...{ account, name: word, scopes: SCOPES },
   });
-  const { id: send } = await made<{ id: string }>(key, '/v1/messages/send', {
+  const { id: send } = await create<{ id: string }>(key, '/v1/messages/send', {
     ...{ phoneNumber: PHONE, message: word, reference: 'same', metadata: { word } },
   });
-  const { id: webhook } = await made<{ id: string }>(key, '/v1/webhooks', {
+  const { id: webhook } = await create<{ id: string }>(key, '/v1/webhooks', {
     url: `http://127.0.0.1:9/${word}`,
   });
-  const test = await made<{ eventId: string; deliveryId: string }>(key, `/v1/webhooks/${webhook}/test`);
-  await eventually('the delivery was tried', async () => {
+  const test = await create<{ eventId: string; deliveryId: string }>(key, `/v1/webhooks/${webhook}/test`);
+  await eventually('the first delivery attempt is recorded', async () => {
     const { status, text } = await ask(key, 'GET', `/v1/deliveries/${test.deliveryId}`);
     return status === 200 && (JSON.parse(text) as { attempts: unknown[] }).attempts.length === 1;
   });
   const { next } = JSON.parse((await ask(key, 'GET', '/v1/events')).text) as { next: string };
   const ids = { account, key, keyId, send, contact, webhook, cursor: next, word };
-  things.set(account, { ...ids, event: test.eventId, delivery: test.deliveryId });
+  objects.set(account, { ...ids, event: test.eventId, delivery: test.deliveryId });
 }
 
 async function ownSimulator(account: string): Promise<ProductProcess> {
@@ -116,19 +116,19 @@ async function ownSimulator(account: string): Promise<ProductProcess> {
   const simulator = await startProcess('simulator', {
     SIMULATOR_PORT: '0',
     SIMULATOR_API_KEY: apiKey,
-    // Else its ids would be those of the others.
+    // With the same seed, the simulators would create the same ids.
     SIMULATOR_SEED: String(100 + simulators.length),
     SIMULATOR_SETTINGS: JSON.stringify({ demo: false }),
   });
   simulators.push(simulator);
   const baseUrl = `http://127.0.0.1:${simulator.port}/v1`;
-  await made(product.apiKey, '/v1/accounts', { id: account, baseUrl, apiKey, requestsPerSecond: 1000 });
+  await create(product.apiKey, '/v1/accounts', { id: account, baseUrl, apiKey, requestsPerSecond: 1000 });
   return simulator;
 }
 
-const of = (account: string): Things => {
-  const found = things.get(account);
-  if (found === undefined) throw new Error(`${account} was not filled`);
+const objectsOf = (account: string): AccountObjects => {
+  const found = objects.get(account);
+  if (found === undefined) throw new Error(`the account ${account} has no data yet`);
   return found;
 };
 
@@ -145,8 +145,8 @@ async function operations(): Promise<{ method: string; path: string; operation: 
     );
 }
 
-/** The id in an address, by what stands before it. A new kind of thing must be filled in above. */
-function address(path: string, theirs: Things): string {
+/** The path with the other account's id of its kind of object. A new kind must be added here. */
+function address(path: string, theirs: AccountObjects): string {
   const kinds: Readonly<Record<string, string>> = {
     sends: theirs.send,
     contacts: theirs.contact,
@@ -159,13 +159,13 @@ function address(path: string, theirs: Things): string {
   return path.replace(/^\/v1\/([^/]+)\/\{\w+\}/, (_, kind: string) => {
     const id = kinds[kind];
     if (id === undefined)
-      throw new Error(`no account was given one of ${kind}: nobody knows whether they are apart`);
+      throw new Error(`this test has no id for ${kind}; add one to check their isolation`);
     return `/v1/${kind}/${id}`;
   });
 }
 
-/** A body that would be taken, about the other's things where it can be. */
-function bodyFor({ operationId, requestBody }: ApiOperation, theirs: Things): object | undefined {
+/** A valid request body, with ids of the other account where possible. */
+function bodyFor({ operationId, requestBody }: ApiOperation, theirs: AccountObjects): object | undefined {
   const bodies: Readonly<Record<string, object>> = {
     sendMessage: { phoneNumber: PHONE, message: 'mine' },
     resolveSend: { outcome: 'failed' },
@@ -180,12 +180,12 @@ function bodyFor({ operationId, requestBody }: ApiOperation, theirs: Things): ob
   };
   const body = bodies[operationId];
   if (body === undefined && requestBody !== undefined)
-    throw new Error(`no body is known for ${operationId}: nobody knows whether accounts are apart there`);
+    throw new Error(`this test has no body for ${operationId}; add one to check its isolation`);
   return body;
 }
 
-/** Every address with the other's things in its query, and without a query. */
-function queriesFor({ parameters = [] }: ApiOperation, theirs: Things): string[] {
+/** The queries to try: none, and each parameter with a value of the other account. */
+function queriesFor({ parameters = [] }: ApiOperation, theirs: AccountObjects): string[] {
   const values: Readonly<Record<string, string>> = {
     ...{ contactId: theirs.contact, after: theirs.cursor, reference: 'same', account: theirs.account },
     ...{ phoneNumber: PHONE, cursor: theirs.cursor },
@@ -194,18 +194,18 @@ function queriesFor({ parameters = [] }: ApiOperation, theirs: Things): string[]
   return ['', ...names.map(({ name }) => `?${name}=${encodeURIComponent(values[name] ?? '')}`)];
 }
 
-/** All that Redis keeps for an account, byte by byte; but for the probes of readiness, which go by themselves. */
-async function kept(account: string): Promise<Map<string, string>> {
+/** All data of an account in Redis, byte by byte, except the readiness probes, which change on their own. */
+async function storedData(account: string): Promise<Map<string, string>> {
   const names = (await redis.keys(`tidings:{${account}}:*`))
     .filter((name) => !name.endsWith(':health:probe'))
-    // Redis answers them in another order while its table grows.
+    // Redis returns keys in another order while its hash table grows.
     .sort();
   const entries = names.map(async (name): Promise<[string, string]> => {
     const dump = (await redis.callBuffer('DUMP', name)) as Buffer | null;
     return [name, dump?.toString('base64') ?? ''];
   });
   const registry = '{.accounts}';
-  const { keyId } = of(account);
+  const { keyId } = objectsOf(account);
   return new Map([
     ...(await Promise.all(entries)),
     ['the account', (await redis.hget(`tidings:${registry}:accounts`, account)) ?? ''],
@@ -214,9 +214,9 @@ async function kept(account: string): Promise<Map<string, string>> {
   ]);
 }
 
-/** What an account's own lists and figures show; ages apart. */
-async function shown(account: string): Promise<string> {
-  const { key } = of(account);
+/** The lists and the status of an account, without ages. */
+async function listedData(account: string): Promise<string> {
+  const { key } = objectsOf(account);
   const lists = (await operations()).filter(
     ({ method, path }) => method === 'GET' && !path.includes('{') && !path.endsWith('/stream'),
   );
@@ -224,13 +224,13 @@ async function shown(account: string): Promise<string> {
   return answers
     .map(
       ({ status, text }, i) =>
-        `${lists[i]?.path ?? ''} ${status} ${JSON.stringify(JSON.parse(text), ageless)}`,
+        `${lists[i]?.path ?? ''} ${status} ${JSON.stringify(JSON.parse(text), withoutAges)}`,
     )
     .join('\n');
 }
 
-function ageless(field: string, value: unknown): unknown {
-  // Which workers run is the same for all accounts, and changes meanwhile.
+function withoutAges(field: string, value: unknown): unknown {
+  // The running workers are the same for all accounts, and may change during the test.
   if (field === 'readiness') return (value as { accounts: unknown }).accounts;
   return /(Ms|Seconds|At|Age|^usedPerSecond|^forPollsPerSecond)$/.test(field) && typeof value === 'number'
     ? 0
@@ -242,10 +242,10 @@ beforeAll(async () => {
   redis = openRedis(parseRedisAddress(product.redis.url), 'failFast', () => undefined);
   await once(redis, 'ready');
   await fill('red');
-  shownBefore.set('red', await shown('red'));
+  listedBefore.set('red', await listedData('red'));
   await fill('blue');
   await fill('default');
-  // From now on nothing moves but what is asked for.
+  // Without a worker, only the requests of this test change data.
   await product.worker.stop();
 });
 
@@ -255,14 +255,14 @@ afterAll(async () => {
   await product[Symbol.asyncDispose]();
 });
 
-describe('two accounts', () => {
-  it('count and list the same, however much the others have', async () => {
-    expect(await shown('red')).toBe(shownBefore.get('red'));
-    expect(await shown('red')).toContain(of('red').word);
+describe('each of several accounts', () => {
+  it('has the same lists and counts, whatever data the other accounts have', async () => {
+    expect(await listedData('red')).toBe(listedBefore.get('red'));
+    expect(await listedData('red')).toContain(objectsOf('red').word);
   });
 
-  it.each(ACCOUNTS)('are each shown what is their own: %s', async (account) => {
-    const mine = of(account);
+  it.each(ACCOUNTS)('can read its own objects: %s', async (account) => {
+    const mine = objectsOf(account);
     const reads = (await operations()).filter(({ method, path }) => method === 'GET' && path.includes('{'));
     expect(reads.length).toBeGreaterThanOrEqual(8);
     for (const { path } of reads)
@@ -273,38 +273,41 @@ describe('two accounts', () => {
     ACCOUNTS.filter((other) => other !== one).map((other) => [one, other]),
   );
 
-  it.each(pairs)('%s can neither read nor change nor count anything of %s', async (mine, theirs) => {
-    const [me, them] = [of(mine), of(theirs)];
-    const secrets = [them.word, them.key, them.cursor, them.webhook, them.delivery, them.event];
-    let before = await kept(them.account);
-    expect(before.size).toBeGreaterThan(8);
-    for (const { method, path, operation } of await operations()) {
-      // The operator's own: an admin of the default account manages accounts and keys of all.
-      if (me.account === 'default' && /^\/v1\/(accounts|api-keys)/.test(path)) continue;
-      const at = address(path, them);
-      const asked = at === path ? queriesFor(operation, them) : [''];
-      for (const query of asked) {
-        const answer = await ask(me.key, method, at + query, bodyFor(operation, them));
-        const what = `${method} ${at}${query}`;
-        if (at !== path) expect([what, answer.status]).toEqual([what, 404]);
-        // What was asked for is named in the answer; nothing else of it is.
-        const named = at + query;
-        const told = secrets.filter((secret) => answer.text.includes(secret) && !named.includes(secret));
-        expect([what, told]).toEqual([what, []]);
-        const after = await kept(them.account);
-        expect([what, [...after]]).toEqual([what, [...before]]);
-        before = after;
+  it.each(pairs)(
+    '(%s) can neither read, change nor count any object of another account (%s)',
+    async (mine, theirs) => {
+      const [me, them] = [objectsOf(mine), objectsOf(theirs)];
+      const secrets = [them.word, them.key, them.cursor, them.webhook, them.delivery, them.event];
+      let before = await storedData(them.account);
+      expect(before.size).toBeGreaterThan(8);
+      for (const { method, path, operation } of await operations()) {
+        // An admin of the account default may manage all accounts and their API keys.
+        if (me.account === 'default' && /^\/v1\/(accounts|api-keys)/.test(path)) continue;
+        const at = address(path, them);
+        const asked = at === path ? queriesFor(operation, them) : [''];
+        for (const query of asked) {
+          const answer = await ask(me.key, method, at + query, bodyFor(operation, them));
+          const what = `${method} ${at}${query}`;
+          if (at !== path) expect([what, answer.status]).toEqual([what, 404]);
+          // A reply may repeat the request, but nothing else of the other account.
+          const named = at + query;
+          const leaked = secrets.filter((secret) => answer.text.includes(secret) && !named.includes(secret));
+          expect([what, leaked]).toEqual([what, []]);
+          const after = await storedData(them.account);
+          expect([what, [...after]]).toEqual([what, [...before]]);
+          before = after;
+        }
       }
-    }
-  });
+    },
+  );
 
-  it('use the same idempotency key for different sends, each its own', async () => {
+  it('can use the same idempotency key as another account for its own send', async () => {
     const send = (account: string): Promise<Answer> =>
       ask(
-        of(account).key,
+        objectsOf(account).key,
         'POST',
         '/v1/messages/send',
-        { phoneNumber: PHONE, message: `other ${of(account).word}` },
+        { phoneNumber: PHONE, message: `other ${objectsOf(account).word}` },
         { 'idempotency-key': 'the-same' },
       );
     const answers = await Promise.all(ACCOUNTS.map(send));
@@ -313,8 +316,8 @@ describe('two accounts', () => {
     expect(new Set(answers.map(({ text }) => (JSON.parse(text) as { id: string }).id)).size).toBe(3);
   });
 
-  it('asking for the same at the same moment are each shown their own', async () => {
-    const asked = Array.from({ length: 30 }, (_, i) => of(ACCOUNTS[i % ACCOUNTS.length] ?? ''));
+  it('gets only its own contacts when all accounts read contacts at the same time', async () => {
+    const asked = Array.from({ length: 30 }, (_, i) => objectsOf(ACCOUNTS[i % ACCOUNTS.length] ?? ''));
     const answers = await Promise.all(asked.map(({ key }) => ask(key, 'GET', '/v1/contacts')));
     for (const [i, { status, text }] of answers.entries()) {
       expect(status).toBe(200);

@@ -8,7 +8,7 @@ import { eventually } from '../support/eventually.js';
 import { startCommand } from '../support/process.js';
 import { startTestRedis, type TestRedis } from '../support/redis-server.js';
 
-/** Of all processes on this Redis. */
+/** All processes on this Redis need the same key. */
 const ENCRYPTION_KEY = randomBytes(32).toString('base64');
 let redis: TestRedis;
 let directory: string;
@@ -23,7 +23,7 @@ afterAll(async () => {
   await rm(directory, { recursive: true, force: true });
 });
 
-/** Where a process answers, as it writes when it is ready: as an address, or as a field of its log. */
+/** The port that a ready process prints, in an address or in a field of its log. */
 function portIn(output: string): number | undefined {
   const [, address, field] = /listening on http:\/\/[^:\s]+:(\d+)|"port":(\d+)/.exec(output) ?? [];
   const port = address ?? field;
@@ -40,7 +40,7 @@ async function answers(port: number): Promise<boolean> {
 }
 
 describe('a process that npm started', () => {
-  it.each(['gateway', 'worker', 'simulator'])('ends when npm is told to: %s', async (name) => {
+  it.each(['gateway', 'worker', 'simulator'])('ends when npm gets a signal: %s', async (name) => {
     const environment = {
       REDIS_URL: redis.url,
       ENCRYPTION_KEY,
@@ -55,7 +55,7 @@ describe('a process that npm started', () => {
     const { child } = startCommand('npm', ['run', '--silent', `start:${name}`], environment);
     let output = '';
     child.stdout?.on('data', (text: Buffer) => (output += text.toString()));
-    await eventually('it answers', () => Promise.resolve(portIn(output) !== undefined), 30_000);
+    await eventually('the process responds', () => Promise.resolve(portIn(output) !== undefined), 30_000);
     const port = portIn(output) ?? 0;
     expect(await answers(port)).toBe(true);
     const npmEnded = once(child, 'exit');

@@ -11,7 +11,7 @@ afterEach(async () => {
 
 const SEND = { phoneNumber: '+14155550123', message: 'Through the outage' };
 
-/** A contact that is known since the start. */
+/** Creates a contact and waits until Tidings knows it. */
 async function contactNamed(running: Product): Promise<string> {
   const { contacts } = await running.simulate<{ contacts: { id: string }[] }>('contacts', {
     phoneNumber: '+14155550199',
@@ -35,7 +35,7 @@ async function sendOnce(
 
 describe('outages', () => {
   it.each(['SIGKILL', 'SIGSTOP'] as const)(
-    'while Redis is away (%s) a send is answered 503 unavailable within 2 s, and afterwards it works without a restart',
+    'while Redis is unavailable (%s), a send request gets 503 unavailable within 2 s; afterwards the product works without a restart',
     async (signal) => {
       product = await Product.start();
       const running = product;
@@ -58,14 +58,14 @@ describe('outages', () => {
     },
   );
 
-  it('while upstream is away the gateway starts, says so, and sends wait; then they go out, once', async () => {
+  it('while upstream is down, the gateway starts and reports the outage, and sends wait; afterwards each is sent once', async () => {
     product = await Product.start();
     const running = product;
     await running.gateway.stop();
     await running.worker.stop();
     await running.simulator.stop();
     await Promise.all([running.startGateway(), running.startWorker()]);
-    const ready = await eventually('readiness tells of upstream', async () => {
+    const ready = await eventually('readiness reports the upstream outage', async () => {
       const response = await fetch(`http://127.0.0.1:${running.gateway.port}/health/ready`);
       const body = (await response.json()) as { status: string; reasons: string[] };
       return (
@@ -75,7 +75,7 @@ describe('outages', () => {
         }
       );
     });
-    // Sends are stored, so traffic may come.
+    // The status stays 200, because sends can still be stored.
     expect(ready).toMatchObject({ code: 200, status: 'degraded' });
 
     const { id } = await running.json<{ id: string }>('POST', '/v1/messages/send', SEND);
@@ -90,7 +90,7 @@ describe('outages', () => {
       const seen = await running.json<{ status: string; attempts: object[] }>('GET', `/v1/sends/${id}`);
       return seen.status === 'delivered' && seen;
     });
-    // While it was known that nobody is there, nothing was tried.
+    // During a known outage, no attempt was made.
     expect(send.attempts).toMatchObject([{ outcome: 'accepted' }]);
     expect(await running.texts()).toEqual([SEND.message]);
     const { events } = await running.json<{ events: { type: string; data: object }[] }>(
@@ -99,14 +99,14 @@ describe('outages', () => {
     );
     expect(events.map(({ type }) => type)).toEqual(['upstream.unavailable', 'upstream.recovered']);
     expect(events[1]?.data).toEqual({ since: expect.any(String), reason: expect.any(String) });
-    await eventually('readiness is well again', async () => {
+    await eventually('readiness is ok again', async () => {
       const response = await fetch(`http://127.0.0.1:${running.gateway.port}/health/ready`);
       return ((await response.json()) as { status: string }).status === 'ok';
     });
   });
 
   it.each(['SIGKILL', 'SIGSTOP'] as const)(
-    'asked to end while Redis is away (%s), gateway and worker end in good order within 20 s',
+    'while Redis is unavailable (%s), the gateway and worker shut down cleanly within 20 s of a signal',
     async (signal) => {
       product = await Product.start();
       const { gateway, worker, redis } = product;
@@ -116,14 +116,14 @@ describe('outages', () => {
     },
   );
 
-  it('a process whose output nobody reads any more goes on, and ends in good order', async () => {
+  it('a process whose output is no longer read continues, and shuts down cleanly', async () => {
     product = await Product.start();
     const { gateway, worker } = product;
     for (const { child } of [gateway, worker]) {
       child.stdout?.destroy();
       child.stderr?.destroy();
     }
-    // Each request and each attempt is a line of log.
+    // Each request and each attempt writes a log line.
     const { id } = await product.json<{ id: string }>('POST', '/v1/messages/send', SEND);
     await eventually('the send is delivered', async () => {
       const send = await product?.json<{ status: string }>('GET', `/v1/sends/${id}`);
@@ -132,14 +132,14 @@ describe('outages', () => {
     expect(await Promise.all([gateway.stop(), worker.stop()])).toEqual([0, 0]);
   });
 
-  it('what a killed worker was at, another goes on with in less than half a minute', async () => {
+  it('the unfinished work of a killed worker is continued by another worker within half a minute', async () => {
     product = await Product.start({ UPSTREAM_TIMEOUT_MS: '1000' });
     const running = product;
     const first = running.worker;
-    // Every read and every POST hangs: whatever the first worker is at, it is at it when it dies.
+    // Every read and every POST hangs, so the first worker dies in the middle of its work.
     await running.simulate('faults', { fault: 'timeoutBefore', times: 'always' });
     const { id } = await running.json<{ id: string }>('POST', '/v1/messages/send', SEND);
-    await eventually('it is being relayed', async () => {
+    await eventually('the send is relaying', async () => {
       const send = await running.json<{ status: string }>('GET', `/v1/sends/${id}`);
       return send.status === 'relaying';
     });
@@ -151,7 +151,7 @@ describe('outages', () => {
       message: 'Is anybody there?',
     });
     await eventually(
-      'the reply is told',
+      'the event of the reply is recorded',
       async () => {
         const { events } = await running.json<{ events: unknown[] }>(
           'GET',
@@ -163,13 +163,13 @@ describe('outages', () => {
     );
   });
 
-  it('a worker that is killed in the middle of a POST leads to no second text', async () => {
+  it('a worker that is killed in the middle of a POST causes no duplicate message', async () => {
     product = await Product.start({ UPSTREAM_TIMEOUT_MS: '1000' });
     const running = product;
-    // Upstream takes the send and never answers.
+    // Upstream accepts the send and never replies.
     await running.simulate('faults', { match: { method: 'POST' }, fault: 'timeoutAfter' });
     const { id } = await running.json<{ id: string }>('POST', '/v1/messages/send', SEND);
-    await eventually('upstream has taken it', async () => (await running.texts()).length === 1);
+    await eventually('upstream has accepted the send', async () => (await running.texts()).length === 1);
     await running.worker.stop('SIGKILL');
     await running.startWorker();
     await eventually(

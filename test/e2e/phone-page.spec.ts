@@ -6,7 +6,7 @@ import { Product } from '../support/product.js';
 const browser = findBrowser();
 if (browser === undefined) {
   process.stderr.write(
-    '\n*** SKIPPED: the phone page is not tested in a browser, for there is no Chromium on this machine. ***\n' +
+    '\n*** SKIPPED: the phone page is not tested in a browser, because Chromium is not installed. ***\n' +
       '*** On Debian or Ubuntu: sudo apt-get install chromium                                       ***\n\n',
   );
 }
@@ -23,7 +23,7 @@ withChromium('the phone page in a real browser', () => {
     await product[Symbol.asyncDispose]();
   });
 
-  it('shows a send with its delivery and its reading, and what is typed there becomes message.received', async () => {
+  it('shows a send and its delivered and read status, and turns a typed reply into message.received', async () => {
     const markup = '<b onclick="alert(1)">Hello</b> & welcome';
     await product.json('POST', '/v1/messages/send', { phoneNumber: '+14155550123', message: markup });
     await withBrowser(browser ?? '', async (context) => {
@@ -33,10 +33,10 @@ withChromium('the phone page in a real browser', () => {
 
       const sent = page.locator('[data-testid="message"][data-direction="outbound"]');
       await sent.first().waitFor();
-      // Shown as text: a message must not become markup.
+      // The page must show a message as text, not as markup.
       expect(await sent.first().textContent()).toContain(markup);
       const status = sent.first().getByTestId('message-status');
-      await eventually('delivered is shown', async () =>
+      await eventually('the page shows the status delivered', async () =>
         /delivered/i.test((await status.textContent()) ?? ''),
       );
 
@@ -48,14 +48,16 @@ withChromium('the phone page in a real browser', () => {
         .waitFor();
 
       await page.getByTestId('mark-read').click();
-      await eventually('read is shown', async () => /read/i.test((await status.textContent()) ?? ''));
+      await eventually('the page shows the status read', async () =>
+        /read/i.test((await status.textContent()) ?? ''),
+      );
     });
-    const types = await eventually('the events of all that', async () => {
+    const types = await eventually('all events are recorded', async () => {
       const { events } = await product.json<{
         events: { type: string; data: { message?: { message?: string } } }[];
       }>('GET', '/v1/events?types=message.*');
-      const told = events.map(({ type }) => type);
-      return told.includes('message.read') && told.includes('message.received') && events;
+      const types = events.map(({ type }) => type);
+      return types.includes('message.read') && types.includes('message.received') && events;
     });
     expect(types.map(({ type }) => type).sort()).toEqual([
       'message.delivered',

@@ -24,9 +24,9 @@ const LAYOUTS: [string, () => Promise<RedisLayout>][] = [
   ['a master and its replica under three sentinels', startTestSentinel],
 ];
 
-describe('layouts of Redis', () => {
+describe('a Redis layout', () => {
   it.each(LAYOUTS)(
-    'on %s a send is delivered, a reply reaches the webhook, and the log has both',
+    'of %s delivers a send, delivers a reply to the webhook, and records both events',
     async (_, startLayout) => {
       product = await Product.startOn(await startLayout());
       receiver = await WebhookReceiver.start(product.api);
@@ -46,21 +46,21 @@ describe('layouts of Redis', () => {
         return send.status === 'delivered' && send;
       });
       await running.simulate('typing', { contactId, message: 'Hello back' });
-      await eventually('the reply arrives', () => subscriber.ofType('message.received').length === 1);
+      await eventually('the reply arrives', () => subscriber.eventsOfType('message.received').length === 1);
 
       const { events } = await running.json<{ events: { id: string; type: string }[] }>(
         'GET',
         '/v1/events?limit=1000',
       );
-      await eventually('all were delivered', () => subscriber.events.length === events.length);
+      await eventually('all events were delivered', () => subscriber.events.length === events.length);
       expect(new Set(subscriber.events.map((event) => event.id))).toEqual(
         new Set(events.map((event) => event.id)),
       );
       expect(events.map(({ type }) => type)).toEqual(
         expect.arrayContaining(['send.accepted', 'message.sent', 'message.delivered', 'message.received']),
       );
-      expect(subscriber.doubled()).toEqual([]);
-      expect(subscriber.forged).toEqual([]);
+      expect(subscriber.duplicateIds()).toEqual([]);
+      expect(subscriber.invalidRequests).toEqual([]);
       const ready = await fetch(`http://127.0.0.1:${running.gateway.port}/health/ready`);
       expect(await ready.json()).toEqual({ status: 'ok', reasons: [], details: [] });
       expect(await Promise.all([running.gateway.stop(), running.worker.stop()])).toEqual([0, 0]);
@@ -68,7 +68,7 @@ describe('layouts of Redis', () => {
   );
 });
 
-/** How a send is answered. */
+/** The reply to a send request, and its duration. */
 async function answerOf(
   running: Product<RedisLayout>,
 ): Promise<{ status: number; code?: string; ms: number }> {
@@ -78,12 +78,12 @@ async function answerOf(
   return { status: response.status, ...(code === undefined ? {} : { code }), ms: performance.now() - began };
 }
 
-describe('outages of a layout', () => {
+describe('a Redis Cluster with an unavailable master', () => {
   it.each(['SIGKILL', 'SIGSTOP'] as const)(
-    "while the account's master of a Cluster is away (%s) a send is answered 503 within 2 s, and then it works without a restart",
+    'of the account (%s) causes 503 for send requests within 2 s, and the product works without a restart afterwards',
     async (signal) => {
       const cluster = await startTestCluster();
-      // A send that was stored and not relayed yet is looked for so long once its master lives another life.
+      // After a restart of its master, a stored send is looked up for this time before it is relayed.
       product = await Product.startOn(cluster, { SEND_CONFIRM_MS: '3000' });
       const running = product;
       const master = await cluster.masterOf('tidings:{default}:events');
@@ -104,9 +104,9 @@ describe('outages of a layout', () => {
     },
   );
 
-  it("while only the queue's master of a Cluster is away a send is stored, and goes out afterwards", async () => {
+  it('of only the queue still stores a send, which is relayed afterwards', async () => {
     const cluster = await startTestCluster();
-    // With this prefix the queue lies on another master than the account and the key's count of requests.
+    // With this prefix, the queue is on another master than the account and the rate limit of the API key.
     product = await Product.startOn(cluster, { REDIS_KEY_PREFIX: PREFIX });
     const running = product;
     const queue = await cluster.masterOf(`{${PREFIX}:queue:relay}:meta`);
@@ -118,6 +118,6 @@ describe('outages of a layout', () => {
     queue.kill('SIGCONT');
     expect(accepted).toMatchObject({ status: 200 });
     expect(accepted.ms).toBeLessThan(2_000);
-    await eventually('the worker relays it', async () => (await running.texts()).length === 1, 30_000);
+    await eventually('the worker relays the send', async () => (await running.texts()).length === 1, 30_000);
   });
 });

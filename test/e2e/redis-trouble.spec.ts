@@ -4,7 +4,7 @@ import { eventually } from '../support/eventually.js';
 import { Product } from '../support/product.js';
 import { sampleRequests, type SampleIds, type SampleRequest } from '../support/sample-requests.js';
 
-/** Requests of each operation that hang side by side, beside those of all others. */
+/** Simultaneous requests of each operation; all operations run at the same time. */
 const AT_ONCE = 3;
 const WITHIN_MS = 2_000;
 
@@ -25,8 +25,8 @@ beforeAll(async () => {
   await product.worker.stop();
   redis = new Redis(product.redis.url);
   redis.on('error', () => undefined);
-  requests = sampleRequests(product.api, await oneOfEach());
-  // Opens as many connections as there will be requests at once: what is timed is the gateway.
+  requests = sampleRequests(product.api, await createOneOfEach());
+  // Opens the connections in advance, so that the measured time is that of the gateway.
   const nothing = { operationId: 'resolveSends', method: 'POST', path: '/v1/sends/resolve', body: {} };
   await Promise.all(Array.from({ length: requests.length * AT_ONCE }, () => ask(nothing)));
 });
@@ -36,8 +36,8 @@ afterAll(async () => {
   await product[Symbol.asyncDispose]();
 });
 
-/** The ids of one of everything. */
-async function oneOfEach(): Promise<SampleIds> {
+/** Creates one object of each kind, and returns their ids. */
+async function createOneOfEach(): Promise<SampleIds> {
   const { contacts } = await product.simulate<{ contacts: { id: string }[] }>('contacts', {
     phoneNumber: '+14155550199',
   });
@@ -72,7 +72,7 @@ async function oneOfEach(): Promise<SampleIds> {
   };
 }
 
-/** Held against the document by {@link askAll}, when its time has been taken. */
+/** Sends one request and measures its time; {@link askAll} checks the reply against the OpenAPI document. */
 async function ask(request: SampleRequest): Promise<Outcome> {
   const { method, path, body } = request;
   const began = performance.now();
@@ -89,7 +89,7 @@ async function ask(request: SampleRequest): Promise<Outcome> {
   return { request, status, ms, headers, body: isStream ? undefined : await reply.text() };
 }
 
-/** All of them, several times, side by side. */
+/** Sends all requests several times at once. */
 async function askAll(): Promise<Outcome[]> {
   const all = Array.from({ length: AT_ONCE }, () => requests).flat();
   const outcomes = await Promise.all(all.map(ask));
@@ -97,9 +97,11 @@ async function askAll(): Promise<Outcome[]> {
   return outcomes;
 }
 
-/** Those that are not answered as a Redis wants it that cannot be asked, in words. */
-function wrongIn(outcomes: readonly Outcome[]): string[] {
-  return outcomes.filter((outcome) => !isUnavailable(outcome) || outcome.ms >= WITHIN_MS).map(wordsOf);
+/** Describes each outcome that is not the required 503 in time. */
+function unexpectedIn(outcomes: readonly Outcome[]): string[] {
+  return outcomes
+    .filter((outcome) => !isUnavailable(outcome) || outcome.ms >= WITHIN_MS)
+    .map(describeOutcome);
 }
 
 function isUnavailable({ status, headers, body = '{}' }: Outcome): boolean {
@@ -107,11 +109,11 @@ function isUnavailable({ status, headers, body = '{}' }: Outcome): boolean {
   return status === 503 && retryAfter > 0 && (JSON.parse(body) as { code?: string }).code === 'unavailable';
 }
 
-function wordsOf({ request, status, ms, body }: Outcome): string {
+function describeOutcome({ request, status, ms, body }: Outcome): string {
   return `${request.method} ${request.path}: ${status} after ${Math.round(ms)} ms ${body?.slice(0, 200) ?? ''}`;
 }
 
-async function untilWell(): Promise<void> {
+async function untilAvailable(): Promise<void> {
   await eventually('reads and sends work again', async () => {
     const [read, stored] = [
       await product.call('GET', '/v1/sends'),
@@ -122,73 +124,75 @@ async function untilWell(): Promise<void> {
   expect(product.gateway.child.exitCode).toBeNull();
 }
 
-describe('While Redis is away, every operation is 503 unavailable within 2 s, and works again without a restart', () => {
-  it('when it is stopped, also for those who come while others hang', async () => {
+describe('While Redis is unavailable, every operation gets 503 unavailable within 2 s and later works again without a restart', () => {
+  it('if Redis is stopped, even for requests that come while others hang', async () => {
     product.redis.server.kill('SIGSTOP');
     try {
-      expect(wrongIn(await askAll())).toEqual([]);
-      expect(wrongIn(await askAll())).toEqual([]);
+      expect(unexpectedIn(await askAll())).toEqual([]);
+      expect(unexpectedIn(await askAll())).toEqual([]);
     } finally {
       product.redis.server.kill('SIGCONT');
     }
-    await untilWell();
+    await untilAvailable();
   });
 
-  it('when it is killed', async () => {
+  it('if Redis is killed', async () => {
     product.redis.server.kill('SIGKILL');
     await product.redis.server.exited;
-    expect(wrongIn(await askAll())).toEqual([]);
+    expect(unexpectedIn(await askAll())).toEqual([]);
     await product.redis.server.restart();
-    await untilWell();
+    await untilAvailable();
   });
 
-  it('when it pauses for 5 s', async () => {
+  it('if Redis pauses for 5 s', async () => {
     await redis.call('CLIENT', 'PAUSE', '5000', 'ALL');
     const paused = performance.now();
-    expect(wrongIn(await askAll())).toEqual([]);
-    // A wave that is over before the pause is.
-    if (performance.now() - paused < 2_900) expect(wrongIn(await askAll())).toEqual([]);
-    await untilWell();
+    expect(unexpectedIn(await askAll())).toEqual([]);
+    // Requests that end before the pause ends.
+    if (performance.now() - paused < 2_900) expect(unexpectedIn(await askAll())).toEqual([]);
+    await untilAvailable();
   });
 });
 
 describe('While Redis is full', () => {
-  it('reads go on, what has to be stored is 503 unavailable, and nothing is answered as done that is not', async () => {
+  it('reads continue, operations that store data get 503 unavailable, and no failed operation is reported as done', async () => {
     await redis.config('SET', 'maxmemory', '1');
     const outcomes = await askAll();
     await redis.config('SET', 'maxmemory', '0');
     const slow = outcomes.filter(({ ms }) => ms >= WITHIN_MS);
-    expect(slow.map(wordsOf)).toEqual([]);
+    expect(slow.map(describeOutcome)).toEqual([]);
     const failed = outcomes.filter((outcome) => outcome.status >= 500 && !isUnavailable(outcome));
-    expect(failed.map(wordsOf)).toEqual([]);
+    expect(failed.map(describeOutcome)).toEqual([]);
 
     const reads = outcomes.filter(({ request }) => request.method === 'GET');
     const unread = reads.filter(({ status }) => status === 503).map(({ request }) => request.operationId);
     expect([...new Set(unread)].sort()).toEqual(NEED_ROOM_TO_READ);
-    // To make something takes room. To end something may not.
+    // An operation that creates data needs memory; one that removes data may not.
     const done = outcomes.filter(({ request, status }) => request.method !== 'GET' && status < 300);
     expect(
-      [...new Set(done.map(({ request }) => request.operationId))].filter((id) => !ENDS.has(id)),
+      [...new Set(done.map(({ request }) => request.operationId))].filter(
+        (id) => !REMOVING_OPERATIONS.has(id),
+      ),
     ).toEqual([]);
-    // Where these are answered, they found nothing to do, and say so.
+    // These operations succeed if they have nothing to do, and their replies say so.
     for (const { request, body = '' } of done) {
       if (request.operationId === 'replayWebhook') expect(JSON.parse(body)).toEqual({ count: 0 });
       if (request.operationId === 'resolveSends') expect(body).toContain('not_found');
     }
-    await untilWell();
+    await untilAvailable();
     for (const { path } of done.map(({ request }) => request).filter(({ method }) => method === 'DELETE')) {
       const shown = await product.call('GET', path);
-      // A key is not shown by itself.
+      // No operation returns a single API key.
       expect([path, shown.status]).toEqual([path, path.startsWith('/v1/api-keys/') ? 405 : 404]);
     }
   });
 });
 
-/** Reads of upstream count in its budget, which is kept in Redis. */
+/** Reads of upstream use the request budget, which is stored in Redis. */
 const NEED_ROOM_TO_READ = ['getContact', 'listContacts', 'listMessages'];
 
-/** Operations that take something away, and two that here find nothing to do. */
-const ENDS: ReadonlySet<string> = new Set([
+/** Operations that remove data, and two that have nothing to do in this test. */
+const REMOVING_OPERATIONS: ReadonlySet<string> = new Set([
   'deleteWebhook',
   'deleteApiKey',
   'deleteAccount',

@@ -24,12 +24,12 @@ afterEach(async () => {
   leftovers = [];
   for (const each of all) await each[Symbol.asyncDispose]();
 });
-function later<T extends AsyncDisposable>(each: T): T {
+function disposeLater<T extends AsyncDisposable>(each: T): T {
   leftovers.push(each);
   return each;
 }
 
-/** Somebody who sends and subscribes: an account, its number, its subscriber. */
+/** An account with the phone number that it sends to and its webhook receiver. */
 interface Side {
   json: <T>(method: string, path: string, body?: object) => Promise<T>;
   number: string;
@@ -38,31 +38,31 @@ interface Side {
 }
 
 describe('npm run rotate-secrets', () => {
-  it('lets the encryption key be changed beneath a running product, one process after another', async () => {
-    // What processes are started with from now on.
+  it('changes the encryption key of a running product by restarting one process after another', async () => {
+    // The environment of all processes that start from now on.
     const variables: Record<string, string> = { ENCRYPTION_KEY: text(OLD) };
-    const product = later(await Product.start(variables));
-    for (const key of [OLD, NEW]) product.canaries.secret('an encryption key', text(key));
-    const tenant = later(await Tenant.start(product, 'sales'));
+    const product = disposeLater(await Product.start(variables));
+    for (const key of [OLD, NEW]) product.canaries.addSecret('an encryption key', text(key));
+    const tenant = disposeLater(await Tenant.start(product, 'sales'));
 
     const sides: Side[] = [];
     for (const [owner, number] of [
       [product, '+15551230001'],
       [tenant, '+15551230002'],
     ] as const) {
-      const receiver = later(await WebhookReceiver.start(product.api));
+      const receiver = disposeLater(await WebhookReceiver.start(product.api));
       const json: Side['json'] = (method, path, body) => owner.json(method, path, body);
       const { id, secret } = await json<{ id: string; secret: string }>('POST', '/v1/webhooks', {
         url: receiver.url,
         headers: { 'x-token': 'a-token-of-the-subscriber' },
       });
-      // The subscriber stays with the secret that signs beside the new one.
+      // The receiver keeps verifying with the previous secret, which stays valid beside the new one.
       receiver.secret = secret;
       await json('POST', `/v1/webhooks/${id}/rotate-secret`, { overlapSeconds: 3600 });
       sides.push({ json, number, webhook: id, receiver });
     }
 
-    /** Each account relays, and each subscriber hears of it, with a signature that holds. */
+    /** Each account relays a send, and each receiver gets its event with a valid signature. */
     const works = async (): Promise<void> => {
       for (const { json, number, receiver } of sides) {
         const message = `Hello ${randomBytes(6).toString('hex')}`;
@@ -70,10 +70,10 @@ describe('npm run rotate-secrets', () => {
           phoneNumber: number,
           message,
         });
-        await eventually('the send is told', () =>
-          receiver.ofType('message.sent').some(({ data }) => data['sendId'] === id),
+        await eventually('the event of the send arrives', () =>
+          receiver.eventsOfType('message.sent').some(({ data }) => data['sendId'] === id),
         );
-        expect(receiver.forged).toEqual([]);
+        expect(receiver.invalidRequests).toEqual([]);
       }
     };
     const restart = async (which: 'gateway' | 'worker', changes: Record<string, string>): Promise<void> => {
@@ -85,11 +85,11 @@ describe('npm run rotate-secrets', () => {
     const rotate = async (): Promise<string> => {
       const command = startCommand('npm', ['run', '--silent', 'rotate-secrets'], product.environment());
       const { code, stdout, stderr } = await command.ended;
-      expect(product.canaries.inLog('the command', stdout + stderr)).toEqual([]);
+      expect(product.canaries.leaksInLog('the command', stdout + stderr)).toEqual([]);
       expect([code, stderr]).toEqual([0, expect.not.stringContaining('cannot')]);
       return stdout;
     };
-    /** How a gateway and a worker with nothing but this key end. */
+    /** Checks how a gateway and a worker with only this key exit. */
     const alone = async (key: Buffer): Promise<void> => {
       for (const name of ['gateway', 'worker'] as const) {
         const { code, stderr } = await runToEnd(name, {
@@ -112,7 +112,7 @@ describe('npm run rotate-secrets', () => {
     for (const which of ['gateway', 'worker'] as const)
       await restart(which, { ENCRYPTION_KEYS_PREVIOUS: text(NEW) });
     await restart('gateway', { ENCRYPTION_KEY: text(NEW), ENCRYPTION_KEYS_PREVIOUS: text(OLD) });
-    // What this gateway seals, a worker that is not yet as far has to open, for every secret signs.
+    // A worker without the new key must still decrypt what this gateway encrypts, since every secret signs.
     for (const { json, webhook } of sides)
       await json('POST', `/v1/webhooks/${webhook}/rotate-secret`, { overlapSeconds: 3600 });
     await works();
@@ -132,7 +132,7 @@ describe('npm run rotate-secrets', () => {
     // A dozen processes start one after another.
   });
 
-  it('may be killed at any moment, and is run again', async () => {
+  it('can be killed at any moment and completed by another run', async () => {
     await withTestRedis(async ({ url }) => {
       const redis = openRedis(parseRedisAddress(url), 'failFast', () => undefined);
       await once(redis, 'ready');
@@ -160,7 +160,7 @@ describe('npm run rotate-secrets', () => {
           UPSTREAM_API_KEY: 'key',
         };
         const killed = asNode(environment);
-        await eventually('some are sealed anew', async () => (await current()) > 0);
+        await eventually('some secrets are rotated', async () => (await current()) > 0);
         killed.child.kill('SIGKILL');
         expect((await killed.ended).code).toBeNull();
         const done = await current();
@@ -192,7 +192,7 @@ describe('npm run rotate-secrets', () => {
     });
   });
 
-  it('says what is wrong with its variables, and that Redis is away', async () => {
+  it('reports invalid variables, and reports that Redis is unavailable', async () => {
     const bad = await asNode({ REDIS_URL: 'redis://127.0.0.1:1', ENCRYPTION_KEYS_PREVIOUS: 'c2hvcnQ=' })
       .ended;
     expect(bad.code).toBe(78);

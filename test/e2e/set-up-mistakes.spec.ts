@@ -13,7 +13,7 @@ interface Ready {
   details: { code: string; count: number; remedy: string }[];
 }
 
-/** As they are easily misspelt. */
+/** Likely misspellings. */
 const MISSPELT = { UPSTEAM_BASE_URL: 'http://127.0.0.1:9/v1', WEBHOOK_TIMEOUT: '5000' };
 const WITHIN_MS = 30_000;
 
@@ -40,8 +40,8 @@ async function detailOf(code: string, at: Pick<ProductProcess, 'port'> = product
   );
 }
 
-/** Waits until it does not say so any more. */
-async function isOver(code: string): Promise<void> {
+/** Waits until readiness no longer has this code. */
+async function untilResolved(code: string): Promise<void> {
   await eventually(
     `readiness does not say ${code}`,
     async () => !(await readyAt(product.gateway)).details.some((detail) => detail.code === code),
@@ -49,12 +49,12 @@ async function isOver(code: string): Promise<void> {
   );
 }
 
-/** A worker beside the product's own, with other variables. */
-async function besides(environment: Record<string, string>): Promise<ProductProcess> {
+/** Starts an additional worker with other variables. */
+async function startAdditionalWorker(environment: Record<string, string>): Promise<ProductProcess> {
   return startProcess('worker', { ...product.environment(), WORKER_PORT: '0', ...environment });
 }
 
-/** An account with this upstream, and a key of it. */
+/** Creates an account with this upstream, and returns an API key of the account. */
 async function accountWith(id: string, upstream: { baseUrl: string; apiKey: string }): Promise<string> {
   await product.json('POST', '/v1/accounts', { id, ...upstream });
   const scopes = ['messages:send', 'messages:read', 'admin'];
@@ -64,13 +64,13 @@ async function accountWith(id: string, upstream: { baseUrl: string; apiKey: stri
 
 const SEND = { phoneNumber: '+15551230001', message: 'Hello' };
 
-describe('a mistake in the set-up is told, with what to do', () => {
-  it('a variable that is misspelt: a warning at the start of each process names the right one', () => {
+describe('a configuration mistake is reported with its remedy', () => {
+  it('a misspelt variable: each process logs a warning at its start that names the right one', () => {
     for (const nearest of ['UPSTREAM_BASE_URL', 'WEBHOOK_TIMEOUT_MS'])
-      expect(product.written().split(`did you mean ${nearest}?`)).toHaveLength(3);
+      expect(product.allOutput().split(`did you mean ${nearest}?`)).toHaveLength(3);
   });
 
-  it('an upstream that is not there, that refuses the key, or that is a Tidings gateway: each of its own', async () => {
+  it('an upstream that is down, that rejects the API key, or that is a Tidings gateway: one reason for each', async () => {
     const simulator = `http://127.0.0.1:${product.simulator.port}/v1`;
     const gateway = `http://127.0.0.1:${product.gateway.port}/v1`;
     await accountWith('away', { baseUrl: 'http://127.0.0.1:9/v1', apiKey: 'any' });
@@ -90,7 +90,7 @@ describe('a mistake in the set-up is told, with what to do', () => {
       { account: 'circle', code: 'upstream_is_tidings', reason: expect.stringContaining('Tidings gateway') },
       { account: 'refused', code: 'upstream_refused', reason: expect.stringContaining('401') },
     ]);
-    // The send of the circle went nowhere, and waits.
+    // The send to the gateway itself was not relayed, and waits.
     expect(await product.json('GET', `/v1/sends/${id}`, undefined, circle)).toMatchObject({
       status: 'queued',
     });
@@ -98,13 +98,13 @@ describe('a mistake in the set-up is told, with what to do', () => {
     expect(await product.texts()).toEqual([]);
     for (const account of ['away', 'circle', 'refused'])
       expect((await product.call('DELETE', `/v1/accounts/${account}`)).status).toBe(204);
-    await isOver('upstream_is_tidings');
+    await untilResolved('upstream_is_tidings');
   });
 
-  it('no worker, or none with a role: what does not happen then', async () => {
+  it('no worker, or no worker with a role: the reason names the effect', async () => {
     await product.worker.stop();
     expect(await detailOf('no_worker')).toMatchObject({ remedy: expect.stringContaining('start a worker') });
-    const poller = await besides({ WORKER_ROLES: 'poll,dispatch' });
+    const poller = await startAdditionalWorker({ WORKER_ROLES: 'poll,dispatch' });
     try {
       expect(await detailOf('no_relay_worker')).toMatchObject({
         remedy: expect.stringContaining('WORKER_ROLES'),
@@ -113,11 +113,11 @@ describe('a mistake in the set-up is told, with what to do', () => {
       await poller.stop();
     }
     await product.startWorker();
-    await isOver('no_worker');
+    await untilResolved('no_worker');
   });
 
   it('a worker with another blob store', async () => {
-    const apart = await besides({ BLOB_STORE: `file:${product.blobDirectory}-of-another` });
+    const apart = await startAdditionalWorker({ BLOB_STORE: `file:${product.blobDirectory}-of-another` });
     try {
       expect(await detailOf('blob_store_not_shared', apart)).toMatchObject({
         remedy: expect.stringContaining('BLOB_STORE'),
@@ -129,7 +129,7 @@ describe('a mistake in the set-up is told, with what to do', () => {
   });
 
   it('a blob store that cannot be used', async () => {
-    const broken = await besides({ BLOB_STORE: 'file:/dev/null/blobs' });
+    const broken = await startAdditionalWorker({ BLOB_STORE: 'file:/dev/null/blobs' });
     try {
       expect(await detailOf('blob_store_unusable', broken)).toMatchObject({
         remedy: expect.stringContaining('BLOB_STORE'),
@@ -139,7 +139,7 @@ describe('a mistake in the set-up is told, with what to do', () => {
     }
   });
 
-  it('a Redis that keeps nothing over its restart', async () => {
+  it('a Redis without persistence', async () => {
     const redis = new Redis(product.redis.url);
     try {
       await redis.config('SET', 'appendonly', 'no');
@@ -147,14 +147,14 @@ describe('a mistake in the set-up is told, with what to do', () => {
         remedy: expect.stringContaining('appendonly yes'),
       });
       await redis.config('SET', 'appendonly', 'yes');
-      await isOver('redis_not_persistent');
+      await untilResolved('redis_not_persistent');
     } finally {
       await redis.quit();
     }
   });
 });
 
-it('the table of docs/operations.md has a row for every code of readiness', () => {
+it('the table of docs/operations.md has a row for every readiness code', () => {
   const page = readFileSync(join(ROOT, 'docs/operations.md'), 'utf8');
   const table = /\| what is wrong [\s\S]*?\n\n/.exec(page)?.[0] ?? '';
   expect(REASON_CODES.filter((code) => !table.includes(`\`${code}\``))).toEqual([]);

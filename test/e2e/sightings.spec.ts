@@ -3,8 +3,8 @@ import { eventually } from '../support/eventually.js';
 import { Product } from '../support/product.js';
 
 const LATE_MS = 30_000;
-/** Two times, so that a text may be late within its own while a file is over its own. */
-const TIMES = { UPSTREAM_TIMEOUT_MS: '800', SEND_CONFIRM_MS: '45000', SEND_CONFIRM_MEDIA_MS: '6000' };
+/** Different deadlines for texts and files, so that at one delay a text is in time and a file is overdue. */
+const DEADLINES = { UPSTREAM_TIMEOUT_MS: '800', SEND_CONFIRM_MS: '45000', SEND_CONFIRM_MEDIA_MS: '6000' };
 
 interface SendView {
   status: string;
@@ -16,10 +16,10 @@ interface Accepted {
   phoneNumber: string;
   message: string | null;
   messageIds: string[];
-  /** When, in milliseconds since 1970. */
+  /** Time of acceptance, in milliseconds since 1970. */
   time: number;
 }
-interface Told {
+interface SeenEvent {
   type: string;
   contactId?: string;
   data: { sendId?: string; message?: { id: string; message: string }; send?: { id: string } };
@@ -41,13 +41,13 @@ const TYPED = `"Don't" -- she said - 'wait'...`;
 let running: Product | undefined;
 let product: Product;
 
-/** What upstream took for a recipient, in order, whatever it said to that. */
-async function taken(phoneNumber: string): Promise<Accepted[]> {
+/** The sends that upstream accepted for a recipient, in order, whatever it replied. */
+async function acceptedTexts(phoneNumber: string): Promise<Accepted[]> {
   const { entries } = await product.simulate<{ entries: Accepted[] }>('ledger', { kind: 'send.accepted' });
   return entries.filter((entry) => entry.phoneNumber === phoneNumber);
 }
-/** How long after upstream took it a message was shown, in milliseconds. */
-async function shownAfterMs({ time, messageIds: [id] }: Accepted): Promise<number> {
+/** Time from the acceptance of a send until upstream showed its message, in milliseconds. */
+async function visibleAfterMs({ time, messageIds: [id] }: Accepted): Promise<number> {
   const { entries } = await product.simulate<{ entries: { messageId: string; time: number }[] }>('ledger', {
     kind: 'message.created',
   });
@@ -67,55 +67,55 @@ function until(id: string, status: string, deadlineMs = 20_000): Promise<SendVie
     deadlineMs,
   );
 }
-/** What upstream took is in its hands: from now on its knobs may change for others. */
-function untilTaken(phoneNumber: string, count: number): Promise<Accepted[]> {
-  return eventually('upstream took it', async () => {
-    const all = await taken(phoneNumber);
+/** Waits until upstream has accepted the sends: later changes of its settings do not affect them. */
+function untilAccepted(phoneNumber: string, count: number): Promise<Accepted[]> {
+  return eventually('upstream accepted the sends', async () => {
+    const all = await acceptedTexts(phoneNumber);
     return all.length === count && all;
   });
 }
-async function told(types: string): Promise<Told[]> {
-  return (await product.json<{ events: Told[] }>('GET', `/v1/events?types=${types}&limit=1000`)).events;
+async function eventsOfType(types: string): Promise<SeenEvent[]> {
+  return (await product.json<{ events: SeenEvent[] }>('GET', `/v1/events?types=${types}&limit=1000`)).events;
 }
-/** `message.sent` of a recipient's contact: the message's id and its send's. */
+/** The `message.sent` events of a contact, as pairs of message id and send id. */
 async function sightings(contactId: string | null): Promise<[string | undefined, string | undefined][]> {
-  const events = (await told('message.sent')).filter((event) => event.contactId === contactId);
+  const events = (await eventsOfType('message.sent')).filter((event) => event.contactId === contactId);
   return events.map(({ data }) => [data.message?.id, data.sendId]);
 }
 async function sendEvents(id: string): Promise<string[]> {
-  return (await told('send.*')).filter(({ data }) => data.send?.id === id).map(({ type }) => type);
+  return (await eventsOfType('send.*')).filter(({ data }) => data.send?.id === id).map(({ type }) => type);
 }
 
-/** The sends whose messages take their time. */
+/** Ids of the sends whose messages appear late. */
 const late: Record<'late' | 'overdue' | 'ambiguous', string> = { late: '', overdue: '', ambiguous: '' };
 
 beforeAll(async () => {
-  product = running = await Product.start(TIMES);
+  product = running = await Product.start(DEADLINES);
   await product.simulate('settings', { splitTextAndFile: true, rewriteQuotes: true });
-  // Those that wait for half a minute begin, all at once; the other cases run meanwhile.
+  // The slow cases start first, all at once; the other cases run meanwhile.
   await product.simulate('settings', { sendVisibleDelayMs: LATE_MS });
   late.late = await post({ phoneNumber: NUMBERS.late, message: TEXT });
-  await untilTaken(NUMBERS.late, 1);
+  await untilAccepted(NUMBERS.late, 1);
   await product.simulate('settings', { sendVisibleDelayMs: 12_000 });
   await product.simulate('faults', [
     { match: { method: 'POST', phoneNumber: NUMBERS.ambiguous }, fault: 'timeoutAfter' },
   ]);
   late.overdue = await post({ phoneNumber: NUMBERS.overdue, fileUrl: FILE_URL });
   late.ambiguous = await post({ phoneNumber: NUMBERS.ambiguous, fileUrl: FILE_URL });
-  await untilTaken(NUMBERS.overdue, 1);
-  await untilTaken(NUMBERS.ambiguous, 1);
+  await untilAccepted(NUMBERS.overdue, 1);
+  await untilAccepted(NUMBERS.ambiguous, 1);
   await product.simulate('settings', { sendVisibleDelayMs: 100 });
 });
 afterAll(async () => {
   await running?.[Symbol.asyncDispose]();
 });
 
-describe('a send and its message', () => {
-  it('two identical texts within a minute are two messages, bound in order', async () => {
+describe('a send is bound to its message', () => {
+  it('if two identical texts are sent within a minute: each is bound to one message, in order', async () => {
     const phoneNumber = NUMBERS.twice;
     const ids = [await post({ phoneNumber, message: TEXT }), await post({ phoneNumber, message: TEXT })];
     const sends = await Promise.all(ids.map((id) => until(id, 'delivered')));
-    const messages = (await taken(phoneNumber)).flatMap(({ messageIds }) => messageIds);
+    const messages = (await acceptedTexts(phoneNumber)).flatMap(({ messageIds }) => messageIds);
     expect(messages).toHaveLength(2);
     expect(sends.map(({ messageId }) => messageId)).toEqual(messages);
     expect(await sightings(sends[0]?.contactId ?? null)).toEqual([
@@ -124,7 +124,7 @@ describe('a send and its message', () => {
     ]);
   });
 
-  it('the owner types the same text by phone: nothing is sent twice, both are told, one with the send', async () => {
+  it('if the owner types the same text on the phone: no duplicate is sent, both messages are emitted, one of them with the send', async () => {
     const phoneNumber = NUMBERS.owner;
     await product.simulate('messages', { direction: 'outbound', phoneNumber, text: 'Hello' });
     const id = await post({ phoneNumber, message: TEXT });
@@ -135,11 +135,11 @@ describe('a send and its message', () => {
       delivered: true,
     });
     const send = await until(id, 'delivered');
-    const accepted = await untilTaken(phoneNumber, 1);
+    const accepted = await untilAccepted(phoneNumber, 1);
     const both = [...ids, ...accepted.flatMap(({ messageIds }) => messageIds)];
     expect(both).toHaveLength(2);
     expect(both).toContain(send.messageId);
-    const seen = await eventually('both are told', async () => {
+    const seen = await eventually('both messages are emitted', async () => {
       const all = (await sightings(send.contactId)).filter(([message]) => both.includes(message ?? ''));
       return all.length >= 2 && all;
     });
@@ -148,15 +148,15 @@ describe('a send and its message', () => {
     expect(await sendEvents(id)).toEqual(['send.accepted', 'send.sent']);
   });
 
-  it('text and file shown as two messages: the text is the send, and both are told', async () => {
+  it('if text and file appear as two messages: the text is bound to the send, and both messages are emitted', async () => {
     const phoneNumber = NUMBERS.split;
     const id = await post({ phoneNumber, message: TEXT, fileUrl: FILE_URL });
     const send = await until(id, 'delivered');
-    const [only, ...more] = await taken(phoneNumber);
+    const [only, ...more] = await acceptedTexts(phoneNumber);
     expect(more).toEqual([]);
     expect(only?.messageIds).toHaveLength(2);
     expect(send.messageId).toBe(only?.messageIds[0]);
-    const seen = await eventually('both are told', async () => {
+    const seen = await eventually('both messages are emitted', async () => {
       const all = await sightings(send.contactId);
       return all.length >= 2 && all;
     });
@@ -164,34 +164,34 @@ describe('a send and its message', () => {
     expect(seen.find(([message]) => message === send.messageId)?.[1]).toBe(id);
   });
 
-  it('quotes, dashes and dots that are rewritten on the way do not hide it', async () => {
+  it('if upstream rewrites quotes, dashes and dots', async () => {
     const id = await post({ phoneNumber: NUMBERS.quotes, message: TYPED });
     const send = await until(id, 'delivered');
-    const [only] = await taken(NUMBERS.quotes);
+    const [only] = await acceptedTexts(NUMBERS.quotes);
     expect(send.messageId).toBe(only?.messageIds[0]);
-    const [event] = (await told('message.sent')).filter(({ data }) => data.sendId === id);
+    const [event] = (await eventsOfType('message.sent')).filter(({ data }) => data.sendId === id);
     expect(event?.data.message?.message).toBe('“Don’t” — she said – ‘wait’…');
   });
 
-  it('one that shows up after its time was over: told as unconfirmed, and bound all the same', async () => {
+  it('if the message appears after the deadline: send.unconfirmed is emitted, and the message is still bound', async () => {
     const send = await until(late.overdue, 'delivered', 30_000);
-    const accepted = await taken(NUMBERS.overdue);
+    const accepted = await acceptedTexts(NUMBERS.overdue);
     expect(accepted.map(({ messageIds }) => messageIds)).toEqual([[send.messageId]]);
     expect(await sendEvents(late.overdue)).toEqual(['send.accepted', 'send.unconfirmed', 'send.sent']);
   });
 
-  it('one of an ambiguous send that shows up after the time was over: unknown, later sent, never repeated', async () => {
+  it('if the message of an ambiguous send appears after the deadline: the status is unknown, later sent, and nothing is sent again', async () => {
     const send = await until(late.ambiguous, 'delivered', 30_000);
-    const accepted = await taken(NUMBERS.ambiguous);
+    const accepted = await acceptedTexts(NUMBERS.ambiguous);
     expect(accepted.map(({ messageIds }) => messageIds)).toEqual([[send.messageId]]);
     expect(await sendEvents(late.ambiguous)).toEqual(['send.unknown', 'send.sent']);
   });
 
-  it('one that shows up half a minute late, within its time: sent, and nobody was alarmed', async () => {
+  it('if the message appears half a minute late but within the deadline: the status is sent, without send.unconfirmed', async () => {
     const send = await until(late.late, 'delivered', 45_000);
-    const accepted = await taken(NUMBERS.late);
+    const accepted = await acceptedTexts(NUMBERS.late);
     expect(accepted.map(({ messageIds }) => messageIds)).toEqual([[send.messageId]]);
-    for (const one of accepted) expect(await shownAfterMs(one)).toBeGreaterThanOrEqual(LATE_MS - 100);
+    for (const one of accepted) expect(await visibleAfterMs(one)).toBeGreaterThanOrEqual(LATE_MS - 100);
     expect(await sendEvents(late.late)).toEqual(['send.accepted', 'send.sent']);
   });
 });

@@ -12,9 +12,9 @@ afterEach(async () => {
 
 const MESSAGES = 150;
 
-/** A client of the stream that comes back with the last id, whoever cut it off, until it is told to stop. */
+/** A stream client that reconnects with the last id after each disconnect, until it is stopped. */
 class Listener {
-  readonly heard: { id: string; json: string }[] = [];
+  readonly received: { id: string; json: string }[] = [];
   connections = 0;
   private lastId = '';
   private cut: () => void = () => undefined;
@@ -29,8 +29,8 @@ class Listener {
     return this.lastId !== '';
   }
 
-  /** Cuts the connection wherever it is, in the middle of a line as well. */
-  hangUp(): void {
+  /** Closes the connection at once, even in the middle of a line. */
+  disconnect(): void {
     this.cut();
   }
 
@@ -84,12 +84,12 @@ class Listener {
     const id = fields.get('id');
     if (id !== undefined) this.lastId = id;
     const data = fields.get('data');
-    if (data !== undefined) this.heard.push({ id: (JSON.parse(data) as { id: string }).id, json: data });
+    if (data !== undefined) this.received.push({ id: (JSON.parse(data) as { id: string }).id, json: data });
   }
 }
 
-describe('a stream of events', () => {
-  it('that is cut at random moments, and whose gateway is restarted, tells each event once, in the order of the log', async () => {
+describe('an event stream', () => {
+  it('sends each event once and in order, even if connections are cut at random and the gateway restarts', async () => {
     product = await Product.start();
     const running = product;
     const listener = new Listener(running);
@@ -103,21 +103,21 @@ describe('a stream of events', () => {
     const cutter = (async () => {
       while (cutting.on) {
         await new Promise((resolve) => setTimeout(resolve, Math.random() * 150));
-        listener.hangUp();
+        listener.disconnect();
       }
     })();
     const restarts: (number | null)[] = [];
     for (let i = 1; i <= MESSAGES; i++) {
       await running.simulate('typing', { contactId, message: `No. ${i}` });
-      // So that there is a stream to be cut, again and again.
-      if (i % 10 === 5) await eventually('it is kept up with', () => listener.heard.length >= i);
+      // Waits until the stream catches up, so that it is cut several times.
+      if (i % 10 === 5) await eventually('the client has caught up', () => listener.received.length >= i);
       if (i % 50 === 0) {
         restarts.push(await running.gateway.stop(i === 100 ? 'SIGKILL' : 'SIGTERM'));
         await running.startGateway();
       }
     }
     const { events } = await eventually(
-      'all of them are in the log',
+      'all messages are in the log',
       async () => {
         const page = await running.json<{ events: { id: string; type: string }[] }>(
           'GET',
@@ -127,15 +127,15 @@ describe('a stream of events', () => {
       },
       60_000,
     );
-    await eventually('all of them are heard', () => listener.heard.length >= events.length);
+    await eventually('all events are received', () => listener.received.length >= events.length);
     cutting.on = false;
     await cutter;
     await listener.stop();
-    process.stdout.write(`${events.length} events heard over ${listener.connections} connections\n`);
+    process.stdout.write(`${events.length} events received over ${listener.connections} connections\n`);
     expect(restarts).toEqual([0, null, 0]);
-    expect(listener.heard.map(({ id }) => id)).toEqual(events.map(({ id }) => id));
+    expect(listener.received.map(({ id }) => id)).toEqual(events.map(({ id }) => id));
     const text = await (await running.call('GET', '/v1/events?limit=1000')).text();
-    expect(text.startsWith(`{"events":[${listener.heard.map(({ json }) => json).join(',')}],`)).toBe(true);
+    expect(text.startsWith(`{"events":[${listener.received.map(({ json }) => json).join(',')}],`)).toBe(true);
     expect(listener.connections).toBeGreaterThan(5);
   });
 });

@@ -10,8 +10,8 @@ import { startTestS3, type TestS3 } from '../support/s3-server.js';
 const UPLOADS = 10;
 const MEGABYTE = 1_048_576;
 const SIZE = 25 * MEGABYTE;
-/** Half of what goes through at once. */
-const MOST_GROWTH = (UPLOADS * SIZE) / 2;
+/** Half of the total size of the simultaneous uploads. */
+const MAX_GROWTH = (UPLOADS * SIZE) / 2;
 
 let product: Product | undefined;
 let s3: TestS3 | undefined;
@@ -22,18 +22,18 @@ afterEach(async () => {
   product = s3 = undefined;
 });
 
-/** What a process holds in memory, in bytes. */
+/** Resident memory of a process, in bytes. */
 async function memoryOf({ child }: ProductProcess): Promise<number> {
   const { stdout } = await promisify(execFile)('ps', ['-o', 'rss=', '-p', String(child.pid)]);
   return Number(stdout) * 1_024;
 }
 
-/** Looks again and again how much a process has grown since now. */
+/** Measures repeatedly by how much the memory of a process has grown since the call. */
 async function watchGrowth(process: ProductProcess): Promise<() => number> {
   const before = await memoryOf(process);
   let most = 0;
   const timer = setInterval(() => {
-    // It may have ended.
+    // The process may have exited.
     memoryOf(process).then(
       (now) => (most = Math.max(most, now - before)),
       () => undefined,
@@ -56,14 +56,14 @@ async function upload(running: Product, content: Blob, i: number): Promise<strin
     signal: AbortSignal.timeout(90_000),
   });
   const { id } = (await response.json()) as { id: string };
-  if (response.status !== 200) throw new Error(`the upload was answered ${response.status}`);
+  if (response.status !== 200) throw new Error(`the upload got the status ${response.status}`);
   return id;
 }
 
-async function untilTaken(running: Product, ids: readonly string[]): Promise<void> {
+async function untilAccepted(running: Product, ids: readonly string[]): Promise<void> {
   for (const id of ids) {
     await eventually(
-      `${id} is taken`,
+      `upstream has accepted ${id}`,
       async () => {
         const { status } = await running.json<{ status: string }>('GET', `/v1/sends/${id}`);
         return ['accepted', 'sent', 'delivered'].includes(status);
@@ -73,7 +73,7 @@ async function untilTaken(running: Product, ids: readonly string[]): Promise<voi
   }
 }
 
-async function sizesTaken(running: Product): Promise<number[]> {
+async function acceptedSizes(running: Product): Promise<number[]> {
   const { entries } = await running.simulate<{ entries: { parts: { size?: number }[] }[] }>('ledger', {
     kind: 'send.accepted',
   });
@@ -81,30 +81,30 @@ async function sizesTaken(running: Product): Promise<number[]> {
 }
 
 describe('Ten uploads of 25 MB at once', () => {
-  it('reach upstream whole, leave nothing, and take less than half of their size in memory', async () => {
+  it('reach upstream completely, leave no file, and need less than half of their size in memory', async () => {
     const running = await Product.start({ UPSTREAM_TIMEOUT_MS: '60000' });
     product = running;
-    await untilTaken(running, [await upload(running, new Blob([Buffer.alloc(MEGABYTE, 1)]), 0)]);
+    await untilAccepted(running, [await upload(running, new Blob([Buffer.alloc(MEGABYTE, 1)]), 0)]);
 
     const gateway = await watchGrowth(running.gateway);
     const worker = await watchGrowth(running.worker);
     const content = new Blob([Buffer.alloc(SIZE, 7)]);
     const ids = await Promise.all(Array.from({ length: UPLOADS }, (_, i) => upload(running, content, i)));
-    await untilTaken(running, ids);
+    await untilAccepted(running, ids);
     const grown = { gateway: gateway(), worker: worker() };
     process.stdout.write(
       `The gateway grew by ${Math.round(grown.gateway / MEGABYTE)} MB, the worker by ${Math.round(grown.worker / MEGABYTE)} MB.\n`,
     );
-    expect(grown.gateway).toBeLessThan(MOST_GROWTH);
-    expect(grown.worker).toBeLessThan(MOST_GROWTH);
-    expect(await sizesTaken(running)).toEqual([MEGABYTE, ...Array<number>(UPLOADS).fill(SIZE)]);
+    expect(grown.gateway).toBeLessThan(MAX_GROWTH);
+    expect(grown.worker).toBeLessThan(MAX_GROWTH);
+    expect(await acceptedSizes(running)).toEqual([MEGABYTE, ...Array<number>(UPLOADS).fill(SIZE)]);
     const left = async (): Promise<string[]> => readdir(`${running.blobDirectory}/default`);
-    await eventually('nothing is left', async () => (await left()).length === 0);
+    await eventually('no file is left', async () => (await left()).length === 0);
   });
 });
 
-describe('An upload by way of a bucket of S3', () => {
-  it('reaches upstream whole, through gateway and worker, and leaves nothing', async () => {
+describe('An upload through an S3 bucket', () => {
+  it('reaches upstream completely and leaves no object', async () => {
     const server = await startTestS3();
     s3 = server;
     const running = await Product.start({
@@ -114,8 +114,8 @@ describe('An upload by way of a bucket of S3', () => {
     });
     product = running;
     const size = 12 * MEGABYTE;
-    await untilTaken(running, [await upload(running, new Blob([Buffer.alloc(size, 7)]), 0)]);
-    expect(await sizesTaken(running)).toEqual([size]);
-    await eventually('nothing is left', async () => (await server.files()).length === 0);
+    await untilAccepted(running, [await upload(running, new Blob([Buffer.alloc(size, 7)]), 0)]);
+    expect(await acceptedSizes(running)).toEqual([size]);
+    await eventually('no file is left', async () => (await server.files()).length === 0);
   });
 });

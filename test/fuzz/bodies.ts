@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import type { ApiCheck, ApiOperation, ApiSchema } from '../support/openapi.js';
 import { hostileName, hostileValue } from './hostile-values.js';
 
-/** A body as bytes, with the type that it is said to be. */
+/** The bytes of a body, and its declared content type. */
 export interface RawBody {
   type: string | undefined;
   bytes: Buffer;
@@ -11,7 +11,7 @@ export interface RawBody {
 const NO_BODY: RawBody = { type: undefined, bytes: Buffer.alloc(0) };
 const BOUNDARY = 'b0undary';
 
-/** Bodies for an operation: what it asks for, what nearly is that, and what nobody asked for. */
+/** Bodies for an operation: valid ones, nearly valid ones, and unrelated ones. */
 export function bodiesFor(check: ApiCheck, operation: ApiOperation): fc.Arbitrary<RawBody> {
   const content = operation.requestBody?.content ?? {};
   const json = objectsFor(check, content['application/json']?.schema ?? {});
@@ -35,7 +35,7 @@ function jsonBody(text: string, type = 'application/json'): RawBody {
   return { type, bytes: Buffer.from(text) };
 }
 
-/** Objects of a schema: each field is as it should be, or hostile, or missing; there may be others. */
+/** Objects of a schema. Each field is valid, hostile or missing, and there may be additional fields. */
 function objectsFor(check: ApiCheck, schema: ApiSchema): fc.Arbitrary<unknown> {
   const { properties = {} } = check.resolved(schema);
   const fields = Object.entries(properties).map(([name, field]) => {
@@ -60,7 +60,7 @@ function objectsFor(check: ApiCheck, schema: ApiSchema): fc.Arbitrary<unknown> {
 const MISSING = Symbol('missing');
 const ABSENT = fc.constant<unknown>(MISSING);
 
-/** Values that the gateway may well take. */
+/** Values that the gateway probably accepts. */
 function honestValue(schema: ApiSchema, name: string): fc.Arbitrary<unknown> {
   if (schema.enum !== undefined) return fc.constantFrom(...schema.enum);
   if (schema.example !== undefined) return fc.constant(schema.example);
@@ -83,7 +83,7 @@ function honestValue(schema: ApiSchema, name: string): fc.Arbitrary<unknown> {
   }
 }
 
-/** JSON that is none, or none that anybody wants. */
+/** Invalid or unusual JSON. */
 const hostileJson: fc.Arbitrary<RawBody> = fc.oneof(
   hostileValue.map((value) => jsonBody(JSON.stringify(value))),
   fc
@@ -136,7 +136,7 @@ const hostileType = fc.constantFrom(
   '',
 );
 
-/** Forms of these and other parts, whole and broken. */
+/** Multipart forms with these and other parts, complete and broken. */
 function formsWith(names: readonly string[]): fc.Arbitrary<RawBody> {
   const name = fc.oneof(
     { weight: 5, arbitrary: fc.constantFrom(...names) },

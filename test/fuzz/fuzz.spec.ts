@@ -6,12 +6,12 @@ import { Product } from '../support/product.js';
 import { mayGoUnanswered, type RawReply, type RawRequest, sendRaw } from './raw-http.js';
 import { requestsFor } from './requests.js';
 
-/** How many requests; a seed and a path of an earlier run replay it. */
+/** Number of requests. The seed and path of an earlier run repeat that run. */
 const COUNT = Number(process.env.TIDINGS_FUZZ_COUNT ?? (process.env.TIDINGS_LONG === '1' ? 20_000 : 2_000));
 const SEED = Number(process.env.TIDINGS_FUZZ_SEED ?? Date.now() % 2 ** 31);
 const PATH = process.env.TIDINGS_FUZZ_PATH;
 const AT_ONCE = 8;
-/** Refused requests that are sent once more, to see what they leave. */
+/** Number of rejected requests that are repeated to find what they leave behind. */
 const KEPT = 1_000;
 
 let product: Product;
@@ -31,8 +31,8 @@ afterAll(async () => {
   await product[Symbol.asyncDispose]();
 });
 
-/** One of everything that has an id. */
-async function idsOfAll(): Promise<string[]> {
+/** Creates one object of each kind, and returns their ids. */
+async function createOneOfEach(): Promise<string[]> {
   const { contacts } = await product.simulate<{ contacts: { id: string }[] }>('contacts', {
     phoneNumber: '+14155550199',
   });
@@ -63,20 +63,23 @@ function isRefused({ status }: RawReply): boolean {
 
 function expectSane({ method, target }: RawRequest, reply: RawReply): void {
   const { status, headers, body } = reply;
-  if (status < 100 || status > 599) throw new Error(`answered with the status ${status}`);
-  // There is nothing that is down.
+  if (status < 100 || status > 599) throw new Error(`undocumented status ${status}`);
+  // No dependency is down, so a 503 is a fault.
   if (status >= 500) throw new Error(`answered ${status}: ${body ?? ''}`);
   if (status >= 400 && method !== 'HEAD') {
     const type = headers.get('content-type') ?? '';
     if (!type.startsWith('application/problem+json'))
       throw new Error(`answered ${status} as ${type}: ${body ?? ''}`);
-    const fault = product.api.faultOf(['components', 'schemas', 'ProblemDto'], JSON.parse(body ?? ''));
-    if (fault !== undefined) throw new Error(`answered with a problem that is none: ${fault}`);
+    const fault = product.api.validationError(
+      ['components', 'schemas', 'ProblemDto'],
+      JSON.parse(body ?? ''),
+    );
+    if (fault !== undefined) throw new Error(`invalid problem document: ${fault}`);
   }
   product.api.expectReply({ method, path: target, status, headers, body });
 }
 
-/** Keys of Redis that have no end, by what they are. */
+/** Redis keys without an expiry. */
 async function lastingKeys(): Promise<Set<string>> {
   const found = new Set<string>();
   for await (const keys of redis.scanStream({ count: 1_000 })) {
@@ -90,9 +93,9 @@ async function usedMemory(): Promise<number> {
   return Number(bytes);
 }
 
-describe('Whatever is sent to whichever address', () => {
-  it('is answered as the OpenAPI document says, never with a 500; the process lives, and holds on to nothing', async () => {
-    const input = { check: product.api, key: product.apiKey, ids: await idsOfAll() };
+describe('Random requests to any URL', () => {
+  it('get documented responses and never a 500, crash no process, and leak no memory', async () => {
+    const input = { check: product.api, key: product.apiKey, ids: await createOneOfEach() };
     const refused: RawRequest[] = [];
     const statuses = new Map<number | 'none', number>();
     let sent = 0;
@@ -103,13 +106,13 @@ describe('Whatever is sent to whichever address', () => {
       const status = reply?.status ?? 'none';
       statuses.set(status, (statuses.get(status) ?? 0) + 1);
       if (reply === undefined) {
-        if (!mayGoUnanswered(request)) throw new Error('the connection was closed without an answer');
+        if (!mayGoUnanswered(request)) throw new Error('the connection was closed without a response');
         return;
       }
       expectSane(request, reply);
       if (isRefused(reply) && refused.length < KEPT && request.body.length < 10_000) refused.push(request);
     };
-    // Shown by its words: a failure must be readable, and its seed there even if the run is killed.
+    // Prints the seed before the run, so that the run can be repeated even if it is killed.
     process.stdout.write(`fuzz: ${COUNT} requests, TIDINGS_FUZZ_SEED=${SEED}\n`);
     await fc.assert(
       fc.asyncProperty(
@@ -123,7 +126,7 @@ describe('Whatever is sent to whichever address', () => {
         numRuns: Math.ceil(COUNT / AT_ONCE),
         seed: SEED,
         ...(PATH === undefined ? {} : { path: PATH }),
-        // A failing run is made smaller, but not for longer than somebody waits.
+        // Limits the run, including the time in which fast-check simplifies a failure.
         interruptAfterTimeLimit: 1_500_000,
         markInterruptAsFailure: true,
       },
@@ -133,7 +136,7 @@ describe('Whatever is sent to whichever address', () => {
     process.stdout.write(`fuzz: ${seen.join(', ')}; heap ${quarter} at a quarter, ${whole} at the end\n`);
     expect(whole).toBeLessThan((quarter ?? 0) * 1.2 + 2_000_000);
 
-    // What was refused leaves nothing. The first round settles what comes once, such as a script.
+    // Rejected requests must leave no data. The first round creates what is created once, such as loaded scripts.
     await product.worker.stop();
     for (const request of refused) await one(request);
     const [keys, memory] = [await lastingKeys(), await usedMemory()];

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 
-/** JSON values that somebody's code was not made for. */
+/** JSON values that programs often handle wrongly. */
 export const hostileValue: fc.Arbitrary<unknown> = fc.oneof(
   fc.constantFrom<unknown>(null, true, false, '', ' ', [], {}, [null], [[]], { id: null }),
   fc.constantFrom<unknown>(0, -0, -1, 0.5, 1e308, -1e308, 5e-324, 2 ** 53, -(2 ** 53), 4_294_967_296),
@@ -35,7 +35,7 @@ export const hostileValue: fc.Arbitrary<unknown> = fc.oneof(
   fc.jsonValue({ maxDepth: 3, stringUnit: 'binary' }),
 );
 
-/** Names of fields that mean something to a language or a library. */
+/** Field names with a special meaning in a language or library. */
 export const hostileName = fc.oneof(
   fc.constantFrom(
     '__proto__',
@@ -51,7 +51,7 @@ export const hostileName = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 12 }),
 );
 
-/** One segment of an address, as it stands there. */
+/** A path segment in its encoded form. */
 export const hostileSegment = fc.oneof(
   fc.constantFrom(
     '..',
@@ -87,7 +87,7 @@ export const hostileSegment = fc.oneof(
     .map((text) => encodeURIComponent(text.replace(/\p{Surrogate}/gu, ''))),
 );
 
-/** A value of a query, as it stands there. */
+/** A query value in its encoded form. */
 export const hostileQueryValue = fc.oneof(
   hostileSegment,
   fc.constantFrom(
@@ -107,7 +107,7 @@ export const hostileQueryValue = fc.oneof(
   ),
 );
 
-/** Headers that are not of any operation. The values are bytes. */
+/** Headers that no operation uses. The values are bytes. */
 export const hostileHeader: fc.Arbitrary<readonly [string, string]> = fc.oneof(
   fc.constantFrom<readonly [string, string]>(
     ['X-Request-Id', '../../x'],

@@ -1,28 +1,28 @@
 import { connect } from 'node:net';
 
-/** A request as the bytes of its parts: nothing is corrected on the way. */
+/** A request in raw bytes, which no library corrects. */
 export interface RawRequest {
   method: string;
-  /** Path and query, as they stand in the first line. */
+  /** Path and query in the request line. */
   target: string;
   headers: readonly (readonly [string, string])[];
   body: Buffer;
-  /** How much of the body `Content-Length` speaks of, besides what there is. */
+  /** Number of body bytes that `Content-Length` announces but that are not sent. */
   missing: number;
 }
 
 export interface RawReply {
   status: number;
   headers: Headers;
-  /** Undefined for a stream, which is left at its head. */
+  /** Undefined for a stream, whose body is not read. */
   body: string | undefined;
 }
 
-const ANSWERED_WITHIN_MS = 20_000;
+const RESPONSE_TIMEOUT_MS = 20_000;
 
 /**
- * Sends it on a connection of its own; undefined if the connection was closed without an answer.
- * @throws {Error} if there is neither within 20 s
+ * Sends a request on a new connection. Returns undefined if the connection was closed without a response. @throws
+ * {Error} if neither happens within 20 s
  */
 export async function sendRaw(port: number, request: RawRequest): Promise<RawReply | undefined> {
   const socket = connect(port, '127.0.0.1');
@@ -32,12 +32,12 @@ export async function sendRaw(port: number, request: RawRequest): Promise<RawRep
   const timer = setTimeout(() => {
     late.abort();
     socket.destroy();
-  }, ANSWERED_WITHIN_MS);
-  // How it ended is told by what came.
+  }, RESPONSE_TIMEOUT_MS);
+  // The received bytes show how the connection ended.
   socket.on('error', () => undefined);
   socket.on('data', (chunk: Buffer) => {
     chunks.push(chunk);
-    // The connection stays open as it does for most clients: who closes it loses what is still on its way.
+    // The connection stays open, because closing it could lose the rest of the response.
     if (isWhole(Buffer.concat(chunks), request.method)) socket.destroy();
   });
   socket.write(headOf(request));
@@ -45,29 +45,30 @@ export async function sendRaw(port: number, request: RawRequest): Promise<RawRep
   if (isOpenEnded(request)) socket.end();
   await closed;
   clearTimeout(timer);
-  if (late.signal.aborted) throw new Error(`no answer within ${ANSWERED_WITHIN_MS} ms`);
+  if (late.signal.aborted) throw new Error(`no response within ${RESPONSE_TIMEOUT_MS} ms`);
   return replyIn(Buffer.concat(chunks), request.method);
 }
 
-/** Whether nobody has to answer, for the caller hung up or sends on after it was refused. */
+/**
+ * True if the gateway may close the connection without a response: the request never ends, or continues after its
+ * rejection.
+ */
 export function mayGoUnanswered(request: RawRequest): boolean {
   return (
-    isOpenEnded(request) ||
-    headOf(request).length > MOST_HEADER_BYTES ||
-    request.body.length > MOST_BODY_BYTES
+    isOpenEnded(request) || headOf(request).length > MAX_HEADER_BYTES || request.body.length > MAX_BODY_BYTES
   );
 }
 
-/** Beyond them the connection is cut while the rest is still on its way: the answer may be lost with it. */
-const MOST_HEADER_BYTES = 16_384;
-const MOST_BODY_BYTES = 1_048_576;
+/** Above these limits, the gateway closes the connection during the request, and the response may be lost. */
+const MAX_HEADER_BYTES = 16_384;
+const MAX_BODY_BYTES = 1_048_576;
 
-/** Whether its end cannot be known, or never comes. */
+/** True if the request has no recognizable end. */
 function isOpenEnded({ headers, missing }: RawRequest): boolean {
   return missing > 0 || isFramed(headers);
 }
 
-/** Whether the headers say themselves where the body ends. */
+/** True if the headers define the end of the body. */
 function isFramed(headers: RawRequest['headers']): boolean {
   return headers.some(([name]) => /^(content-length|transfer-encoding)$/i.test(name));
 }
@@ -102,7 +103,7 @@ function replyIn(bytes: Buffer, method: string): RawReply | undefined {
   const [first = '', ...lines] = bytes.subarray(0, end).toString('latin1').split('\r\n');
   const status = Number(/^HTTP\/1\.1 (\d{3})/.exec(first)?.[1]);
   const rest = bytes.subarray(end + 4);
-  // "Go on": the reply itself follows.
+  // 100 Continue: the final response follows.
   if (status < 200) return replyIn(rest, method);
   const headers = new Headers();
   for (const line of lines) {
@@ -112,7 +113,7 @@ function replyIn(bytes: Buffer, method: string): RawReply | undefined {
   if (headers.get('content-type')?.startsWith('text/event-stream') === true)
     return { status, headers, body: undefined };
   const isChunked = headers.get('transfer-encoding') === 'chunked';
-  // What follows answers what the gateway took for a second request.
+  // The gateway may have treated later bytes as a second request; its response is ignored.
   const length = Number(headers.get('content-length') ?? rest.length);
   const body = method === 'HEAD' ? '' : (isChunked ? dechunked(rest) : rest.subarray(0, length)).toString();
   return { status, headers, body };

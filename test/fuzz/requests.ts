@@ -4,15 +4,15 @@ import { bodiesFor, type RawBody } from './bodies.js';
 import { hostileHeader, hostileName, hostileQueryValue, hostileSegment } from './hostile-values.js';
 import type { RawRequest } from './raw-http.js';
 
-/** What the requests are made with. */
+/** Input for the generated requests. */
 export interface FuzzInput {
   check: ApiCheck;
   key: string;
-  /** Ids of things that there are. */
+  /** Ids of existing objects. */
   ids: readonly string[];
 }
 
-/** Requests of every operation, each with something about it that may be wrong. */
+/** Requests of every operation, each with possibly invalid parts. */
 export function requestsFor(input: FuzzInput): fc.Arbitrary<RawRequest> {
   return fc.oneof(...input.check.operations().map((one) => requestsOf(input, one)));
 }
@@ -70,11 +70,13 @@ function requestsOf(
       body: made.body.bytes,
       missing: made.missing,
     }))
-    .map((request) => Object.defineProperty(request, fc.toStringMethod, { value: () => wordsOf(request) }));
+    .map((request) =>
+      Object.defineProperty(request, fc.toStringMethod, { value: () => describeRequest(request) }),
+    );
 }
 
-/** As a failing run shows it: bodies may be a megabyte. */
-function wordsOf({ method, target, headers, body, missing }: RawRequest): string {
+/** Short text of a request for a failure report. Bodies are shortened. */
+function describeRequest({ method, target, headers, body, missing }: RawRequest): string {
   const lines = [`${method} ${target}`, ...headers.map(([name, value]) => `${name}: ${value}`)];
   const start = JSON.stringify(body.subarray(0, 300).toString('latin1'));
   return [
@@ -88,7 +90,7 @@ function mostlyNone(bodies: fc.Arbitrary<RawBody>): fc.Arbitrary<RawBody> {
   return fc.oneof({ weight: 15, arbitrary: none }, { weight: 1, arbitrary: bodies });
 }
 
-/** Queries of the known parameters and others, some of them given twice. */
+/** Queries with known and unknown parameters, some of them repeated. */
 function queriesFor({ parameters = [] }: ApiOperation): fc.Arbitrary<string> {
   const known = parameters.filter((one) => one.in === 'query').map(({ name }) => name);
   const name = fc.oneof(
@@ -104,7 +106,7 @@ function queriesFor({ parameters = [] }: ApiOperation): fc.Arbitrary<string> {
   );
   const honest = fc.constantFrom('1', '20', 'now', 'message.*', 'queued', 'failed', '%2B14155550123');
   const pair = fc
-    // A wait that is granted would make the run as long as that.
+    // A valid `wait` would slow the test down.
     .tuple(name, fc.oneof(honest, hostileQueryValue))
     .map(([field, value]) => (field === 'wait' && /^\d\d?$/.test(value) ? 'wait=0' : `${field}=${value}`));
   return fc.oneof(

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Simulator } from '../../apps/simulator/src/create-simulator.js';
 import { contactOnWire, messageOnWire } from '../../apps/simulator/src/wire-shapes.js';
-import type { Contact, Message } from '../../apps/simulator/src/world/things.js';
+import type { Contact, Message } from '../../apps/simulator/src/world/entities.js';
 import type { PageRead, ObservedMessage } from './oracle.js';
 
 /** Records what the simulator puts into its replies. */

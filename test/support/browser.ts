@@ -6,7 +6,7 @@ import { type BrowserContext, chromium } from 'playwright-core';
 
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable', 'chrome'];
 
-/** A Chromium of this machine, or undefined. */
+/** Path of an installed Chromium, or undefined. */
 export function findBrowser(): string | undefined {
   const folders = [
     ...(process.env.PATH ?? '').split(delimiter),
@@ -17,7 +17,7 @@ export function findBrowser(): string | undefined {
     .find((path) => existsSync(path));
 }
 
-/** Runs the body in a fresh headless browser that asks nothing of the network but what the test does. */
+/** Runs the body in a new headless browser that makes no network requests of its own. */
 export async function withBrowser(
   executable: string,
   body: (browser: BrowserContext) => Promise<void>,

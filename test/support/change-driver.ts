@@ -3,13 +3,13 @@ import { setTimeout as pause } from 'node:timers/promises';
 /** A verb of the simulator's control interface. */
 export type Simulate = <T>(verb: string, body?: object) => Promise<T>;
 
-/** What the driver is to do. */
+/** Settings of a {@link ChangeDriver}. */
 export interface DrivePlan {
-  /** How many changes, evenly over… */
+  /** Number of changes, spread evenly over the duration. */
   changes: number;
-  /** …so many milliseconds. */
+  /** Duration, in milliseconds. */
   durationMs: number;
-  /** The same seed makes the same choices. */
+  /** The same seed gives the same changes. */
   seed: number;
 }
 
@@ -22,18 +22,18 @@ interface DrivenMessage {
 }
 
 const TICK_MS = 100;
-/** More deletions of one contact's messages would look like an outage, as would more contacts. */
-const MOST_DELETED_OF_ONE = 5;
-const MOST_CONTACTS_DELETED = 8;
+/** The feed would take more deletions for an outage, both of messages in a contact and of contacts. */
+const MAX_DELETED_PER_CONTACT = 5;
+const MAX_DELETED_CONTACTS = 8;
 
 /**
- * Changes a simulated world at a steady pace: arrivals both ways, flags forth and back, edits, deletions, and a few
- * contacts that go, of which half come back. It knows nothing of the product.
+ * Changes the simulator's data at a steady pace: new messages in both directions, changed flags, edits, deletions, and
+ * a few deleted contacts, of which half are restored. It does not depend on the product.
  */
 export class ChangeDriver {
   private readonly messages: DrivenMessage[] = [];
   private readonly deletedOf = new Map<string, number>();
-  private readonly away: string[] = [];
+  private readonly missing: string[] = [];
   private contactsDeleted = 0;
   private texts = 0;
   private state: number;
@@ -46,12 +46,12 @@ export class ChangeDriver {
     this.state = plan.seed;
   }
 
-  /** Messages that the driver may change from now on, too. */
+  /** Adds existing messages that the driver may change from now on. */
   adopt(contactId: string, ids: readonly string[], flags: { delivered: boolean; read: boolean }): void {
     for (const id of ids) this.messages.push({ id, contactId, ...flags, deleted: false });
   }
 
-  /** Resolves when all changes are made; how many they were. */
+  /** Resolves with the number of changes when all are made. */
   async run(): Promise<number> {
     const { changes, durationMs } = this.plan;
     const began = performance.now();
@@ -70,19 +70,19 @@ export class ChangeDriver {
     return made;
   }
 
-  /** One request, of at most `most` changes: how many are planned, and how many it made. */
-  private step(most: number): [number, Promise<number>] {
-    const dice = this.below(1_000);
-    if (dice < 450) return this.insert(Math.min(1 + this.below(3), most));
-    if (dice < 750) return this.flag(Math.min(1 + this.below(3), most));
+  /** One request with at most `max` changes. Returns the planned number and the number of changes that were made. */
+  private step(max: number): [number, Promise<number>] {
+    const dice = this.randomBelow(1_000);
+    if (dice < 450) return this.insert(Math.min(1 + this.randomBelow(3), max));
+    if (dice < 750) return this.flag(Math.min(1 + this.randomBelow(3), max));
     if (dice < 950) return [1, this.edit()];
     if (dice < 993) return [1, this.delete()];
-    return [1, this.comeOrGo()];
+    return [1, this.deleteOrRestoreContact()];
   }
 
   private insert(count: number): [number, Promise<number>] {
-    const contactId = this.one(this.contactIds);
-    const outbound = this.below(2) === 0;
+    const contactId = this.pick(this.contactIds);
+    const outbound = this.randomBelow(2) === 0;
     return [
       count,
       contactId === undefined ? Promise.resolve(0) : this.insertInto(contactId, count, outbound),
@@ -90,10 +90,10 @@ export class ChangeDriver {
   }
 
   private async insertInto(contactId: string, count: number, outbound: boolean): Promise<number> {
-    if (this.away.includes(contactId)) return 0;
+    if (this.missing.includes(contactId)) return 0;
     this.texts += 1;
-    // Some are seen for the first time with a flag that is set already; upstream has got what is inbound.
-    const flags = { delivered: !outbound || this.below(4) === 0, read: this.below(8) === 0 };
+    // Some messages have a flag from the start. An inbound message always counts as delivered.
+    const flags = { delivered: !outbound || this.randomBelow(4) === 0, read: this.randomBelow(8) === 0 };
     const { ids } = await this.simulate<{ ids: string[] }>('messages', {
       ...{ contactId, count, direction: outbound ? 'outbound' : 'inbound', text: `Text ${this.texts}.{n}` },
       ...flags,
@@ -103,9 +103,9 @@ export class ChangeDriver {
   }
 
   private flag(count: number): [number, Promise<number>] {
-    const flag = this.below(2) === 0 ? 'delivered' : 'read';
-    // Mostly forth, now and then back.
-    const value = this.below(6) > 0;
+    const flag = this.randomBelow(2) === 0 ? 'delivered' : 'read';
+    // Most changes set the flag, a few clear it.
+    const value = this.randomBelow(6) > 0;
     const chosen: DrivenMessage[] = [];
     for (let i = 0; i < count; i += 1) {
       const message = this.message((candidate) => candidate[flag] !== value);
@@ -130,23 +130,23 @@ export class ChangeDriver {
     const message = this.message();
     if (message === undefined) return 0;
     const before = this.deletedOf.get(message.contactId) ?? 0;
-    if (before >= MOST_DELETED_OF_ONE) return 0;
+    if (before >= MAX_DELETED_PER_CONTACT) return 0;
     this.deletedOf.set(message.contactId, before + 1);
     message.deleted = true;
     return await this.change('messages/delete', { id: message.id }, [message.id]);
   }
 
-  private async comeOrGo(): Promise<number> {
-    // The first half stays away.
-    if (this.away.length > MOST_CONTACTS_DELETED / 2) {
-      const contactId = this.away.pop() ?? '';
+  private async deleteOrRestoreContact(): Promise<number> {
+    // The first half stays deleted.
+    if (this.missing.length > MAX_DELETED_CONTACTS / 2) {
+      const contactId = this.missing.pop() ?? '';
       return await this.change('contacts/restore', { contactId }, [contactId]);
     }
-    const contactId = this.one(this.contactIds);
-    if (contactId === undefined || this.away.includes(contactId)) return 0;
-    if (this.contactsDeleted >= MOST_CONTACTS_DELETED) return 0;
+    const contactId = this.pick(this.contactIds);
+    if (contactId === undefined || this.missing.includes(contactId)) return 0;
+    if (this.contactsDeleted >= MAX_DELETED_CONTACTS) return 0;
     this.contactsDeleted += 1;
-    this.away.push(contactId);
+    this.missing.push(contactId);
     return await this.change('contacts/delete', { contactId }, [contactId]);
   }
 
@@ -155,26 +155,26 @@ export class ChangeDriver {
     return about.length;
   }
 
-  /** One that is there, newer ones more often, as in life. */
+  /** An existing message that matches. Newer messages are chosen more often, as in real use. */
   private message(fits: (message: DrivenMessage) => boolean = () => true): DrivenMessage | undefined {
     for (let tries = 0; tries < 20; tries += 1) {
-      const recent = this.below(2) === 0 ? Math.min(this.messages.length, 400) : this.messages.length;
-      const message = this.messages[this.messages.length - 1 - this.below(recent)];
-      if (message === undefined || message.deleted || this.away.includes(message.contactId)) continue;
+      const recent = this.randomBelow(2) === 0 ? Math.min(this.messages.length, 400) : this.messages.length;
+      const message = this.messages[this.messages.length - 1 - this.randomBelow(recent)];
+      if (message === undefined || message.deleted || this.missing.includes(message.contactId)) continue;
       if (fits(message)) return message;
     }
     return undefined;
   }
 
-  private one<T>(list: readonly T[]): T | undefined {
-    return list[this.below(list.length)];
+  private pick<T>(list: readonly T[]): T | undefined {
+    return list[this.randomBelow(list.length)];
   }
 
-  /** A whole number from 0 up to, not including, `most`: xorshift, so that a run can be made again. */
-  private below(most: number): number {
+  /** A random whole number from 0 to `limit` - 1 (xorshift, so that a run can be repeated). */
+  private randomBelow(limit: number): number {
     this.state ^= this.state << 13;
     this.state ^= this.state >>> 17;
     this.state ^= this.state << 5;
-    return most === 0 ? 0 : (this.state >>> 0) % most;
+    return limit === 0 ? 0 : (this.state >>> 0) % limit;
   }
 }

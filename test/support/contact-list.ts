@@ -1,10 +1,10 @@
 import { Readable } from 'node:stream';
 import type { ContactList, ContactReader, UpstreamContact, RequestedContact } from '#upstream';
 
-/** A reader that wants every contact. */
-export const wantAll = (): ContactReader => ({ receive: () => true });
+/** A reader that accepts every contact. */
+export const acceptEveryContact = (): ContactReader => ({ receive: () => true });
 
-/** Reads a whole contact list to the end, and closes it. */
+/** Reads a contact list to its end, and closes it. */
 export async function readAll(
   reading: Promise<ContactList>,
 ): Promise<{ items: UpstreamContact[]; skipped: number; date?: number }> {
@@ -18,7 +18,7 @@ export async function readAll(
   }
 }
 
-/** A contact list as upstream would have shown it. */
+/** Creates a contact list as if it had been read from upstream. */
 export function contactListOf<R extends ContactReader>(
   contacts: readonly UpstreamContact[],
   newReader: () => R,

@@ -1,10 +1,10 @@
 import { setTimeout as pause } from 'node:timers/promises';
 
-const LOOK_EVERY_MS = 25;
+const CHECK_INTERVAL_MS = 25;
 
 /**
- * The first result of `look` that is neither undefined, null nor false; looks again until the deadline.
- * @param what is awaited, for the words of the failure
+ * Calls `look` repeatedly until its result is neither undefined, null nor false, and returns the result.
+ * @param what is awaited, for the error message @throws {Error} after the deadline
  * @param deadlineMs limit for a test that hangs, by default. A test of promptness passes its own limit.
  */
 export async function eventually<T>(
@@ -22,7 +22,7 @@ export async function eventually<T>(
     } catch (error) {
       trouble = error;
     }
-    await pause(LOOK_EVERY_MS);
+    await pause(CHECK_INTERVAL_MS);
   } while (performance.now() < end);
-  throw new Error(`not seen within ${deadlineMs} ms: ${what}`, { cause: trouble });
+  throw new Error(`not reached within ${deadlineMs} ms: ${what}`, { cause: trouble });
 }

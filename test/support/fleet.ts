@@ -3,17 +3,17 @@ import { type ProductProcess, startProcess } from './process.js';
 import { startTestRedis, type TestRedis } from './redis-server.js';
 
 const UPSTREAM_KEY = 'upstream-key-of-a-trial';
-const CALL_WITHIN_MS = 30_000;
+const CALL_TIMEOUT_MS = 30_000;
 const PAGE = 1_000;
 const LEDGER_PAGE = 100_000;
 
-/** What a trial runs. */
+/** Settings of a {@link Fleet}. */
 export interface FleetPlan {
-  /** Variables of the gateway and of every worker. */
+  /** Environment variables of the gateway and of every worker. */
   environment?: Readonly<Record<string, string>>;
   /** The simulator's settings that differ from its defaults. */
   settings?: object;
-  /** Another upstream in place of the simulator: its address with `/v1`. */
+  /** Base address of another upstream instead of the simulator, including `/v1`. */
   upstream?: string;
   seed?: number;
 }
@@ -35,20 +35,21 @@ export interface UpstreamRequest {
   readonly durationMs: number;
 }
 
-/** What the poller says of itself in `GET /v1/status`. */
+/** The field `poller` of `GET /v1/status`. */
 export interface PollerStatus {
   readonly state: string;
   readonly contacts: number;
   readonly due: number;
   readonly listedAt: string | null;
   readonly unreadable: number;
-  /** Messages that were skipped because every page that shows them fails. */
+  /** Number of messages that were skipped because every page with them fails. */
   readonly skipped?: number;
 }
 
 /**
  * The product as real processes on random ports: Redis, the simulator, a gateway and any number of workers. Unlike
- * `Product` it keeps the simulator's state in memory, so that large worlds cost no disk, and starts no worker by itself.
+ * `Product`, it keeps the simulator's state in memory, so that large data sets need no disk, and it starts no worker on
+ * its own.
  */
 export class Fleet implements AsyncDisposable {
   readonly workers: ProductProcess[] = [];
@@ -63,7 +64,7 @@ export class Fleet implements AsyncDisposable {
     private readonly plan: FleetPlan,
   ) {}
 
-  /** Resolves when Redis and upstream run; nothing has read upstream yet. */
+  /** Starts Redis and upstream only: no process has read upstream yet. */
   static async open(plan: FleetPlan = {}): Promise<Fleet> {
     const fleet = new Fleet(await startTestRedis(), plan);
     if (plan.upstream !== undefined) return fleet;
@@ -90,7 +91,7 @@ export class Fleet implements AsyncDisposable {
     });
   }
 
-  /** @param extra variables of this worker alone */
+  /** @param extra environment variables of this worker only */
   async startWorker(extra: Readonly<Record<string, string>> = {}): Promise<ProductProcess> {
     const worker = await startProcess('worker', { ...this.environment(), WORKER_PORT: '0', ...extra });
     this.workers.push(worker);
@@ -103,7 +104,7 @@ export class Fleet implements AsyncDisposable {
     await worker.stop('SIGKILL');
   }
 
-  /** The JSON of a reply of the gateway, which must be 2xx. */
+  /** Parses the JSON of a gateway reply. @throws {Error} if the status is not 2xx */
   async json<T>(path: string): Promise<T> {
     return await ask<T>(`http://127.0.0.1:${this.gateway?.port ?? 0}${path}`, {
       headers: { 'X-API-Key': this.apiKey },
@@ -114,7 +115,7 @@ export class Fleet implements AsyncDisposable {
     return (await this.json<{ poller: PollerStatus }>('/v1/status')).poller;
   }
 
-  /** The whole log as it is now, or only events of these types. */
+  /** All events in the log, or only those of the given types. */
   async events(types = ''): Promise<FleetEvent[]> {
     const events: FleetEvent[] = [];
     const filter = types === '' ? '' : `&types=${types}`;
@@ -128,7 +129,7 @@ export class Fleet implements AsyncDisposable {
     }
   }
 
-  /** A verb of the simulator's control interface. */
+  /** Calls a verb of the simulator's control interface. */
   async simulate<T = unknown>(verb: string, body: object = {}): Promise<T> {
     return await ask<T>(`http://127.0.0.1:${this.simulator?.port ?? 0}/_simulator/${verb}`, {
       method: 'POST',
@@ -137,8 +138,8 @@ export class Fleet implements AsyncDisposable {
     });
   }
 
-  /** So many contacts, each with so many messages of at least two hours ago, a minute apart: their ids. */
-  async fill(contacts: number, messages: number, fields: object = {}): Promise<string[]> {
+  /** Creates contacts, each with messages a minute apart that are at least two hours old. Returns the contact ids. */
+  async createContacts(contacts: number, messages: number, fields: object = {}): Promise<string[]> {
     const made = await this.simulate<{ contacts: { id: string }[] }>('contacts', { count: contacts });
     const timestamp = Date.now() - 2 * 3_600_000 - messages * 60_000;
     for (const { id: contactId } of made.contacts) {
@@ -150,7 +151,7 @@ export class Fleet implements AsyncDisposable {
     return made.contacts.map(({ id }) => id);
   }
 
-  /** Everything of these kinds in the simulator's ledger. */
+  /** All entries of the given kinds in the simulator's ledger. */
   async ledger<Entry>(kind: string | readonly string[]): Promise<Entry[]> {
     const entries: Entry[] = [];
     for (let since = 0, more = true; more;) {
@@ -163,13 +164,13 @@ export class Fleet implements AsyncDisposable {
     return entries;
   }
 
-  /** The requests that ended, in the order in which they ended. */
+  /** The finished requests, in the order in which they finished. */
   async requests(): Promise<UpstreamRequest[]> {
     return await this.ledger<UpstreamRequest>('request');
   }
 
-  /** The last that the workers wrote, for people to read. */
-  complaints(): string {
+  /** The last output of the workers, for a failure report. */
+  workerOutput(): string {
     return [...this.workers, ...this.ended].map(({ output }) => output().slice(-3_000)).join('\n');
   }
 
@@ -192,7 +193,7 @@ export class Fleet implements AsyncDisposable {
 }
 
 async function ask<T>(address: string, request: RequestInit): Promise<T> {
-  const response = await fetch(address, { ...request, signal: AbortSignal.timeout(CALL_WITHIN_MS) });
+  const response = await fetch(address, { ...request, signal: AbortSignal.timeout(CALL_TIMEOUT_MS) });
   const text = await response.text();
   if (!response.ok) throw new Error(`${address} answered ${response.status}: ${text}`);
   return JSON.parse(text) as T;

@@ -1,10 +1,10 @@
 import { WebSocket } from 'undici';
 import type { ProductProcess } from './process.js';
 
-/** Variables with which a process can be asked by {@link liveHeapOf}. */
+/** Environment variables that {@link liveHeapOf} needs in a process. */
 export const INSPECTABLE = { NODE_OPTIONS: '--inspect=127.0.0.1:0' } as const;
 
-/** Bytes that a process' heap holds after its garbage is collected, by its own inspector. */
+/** Heap size of a process after a garbage collection, in bytes, from its inspector. */
 export async function liveHeapOf(process: ProductProcess): Promise<number> {
   const address = /Debugger listening on (ws:\S+)/.exec(process.output())?.[1];
   if (address === undefined) throw new Error('the process was not started with INSPECTABLE');
@@ -15,10 +15,10 @@ export async function liveHeapOf(process: ProductProcess): Promise<number> {
         opened();
       });
       socket.addEventListener('error', () => {
-        failed(new Error('the inspector does not answer'));
+        failed(new Error('cannot connect to the inspector'));
       });
     });
-    // Twice: what finalizers let go of is garbage only then.
+    // A second collection frees what finalizers released in the first one.
     await ask(socket, 1, 'HeapProfiler.collectGarbage');
     await ask(socket, 2, 'HeapProfiler.collectGarbage');
     const { usedSize } = (await ask(socket, 3, 'Runtime.getHeapUsage')) as { usedSize: number };

@@ -1,11 +1,11 @@
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 
-/** An upstream with very many contacts, whose messages it makes up as they are read: one old message each. */
+/** An upstream with very many contacts. Each has one old message, which is generated when it is read. */
 export class LargeUpstream implements AsyncDisposable {
-  /** Its address with `/v1`. */
+  /** Base address, including `/v1`. */
   readonly baseUrl: string;
-  /** When the contact list was first asked for, in milliseconds since 1970. */
+  /** Time of the first request for the contact list, in milliseconds since 1970. */
   firstListAt: number | undefined;
   pages = 0;
   lists = 0;
@@ -16,7 +16,7 @@ export class LargeUpstream implements AsyncDisposable {
     private readonly timestamp: string,
   ) {
     const address = server.address();
-    if (address === null || typeof address === 'string') throw new Error('no port was given');
+    if (address === null || typeof address === 'string') throw new Error('the server has no port');
     this.baseUrl = `http://127.0.0.1:${address.port}/v1`;
   }
 
@@ -71,7 +71,7 @@ export class LargeUpstream implements AsyncDisposable {
   }
 }
 
-/** As long as the simulator's. */
+/** An id with the length of the simulator's ids. */
 function idOf(n: number): string {
   return `con_${n.toString(16).padStart(16, '0')}`;
 }

@@ -7,27 +7,27 @@ const TEXT = 'a "quoted" text \u{1F426}';
 
 function canaries(): Canaries {
   const all = new Canaries();
-  all.exchange('/v1/messages/send', { message: TEXT }, {});
-  all.exchange('/v1/webhooks', { headers: { 'X-Own': 'own-header' } }, { secret: 'whsec_secret' });
-  all.exchange('/v1/accounts', { apiKey: 'upstream-key' }, {});
-  all.exchange('/v1/api-keys', {}, { key: 'tidings_key' });
+  all.addExchange('/v1/messages/send', { message: TEXT }, {});
+  all.addExchange('/v1/webhooks', { headers: { 'X-Own': 'own-header' } }, { secret: 'whsec_secret' });
+  all.addExchange('/v1/accounts', { apiKey: 'upstream-key' }, {});
+  all.addExchange('/v1/api-keys', {}, { key: 'tidings_key' });
   return all;
 }
 
-describe('the check for leaks', () => {
+describe('the leak check', () => {
   it.each([TEXT, 'own-header', 'whsec_secret', 'upstream-key', 'tidings_key'])(
-    'finds %s in a log, as it is and within JSON, and does not print it',
+    'finds %s in a log, both plain and within JSON, and does not print the secret',
     (canary) => {
       for (const line of [canary, JSON.stringify({ canary }), JSON.stringify(JSON.stringify({ canary }))]) {
-        const found = canaries().inLog('it', `fine\n${line}\nfine`);
+        const found = canaries().leaksInLog('it', `fine\n${line}\nfine`);
         expect(found).toHaveLength(1);
         if (line === canary) expect(found[0]).not.toContain(canary);
       }
-      expect(canaries().inLog('it', 'fine')).toEqual([]);
+      expect(canaries().leaksInLog('it', 'fine')).toEqual([]);
     },
   );
 
-  it('finds them in every kind of value, and texts not where they must be kept', async () => {
+  it('finds secrets and message texts in every type of Redis value, but allows message texts in their own records', async () => {
     await withTestRedis(async ({ url }) => {
       const redis = new Redis(url);
       await redis.set('t:{a}:string', 'whsec_secret');
@@ -40,7 +40,7 @@ describe('the check for leaks', () => {
       await redis.xadd('t:{a}:events', '*', 'd', JSON.stringify({ message: TEXT }));
       await redis.hset('t:{a}:send:snd_1', 'order', TEXT, 'state', 'tidings_key');
       redis.disconnect();
-      const found = await canaries().inRedis(url);
+      const found = await canaries().leaksInRedis(url);
       const places = found.map((words) => words.split(' at ')[1]).sort();
       expect(places).toEqual(
         [

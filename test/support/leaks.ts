@@ -1,77 +1,80 @@
 import { Cluster, type Redis } from 'ioredis';
 import { closeRedis, openRedis, parseRedisAddress, withDeadline } from '#platform';
 
-/** Shorter ones stand in many an innocent word. */
-const SHORTEST = 8;
-/** A trial of thousands of sends is judged by some of them. */
-const MOST_TEXTS = 60;
-const MOST_KEYS = 20_000;
-const REDIS_ANSWERS_WITHIN_MS = 2_000;
+/** Minimum length of a checked value: shorter values are part of ordinary words. */
+const MIN_LENGTH = 8;
+/** Limits, so that the check stays fast after a trial of thousands of sends. */
+const MAX_TEXTS = 60;
+const MAX_KEYS = 20_000;
+const REDIS_TIMEOUT_MS = 2_000;
 
-/** Where texts must be kept, for they are what is stored: sends, events, and the deliveries of events. */
-const KEEPS_TEXTS = /\}:(?:send:snd_\w+|events|deliver(?:y|ies):[^:]+)$/;
+/** Redis keys that must contain message texts: sends, events, and deliveries of events. */
+const KEY_WITH_TEXTS = /\}:(?:send:snd_\w+|events|deliver(?:y|ies):[^:]+)$/;
 
-/** What must not stand in a log, nor in Redis in clear. */
+/** Values that must not appear in a log, nor unencrypted in Redis. */
 export class Canaries {
   private readonly secrets = new Map<string, string>();
   private readonly texts = new Set<string>();
 
-  /** Keys and secrets: nowhere. @param what it is, for the report: the secret itself is not printed */
-  secret(what: string, value: unknown): void {
-    if (typeof value === 'string' && value.length >= SHORTEST) this.secrets.set(value, what);
+  /**
+   * Adds a key or secret, which must appear nowhere. @param what name of the secret for the report, which never prints
+   * the secret itself
+   */
+  addSecret(what: string, value: unknown): void {
+    if (typeof value === 'string' && value.length >= MIN_LENGTH) this.secrets.set(value, what);
   }
 
-  /** Texts of messages: in no log, and in Redis only where {@link KEEPS_TEXTS} says. */
-  text(value: unknown): void {
-    if (typeof value === 'string' && value.length >= SHORTEST && this.texts.size < MOST_TEXTS)
+  /** Adds a message text, which must appear in no log, and in Redis only in keys that match {@link KEY_WITH_TEXTS}. */
+  addText(value: unknown): void {
+    if (typeof value === 'string' && value.length >= MIN_LENGTH && this.texts.size < MAX_TEXTS)
       this.texts.add(value);
   }
 
-  /** Notes what a request to the gateway and its reply hold of either. */
-  exchange(path: string, body: unknown, reply: unknown): void {
+  /** Adds the secrets and message texts of a request to the gateway and of its reply. */
+  addExchange(path: string, body: unknown, reply: unknown): void {
     const { message, apiKey, headers } = fieldsOf(body);
-    if (path === '/v1/messages/send') this.text(message);
-    this.secret('the upstream key of an account', apiKey);
-    for (const value of Object.values(fieldsOf(headers))) this.secret('a header of a webhook', value);
+    if (path === '/v1/messages/send') this.addText(message);
+    this.addSecret('the upstream key of an account', apiKey);
+    for (const value of Object.values(fieldsOf(headers))) this.addSecret('a header of a webhook', value);
     const { secret, key } = fieldsOf(reply);
-    this.secret('the secret of a webhook', secret);
-    this.secret('an API key', key);
+    this.addSecret('the secret of a webhook', secret);
+    this.addSecret('an API key', key);
   }
 
-  /** What of it stands in a log, in words. */
-  inLog(name: string, log: string): string[] {
+  /** Describes each leak in a log. */
+  leaksInLog(name: string, log: string): string[] {
     return [
       ...[...this.secrets].flatMap(([value, what]) =>
-        stands(value, log) ? [`${what} stands in the log of ${name}: ${lineWith(value, log)}`] : [],
+        isContained(value, log) ? [`${what} is in the log of ${name}: ${lineWith(value, log)}`] : [],
       ),
       ...[...this.texts].flatMap((text) =>
-        stands(text, log) ? [`a text stands in the log of ${name}: ${lineWith(text, log)}`] : [],
+        isContained(text, log) ? [`a message text is in the log of ${name}: ${lineWith(text, log)}`] : [],
       ),
     ];
   }
 
-  /** What of it stands in a value of Redis, in words. */
-  inValue(key: string, value: string): string[] {
+  /** Describes each leak in a Redis value. */
+  leaksInValue(key: string, value: string): string[] {
     const secrets = [...this.secrets].flatMap(([secret, what]) =>
-      stands(secret, value) || stands(secret, key) ? [`${what} stands in Redis at ${key}`] : [],
+      isContained(secret, value) || isContained(secret, key) ? [`${what} is in Redis at ${key}`] : [],
     );
-    if (KEEPS_TEXTS.test(key)) return secrets;
-    const texts = [...this.texts].filter((text) => stands(text, value) || stands(text, key));
-    return [...secrets, ...texts.map((text) => `the text ${text} stands in Redis at ${key}`)];
+    if (KEY_WITH_TEXTS.test(key)) return secrets;
+    const texts = [...this.texts].filter((text) => isContained(text, value) || isContained(text, key));
+    return [...secrets, ...texts.map((text) => `the message text ${text} is in Redis at ${key}`)];
   }
 
-  /** The same of everything that is kept there. One that does not answer has nothing to show. */
-  async inRedis(url: string): Promise<string[]> {
+  /** Describes each leak in all values of a Redis server. A server that does not respond is skipped. */
+  async leaksInRedis(url: string): Promise<string[]> {
     const redis = openRedis(parseRedisAddress(url), 'patient', () => undefined);
     try {
       try {
-        await withDeadline(redis.ping(), REDIS_ANSWERS_WITHIN_MS, 'PING');
+        await withDeadline(redis.ping(), REDIS_TIMEOUT_MS, 'PING');
       } catch {
         return [];
       }
       const leaks: string[] = [];
       for (const node of redis instanceof Cluster ? redis.nodes('master') : [redis]) {
-        for await (const [key, value] of valuesOf(node)) leaks.push(...this.inValue(key, value));
+        for await (const [key, value] of valuesOf(node)) leaks.push(...this.leaksInValue(key, value));
       }
       return leaks;
     } finally {
@@ -82,7 +85,7 @@ export class Canaries {
 
 async function* valuesOf(redis: Redis): AsyncGenerator<[key: string, value: string]> {
   let seen = 0;
-  for (let cursor = '0', begun = false; (!begun || cursor !== '0') && seen < MOST_KEYS; begun = true) {
+  for (let cursor = '0', begun = false; (!begun || cursor !== '0') && seen < MAX_KEYS; begun = true) {
     const [next, keys] = await redis.scan(cursor, 'COUNT', 500);
     cursor = next;
     seen += keys.length;
@@ -91,7 +94,7 @@ async function* valuesOf(redis: Redis): AsyncGenerator<[key: string, value: stri
   }
 }
 
-/** All of a value as text; in the encoding that keeps every byte of what is packed. */
+/** A whole value as text, in an encoding that keeps every byte of binary values. */
 async function valueOf(redis: Redis, key: string): Promise<string> {
   switch (await redis.type(key)) {
     case 'string':
@@ -122,15 +125,15 @@ function textOf(value: unknown): string {
   return '';
 }
 
-/** As it is, as it stands within JSON, and within JSON that is a text of JSON. */
-function stands(needle: string, haystack: string): boolean {
+/** True for the plain text, for its form in JSON, and for its form in JSON within JSON. */
+function isContained(needle: string, haystack: string): boolean {
   const once = JSON.stringify(needle).slice(1, -1);
   const twice = JSON.stringify(once).slice(1, -1);
   return [...new Set([needle, once, twice])].some((form) => haystack.includes(form));
 }
 
 function lineWith(needle: string, log: string): string {
-  const line = log.split('\n').find((some) => stands(needle, some)) ?? '';
+  const line = log.split('\n').find((some) => isContained(needle, some)) ?? '';
   return line.replaceAll(needle, '‹here›').slice(0, 500);
 }
 

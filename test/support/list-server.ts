@@ -4,25 +4,25 @@ import type { AddressInfo } from 'node:net';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 
-/** So much of a list is written at once, in bytes. */
+/** Size of one write, in bytes. */
 const CHUNK_BYTES = 64 * 1024;
 
-/** What a {@link ListServer} serves. */
+/** The contact list that a {@link ListServer} serves. */
 export interface ServedList {
   count: number;
-  /** Of one contact, about. */
+  /** Approximate size of one contact, in bytes. */
   bytes: number;
-  /** After so many contacts the connection breaks off, or the reply ends as if it were whole. */
+  /** After this number of contacts, the connection breaks, or the reply ends as if it were complete. */
   cut?: { after: number; how: 'connection' | 'body' };
-  /** Stands in the list in place of the contact of this number. */
+  /** Replaces the contact with this number in the list. */
   poison?: { at: number; json: string };
-  /** A field that all contacts have. */
+  /** Value of the field `note` of all contacts. */
   note?: string;
-  /** What stands around the list. */
+  /** JSON before and after the list. */
   envelope?: readonly [before: string, after: string];
 }
 
-/** Serves a contact list that is made while it is sent, so that it may be of any length. */
+/** Serves a contact list of any length, which is generated while it is sent. */
 export class ListServer {
   list: ServedList = { count: 0, bytes: 0 };
 
@@ -56,15 +56,15 @@ export class ListServer {
       await pipeline(Readable.from(chunksOf(this.list)), response, { end: cut?.how !== 'connection' });
       if (cut?.how === 'connection') response.destroy();
     } catch {
-      // The reader has gone away.
+      // The reader disconnected.
     }
   }
 }
 
-/** The id of a contact of a list. */
+/** Id of the contact with this number. */
 export const contactIdOf = (n: number): string => `con_${n.toString(16).padStart(16, '0')}`;
 
-/** A contact of a list, as JSON. */
+/** The contact with this number, as JSON. */
 function contactJson(n: number, { bytes, note = '' }: ServedList): string {
   const head = `{"id":"${contactIdOf(n)}","phoneNumber":"+1555${String(n).padStart(7, '0')}","note":"${note}","about":"`;
   return `${head}${'abcdefghijklmnop '.repeat(Math.max(0, Math.ceil((bytes - head.length) / 17)))}"}`;

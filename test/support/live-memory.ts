@@ -5,8 +5,8 @@ setFlagsFromString('--expose-gc');
 const collectGarbage = runInNewContext('gc') as () => void;
 
 /**
- * Bytes that this process holds on to, its buffers included and without garbage: unlike the resident memory, which grows
- * with whatever was not collected yet.
+ * Live memory of this process in bytes, including buffers but without garbage. Resident memory, in contrast, includes
+ * garbage that is not collected yet.
  */
 export function liveBytes(): number {
   collectGarbage();

@@ -2,9 +2,9 @@ import type { Agenda, AgendaTask, AgendaTime, ScheduledTask, DueTasks, ClaimedTa
 
 const keyOf = ({ round, account }: AgendaTask): string => `${round} ${account}`;
 
-/** An {@link Agenda} of one process for tests: what is not due at once is due when the test says so. */
+/** An {@link Agenda} in memory for tests. A task with a later time becomes due only when the test makes it due. */
 export class MemoryAgenda implements Agenda {
-  /** Each task with its time as it was asked for. */
+  /** Each task with its requested time. */
   readonly tasks = new Map<string, ScheduledTask>();
   readonly renewed: string[] = [];
   private claims = 0;
@@ -58,7 +58,7 @@ export class MemoryAgenda implements Agenda {
     return Promise.resolve();
   }
 
-  /** The times of all tasks that are not under way. */
+  /** The times of all tasks that are not running. */
   times(): Record<string, AgendaTime> {
     return Object.fromEntries([...this.tasks].map(([key, { time }]) => [key, time]));
   }

@@ -1,7 +1,7 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
 
-/** The parts of an OpenAPI document that are looked at here. */
+/** The used parts of an OpenAPI document. */
 export interface ApiDocument {
   paths: Readonly<Record<string, Readonly<Record<string, ApiOperation>>>>;
   webhooks: Readonly<Record<string, Readonly<Record<string, ApiOperation>>>>;
@@ -16,7 +16,7 @@ export interface ApiOperation {
   security?: readonly object[];
 }
 
-/** The parts of a JSON schema that tests make values by. */
+/** The parts of a JSON schema from which tests create values. */
 export interface ApiSchema {
   $ref?: string;
   type?: string | string[];
@@ -34,19 +34,19 @@ interface ApiResponse {
   content?: Readonly<Record<string, { schema: object }>>;
 }
 
-/** What a caller saw of a reply. */
-export interface SeenReply {
+/** A reply as a caller received it. */
+export interface ReceivedReply {
   method: string;
-  /** The address as it was asked for, query included. */
+  /** Path of the request, including its query. */
   path: string;
   status: number;
   headers: Headers;
-  /** Undefined where it was not read: a stream. */
+  /** Undefined for a stream, whose body is not read. */
   body: string | undefined;
 }
 
-/** Headers that mean something to callers: none of them comes without being documented. */
-const TOLD = [
+/** Headers with a meaning for callers: each must be documented wherever it is sent. */
+const CALLER_HEADERS = [
   'location',
   'retry-after',
   'x-request-id',
@@ -59,7 +59,7 @@ const TOLD = [
 
 const METHODS = ['get', 'post', 'put', 'patch', 'delete'] as const;
 
-/** Holds replies and deliveries against the OpenAPI document. Objects of ours may have no field that it does not name. */
+/** Checks replies and deliveries against the OpenAPI document. Objects may have no undocumented fields. */
 export class ApiCheck {
   private readonly ajv: Ajv2020;
   private readonly routes: readonly { template: string; pattern: RegExp }[];
@@ -73,14 +73,14 @@ export class ApiCheck {
       formats: { binary: true },
     });
     formats.default(this.ajv);
-    this.ajv.addSchema(closed(document) as object, 'api');
+    this.ajv.addSchema(withoutExtraFields(document) as object, 'api');
     this.routes = Object.keys(document.paths)
-      // What is spelled out wins over a parameter.
+      // A literal path takes precedence over a path with a parameter.
       .sort((a, b) => (a.replaceAll('{', '~') < b.replaceAll('{', '~') ? -1 : 1))
       .map((template) => ({ template, pattern: patternOf(template) }));
   }
 
-  /** The schema itself, where it only refers to one. */
+  /** The schema itself, or the schema that it refers to. */
   resolved(schema: ApiSchema): ApiSchema {
     const name = schema.$ref?.split('/').at(-1);
     return name === undefined ? schema : (this.document.components.schemas[name] ?? {});
@@ -96,14 +96,14 @@ export class ApiCheck {
     );
   }
 
-  /** The documented path that an address is one of. */
+  /** The documented path that matches a URL path. */
   pathOf(address: string): string | undefined {
     const path = address.split('?', 1)[0] ?? '';
     return this.routes.find(({ pattern }) => pattern.test(path))?.template;
   }
 
-  /** @throws {Error} for a reply of a documented operation that the document does not allow */
-  expectReply(reply: SeenReply): void {
+  /** @throws {Error} if the document does not allow this reply of a documented operation */
+  expectReply(reply: ReceivedReply): void {
     const { status, headers, body } = reply;
     const path = this.pathOf(reply.path);
     const method = reply.method === 'HEAD' ? 'get' : reply.method.toLowerCase();
@@ -112,21 +112,24 @@ export class ApiCheck {
     const where = `${reply.method} ${reply.path.slice(0, 200)} answered ${status}`;
     const response = operation.responses[status];
     if (response === undefined)
-      throw new Error(`${where}, which is not documented: ${body?.slice(0, 500) ?? ''}`);
-    for (const name of TOLD) {
-      const told = Object.entries(response.headers ?? {}).find(([known]) => known.toLowerCase() === name);
-      if (headers.has(name) && told === undefined)
-        throw new Error(`${where} with ${name}, which is not documented`);
-      if (!headers.has(name) && told?.[1].required === true) throw new Error(`${where} without ${name}`);
+      throw new Error(`${where}, an undocumented status: ${body?.slice(0, 500) ?? ''}`);
+    for (const name of CALLER_HEADERS) {
+      const documented = Object.entries(response.headers ?? {}).find(
+        ([known]) => known.toLowerCase() === name,
+      );
+      if (headers.has(name) && documented === undefined)
+        throw new Error(`${where} with the undocumented header ${name}`);
+      if (!headers.has(name) && documented?.[1].required === true)
+        throw new Error(`${where} without ${name}`);
     }
     if (body === undefined || reply.method === 'HEAD') return;
     const type = (headers.get('content-type') ?? '').split(';', 1)[0] ?? '';
     if (response.content === undefined) {
-      if (body !== '') throw new Error(`${where} with a body that is not documented: ${body.slice(0, 500)}`);
+      if (body !== '') throw new Error(`${where} with an undocumented body: ${body.slice(0, 500)}`);
       return;
     }
     if (!Object.hasOwn(response.content, type))
-      throw new Error(`${where} as "${type}", which is not documented`);
+      throw new Error(`${where} with the undocumented content type "${type}"`);
     this.expectValid(
       where,
       ['paths', path, method, 'responses', String(status), 'content', type, 'schema'],
@@ -134,23 +137,23 @@ export class ApiCheck {
     );
   }
 
-  /** @throws {Error} for the body of a webhook's request that the document does not allow */
+  /** @throws {Error} if the document does not allow this body of a delivery */
   expectDelivery(type: string, body: string): void {
-    if (this.document.webhooks[type] === undefined) throw new Error(`${type} is no documented webhook`);
+    if (this.document.webhooks[type] === undefined) throw new Error(`${type} is not a documented webhook`);
     const place = ['webhooks', type, 'post', 'requestBody', 'content', 'application/json', 'schema'];
     this.expectValid(`the event ${type}`, place, body);
   }
 
-  /** What is wrong with a value by the schema at a place of the document; undefined if nothing is. */
-  faultOf(place: readonly string[], value: unknown): string | undefined {
+  /** The validation error of a value for the schema at a path of the document, or undefined. */
+  validationError(place: readonly string[], value: unknown): string | undefined {
     const validate = this.validatorAt(place);
     return validate(value) ? undefined : this.ajv.errorsText(validate.errors);
   }
 
   private expectValid(where: string, place: readonly string[], body: string): void {
-    const fault = this.faultOf(place, JSON.parse(body));
+    const fault = this.validationError(place, JSON.parse(body));
     if (fault !== undefined)
-      throw new Error(`${where} with what is not documented: ${fault}: ${body.slice(0, 1000)}`);
+      throw new Error(`${where} with an invalid body: ${fault}: ${body.slice(0, 1000)}`);
   }
 
   private validatorAt(place: readonly string[]): ValidateFunction {
@@ -164,14 +167,14 @@ export class ApiCheck {
 
 const checks = new Map<string, ApiCheck>();
 
-/** The check of a document, made once. */
+/** The check for a document. Each document is compiled once. */
 export function apiCheckOf(document: string): ApiCheck {
   const found = checks.get(document) ?? new ApiCheck(JSON.parse(document) as ApiDocument);
   checks.set(document, found);
   return found;
 }
 
-/** The reply itself, once it is known to be as the document says. A stream's body is left alone. */
+/** Returns the reply after a check against the document. The body of a stream is not read. */
 export async function checkedReply(
   check: ApiCheck,
   method: string,
@@ -190,15 +193,15 @@ function patternOf(template: string): RegExp {
   return new RegExp(`^${literal.replace(/\{\w+\}/g, '[^/]+')}$`);
 }
 
-/** The document with every object closed that does not say what else it may hold. */
-function closed(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(closed);
+/** Forbids undocumented fields in every object schema that does not define additional properties. */
+function withoutExtraFields(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutExtraFields);
   if (typeof value !== 'object' || value === null) return value;
   const copy = Object.fromEntries(
     Object.entries(value)
-      // What ajv knows by itself: the name in `type` is enough.
+      // ajv does not support `mapping`; it selects the schema by the value of `type`.
       .filter(([key]) => key !== 'mapping')
-      .map(([key, item]) => [key, closed(item)]),
+      .map(([key, item]) => [key, withoutExtraFields(item)]),
   );
   const types = [copy.type].flat();
   if (types.includes('object') && isSchemaMap(copy.properties) && copy.additionalProperties === undefined) {

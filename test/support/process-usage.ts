@@ -2,37 +2,37 @@ import { readFile } from 'node:fs/promises';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { ProductProcess } from './process.js';
 
-/** What a process uses, by Linux' own books. */
+/** Resources of a process, from /proc. */
 export interface ProcessUsage {
   /** Resident memory, in bytes. */
   readonly rss: number;
-  /** Processor time of all its threads since its start, in milliseconds, to the hundredth of a second. */
+  /** Processor time of all threads since the start, in milliseconds, with a precision of 10 ms. */
   readonly cpuMs: number;
 }
 
-/** One of the hundred ticks that Linux counts in a second for those who read its files. */
+/** Unit of processor times in /proc. */
 const TICK_MS = 10;
-const LOOK_EVERY_MS = 250;
+const SAMPLE_INTERVAL_MS = 250;
 
-/** @throws where there is no `/proc`, or no such process */
+/** @throws {Error} if there is no `/proc` or the process does not exist */
 export async function usageOf(pid: number | undefined): Promise<ProcessUsage> {
   const [status, stat] = await Promise.all([
     readFile(`/proc/${pid ?? 0}/status`, 'utf8'),
     readFile(`/proc/${pid ?? 0}/stat`, 'utf8'),
   ]);
   const kilobytes = Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1]);
-  // The name in brackets may hold anything; what follows it begins with the third field.
+  // The name in parentheses may contain anything; the third field follows it.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   return { rss: kilobytes * 1_024, cpuMs: (Number(fields[11]) + Number(fields[12])) * TICK_MS };
 }
 
-/** The most that a process' resident memory comes to, in bytes. */
+/** Measures the maximum resident memory of a process, in bytes. */
 export class ResidentMemory {
-  most = 0;
+  max = 0;
 
   constructor(private readonly worker: ProductProcess) {}
 
-  /** Looks all the while that something is done. */
+  /** Measures while some work runs. */
   async during<T>(work: () => Promise<T>): Promise<T> {
     const stop = new AbortController();
     const watching = this.watch(stop.signal);
@@ -44,16 +44,16 @@ export class ResidentMemory {
     }
   }
 
-  async look(): Promise<number> {
+  async sample(): Promise<number> {
     const { rss } = await usageOf(this.worker.child.pid);
-    this.most = Math.max(this.most, rss);
+    this.max = Math.max(this.max, rss);
     return rss;
   }
 
   private async watch(stop: AbortSignal): Promise<void> {
     while (!stop.aborted) {
-      await this.look();
-      await pause(LOOK_EVERY_MS, undefined, { signal: stop }).catch(() => undefined);
+      await this.sample();
+      await pause(SAMPLE_INTERVAL_MS, undefined, { signal: stop }).catch(() => undefined);
     }
   }
 }

@@ -5,26 +5,26 @@ import { setTimeout as pause } from 'node:timers/promises';
 
 const HERE = resolve(import.meta.dirname, '../..');
 
-/** The checkout, also for benchmarks, which run from its build. */
+/** Root of the checkout, also for benchmarks, which run from `dist`. */
 export const ROOT = basename(HERE) === 'dist' ? resolve(HERE, '..') : HERE;
 
-/** A process of the product, run from the build. */
+/** A process of the product that runs from `dist`. */
 export interface ProductProcess {
-  /** Set once it is ready. */
+  /** Port that the process listens on. */
   readonly port: number;
   readonly child: ChildProcess;
-  /** What it wrote so far to standard output and standard error. */
+  /** Everything written to standard output and standard error until now. */
   readonly output: () => string;
-  /** Asks it to end, and waits; the exit code. */
+  /** Sends a signal, waits for the end of the process, and returns its exit code. */
   stop(signal?: NodeJS.Signals): Promise<number | null>;
 }
 
 export type ProductName = 'gateway' | 'worker' | 'simulator';
 
-const READY_WITHIN_MS = 60_000;
-const STOP_WITHIN_MS = 21_000;
+const START_TIMEOUT_MS = 60_000;
+const STOP_TIMEOUT_MS = 21_000;
 
-/** Starts a process and waits until it says over IPC that it answers. */
+/** Starts a process and waits until it reports over IPC that it is ready. */
 export async function startProcess(
   name: ProductName,
   environment: Readonly<Record<string, string>>,
@@ -33,8 +33,8 @@ export async function startProcess(
   const port = await new Promise<number>((resolvePort, reject) => {
     const late = setTimeout(() => {
       child.kill('SIGKILL');
-      reject(new Error(`${name} was not ready within ${READY_WITHIN_MS} ms:\n${output()}`));
-    }, READY_WITHIN_MS);
+      reject(new Error(`${name} was not ready within ${START_TIMEOUT_MS} ms:\n${output()}`));
+    }, START_TIMEOUT_MS);
     child.on('message', (message) => {
       const { type, port: ready } = message as { type?: string; port?: number };
       if (type !== 'ready' || ready === undefined) return;
@@ -49,33 +49,33 @@ export async function startProcess(
   return { port, child, output, stop: (signal = 'SIGTERM') => stop(child, signal) };
 }
 
-/** Runs a process that is expected to end by itself: its exit code and what it wrote. */
+/** Runs a process that exits on its own. Returns its exit code and output. */
 export async function runToEnd(
   name: ProductName,
   environment: Readonly<Record<string, string>>,
 ): Promise<{ code: number | null; stderr: string }> {
   const { child, stderr } = spawnProduct(name, environment, false);
-  const late = setTimeout(() => child.kill('SIGKILL'), READY_WITHIN_MS);
+  const late = setTimeout(() => child.kill('SIGKILL'), START_TIMEOUT_MS);
   const [code] = (await once(child, 'close')) as [number | null];
   clearTimeout(late);
   return { code, stderr: stderr() };
 }
 
-/** A command that ends by itself. */
+/** A command that exits on its own. */
 export interface Command {
   readonly child: ChildProcess;
-  /** Its exit code, null where it was killed, and what it wrote. */
+  /** Exit code (null if a signal ended the command) and output. */
   readonly ended: Promise<{ code: number | null; stdout: string; stderr: string }>;
 }
 
-/** Starts a command of the product in the checkout. */
+/** Starts a command in the root of the checkout. */
 export function startCommand(
   file: string,
   parameters: readonly string[],
   environment: Readonly<Record<string, string>>,
 ): Command {
   const { child, texts } = spawnIn(file, parameters, environment, false);
-  const late = setTimeout(() => child.kill('SIGKILL'), READY_WITHIN_MS);
+  const late = setTimeout(() => child.kill('SIGKILL'), START_TIMEOUT_MS);
   const ended = once(child, 'close').then(([code]) => {
     clearTimeout(late);
     return { code: code as number | null, stdout: texts.out, stderr: texts.err };
@@ -101,7 +101,7 @@ function spawnIn(
 ): { child: ChildProcess; texts: { out: string; err: string } } {
   const child = spawn(file, parameters, {
     cwd: ROOT,
-    // Nothing of the tests' own environment: a variable of the machine must not decide a test.
+    // Environment variables of the machine must not affect a test.
     env: { PATH: process.env.PATH, ...environment },
     stdio: ['ignore', 'pipe', 'pipe', ...(ipc ? (['ipc'] as const) : [])],
   });
@@ -115,11 +115,11 @@ async function stop(child: ChildProcess, signal: NodeJS.Signals): Promise<number
   if (hasEnded(child)) return child.exitCode;
   const gone = once(child, 'exit');
   child.kill(signal);
-  await Promise.race([gone, pause(STOP_WITHIN_MS, undefined, { ref: false })]);
+  await Promise.race([gone, pause(STOP_TIMEOUT_MS, undefined, { ref: false })]);
   if (!hasEnded(child)) {
     child.kill('SIGKILL');
     await gone;
-    throw new Error(`the process did not end within ${STOP_WITHIN_MS} ms of ${signal}`);
+    throw new Error(`the process did not end within ${STOP_TIMEOUT_MS} ms of ${signal}`);
   }
   return child.exitCode;
 }

@@ -11,16 +11,16 @@ import { startTestRedis, type TestRedis } from './redis-server.js';
 const SIMULATOR_KEY = 'simulator-key-of-a-test';
 
 /**
- * The whole product as real processes on random ports: simulator, Redis, gateway, worker.
- * Each may be stopped and started again; the state stays.
+ * The whole product as real processes on random ports: simulator, Redis, gateway, worker. Each process can be stopped
+ * and started again with its state.
  */
 export class Product<Layout extends RedisLayout = TestRedis> implements AsyncDisposable {
   readonly apiKey = `tk_${randomBytes(12).toString('hex')}`;
   gateway!: ProductProcess;
-  /** By the gateway's own OpenAPI document. */
+  /** Checks replies against the gateway's OpenAPI document. */
   api!: ApiCheck;
   worker!: ProductProcess;
-  /** What must stand in no log, and not in clear in Redis: looked for at the end. */
+  /** Values that must not be in a log, nor unencrypted in Redis; checked at the end. */
   readonly canaries = new Canaries();
   private readonly logs: { name: string; output: () => string }[] = [];
   simulator!: ProductProcess;
@@ -30,20 +30,20 @@ export class Product<Layout extends RedisLayout = TestRedis> implements AsyncDis
     private readonly directory: string,
     private readonly extra: Readonly<Record<string, string>>,
   ) {
-    this.canaries.secret('API_KEY', this.apiKey);
-    this.canaries.secret('ENCRYPTION_KEY', this.encryptionKey);
-    this.canaries.secret('UPSTREAM_API_KEY', SIMULATOR_KEY);
-    this.canaries.secret('the password of Redis', /:([^:@/]+)@/.exec(redis.url)?.[1]);
+    this.canaries.addSecret('API_KEY', this.apiKey);
+    this.canaries.addSecret('ENCRYPTION_KEY', this.encryptionKey);
+    this.canaries.addSecret('UPSTREAM_API_KEY', SIMULATOR_KEY);
+    this.canaries.addSecret('the password of Redis', /:([^:@/]+)@/.exec(redis.url)?.[1]);
   }
 
-  /** On a Redis of its own. @param extra variables over the test's defaults */
+  /** Starts the product with a new Redis. @param extra environment variables in addition to the defaults */
   static async start(extra: Readonly<Record<string, string>> = {}): Promise<Product> {
     return Product.startOn(await startTestRedis(), extra);
   }
 
   /**
-   * On these Redis processes, which end with it.
-   * @param prepare runs when the simulator is there and nobody has read it yet
+   * Starts the product on the given Redis processes, which end with the product.
+   * @param prepare runs after the start of the simulator and before its first request
    */
   static async startOn<Layout extends RedisLayout>(
     redis: Layout,
@@ -62,7 +62,7 @@ export class Product<Layout extends RedisLayout = TestRedis> implements AsyncDis
     return product;
   }
 
-  /** On the port that it had before, if it had one: the others know it by that. */
+  /** Starts the simulator, after a restart on the same port, which the other processes use. */
   async startSimulator(): Promise<void> {
     this.simulator = await startProcess('simulator', {
       SIMULATOR_PORT: String(this.simulatorPort ?? 0),
@@ -92,7 +92,7 @@ export class Product<Layout extends RedisLayout = TestRedis> implements AsyncDis
     this.logs.push({ name: 'the worker', output: this.worker.output });
   }
 
-  /** Variables that gateway and worker share. */
+  /** Environment variables of both gateway and worker. */
   environment(): Record<string, string> {
     return {
       REDIS_URL: this.redis.url,
@@ -105,24 +105,24 @@ export class Product<Layout extends RedisLayout = TestRedis> implements AsyncDis
       WEBHOOK_ALLOW_NETWORKS: '127.0.0.0/8',
       WEBHOOK_RETRY_SCHEDULE_SECONDS: '1,1,2,2,5',
       SEND_RETRY_SCHEDULE_SECONDS: '1',
-      // The trials ask more often than any one caller may.
+      // The tests make more requests than the default limit allows.
       RATE_LIMIT_PER_MINUTE: '1000000',
       BLOB_STORE: `file:${join(this.directory, 'blobs')}`,
       ...this.extra,
     };
   }
 
-  /** The key of the simulator's one account. */
+  /** API key of the simulator. */
   get upstreamKey(): string {
     return SIMULATOR_KEY;
   }
 
-  /** Where uploads wait. */
+  /** Directory of the blob store. */
   get blobDirectory(): string {
     return join(this.directory, 'blobs');
   }
 
-  /** A request to the gateway with the key. A plain object as body goes as JSON. The reply must be as documented. */
+  /** Sends a request to the gateway, with a plain object as JSON body. @throws {Error} for an undocumented reply */
   async call(method: string, path: string, body?: object, key = this.apiKey): Promise<Response> {
     const reply = await fetch(`http://127.0.0.1:${this.gateway.port}${path}`, {
       method,
@@ -137,7 +137,7 @@ export class Product<Layout extends RedisLayout = TestRedis> implements AsyncDis
     return await checkedReply(this.api, method, path, reply);
   }
 
-  /** The JSON of a reply that must be 2xx. */
+  /** Sends a request and parses the JSON of the reply. @throws {Error} if the status is not 2xx */
   async json<T>(method: string, path: string, body?: object, key = this.apiKey): Promise<T> {
     const response = await this.call(method, path, body, key);
     const text = await response.text();
@@ -145,7 +145,7 @@ export class Product<Layout extends RedisLayout = TestRedis> implements AsyncDis
     return JSON.parse(text) as T;
   }
 
-  /** A verb of the control interface of the simulator, or of another one at this port. */
+  /** Calls a verb of the control interface of the simulator, or of another simulator at the given port. */
   async simulate<T = unknown>(verb: string, body: object = {}, port = this.simulator.port): Promise<T> {
     const response = await fetch(`http://127.0.0.1:${port}/_simulator/${verb}`, {
       method: 'POST',
@@ -158,12 +158,12 @@ export class Product<Layout extends RedisLayout = TestRedis> implements AsyncDis
     return JSON.parse(text) as T;
   }
 
-  /** What all gateways and workers wrote so far. */
-  written(): string {
+  /** Everything that all gateways and workers wrote until now. */
+  allOutput(): string {
     return this.logs.map(({ output }) => output()).join('');
   }
 
-  /** The messages that the simulator's contacts got, by text. */
+  /** The texts of the messages that the simulator's contacts got. */
   async texts(): Promise<string[]> {
     const { entries } = await this.simulate<{ entries: { message: string }[] }>('ledger', {
       kind: 'send.accepted',
@@ -172,23 +172,23 @@ export class Product<Layout extends RedisLayout = TestRedis> implements AsyncDis
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    // A start that failed half-way left some of them unset.
+    // After a failed start, some of the processes are undefined.
     const running: (ProductProcess | undefined)[] = [this.gateway, this.worker, this.simulator];
     await Promise.allSettled(running.map(async (process) => process?.stop()));
     const leaks = [
-      ...this.logs.flatMap(({ name, output }) => this.canaries.inLog(name, output())),
-      ...(await this.canaries.inRedis(this.redis.url)),
+      ...this.logs.flatMap(({ name, output }) => this.canaries.leaksInLog(name, output())),
+      ...(await this.canaries.leaksInRedis(this.redis.url)),
     ];
     await this.redis.dispose();
     await rm(this.directory, { recursive: true, force: true });
-    if (leaks.length > 0) throw new Error(`The product tells what it must not:\n${leaks.join('\n')}`);
+    if (leaks.length > 0) throw new Error(`The product leaked secret values:\n${leaks.join('\n')}`);
   }
 
   private async noteSecrets(path: string, body: object | undefined, reply: Response): Promise<void> {
     const fields = body instanceof FormData ? Object.fromEntries(body) : body;
     const isJson = reply.headers.get('content-type')?.includes('json') === true;
     const answer: unknown = isJson ? await reply.clone().json() : undefined;
-    this.canaries.exchange(path, fields, answer);
+    this.canaries.addExchange(path, fields, answer);
   }
 
   private readonly encryptionKey = randomBytes(32).toString('base64');

@@ -21,7 +21,7 @@ export interface TestCluster extends RedisLayout {
   masterOf(key: string): Promise<RedisProcess>;
 }
 
-/** Starts the masters on free ports of this machine, gives each a third of the slots, and waits until all agree. */
+/** Starts the masters on free ports, gives each a third of the slots, and waits until all agree. */
 export async function startTestCluster(): Promise<TestCluster> {
   const directory = await redisDirectory('tidings-cluster-');
   const password = randomBytes(12).toString('hex');
@@ -68,7 +68,7 @@ export async function startTestCluster(): Promise<TestCluster> {
 async function joinAll(masters: readonly RedisProcess[], buses: readonly number[]): Promise<void> {
   const [first] = masters;
   for (const [i, master] of masters.entries()) {
-    // The first slot of the next is the first that the formula of masterOf gives to it.
+    // The same distribution of slots as in masterOf.
     const from = Math.ceil((i * SLOTS) / MASTERS);
     const to = Math.ceil(((i + 1) * SLOTS) / MASTERS) - 1;
     await master.ask('CLUSTER', 'ADDSLOTSRANGE', from, to);

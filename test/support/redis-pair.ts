@@ -13,20 +13,20 @@ import {
   startRedisProcess,
 } from './redis-process.js';
 
-/** A master and its replica behind one address, which leads to whichever is the master. */
+/** A master and its replica behind one address, which always leads to the current master. */
 export interface TestPair extends RedisLayout {
-  /** The master of this moment. */
+  /** The current master. */
   master(): RedisProcess;
-  /** Makes the replica the master, once it has all that the master acknowledged, and the master its replica. */
+  /** Swaps the roles of master and replica, after the replica has all acknowledged writes. */
   switchOver(): Promise<void>;
 }
 
-/** Starts both on free ports of this machine, and waits until the replica follows. */
+/** Starts both on free ports, and waits until the replica is in sync. */
 export async function startTestPair(): Promise<TestPair> {
   const directory = await mkdtemp(join(tmpdir(), 'tidings-pair-'));
   const password = randomBytes(12).toString('hex');
   const processes: RedisProcess[] = [];
-  const door = new Door();
+  const door = new Forwarder();
   const dispose = async (): Promise<void> => {
     await door.close();
     await Promise.all(processes.map((process) => process.end()));
@@ -46,7 +46,7 @@ export async function startTestPair(): Promise<TestPair> {
     const [one, other] = processes as [RedisProcess, RedisProcess];
     let [master, replica] = [one, other];
     const follows = (): Promise<unknown> =>
-      eventually('the replica follows', async () =>
+      eventually('the replica is in sync', async () =>
         /master_link_status:up/.test(String(await replica.ask('INFO', 'replication'))),
       );
     await follows();
@@ -57,7 +57,7 @@ export async function startTestPair(): Promise<TestPair> {
         /role:master/.test(String(await replica.ask('INFO', 'replication'))),
       );
       [master, replica] = [replica, master];
-      door.leadTo(master.port);
+      door.forwardTo(master.port);
       await follows();
     };
     const url = `redis://:${password}@127.0.0.1:${port}`;
@@ -68,11 +68,11 @@ export async function startTestPair(): Promise<TestPair> {
   }
 }
 
-/** An address whose connections lead to a port; they are cut when it comes to lead to another one. */
-class Door {
+/** Forwards connections to a port. A change of the port closes all connections. */
+class Forwarder {
   private readonly sockets = new Set<Socket>();
   private readonly server = createServer((socket) => {
-    this.join(socket);
+    this.forward(socket);
   });
   private port = 0;
 
@@ -83,17 +83,17 @@ class Door {
     return (this.server.address() as AddressInfo).port;
   }
 
-  leadTo(port: number): void {
+  forwardTo(port: number): void {
     this.port = port;
-    this.cut();
+    this.closeAll();
   }
 
   async close(): Promise<void> {
-    this.cut();
+    this.closeAll();
     if (this.server.listening) await new Promise((closed) => this.server.close(closed));
   }
 
-  private join(socket: Socket): void {
+  private forward(socket: Socket): void {
     const further = connect(this.port, '127.0.0.1');
     for (const [from, to] of [
       [socket, further],
@@ -110,7 +110,7 @@ class Door {
     }
   }
 
-  private cut(): void {
+  private closeAll(): void {
     for (const socket of this.sockets) socket.destroy();
   }
 }

@@ -7,38 +7,38 @@ import { Redis } from 'ioredis';
 import { findRedisServer } from '#embedded-redis';
 import { eventually } from './eventually.js';
 
-/** Any layout of Redis processes that the product may be run on. */
+/** A layout of Redis processes on which the product can run. */
 export interface RedisLayout extends AsyncDisposable {
-  /** As `REDIS_URL` has it. */
+  /** Value for `REDIS_URL`. */
   readonly url: string;
-  /** Ends all of its processes and removes their data. */
+  /** Ends all processes of the layout and removes their data. */
   dispose(): Promise<void>;
 }
 
 /** One server process of a layout: a master, a replica or a sentinel. */
 export interface RedisProcess {
   readonly port: number;
-  /** Runs a command on a connection of its own. */
+  /** Runs a command on a separate connection. */
   ask(command: string, ...args: (string | number)[]): Promise<unknown>;
   kill(signal: NodeJS.Signals): void;
-  /** Ends it, however; resolves when it has ended. */
+  /** Ends the process by any means; resolves after its end. */
   end(): Promise<void>;
-  /** Runs it again on the same port and data. */
+  /** Starts the process again with the same port and data. */
   restart(): Promise<void>;
 }
 
-/** What a process is started with. */
+/** Options of {@link startRedisProcess}. */
 export interface RedisProcessOptions {
-  /** Its own; made if missing. */
+  /** Data directory of this process only; created if missing. */
   directory: string;
   port: number;
   settings: readonly string[];
-  /** That its clients give; none for a sentinel. */
+  /** Password of its clients; undefined for a sentinel. */
   password?: string;
   sentinel?: boolean;
 }
 
-/** The settings that every data server of a test has: nothing acknowledged is lost by a kill. */
+/** Settings of every data server: a kill loses no acknowledged write. */
 export function dataSettings(password: string): string[] {
   return [
     `requirepass ${password}`,
@@ -50,16 +50,16 @@ export function dataSettings(password: string): string[] {
   ];
 }
 
-/** TCP ports of 127.0.0.1 that nobody listens on at this moment. */
+/** TCP ports of 127.0.0.1 that are free now. */
 export async function freePorts(count: number): Promise<number[]> {
-  // All are held until all are known: else one could be given twice.
+  // All ports stay open until all are known; otherwise the system could return a port twice.
   const servers = Array.from({ length: count }, () => createServer());
   return await Promise.all(
     servers.map(async (server) => {
       server.listen(0, '127.0.0.1');
       await once(server, 'listening');
       const address = server.address();
-      if (address === null || typeof address === 'string') throw new Error('no port was given');
+      if (address === null || typeof address === 'string') throw new Error('the server has no port');
       return address.port;
     }),
   ).finally(() => {
@@ -67,7 +67,7 @@ export async function freePorts(count: number): Promise<number[]> {
   });
 }
 
-/** Starts a server and waits until it answers. */
+/** Starts a server and waits until it responds. */
 export async function startRedisProcess(options: RedisProcessOptions): Promise<RedisProcess> {
   const { directory, port, settings, password, sentinel = false } = options;
   const search = await findRedisServer();
@@ -75,7 +75,7 @@ export async function startRedisProcess(options: RedisProcessOptions): Promise<R
   await mkdir(directory, { recursive: true });
   const file = join(directory, 'redis.conf');
   const always = ['bind 127.0.0.1', `port ${port}`, `dir ${directory}`, 'daemonize no', 'logfile ""'];
-  // Sentinels write what they learn into this file, so it is made once.
+  // Sentinels store their state in this file, so it is written only once.
   await writeFile(file, [...always, ...settings, ''].join('\n'));
 
   const ask = async (command: string, ...args: (string | number)[]): Promise<unknown> => {
@@ -100,7 +100,7 @@ export async function startRedisProcess(options: RedisProcessOptions): Promise<R
   const run = async (): Promise<void> => {
     child = spawn(search.path, [file, ...(sentinel ? ['--sentinel'] : [])], { stdio: 'ignore' });
     guard(child);
-    await eventually(`Redis answers on port ${port}`, async () => (await ask('PING')) === 'PONG');
+    await eventually(`Redis responds on port ${port}`, async () => (await ask('PING')) === 'PONG');
   };
   const end = async (): Promise<void> => {
     if (child.exitCode !== null || child.signalCode !== null) return;
@@ -121,7 +121,7 @@ export async function startRedisProcess(options: RedisProcessOptions): Promise<R
   };
 }
 
-/** A shell that ends the server when this process ends, however it does. */
+/** Starts a shell that ends the server when this process ends for any reason. */
 function guard({ pid }: ChildProcess): void {
   const shell = spawn('/bin/sh', ['-c', 'read -r _; kill -KILL "$1" 2>/dev/null', 'sh', String(pid)], {
     stdio: ['pipe', 'ignore', 'ignore'],

@@ -14,25 +14,25 @@ import {
 const NAME = 'tidings';
 const QUORUM = 2;
 const SENTINELS = 3;
-/** A master that does not answer for so long is down. */
+/** Time without a response after which a master is considered down. */
 const DOWN_AFTER_MS = 1_000;
 
 /** A master and its replica under three sentinels. */
 export interface TestSentinel extends RedisLayout {
-  /** As they were at the start. */
+  /** The roles at the start; a failover does not change these fields. */
   readonly master: RedisProcess;
   readonly replica: RedisProcess;
-  /** Resolves when the replica is the master, by its own word and by that of every sentinel. */
+  /** Resolves when both the replica and every sentinel report the replica as master. */
   promoted(): Promise<void>;
 }
 
-/** Starts all of them on free ports of this machine, and waits until they know of each other. */
+/** Starts all processes on free ports, and waits until they know each other. */
 export async function startTestSentinel(): Promise<TestSentinel> {
   const directory = await redisDirectory('tidings-sentinel-');
   const password = randomBytes(12).toString('hex');
   const processes: RedisProcess[] = [];
   const dispose = async (): Promise<void> => {
-    // The sentinels first: else they would promote whatever is left.
+    // The sentinels end first; otherwise they would start a failover.
     await Promise.all(processes.toReversed().map((process) => process.end()));
     await rm(directory, { recursive: true, force: true });
   };
@@ -54,7 +54,7 @@ export async function startTestSentinel(): Promise<TestSentinel> {
       ...dataSettings(password),
       `replicaof 127.0.0.1 ${masterPort}`,
     ]);
-    await eventually('the replica follows', async () =>
+    await eventually('the replica is in sync', async () =>
       /master_link_status:up/.test(String(await replica.ask('INFO', 'replication'))),
     );
     const settings = [
@@ -64,7 +64,7 @@ export async function startTestSentinel(): Promise<TestSentinel> {
       `sentinel failover-timeout ${NAME} 5000`,
     ];
     const sentinels = await Promise.all(ports.map((port) => start(port, settings, true)));
-    await eventually('the sentinels know of each other and of the replica', async () => {
+    await eventually('the sentinels know each other and the replica', async () => {
       const views = await Promise.all(sentinels.map((sentinel) => sentinel.ask('INFO', 'sentinel')));
       return views.every((view) => /status=ok,.*slaves=1,sentinels=3/.test(String(view)));
     });

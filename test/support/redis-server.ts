@@ -2,18 +2,18 @@ import { rm } from 'node:fs/promises';
 import { type EmbeddedRedis, startEmbeddedRedis } from '#embedded-redis';
 import { redisDirectory } from './redis-directory.js';
 
-/** A Redis for one test file, with nothing in it: it may be killed and restarted, and leaves nothing behind. */
+/** An empty Redis for one test file, which may be killed and restarted. */
 export interface TestRedis extends AsyncDisposable {
   readonly url: string;
-  /** To kill, stop and restart it. */
+  /** The server process, for kills, stops and restarts. */
   readonly server: EmbeddedRedis;
-  /** Where its append-only file lives. */
+  /** Directory of the append-only file. */
   readonly dataDirectory: string;
-  /** Stops it and removes its data. */
+  /** Stops Redis and removes its data. */
   dispose(): Promise<void>;
 }
 
-/** Starts a private Redis on a free port. `beforeAll` it, and `dispose` of it in `afterAll`. */
+/** Starts a private Redis on a free port. Call it in `beforeAll`, and `dispose` in `afterAll`. */
 export async function startTestRedis(): Promise<TestRedis> {
   const dataDirectory = await redisDirectory('tidings-redis-');
   const remove = (): Promise<void> => rm(dataDirectory, { recursive: true, force: true });
@@ -31,7 +31,7 @@ export async function startTestRedis(): Promise<TestRedis> {
   return { url: server.url, server, dataDirectory, dispose, [Symbol.asyncDispose]: dispose };
 }
 
-/** Runs the body with a Redis of its own. */
+/** Runs the body with a new Redis. */
 export async function withTestRedis<T>(body: (redis: TestRedis) => Promise<T>): Promise<T> {
   const redis = await startTestRedis();
   try {

@@ -4,19 +4,19 @@ import { join } from 'node:path';
 import S3rver from '@20minutes/s3rver';
 
 const BUCKET = 'tidings-test';
-/** What this server takes, and nothing else. */
+/** The only access key and secret that this server accepts. */
 const CREDENTIAL = 'S3RVER';
 
-/** An S3 server with one empty bucket, which leaves nothing behind. */
+/** An S3 server with one empty bucket. Its data is removed at the end. */
 export interface TestS3 extends AsyncDisposable {
   readonly bucket: string;
-  /** The SDK's own variables, with which a process finds it. */
+  /** Environment variables with which the AWS SDK of a process uses this server. */
   readonly environment: Readonly<Record<string, string>>;
-  /** What of whole objects and of parts lies in the bucket, as this server keeps it. */
+  /** The files of objects and upload parts in the bucket. */
   files(): Promise<string[]>;
 }
 
-/** Starts one on a free port. */
+/** Starts an S3 server on a free port. */
 export async function startTestS3(): Promise<TestS3> {
   const directory = await mkdtemp(join(tmpdir(), 'tidings-s3-'));
   const server = new S3rver({
@@ -25,7 +25,7 @@ export async function startTestS3(): Promise<TestS3> {
     silent: true,
     directory,
     vhostBuckets: false,
-    // It signs a list's path without the slash with which the SDK and S3 sign it.
+    // For lists, this server computes the signature of a path without the final slash of the SDK and S3.
     allowMismatchedSignatures: true,
     configureBuckets: [{ name: BUCKET, configs: [] }],
   });
@@ -40,7 +40,7 @@ export async function startTestS3(): Promise<TestS3> {
     },
     files: async () => {
       const entries = await readdir(join(directory, BUCKET), { recursive: true, withFileTypes: true });
-      // Marks tell that processes use the bucket; they are no files of sends.
+      // Marker objects show which processes use the bucket; they are not files of sends.
       const files = entries.filter((entry) => entry.isFile() && !entry.parentPath.includes('.marks'));
       return files.map(({ name }) => name);
     },

@@ -1,4 +1,4 @@
-/** What is used here of a package that comes without types. */
+/** Types for the used part of a package without types. */
 declare module '@20minutes/s3rver' {
   export default class S3rver {
     constructor(options: {

@@ -1,6 +1,6 @@
 import type { ApiCheck, ApiOperation, ApiSchema } from './openapi.js';
 
-/** A request that the gateway should take, of one operation. */
+/** A valid request of one operation. */
 export interface SampleRequest {
   operationId: string;
   method: string;
@@ -8,16 +8,16 @@ export interface SampleRequest {
   body?: object;
 }
 
-/** Ids of things that there are, by the resource whose path names them: `sends` for `/v1/sends/{id}`. */
+/** Ids of existing objects by the resource in the path: `sends` for `/v1/sends/{id}`. */
 export type SampleIds = Readonly<Record<string, string>>;
 
-/** One request of every operation under `/v1`, as the document describes them. What removes comes last. */
+/** One request of every documented operation under `/v1`. Operations that remove objects come last. */
 export function sampleRequests(check: ApiCheck, ids: SampleIds): SampleRequest[] {
   const versioned = check.operations().filter(({ path }) => path.startsWith('/v1/'));
   const requests = versioned.map(({ path, method, operation }) => {
     const [, resource = ''] = /^\/v1\/([\w-]+)/.exec(path) ?? [];
     const id = ids[resource];
-    if (path.includes('{id}') && id === undefined) throw new Error(`no id to make a request to ${path} with`);
+    if (path.includes('{id}') && id === undefined) throw new Error(`there is no sample id for ${path}`);
     const body = bodyOf(check, operation);
     return {
       operationId: operation.operationId,
@@ -39,7 +39,7 @@ function bodyOf(check: ApiCheck, { requestBody }: ApiOperation): object | undefi
 
 function sampleOf(check: ApiCheck, given: ApiSchema, name: string): unknown {
   const schema = check.resolved(given);
-  // One that may be reached from a test.
+  // An address that a test may use.
   if (/url$/i.test(name)) return 'http://127.0.0.1:9/sample';
   if (schema.example !== undefined) return schema.example;
   if (schema.enum !== undefined) return schema.enum[0];

@@ -1,5 +1,5 @@
-// Loaded into a process by `node --import`: its clock is off by SHIFT_CLOCK_MS milliseconds. Only what asks for the date
-// sees it; timers and performance.now() run on.
+// Shifts the clock of a process by SHIFT_CLOCK_MS milliseconds if loaded with `node --import`. Affects only Date;
+// timers and performance.now() stay unchanged.
 const shift = Number(process.env.SHIFT_CLOCK_MS ?? 0);
 const now = Date.now.bind(Date);
 

@@ -6,18 +6,18 @@ import { type ProductProcess, startProcess } from './process.js';
 import type { Product } from './product.js';
 import type { RedisLayout } from './redis-process.js';
 
-/** A further account of a product, with an upstream of its own and a key of every scope. */
+/** An additional account with its own upstream and an API key with every scope. */
 export class Tenant implements AsyncDisposable {
   private constructor(
     private readonly product: Product<RedisLayout>,
     readonly id: string,
     readonly upstream: ProductProcess,
-    /** That the gateway asks for. */
+    /** API key of the account at the gateway. */
     readonly key: string,
     private readonly stateFile: string,
   ) {}
 
-  /** @param more fields of the account */
+  /** @param more additional fields of the account */
   static async start(product: Product<RedisLayout>, id: string, more: object = {}): Promise<Tenant> {
     const upstreamKey = `upstream-key-${randomBytes(12).toString('hex')}`;
     const stateFile = join(tmpdir(), `tidings-tenant-${randomBytes(8).toString('hex')}.json`);

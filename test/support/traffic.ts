@@ -1,14 +1,14 @@
-/** One message that a contact writes: when, in milliseconds from the beginning, and who, as an index. */
-export interface Written {
+/** A message of a contact: its time in milliseconds from the start, and the index of the contact. */
+export interface WrittenMessage {
   readonly at: number;
   readonly contact: number;
 }
 
-/** Draws from 0 up to, not including, 1. */
+/** Returns random numbers from 0 (inclusive) to 1 (exclusive). */
 export type Random = () => number;
 
-/** The same seed gives the same draws (mulberry32). */
-export function seeded(seed: number): Random {
+/** A random number generator (mulberry32). The same seed gives the same numbers. */
+export function seededRandom(seed: number): Random {
   let state = seed >>> 0;
   return () => {
     state = (state + 0x6d2b79f5) >>> 0;
@@ -18,7 +18,7 @@ export function seeded(seed: number): Random {
   };
 }
 
-/** Draws ranks from 0 with a probability proportional to 1 / (rank + 1) ** s. */
+/** Returns random ranks from 0 with a probability proportional to 1 / (rank + 1) ** s. */
 export function zipf(count: number, s: number, random: Random): () => number {
   const sums: number[] = [];
   let total = 0;
@@ -30,7 +30,7 @@ export function zipf(count: number, s: number, random: Random): () => number {
   };
 }
 
-/** The numbers from 0 up in a random order. */
+/** The numbers from 0 to count - 1 in random order. */
 export function shuffled(count: number, random: Random): number[] {
   const order = Array.from({ length: count }, (_, i) => i);
   for (let i = count - 1; i > 0; i -= 1) {
@@ -40,57 +40,57 @@ export function shuffled(count: number, random: Random): number[] {
   return order;
 }
 
-/** Exponentially distributed. */
+/** An exponentially distributed random number. */
 function exponential(mean: number, random: Random): number {
   return -mean * Math.log(1 - random());
 }
 
 export interface UnevenPlan {
   contacts: number;
-  /** How many of them are in conversation all the time, unevenly (Zipf, s = 1)… */
-  talkers: number;
-  /** …and write this share of all messages; the others write the rest, evenly. */
-  share: number;
+  /** Number of active contacts. Their activity has a Zipf distribution (s = 1). */
+  activeContacts: number;
+  /** Share of all messages from active contacts. The other contacts write the rest evenly. */
+  activeShare: number;
   perSecond: number;
   durationMs: number;
   seed: number;
 }
 
-/** A few contacts write nearly everything, at random instants. */
-export function unevenTraffic(plan: UnevenPlan): Written[] {
-  const random = seeded(plan.seed);
+/** Traffic in which a few contacts write most messages, at random times. */
+export function unevenTraffic(plan: UnevenPlan): WrittenMessage[] {
+  const random = seededRandom(plan.seed);
   const who = shuffled(plan.contacts, random);
-  const talker = zipf(plan.talkers, 1, random);
-  const others = plan.contacts - plan.talkers;
-  const written: Written[] = [];
+  const talker = zipf(plan.activeContacts, 1, random);
+  const others = plan.contacts - plan.activeContacts;
+  const written: WrittenMessage[] = [];
   for (let at = 0; ;) {
     at += exponential(1_000 / plan.perSecond, random);
     if (at >= plan.durationMs) return written;
-    const rank = random() < plan.share ? talker() : plan.talkers + Math.floor(random() * others);
+    const rank = random() < plan.activeShare ? talker() : plan.activeContacts + Math.floor(random() * others);
     written.push({ at, contact: who[rank] ?? 0 });
   }
 }
 
 export interface ConversationPlan {
   contacts: number;
-  /** Conversations that begin in a second, over all contacts, which are drawn by Zipf (s = 1). */
+  /** Number of conversations that start per second. Their contacts have a Zipf distribution (s = 1). */
   conversationsPerSecond: number;
-  /** Messages of a conversation on average: geometrically distributed, at least one. */
+  /** Mean number of messages per conversation: geometrically distributed, at least one. */
   messages: number;
-  /** Between two messages of a conversation on average: exponentially distributed. */
+  /** Mean time between two messages of a conversation: exponentially distributed. */
   gapMs: number;
   durationMs: number;
-  /** Conversations begin so long before: at the beginning of the trace the usual number of them is under way. */
+  /** Conversations start this long before the trace, so that a typical number is active at its start. */
   runInMs: number;
   seed: number;
 }
 
-/** Contacts have conversations now and then; in the order of time. */
-export function conversationTraffic(plan: ConversationPlan): Written[] {
-  const random = seeded(plan.seed);
+/** Traffic in which contacts have occasional conversations, in order of time. */
+export function conversationTraffic(plan: ConversationPlan): WrittenMessage[] {
+  const random = seededRandom(plan.seed);
   const who = shuffled(plan.contacts, random);
   const starter = zipf(plan.contacts, 1, random);
-  const written: Written[] = [];
+  const written: WrittenMessage[] = [];
   for (let begins = -plan.runInMs; begins < plan.durationMs;) {
     begins += exponential(1_000 / plan.conversationsPerSecond, random);
     const contact = who[starter()] ?? 0;
@@ -103,10 +103,15 @@ export function conversationTraffic(plan: ConversationPlan): Written[] {
 }
 
 /**
- * How late a plain loop notices each message: it reads one contact after another, each with one request at an even pace.
- * @param perSecond requests
+ * The detection delay of each message in a plain loop, which reads one contact after another with one request each, at
+ * an even pace.
+ * @param perSecond requests per second
  */
-export function uniformDelays(written: readonly Written[], contacts: number, perSecond: number): number[] {
+export function uniformDelays(
+  written: readonly WrittenMessage[],
+  contacts: number,
+  perSecond: number,
+): number[] {
   const round = (contacts / perSecond) * 1_000;
   return written.map(({ at, contact }) => {
     const phase = (contact / contacts) * round;
@@ -114,7 +119,7 @@ export function uniformDelays(written: readonly Written[], contacts: number, per
   });
 }
 
-/** Of some delays, in milliseconds. */
+/** Statistics of delays, in milliseconds. */
 export interface DelayFigures {
   count: number;
   mean: number;

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { Webhook } from 'standardwebhooks';
 import type { ApiCheck } from './openapi.js';
 
-/** An event as a subscriber sees it. */
+/** An event as a webhook receives it. */
 export interface ReceivedEvent {
   id: string;
   type: string;
@@ -14,14 +14,14 @@ export interface ReceivedEvent {
   data: Record<string, unknown>;
 }
 
-/** A subscriber that verifies every signature with the public library, and remembers what it got. */
+/** A webhook receiver that verifies every signature with the public library and stores the events. */
 export class WebhookReceiver implements AsyncDisposable {
   readonly events: ReceivedEvent[] = [];
-  /** Requests whose signature did not hold, or whose body is not as documented. */
-  readonly forged: string[] = [];
-  /** Those of the last event. */
+  /** Requests with an invalid signature or an undocumented body. */
+  readonly invalidRequests: string[] = [];
+  /** Headers of the last event. */
   headers: IncomingHttpHeaders = {};
-  /** Set once the endpoint is made. */
+  /** Signing secret; set after the webhook is created. */
   secret: string | undefined;
 
   private constructor(
@@ -30,7 +30,7 @@ export class WebhookReceiver implements AsyncDisposable {
     private readonly api: ApiCheck | undefined,
   ) {}
 
-  /** @param api what it gets must be as that document says */
+  /** @param api checks the body of each delivery */
   static async start(api?: ApiCheck): Promise<WebhookReceiver> {
     const server = createServer();
     await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
@@ -40,7 +40,7 @@ export class WebhookReceiver implements AsyncDisposable {
       receiver.receive(request).then(
         () => response.writeHead(204).end(),
         (error: unknown) => {
-          receiver.forged.push(String(error));
+          receiver.invalidRequests.push(String(error));
           response.writeHead(400).end();
         },
       );
@@ -48,13 +48,13 @@ export class WebhookReceiver implements AsyncDisposable {
     return receiver;
   }
 
-  /** Of one type, in the order of their arrival. */
-  ofType(type: string): ReceivedEvent[] {
+  /** The events of one type, in order of arrival. */
+  eventsOfType(type: string): ReceivedEvent[] {
     return this.events.filter((event) => event.type === type);
   }
 
-  /** Ids that arrived more than once. */
-  doubled(): string[] {
+  /** Ids of events that arrived more than once. */
+  duplicateIds(): string[] {
     const ids = this.events.map(({ id }) => id);
     return ids.filter((id, i) => ids.indexOf(id) !== i);
   }
@@ -68,7 +68,7 @@ export class WebhookReceiver implements AsyncDisposable {
     const chunks: Buffer[] = [];
     for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk);
     const body = Buffer.concat(chunks).toString();
-    if (this.secret === undefined) throw new Error('the receiver does not know the secret yet');
+    if (this.secret === undefined) throw new Error('the receiver has no secret yet');
     const event = new Webhook(this.secret).verify(
       body,
       request.headers as Record<string, string>,

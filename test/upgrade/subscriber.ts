@@ -57,7 +57,7 @@ export class Subscriber implements AsyncDisposable {
     const contactId = this.upgraded.snapshot.names.contacts[contact];
     const { ids } = await this.upgraded.simulate<{ ids: string[] }>(this.account, 'messages', { contactId });
     await eventually('the event arrives', () => {
-      const received = this.receiver.ofType('message.received');
+      const received = this.receiver.eventsOfType('message.received');
       return received.some((event: ReceivedEvent) => messageIdOf(event) === ids[0]);
     });
   }

@@ -187,7 +187,7 @@ describe('of the webhooks that an old build stored', () => {
         const delivery = await subscriber.succeeded(id);
         expect(delivery.attempts.slice(0, attempts.length)).toEqual(attempts);
       }
-      expect(subscriber.receiver.forged).toEqual([]);
+      expect(subscriber.receiver.invalidRequests).toEqual([]);
     },
   );
 
@@ -202,7 +202,7 @@ describe('of the webhooks that an old build stored', () => {
     const id = upgraded.snapshot.names.sends['cancelled without a worker'];
     const { receiver } = subscriberOf('live');
     await eventually('the event arrives', () =>
-      receiver.ofType('send.cancelled').some(({ data }) => (data['send'] as { id: string }).id === id),
+      receiver.eventsOfType('send.cancelled').some(({ data }) => (data['send'] as { id: string }).id === id),
     );
   });
 

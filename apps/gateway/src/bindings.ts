@@ -41,7 +41,7 @@ import {
 } from '#upstream';
 import { systemResolver } from '#webhooks';
 import { RedisRateLimit } from './auth/rate-limit.js';
-import type { ShownUpstream } from './contacts/upstream-reads.js';
+import type { ReadableUpstream } from './contacts/upstream-reads.js';
 import { WAIT_SETTINGS } from './events/wait-settings.js';
 import { openHintQueue } from './hint-queue.js';
 import { Problem } from './problems/problem.js';
@@ -76,7 +76,7 @@ import {
 import { webhookBindings } from './webhooks/webhooks.bindings.js';
 
 /** Resources that the process opens before the application is created. */
-export interface Opened {
+export interface OpenedResources {
   environment: GatewayEnvironment;
   logger: Logger;
   instance: Instance;
@@ -88,7 +88,7 @@ export interface Opened {
 }
 
 /** Returns the provider of each token of `tokens.ts`. */
-export function bindings(opened: Opened): Provider[] {
+export function bindings(opened: OpenedResources): Provider[] {
   const { environment, logger, redis, clock, shutdown } = opened;
   const prefix = environment.REDIS_KEY_PREFIX;
   return [
@@ -126,7 +126,7 @@ export function bindings(opened: Opened): Provider[] {
 }
 
 /** Builds the upstream of callers' reads from other tokens, so that a test can replace each of them alone. */
-function readsBinding(logger: Logger): FactoryProvider<ShownUpstream> {
+function readsBinding(logger: Logger): FactoryProvider<ReadableUpstream> {
   return {
     provide: ACCOUNT_UPSTREAM,
     inject: [UPSTREAM, ACCOUNTS, REQUEST_BUDGET, UPSTREAM_HEALTH],
@@ -146,13 +146,13 @@ async function accountOfKey(accounts: AccountDirectory, id: string): Promise<Acc
   return account;
 }
 
-function tailOf({ environment, logger }: Opened): RedisEventTail {
+function tailOf({ environment, logger }: OpenedResources): RedisEventTail {
   const open = (): RedisClient => openRedis(environment.REDIS_URL, 'patient', logOncePerError(logger));
   return new RedisEventTail(open, environment.REDIS_KEY_PREFIX);
 }
 
 function sendsOf(
-  { environment, logger, redis, clock, blobs }: Opened,
+  { environment, logger, redis, clock, blobs }: OpenedResources,
   accounts: AccountDirectory,
 ): SendIntake {
   const prefix = environment.REDIS_KEY_PREFIX;
@@ -170,7 +170,7 @@ function sendsOf(
   );
 }
 
-function healthOf({ environment, logger, redis }: Opened): UpstreamHealth {
+function healthOf({ environment, logger, redis }: OpenedResources): UpstreamHealth {
   const prefix = environment.REDIS_KEY_PREFIX;
   const { poll, relay } = openAgendas(redis, prefix, logger);
   return new HintingUpstreamHealth(redis, prefix, [poll.hints, relay.hints]);

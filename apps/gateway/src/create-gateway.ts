@@ -3,7 +3,7 @@ import { NestFactory } from '@nestjs/core';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { FrameworkLogger } from '#platform';
 import { GatewayModule } from './app.module.js';
-import type { Opened } from './bindings.js';
+import type { OpenedResources } from './bindings.js';
 import { useAuthentication } from './auth/authentication.js';
 import { serveDocs } from './docs/openapi.js';
 import { createServer } from './http/server.js';
@@ -11,7 +11,7 @@ import { API_KEYS, RATE_LIMIT } from './tokens.js';
 
 /** Creates the gateway application. The caller starts it with `listen`. */
 export async function createGateway(
-  { environment, logger }: Opened,
+  { environment, logger }: OpenedResources,
   bound: readonly Provider[],
 ): Promise<NestFastifyApplication> {
   const options: NestApplicationOptions = {

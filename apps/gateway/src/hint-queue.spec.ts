@@ -27,7 +27,7 @@ it('a hint queue whose first use failed because Redis hung works after Redis rec
   await expect(hints.add([HINT])).rejects.toThrow();
   await expect(hints.add([HINT])).rejects.toThrow();
   server.server.kill('SIGCONT');
-  await eventually('a hint is taken', async () => {
+  await eventually('a hint is accepted', async () => {
     await hints.add([HINT]);
     return true;
   });

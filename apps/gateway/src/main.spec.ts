@@ -92,7 +92,7 @@ describe('The gateway process', () => {
     expect((await fetch(`${url}/live`)).status).toBe(200);
     expect((await fetch(`${url}/ready`)).status).toBe(503);
     await later.server.restart();
-    await eventually('it is ready', async () => (await fetch(`${url}/ready`)).status === 200);
+    await eventually('the gateway is ready', async () => (await fetch(`${url}/ready`)).status === 200);
   });
 
   it('stores a send in Redis, and repeats its response for the same idempotency key', async () => {
@@ -127,7 +127,7 @@ describe('The gateway process', () => {
       const waiting = fetch(`http://127.0.0.1:${port}/v1/events?after=now&wait=30`, {
         headers: { 'x-api-key': KEY },
       });
-      await eventually('it waits for events', async () => (await channels()).length > 0);
+      await eventually('the request waits for events', async () => (await channels()).length > 0);
       const began = performance.now();
       if (how === 'disconnect') gateway.child.disconnect();
       else gateway.child.kill(how);

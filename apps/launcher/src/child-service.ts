@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { ConfigurationError, DeadlineError, withDeadline } from '#platform';
-import type { Narrator } from './narrator.js';
+import type { OutputRecorder } from './output-recorder.js';
 import { type Run, type Service, StartFailure } from './service.js';
 
 /** Time within which a process must report that it is ready. */
@@ -29,7 +29,7 @@ export class ChildService implements Service {
 
   constructor(
     private readonly program: ChildProgram,
-    private readonly narrator: Narrator,
+    private readonly recorder: OutputRecorder,
   ) {
     this.name = program.name;
   }
@@ -45,7 +45,7 @@ export class ChildService implements Service {
         `${this.name}: starting`,
       );
       const stop = (): Promise<void> => endChild(child, ended, forceStop);
-      return { port, ended: ended.then(({ words }) => words), stop };
+      return { port, ended: ended.then(({ text }) => text), stop };
     } catch (error) {
       await endChild(child, ended, error instanceof DeadlineError ? AbortSignal.abort() : forceStop);
       throw error;
@@ -66,10 +66,10 @@ export class ChildService implements Service {
       detached: true,
     });
     forEachLine(child.stdout, (line) => {
-      this.narrator.output(line);
+      this.recorder.output(line);
     });
     forEachLine(child.stderr, (line) => {
-      this.narrator.error(line);
+      this.recorder.error(line);
     });
     return child;
   }
@@ -81,17 +81,17 @@ function forEachLine(stream: Readable | null, onLine: (line: string) => void): v
 
 interface ExitInfo {
   code: number | null;
-  words: string;
+  text: string;
 }
 
 function endOf(child: ChildProcess): Promise<ExitInfo> {
   return new Promise((resolve) => {
     child.once('error', (error) => {
-      resolve({ code: null, words: error.message });
+      resolve({ code: null, text: error.message });
     });
     // `close` instead of `exit`: all output has been read by then.
     child.once('close', (code, signal) => {
-      resolve({ code, words: signal ?? `exit status ${String(code)}` });
+      resolve({ code, text: signal ?? `exit status ${String(code)}` });
     });
   });
 }
@@ -107,10 +107,10 @@ function readyOf(child: ChildProcess): Promise<number> {
 }
 
 async function failureOf(name: string, ended: Promise<ExitInfo>): Promise<never> {
-  const { code, words } = await ended;
+  const { code, text } = await ended;
   // The process has already printed the problems to the console.
   if (code === ConfigurationError.exitCode) throw new ConfigurationError([]);
-  throw new StartFailure(`${name} exited before it was ready (${words})`);
+  throw new StartFailure(`${name} exited before it was ready (${text})`);
 }
 
 /** Rejects when the signal aborts. Stops listening when `settled` aborts. */

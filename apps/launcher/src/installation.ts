@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { ChildService } from './child-service.js';
 import type { Addresses } from './greeting.js';
-import { Keeper } from './keeper.js';
-import { Narrator } from './narrator.js';
+import { Supervisor } from './supervisor.js';
+import { OutputRecorder } from './output-recorder.js';
 import {
   addressFor,
   type Environment,
@@ -21,16 +21,16 @@ export interface InstallationOptions {
   secrets: Secrets;
   /** Environment of this process. Its values take precedence over defaults. */
   environment: Environment;
-  say: (line: string) => void;
+  print: (line: string) => void;
   onFailure: (error: unknown) => void;
   forceStop: AbortSignal;
 }
 
 /** Redis, the simulator, the gateway and the worker, run on this machine. */
 export class Installation {
-  private readonly narrators: Narrator[] = [];
+  private readonly recorders: OutputRecorder[] = [];
   /** The started services in ranks. A service needs the services of lower ranks. */
-  private readonly ranks: Keeper[][] = [[], [], []];
+  private readonly ranks: Supervisor[][] = [[], [], []];
   private stopped = false;
 
   constructor(private readonly options: InstallationOptions) {}
@@ -57,15 +57,16 @@ export class Installation {
   /** Stops all started services, the highest rank first, so that no service loses a service that it needs. */
   async stop(): Promise<void> {
     this.stopped = true;
-    for (const rank of [...this.ranks].reverse()) await Promise.all(rank.map((keeper) => keeper.stop()));
-    for (const narrator of this.narrators) narrator.close();
+    for (const rank of [...this.ranks].reverse())
+      await Promise.all(rank.map((supervisor) => supervisor.stop()));
+    for (const recorder of this.recorders) recorder.close();
   }
 
   private async startRedis(): Promise<string | undefined> {
     const { environment, paths } = this.options;
     if (isSet(environment, 'REDIS_URL')) return undefined;
-    const redis = new RedisService(join(paths.data, 'redis'), this.newNarrator('redis'));
-    await this.startKept(0, redis);
+    const redis = new RedisService(join(paths.data, 'redis'), this.newRecorder('redis'));
+    await this.startSupervised(0, redis);
     return redis.url;
   }
 
@@ -80,24 +81,24 @@ export class Installation {
     const { root } = this.options.paths;
     const script = join(root, 'dist', `${name}.js`);
     const program = { name, script, environment, directory: root };
-    return this.startKept(rank, new ChildService(program, this.newNarrator(name)));
+    return this.startSupervised(rank, new ChildService(program, this.newRecorder(name)));
   }
 
-  private async startKept(rank: number, service: Service): Promise<number> {
+  private async startSupervised(rank: number, service: Service): Promise<number> {
     if (this.stopped) throw new Error('stopped');
-    const { say, onFailure, forceStop } = this.options;
-    const keeper = new Keeper(service, { say, onFailure, forceStop });
-    this.ranks[rank]?.push(keeper);
-    return await keeper.start();
+    const { print, onFailure, forceStop } = this.options;
+    const supervisor = new Supervisor(service, { print, onFailure, forceStop });
+    this.ranks[rank]?.push(supervisor);
+    return await supervisor.start();
   }
 
-  private newNarrator(name: string): Narrator {
-    const narrator = new Narrator(
+  private newRecorder(name: string): OutputRecorder {
+    const recorder = new OutputRecorder(
       name,
       join(this.options.paths.data, 'logs', `${name}.log`),
-      this.options.say,
+      this.options.print,
     );
-    this.narrators.push(narrator);
-    return narrator;
+    this.recorders.push(recorder);
+    return recorder;
   }
 }

@@ -55,16 +55,16 @@ async function runUntilStopped(root: string, environment: Environment, lock: Loc
     });
   });
   const { forceStop } = stopSignals;
-  const installation = new Installation({ paths, secrets, environment, say, onFailure, forceStop });
+  const installation = new Installation({ paths, secrets, environment, print, onFailure, forceStop });
   const slow = setTimeout(() => {
-    say(announcement(environment));
+    print(announcement(environment));
   }, SLOW_MS);
   void installation
     .start()
     .then((addresses) => {
       if (stopSignals.stop.aborted) return;
       lock.annotate(addresses.gateway);
-      say(greeting(addresses, isSet(environment, 'API_KEY') ? undefined : secrets.apiKey));
+      print(greeting(addresses, isSet(environment, 'API_KEY') ? undefined : secrets.apiKey));
     })
     .catch(onFailure)
     .finally(() => {
@@ -72,10 +72,10 @@ async function runUntilStopped(root: string, environment: Environment, lock: Loc
     });
   try {
     const error = await end;
-    if (error === undefined) say('Stopping …');
+    if (error === undefined) print('Stopping …');
     await installation.stop();
     if (error !== undefined) return report(error);
-    say('Stopped.');
+    print('Stopped.');
     return 0;
   } finally {
     clearTimeout(slow);
@@ -93,7 +93,7 @@ function report(error: unknown): number {
   return 1;
 }
 
-function say(line: string): void {
+function print(line: string): void {
   console.log(line);
 }
 

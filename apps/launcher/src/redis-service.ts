@@ -1,5 +1,5 @@
 import { type EmbeddedRedis, startEmbeddedRedis } from '#embedded-redis';
-import type { Narrator } from './narrator.js';
+import type { OutputRecorder } from './output-recorder.js';
 import type { Run, Service } from './service.js';
 
 /** Runs the embedded Redis. A restart uses the same address and the same data. */
@@ -9,7 +9,7 @@ export class RedisService implements Service {
 
   constructor(
     private readonly dataDirectory: string,
-    private readonly narrator: Narrator,
+    private readonly recorder: OutputRecorder,
   ) {}
 
   /** Address of Redis. Available after the first start. */
@@ -21,7 +21,7 @@ export class RedisService implements Service {
   async run(signal: AbortSignal): Promise<Run> {
     if (this.redis === undefined) {
       const log = (line: string): void => {
-        this.narrator.record(line);
+        this.recorder.record(line);
       };
       this.redis = await startEmbeddedRedis({ dataDirectory: this.dataDirectory, log });
     } else {

@@ -1,6 +1,6 @@
 import type { Json } from './json.js';
 import { isJson, isObject } from './json.js';
-import { InvalidInput } from './refusals.js';
+import { InvalidInput } from './input-errors.js';
 
 /**
  * Converts an unknown value to a typed one, or throws InvalidInput with the field name. `current` is the

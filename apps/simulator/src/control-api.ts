@@ -1,8 +1,8 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { verbs } from './control/verbs.js';
-import { InvalidInput, NotFound } from './refusals.js';
+import { InvalidInput, NotFound } from './input-errors.js';
 import type { SimulatorCore } from './simulator-core.js';
-import { statusOf, wordsOf } from './error-words.js';
+import { statusOf, messageOf } from './error-properties.js';
 
 const MAX_BODY_BYTES = 268_435_456;
 
@@ -27,7 +27,7 @@ export function controlApi(
       try {
         parsed(null, body === '' ? {} : JSON.parse(String(body)));
       } catch (error) {
-        parsed(new InvalidInput('body', `is not valid JSON: ${wordsOf(error)}`));
+        parsed(new InvalidInput('body', `is not valid JSON: ${messageOf(error)}`));
       }
     },
   );
@@ -66,7 +66,7 @@ export function answerControlError(
     return reply.code(404).send({ error: 'not_found', field: error.field, message: error.message });
   const status = statusOf(error) ?? 500;
   const word = status < 500 ? 'bad_request' : 'internal';
-  return reply.code(status).send({ error: word, field: null, message: wordsOf(error) });
+  return reply.code(status).send({ error: word, field: null, message: messageOf(error) });
 }
 
 function numeralsAsNumbers(query: unknown): object {

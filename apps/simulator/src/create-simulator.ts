@@ -7,12 +7,12 @@ import { HeldExchanges } from './held-exchanges.js';
 import type { Ledger } from './ledger.js';
 import { pageFiles } from './page-files.js';
 import { phoneApi } from './phone-api.js';
-import { NotFound } from './refusals.js';
+import { NotFound } from './input-errors.js';
 import type { Settings } from './settings.js';
 import { SimulatorCore } from './simulator-core.js';
 import { StateKeeper } from './state/state-keeper.js';
 import { upstreamApi } from './upstream-api.js';
-import { statusOf, wordsOf } from './error-words.js';
+import { statusOf, messageOf } from './error-properties.js';
 
 /** Options of a simulator. */
 export interface SimulatorOptions {
@@ -100,7 +100,7 @@ async function createServer(
     routerOptions: { maxParamLength: 2_048 },
   });
   server.setErrorHandler((error, _request, reply) => {
-    const words = wordsOf(error);
+    const words = messageOf(error);
     const status = statusOf(error) ?? 500;
     const known = status >= 400 && status < 500;
     sendAnswer(

@@ -1,8 +1,8 @@
 import { isPhoneNumber } from './checks.js';
-import { InvalidInput } from './refusals.js';
+import { InvalidInput } from './input-errors.js';
 import type { Settings } from './settings.js';
 import { DEFAULT_SETTINGS, mergeSettings } from './settings.js';
-import { wordsOf } from './error-words.js';
+import { messageOf } from './error-properties.js';
 
 /** Configuration of the simulator, read from environment variables. */
 export interface Environment {
@@ -29,7 +29,7 @@ export function readEnvironment(
     try {
       return parse(value);
     } catch (error) {
-      faults.push(`${name} ${wordsOf(error)}; for example ${name}=${example}`);
+      faults.push(`${name} ${messageOf(error)}; for example ${name}=${example}`);
       return fallback;
     }
   };

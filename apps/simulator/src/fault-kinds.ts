@@ -3,7 +3,7 @@ import { flag, json, oneOf, orNull, text, whole, word } from './checks.js';
 import { Input } from './input.js';
 import type { Json } from './json.js';
 import { isObject } from './json.js';
-import { InvalidInput } from './refusals.js';
+import { InvalidInput } from './input-errors.js';
 
 /**
  * A fault of one request. `processed` is true if the request is processed anyway (a send is accepted), and

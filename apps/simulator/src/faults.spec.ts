@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { codeOf } from './error-words.js';
+import { codeOf } from './error-properties.js';
 import type { RunningSimulator } from './testing/running-simulator.js';
 import { eventually, onlyContactId, startSimulator } from './testing/running-simulator.js';
 

@@ -1,7 +1,7 @@
 import type { Check } from './checks.js';
 import type { Json, JsonObject } from './json.js';
 import { isJson, isObject } from './json.js';
-import { InvalidInput } from './refusals.js';
+import { InvalidInput } from './input-errors.js';
 
 /**
  * Reads the JSON body of a control verb field by field. `done` rejects fields that were not read, such as

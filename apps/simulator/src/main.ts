@@ -3,7 +3,7 @@ import type { Simulator } from './create-simulator.js';
 import type { Environment } from './environment.js';
 import { readEnvironment } from './environment.js';
 import { CorruptState } from './state/corrupt-state.js';
-import { codeOf, wordsOf } from './error-words.js';
+import { codeOf, messageOf } from './error-properties.js';
 
 /** Exit status for an invalid configuration (EX_CONFIG of sysexits.h). */
 const EXIT_CONFIG = 78;
@@ -76,7 +76,7 @@ function stopOnSignals(simulator: Simulator): void {
     simulator.close().then(
       () => process.exit(0),
       (error: unknown) => {
-        console.error(`simulator: ${wordsOf(error)}`);
+        console.error(`simulator: ${messageOf(error)}`);
         process.exit(1);
       },
     );

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { FastifyInstance } from 'fastify';
-import { codeOf } from './error-words.js';
+import { codeOf } from './error-properties.js';
 
 const FILES = [
   { route: '/', file: 'index.html', type: 'text/html; charset=utf-8' },

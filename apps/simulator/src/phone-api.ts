@@ -3,7 +3,7 @@ import { Input } from './input.js';
 import { answerControlError } from './control-api.js';
 import { ID, contactNamed } from './control/verb.js';
 import type { SimulatorCore } from './simulator-core.js';
-import type { Contact, Message } from './world/things.js';
+import type { Contact, Message } from './world/entities.js';
 
 /** Maximum number of messages that the page shows, from the end of the conversation. */
 const MAX_MESSAGES = 200;

@@ -6,15 +6,15 @@ import { AddressSigner } from './signed-addresses.js';
 import type { SimulatorCore } from './simulator-core.js';
 import {
   contactOnWire,
-  deepened,
-  enveloped,
+  withDeepValues,
+  inConfiguredShape,
   flagsLetter,
   invalidUtf8Bytes,
   messageOnWire,
-  spoilt,
+  damaged,
 } from './wire-shapes.js';
 import { endlessMessages } from './world/endless.js';
-import type { Contact, Message } from './world/things.js';
+import type { Contact, Message } from './world/entities.js';
 import type { World } from './world/world.js';
 
 const DEFAULT_LIMIT = 20;
@@ -120,8 +120,8 @@ function ownPageOf(core: SimulatorCore, contact: Contact, page: number, limit: n
 }
 
 function listAnswer(items: readonly JsonObject[], shape: string, fault: Fault | null): Answer {
-  const body: Json = enveloped(spoilt(items, fault), shape);
-  const json = deepened(JSON.stringify(body));
+  const body: Json = inConfiguredShape(damaged(items, fault), shape);
+  const json = withDeepValues(JSON.stringify(body));
   return {
     status: 200,
     body: fault?.kind === 'invalidUtf8' ? invalidUtf8Bytes(json) : json,
@@ -146,5 +146,9 @@ function paddingFor(core: SimulatorCore, contactId: string, messages: readonly M
 function shiftWhilePaging(world: World, contact: Contact, everyNth: number): void {
   contact.reads += 1;
   if (everyNth > 0 && contact.reads % everyNth === 0)
-    world.typeAs(contact, `Written while the list was being read (${contact.reads})`, 'insertWhilePaging');
+    world.typeMessage(
+      contact,
+      `Written while the list was being read (${contact.reads})`,
+      'insertWhilePaging',
+    );
 }

@@ -9,7 +9,7 @@ import type { SendPart } from './ledger-entries.js';
 import { INVALID_UTF8_MARK, invalidUtf8Bytes } from './wire-shapes.js';
 import type { IncomingSend } from './world/sends.js';
 import type { World } from './world/world.js';
-import { statusOf, wordsOf } from './error-words.js';
+import { statusOf, messageOf } from './error-properties.js';
 
 const MAX_FIELD_BYTES = 10_485_760;
 const MAX_PARTS = 50;
@@ -98,7 +98,7 @@ function refused(refusal: Answer, phoneNumber: string | null = null): ReadSend {
 
 function unreadable(error: unknown): Answer {
   const status = statusOf(error);
-  const words = wordsOf(error);
+  const words = messageOf(error);
   if (status === 413) return errorAnswer(413, 'Payload Too Large', words);
   return errorAnswer(400, 'Bad Request', `Could not read the multipart body: ${words}`);
 }

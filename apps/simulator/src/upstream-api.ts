@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Answer } from './answers.js';
 import { errorAnswer, sendAnswer } from './answers.js';
 import type { Fault } from './fault-kinds.js';
-import { enact } from './fault-enactment.js';
+import { replyWithFault } from './fault-replies.js';
 import type { FaultTarget } from './faults.js';
 import type { HeldExchanges } from './held-exchanges.js';
 import { RateLimit } from './rate-limit.js';
@@ -98,7 +98,7 @@ export async function upstreamApi(server: FastifyInstance, options: UpstreamApiO
         return answer;
       },
     };
-    await enact(exchange, fault);
+    await replyWithFault(exchange, fault);
   }
 
   /** Sets the `Date` header to upstream's time, including the clock skew. */

@@ -1,7 +1,7 @@
 import type { Fault } from './fault-kinds.js';
 import type { Json, JsonObject } from './json.js';
 import type { Settings } from './settings.js';
-import type { Contact, Message } from './world/things.js';
+import type { Contact, Message } from './world/entities.js';
 
 type ReadonlySettings = Readonly<Settings>;
 
@@ -16,37 +16,37 @@ export const INVALID_UTF8_MARK = '\u{10FFFD}';
 const DEEP_MARK = '\u{10FFFC}';
 
 /** Returns a contact as upstream shows it. */
-export function contactOnWire(contact: Contact, knobs: ReadonlySettings): JsonObject {
-  const shown: JsonObject = { id: idOnWire(contact.id, knobs), name: contact.name };
-  if (knobs.contactPhoneField !== null) shown[knobs.contactPhoneField] = contact.phoneNumber;
-  if (knobs.extraContactFields) {
+export function contactOnWire(contact: Contact, settings: ReadonlySettings): JsonObject {
+  const shown: JsonObject = { id: idOnWire(contact.id, settings), name: contact.name };
+  if (settings.contactPhoneField !== null) shown[settings.contactPhoneField] = contact.phoneNumber;
+  if (settings.extraContactFields) {
     const last = contact.messages.at(-1);
-    shown['lastMessageAt'] = last === undefined ? null : (timestampOnWire(last.timestamp, knobs) ?? null);
+    shown['lastMessageAt'] = last === undefined ? null : (timestampOnWire(last.timestamp, settings) ?? null);
     shown['unreadCount'] = contact.unread;
   }
-  return Object.assign(shown, contact.fields, deepFieldOf(contact.id, knobs));
+  return Object.assign(shown, contact.fields, deepFieldOf(contact.id, settings));
 }
 
 /** Returns a message as upstream shows it. */
-export function messageOnWire(message: Message, knobs: ReadonlySettings): JsonObject {
+export function messageOnWire(message: Message, settings: ReadonlySettings): JsonObject {
   const shown: JsonObject = {
-    id: idOnWire(message.id, knobs),
+    id: idOnWire(message.id, settings),
     from: message.from,
     to: message.to,
-    direction: directionOnWire(message.direction, knobs),
+    direction: directionOnWire(message.direction, settings),
     message: message.text,
   };
-  const timestamp = timestampOnWire(message.timestamp, knobs);
+  const timestamp = timestampOnWire(message.timestamp, settings);
   if (timestamp !== undefined) shown['timestamp'] = timestamp;
-  const attachments = attachmentsOnWire(message.attachments, knobs);
+  const attachments = attachmentsOnWire(message.attachments, settings);
   if (attachments !== undefined) shown['attachments'] = attachments;
   shown['service'] = message.service;
   shown['status'] = { read: message.read, delivered: message.delivered };
-  if (knobs.extraMessageFields) {
+  if (settings.extraMessageFields) {
     shown['conversationId'] = `conversation-${message.contact.serial}`;
     shown['revision'] = message.revision;
   }
-  return Object.assign(shown, message.fields, deepFieldOf(message.id, knobs));
+  return Object.assign(shown, message.fields, deepFieldOf(message.id, settings));
 }
 
 function deepFieldOf(id: string, { deepField }: ReadonlySettings): JsonObject {
@@ -57,7 +57,7 @@ function deepFieldOf(id: string, { deepField }: ReadonlySettings): JsonObject {
  * Replaces the marks of nested values in JSON text. Works on text, because serialising such a deep object
  * could overflow the stack.
  */
-export function deepened(json: string): string {
+export function withDeepValues(json: string): string {
   if (!json.includes(DEEP_MARK)) return json;
   return json.replace(
     /"\u{10FFFC}(\d+)"/gu,
@@ -74,12 +74,12 @@ export function flagsLetter({ delivered, read }: Pick<Message, 'delivered' | 're
 }
 
 /** Returns the list in the configured format. */
-export function enveloped(items: readonly Json[], shape: string): Json {
+export function inConfiguredShape(items: readonly Json[], shape: string): Json {
   return shape === 'array' ? [...items] : { [shape]: [...items] };
 }
 
 /** Returns the items as a fault damages them. */
-export function spoilt(items: readonly JsonObject[], fault: Fault | null): Json[] {
+export function damaged(items: readonly JsonObject[], fault: Fault | null): Json[] {
   const result: Json[] = [...items];
   if (fault?.kind === 'invalidUtf8') {
     const first = items[0];
@@ -128,19 +128,19 @@ export function invalidUtf8Bytes(json: string): Buffer {
   return bytes;
 }
 
-function idOnWire(id: string, knobs: ReadonlySettings): Json {
-  if (knobs.idType === 'string' || !/^[1-9]\d{0,14}$/.test(id)) return id;
+function idOnWire(id: string, settings: ReadonlySettings): Json {
+  if (settings.idType === 'string' || !/^[1-9]\d{0,14}$/.test(id)) return id;
   return Number(id);
 }
 
-function directionOnWire(direction: string, knobs: ReadonlySettings): string {
-  if (direction === 'inbound') return knobs.directionValues.inbound;
-  if (direction === 'outbound') return knobs.directionValues.outbound;
+function directionOnWire(direction: string, settings: ReadonlySettings): string {
+  if (direction === 'inbound') return settings.directionValues.inbound;
+  if (direction === 'outbound') return settings.directionValues.outbound;
   return direction;
 }
 
-function timestampOnWire(timestamp: number, knobs: ReadonlySettings): Json | undefined {
-  switch (knobs.timestampFormat) {
+function timestampOnWire(timestamp: number, settings: ReadonlySettings): Json | undefined {
+  switch (settings.timestampFormat) {
     case 'iso-Z':
       return new Date(timestamp).toISOString();
     case 'iso-offset':
@@ -154,8 +154,8 @@ function timestampOnWire(timestamp: number, knobs: ReadonlySettings): Json | und
   }
 }
 
-function attachmentsOnWire(attachments: readonly JsonObject[], knobs: ReadonlySettings): Json | undefined {
-  switch (knobs.attachmentShape) {
+function attachmentsOnWire(attachments: readonly JsonObject[], settings: ReadonlySettings): Json | undefined {
+  switch (settings.attachmentShape) {
     case 'objects':
       return [...attachments];
     case 'strings':

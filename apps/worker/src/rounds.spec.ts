@@ -95,7 +95,7 @@ it('surveys each existing account soon after the start and schedules the due rou
   });
   schedule.added('busy', false);
   schedule.added('idle', false);
-  await eventually('both are on the agenda', () => agenda.tasks.size === 2);
+  await eventually('both tasks are on the agenda', () => agenda.tasks.size === 2);
   // The surveys are spread over time.
   expect(agenda.times()).toEqual({ 'survey busy': 0, 'survey idle': 5 });
   await agenda.schedule([{ account: 'idle', round: 'survey', time: 0 }]);
@@ -108,7 +108,7 @@ it('surveys an added or changed account at once, and removes the tasks of a remo
   const { schedule, agenda, due } = scheduleOf({ run: () => Promise.resolve(undefined) });
   schedule.added('a', true);
   schedule.changed('b');
-  await eventually('both are on the agenda', () => agenda.tasks.size === 2);
+  await eventually('both tasks are on the agenda', () => agenda.tasks.size === 2);
   expect(agenda.times()).toEqual({ 'survey a': 0, 'survey b': 0 });
   await due('a');
   schedule.removed('a');

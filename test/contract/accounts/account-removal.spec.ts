@@ -110,7 +110,7 @@ describe.each([
     expect((await keysOf('a')).length).toBeGreaterThan(1_500);
     const worker = removal();
     worker.start();
-    await eventually('its id is free', async () => (await store.listRemoved()).length === 0);
+    await eventually('the id of the account is free', async () => (await store.listRemoved()).length === 0);
     await worker.stop();
     expect(await everything()).toEqual(before);
     expect(await blobs.list('a', '', 10)).toEqual([]);
@@ -136,7 +136,7 @@ describe.each([
     })();
     const workers = [removal(), removal(), removal()];
     for (const worker of workers) worker.start();
-    await eventually('its id is free', async () => (await store.listRemoved()).length === 0);
+    await eventually('the id of the account is free', async () => (await store.listRemoved()).length === 0);
     await late;
     await Promise.all(workers.map((worker) => worker.stop()));
     expect([writing, written > 0]).toEqual([false, true]);
@@ -156,7 +156,7 @@ describe.each([
     await expect(passed).rejects.toThrow();
     const worker = removal(erasure(300));
     worker.start();
-    await eventually('its id is free', async () => (await store.listRemoved()).length === 0);
+    await eventually('the id of the account is free', async () => (await store.listRemoved()).length === 0);
     await worker.stop();
     expect(await keysOf('a')).toEqual([]);
   });
@@ -173,10 +173,10 @@ describe.each([
         };
       });
     });
-    await eventually('it is paused', () => asked);
+    await eventually('the pass is paused', () => asked);
     const worker = removal();
     worker.start();
-    await eventually('its id is free', async () => (await store.listRemoved()).length === 0);
+    await eventually('the id of the account is free', async () => (await store.listRemoved()).length === 0);
     await worker.stop();
     await fill('a', 5);
     const before = await everything();
@@ -201,7 +201,7 @@ describe.each([
     };
     const worker = new AccountRemoval(store, erasure(), slow, { lateMs: -1, lookEveryMs: 20 }, logger);
     worker.start();
-    await eventually('its id is free', async () => (await store.listRemoved()).length === 0);
+    await eventually('the id of the account is free', async () => (await store.listRemoved()).length === 0);
     await worker.stop();
     expect([asked, other]).toEqual([true, undefined]);
   });

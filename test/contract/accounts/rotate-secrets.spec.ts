@@ -31,7 +31,7 @@ import {
   RedisEndpointStore,
   systemResolver,
 } from '#webhooks';
-import { resealAll } from '../../../apps/gateway/src/rotation/rotate-secrets.js';
+import { rotateAll } from '../../../apps/gateway/src/rotation/rotate-secrets.js';
 import { eventually } from '../../support/eventually.js';
 import { startTestCluster } from '../../support/redis-cluster.js';
 import { startTestRedis, withTestRedis } from '../../support/redis-server.js';
@@ -43,7 +43,7 @@ const RING = new SecretBox(NEW, [OLD]);
 const URL = 'http://127.0.0.1:9/hook';
 
 /** Counts: rotated, already current, broken. */
-const counts = (result: Awaited<ReturnType<typeof resealAll>>): number[][] =>
+const counts = (result: Awaited<ReturnType<typeof rotateAll>>): number[][] =>
   [result.accountKeys, result.signingSecrets, result.webhookHeaders].map(
     ({ rotated, unchanged, failures }) => [rotated, unchanged, failures.length],
   );
@@ -75,8 +75,8 @@ describe.each([
     keys = new RedisEncryptionKeys(redis, prefix);
   });
 
-  const rotate = (previous: readonly Buffer[] = [OLD]): ReturnType<typeof resealAll> =>
-    resealAll(
+  const rotate = (previous: readonly Buffer[] = [OLD]): ReturnType<typeof rotateAll> =>
+    rotateAll(
       { ENCRYPTION_KEY: NEW, ENCRYPTION_KEYS_PREVIOUS: [...previous], REDIS_KEY_PREFIX: prefix },
       redis,
     );
@@ -331,17 +331,20 @@ describe('a process that starts while Redis is away', () => {
         await registerEncryptionKey(environment(OLD), right, logger, (error) => reported.push(error));
         await server.restart();
         const keys = new RedisEncryptionKeys(right, 'tidings');
-        await eventually('the key is noted', async () => (await keys.list()).length === 1);
+        await eventually('the key is recorded', async () => (await keys.list()).length === 1);
         expect(await keys.list()).toEqual([OLD_BOX.keyId]);
 
         await server.stop();
-        await eventually('the connection is gone', () => wrong.status !== 'ready');
+        await eventually('the connection is closed', () => wrong.status !== 'ready');
         await registerEncryptionKey(environment(NEW), wrong, logger, (error) => toldWrong.push(error));
         await server.restart();
-        await eventually('the wrong one is told', () => toldWrong.length > 0);
+        await eventually('the process with the wrong key is notified', () => toldWrong.length > 0);
         expect(toldWrong[0]).toBeInstanceOf(ConfigurationError);
         expect(toldWrong[0]?.message).toContain(OLD_BOX.keyId);
-        await eventually('the right one is back', async () => (await keys.list()).length === 1);
+        await eventually(
+          'the process with the right key has reconnected',
+          async () => (await keys.list()).length === 1,
+        );
         expect(reported).toEqual([]);
       } finally {
         await Promise.all([closeRedis(right), closeRedis(wrong)]);

@@ -98,7 +98,7 @@ describe('a tail of the event log', () => {
     const follower = await follow();
     const wake = jest.spyOn(follower, 'wake');
     await one.grow();
-    await eventually('the hint has come', () => wake.mock.calls.length === 1);
+    await eventually('the hint has arrived', () => wake.mock.calls.length === 1);
     await follower.waitForGrowth(LONG_MS, over.signal);
     expect(await resolvesBy(follower.waitForGrowth(LONG_MS, over.signal), () => Promise.resolve())).toBe(
       false,
@@ -126,7 +126,7 @@ describe('a tail of the event log', () => {
     followers.forEach((follower) => {
       follower.stop();
     });
-    await eventually('nothing is subscribed', async () => (await channels()) === 0);
+    await eventually('no subscription is left', async () => (await channels()) === 0);
     const again = await follow();
     await one.grow();
     await again.waitForGrowth(LONG_MS, over.signal);
@@ -148,7 +148,7 @@ describe('a tail of the event log', () => {
     server.server.kill('SIGKILL');
     await server.server.exited;
     await server.server.restart();
-    await eventually('it is subscribed again', async () => {
+    await eventually('the tail is subscribed again', async () => {
       const channels = (await one.redis.call('PUBSUB', 'CHANNELS')) as unknown[];
       return channels.length === 1;
     });
@@ -162,7 +162,7 @@ describe('a tail of the event log', () => {
     const tail = new RedisEventTail(() => open(server.url, 'patient'), 'tidings', one.redis);
     const follower = tail.follow(ACCOUNT);
     try {
-      await eventually('it is trusted', () => tail.isTrusted());
+      await eventually('the tail is trusted', () => tail.isTrusted());
       await follower.waitForGrowth(1, over.signal);
       const waiting = follower.waitForGrowth(LONG_MS, over.signal);
       server.server.kill('SIGKILL');
@@ -170,7 +170,7 @@ describe('a tail of the event log', () => {
       expect(tail.isTrusted()).toBe(false);
       await server.server.exited;
       await server.server.restart();
-      await eventually('it is trusted again', () => tail.isTrusted());
+      await eventually('the tail is trusted again', () => tail.isTrusted());
     } finally {
       await tail.close();
     }

@@ -44,7 +44,7 @@ describe.each(['newestFirst', 'oldestFirst'] as const)('a page of 100 MB in orde
     expect(await here.messageEvents()).toEqual(received(ids));
   });
 
-  it('with oversized messages only emits nothing, deletes nothing, and the poll ends', async () => {
+  it('that has only oversized messages emits nothing, deletes nothing, and the poll ends', async () => {
     const { harness } = here;
     harness.control('settings', { order });
     const { contactId } = await here.createKnownContact(3);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { accountKeys, type AccountKeys } from '#platform';
-import { RedisMemory } from '../../support/redis-memory.js';
+import { RedisBackup } from '../../support/redis-backup.js';
 import { eventually } from '../../support/eventually.js';
 import { packId } from '../../../libs/feed/src/snapshot/id-codec.js';
 import { ACCOUNT } from './feed-harness.js';
@@ -26,7 +26,7 @@ describe('after Redis lost its last seconds,', () => {
   it('events of other contents have other ids than the lost events', async () => {
     const { harness } = here;
     const { contactId, ids } = await here.createKnownContact(5);
-    const before = await RedisMemory.of(harness.redis, harness.prefix);
+    const before = await RedisBackup.create(harness.redis, harness.prefix);
     const [id] = ids;
     const [fresh] = harness.createMessages(contactId);
     harness.control('messages/edit', { id, message: 'Read by a subscriber' });
@@ -34,7 +34,7 @@ describe('after Redis lost its last seconds,', () => {
     const lost = await harness.events();
     expect(lost).toHaveLength(2);
 
-    await before.loseAllSince(here.redis);
+    await before.restore(here.redis);
     harness.control('messages/edit', { id, message: 'Edited meanwhile' });
     harness.control('messages/edit', { id: fresh, message: 'Edited, too' });
     await harness.sweep();
@@ -52,12 +52,12 @@ describe('after Redis lost its last seconds,', () => {
   it('a poll that began before the loss commits nothing, since events it relies on may be lost', async () => {
     const { harness } = here;
     const { contactId } = await here.createKnownContact(5);
-    const before = await RedisMemory.of(harness.redis, harness.prefix);
+    const before = await RedisBackup.create(harness.redis, harness.prefix);
     const [lost = ''] = harness.createMessages(contactId);
     await harness.sweep();
     harness.control('messages/edit', { id: lost, message: 'Edited' });
     const straddling = here.afterPage(1, async () => {
-      await before.loseAllSince(here.redis);
+      await before.restore(here.redis);
       // In the new Redis run, another poll brings the contact to the version that the first poll knows.
       harness.control('messages/delete', { id: lost });
       await harness.polls.poll(ACCOUNT, contactId);
@@ -71,11 +71,11 @@ describe('after Redis lost its last seconds,', () => {
   it('events of a contact have other ids than the lost events', async () => {
     const { harness } = here;
     const { contactId } = await here.createKnownContact(5);
-    const before = await RedisMemory.of(harness.redis, harness.prefix);
+    const before = await RedisBackup.create(harness.redis, harness.prefix);
     harness.control('contacts/edit', { contactId, name: 'Read by a subscriber' });
     await harness.list.poll(ACCOUNT);
     const lost = await harness.events();
-    await before.loseAllSince(here.redis);
+    await before.restore(here.redis);
     harness.control('contacts/edit', { contactId, name: 'Edited meanwhile' });
     await harness.list.poll(ACCOUNT);
     const emitted = await harness.events();

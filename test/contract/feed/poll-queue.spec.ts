@@ -74,7 +74,7 @@ const drain = async (rate = RATE): Promise<void> => {
 };
 
 describe('a claim', () => {
-  it('takes the contact that has been overdue for longest, and returns for how long', async () => {
+  it('takes the contact that has been overdue for longest, and returns how long it was overdue', async () => {
     await schedule('due', 'late', -500);
     await schedule('due', 'later', -100);
     await schedule('due', 'not yet', 60_000);
@@ -122,7 +122,7 @@ describe('a claim', () => {
     expect(new Set(taken).size).toBe(30);
   });
 
-  it('waits behind a further request of a poll under way', async () => {
+  it('waits for its token until the next request of a running poll has a token', async () => {
     await schedule('due', 'c', -100);
     await drain(2);
     await budget.tryAcquire(ACCOUNT, 2, 'more');

@@ -114,7 +114,7 @@ describe.each([
   ])('makes tasks that a round found due when the round ends: %s', async (__, isLost) => {
     await at('a', 0);
     const task = await takeOne(agenda, isLost ? 1 : LEASE_MS);
-    if (isLost) await eventually('another has it', async () => (await take(other)).length === 1);
+    if (isLost) await eventually('another worker has the task', async () => (await take(other)).length === 1);
     await agenda.complete(task, HOUR_MS, [{ account: 'b', round: 'look', time: 0 }]);
     expect(accountsOf(await take())).toEqual(['b']);
   });
@@ -156,7 +156,7 @@ describe.each([
     await at('a', 0);
     await takeOne(agenda, 1);
     await at('a', 0);
-    await eventually('the lease is over', async () => {
+    await eventually('the lease has expired', async () => {
       const [task] = await take(other);
       if (task === undefined) return false;
       await other.complete(task, HOUR_MS);
@@ -168,14 +168,14 @@ describe.each([
   it('gives the task of a dead worker to another worker when the lease expires', async () => {
     await at('a', 0);
     await takeOne(agenda, 1);
-    await eventually('it is due again', async () => (await take(other)).length === 1);
+    await eventually('the task is due again', async () => (await take(other)).length === 1);
   });
 
   it('ignores a worker that lost its lease and then ends or delays the round of its successor', async () => {
     await at('a', 0);
     const lost = await takeOne(agenda, 1);
     let task: ClaimedTask | undefined;
-    await eventually('it is due again', async () => ([task] = await take(other)).length === 1);
+    await eventually('the task is due again', async () => ([task] = await take(other)).length === 1);
     await at('a', 0);
     await agenda.complete(lost, HOUR_MS);
     await agenda.renew([lost], HOUR_MS);

@@ -70,9 +70,9 @@ describe('a hint', () => {
     work(({ n }) => {
       ran.push(n);
     });
-    await eventually('they are run', empty);
+    await eventually('the jobs ran', empty);
     await hints.addRecurring([hint('a', 99)]);
-    await eventually('it is given anew', () => ran.includes(99));
+    await eventually('the job is processed again', () => ran.includes(99));
   });
 
   it('may have any text as its subject, and does not reveal it', async () => {
@@ -96,7 +96,7 @@ describe('a hint', () => {
       ran.push(n);
     });
     await hints.add([hint('a', 2)]);
-    await eventually('it ran', () => ran.includes(2));
+    await eventually('the job ran', () => ran.includes(2));
   });
 
   it('is never lost: a run that begins after it sees everything written before it', async () => {
@@ -109,7 +109,7 @@ describe('a hint', () => {
       noted += 1;
       await hints.add([hint('a', i)]);
     }
-    await eventually('the last was seen', () => seen === 200);
+    await eventually('the last job ran', () => seen === 200);
   });
 
   it('with a delay does not run earlier, and hints for about the same time share a job', async () => {
@@ -120,7 +120,7 @@ describe('a hint', () => {
     work(() => {
       at ||= Date.now();
     });
-    await eventually('run', () => at > 0);
+    await eventually('the job ran', () => at > 0);
     expect(at - began).toBeGreaterThanOrEqual(395);
     expect(at - began).toBeLessThan(3_000);
   });
@@ -132,7 +132,7 @@ describe('a hint', () => {
       runs += 1;
     });
     await hints.add([hint('a')]);
-    await eventually('run', () => runs === 1);
+    await eventually('the job ran', () => runs === 1);
     expect(await queue.getDelayedCount()).toBe(1);
   });
 
@@ -143,8 +143,8 @@ describe('a hint', () => {
       throw new Error('Redis was away');
     });
     await hints.add([hint('a')]);
-    await eventually('gone', async () => runs === 1 && (await empty()));
+    await eventually('the job is removed', async () => runs === 1 && (await empty()));
     await hints.add([hint('a')]);
-    await eventually('run again', async () => runs === 2 && (await empty()));
+    await eventually('the job ran again', async () => runs === 2 && (await empty()));
   });
 });

@@ -73,7 +73,7 @@ describe("Redis' clock", () => {
     await clock.start();
     setWall(0);
     expect(await offMs()).toBeLessThan(1_000);
-    await eventually('measured', () => clock.fault === undefined);
+    await eventually('the clock is measured', () => clock.fault === undefined);
     expect(await offMs()).toBeLessThan(1_000);
   });
 
@@ -82,7 +82,7 @@ describe("Redis' clock", () => {
     const steady = performance.now.bind(performance);
     // The steady clock stood still for a minute; Redis' clock and the wall clock did not.
     jest.spyOn(performance, 'now').mockImplementation(() => steady() - MINUTE_MS);
-    await eventually('measured', async () => (await offMs()) < 1_000);
+    await eventually('the clock is measured', async () => (await offMs()) < 1_000);
     expect(clock.fault).toBeUndefined();
   });
 

@@ -57,7 +57,7 @@ describe('a connection that fails fast', () => {
     } finally {
       server.server.kill('SIGCONT');
     }
-    await eventually('it answers', () => answers(client));
+    await eventually('Redis responds', () => answers(client));
     expect(await client.get('key')).toBe('kept');
   });
 
@@ -69,7 +69,7 @@ describe('a connection that fails fast', () => {
     await gone;
     expect(await failsAfter(client)).toBeLessThan(200);
     await server.server.restart();
-    await eventually('it answers', () => answers(client));
+    await eventually('Redis responds', () => answers(client));
     expect(await client.get('key')).toBe('kept');
   });
 
@@ -82,7 +82,7 @@ describe('a connection that fails fast', () => {
     await server.server.exited;
     await lost;
     await server.server.restart();
-    await eventually('it answers', () => answers(client));
+    await eventually('Redis responds', () => answers(client));
     expect(await client.get('count')).toBeNull();
   });
 });
@@ -148,16 +148,16 @@ describe('a process', () => {
     clients.push(late);
     expect(late.status).not.toBe('ready');
     await server.server.restart();
-    await eventually('connected', () => late.status === 'ready');
+    await eventually('the client is connected', () => late.status === 'ready');
     expect(await late.ping()).toBe('PONG');
     expect(unfit).toEqual([]);
     await late.config('SET', 'maxmemory-policy', 'allkeys-lru');
     try {
       late.disconnect(true);
-      await eventually('told', () => unfit.length > 0);
+      await eventually('the unfit Redis is reported', () => unfit.length > 0);
       expect(unfit[0]?.faults).toHaveLength(1);
     } finally {
-      await eventually('set back', () =>
+      await eventually('the setting is restored', () =>
         late.config('SET', 'maxmemory-policy', 'noeviction').then(
           () => true,
           () => false,

@@ -66,7 +66,7 @@ describe('a connection to a Redis Cluster that fails fast', () => {
     } finally {
       master.kill('SIGCONT');
     }
-    await eventually('it answers', () => answers(client));
+    await eventually('Redis responds', () => answers(client));
     expect(await client.get('key')).toBe('kept');
   });
 
@@ -80,7 +80,7 @@ describe('a connection to a Redis Cluster that fails fast', () => {
     await Promise.all(victims.map((victim) => victim.end()));
     await failsFast(client);
     await Promise.all(victims.map((victim) => victim.restart()));
-    await eventually('it answers', () => answers(client));
+    await eventually('Redis responds', () => answers(client));
     expect(await client.get('key')).toBe('kept');
   });
 
@@ -94,7 +94,7 @@ describe('a connection to a Redis Cluster that fails fast', () => {
     await master.end();
     await lost;
     await master.restart();
-    await eventually('it reads', () =>
+    await eventually('the client reads', () =>
       client.get('key').then(
         (value) => {
           expect(value).toBeNull();
@@ -125,7 +125,7 @@ describe('a patient connection to a Redis Cluster that opens while a master is a
     const client = await connected(cluster, 'patient');
     const [first, second] = cluster.masters as [RedisProcess, RedisProcess];
     second.kill('SIGSTOP');
-    await eventually('the others call the cluster down', async () =>
+    await eventually('the other masters report the cluster as down', async () =>
       /cluster_state:fail/.test(String(await first.ask('CLUSTER', 'INFO'))),
     );
     const ended = once(client, 'end');
@@ -171,7 +171,10 @@ describe('a process on a Redis Cluster', () => {
     await once(client, 'ready');
     await client.set('key', 'first');
     await (await cluster.masterOf('key')).end();
-    await eventually('it is told', async () => (await answers(client)) || errors.length > 0);
+    await eventually(
+      'the command succeeds or an error is reported',
+      async () => (await answers(client)) || errors.length > 0,
+    );
     expect(errors.length).toBeGreaterThan(0);
   });
 
@@ -187,7 +190,7 @@ describe('a process on a Redis Cluster', () => {
     open.push(() => closeRedis(client));
     expect(client.status).not.toBe('ready');
     await Promise.all(cluster.masters.map((master) => master.restart()));
-    await eventually('it answers', () => answers(client));
+    await eventually('Redis responds', () => answers(client));
   });
 });
 
@@ -205,11 +208,11 @@ describe('a connection through Sentinel', () => {
       const waiting = patient.set('key', 'patient');
       await failsFast(fast);
       await layout.promoted();
-      await eventually('it answers', () => answers(fast));
+      await eventually('Redis responds', () => answers(fast));
       await waiting;
       await layout.replica.ask('RPUSH', 'list', 'come');
       await blocked;
-      await eventually('the reader answers', () => answers(waits), 5_000);
+      await eventually('the reader responds', () => answers(waits), 5_000);
       expect(await layout.replica.ask('GET', 'key')).toBe('kept');
     },
   );

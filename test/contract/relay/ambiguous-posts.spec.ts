@@ -52,11 +52,11 @@ describe('a send whose POST had no clear answer', () => {
     },
   );
 
-  it('is still searched for after failed searches, because failed searches do not count', async () => {
+  it('is still looked up after failed look-ups, because failed look-ups do not count', async () => {
     failPosts({ kind: 'resetBefore' });
     const id = await accept();
     relay.harness.control('faults', { match: { method: 'GET' }, fault: 'status', times: 'always' });
-    // Two searches fail within 1.5 s. The third search, the first successful one, follows 2 s later.
+    // Two look-ups fail within 1.5 s. The third look-up, the first successful one, follows 2 s later.
     const lane = runner({ confirmMs: 2_800 });
     const untilReads = (times: number): Promise<boolean> =>
       eventually(`upstream was read ${times} times`, async () => {
@@ -71,10 +71,15 @@ describe('a send whose POST had no clear answer', () => {
   });
 
   it.each([
-    ['when its time left is over, if searches succeed', undefined, 'good', 3_000],
-    ['after the longest backoff, if another search fails', { kind: 'status', status: 404 }, 'failed', 15_000],
-    ['soon, if a search fails for the first time', { kind: 'status', status: 404 }, 'good', 500],
-  ])('is searched for again %s', async (_, trouble, before, maxMs) => {
+    ['at the end of its remaining time, if look-ups succeed', undefined, 'good', 3_000],
+    [
+      'after the longest backoff, if another look-up fails',
+      { kind: 'status', status: 404 },
+      'failed',
+      15_000,
+    ],
+    ['soon, if a look-up fails for the first time', { kind: 'status', status: 404 }, 'good', 500],
+  ])('is looked up again %s', async (_, trouble, before, maxMs) => {
     failPosts({ kind: 'resetBefore' });
     const id = await accept();
     await runner().run(ACCOUNT, NUMBER);
@@ -107,7 +112,7 @@ describe('a send whose POST had no clear answer', () => {
     expect(waits[0]).toBeGreaterThan(maxMs / 2);
   });
 
-  it('becomes sent if its message is found after the search ended', async () => {
+  it('becomes sent if its message is found after the last look-up', async () => {
     relay.harness.control('settings', { sendVisibleDelayMs: 1_500 });
     failPosts({ kind: 'resetAfter' });
     const id = await accept();
@@ -127,7 +132,7 @@ describe('a send whose POST had no clear answer', () => {
     expect((await sendEvents()).filter((type) => type === 'send.unknown')).toEqual([]);
   });
 
-  it('is searched for, and not posted again, if its process died after the POST', async () => {
+  it('is looked up, and not posted again, if its process died after the POST', async () => {
     const id = await accept();
     const head = await relay.harness.sends.laneHead(ACCOUNT, NUMBER);
     if (head === undefined) throw new Error('the lane is empty');
@@ -160,7 +165,7 @@ describe('a send whose POST had no clear answer', () => {
     expect(posts()).toBe(0);
   });
 
-  it('takes the status of its own late answer, even if another process already searches for it', async () => {
+  it('takes the status of its own late reply, even if another process already looks it up', async () => {
     relay.harness.control('settings', { sendLostProbability: 1 });
     const id = await accept();
     let answer: () => void = () => undefined;

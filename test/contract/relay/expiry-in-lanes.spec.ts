@@ -8,7 +8,7 @@ import { NUMBER, WithLane } from './with-lane.js';
 const relay = new WithLane();
 const { rounds, runner, accept, find, relayUntil, failPosts, sendEvents, texts } = relay;
 
-/** Puts a send with an ambiguous POST at the head of the lane, where it is searched for. */
+/** Puts a send with an ambiguous POST at the head of the lane, where it is looked up. */
 async function blockingHead(): Promise<string> {
   failPosts({ kind: 'resetBefore' });
   const id = await accept({ message: 'head' });
@@ -32,7 +32,7 @@ describe('a queued send behind a blocked send', () => {
     const last = await accept({ message: 'last' });
     await rounds().expire(ACCOUNT);
     expect((await find(id)).status).toBe('queued');
-    await eventually('expired', async () => {
+    await eventually('the send has expired', async () => {
       await rounds().expire(ACCOUNT);
       return (await find(id)).status === 'expired';
     });
@@ -47,7 +47,7 @@ describe('a queued send behind a blocked send', () => {
   it('expires at its maximum age', async () => {
     const head = await blockingHead();
     const id = await accept({ message: 'second' });
-    await eventually('expired', async () => {
+    await eventually('the send has expired', async () => {
       await rounds({ maxAgeMs: 600 }).expire(ACCOUNT);
       return (await find(id)).status === 'expired';
     });
@@ -75,7 +75,7 @@ describe('a send with an expiresAt', () => {
     const lane = runner({ retryScheduleSeconds: [30] });
     await lane.run(ACCOUNT, NUMBER);
     expect((await find(id)).attempts).toHaveLength(1);
-    await eventually('expired', async () => {
+    await eventually('the send has expired', async () => {
       await rounds().expire(ACCOUNT);
       return (await find(id)).status === 'expired';
     });
@@ -86,9 +86,9 @@ describe('a send with an expiresAt', () => {
   it('becomes unknown instead of expired if upstream may have accepted its POST', async () => {
     const id = await accept({ expiresAt: Date.now() + 2_000 });
     failPosts({ kind: 'resetBefore' });
-    // The search lasts longer than the expiresAt.
+    // The look-ups last longer than the expiresAt.
     const lane = runner({ confirmMs: 3_000 });
-    await eventually('the search has ended', async () => {
+    await eventually('the look-ups have ended', async () => {
       await lane.run(ACCOUNT, NUMBER);
       await rounds().expire(ACCOUNT);
       return (await find(id)).status === 'unknown';

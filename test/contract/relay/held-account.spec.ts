@@ -206,7 +206,7 @@ describe('sends while upstream is unreachable', () => {
     harness.address.baseUrl = real;
     await untilBack(b.probe);
     expect(woken).toEqual(expect.arrayContaining(numbers.slice(FAILURES_UNTIL_OPEN)));
-    await eventually('all are accepted', async () => {
+    await eventually('all sends are accepted', async () => {
       for (const number of numbers) await a.lanes.run(ACCOUNT, number);
       return (await Promise.all(ids.map(find))).every(({ status }) => status === 'accepted');
     });
@@ -231,7 +231,7 @@ describe('sends while upstream is unreachable', () => {
     expect(await attempts(last)).toEqual(['not_taken', 'accepted 200']);
   });
 
-  it('are not searched for, and their search time does not count down', async () => {
+  it('are not looked up, and their time for look-ups does not count down', async () => {
     const { lanes } = process();
     harness.control('faults', { match: { method: 'POST' }, fault: 'resetBefore' });
     const id = await accept(ONE, 'n1');
@@ -256,13 +256,13 @@ describe('sends while upstream is unreachable', () => {
       SETTINGS,
       harness.logger,
     );
-    await eventually('one search step failed', async () => {
+    await eventually('one look-up failed', async () => {
       await blind.run(ACCOUNT, ONE);
       return (await harness.sends.find(ACCOUNT, id))?.state.lookedAt === undefined;
     });
     const { state } = (await harness.sends.find(ACCOUNT, id)) ?? {};
     expect(state).toMatchObject({ status: 'relaying', lookLeftMs: before });
-    // The lane waits for the end of the outage, not for the next search step.
+    // The lane waits for the end of the outage, not for the next look-up.
     expect(await isDue(ONE)).toBe(false);
     expect(await harness.sends.releaseWaitingLanes(ACCOUNT, 100)).toEqual([ONE]);
     await lanes.run(ACCOUNT, ONE);

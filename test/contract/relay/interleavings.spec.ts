@@ -16,14 +16,14 @@ describe('a POST whose fence Redis loses while the POST is under way', () => {
   ): Sender['post'] {
     return async (...call) => {
       await relay.post(...call);
-      await before.loseAllSince(relay.redis);
+      await before.restore(relay.redis);
       await meanwhile();
     };
   }
 
   it.each([
     ['was not noticed yet', () => Promise.resolve()],
-    ['made another process search for the send', () => runner().run(ACCOUNT, NUMBER)],
+    ['made another process look up the send', () => runner().run(ACCOUNT, NUMBER)],
   ])(
     'is not repeated if its process learns that upstream accepted the POST, and the loss %s',
     async (_, then) => {
@@ -60,7 +60,7 @@ it('a send whose POST Redis lost is found even if the clock of the gateway is fa
   ahead.mockRestore();
   const before = await memory();
   await relayUntil(id, 'accepted');
-  await before.loseAllSince(relay.redis);
+  await before.restore(relay.redis);
   await eventually('the send has a final status', async () => {
     await runner().run(ACCOUNT, NUMBER);
     return ['accepted', 'sent'].includes((await find(id)).status);

@@ -35,15 +35,15 @@ describe('a send whose recipient’s contact was deleted upstream', () => {
     expect(posts()).toBe(1);
   });
 
-  it('is searched for and then posted after Redis lost its last writes', async () => {
+  it('is looked up and then posted after Redis lost its last writes', async () => {
     await deletedContact();
     const id = await accept();
-    await (await memory()).loseAllSince(relay.redis);
+    await (await memory()).restore(relay.redis);
     await relayUntil(id, 'accepted', runner({ confirmMs: 300 }));
     expect(texts()).toEqual(['Hi']);
   });
 
-  it('is still searched for if too many contacts are missing from the list', async () => {
+  it('is still looked up if too many contacts are missing from the list', async () => {
     relay.harness.control('contacts', { count: 15 });
     await deletedContact();
     failPosts({ kind: 'resetBefore' });
@@ -61,7 +61,7 @@ describe('a send whose recipient’s contact was deleted upstream', () => {
   });
 });
 
-describe('a send whose searches all fail', () => {
+describe('a send whose look-ups all fail', () => {
   it('becomes unknown at the maximum age, with the reason, and the lane continues', async () => {
     const contactId = relay.harness.createContact(NUMBER);
     await relay.harness.sweep();
@@ -98,7 +98,7 @@ describe('a send whose searches all fail', () => {
 });
 
 describe('a send to a number of several contacts', () => {
-  it('is searched for in all of these contacts', async () => {
+  it('is looked up in all of these contacts', async () => {
     const mine = relay.harness.createContact(NUMBER);
     relay.harness.createMessages(mine, { count: 2 });
     await relay.harness.sweep();
@@ -110,7 +110,7 @@ describe('a send to a number of several contacts', () => {
     expect(texts()).toEqual(['Hi']);
   });
 
-  it('is also searched for in a contact that appeared after the POST', async () => {
+  it('is also looked up in a contact that appeared after the POST', async () => {
     const mine = relay.harness.createContact(NUMBER);
     await relay.harness.sweep();
     // Upstream moves the number's messages to another contact, and keeps the old contact empty.

@@ -88,7 +88,7 @@ describe('before a contact list was read from the address', () => {
     expect((await account.intake.find(ACCOUNT, id))?.attempts).toMatchObject([{ outcome: 'not_taken' }]);
   });
 
-  it('a send that may have been posted is searched for first, even at an unreachable address', async () => {
+  it('a send that may have been posted is looked up first, even at an unreachable address', async () => {
     const { harness } = here;
     const account = new MovableAccount(harness);
     account.to('http://127.0.0.1:9/v1');

@@ -24,7 +24,7 @@ describe('a send', () => {
     const id = await accept();
     const before = await memory();
     await relayUntil(id, 'accepted');
-    await before.loseAllSince(relay.redis);
+    await before.restore(relay.redis);
     expect(await find(id)).toMatchObject({ status: 'queued' });
     await relayUntil(id, 'sent');
     expect(texts()).toEqual(['Hi']);
@@ -34,16 +34,16 @@ describe('a send', () => {
     const id = await accept();
     const before = await memory();
     await relayUntil(id, 'accepted');
-    await before.loseAllSince(relay.redis);
+    await before.restore(relay.redis);
     await relay.harness.sweep();
     expect(await find(id)).toMatchObject({ status: 'sent' });
     await runner().run(ACCOUNT, NUMBER);
     expect(texts()).toEqual(['Hi']);
   });
 
-  it('that was queued before a Redis restart is searched for first, and then posted once', async () => {
+  it('that was queued before a Redis restart is looked up first, and then posted once', async () => {
     const [one, two] = [await accept({ message: 'n0' }), await accept({ message: 'n1' })];
-    await (await memory()).loseAllSince(relay.redis);
+    await (await memory()).restore(relay.redis);
     await runner().run(ACCOUNT, NUMBER);
     expect(posts()).toBe(0);
     await relayUntil(one, 'accepted');
@@ -56,7 +56,7 @@ describe('a send', () => {
     const before = await memory();
     const stale = await relay.harness.sends.laneHead(ACCOUNT, NUMBER);
     await relayUntil(id, 'accepted');
-    await before.loseAllSince(relay.redis);
+    await before.restore(relay.redis);
     // A worker that read the send before the restart must not continue.
     const { record } = stale ?? {};
     if (record === undefined) throw new Error('the lane is empty');
@@ -68,7 +68,7 @@ describe('a send', () => {
   it('that was queued before a Redis restart causes one warning per process and restart, not one per send', async () => {
     const [first, second] = [watchedRunner(), watchedRunner()];
     const ids = [await accept({ message: 'n0' }), await accept({ message: 'n1' })];
-    await (await memory()).loseAllSince(relay.redis);
+    await (await memory()).restore(relay.redis);
     await relayUntil(ids[0] ?? '', 'relaying', first.runner);
     await relayUntil(ids[1] ?? '', 'relaying', second.runner);
     await relayUntil(ids[1] ?? '', 'accepted', first.runner);
@@ -80,14 +80,14 @@ describe('a send', () => {
     await relayUntil(await accept(), 'accepted', one);
     expect(warnings()).toBe(0);
     for (let restarts = 1; restarts <= 2; restarts += 1) {
-      await (await memory()).loseAllSince(relay.redis);
+      await (await memory()).restore(relay.redis);
       await relayUntil(await accept(), 'accepted', one);
       await relayUntil(await accept(), 'accepted', one);
       expect(warnings()).toBe(restarts);
     }
   });
 
-  it('whose POST was lost by two failovers is searched for, and not posted again', async () => {
+  it('whose POST was lost by two failovers is looked up, and not posted again', async () => {
     const other = await startTestRedis();
     const [one, two] = [new Redis(relay.redis.url), new Redis(other.url)];
     try {

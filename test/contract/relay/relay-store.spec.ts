@@ -21,7 +21,7 @@ import {
 import { lastingFields, type SendOrder, type SendRecord } from '../../../libs/relay/src/send/send-record.js';
 import { ANY_SERVICE } from '../feed/feed-harness.js';
 import { startTestRedis, type TestRedis } from '../../support/redis-server.js';
-import { RedisMemory } from '../../support/redis-memory.js';
+import { RedisBackup } from '../../support/redis-backup.js';
 import { eventually } from '../../support/eventually.js';
 
 const ACCOUNT = 'default';
@@ -681,13 +681,13 @@ describe('a change that was decided before Redis lost its last writes', () => {
     await store.insert(ACCOUNT, wanted);
     const queued = await store.find(ACCOUNT, wanted.id);
     if (queued === undefined) throw new Error('the send was not found');
-    const snapshot = await RedisMemory.of(redis, prefix);
+    const snapshot = await RedisBackup.create(redis, prefix);
     const before = await store.apply(ACCOUNT, queued, {
       transition: 'fenced',
       state: lastingFields(queued.state),
     });
     if (before === undefined) throw new Error('the send was not fenced');
-    await snapshot.loseAllSince(server);
+    await snapshot.restore(server);
     const cancelled = await store.apply(ACCOUNT, queued, {
       transition: 'cancelled',
       state: lastingFields(queued.state),

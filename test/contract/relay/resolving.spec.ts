@@ -15,7 +15,7 @@ describe('a send that is resolved as resend', () => {
       .filter(({ type }) => type === 'message.sent')
       .map(({ data }) => [data['sendId'], data['duplicate']]);
 
-  it('is searched for first, and not posted if its message is found', async () => {
+  it('is looked up first, and not posted if its message is found', async () => {
     relay.harness.control('settings', { sendVisibleDelayMs: 1_000 });
     failPosts({ kind: 'resetAfter' });
     const id = await accept();

@@ -33,7 +33,7 @@ describe('the confirmation period of an accepted send', () => {
     await confirmFor(3_000);
     expect(await isEmitted('send.unconfirmed')).toBe(false);
     relay.harness.control('faults/clear');
-    await eventually('sent', async () => {
+    await eventually('the send is sent', async () => {
       await rounds().confirm(ACCOUNT);
       return (await find(id)).status === 'sent';
     });
@@ -80,7 +80,7 @@ describe('several messages that may belong to one send', () => {
     const id = await accept();
     const before = await memory();
     await relayUntil(id, 'accepted');
-    await before.loseAllSince(relay.redis);
+    await before.restore(relay.redis);
     write('Hi');
     await relayUntil(id, 'unknown');
     expect(posts()).toBe(1);

@@ -14,7 +14,7 @@ import {
   StoredSendIntake,
 } from '#relay';
 import { eventually } from '../../support/eventually.js';
-import { RedisMemory } from '../../support/redis-memory.js';
+import { RedisBackup } from '../../support/redis-backup.js';
 import { startTestRedis, type TestRedis } from '../../support/redis-server.js';
 import { ACCOUNT, ANY_SERVICE, FeedHarness, UPSTREAM_TIMEOUT_MS } from '../feed/feed-harness.js';
 
@@ -142,7 +142,7 @@ export class WithLane {
     this.harness.control('faults', { match: { method: 'POST' }, fault, times });
 
   /** Takes a snapshot of Redis. A test can later lose every write after the snapshot. */
-  readonly memory = (): Promise<RedisMemory> => RedisMemory.of(this.harness.redis, this.harness.prefix);
+  readonly memory = (): Promise<RedisBackup> => RedisBackup.create(this.harness.redis, this.harness.prefix);
 
   /** Returns the texts that upstream accepted, in order. */
   readonly texts = (): (string | null)[] =>

@@ -18,7 +18,7 @@ import {
   UpstreamTooLateError,
   UpstreamUnreachableError,
 } from '#upstream';
-import { readAll, wantAll } from '../../support/contact-list.js';
+import { readAll, acceptEveryContact } from '../../support/contact-list.js';
 import { TimeLimit } from '#platform';
 import { eventually } from '../../support/eventually.js';
 import { createSimulator, type Simulator } from '../../../apps/simulator/src/create-simulator.js';
@@ -92,7 +92,7 @@ describe('a Tidings gateway whose upstream is itself or another gateway', () => 
       () => upstream.send(gateway, SEND),
       () => upstream.readContactsText(gateway, []),
       () => upstream.readMessagesText(gateway, 'a', []),
-      () => upstream.listContacts(gateway, wantAll),
+      () => upstream.listContacts(gateway, acceptEveryContact),
       () => upstream.listMessages(gateway, 'a', 1, 20),
     ]) {
       expect(await failure(request())).toMatchObject({ name: 'UpstreamIsGatewayError', mayBeProcessed });
@@ -329,7 +329,9 @@ describe('a send that upstream did not receive', () => {
     const error = await failure(upstream.send(to, SEND));
     expect(error).toBeInstanceOf(UpstreamUnreachableError);
     expect(error.message).toContain('ECONNREFUSED');
-    expect(await failure(upstream.listContacts(to, wantAll))).toBeInstanceOf(UpstreamUnreachableError);
+    expect(await failure(upstream.listContacts(to, acceptEveryContact))).toBeInstanceOf(
+      UpstreamUnreachableError,
+    );
   });
 
   it('has a host name that cannot be resolved', async () => {
@@ -364,7 +366,7 @@ describe('a send that upstream did not receive', () => {
     );
     const error = await failure(upstream.send(to, SEND, new TimeLimit(-1)));
     expect(error).toBeInstanceOf(UpstreamTooLateError);
-    await eventually('the connection came and went', () => connections === 1);
+    await eventually('the connection was opened and closed', () => connections === 1);
     expect(bytes).toBe(0);
     expect(await failure(upstream.send(to, SEND, new TimeLimit(60_000)))).toBeInstanceOf(
       UpstreamTimeoutError,
@@ -403,7 +405,7 @@ describe('a read', () => {
   it.each(['array', 'contacts', 'data', 'items'])('accepts a contact list as %s', async (contactsShape) => {
     const [contact] = contacts();
     simulator.control('settings', { contactsShape });
-    const list = await readAll(upstream.listContacts(address, wantAll));
+    const list = await readAll(upstream.listContacts(address, acceptEveryContact));
     expect(list.items.map(({ id }) => id)).toEqual([contact?.id]);
     expect(Math.abs((list.date ?? 0) - Date.now())).toBeLessThan(5_000);
   });
@@ -473,7 +475,7 @@ describe('a read', () => {
     contacts();
     strike(fault);
     const began = performance.now();
-    expect(await failure(upstream.listContacts(address, wantAll))).toBeInstanceOf(kind);
+    expect(await failure(upstream.listContacts(address, acceptEveryContact))).toBeInstanceOf(kind);
     expect(performance.now() - began).toBeLessThan(TIMEOUT_MS + 300);
   });
 
@@ -517,7 +519,7 @@ describe('a read', () => {
       response.writeHead(200, { 'content-encoding': 'gzip', 'content-type': 'application/json' }).end(bomb);
     });
     const patient = new HttpUpstream(10_000);
-    expect(await failure(patient.listContacts(to, wantAll))).toBeInstanceOf(UpstreamReplyError);
+    expect(await failure(patient.listContacts(to, acceptEveryContact))).toBeInstanceOf(UpstreamReplyError);
     patient.close();
   });
 });
@@ -534,7 +536,7 @@ describe('a proxy variable in the environment', () => {
     for (const name of names) process.env[name] = proxy.baseUrl;
     try {
       await upstream.send(address, SEND);
-      await readAll(upstream.listContacts(address, wantAll));
+      await readAll(upstream.listContacts(address, acceptEveryContact));
     } finally {
       names.forEach((name, i) => {
         const value = before[i];

@@ -10,7 +10,7 @@ import {
   UpstreamStatusError,
   UpstreamTimeoutError,
 } from '#upstream';
-import { readAll, wantAll } from '../../support/contact-list.js';
+import { readAll, acceptEveryContact } from '../../support/contact-list.js';
 import { eventually } from '../../support/eventually.js';
 import { contactIdOf, ListServer } from '../../support/list-server.js';
 
@@ -97,7 +97,7 @@ describe('a slow reply', () => {
     const upstream = upstreamWith(SHORT_MS);
     for (const read of [
       () => upstream.listMessages(address, 'c', 1, 20),
-      () => upstream.listContacts(address, wantAll),
+      () => upstream.listContacts(address, acceptEveryContact),
     ]) {
       const began = performance.now();
       await expect(read()).rejects.toThrow(UpstreamTimeoutError);
@@ -108,7 +108,7 @@ describe('a slow reply', () => {
   it('gives an error that names the remedy, if some bytes came', async () => {
     const address = await drip(`${HEAD}Content-Length: 100000\r\n\r\n{"contacts":[`, ' ');
     const upstream = upstreamWith(SHORT_MS);
-    await expect(upstream.listContacts(address, wantAll)).rejects.toThrow('UPSTREAM_TIMEOUT_MS');
+    await expect(upstream.listContacts(address, acceptEveryContact)).rejects.toThrow('UPSTREAM_TIMEOUT_MS');
   });
 });
 
@@ -196,7 +196,7 @@ describe('a contact list', () => {
   it('is found by its name if a reply has several lists', async () => {
     const upstream = upstreamWith(LONG_MS);
     const address = await serve('{"data":[{"id":"d"}],"contacts":[{"id":"c"},4],"items":[{"id":"i"}]}');
-    expect(await readAll(upstream.listContacts(address, wantAll))).toMatchObject({
+    expect(await readAll(upstream.listContacts(address, acceptEveryContact))).toMatchObject({
       items: [{ id: 'c' }],
       skipped: 1,
     });
@@ -205,6 +205,6 @@ describe('a contact list', () => {
   it('with one contact that is not JSON is not a list', async () => {
     const upstream = upstreamWith(LONG_MS);
     const address = await serve('[{"id":1},{"id":2,}]');
-    await expect(upstream.listContacts(address, wantAll)).rejects.toThrow(UpstreamReplyError);
+    await expect(upstream.listContacts(address, acceptEveryContact)).rejects.toThrow(UpstreamReplyError);
   });
 });

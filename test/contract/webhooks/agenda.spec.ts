@@ -69,7 +69,7 @@ describe('the agenda', () => {
       }
       harness.jobs.lost = false;
       const pump = harness.pump([0, 0.02, 0.02, 0.02, 0.02, 0.02], { maxConcurrency: 5 });
-      await eventually('nothing left', async () => {
+      await eventually('no delivery is left', async () => {
         await pump.reconcile(ACCOUNT);
         return (await harness.redis.exists(`${harness.prefix}:{${ACCOUNT}}:webhooks:agenda`)) === 0;
       });

@@ -225,7 +225,7 @@ describe('the backlog of a failing endpoint', () => {
     on.harness.jobs.lost = false;
     const pump = on.harness.pump([0.05, 0.05, ...Array.from({ length: 200 }, () => 0.2)]);
     const events = await dispatched(MAX_PENDING_DEAD + 400);
-    await eventually('it was tried', () => to.received.length > 2);
+    await eventually('an attempt was made', () => to.received.length > 2);
     isBack = true;
     const from = to.received.length;
     await eventually(

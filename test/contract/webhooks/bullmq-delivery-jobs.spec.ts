@@ -58,9 +58,9 @@ describe('a hint', () => {
       done.push(job);
       return Promise.resolve();
     });
-    await eventually('all run', () => done.length === 3);
+    await eventually('all jobs ran', () => done.length === 3);
     expect(done).toContainEqual({ account: 'a:b', endpointId: 'whk_2' });
-    await eventually('nothing left', async () => {
+    await eventually('no job is left', async () => {
       const counts = await queue.getJobCounts();
       return Object.values(counts).every((count) => count === 0);
     });
@@ -77,7 +77,7 @@ describe('a hint', () => {
       at ||= Date.now();
       return Promise.resolve();
     });
-    await eventually('run', () => runs > 0);
+    await eventually('the job ran', () => runs > 0);
     expect(at - began).toBeGreaterThanOrEqual(495);
   });
 
@@ -85,8 +85,8 @@ describe('a hint', () => {
     let runs = 0;
     startWorker(() => (++runs === 1 ? Promise.reject(new Error('Redis was away')) : Promise.resolve()));
     await jobs.wake('a', ['whk_1']);
-    await eventually('failed', () => runs === 1);
-    await eventually('run again', async () => {
+    await eventually('the job failed', () => runs === 1);
+    await eventually('the job ran again', async () => {
       await jobs.wake('a', ['whk_1']);
       return runs >= 2;
     });

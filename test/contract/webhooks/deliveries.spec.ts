@@ -34,7 +34,7 @@ describe('a delivery', () => {
     on.harness.pump();
     const [event] = await on.harness.record(1);
     await on.harness.dispatcher.dispatch(ACCOUNT, event === undefined ? [] : [event]);
-    await eventually('succeeded', finished(event, id));
+    await eventually('the delivery has succeeded', finished(event, id));
     const [got] = to.received;
     expect(got?.body).toBe(event === undefined ? '' : eventToJson(event));
     expect(new Webhook(secret).verify(got?.body ?? '', got?.headers as Record<string, string>)).toMatchObject(
@@ -62,7 +62,7 @@ describe('a delivery', () => {
     const pump = on.harness.pump();
     const events = await on.harness.record(3);
     await Promise.all([1, 2, 3].map(() => on.harness.dispatcher.dispatch(ACCOUNT, events)));
-    await eventually('all succeeded', async () => {
+    await eventually('all deliveries succeeded', async () => {
       const all = await Promise.all(events.map((event) => finished(event, id)()));
       return all.every(Boolean);
     });
@@ -111,8 +111,8 @@ describe('a delivery', () => {
     on.harness.pump([0]);
     const events = await on.harness.record(1);
     await on.harness.dispatcher.dispatch(ACCOUNT, events);
-    await eventually('succeeded', finished(events[0], id));
-    await eventually('logged', () => on.harness.lines.length === 2);
+    await eventually('the delivery has succeeded', finished(events[0], id));
+    await eventually('the attempt is logged', () => on.harness.lines.length === 2);
     expect(on.harness.lines).toMatchObject([
       { endpointId: id, eventId: events[0]?.id, attempt: 1, status: 500, decision: 'retry in 0 ms' },
       { endpointId: id, eventId: events[0]?.id, attempt: 2, status: 204, decision: 'succeeded' },
@@ -131,7 +131,7 @@ describe('a failed attempt', () => {
     on.harness.pump([0.1, 1.1]);
     const events = await on.harness.record(1);
     await on.harness.dispatcher.dispatch(ACCOUNT, events);
-    await eventually('failed', finished(events[0], id));
+    await eventually('the delivery has failed', finished(events[0], id));
     const delivery = await find(events[0], id);
     expect(delivery).toMatchObject({
       status: 'failed',
@@ -154,7 +154,7 @@ describe('a failed attempt', () => {
     on.harness.pump([0.01]);
     const events = await on.harness.record(1);
     await on.harness.dispatcher.dispatch(ACCOUNT, events);
-    await eventually('succeeded', finished(events[0], id));
+    await eventually('the delivery has succeeded', finished(events[0], id));
     const [first, second] = (await find(events[0], id)).attempts.map(({ at }) => Date.parse(at));
     expect((second ?? 0) - (first ?? 0)).toBeGreaterThanOrEqual(999);
   });
@@ -167,7 +167,7 @@ describe('a failed attempt', () => {
     on.harness.pump([60], { maxConcurrency: 1 });
     const events = await on.harness.record(5);
     await on.harness.dispatcher.dispatch(ACCOUNT, events);
-    await eventually('all ended', async () =>
+    await eventually('all deliveries have ended', async () =>
       (await Promise.all(events.map((event) => finished(event, id)()))).every(Boolean),
     );
     expect(gone.received).toHaveLength(1);
@@ -186,7 +186,7 @@ describe('a failed attempt', () => {
     expect(JSON.parse(disabled[0]?.data ?? '')).toMatchObject({ webhook: { id, enabled: false } });
     expect(disabled[0]?.data).not.toContain('sealed');
     await on.harness.dispatcher.dispatch(ACCOUNT, disabled);
-    await eventually('told', finished(disabled[0], telling.id));
+    await eventually('the event is delivered', finished(disabled[0], telling.id));
   });
 
   it('with status 410 does not disable an endpoint whose URL changed during the attempt', async () => {
@@ -196,13 +196,13 @@ describe('a failed attempt', () => {
     on.harness.pump([60], { maxConcurrency: 1, timeoutMs: 10_000 });
     const [first, second] = await on.harness.record(2);
     await on.harness.dispatcher.dispatch(ACCOUNT, first === undefined ? [] : [first]);
-    await eventually('it is asked', () => old.received.length === 1);
+    await eventually('the endpoint gets a request', () => old.received.length === 1);
     await on.harness.endpoints.change(ACCOUNT, id, { url: moved.url });
-    await eventually('the old one has answered', finished(first, id));
+    await eventually('the old endpoint has replied', finished(first, id));
     expect((await find(first, id)).status).toBe('failed');
     expect(await on.harness.endpoints.find(ACCOUNT, id)).toMatchObject({ enabled: true, url: moved.url });
     await on.harness.dispatcher.dispatch(ACCOUNT, second === undefined ? [] : [second]);
-    await eventually('the new one is asked', finished(second, id));
+    await eventually('the new endpoint gets a request', finished(second, id));
     expect(moved.received).toHaveLength(1);
   });
 });
@@ -221,7 +221,7 @@ describe('a worker process that ends', () => {
     });
     on.harness.jobs.lost = false;
     const pump = on.harness.pump();
-    await eventually('succeeded', async () => {
+    await eventually('the delivery has succeeded', async () => {
       await pump.reconcile(ACCOUNT);
       return await finished(events[0], id)();
     });
@@ -246,10 +246,10 @@ describe('a worker process that ends', () => {
     };
     const dead = on.harness.pump([], { timeoutMs: 100, leaseMarginMs: 200 }, dying);
     await on.harness.dispatcher.dispatch(ACCOUNT, events);
-    await eventually('posted once', () => to.received.length === 1);
+    await eventually('the first request is posted', () => to.received.length === 1);
     on.harness.jobs.pumps.splice(on.harness.jobs.pumps.indexOf(dead), 1);
     const alive = on.harness.pump();
-    await eventually('succeeded', async () => {
+    await eventually('the delivery has succeeded', async () => {
       await alive.reconcile(ACCOUNT);
       return await finished(events[0], id)();
     });
@@ -265,7 +265,10 @@ describe('a worker process that ends', () => {
     const events = await on.harness.record(1);
     const pump = on.harness.pump();
     await on.harness.dispatcher.dispatch(ACCOUNT, events);
-    await eventually('both under way', () => quick.received.length === 1 && hanging.received.length === 1);
+    await eventually(
+      'both attempts are running',
+      () => quick.received.length === 1 && hanging.received.length === 1,
+    );
     on.harness.jobs.lost = true;
     await pump.drain(500);
     expect(await find(events[0], first.id)).toMatchObject({ status: 'succeeded' });
@@ -273,7 +276,7 @@ describe('a worker process that ends', () => {
     hanging.answer = () => ({ status: 204 });
     on.harness.jobs.lost = false;
     await on.harness.pump().work(ACCOUNT, second.id);
-    await eventually('made by another', finished(events[0], second.id));
+    await eventually('another process makes the attempt', finished(events[0], second.id));
     await pump.work(ACCOUNT, second.id);
   });
 
@@ -285,7 +288,7 @@ describe('a worker process that ends', () => {
     await on.harness.dispatcher.dispatch(ACCOUNT, events);
     on.harness.jobs.lost = false;
     await on.harness.pump().reconcile(ACCOUNT);
-    await eventually('succeeded', finished(events[0], id));
+    await eventually('the delivery has succeeded', finished(events[0], id));
     expect(to.received).toHaveLength(1);
   });
 });
@@ -298,7 +301,7 @@ describe('an endpoint', () => {
     on.harness.pump([60], { maxConcurrency: 3, timeoutMs: 10_000, attemptSlots: 8 });
     const events = await on.harness.record(60);
     await on.harness.dispatcher.dispatch(ACCOUNT, events);
-    await eventually('the healthy one has all', async () => {
+    await eventually('the healthy endpoint has all events', async () => {
       const all = await Promise.all(events.map((event) => finished(event, good.id)()));
       return all.every(Boolean);
     });
@@ -313,7 +316,7 @@ describe('an endpoint', () => {
     for (let i = 0; i < 3; i++) on.harness.pump([], { maxConcurrency: 4 });
     const events = await on.harness.record(100);
     await on.harness.dispatcher.dispatch(ACCOUNT, events);
-    await eventually('all succeeded', async () =>
+    await eventually('all deliveries succeeded', async () =>
       (await Promise.all(events.map((event) => finished(event, id)()))).every(Boolean),
     );
     expect(to.maxConcurrent).toBeLessThanOrEqual(4);
@@ -335,7 +338,7 @@ describe('an endpoint', () => {
     const pump = on.harness.pump([0], { maxConcurrency: 2 });
     const events = await on.harness.record(1_200);
     await on.harness.dispatcher.dispatch(ACCOUNT, events);
-    await eventually('two under way', () => to.received.length === 2);
+    await eventually('two attempts are running', () => to.received.length === 2);
     expect(await on.harness.endpoints.remove(ACCOUNT, id)).toBe(true);
     expect(await on.harness.endpoints.remove(ACCOUNT, id)).toBe(false);
     await on.harness.dispatcher.dispatch(ACCOUNT, await on.harness.record(1));
@@ -358,7 +361,7 @@ describe('an endpoint', () => {
     await on.harness.endpointStore.remove(ACCOUNT, id);
     on.harness.jobs.lost = false;
     await on.harness.pump().reconcile(ACCOUNT);
-    await eventually('ended', finished(events[0], id));
+    await eventually('the delivery has ended', finished(events[0], id));
     expect(to.received).toEqual([]);
     await eventually(
       'keys gone',
@@ -375,7 +378,7 @@ describe('delivery retention', () => {
     const events = await on.harness.record(5);
     for (const event of events) {
       await on.harness.dispatcher.dispatch(ACCOUNT, [event]);
-      await eventually('succeeded', finished(event, id));
+      await eventually('the delivery has succeeded', finished(event, id));
     }
     on.harness.jobs.lost = true;
     const [waiting] = await on.harness.record(1);

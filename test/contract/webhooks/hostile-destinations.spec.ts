@@ -189,7 +189,7 @@ async function attempted(
   if (event === undefined) throw new Error('no event was recorded');
   await harness.dispatcher.dispatch(ACCOUNT, [event]);
   const ended = new Map<string, Delivery>();
-  await eventually('every attempt ended', async () => {
+  await eventually('every attempt has ended', async () => {
     // Not all deliveries find a slot at first. Reconciliation picks up the rest, as in the worker.
     await pump.reconcile(ACCOUNT);
     for (const [url, id] of ids) {
@@ -205,7 +205,7 @@ async function attempted(
 async function reach(): Promise<void> {
   const socket = connect(listener.port, '127.0.0.1');
   await once(socket, 'connect');
-  await eventually('the listener counts', () => listener.connections === 1);
+  await eventually('the listener counts a connection', () => listener.connections === 1);
   socket.destroy();
 }
 
@@ -288,7 +288,7 @@ describe('a hostile address', () => {
       harness.pump([], {}, client);
       await harness.endpoints.create(ACCOUNT, { url: receiver.url });
       await harness.dispatcher.dispatch(ACCOUNT, await harness.record(1));
-      await eventually('the receiver itself gets it', () => receiver.received.length === 1);
+      await eventually('the receiver gets the event', () => receiver.received.length === 1);
     } finally {
       for (const [name, value] of before) {
         if (value === undefined) Reflect.deleteProperty(process.env, name);

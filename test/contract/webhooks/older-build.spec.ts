@@ -35,8 +35,8 @@ const first = <T>(of: readonly T[]): T => {
 const eventIds = (of: readonly { eventId: string }[]): string[] => of.map(({ eventId }) => eventId);
 const ids = (events: readonly LoggedEvent[]): string[] => events.map(({ id }) => id);
 
-describe('what an older build stored', () => {
-  it('is delivered with the body that was stored, although the log has lost the event', async () => {
+describe('a delivery that an older build stored', () => {
+  it('is sent with its stored body, even if the log no longer holds the event', async () => {
     const to = await on.receiver();
     const id = await subscribe(to.url);
     const events = await on.harness.record(2);
@@ -44,11 +44,11 @@ describe('what an older build stored', () => {
     await on.harness.redis.del(`${on.harness.prefix}:{${ACCOUNT}}:events`);
     on.harness.jobs.lost = false;
     await on.harness.pump().reconcile(ACCOUNT);
-    await eventually('both arrived', () => to.received.length === 2);
+    await eventually('both events arrive', () => to.received.length === 2);
     expect(to.received.map(({ body }) => body).sort()).toEqual(events.map(eventToJson).sort());
   });
 
-  it('keeps its place in the order, and its pace', async () => {
+  it('keeps its position in the order, and the time since which its endpoint fails', async () => {
     const id = await subscribe(undefined, true);
     const [one, two, three] = await on.harness.record(3);
     const build = older();
@@ -69,8 +69,8 @@ describe('what an older build stored', () => {
   });
 });
 
-describe('an older build beside this one', () => {
-  it('claims nothing that has no body, whatever it records itself and however often it asks', async () => {
+describe('an older build that runs beside this build', () => {
+  it('claims no delivery without a stored body, whatever outcomes it records and however often it claims', async () => {
     const id = await subscribe();
     const build = older();
     const [mine, ...yours] = await on.harness.record(31);
@@ -84,7 +84,7 @@ describe('an older build beside this one', () => {
     expect(await build.claim(id)).toEqual([]);
   });
 
-  it('claims nothing after its successes either, and what its claims held is recorded once', async () => {
+  it('claims no delivery without a stored body after a success either, and each of its deliveries is recorded once', async () => {
     const id = await subscribe();
     const build = older();
     const [mine, ...yours] = await on.harness.record(25);
@@ -98,27 +98,27 @@ describe('an older build beside this one', () => {
     expect(new Set(eventIds([...claimed, ...(await claim(id))]))).toEqual(new Set(ids(yours)));
   });
 
-  it('does not give what was claimed here, and whose lease ended, to itself', async () => {
+  it('does not take over deliveries that this build claimed, even after their leases expire', async () => {
     const id = await subscribe();
     await on.harness.dispatcher.dispatch(ACCOUNT, await on.harness.record(1));
     await on.harness.deliveries.claim(ACCOUNT, id, { ...TERMS, leaseMs: 1 });
-    await eventually('the lease ends', async () => {
+    await eventually('the lease has expired', async () => {
       expect(await older().claim(id)).toEqual([]);
       return (await claim(id)).length === 1;
     });
   });
 
-  it('that eats a hint leaves the endpoint to be found by the reconciler', async () => {
+  it('that consumes a hint leaves the endpoint to the reconciler', async () => {
     const to = await on.receiver();
     const id = await subscribe(to.url);
     await on.harness.dispatcher.dispatch(ACCOUNT, await on.harness.record(1));
     expect(await older().claim(id)).toEqual([]);
     on.harness.jobs.lost = false;
     await on.harness.pump().reconcile(ACCOUNT);
-    await eventually('it arrived', () => to.received.length === 1);
+    await eventually('the event arrives', () => to.received.length === 1);
   });
 
-  it('has what it dispatches delivered from here, in order with the rest', async () => {
+  it('dispatches events that this build delivers, in order with its own', async () => {
     const id = await subscribe(undefined, true);
     const [one, two, three] = await on.harness.record(3);
     await on.harness.dispatcher.dispatch(ACCOUNT, one === undefined ? [] : [one]);
@@ -133,7 +133,7 @@ describe('an older build beside this one', () => {
     expect(order).toEqual([one?.id, two?.id, three?.id]);
   });
 
-  it('ends what is pending at an endpoint that it disabled, bodies or none, to be replayed', async () => {
+  it('ends all pending deliveries of an endpoint that it disables, and they can be replayed', async () => {
     const id = await subscribe();
     const events = await on.harness.record(3);
     await on.harness.dispatcher.dispatch(ACCOUNT, events);

@@ -139,7 +139,7 @@ describe('an ordered endpoint', () => {
     await dispatched(3, 1);
     const gone = await on.harness.deliveries.claim(ACCOUNT, id, { ...TERMS, leaseMs: 1 });
     expect(gone.kind === 'claimed' ? gone.deliveries.length : 0).toBe(1);
-    await eventually('claimed again', async () => {
+    await eventually('the delivery is claimed again', async () => {
       const [first] = await claimed(id);
       await first?.settle(true);
       return first?.sequence === 1;

@@ -17,7 +17,7 @@ describe('the overview of deliveries', () => {
     await on.harness.endpoints.create(ACCOUNT, { url: fine.url, enabled: false });
     on.harness.pump();
     await on.harness.dispatcher.dispatch(ACCOUNT, await on.harness.record(3));
-    await eventually('all have ended', async () => {
+    await eventually('all deliveries have ended', async () => {
       const { counts } = await overview();
       return counts.succeeded === 3 && counts.failed === 3;
     });
@@ -39,7 +39,7 @@ describe('the overview of deliveries', () => {
     const receiver = await on.receiver();
     await on.harness.endpoints.create(ACCOUNT, { url: receiver.url });
     await on.harness.dispatcher.dispatch(ACCOUNT, await on.harness.record(2));
-    const seen = await eventually('it waits', async () => {
+    const seen = await eventually('the delivery waits', async () => {
       const now = await overview();
       return now.oldestDueMs > 0 && now;
     });
@@ -49,12 +49,15 @@ describe('the overview of deliveries', () => {
   it('reports the age of the oldest event that is not yet dispatched', async () => {
     expect(await on.harness.log.dispatchLagMs(ACCOUNT)).toBe(0);
     await on.harness.record(2);
-    await eventually('it waits', async () => (await on.harness.log.dispatchLagMs(ACCOUNT)) > 0);
+    await eventually('the delivery waits', async () => (await on.harness.log.dispatchLagMs(ACCOUNT)) > 0);
     const consumer = on.harness.reader();
     const reading = await consumer.read(1);
     if (reading.kind !== 'events') throw new Error('nothing to be read');
     await consumer.acknowledge(reading.events);
-    await eventually('the second waits', async () => (await on.harness.log.dispatchLagMs(ACCOUNT)) > 0);
+    await eventually(
+      'the second delivery waits',
+      async () => (await on.harness.log.dispatchLagMs(ACCOUNT)) > 0,
+    );
     const rest = await consumer.read(10);
     if (rest.kind !== 'events') throw new Error('nothing to be read');
     await consumer.acknowledge(rest.events);

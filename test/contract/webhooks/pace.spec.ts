@@ -66,7 +66,7 @@ describe('an endpoint', () => {
     await subscribe(to.url, { maxConcurrency: 2 });
     for (let i = 0; i < 3; i++) on.harness.pump();
     await dispatched(40);
-    await eventually('all arrived', () => to.received.length === 40);
+    await eventually('all events arrive', () => to.received.length === 40);
     expect(to.maxConcurrent).toBe(2);
   });
 
@@ -80,7 +80,7 @@ describe('an endpoint', () => {
     await subscribe(to.url, { rateLimitPerSecond: rate });
     for (let i = 0; i < 3; i++) on.harness.pump();
     await dispatched(70);
-    await eventually('all arrived', () => at.length === 70);
+    await eventually('all events arrive', () => at.length === 70);
     // An attempt that starts on time may arrive slightly late.
     const lateness = 0.1;
     for (let first = 0; first < at.length; first++) {
@@ -115,7 +115,7 @@ describe('an endpoint', () => {
     });
     on.harness.pump();
     const [event] = await dispatched(1);
-    await eventually('arrived', () => to.received.length === 1);
+    await eventually('the event arrives', () => to.received.length === 1);
     const headers = to.received[0]?.headers ?? {};
     expect(headers).toMatchObject({
       'x-team': 'blue',
@@ -180,7 +180,7 @@ describe('an overloaded endpoint', () => {
     await subscribe(to.url, { maxConcurrency: 1 });
     on.harness.pump([0.01]);
     await dispatched(3);
-    await eventually('all arrived', () => at.length === 4);
+    await eventually('all events arrive', () => at.length === 4);
     expect((at[1] ?? 0) - (at[0] ?? 0)).toBeGreaterThan(990);
     expect(new Set(to.received.map(({ headers }) => headers['webhook-id'])).size).toBe(3);
   });
@@ -202,7 +202,7 @@ describe('an endpoint that only fails', () => {
     const disabled = events.filter(({ type }) => type === 'webhook.disabled');
     expect(disabled).toHaveLength(1);
     expect(JSON.parse(disabled[0]?.data ?? '')).toMatchObject({ webhook: { id }, reason: expect.anything() });
-    await eventually('nothing is pending', async () => {
+    await eventually('no delivery is pending', async () => {
       const { deliveries } = await on.harness.deliveries.list(ACCOUNT, id, { limit: 1, status: 'pending' });
       return deliveries.length === 0;
     });

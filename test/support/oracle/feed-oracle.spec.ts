@@ -1,16 +1,16 @@
 import { describe, expect, it } from '@jest/globals';
 import { FeedOracle } from './feed-oracle.js';
-import type { ToldEvent } from './message-check.js';
+import type { EmittedEvent } from './message-check.js';
 import type { LedgerEntry } from './truth.js';
 
 const C = 'con_1';
 const T = 1_800_000_000_000;
 const SECOND = 1_000;
 
-/** A world of one contact, and what a feed told of it; times are seconds from its beginning. */
+/** The history of one contact and the events of a feed about it. Times are seconds from the start. */
 class Scene {
   readonly ledger: LedgerEntry[] = [];
-  readonly events: ToldEvent[] = [];
+  readonly events: EmittedEvent[] = [];
   private readonly forms = new Map<
     string,
     { text: string; delivered: boolean; read: boolean; revision: number }
@@ -49,7 +49,7 @@ class Scene {
     return this.happened(at, { kind: 'message.changed', messageId, revision: form.revision, changes });
   }
 
-  gone(at: number, messageId: string): this {
+  deleted(at: number, messageId: string): this {
     return this.happened(at, { kind: 'message.deleted', messageId });
   }
 
@@ -58,8 +58,8 @@ class Scene {
     return this.happened(at, { kind: 'list.served', ids: messageIds, revisions, damage });
   }
 
-  /** With the message's form at this point of the scene. */
-  told(at: number, type: string, messageId: string, changes?: object): this {
+  /** Adds an event with the current version of the message. */
+  emitted(at: number, type: string, messageId: string, changes?: object): this {
     const { text, delivered, read } = this.form(messageId);
     this.sequence += 1;
     this.events.push({
@@ -77,8 +77,8 @@ class Scene {
     return this;
   }
 
-  /** The rules that are broken, in order. */
-  broken(baseline = 1): string[] {
+  /** The broken rules, in order. */
+  brokenRules(baseline = 1): string[] {
     const oracle = new FeedOracle();
     oracle.observe(this.ledger.slice(0, baseline));
     oracle.endBaseline();
@@ -101,120 +101,129 @@ class Scene {
 const DELIVERED = { 'status.delivered': { from: false, to: true } };
 const READ = { 'status.read': { from: false, to: true } };
 
-/** An outbound message that was sent, delivered and read, and told so. */
-function whole(): Scene {
+/** An outbound message that was sent, delivered and read, with an event for each. */
+function completeScene(): Scene {
   return new Scene()
     .created(1, 'a', 'outbound')
     .served(2, ['a'])
-    .told(2, 'sent', 'a')
+    .emitted(2, 'sent', 'a')
     .changed(3, 'a', { delivered: true })
     .served(4, ['a'])
-    .told(4, 'delivered', 'a', DELIVERED)
+    .emitted(4, 'delivered', 'a', DELIVERED)
     .changed(5, 'a', { read: true, message: 'Edited' })
     .served(6, ['a'])
-    .told(6, 'read', 'a', READ)
-    .told(6, 'updated', 'a', { message: { to: 'Edited' } });
+    .emitted(6, 'read', 'a', READ)
+    .emitted(6, 'updated', 'a', { message: { to: 'Edited' } });
 }
 
-describe('the oracle', () => {
-  it('finds nothing wrong where each difference was told once', () => {
-    expect(whole().broken()).toEqual([]);
+describe('the oracle of the feed', () => {
+  it('accepts a log that emits each change once', () => {
+    expect(completeScene().brokenRules()).toEqual([]);
   });
 
-  it('asks for nothing that came and went between two reads', () => {
-    const scene = whole().changed(7, 'a', { read: false }).changed(8, 'a', { read: true }).served(9, ['a']);
-    expect(scene.broken()).toEqual([]);
+  it('requires no event for a change that was undone between two reads', () => {
+    const scene = completeScene()
+      .changed(7, 'a', { read: false })
+      .changed(8, 'a', { read: true })
+      .served(9, ['a']);
+    expect(scene.brokenRules()).toEqual([]);
   });
 
-  it('asks for the arrival of what is new, and for none of the baseline', () => {
+  it('requires the arrival of a new message, but of no message of the baseline', () => {
     const scene = new Scene().created(1, 'old').created(2, 'new').served(3, ['old', 'new']);
-    expect(scene.broken(2)).toEqual(['miss']);
-    expect(scene.told(3, 'received', 'new').broken(2)).toEqual([]);
-    expect(scene.told(4, 'received', 'old').broken(2)).toEqual(['double']);
+    expect(scene.brokenRules(2)).toEqual(['miss']);
+    expect(scene.emitted(3, 'received', 'new').brokenRules(2)).toEqual([]);
+    expect(scene.emitted(4, 'received', 'old').brokenRules(2)).toEqual(['double']);
   });
 
-  it('catches a last change that is not told', () => {
-    expect(whole().changed(7, 'a', { message: 'Again' }).served(8, ['a']).broken()).toEqual(['miss']);
+  it('reports a last change that was not emitted', () => {
+    expect(completeScene().changed(7, 'a', { message: 'Again' }).served(8, ['a']).brokenRules()).toEqual([
+      'miss',
+    ]);
   });
 
-  it('catches a form that was shown again and again and passed over, and no other', () => {
-    const scene = whole().changed(10, 'a', { message: 'Stood' });
+  it('reports an omitted version only if upstream showed the version repeatedly', () => {
+    const scene = completeScene().changed(10, 'a', { message: 'Stood' });
     for (const at of [20, 30, 40, 51]) scene.served(at, ['a']);
-    expect(scene.changed(100, 'a', { message: 'Edited' }).served(101, ['a']).broken()).toEqual(['miss']);
-    const seldom = whole().changed(10, 'a', { message: 'Stood' }).served(20, ['a']).served(51, ['a']);
-    expect(seldom.changed(100, 'a', { message: 'Edited' }).served(101, ['a']).broken()).toEqual([]);
+    expect(scene.changed(100, 'a', { message: 'Edited' }).served(101, ['a']).brokenRules()).toEqual(['miss']);
+    const seldom = completeScene().changed(10, 'a', { message: 'Stood' }).served(20, ['a']).served(51, ['a']);
+    expect(seldom.changed(100, 'a', { message: 'Edited' }).served(101, ['a']).brokenRules()).toEqual([]);
   });
 
-  it('catches a change that one event passed over', () => {
-    const scene = new Scene().created(1, 'a', 'outbound').served(2, ['a']).told(2, 'sent', 'a');
+  it('reports a change that an event omits', () => {
+    const scene = new Scene().created(1, 'a', 'outbound').served(2, ['a']).emitted(2, 'sent', 'a');
     scene.changed(3, 'a', { delivered: true, message: 'Edited' }).served(4, ['a']);
-    scene.told(4, 'delivered', 'a', DELIVERED);
-    scene.changed(5, 'a', { read: true }).served(6, ['a']).told(6, 'read', 'a', READ);
-    expect(scene.broken()).toContain('miss');
+    scene.emitted(4, 'delivered', 'a', DELIVERED);
+    scene.changed(5, 'a', { read: true }).served(6, ['a']).emitted(6, 'read', 'a', READ);
+    expect(scene.brokenRules()).toContain('miss');
   });
 
-  it.each(['sent', 'delivered', 'read', 'updated'])('catches message.%s that is told twice', (type) => {
+  it.each(['sent', 'delivered', 'read', 'updated'])('reports a duplicate message.%s', (type) => {
     const changes = {
       sent: undefined,
       delivered: DELIVERED,
       read: READ,
       updated: { message: { to: 'Edited' } },
     }[type];
-    expect(whole().told(7, type, 'a', changes).broken()).toContain('double');
+    expect(completeScene().emitted(7, type, 'a', changes).brokenRules()).toContain('double');
   });
 
-  it('catches a flag that is told by its own event a second time', () => {
-    const scene = whole().changed(7, 'a', { read: false }).served(8, ['a']);
-    scene.told(8, 'updated', 'a', { 'status.read': { from: true, to: false } });
+  it('reports a second event of its own for the same flag', () => {
+    const scene = completeScene().changed(7, 'a', { read: false }).served(8, ['a']);
+    scene.emitted(8, 'updated', 'a', { 'status.read': { from: true, to: false } });
     scene.changed(9, 'a', { read: true }).served(10, ['a']);
-    expect(scene.told(10, 'read', 'a', READ).broken()).toEqual(['double']);
+    expect(scene.emitted(10, 'read', 'a', READ).brokenRules()).toEqual(['double']);
   });
 
-  it('catches what was told before any whole reply had shown it', () => {
-    const scene = new Scene().created(1, 'a').served(2, ['a'], 'truncated').told(3, 'received', 'a');
-    expect(scene.served(4, ['a']).broken()).toEqual(['false']);
+  it('reports an event for a message that no complete reply had shown before', () => {
+    const scene = new Scene().created(1, 'a').served(2, ['a'], 'truncated').emitted(3, 'received', 'a');
+    expect(scene.served(4, ['a']).brokenRules()).toEqual(['false']);
   });
 
-  it('catches a form that is older than the one told before', () => {
+  it('reports a version older than the one emitted before', () => {
     const scene = new Scene().created(1, 'a').served(2, ['a']);
-    scene.changed(3, 'a', { message: 'Newer' }).served(4, ['a']).told(4, 'received', 'a');
-    scene.changed(5, 'a', { message: 'Text of a' }).told(6, 'updated', 'a', { message: { to: 'Text of a' } });
-    expect(scene.served(7, ['a']).broken()).toEqual(['false']);
+    scene.changed(3, 'a', { message: 'Newer' }).served(4, ['a']).emitted(4, 'received', 'a');
+    scene
+      .changed(5, 'a', { message: 'Text of a' })
+      .emitted(6, 'updated', 'a', { message: { to: 'Text of a' } });
+    expect(scene.served(7, ['a']).brokenRules()).toEqual(['false']);
   });
 
-  it('catches a message that there never was', () => {
-    const scene = new Scene().created(1, 'a').served(2, ['a']).told(2, 'received', 'a');
+  it('reports an event for a message that never existed', () => {
+    const scene = new Scene().created(1, 'a').served(2, ['a']).emitted(2, 'received', 'a');
     scene.ledger.splice(1);
-    expect(scene.broken()).toEqual(['false']);
+    expect(scene.brokenRules()).toEqual(['false']);
   });
 
-  it('catches a sequence with a gap, and an id that is used twice', () => {
-    const gap = whole();
+  it('reports a gap in a sequence, and a duplicate event id', () => {
+    const gap = completeScene();
     gap.events.splice(1, 1);
-    expect(gap.broken()).toContain('gap');
-    const twice = whole();
-    twice.events[3] = { ...twice.events[3], id: 'evt_1' } as ToldEvent;
-    expect(twice.broken()).toEqual(['gap']);
+    expect(gap.brokenRules()).toContain('gap');
+    const twice = completeScene();
+    twice.events[3] = { ...twice.events[3], id: 'evt_1' } as EmittedEvent;
+    expect(twice.brokenRules()).toEqual(['gap']);
   });
 
-  it('catches a deletion of what is there, and one that is told before a minute has gone by', () => {
-    expect(whole().told(100, 'deleted', 'a').broken()).toContain('false deletion');
-    expect(whole().gone(50, 'a').told(100, 'deleted', 'a').broken()).toEqual(['false deletion']);
-    expect(whole().gone(50, 'a').told(115, 'deleted', 'a').broken()).toEqual([]);
-    const twice = whole().gone(50, 'a').told(115, 'deleted', 'a').told(180, 'deleted', 'a');
-    expect(twice.broken()).toEqual(['double']);
+  it('reports a deletion of an existing message, and a deletion emitted within a minute', () => {
+    expect(completeScene().emitted(100, 'deleted', 'a').brokenRules()).toContain('false deletion');
+    expect(completeScene().deleted(50, 'a').emitted(100, 'deleted', 'a').brokenRules()).toEqual([
+      'false deletion',
+    ]);
+    expect(completeScene().deleted(50, 'a').emitted(115, 'deleted', 'a').brokenRules()).toEqual([]);
+    const twice = completeScene().deleted(50, 'a').emitted(115, 'deleted', 'a').emitted(180, 'deleted', 'a');
+    expect(twice.brokenRules()).toEqual(['double']);
   });
 
-  it('asks for a deletion that is not told yet', () => {
-    expect(whole().gone(50, 'a').broken()).toEqual(['late deletion']);
+  it('requires the event of each deletion', () => {
+    expect(completeScene().deleted(50, 'a').brokenRules()).toEqual(['late deletion']);
   });
 
-  it('catches a contact that is told as deleted while it is there', () => {
-    const scene = whole();
+  it('reports contact.deleted for an existing contact', () => {
+    const scene = completeScene();
     scene.events.push({
       ...{ id: 'evt_9', type: 'contact.deleted', contactId: C, sequence: 5, data: {} },
       timestamp: new Date(T + 200 * SECOND).toISOString(),
     });
-    expect(scene.broken()).toEqual(['false deletion', 'miss']);
+    expect(scene.brokenRules()).toEqual(['false deletion', 'miss']);
   });
 });

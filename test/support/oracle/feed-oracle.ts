@@ -4,19 +4,19 @@ import {
   MessageCheck,
   type Report,
   type Rule,
-  type ToldEvent,
+  type EmittedEvent,
 } from './message-check.js';
 import { type LedgerEntry, type Presence, Truth } from './truth.js';
 
-/** Something that must not be. */
+/** A violation of a rule. */
 export interface Fault {
   readonly rule: Rule;
   readonly about: string;
 }
 
 /**
- * Judges what a feed told by what really happened. It knows the simulator's ledger and the public form of events, and
- * shares no code with the product.
+ * Checks the events of a feed against what really happened. It knows the simulator's ledger and the public format of
+ * events, and shares no code with the product.
  */
 export class FeedOracle {
   private readonly truth = new Truth();
@@ -25,29 +25,29 @@ export class FeedOracle {
     for (const entry of entries) this.truth.observe(entry);
   }
 
-  /** What follows happened after the feed had read everything once. */
+  /** Ends the baseline: the feed has read everything once before later entries. */
   endBaseline(): void {
     this.truth.endBaseline();
   }
 
-  /** What was made, served and told, for people to read. */
-  counts(events: readonly ToldEvent[]): Record<string, unknown> {
+  /** Numbers of changes, replies and events, for a report. */
+  counts(events: readonly EmittedEvent[]): Record<string, unknown> {
     const { changes, pages, lists } = this.truth;
-    const told: Record<string, number> = {};
-    for (const { type } of events) told[type] = (told[type] ?? 0) + 1;
+    const emitted: Record<string, number> = {};
+    for (const { type } of events) emitted[type] = (emitted[type] ?? 0) + 1;
     return {
       changes: [...changes.values()].reduce((sum, count) => sum + count, 0),
       changesByKind: Object.fromEntries(changes),
       pagesServed: pages,
       listsServed: lists,
       events: events.length,
-      eventsByType: told,
+      eventsByType: emitted,
       arrivalLagMs: this.arrivalLags(events),
     };
   }
 
-  /** From a message's appearance upstream to its event. */
-  private arrivalLags(events: readonly ToldEvent[]): Record<string, number> {
+  /** Times from a message's appearance upstream to its event. */
+  private arrivalLags(events: readonly EmittedEvent[]): Record<string, number> {
     const lags = events
       .filter(({ type }) => /^message\.(received|sent|created)$/.test(type))
       .map(({ data, timestamp }) => {
@@ -59,10 +59,8 @@ export class FeedOracle {
     return { median: at(0.5), p95: at(0.95), longest: at(1) };
   }
 
-  /**
-   * Everything that is wrong with a log, from its beginning, in its order, read when all was quiet.
-   */
-  judge(events: readonly ToldEvent[]): Fault[] {
+  /** Returns all violations in a complete log, which was read in order after all changes had ended. */
+  judge(events: readonly EmittedEvent[]): Fault[] {
     const faults: Fault[] = [];
     const report: Report = (rule, about) => faults.push({ rule, about });
     checkSequences(events, report);
@@ -71,7 +69,7 @@ export class FeedOracle {
     return faults;
   }
 
-  private checkMessages(events: readonly ToldEvent[], report: Report): void {
+  private checkMessages(events: readonly EmittedEvent[], report: Report): void {
     const checks = new Map(
       [...this.truth.messages].map(([id, message]) => [id, new MessageCheck(message, report)]),
     );
@@ -79,57 +77,57 @@ export class FeedOracle {
       const id = (event.data['message'] as { id?: unknown } | undefined)?.id;
       const check = checks.get(String(id));
       if (check === undefined || this.truth.messages.get(String(id))?.contactId !== event.contactId)
-        report('false', `${event.type} of ${String(id)}: there is no such message`);
-      else check.hear(event);
+        report('false', `${event.type} of ${String(id)}: the message does not exist`);
+      else check.check(event);
     }
     for (const [id, check] of checks) {
       const contact = this.truth.contacts.get(this.truth.messages.get(id)?.contactId ?? '');
-      check.close(contact?.there === true);
+      check.finish(contact?.there === true);
     }
   }
 
-  private checkContacts(events: readonly ToldEvent[], report: Report): void {
-    const toldGone = new Set<string>();
+  private checkContacts(events: readonly EmittedEvent[], report: Report): void {
+    const deleted = new Set<string>();
     let updates = 0;
     for (const { type, contactId = '', timestamp } of events) {
       const about = `${type} of ${contactId}`;
       const presence = this.truth.contacts.get(contactId);
       if (type === 'contact.deleted') {
-        if (toldGone.has(contactId)) report('double', about);
-        if (!isLongGone(presence, Date.parse(timestamp))) report('false deletion', about);
-        toldGone.add(contactId);
+        if (deleted.has(contactId)) report('double', about);
+        if (!isMissingLongEnough(presence, Date.parse(timestamp))) report('false deletion', about);
+        deleted.add(contactId);
       } else if (type === 'contact.created') {
-        // All contacts of these worlds were there from the first list on.
-        if (!toldGone.delete(contactId)) report('double', about);
+        // In these tests, all contacts exist from the first list on.
+        if (!deleted.delete(contactId)) report('double', about);
       } else if (type === 'contact.updated') {
         updates += 1;
       } else if (type === 'contact.resynced' || type === 'account.suspect') {
-        report('false', `${about}: nothing was lost or hidden`);
+        report('false', `${about}: no contact was lost or hidden`);
       }
     }
-    if (updates > this.truth.contactChanges) report('double', `${updates} times contact.updated`);
+    if (updates > this.truth.contactChanges) report('double', `${updates} contact.updated events`);
     for (const [id, { there }] of this.truth.contacts) {
-      if (!there && !toldGone.has(id)) report('late deletion', `contact ${id} is deleted`);
-      if (there && toldGone.has(id)) report('miss', `contact ${id} returned`);
+      if (!there && !deleted.has(id)) report('late deletion', `contact ${id} is deleted`);
+      if (there && deleted.has(id)) report('miss', `contact ${id} returned`);
     }
   }
 }
 
-function isLongGone(presence: Presence | undefined, at: number): boolean {
-  const gone = presence?.goneAt(at);
+function isMissingLongEnough(presence: Presence | undefined, at: number): boolean {
+  const gone = presence?.missingSince(at);
   return gone !== undefined && at - gone >= ABSENCE_MS - CLOCK_SLACK_MS;
 }
 
-function checkSequences(events: readonly ToldEvent[], report: Report): void {
+function checkSequences(events: readonly EmittedEvent[], report: Report): void {
   const ids = new Set<string>();
   const last = new Map<string, number>();
   for (const { id, type, contactId = '', sequence } of events) {
-    if (ids.has(id)) report('gap', `the id ${id} is used twice`);
+    if (ids.has(id)) report('gap', `the event id ${id} is duplicate`);
     ids.add(id);
     const counter = /^(message|contact)\./.test(type) ? contactId : '';
     const expected = (last.get(counter) ?? 0) + 1;
     if (sequence !== expected)
-      report('gap', `${type} of ${contactId} is number ${sequence}, not ${expected}`);
+      report('gap', `${type} of ${contactId} has the sequence ${sequence} instead of ${expected}`);
     last.set(counter, sequence);
   }
 }

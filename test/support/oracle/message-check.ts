@@ -1,7 +1,7 @@
 import { type Form, sameForm, type TrueMessage } from './truth.js';
 
 /** An event as a subscriber sees it. */
-export interface ToldEvent {
+export interface EmittedEvent {
   readonly id: string;
   readonly type: string;
   readonly timestamp: string;
@@ -11,52 +11,51 @@ export interface ToldEvent {
 }
 
 /**
- * - `miss`: something was not told.
- * - `double`: something was told again.
- * - `false`: something was told that no served reply had shown, or under a wrong name.
- * - `false deletion`: told of something that was there, or was not away for a minute.
- * - `late deletion`: a deletion is not told yet; whoever asks says how long that may take.
- * - `gap`: a sequence does not count up by one, or an id is used twice.
+ * - `miss`: a change was not emitted.
+ * - `double`: a change was emitted again.
+ * - `false`: an event has content that no served reply had shown, or the wrong type.
+ * - `false deletion`: a deletion was emitted for an existing object, or within a minute.
+ * - `late deletion`: a deletion is not emitted yet; the caller decides how long that may take.
+ * - `gap`: a sequence does not increase by one, or an event id is duplicate.
  */
 export type Rule = 'miss' | 'double' | 'false' | 'false deletion' | 'late deletion' | 'gap';
 
 export type Report = (rule: Rule, about: string) => void;
 
-/** Both run on this machine; clocks are read at slightly different moments. */
+/** All processes run on one machine, but read its clock at slightly different moments. */
 export const CLOCK_SLACK_MS = 50;
-/** CONTRACT: a deletion needs two reads at least so far apart, so nothing can be told of it sooner. */
+/** A deletion needs two reads at least this far apart, so its event cannot come sooner. */
 export const ABSENCE_MS = 60_000;
 /**
- * A form that so many replies showed, the first and the last of them so far apart, was committed by one of those reads:
- * a poll is lost only with its worker, and one worker lives on while the other one dies.
+ * A version in at least this number of replies over this time was certainly committed by one of those reads: a poll is
+ * lost only with its worker, and only one of the two workers is killed at a time.
  */
-const SHOWN_OFTEN = 4;
-const SHOWN_FOR_MS = 30_000;
+const MIN_SHOWN_COUNT = 4;
+const MIN_SHOWN_MS = 30_000;
 const ARRIVALS: Readonly<Record<string, string>> = { inbound: 'message.received', outbound: 'message.sent' };
 const FLAGS = ['delivered', 'read'] as const;
 
 /**
- * Holds what was told of one message against what happened to it. With kills nobody outside knows which reads were
- * committed; but each event carries the whole message as it was read, so the events themselves say that, and the checks
- * are exact:
+ * Checks the events of one message against its history. After a kill, it is unknown which reads were committed. But
+ * each event has the whole message as it was read, so the events show that, and the checks are exact:
  *
- * - each told form was really served, before, and forms come in the order in which they came about (a stale or made-up
- *   read is caught);
- * - each event names a difference between the form told last and its own, and all of them are named before the next
- *   form (a double names no difference; one that was passed over leaves one);
- * - what is told last is the form that upstream has, and what was shown again and again was told (a miss leaves another).
+ * - each emitted version was served before, and versions are emitted in order (this finds stale and invented reads);
+ * - each event names a difference between the previously emitted version and its own, and all differences are named
+ * before the next version (a duplicate names no difference; an omission leaves one unnamed);
+ * - the last emitted version is upstream's version, and each version that was shown repeatedly was emitted (this finds
+ * missed changes).
  *
- * What came and went between two reads is rightly not told, and is not asked for.
+ * A change that was undone between two reads needs no event.
  */
 export class MessageCheck {
-  /** The state of the message that a subscriber knows; undefined before its arrival was told. */
-  private told: Form | undefined;
-  /** The flags whose own event was told, or never will be. */
-  private readonly spent = { delivered: false, read: false };
-  private readonly toldForms: Form[] = [];
+  /** The version that a subscriber knows; undefined before the arrival of the message was emitted. */
+  private known: Form | undefined;
+  /** The flags whose own event was emitted, or will never be emitted. */
+  private readonly emittedFlags = { delivered: false, read: false };
+  private readonly emittedForms: Form[] = [];
   private previous: Form | undefined;
   private revision = 0;
-  private deletionTold = false;
+  private deletionEmitted = false;
 
   constructor(
     private readonly truth: TrueMessage,
@@ -64,14 +63,14 @@ export class MessageCheck {
   ) {
     const first = truth.forms[0];
     if (truth.baseline && first !== undefined) {
-      this.told = first;
-      this.toldForms.push(first);
-      this.spent = { delivered: first.delivered, read: first.read };
+      this.known = first;
+      this.emittedForms.push(first);
+      this.emittedFlags = { delivered: first.delivered, read: first.read };
     }
   }
 
-  /** One event after the other, in their sequence. */
-  hear(event: ToldEvent): void {
+  /** Checks the next event in the order of the sequence. */
+  check(event: EmittedEvent): void {
     const about = `${event.type} of ${this.truth.id}`;
     if (event.type === 'message.deleted') {
       this.deletion(event, about);
@@ -79,113 +78,115 @@ export class MessageCheck {
     }
     const form = formOf(event);
     if (form === undefined) {
-      this.report('false', `${about}: without a form`);
+      this.report('false', `${about}: without a message`);
       return;
     }
-    this.wasServed(form, Date.parse(event.timestamp), about);
-    this.isWhole(form, about);
+    this.checkServed(form, Date.parse(event.timestamp), about);
+    this.checkComplete(form, about);
     if (event.type === 'message.delivered' || event.type === 'message.read') this.flag(event, form, about);
     else if (event.type === 'message.updated') this.update(event, form, about);
     else this.arrival(event, form, about);
     this.previous = form;
-    this.toldForms.push(form);
+    this.emittedForms.push(form);
   }
 
-  /** After the last event, once all is quiet. @param contactThere whether its contact is listed at the end */
-  close(contactThere: boolean): void {
+  /** Completes the check after the last event. @param contactThere true if the contact is listed at the end */
+  finish(contactThere: boolean): void {
     const { truth } = this;
-    const about = `the last form of ${truth.id}`;
+    const about = `the last version of ${truth.id}`;
     const final = truth.forms.at(-1);
     if (!contactThere || final === undefined) return;
     if (!truth.presence.there) {
-      const known = this.told !== undefined;
-      if (known && !this.deletionTold) this.report('late deletion', `${truth.id} is deleted`);
+      const known = this.known !== undefined;
+      if (known && !this.deletionEmitted) this.report('late deletion', `${truth.id} is deleted`);
       return;
     }
-    if (this.deletionTold) this.report('miss', `${truth.id} returned`);
-    if (this.told === undefined) this.report('miss', `the arrival of ${truth.id}`);
-    else if (!sameForm(this.told, final))
-      this.report('miss', `${about}: ${words(this.told)}, is ${words(final)}`);
+    if (this.deletionEmitted) this.report('miss', `${truth.id} returned`);
+    if (this.known === undefined) this.report('miss', `the arrival of ${truth.id}`);
+    else if (!sameForm(this.known, final))
+      this.report('miss', `${about}: ${describeForm(this.known)}, is ${describeForm(final)}`);
     for (const [revision, { first, last, count }] of truth.served) {
       const form = truth.forms[revision];
-      const surely = count >= SHOWN_OFTEN && last - first >= SHOWN_FOR_MS;
-      if (form === undefined || !surely || this.toldForms.some((told) => sameForm(told, form))) continue;
+      const surely = count >= MIN_SHOWN_COUNT && last - first >= MIN_SHOWN_MS;
+      if (form === undefined || !surely || this.emittedForms.some((known) => sameForm(known, form))) continue;
       this.report('miss', `revision ${revision} of ${truth.id}, which was shown for ${last - first} ms`);
     }
   }
 
-  private arrival({ type }: ToldEvent, form: Form, about: string): void {
-    if (this.told !== undefined) this.report('double', about);
+  private arrival({ type }: EmittedEvent, form: Form, about: string): void {
+    if (this.known !== undefined) this.report('double', about);
     if (type !== (ARRIVALS[this.truth.direction] ?? 'message.created')) this.report('false', about);
-    // The flags of an outbound message have events of their own, those of an inbound one come with its arrival.
+    // The flags of an outbound message have their own events; those of an inbound message come with its arrival.
     const outbound = type === 'message.sent';
-    this.told = outbound ? { text: form.text, delivered: false, read: false } : form;
-    if (!outbound) Object.assign(this.spent, { delivered: form.delivered, read: form.read });
+    this.known = outbound ? { text: form.text, delivered: false, read: false } : form;
+    if (!outbound) Object.assign(this.emittedFlags, { delivered: form.delivered, read: form.read });
   }
 
-  private flag(event: ToldEvent, form: Form, about: string): void {
+  private flag(event: EmittedEvent, form: Form, about: string): void {
     const flag = event.type === 'message.delivered' ? 'delivered' : 'read';
-    if (this.spent[flag]) this.report('double', about);
-    this.spent[flag] = true;
+    if (this.emittedFlags[flag]) this.report('double', about);
+    this.emittedFlags[flag] = true;
     if (this.differences(event, form, about) !== `status.${flag}`)
       this.report('false', `${about}: other changes`);
   }
 
-  private update(event: ToldEvent, form: Form, about: string): void {
+  private update(event: EmittedEvent, form: Form, about: string): void {
     const named = this.differences(event, form, about);
     if (named === '') this.unnamed(form, about);
     for (const flag of FLAGS) {
-      const first = named.includes(`status.${flag}`) && form[flag] && !this.spent[flag];
+      const first = named.includes(`status.${flag}`) && form[flag] && !this.emittedFlags[flag];
       if (first) this.report('false', `${about}: the first ${flag} has an event of its own`);
     }
   }
 
-  /** Of each field 16 bits are kept: once in 65,536 a change is told without its name, by the message alone. */
+  /** The product keeps 16 bits of each field, so one change in 65,536 is emitted without the field name. */
   private unnamed(form: Form, about: string): void {
-    if (this.told === undefined || sameForm(this.told, form))
+    if (this.known === undefined || sameForm(this.known, form))
       this.report('double', `${about}: nothing changed`);
-    else this.told = { ...this.told, text: form.text };
+    else this.known = { ...this.known, text: form.text };
   }
 
-  /** Takes the event's changes as told; their names. */
-  private differences({ data }: ToldEvent, form: Form, about: string): string {
+  /** Applies the changes of an event to the known version, and returns their names. */
+  private differences({ data }: EmittedEvent, form: Form, about: string): string {
     const changes = (data['changes'] ?? {}) as Record<string, { from?: unknown; to: unknown } | undefined>;
-    const { told } = this;
-    if (told === undefined) {
+    const { known } = this;
+    if (known === undefined) {
       this.report('miss', `${about}: before its arrival`);
       return Object.keys(changes).join();
     }
-    let next = told;
+    let next = known;
     for (const [name, change] of Object.entries(changes)) {
       const field = ({ message: 'text', 'status.delivered': 'delivered', 'status.read': 'read' } as const)[
         name
       ];
       if (name === 'deleted') {
-        if (!this.deletionTold) this.report('false', `${about}: it was not told as deleted`);
-        this.deletionTold = false;
+        if (!this.deletionEmitted) this.report('false', `${about}: its deletion was not emitted`);
+        this.deletionEmitted = false;
       } else if (field === undefined) {
         this.report('false', `${about}: ${name} never changes here`);
       } else {
-        if (change?.to === told[field]) this.report('double', `${about}: ${name} was told as that already`);
-        if (change !== undefined && 'from' in change && change.from !== told[field])
-          this.report('miss', `${about}: ${name} was told otherwise before`);
-        if (change?.to !== form[field]) this.report('false', `${about}: ${name} is not so in its message`);
+        if (change?.to === known[field])
+          this.report('double', `${about}: ${name} was already emitted with this value`);
+        if (change !== undefined && 'from' in change && change.from !== known[field])
+          this.report('miss', `${about}: ${name} was emitted with another value before`);
+        if (change?.to !== form[field])
+          this.report('false', `${about}: ${name} has another value in the message of the event`);
         next = { ...next, [field]: change?.to };
       }
     }
-    this.told = next;
+    this.known = next;
     return Object.keys(changes).join();
   }
 
-  /** Before another form comes, all of the one before must have been told. */
-  private isWhole(form: Form, about: string): void {
-    const { told, previous } = this;
-    if (told === undefined || previous === undefined || sameForm(form, previous)) return;
-    if (!sameForm(told, previous))
-      this.report('miss', `${about}: ${words(previous)} was told as ${words(told)}`);
+  /** All changes of a version must be emitted before the next version. */
+  private checkComplete(form: Form, about: string): void {
+    const { known, previous } = this;
+    if (known === undefined || previous === undefined || sameForm(form, previous)) return;
+    if (!sameForm(known, previous))
+      this.report('miss', `${about}: ${describeForm(previous)} was emitted as ${describeForm(known)}`);
   }
 
-  private wasServed(form: Form, at: number, about: string): void {
+  private checkServed(form: Form, at: number, about: string): void {
     const { forms, served } = this.truth;
     const found = forms.findIndex(
       (candidate, revision) =>
@@ -193,22 +194,26 @@ export class MessageCheck {
         sameForm(candidate, form) &&
         (served.get(revision)?.first ?? Infinity) <= at + CLOCK_SLACK_MS,
     );
-    if (found < 0) this.report('false', `${about}: ${words(form)} was not served before, or long before`);
+    if (found < 0)
+      this.report(
+        'false',
+        `${about}: ${describeForm(form)} was not served before, or was replaced long before`,
+      );
     else this.revision = found;
   }
 
-  private deletion({ timestamp }: ToldEvent, about: string): void {
+  private deletion({ timestamp }: EmittedEvent, about: string): void {
     const at = Date.parse(timestamp);
-    const gone = this.truth.presence.goneAt(at);
-    if (this.deletionTold) this.report('double', about);
-    if (gone === undefined) this.report('false deletion', `${about}: upstream has it`);
+    const gone = this.truth.presence.missingSince(at);
+    if (this.deletionEmitted) this.report('double', about);
+    if (gone === undefined) this.report('false deletion', `${about}: the message exists upstream`);
     else if (at - gone < ABSENCE_MS - CLOCK_SLACK_MS)
-      this.report('false deletion', `${about}: told after ${at - gone} ms`);
-    this.deletionTold = true;
+      this.report('false deletion', `${about}: emitted after ${at - gone} ms`);
+    this.deletionEmitted = true;
   }
 }
 
-function formOf({ data }: ToldEvent): Form | undefined {
+function formOf({ data }: EmittedEvent): Form | undefined {
   const message = data['message'] as
     { message?: unknown; status?: { delivered?: unknown; read?: unknown } } | undefined;
   const { delivered, read } = message?.status ?? {};
@@ -217,6 +222,6 @@ function formOf({ data }: ToldEvent): Form | undefined {
   return { text: message.message, delivered, read };
 }
 
-function words({ text, delivered, read }: Form): string {
+function describeForm({ text, delivered, read }: Form): string {
   return `"${text}"${delivered ? ' delivered' : ''}${read ? ' read' : ''}`;
 }

@@ -1,94 +1,97 @@
-/** A send that the gateway answered 200; those of one recipient in the order in which that was. */
-export interface AskedSend {
+/** A send request that got status 200. Those of one recipient are in the order of their replies. */
+export interface RequestedSend {
   id: string;
   phoneNumber: string;
-  /** Unlike every other text of the trial. */
+  /** Unique in the trial. */
   message: string;
 }
 
-/** A send as the gateway shows it at last. */
+/** A send as the gateway shows it at the end. */
 export interface ShownSend {
   id: string;
   status: string;
   messageId: string | null;
 }
 
-/** A text that upstream took, in the order in which it did. */
-export interface TakenText {
+/** A text that upstream accepted, in the order of acceptance. */
+export interface AcceptedText {
   phoneNumber: string;
   message: string;
   messageIds: readonly string[];
 }
 
-/** All that is judged. */
+/** The input of the oracle. */
 export interface RelayHistory {
-  asked: readonly AskedSend[];
-  /** Those that the gateway still knows. */
+  requested: readonly RequestedSend[];
+  /** The sends that the gateway still has. */
   shown: readonly ShownSend[];
-  taken: readonly TakenText[];
-  /** Texts whose request was never answered: each may have gone out once, or not at all. */
-  unanswered: ReadonlySet<string>;
+  accepted: readonly AcceptedText[];
+  /** Texts of send requests without a reply: each may have been sent once or not at all. */
+  withoutReply: ReadonlySet<string>;
 }
 
 export type RelayRule =
-  /** Upstream took a text twice. */
-  | 'doubled'
-  /** Upstream took a text that nobody asked for, or for somebody else. */
-  | 'unasked'
-  /** A recipient got two texts in another order than they were accepted in. */
+  /** Upstream accepted a text twice. */
+  | 'duplicate'
+  /** Upstream accepted a text without a send request, or for another recipient. */
+  | 'unrequested'
+  /** A recipient got two texts in another order than the gateway accepted them. */
   | 'disordered'
-  /** The gateway does not know the send any more. */
+  /** The gateway has lost the send. */
   | 'lost'
-  /** The send has come to no end. */
-  | 'unended'
-  /** The send is bound to a message that is another's. */
+  /** The send has no final status. */
+  | 'unfinished'
+  /** The send is bound to the message of another send. */
   | 'misbound'
-  /** The send says more than is true: taken though it was not, or not taken though it was. */
-  | 'dishonest';
+  /** The status of the send is false: it claims an acceptance that did not happen, or denies one that did. */
+  | 'false status';
 
 export interface RelayFault {
   rule: RelayRule;
   about: string;
 }
 
-/** What a send may say at last if upstream took it, and if it did not. Both may be unknown. */
-const SAID_OF_TAKEN = new Set(['accepted', 'sent', 'delivered', 'read', 'unknown']);
-const SAID_OF_NOT_TAKEN = new Set(['unknown', 'failed', 'expired', 'cancelled']);
+/** Allowed final statuses, depending on whether upstream accepted the send. */
+const STATUSES_IF_ACCEPTED = new Set(['accepted', 'sent', 'delivered', 'read', 'unknown']);
+const STATUSES_IF_NOT_ACCEPTED = new Set(['unknown', 'failed', 'expired', 'cancelled']);
 
-/** What is wrong with how sends were relayed. Pure; it shares no code with the product. */
+/** Returns all faults of a relay history. A pure function that shares no code with the product. */
 export function judgeRelay(history: RelayHistory): RelayFault[] {
-  return [...judgeTaken(history), ...judgeOrder(history), ...judgeEnds(history)];
+  return [...judgeAccepted(history), ...judgeOrder(history), ...judgeEnds(history)];
 }
 
-/** Of the messages that upstream has of our sends, how many are bound to the right one; a lost send is judged as such. */
-export function boundShare({ asked, shown, taken }: RelayHistory): { bound: number; of: number } {
-  const byText = new Map(taken.map((text) => [text.message, text]));
+/** Counts how many accepted sends are bound to the right message. Lost sends do not count here. */
+export function boundShare({ requested, shown, accepted }: RelayHistory): {
+  bound: number;
+  of: number;
+} {
+  const byText = new Map(accepted.map((text) => [text.message, text]));
   const byId = new Map(shown.map((send) => [send.id, send]));
-  const there = asked.filter(({ id, message }) => byText.has(message) && byId.has(id));
+  const there = requested.filter(({ id, message }) => byText.has(message) && byId.has(id));
   const bound = there.filter(({ id, message }) =>
     byText.get(message)?.messageIds.includes(byId.get(id)?.messageId ?? ''),
   );
   return { bound: bound.length, of: there.length };
 }
 
-function judgeTaken({ asked, taken, unanswered }: RelayHistory): RelayFault[] {
-  const recipients = new Map(asked.map(({ message, phoneNumber }) => [message, phoneNumber]));
+function judgeAccepted({ requested, accepted, withoutReply }: RelayHistory): RelayFault[] {
+  const recipients = new Map(requested.map(({ message, phoneNumber }) => [message, phoneNumber]));
   const seen = new Set<string>();
-  return taken.flatMap(({ message, phoneNumber }) => {
+  return accepted.flatMap(({ message, phoneNumber }) => {
     const about = `"${message}" to ${phoneNumber}`;
     const faults: RelayFault[] = [];
-    if (seen.has(message)) faults.push({ rule: 'doubled', about });
+    if (seen.has(message)) faults.push({ rule: 'duplicate', about });
     seen.add(message);
-    if (recipients.get(message) !== phoneNumber && !unanswered.has(message))
-      faults.push({ rule: 'unasked', about });
+    if (recipients.get(message) !== phoneNumber && !withoutReply.has(message))
+      faults.push({ rule: 'unrequested', about });
     return faults;
   });
 }
 
-function judgeOrder({ asked, taken }: RelayHistory): RelayFault[] {
-  const places = new Map(asked.map(({ message }, place) => [message, place]));
+function judgeOrder({ requested, accepted }: RelayHistory): RelayFault[] {
+  const places = new Map(requested.map(({ message }, place) => [message, place]));
   const last = new Map<string, { place: number; message: string }>();
-  return taken.flatMap(({ message, phoneNumber }) => {
+  return accepted.flatMap(({ message, phoneNumber }) => {
     const place = places.get(message);
     if (place === undefined) return [];
     const before = last.get(phoneNumber);
@@ -98,19 +101,19 @@ function judgeOrder({ asked, taken }: RelayHistory): RelayFault[] {
   });
 }
 
-function judgeEnds({ asked, shown, taken }: RelayHistory): RelayFault[] {
-  const byText = new Map(taken.map((text) => [text.message, text]));
+function judgeEnds({ requested, shown, accepted }: RelayHistory): RelayFault[] {
+  const byText = new Map(accepted.map((text) => [text.message, text]));
   const byId = new Map(shown.map((send) => [send.id, send]));
-  return asked.flatMap(({ id, message }): RelayFault[] => {
+  return requested.flatMap(({ id, message }): RelayFault[] => {
     const send = byId.get(id);
     const about = `${id} "${message}"${send === undefined ? '' : ` is ${send.status}`}`;
     if (send === undefined) return [{ rule: 'lost', about }];
-    if (!SAID_OF_TAKEN.has(send.status) && !SAID_OF_NOT_TAKEN.has(send.status))
-      return [{ rule: 'unended', about }];
+    if (!STATUSES_IF_ACCEPTED.has(send.status) && !STATUSES_IF_NOT_ACCEPTED.has(send.status))
+      return [{ rule: 'unfinished', about }];
     const text = byText.get(message);
     if (send.messageId !== null && text?.messageIds.includes(send.messageId) !== true)
       return [{ rule: 'misbound', about: `${about}, bound to ${send.messageId}` }];
-    const honest = text === undefined ? SAID_OF_NOT_TAKEN : SAID_OF_TAKEN;
-    return honest.has(send.status) ? [] : [{ rule: 'dishonest', about }];
+    const honest = text === undefined ? STATUSES_IF_NOT_ACCEPTED : STATUSES_IF_ACCEPTED;
+    return honest.has(send.status) ? [] : [{ rule: 'false status', about }];
   });
 }

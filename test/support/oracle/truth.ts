@@ -15,7 +15,7 @@ export interface LedgerEntry {
   readonly damage?: string | null;
 }
 
-/** What can be seen of a message, as far as the oracle compares it. */
+/** A version of a message: the fields that the oracle compares. */
 export interface Form {
   readonly text: string;
   readonly delivered: boolean;
@@ -26,7 +26,7 @@ export function sameForm(one: Form, other: Form): boolean {
   return one.text === other.text && one.delivered === other.delivered && one.read === other.read;
 }
 
-/** Since when something is there, or is not; the last stretch goes on. */
+/** The periods in which an object exists or is missing. The last period has no end. */
 export class Presence {
   private readonly turns: { time: number; there: boolean }[] = [];
 
@@ -38,14 +38,14 @@ export class Presence {
     return this.turns.at(-1)?.there ?? false;
   }
 
-  /** Since when it was gone at a time, or undefined if it was there. */
-  goneAt(time: number): number | undefined {
+  /** Start of the absence at the given time, or undefined if the object existed then. */
+  missingSince(time: number): number | undefined {
     const turn = this.turns.findLast((candidate) => candidate.time <= time);
     return turn === undefined || turn.there ? undefined : turn.time;
   }
 }
 
-/** When replies first and last showed something, and how many did. */
+/** Times of the first and last reply that showed a version, and the number of such replies. */
 export interface Showing {
   readonly first: number;
   last: number;
@@ -56,27 +56,27 @@ export interface TrueMessage {
   readonly id: string;
   readonly contactId: string;
   readonly direction: string;
-  /** It was there before the feed's first read, and its arrival is never told. */
+  /** True if the message existed before the feed's first read, so that its arrival is never emitted. */
   readonly baseline: boolean;
-  /** By revision, with the time of each. */
+  /** All versions by revision number, each with its start time. */
   readonly forms: (Form & { readonly since: number })[];
   readonly presence: Presence;
-  /** The whole and undamaged replies that showed a revision. */
+  /** The complete and undamaged replies that showed each revision. */
   readonly served: Map<number, Showing>;
 }
 
-/** Everything that really happened, and what was served, from the simulator's ledger. */
+/** All changes and all served replies, from the simulator's ledger. */
 export class Truth {
   readonly messages = new Map<string, TrueMessage>();
   readonly contacts = new Map<string, Presence>();
-  /** How many changes of each kind there were since the baseline. */
+  /** Number of changes of each kind since the baseline. */
   readonly changes = new Map<string, number>();
   pages = 0;
   lists = 0;
   contactChanges = 0;
   private baseline = true;
 
-  /** What follows happened after the feed had read everything once. */
+  /** Ends the baseline: the feed has read everything once before later entries. */
   endBaseline(): void {
     this.baseline = false;
   }
@@ -156,7 +156,7 @@ export class Truth {
       return;
     }
     this.pages += 1;
-    // A spoilt reply shows nothing that may be believed.
+    // The content of a damaged reply does not count as shown.
     if (damage !== null && damage !== undefined) return;
     for (const [i, id] of ids.entries()) {
       const served = this.messages.get(id)?.served;

@@ -15,7 +15,7 @@ import { Caller } from '../auth/caller.js';
 import { isOperator, maySee } from '../auth/operator.js';
 import { RequireScope } from '../auth/require-scope.js';
 import { ApiProblems } from '../problems/api-problems.js';
-import { givenIn, InputPipe } from '../input/input.pipe.js';
+import { givenFields, InputPipe } from '../input/input.pipe.js';
 import { notFound, Problem } from '../problems/problem.js';
 import { ACCOUNT_REGISTRY, ENVIRONMENT, FEED } from '../tokens.js';
 import { AccountsReply, AccountView, ChangeAccountDto, CreateAccountDto } from './accounts.dto.js';
@@ -106,7 +106,7 @@ export class AccountsController {
     @Body(new InputPipe(ChangeAccountDto)) body: ChangeAccountDto,
   ): Promise<AccountDescription> {
     mayChange(caller, id);
-    const { baseUrl, ...rest } = givenIn(body);
+    const { baseUrl, ...rest } = givenFields(body);
     const changes = { ...rest, ...(baseUrl === undefined ? {} : { baseUrl: withoutSlash(baseUrl) }) };
     const account = await this.accounts.change(id, changes);
     if (account === undefined) throw notFound('account', id);

@@ -1,6 +1,6 @@
 import { afterEach, beforeAll, afterAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { startTestRedis, type TestRedis } from '../../../../test/support/redis-server.js';
-import { json, OTHER_KEY, problemIn, startTestGateway, type TestGateway } from '../fixtures/gateway.js';
+import { json, OTHER_KEY, problemOf, startTestGateway, type TestGateway } from '../fixtures/gateway.js';
 
 const SALES = { id: 'sales', baseUrl: 'https://upstream.example/v1/', apiKey: 'upstream-key-of-sales' };
 
@@ -101,7 +101,7 @@ describe('an account', () => {
       'http://upstream.example/v1',
       'https://upstream.example:8443/v1',
     ]) {
-      const problem = await problemIn(await change('sales', { baseUrl }));
+      const problem = await problemOf(await change('sales', { baseUrl }));
       expect(problem).toMatchObject({
         status: 400,
         code: 'validation_failed',
@@ -120,16 +120,16 @@ describe('an account', () => {
   it('cannot be created with a used id or while data of a deleted account with this id remains: 409', async () => {
     await add(SALES);
     for (const id of ['sales', 'default'])
-      expect(await problemIn(await add({ ...SALES, id }))).toMatchObject({ status: 409, code: 'conflict' });
+      expect(await problemOf(await add({ ...SALES, id }))).toMatchObject({ status: 409, code: 'conflict' });
     await remove('sales');
-    const early = await problemIn(await add(SALES));
+    const early = await problemOf(await add(SALES));
     expect(early).toMatchObject({ status: 409, code: 'conflict' });
     expect(early.detail).toContain('still being removed');
   });
 
   it('from environment variables cannot be changed or deleted through the API; the error names the variables', async () => {
     for (const reply of [await change('default', { polling: false }), await remove('default')]) {
-      const problem = await problemIn(reply);
+      const problem = await problemOf(reply);
       expect(problem).toMatchObject({ status: 409, code: 'conflict' });
       expect(problem.detail).toContain('UPSTREAM_BASE_URL');
     }
@@ -149,7 +149,7 @@ describe('an account', () => {
     [{ polling: 'yes' }, 'polling'],
     [{ other: 1 }, 'other'],
   ])('with the invalid fields %j is rejected, and the error names the field', async (fault, field) => {
-    const problem = await problemIn(await add({ ...SALES, ...fault }));
+    const problem = await problemOf(await add({ ...SALES, ...fault }));
     expect(problem).toMatchObject({ status: 400, code: 'validation_failed', errors: [{ field }] });
     expect(await listed()).toEqual(['default']);
   });

@@ -3,7 +3,7 @@ import { request as httpRequest } from 'node:http';
 import { startTestRedis, type TestRedis } from '../../../../test/support/redis-server.js';
 import { eventually } from '../../../../test/support/eventually.js';
 import { WAIT_SETTINGS } from '../events/wait-settings.js';
-import { json, problemIn, startTestGateway, type TestGateway } from '../fixtures/gateway.js';
+import { json, problemOf, startTestGateway, type TestGateway } from '../fixtures/gateway.js';
 import { EVENT_WAITS } from '../tokens.js';
 
 interface Made {
@@ -67,7 +67,7 @@ describe('an API key', () => {
     });
     expect(await Promise.all([used(one, key), used(two, key)])).toEqual([200, 200]);
     const beyond = await one.fetch('/v1/events', { key });
-    expect(await problemIn(beyond)).toMatchObject({ status: 403, code: 'forbidden' });
+    expect(await problemOf(beyond)).toMatchObject({ status: 403, code: 'forbidden' });
     expect((await listed()).map((shown) => shown.id)).toEqual(['environment', id]);
     expect(JSON.stringify(await listed())).not.toContain(key);
     const stored = JSON.stringify(await one.redis.hgetall('tidings:{.accounts}:api-keys'));
@@ -97,7 +97,7 @@ describe('an API key', () => {
 
   it('is rejected after its expiry in Redis time', async () => {
     const past = await ask({ expiresAt: '2020-01-01T00:00:00Z' });
-    expect(await problemIn(past)).toMatchObject({ status: 400, errors: [{ field: 'expiresAt' }] });
+    expect(await problemOf(past)).toMatchObject({ status: 400, errors: [{ field: 'expiresAt' }] });
     const { key, id } = await make({ expiresAt: new Date(Date.now() + 3_600_000).toISOString() });
     expect(await used(one, key)).toBe(200);
     // Simulates the end of the hour.
@@ -119,7 +119,7 @@ describe('an API key', () => {
 
   it('from the environment is listed and cannot be revoked', async () => {
     expect((await listed('?account=default'))[0]).toMatchObject({ id: 'environment', account: 'default' });
-    const problem = await problemIn(await revoke('environment'));
+    const problem = await problemOf(await revoke('environment'));
     expect(problem).toMatchObject({ status: 409, code: 'conflict' });
     expect(problem.detail).toContain('API_KEY');
   });
@@ -134,13 +134,13 @@ describe('an API key', () => {
     [{ expiresAt: 'tomorrow' }, 'expiresAt'],
     [{ expiresAt: '' }, 'expiresAt'],
   ])('with the invalid fields %j is not created, and the error names the field', async (fault, field) => {
-    expect(await problemIn(await ask(fault))).toMatchObject({ status: 400, errors: [{ field }] });
+    expect(await problemOf(await ask(fault))).toMatchObject({ status: 400, errors: [{ field }] });
   });
 
   it('is not created above the limit of its account, and the error names the remedy', async () => {
     const filled = Array.from({ length: 1_000 }, (_, i) => `key_${i}`);
     await one.redis.sadd('tidings:{.accounts}:api-keys-of:sales', filled);
-    const problem = await problemIn(await ask({}));
+    const problem = await problemOf(await ask({}));
     expect(problem).toMatchObject({ status: 409, code: 'conflict' });
     expect(problem.detail).toContain('Delete one first');
     expect((await ask({ account: 'support' })).status).toBe(201);
@@ -156,7 +156,7 @@ describe('an admin of an account other than default', () => {
     expect((await listed('?account=sales', admin.key)).map(({ id }) => id).sort()).toEqual(
       [admin.id, made.id].sort(),
     );
-    expect(await problemIn(await ask({ scopes: ['messages:send'] }, admin.key))).toMatchObject({
+    expect(await problemOf(await ask({ scopes: ['messages:send'] }, admin.key))).toMatchObject({
       status: 403,
       code: 'forbidden',
     });
@@ -184,7 +184,10 @@ describe('a long request', () => {
   it('for a long poll gets no events after its API key is revoked', async () => {
     const { id, key } = await make({ scopes: ['events:read'] });
     const waiting = two.fetch('/v1/events?after=now&wait=2', { key });
-    await eventually('it is let in', async () => (await one.redis.keys(`tidings:rate:${id}`)).length === 1);
+    await eventually(
+      'the API key is accepted',
+      async () => (await one.redis.keys(`tidings:rate:${id}`)).length === 1,
+    );
     await revoke(id);
     expect((await waiting).status).toBe(401);
   });
@@ -208,7 +211,10 @@ describe('a long request', () => {
       });
     });
     request.write(beginning);
-    await eventually('it is let in', async () => (await one.redis.keys(`tidings:rate:${id}`)).length === 1);
+    await eventually(
+      'the API key is accepted',
+      async () => (await one.redis.keys(`tidings:rate:${id}`)).length === 1,
+    );
     await revoke(id);
     // A body that takes longer than a second counts as slow.
     await new Promise((resolve) => setTimeout(resolve, 1_200));

@@ -12,7 +12,7 @@ import {
   json,
   KEY,
   OTHER_KEY,
-  problemIn,
+  problemOf,
   startTestGateway,
   type TestGateway,
 } from '../fixtures/gateway.js';
@@ -58,14 +58,14 @@ describe('An API key', () => {
     expect(operations().length).toBeGreaterThanOrEqual(11);
     for (const { method, path } of operations()) {
       const missing = await gateway.fetch(path, { method, key: null });
-      expect([path, await problemIn(missing)]).toMatchObject([
+      expect([path, await problemOf(missing)]).toMatchObject([
         path,
         { status: 401, code: 'unauthenticated' },
       ]);
       const unknown = await gateway.fetch(path, { method, key: 'nobodys' });
-      expect(await problemIn(unknown)).toMatchObject({ status: 401, code: 'unauthenticated' });
+      expect(await problemOf(unknown)).toMatchObject({ status: 401, code: 'unauthenticated' });
       const powerless = await gateway.fetch(path, { method, key: EMPTY_KEY });
-      expect([path, await problemIn(powerless)]).toMatchObject([path, { status: 403, code: 'forbidden' }]);
+      expect([path, await problemOf(powerless)]).toMatchObject([path, { status: 403, code: 'forbidden' }]);
     }
   });
 
@@ -105,7 +105,7 @@ describe('An API key', () => {
     );
     const path = String(sent.headers.get('location'));
     expect((await gateway.fetch(path)).status).toBe(200);
-    expect(await problemIn(await gateway.fetch(path, { key: OTHER_KEY }))).toMatchObject({ status: 404 });
+    expect(await problemOf(await gateway.fetch(path, { key: OTHER_KEY }))).toMatchObject({ status: 404 });
   });
 });
 

@@ -7,7 +7,7 @@ import {
   json,
   KEY,
   OTHER_KEY,
-  problemIn,
+  problemOf,
   startTestGateway,
   type TestGateway,
 } from '../fixtures/gateway.js';
@@ -47,7 +47,7 @@ describe('the rate limit of an API key', () => {
     );
     expect(allowed(all)).toBe(LIMIT);
     const refused = await two.fetch('/v1/sends');
-    expect(await problemIn(refused)).toMatchObject({ status: 429, code: 'rate_limited' });
+    expect(await problemOf(refused)).toMatchObject({ status: 429, code: 'rate_limited' });
     const again = Number(refused.headers.get('retry-after'));
     expect(again).toBeGreaterThan(0);
     expect(again).toBeLessThanOrEqual(60);
@@ -60,17 +60,17 @@ describe('the rate limit of an API key', () => {
   });
 
   it('is in the headers of every response: the limit, the remaining requests and the seconds until the reset', async () => {
-    const told = ({ headers }: Response): (number | null)[] =>
+    const limitHeaders = ({ headers }: Response): (number | null)[] =>
       ['limit', 'remaining', 'reset'].map((name) => Number(headers.get(`ratelimit-${name}`)));
     const replies = [await one.fetch('/v1/sends'), await two.fetch('/v1/sends/nothing')];
     expect(replies.map(({ status }) => status)).toEqual([200, 404]);
-    expect(replies.map((reply) => told(reply).slice(0, 2))).toEqual([
+    expect(replies.map((reply) => limitHeaders(reply).slice(0, 2))).toEqual([
       [LIMIT, LIMIT - 1],
       [LIMIT, LIMIT - 2],
     ]);
-    for (const reply of replies) expect(told(reply)[2]).toBeLessThanOrEqual(60);
+    for (const reply of replies) expect(limitHeaders(reply)[2]).toBeLessThanOrEqual(60);
     await statuses(LIMIT, () => one.fetch('/v1/sends'));
-    expect(told(await one.fetch('/v1/sends')).slice(0, 2)).toEqual([LIMIT, 0]);
+    expect(limitHeaders(await one.fetch('/v1/sends')).slice(0, 2)).toEqual([LIMIT, 0]);
   });
 
   it('also counts requests without the required scope: 429 takes precedence over 403', async () => {
@@ -113,7 +113,7 @@ describe('the rate limit of an API key', () => {
       try {
         const began = performance.now();
         const reply = await one.fetch('/v1/sends');
-        expect(await problemIn(reply)).toMatchObject({ status: 503, code: 'unavailable' });
+        expect(await problemOf(reply)).toMatchObject({ status: 503, code: 'unavailable' });
         expect(performance.now() - began).toBeLessThan(2_000);
       } finally {
         if (signal === 'SIGSTOP') redis.server.kill('SIGCONT');

@@ -8,7 +8,7 @@ import { ApiProblems } from '../problems/api-problems.js';
 import { InputPipe } from '../input/input.pipe.js';
 import { AGE, CONTACT, CONTACT_LIST, MESSAGE_LIST, NoQuery, PageQuery } from './contacts.dto.js';
 import { readListQuery, readPageQuery } from './upstream-query.js';
-import { type Shown, UpstreamReads } from './upstream-reads.js';
+import { type ReadReply, UpstreamReads } from './upstream-reads.js';
 
 const JSON_TYPE = 'application/json; charset=utf-8';
 
@@ -69,7 +69,7 @@ export class ContactsController {
 }
 
 /** Sets the response headers and returns the body, which is JSON text. */
-function answer(reply: FastifyReply, { body, age }: Shown): unknown {
+function answer(reply: FastifyReply, { body, age }: ReadReply): unknown {
   if (age !== undefined) reply.header('age', String(age));
   reply.type(JSON_TYPE);
   return body;

@@ -11,7 +11,7 @@ import {
 } from '#upstream';
 import { eventually } from '../../../../test/support/eventually.js';
 import { startTestRedis, type TestRedis } from '../../../../test/support/redis-server.js';
-import { problemIn, startTestGateway, type TestGateway } from '../fixtures/gateway.js';
+import { problemOf, startTestGateway, type TestGateway } from '../fixtures/gateway.js';
 import { UpstreamReads } from './upstream-reads.js';
 
 let redis: TestRedis;
@@ -48,7 +48,7 @@ describe('Contacts', () => {
       contacts: [{ id: '7', name: 'Ada', extra: { deep: [1, null] } }, { id: 'b' }],
     });
     expect(await read('/v1/contacts/7')).toEqual({ id: '7', name: 'Ada', extra: { deep: [1, null] } });
-    expect(await problemIn(await gateway.fetch('/v1/contacts/8'))).toMatchObject({
+    expect(await problemOf(await gateway.fetch('/v1/contacts/8'))).toMatchObject({
       status: 404,
       code: 'not_found',
     });
@@ -61,7 +61,7 @@ describe('Contacts', () => {
     });
     const asked = jest.spyOn(gateway.app.get(UpstreamReads), 'contacts');
     const reads = Array.from({ length: 20 }, () => read('/v1/contacts'));
-    await eventually('all have asked', () => asked.mock.calls.length === reads.length);
+    await eventually('all requests have arrived', () => asked.mock.calls.length === reads.length);
     release();
     await Promise.all(reads);
     expect(gateway.upstream.calls).toEqual(['contacts']);
@@ -97,7 +97,7 @@ describe('The body of a list from upstream', () => {
     for (const said of ['', '<html>', '{"contacts":{}}', '{"people":[]}', '"x"']) {
       gateway.upstream.reply = said;
       for (const path of ['/v1/contacts', '/v1/contacts/a', '/v1/contacts/a/messages'])
-        expect(await problemIn(await gateway.fetch(path))).toMatchObject({ code: 'upstream_error' });
+        expect(await problemOf(await gateway.fetch(path))).toMatchObject({ code: 'upstream_error' });
     }
   });
 
@@ -105,7 +105,7 @@ describe('The body of a list from upstream', () => {
     const deep = `${'['.repeat(200_000)}${']'.repeat(200_000)}`;
     gateway.upstream.reply = `{"data":[{"id":1,"x":${deep}}]}`;
     for (const path of ['/v1/contacts', '/v1/contacts/1'])
-      expect(await problemIn(await gateway.fetch(path))).toMatchObject({ code: 'upstream_error' });
+      expect(await problemOf(await gateway.fetch(path))).toMatchObject({ code: 'upstream_error' });
   });
 
   it('is returned unchanged with CONTACTS_SHAPE=upstream, for any JSON', async () => {
@@ -124,7 +124,7 @@ describe('The body of a list from upstream', () => {
     expect(await read('/v1/contacts/7', plain)).toEqual({ id: '7' });
     expect(await read('/v1/contacts/7/messages', plain)).toEqual({ messages: [{ id: '7' }] });
     plain.upstream.reply = '<html>';
-    expect(await problemIn(await plain.fetch('/v1/contacts'))).toMatchObject({ code: 'upstream_error' });
+    expect(await problemOf(await plain.fetch('/v1/contacts'))).toMatchObject({ code: 'upstream_error' });
   });
 });
 
@@ -136,7 +136,7 @@ describe('An undocumented query parameter', () => {
       'contacts a[b]=&= since=2030 tag=b tag=a',
       'messages x page=1 limit=5 order=asc',
     ]);
-    const problem = await problemIn(await gateway.fetch('/v1/contacts/x?since=2030'));
+    const problem = await problemOf(await gateway.fetch('/v1/contacts/x?since=2030'));
     expect(problem.errors).toEqual([{ field: 'since', message: 'is not a known field' }]);
   });
 });
@@ -159,7 +159,7 @@ describe('A read within READ_CACHE_MS', () => {
     }
     caching.upstream.calls.length = 0;
     caching.upstream.contacts = [{ id: 'new' }];
-    expect(await problemIn(await ask('/v1/contacts/new'))).toMatchObject({ status: 404 });
+    expect(await problemOf(await ask('/v1/contacts/new'))).toMatchObject({ status: 404 });
     expect((await ask('/v1/contacts?fresh=1')).headers.get('age')).toBeNull();
     expect(caching.upstream.calls).toEqual(['contacts fresh=1']);
   });
@@ -169,7 +169,7 @@ describe('A read within READ_CACHE_MS', () => {
     await using caching = await startTestGateway({ redisUrl: redis.url, environment });
     await read('/v1/contacts', caching);
     caching.upstream.contacts = [{ id: 'new' }];
-    await eventually('the new contact', async () =>
+    await eventually('the new contact is listed', async () =>
       JSON.stringify(await read('/v1/contacts', caching)).includes('new'),
     );
   });
@@ -200,14 +200,14 @@ describe('Messages of a contact', () => {
     `x=${'y'.repeat(2_048)}`,
     Array.from({ length: 21 }, () => 'x=1').join('&'),
   ])('are rejected for the invalid query %s', async (query) => {
-    const problem = await problemIn(await gateway.fetch(`/v1/contacts/a/messages?${query}`));
+    const problem = await problemOf(await gateway.fetch(`/v1/contacts/a/messages?${query}`));
     expect(problem).toMatchObject({ status: 400, code: 'validation_failed' });
     expect(problem.errors?.map(({ field }) => field)).toEqual([query.split('=')[0]]);
   });
 
   it('are 404 for an unknown contact and for an id that would change the upstream path', async () => {
     gateway.upstream.fault = new UpstreamStatusError(404, 'no such contact', undefined);
-    expect(await problemIn(await gateway.fetch('/v1/contacts/x/messages'))).toMatchObject({
+    expect(await problemOf(await gateway.fetch('/v1/contacts/x/messages'))).toMatchObject({
       code: 'not_found',
     });
     const calls = gateway.upstream.calls.length;
@@ -235,7 +235,7 @@ describe('A failing upstream', () => {
     gateway.upstream.fault = fault;
     const response = await gateway.fetch('/v1/contacts');
     expect(response.headers.get('retry-after')).toBe(retryAfter);
-    expect(await problemIn(response)).toMatchObject({ status, code });
+    expect(await problemOf(response)).toMatchObject({ status, code });
   });
 
   it('that is known to be down gets no requests: callers get 503 immediately', async () => {
@@ -245,7 +245,7 @@ describe('A failing upstream', () => {
       for (const path of ['/v1/contacts', '/v1/contacts/a', '/v1/contacts/a/messages']) {
         const response = await gateway.fetch(path);
         expect(response.headers.get('retry-after')).toBe('5');
-        expect(await problemIn(response)).toMatchObject({ status: 503, code: 'upstream_unavailable' });
+        expect(await problemOf(response)).toMatchObject({ status: 503, code: 'upstream_unavailable' });
       }
       await gateway.redis.flushall();
     }
@@ -280,9 +280,9 @@ describe('A failing upstream', () => {
       release = resolve;
     });
     const reads = Array.from({ length: 100 }, (_, i) => gateway.fetch(`/v1/contacts?n=${i}`));
-    await eventually('all are under way', () => gateway.upstream.calls.length === 100);
+    await eventually('all requests are running', () => gateway.upstream.calls.length === 100);
     const response = await gateway.fetch('/v1/contacts?n=100');
-    expect(await problemIn(response)).toMatchObject({ status: 503, code: 'upstream_unavailable' });
+    expect(await problemOf(response)).toMatchObject({ status: 503, code: 'upstream_unavailable' });
     release();
     expect(new Set((await Promise.all(reads)).map(({ status }) => status))).toEqual(new Set([200]));
     await read('/v1/contacts?n=100');
@@ -293,5 +293,5 @@ it('an exhausted request budget causes 503 upstream_unavailable', async () => {
   gateway.budget.fault = new BudgetExhaustedError(1_500);
   const response = await gateway.fetch('/v1/contacts');
   expect(response.headers.get('retry-after')).toBe('2');
-  expect(await problemIn(response)).toMatchObject({ status: 503, code: 'upstream_unavailable' });
+  expect(await problemOf(response)).toMatchObject({ status: 503, code: 'upstream_unavailable' });
 });

@@ -1,6 +1,6 @@
 import type { UpstreamQuery } from '#upstream';
 import { readInput, unknownField } from '../input/input.pipe.js';
-import { knownNames, meantBy } from '../input/known-names.js';
+import { knownNames, suggestedName } from '../input/known-names.js';
 import { hasUnstorable } from '../input/rules.js';
 import type { FieldFault } from '../problems/problem.js';
 import { NoQuery, PageQuery } from './contacts.dto.js';
@@ -18,7 +18,7 @@ const KNOWN = knownNames(Object.keys(new PageQuery()));
  * @throws {Problem} that names the invalid parameters
  */
 export function readListQuery(given: unknown): UpstreamQuery {
-  readInput(NoQuery, given, { othersFaults });
+  readInput(NoQuery, given, { otherFieldFaults: otherParameterFaults });
   return pairsOf(given, {});
 }
 
@@ -27,11 +27,11 @@ export function readListQuery(given: unknown): UpstreamQuery {
  * @throws {Problem} that names the invalid parameters
  */
 export function readPageQuery(given: unknown): UpstreamQuery {
-  const { page, limit } = readInput(PageQuery, given, { othersFaults });
+  const { page, limit } = readInput(PageQuery, given, { otherFieldFaults: otherParameterFaults });
   return [['page', page], ['limit', limit], ...pairsOf(given, { page, limit })];
 }
 
-function othersFaults(others: Readonly<Record<string, unknown>>): FieldFault[] {
+function otherParameterFaults(others: Readonly<Record<string, unknown>>): FieldFault[] {
   const faults = Object.entries(others).flatMap(([name, value]) => faultOf(name, value));
   if (faults.length > 0) return faults;
   const pairs = pairsOf(others, {});
@@ -43,7 +43,7 @@ function othersFaults(others: Readonly<Record<string, unknown>>): FieldFault[] {
 }
 
 function faultOf(name: string, value: unknown): FieldFault[] {
-  const meant = meantBy(KNOWN, name);
+  const meant = suggestedName(KNOWN, name);
   if (meant !== undefined) return [unknownField(name, `; use ${meant} instead`)];
   if (!NAME.test(name)) return [unknownField(name)];
   if (textsOf(value).every((text) => !hasUnstorable(text))) return [];

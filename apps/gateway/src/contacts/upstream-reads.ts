@@ -12,13 +12,13 @@ import {
 } from '#upstream';
 import { notFound } from '../problems/problem.js';
 import { ACCOUNT_UPSTREAM, ENVIRONMENT } from '../tokens.js';
-import { type KeptReply, type ReadAnswer, ReadCache } from './read-cache.js';
+import { type CachedReply, type CachedRead, ReadCache } from './read-cache.js';
 
 /** The operations of {@link AccountUpstream} that callers' reads need. */
-export type ShownUpstream = Pick<AccountUpstream, 'readContactsText' | 'readMessagesText'>;
+export type ReadableUpstream = Pick<AccountUpstream, 'readContactsText' | 'readMessagesText'>;
 
 /** A response to a read. */
-export interface Shown {
+export interface ReadReply {
   /** JSON text. */
   body: string;
   /** Age of the data in whole seconds. Absent if upstream was asked for this request. */
@@ -38,37 +38,37 @@ const FULL_RETRY_MS = 1_000;
 export class UpstreamReads {
   private readonly cache: ReadCache;
   private readonly running = new Map<string, number>();
-  private readonly byId = new WeakMap<KeptReply, ReadonlyMap<string, unknown>>();
+  private readonly byId = new WeakMap<CachedReply, ReadonlyMap<string, unknown>>();
 
   constructor(
-    @Inject(ACCOUNT_UPSTREAM) private readonly upstream: ShownUpstream,
+    @Inject(ACCOUNT_UPSTREAM) private readonly upstream: ReadableUpstream,
     @Inject(ENVIRONMENT) private readonly environment: GatewayEnvironment,
   ) {
     this.cache = new ReadCache(environment.READ_CACHE_MS);
   }
 
   /** Reads the contact list. @throws {UpstreamError | BudgetExhaustedError} */
-  async contacts(account: string, query: UpstreamQuery): Promise<Shown> {
-    const answer = await this.askForContacts(account, query);
+  async contacts(account: string, query: UpstreamQuery): Promise<ReadReply> {
+    const answer = await this.requestContacts(account, query);
     const { text } = answer.reply;
     const isAsIs = this.environment.CONTACTS_SHAPE === 'upstream';
-    return shown(answer, isAsIs ? requireJson(text) : normalizeListReply(text, 'contacts'));
+    return readReplyOf(answer, isAsIs ? requireJson(text) : normalizeListReply(text, 'contacts'));
   }
 
   /** Reads one contact from the contact list. @throws {Problem | UpstreamError | BudgetExhaustedError} */
-  async contact(account: string, contactId: string): Promise<Shown> {
-    const answer = await this.askForContacts(account, []);
+  async contact(account: string, contactId: string): Promise<ReadReply> {
+    const answer = await this.requestContacts(account, []);
     const contacts = this.byId.get(answer.reply) ?? contactsById(answer.reply.text);
     this.byId.set(answer.reply, contacts);
     const found = contacts.get(contactId);
     if (found === undefined) throw notFound('contact', contactId);
-    return shown(answer, toJson(found));
+    return readReplyOf(answer, toJson(found));
   }
 
   /** Reads a message page of a contact. @throws {Problem | UpstreamError | BudgetExhaustedError} */
-  async messages(account: string, contactId: string, query: UpstreamQuery): Promise<Shown> {
+  async messages(account: string, contactId: string, query: UpstreamQuery): Promise<ReadReply> {
     if (RELATIVE.has(contactId)) throw notFound('contact', contactId);
-    const answer = await this.ask(account, ['messages', contactId, query], async () => {
+    const answer = await this.request(account, ['messages', contactId, query], async () => {
       try {
         return await this.upstream.readMessagesText(account, contactId, query);
       } catch (error) {
@@ -77,18 +77,18 @@ export class UpstreamReads {
         throw error;
       }
     });
-    return shown(answer, normalizeListReply(answer.reply.text, 'messages'));
+    return readReplyOf(answer, normalizeListReply(answer.reply.text, 'messages'));
   }
 
-  private askForContacts(account: string, query: UpstreamQuery): Promise<ReadAnswer> {
-    return this.ask(account, ['contacts', query], () => this.upstream.readContactsText(account, query));
+  private requestContacts(account: string, query: UpstreamQuery): Promise<CachedRead> {
+    return this.request(account, ['contacts', query], () => this.upstream.readContactsText(account, query));
   }
 
-  private ask(
+  private request(
     account: string,
     what: readonly unknown[],
     request: () => Promise<string>,
-  ): Promise<ReadAnswer> {
+  ): Promise<CachedRead> {
     return this.cache.read([account, ...what], async () => {
       const before = this.running.get(account) ?? 0;
       if (before >= MAX_CONCURRENT_READS) throw new BudgetExhaustedError(FULL_RETRY_MS);
@@ -104,6 +104,6 @@ export class UpstreamReads {
   }
 }
 
-function shown({ age }: ReadAnswer, body: string): Shown {
+function readReplyOf({ age }: CachedRead, body: string): ReadReply {
   return age === undefined ? { body } : { body, age };
 }

@@ -63,7 +63,7 @@ describe('The OpenAPI document', () => {
     const found = examplesIn(check.document, []);
     expect(found.length).toBeGreaterThan(30);
     for (const { place, example } of found) {
-      expect([place.join('/'), check.faultOf(place, example)]).toEqual([place.join('/'), undefined]);
+      expect([place.join('/'), check.validationError(place, example)]).toEqual([place.join('/'), undefined]);
     }
   });
 });

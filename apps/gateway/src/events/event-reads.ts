@@ -8,9 +8,9 @@ import {
   parseCursor,
 } from '#events';
 import { EVENT_LOG, EVENT_TAIL, EVENT_WAITS, SHUTDOWN } from '../tokens.js';
-import { pauseAfterEmptyPage } from './empty-stretch.js';
+import { pauseAfterEmptyPage } from './empty-page-pause.js';
 import type { WaitSettings } from './wait-settings.js';
-import { WaitingSlots } from './waiting-places.js';
+import { WaitingSlots } from './waiting-slots.js';
 
 /** A caller's request for a page of events. */
 export interface EventRequest {
@@ -21,7 +21,7 @@ export interface EventRequest {
   /** Maximum time to wait for an event, in milliseconds. */
   waitMs: number;
   /** Aborts when the caller disconnects. */
-  gone: AbortSignal;
+  disconnected: AbortSignal;
 }
 
 /** Reads pages of the event log, with long polling. */
@@ -56,11 +56,11 @@ export class EventReads {
 
   private async wait(
     account: string,
-    { filter, limit, gone }: EventRequest,
+    { filter, limit, disconnected }: EventRequest,
     empty: EventPage,
     end: number,
   ): Promise<EventPage> {
-    const stop = AbortSignal.any([gone, this.shutdown]);
+    const stop = AbortSignal.any([disconnected, this.shutdown]);
     const follower = this.tail.follow(account);
     let page = empty;
     let readMs = 0;

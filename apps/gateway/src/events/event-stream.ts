@@ -1,7 +1,7 @@
 import { type Cursor, CursorExpiredError, type EventPage, formatCursor, type LogFollower } from '#events';
 import { pause } from '#platform';
 import { isStoreFault } from '../problems/store-fault.js';
-import { pauseAfterEmptyPage } from './empty-stretch.js';
+import { pauseAfterEmptyPage } from './empty-page-pause.js';
 import type { SseConnection } from './sse-connection.js';
 import { commentFrame, cursorFrame, eventFrame, retryFrame } from './sse-frames.js';
 import type { WaitSettings } from './wait-settings.js';
@@ -28,7 +28,7 @@ export interface StreamSource {
 export class EventStream {
   /** The last id that was sent to the client. */
   private sentId = '';
-  private wroteAt = 0;
+  private lastWriteAt = 0;
   private checkedAt = performance.now();
   private readAt = 0;
   private readMs = 0;
@@ -130,11 +130,11 @@ export class EventStream {
 
   private async write(text: string): Promise<void> {
     await this.connection.write(text);
-    this.wroteAt = performance.now();
+    this.lastWriteAt = performance.now();
   }
 
   private silentMs(): number {
-    return performance.now() - this.wroteAt;
+    return performance.now() - this.lastWriteAt;
   }
 
   /** Returns the maximum time to wait for new events, in milliseconds: until the next recheck or comment. */

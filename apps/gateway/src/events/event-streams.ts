@@ -14,7 +14,7 @@ import { EVENT_LOG, EVENT_TAIL, EVENT_WAITS, SHUTDOWN } from '../tokens.js';
 import { EventStream } from './event-stream.js';
 import { SseConnection } from './sse-connection.js';
 import type { WaitSettings } from './wait-settings.js';
-import { WaitingSlots } from './waiting-places.js';
+import { WaitingSlots } from './waiting-slots.js';
 
 /** Maximum number of events in memory for one client. */
 const PAGE_SIZE = 100;
@@ -85,7 +85,7 @@ export class EventStreams {
     try {
       const read = (after: Cursor): Promise<EventPage> => this.log.read(account, after, PAGE_SIZE, filter);
       const stream = new EventStream({ read, follower, allowed }, connection, this.settings, start);
-      await stream.run(page, AbortSignal.any([connection.gone, this.shutdown]));
+      await stream.run(page, AbortSignal.any([connection.disconnected, this.shutdown]));
     } finally {
       follower.stop();
     }

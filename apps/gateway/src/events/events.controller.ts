@@ -7,7 +7,7 @@ import { Caller } from '../auth/caller.js';
 import { assertStillAllowed, isStillAllowed } from '../auth/still-allowed.js';
 import { RequireScope } from '../auth/require-scope.js';
 import { ApiProblems } from '../problems/api-problems.js';
-import { hangUpOf } from '../http/hang-up.js';
+import { disconnectSignalOf } from '../http/disconnect-signal.js';
 import { InputPipe } from '../input/input.pipe.js';
 import { notFound } from '../problems/problem.js';
 import { API_KEYS, EVENT_LOG } from '../tokens.js';
@@ -45,7 +45,7 @@ export class EventsController {
       filter: filterOf(query),
       limit: Number(query.limit),
       waitMs: Number(query.wait) * 1000,
-      gone: hangUpOf(reply.raw),
+      disconnected: disconnectSignalOf(reply.raw),
     });
     if (Number(query.wait) > 0) await assertStillAllowed(this.keys, request);
     return pageToJson(page);

@@ -4,7 +4,7 @@ import { EVENT_TAIL } from '../tokens.js';
 import { EventReads } from './event-reads.js';
 import { EventStreams } from './event-streams.js';
 import { EventsController } from './events.controller.js';
-import { WaitingSlots } from './waiting-places.js';
+import { WaitingSlots } from './waiting-slots.js';
 
 @Module({ controllers: [EventsController], providers: [EventReads, EventStreams, WaitingSlots] })
 export class EventsModule implements OnApplicationShutdown {

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { eventToJson, RedisEventLog } from '#events';
 import { startTestRedis, type TestRedis } from '../../../../test/support/redis-server.js';
 import { revisionIn, type SimpleType, someEvent } from '../fixtures/events.js';
-import { problemIn, startTestGateway, type TestGateway } from '../fixtures/gateway.js';
+import { problemOf, startTestGateway, type TestGateway } from '../fixtures/gateway.js';
 
 let redis: TestRedis;
 let gateway: TestGateway;
@@ -58,7 +58,7 @@ describe('Events', () => {
     expect(await one.text()).toBe(eventToJson(event));
     const all = await gateway.fetch('/v1/events?limit=1');
     expect(await all.text()).toContain(`{"events":[${eventToJson(event)}],`);
-    expect(await problemIn(await gateway.fetch('/v1/events/evt_x'))).toMatchObject({ status: 404 });
+    expect(await problemOf(await gateway.fetch('/v1/events/evt_x'))).toMatchObject({ status: 404 });
   });
 
   it('are filtered by type, pattern and contact', async () => {
@@ -83,7 +83,7 @@ describe('Events', () => {
     'wait=31',
     'x=1',
   ])('are rejected for the invalid query %s', async (query) => {
-    const problem = await problemIn(await gateway.fetch(`/v1/events?${query}`));
+    const problem = await problemOf(await gateway.fetch(`/v1/events?${query}`));
     expect(problem).toMatchObject({ status: 400, code: 'validation_failed' });
     expect(problem.errors?.[0]?.field).toBe(query.split('=')[0]);
   });
@@ -91,7 +91,7 @@ describe('Events', () => {
   it('are 410 cursor_expired for a cursor of another installation', async () => {
     const cursor = Buffer.from('0123456789abcdef/1-0').toString('base64url');
     const response = await gateway.fetch(`/v1/events?after=${cursor}`);
-    expect(await problemIn(response)).toMatchObject({ status: 410, code: 'cursor_expired' });
+    expect(await problemOf(response)).toMatchObject({ status: 410, code: 'cursor_expired' });
   });
 });
 

@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import { hangUpOf } from '../http/hang-up.js';
+import { disconnectSignalOf } from '../http/disconnect-signal.js';
 
 /** Time for the client to receive the remaining data when the stream ends, in milliseconds. */
 const END_TIMEOUT_MS = 2_000;
@@ -18,7 +18,7 @@ const HEADERS = {
  */
 export class SseConnection {
   /** Aborts when the connection to the client is closed. */
-  readonly gone: AbortSignal;
+  readonly disconnected: AbortSignal;
 
   /**
    * @param writeTimeoutMs time for the client to receive a write before it is disconnected, in milliseconds
@@ -29,25 +29,25 @@ export class SseConnection {
     private readonly writeTimeoutMs: number,
     private readonly closing: AbortSignal,
   ) {
-    this.gone = hangUpOf(raw);
-    // A write to a connection that was just closed emits an error. `gone` already reports the closed connection.
+    this.disconnected = disconnectSignalOf(raw);
+    // A write to a connection that was just closed emits an error. `disconnected` already reports the closed connection.
     raw.on('error', () => raw.destroy());
   }
 
   /** Sends the status 200 and the headers. */
   open(): void {
-    if (!this.gone.aborted) this.raw.writeHead(200, HEADERS);
+    if (!this.disconnected.aborted) this.raw.writeHead(200, HEADERS);
   }
 
   /** Writes a text. Resolves when the client can receive more, or when the connection is closed. */
   async write(text: string): Promise<void> {
-    if (this.gone.aborted || this.raw.write(text)) return;
+    if (this.disconnected.aborted || this.raw.write(text)) return;
     await this.until('drain', this.writeTimeoutMs);
   }
 
   /** Ends the stream. Resolves when the client has received everything, or when the connection is closed. */
   async end(): Promise<void> {
-    if (this.gone.aborted) return;
+    if (this.disconnected.aborted) return;
     this.raw.end();
     if (!this.raw.writableFinished) await this.until('finish', END_TIMEOUT_MS);
   }

@@ -8,7 +8,7 @@ import {
   EMPTY_KEY,
   KEY,
   OTHER_KEY,
-  problemIn,
+  problemOf,
   startTestGateway,
   type TestGateway,
 } from '../fixtures/gateway.js';
@@ -58,8 +58,8 @@ async function open(
 const revisionsOf = (client: StreamClient): number[] => client.events().map(revisionIn);
 const opened = (client: StreamClient): Promise<string> =>
   eventually('the stream is open', () => client.lastId());
-const heard = (client: StreamClient, count: number): Promise<true> =>
-  eventually(`${count} events are heard`, () => client.events().length >= count || undefined);
+const received = (client: StreamClient, count: number): Promise<true> =>
+  eventually(`${count} events are received`, () => client.events().length >= count || undefined);
 
 describe('An event stream', () => {
   it('opens immediately with headers for proxies, a comment, a reconnect delay and the cursor', async () => {
@@ -77,35 +77,35 @@ describe('An event stream', () => {
     expect(retry).toBeGreaterThanOrEqual(1_000);
     const { next } = (await (await gateway.fetch('/v1/events?after=now')).json()) as { next: string };
     expect(client.lastId()).toBe(next);
-    client.hangUp();
+    client.disconnect();
   });
 
   it('sends new events in one line each, byte for byte as in the event list', async () => {
     await append();
     const client = await open();
     await opened(client);
-    const told = await append('message.sent');
-    await heard(client, 1);
+    const sent = await append('message.sent');
+    await received(client, 1);
     const block = client.blocks.find(({ data }) => data !== undefined);
     const list = await (await gateway.fetch(`/v1/events?limit=1000`)).text();
-    expect(revisionsOf(client)).toEqual([told]);
+    expect(revisionsOf(client)).toEqual([sent]);
     expect(block?.event).toBe('message.sent');
     expect(list).toContain(`,${String(block?.data)}],`);
-    client.hangUp();
+    client.disconnect();
   });
 
   it('resumes after a cursor of the list; Last-Event-ID takes precedence over after; after=now is the default', async () => {
     const { next } = (await (await gateway.fetch('/v1/events?after=now')).json()) as { next: string };
     const [first, second] = [await append(), await append()];
     const all = await open(`?after=${next}`);
-    await heard(all, 2);
+    await received(all, 2);
     expect(revisionsOf(all)).toEqual([first, second]);
     const id = String(all.blocks.find(({ data }) => data !== undefined)?.id);
     const later = await open(`?after=${next}`, { 'last-event-id': id });
     const none = await open('?after=now', { 'last-event-id': '' });
-    await Promise.all([heard(later, 1), opened(none)]);
+    await Promise.all([received(later, 1), opened(none)]);
     expect([revisionsOf(later), revisionsOf(none)]).toEqual([[second], []]);
-    for (const client of [all, later, none]) client.hangUp();
+    for (const client of [all, later, none]) client.disconnect();
   });
 
   it('is filtered by type and contact, and its cursor advances past excluded events', async () => {
@@ -113,15 +113,18 @@ describe('An event stream', () => {
     const start = await opened(client);
     await append('message.sent', 'c1');
     const wanted = await append('message.sent', 'c2');
-    await heard(client, 1);
+    await received(client, 1);
     const told = client.lastId();
     await append('contact.created', 'c2');
-    const id = await eventually('an id comes alone', () => client.lastId() !== told && client.lastId());
+    const id = await eventually(
+      'an id arrives without an event',
+      () => client.lastId() !== told && client.lastId(),
+    );
     expect(client.blocks.at(-1)).toEqual({ id, comment: false });
     const { next } = (await (await gateway.fetch('/v1/events?after=now')).json()) as { next: string };
     expect([revisionsOf(client), id]).toEqual([[wanted], next]);
     expect(start).not.toBe(next);
-    client.hangUp();
+    client.disconnect();
   });
 
   it('sends comments at intervals without events, and checks the API key again at the same intervals', async () => {
@@ -133,7 +136,7 @@ describe('An event stream', () => {
     });
     const client = await open('', {}, other);
     const comments = (): number => client.blocks.filter(({ comment }) => comment).length;
-    await eventually('comments come', () => comments() >= 4);
+    await eventually('comments arrive', () => comments() >= 4);
     valid.keys = new FixedApiKeys([{ id: 'k', key: KEY, account: 'default', scopes: ['admin'] }]);
     expect(await client.ended).toBe(true);
     expect((await other.fetch('/v1/events/stream')).status).toBe(403);
@@ -142,7 +145,7 @@ describe('An event stream', () => {
   it.each(['after=nonsense', 'after=', 'types=nonsense', 'contactId=', 'limit=1', 'wait=1'])(
     'is rejected for the invalid query %s before it starts',
     async (query) => {
-      const problem = await problemIn(await gateway.fetch(`/v1/events/stream?${query}`));
+      const problem = await problemOf(await gateway.fetch(`/v1/events/stream?${query}`));
       expect(problem).toMatchObject({ status: 400, code: 'validation_failed' });
       expect(problem.errors?.[0]?.field).toBe(query.split('=')[0]);
     },
@@ -151,7 +154,7 @@ describe('An event stream', () => {
   it('is rejected for an invalid Last-Event-ID and without an API key that may read events', async () => {
     const refused = async (headers: Record<string, string>, key: string | null): Promise<unknown> => {
       const response = await gateway.fetch('/v1/events/stream', { headers, key });
-      const { code, errors } = await problemIn(response);
+      const { code, errors } = await problemOf(response);
       return [code, errors?.[0]?.field];
     };
     expect(await refused({ 'last-event-id': 'now' }, KEY)).toEqual(['validation_failed', 'Last-Event-ID']);
@@ -165,9 +168,9 @@ describe('An event stream', () => {
     await opened(client);
     await append();
     await log.append('other', [someEvent('message.sent', 1)]);
-    await heard(client, 1);
+    await received(client, 1);
     expect(client.blocks.flatMap(({ event }) => event ?? [])).toEqual(['message.sent']);
-    client.hangUp();
+    client.disconnect();
   });
 
   it('answers a HEAD request with headers only', async () => {
@@ -183,8 +186,8 @@ describe('An event stream', () => {
     const lines = (id: string): string[] => gateway.log.filter((line) => line.includes(id));
     const client = await open('', { 'x-request-id': 'hung-up-on' });
     await opened(client);
-    client.hangUp();
-    await eventually('the hang-up is logged', () => lines('hung-up-on').length > 0);
+    client.disconnect();
+    await eventually('the disconnect is logged', () => lines('hung-up-on').length > 0);
     await using other = await startTestGateway({ redisUrl: redis.url });
     const second = await open('', { 'x-request-id': 'ended-by-us' }, other);
     await opened(second);
@@ -206,7 +209,7 @@ describe('An expired cursor', () => {
     ['Last-Event-ID', '', { 'last-event-id': foreign }],
   ])('in %s causes 410 before the stream starts', async (_, query, headers) => {
     const response = await gateway.fetch(`/v1/events/stream${query}`, { headers });
-    expect(await problemIn(response)).toMatchObject({ status: 410, code: 'cursor_expired' });
+    expect(await problemOf(response)).toMatchObject({ status: 410, code: 'cursor_expired' });
   });
 
   it('ends the stream of a slow client, whose reconnect gets 410', async () => {

@@ -4,7 +4,7 @@ import { eventually } from '../../../../test/support/eventually.js';
 import { liveBytes } from '../../../../test/support/live-memory.js';
 import { startTestRedis, type TestRedis } from '../../../../test/support/redis-server.js';
 import { revisionIn, someEvent } from '../fixtures/events.js';
-import { KEY, OTHER_KEY, problemIn, startTestGateway, type TestGateway } from '../fixtures/gateway.js';
+import { KEY, OTHER_KEY, problemOf, startTestGateway, type TestGateway } from '../fixtures/gateway.js';
 import { openStream, type StreamClient } from '../fixtures/stream-client.js';
 import { EVENT_LOG, EVENT_TAIL, EVENT_WAITS } from '../tokens.js';
 import { WAIT_SETTINGS, type WaitSettings } from './wait-settings.js';
@@ -88,7 +88,7 @@ describe('A waiting caller', () => {
     process.stdout.write(
       `ms from append to caller, median of 20: ${JSON.stringify({ poll: median(polls), stream: median(streams) })}\n`,
     );
-    client.hangUp();
+    client.disconnect();
   });
 
   it('leaves no subscription and no waiting slot behind after it disconnects', async () => {
@@ -99,15 +99,15 @@ describe('A waiting caller', () => {
     await eventually('the poll waits', async () => (await subscriptions(gateway)) === 1);
     expect((await open(gateway)).response.statusCode).toBe(429);
     aborter.abort();
-    await eventually('nobody is subscribed', async () => (await subscriptions(gateway)) === 0);
+    await eventually('no subscription is left', async () => (await subscriptions(gateway)) === 0);
     const client = await open(gateway);
     expect(client.response.statusCode).toBe(200);
     await eventually('the stream waits', async () => (await subscriptions(gateway)) === 1);
-    client.hangUp();
-    await eventually('nobody is subscribed', async () => (await subscriptions(gateway)) === 0);
+    client.disconnect();
+    await eventually('no subscription is left', async () => (await subscriptions(gateway)) === 0);
     const next = await open(gateway);
     expect(next.response.statusCode).toBe(200);
-    next.hangUp();
+    next.disconnect();
   });
 
   it('is limited per account: a further stream gets 429, a further long poll returns immediately, other accounts are not affected', async () => {
@@ -115,12 +115,12 @@ describe('A waiting caller', () => {
     const client = await open(gateway);
     const refused = await gateway.fetch('/v1/events/stream');
     expect(refused.headers.get('retry-after')).toMatch(/^\d+$/);
-    expect(await problemIn(refused)).toMatchObject({ status: 429, code: 'rate_limited' });
+    expect(await problemOf(refused)).toMatchObject({ status: 429, code: 'rate_limited' });
     expect((await gateway.fetch('/v1/events?after=now&wait=30')).status).toBe(200);
     const other = await open(gateway, { 'x-api-key': OTHER_KEY });
     expect(other.response.statusCode).toBe(200);
-    client.hangUp();
-    other.hangUp();
+    client.disconnect();
+    other.disconnect();
   });
 
   it('is limited per gateway: a further stream gets 503', async () => {
@@ -128,8 +128,8 @@ describe('A waiting caller', () => {
     const client = await open(gateway, { 'x-api-key': OTHER_KEY });
     const refused = await gateway.fetch('/v1/events/stream');
     expect(refused.headers.get('retry-after')).toMatch(/^\d+$/);
-    expect(await problemIn(refused)).toMatchObject({ status: 503, code: 'unavailable' });
-    client.hangUp();
+    expect(await problemOf(refused)).toMatchObject({ status: 503, code: 'unavailable' });
+    client.disconnect();
   });
 
   it('releases its waiting slot when its cursor is rejected', async () => {
@@ -140,13 +140,13 @@ describe('A waiting caller', () => {
     }
     const client = await open(gateway);
     expect(client.response.statusCode).toBe(200);
-    client.hangUp();
+    client.disconnect();
   });
 });
 
 describe('A caller whose filter excludes a long part of the log', () => {
   /** Replaces the log by one whose pages are all empty and never end. Returns the times at which pages were read. */
-  function endlessStretch(gateway: TestGateway): number[] {
+  function endlessEmptyPages(gateway: TestGateway): number[] {
     const readAt: number[] = [];
     const log = gateway.app.get<EventLog>(EVENT_LOG);
     jest.spyOn(log, 'read').mockImplementation(async () => {
@@ -165,7 +165,7 @@ describe('A caller whose filter excludes a long part of the log', () => {
 
   it('pauses between two pages of a long poll, until the time limit', async () => {
     await using gateway = await gatewayWith({});
-    const readAt = endlessStretch(gateway);
+    const readAt = endlessEmptyPages(gateway);
     const began = performance.now();
     const reply = await gateway.fetch('/v1/events?types=contact.deleted&wait=1');
     expect(await reply.json()).toMatchObject({ events: [], hasMore: true });
@@ -176,14 +176,14 @@ describe('A caller whose filter excludes a long part of the log', () => {
 
   it('pauses between two pages of a stream, and can disconnect during a pause', async () => {
     await using gateway = await gatewayWith({ maxPerAccount: 1 });
-    const readAt = endlessStretch(gateway);
+    const readAt = endlessEmptyPages(gateway);
     const client = await open(gateway, {}, '?types=contact.deleted');
-    await eventually('it reads on', () => readAt.length > 10);
-    client.hangUp();
+    await eventually('the stream reads further pages', () => readAt.length > 10);
+    client.disconnect();
     expect(meanMs(readAt)).toBeGreaterThan(5);
-    await eventually('its place is free', async () => {
+    await eventually('the waiting slot is free', async () => {
       const next = await open(gateway);
-      next.hangUp();
+      next.disconnect();
       return next.response.statusCode === 200;
     });
   });
@@ -195,24 +195,27 @@ describe('An interrupted event stream', () => {
     await using second = await gatewayWith({});
     const log = new RedisEventLog(first.redis, 'tidings');
     const start = await log.end('default');
-    const heard: string[] = [];
+    const received: string[] = [];
     let lastId = (await open(first)).lastId();
     const writer = (async () => {
       for (let i = 0; i < 600; i++) await append(first);
     })();
-    for (let round = 0; heard.length < 600; round++) {
+    for (let round = 0; received.length < 600; round++) {
       const client = await open(round % 2 === 0 ? first : second, { 'last-event-id': String(lastId) });
       const size = 1 + Math.floor(Math.random() * 40);
-      await eventually('some come', () => client.events().length >= Math.min(size, 600 - heard.length));
-      client.hangUp();
+      await eventually(
+        'some events arrive',
+        () => client.events().length >= Math.min(size, 600 - received.length),
+      );
+      client.disconnect();
       await client.ended;
-      heard.push(...client.events());
+      received.push(...client.events());
       lastId = client.lastId();
     }
     await writer;
     const { events } = await log.read('default', start, 1_000);
-    expect(revisionsIn(heard)).toEqual(events.map(({ data }) => revisionIn(data)));
-    expect(heard.length).toBe(600);
+    expect(revisionsIn(received)).toEqual(events.map(({ data }) => revisionIn(data)));
+    expect(received.length).toBe(600);
   });
 
   it('of a slow client uses memory for one page only, and releases its waiting slot', async () => {
@@ -228,19 +231,22 @@ describe('An interrupted event stream', () => {
     );
     expect(grownMb).toBeLessThan(15);
     // The client stops reading: unread data is in the kernel, and the remaining events are still in the log.
-    await eventually('it is cut off', async () => {
+    await eventually('the client is disconnected', async () => {
       const next = await open(gateway);
-      next.hangUp();
+      next.disconnect();
       return next.response.statusCode === 200;
     });
     client.response.resume();
     expect(await client.ended).toBe(false);
     expect(client.events().length).toBeLessThan(1_000);
     const again = await open(gateway, { 'last-event-id': String(client.lastId()) });
-    await eventually('the rest comes', () => client.events().length + again.events().length >= 1_000);
+    await eventually(
+      'the remaining events arrive',
+      () => client.events().length + again.events().length >= 1_000,
+    );
     const all = revisionsIn([...client.events(), ...again.events()]);
     expect(all).toEqual(all.map((_, i) => (all[0] ?? 0) + i));
-    again.hangUp();
+    again.disconnect();
   });
 
   it('of a stopping gateway ends cleanly and soon, even for a client that does not read, and can be resumed', async () => {
@@ -261,10 +267,13 @@ describe('An interrupted event stream', () => {
     await append(other);
     for (const client of clients) {
       const again = await open(other, { 'last-event-id': String(client.lastId()) });
-      await eventually('the rest comes', () => client.events().length + again.events().length >= 61);
+      await eventually(
+        'the remaining events arrive',
+        () => client.events().length + again.events().length >= 61,
+      );
       const all = revisionsIn([...client.events(), ...again.events()]);
       expect(all).toEqual(all.map((_, i) => (all[0] ?? 0) + i));
-      again.hangUp();
+      again.disconnect();
     }
   });
 });
@@ -275,18 +284,18 @@ describe('While Redis is unavailable', () => {
     await using gateway = await gatewayWith({ commentMs: 100 }, own.url);
     const client = await open(gateway);
     await append(gateway);
-    await eventually('one is heard', () => client.events().length === 1);
+    await eventually('the first event is received', () => client.events().length === 1);
     own.server.kill('SIGKILL');
     await own.server.exited;
     const silent = client.blocks.length;
-    await eventually('comments come', () => client.blocks.length > silent + 3);
+    await eventually('comments arrive', () => client.blocks.length > silent + 3);
     await own.server.restart();
     await eventually('the gateway is connected again', () => gateway.redis.status === 'ready');
     await append(gateway);
-    await eventually('the next is heard', () => client.events().length === 2);
+    await eventually('the next event is received', () => client.events().length === 2);
     // The notification works again, so the event does not wait for a recheck.
-    await eventually('the subscription is back', async () => (await subscriptions(gateway)) === 1);
-    client.hangUp();
+    await eventually('the subscription is restored', async () => (await subscriptions(gateway)) === 1);
+    client.disconnect();
   });
 
   it('a new stream gets 503', async () => {
@@ -294,8 +303,8 @@ describe('While Redis is unavailable', () => {
     await using gateway = await gatewayWith({}, own.url);
     own.server.kill('SIGKILL');
     await own.server.exited;
-    await eventually('the gateway has noticed', () => gateway.redis.status !== 'ready');
-    expect(await problemIn(await gateway.fetch('/v1/events/stream'))).toMatchObject({
+    await eventually('the gateway has lost its connection to Redis', () => gateway.redis.status !== 'ready');
+    expect(await problemOf(await gateway.fetch('/v1/events/stream'))).toMatchObject({
       status: 503,
       code: 'unavailable',
     });

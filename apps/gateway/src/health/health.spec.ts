@@ -5,7 +5,7 @@ import type { BlobStore } from '#blobs';
 import { RedisUpstreamHealth } from '#relay';
 import { eventually } from '../../../../test/support/eventually.js';
 import { startTestRedis, type TestRedis } from '../../../../test/support/redis-server.js';
-import { json, OTHER_KEY, problemIn, startTestGateway, type TestGateway } from '../fixtures/gateway.js';
+import { json, OTHER_KEY, problemOf, startTestGateway, type TestGateway } from '../fixtures/gateway.js';
 import { BLOB_STORE } from '../tokens.js';
 
 let redis: TestRedis;
@@ -93,7 +93,7 @@ describe('The health of the gateway', () => {
     await note('worker-3', 'next', minutesAgo(11));
     // The gateway of this test started only now, so its own start does not count.
     expect((await untilReady('degraded')).details).toMatchObject([{ code: 'versions_mixed', count: 2 }]);
-    const members = await eventually('the gateway is noted', async () => {
+    const members = await eventually('the heartbeat of the gateway is stored', async () => {
       const noted = await gateway.redis.zrange('tidings:gateways', '0', '-1');
       return noted.length > 0 && noted;
     });
@@ -156,14 +156,14 @@ describe('The health of the gateway', () => {
     ]);
     expect(JSON.stringify(open)).not.toMatch(/company|default|2030/);
     const { readiness } = (await (await gateway.fetch('/v1/status')).json()) as Record<string, object>;
-    const told = {
+    const expected = {
       code: 'upstream_refused',
       since: '2030-01-01T00:00:00.000Z',
       reason: 'upstream answered 401',
     };
     expect(readiness).toMatchObject({
       ...{ status: 'degraded', reasons: open.reasons, details: open.details },
-      accounts: ['company-a', 'company-b'].map((account) => ({ account, ...told })),
+      accounts: ['company-a', 'company-b'].map((account) => ({ account, ...expected })),
     });
     // An admin of another account does not see these problems or their number.
     const other = await (await gateway.fetch('/v1/status', { key: OTHER_KEY })).json();
@@ -213,7 +213,7 @@ describe('The health of the gateway', () => {
     form.append('phoneNumber', '+14155550123');
     form.append('file', new Blob(['x']), 'x');
     const upload = await broken.fetch('/v1/messages/send', { method: 'POST', body: form });
-    expect(await problemIn(upload)).toMatchObject({ status: 503, code: 'unavailable' });
+    expect(await problemOf(upload)).toMatchObject({ status: 503, code: 'unavailable' });
     const text = await broken.fetch(
       '/v1/messages/send',
       json({ phoneNumber: '+14155550123', message: 'Hello' }),
@@ -234,14 +234,14 @@ describe('A Redis server that hangs, is gone or is full', () => {
     const began = performance.now();
     for (const response of await Promise.all(requests.map((path) => gateway.fetch(path)))) {
       expect(response.headers.get('retry-after')).toBe('2');
-      expect(await problemIn(response)).toMatchObject({ status: 503, code: 'unavailable' });
+      expect(await problemOf(response)).toMatchObject({ status: 503, code: 'unavailable' });
     }
     expect(performance.now() - began).toBeLessThan(2_000);
     expect((await untilReady('unavailable')).code).toBe(503);
     const form = new FormData();
     form.append('file', new Blob(['x']), 'x');
     const upload = await gateway.fetch('/v1/messages/send', { method: 'POST', body: form });
-    expect(await problemIn(upload)).toMatchObject({ code: 'unavailable' });
+    expect(await problemOf(upload)).toMatchObject({ code: 'unavailable' });
     expect(await gateway.blobs()).toEqual([]);
   }
 
@@ -249,7 +249,7 @@ describe('A Redis server that hangs, is gone or is full', () => {
     redis.server.kill('SIGSTOP');
     const began = performance.now();
     const response = await gateway.fetch('/v1/events');
-    expect(await problemIn(response)).toMatchObject({ status: 503, code: 'unavailable' });
+    expect(await problemOf(response)).toMatchObject({ status: 503, code: 'unavailable' });
     expect(performance.now() - began).toBeLessThan(2_000);
     await expectUnavailable();
     redis.server.kill('SIGCONT');
@@ -269,7 +269,7 @@ describe('A Redis server that hangs, is gone or is full', () => {
     const log = new RedisEventLog(gateway.redis, 'tidings');
     await expect(log.append('default', [])).rejects.toThrow(/OOM/);
     const response = await gateway.fetch('/v1/events');
-    expect(await problemIn(response)).toMatchObject({ status: 503, code: 'unavailable' });
+    expect(await problemOf(response)).toMatchObject({ status: 503, code: 'unavailable' });
     await gateway.redis.config('SET', 'maxmemory', '0');
   });
 });

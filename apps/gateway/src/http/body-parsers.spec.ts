@@ -3,7 +3,7 @@ import { request, type Server } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { eventually } from '../../../../test/support/eventually.js';
 import { startTestRedis, type TestRedis } from '../../../../test/support/redis-server.js';
-import { KEY, problemIn, startTestGateway, type TestGateway } from '../fixtures/gateway.js';
+import { KEY, problemOf, startTestGateway, type TestGateway } from '../fixtures/gateway.js';
 
 const SEND = { phoneNumber: '+14155550123', message: 'grüß dich 👋' };
 
@@ -36,7 +36,7 @@ async function breakOff(framing: Readonly<Record<string, string>>): Promise<unkn
   call.write('{"phoneNumber":');
   await begun;
   call.destroy();
-  await eventually('it is logged', () => gateway.log.length > 0);
+  await eventually('the request is logged', () => gateway.log.length > 0);
   // Waits for any further log line.
   await new Promise((resolve) => setTimeout(resolve, 100));
   return gateway.log.map((line) => JSON.parse(line) as unknown);
@@ -53,7 +53,7 @@ describe('A JSON body', () => {
     'with charset %s is 415 unsupported_media_type, and the error names utf-8',
     async (charset) => {
       const bytes = Buffer.from(JSON.stringify(SEND), 'utf16le');
-      const problem = await problemIn(await send(`application/json;charset=${charset}`, bytes));
+      const problem = await problemOf(await send(`application/json;charset=${charset}`, bytes));
       expect(problem).toMatchObject({ status: 415, code: 'unsupported_media_type' });
       expect(problem.detail).toContain('utf-8');
     },
@@ -62,7 +62,7 @@ describe('A JSON body', () => {
   it('that is not valid UTF-8 is 400 malformed_body instead of a text with U+FFFD', async () => {
     const before = gateway.sends.requests.length;
     for (const encoding of ['latin1', 'utf16le'] as const) {
-      const problem = await problemIn(
+      const problem = await problemOf(
         await send('application/json', Buffer.from(JSON.stringify(SEND), encoding)),
       );
       expect(problem).toMatchObject({ status: 400, code: 'malformed_body' });

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { startTestRedis, type TestRedis } from '../../../../test/support/redis-server.js';
-import { problemIn, startTestGateway, type TestGateway } from '../fixtures/gateway.js';
+import { problemOf, startTestGateway, type TestGateway } from '../fixtures/gateway.js';
 
 const ORIGIN = 'https://app.example.com';
 
@@ -61,7 +61,7 @@ describe('A web page of another origin', () => {
     expect(response.headers.get('access-control-allow-origin')).toBeNull();
     const refused = await closed.fetch('/v1/contacts', preflight);
     expect(refused.headers.get('allow')).toBe('GET, HEAD');
-    expect(await problemIn(refused)).toMatchObject({ status: 405 });
+    expect(await problemOf(refused)).toMatchObject({ status: 405 });
 
     const other = await open.fetch('/v1/contacts', { headers: { origin: 'https://evil.example' } });
     expect(other.headers.get('access-control-allow-origin')).toBeNull();

@@ -4,7 +4,7 @@ import { newId } from '#platform';
 import { Problem } from '../problems/problem.js';
 import { pathOf } from '../problems/problem.filter.js';
 import { LIMITS } from './limits.js';
-import { endWith } from './raw-reply.js';
+import { endWithProblem } from './raw-reply.js';
 
 /** Answers an invalid or too slow HTTP request with problem+json and closes the connection. */
 export function answerClientError(error: Error & { code?: string }, socket: Socket): void {
@@ -13,16 +13,20 @@ export function answerClientError(error: Error & { code?: string }, socket: Sock
     socket.destroy();
     return;
   }
-  endWith(socket, describe(error.code), newId('req'));
+  endWithProblem(socket, describe(error.code), newId('req'));
 }
 
 /** Answers a request whose body arrives too slowly and closes the connection, even if the caller reads nothing. */
-export function cutOff({ id, url, raw: { socket } }: Pick<FastifyRequest, 'id' | 'url' | 'raw'>): void {
+export function rejectSlowBody({
+  id,
+  url,
+  raw: { socket },
+}: Pick<FastifyRequest, 'id' | 'url' | 'raw'>): void {
   if (!socket.writable) {
     socket.destroy();
     return;
   }
-  endWith(socket, describe('ERR_HTTP_REQUEST_TIMEOUT'), id, pathOf(url));
+  endWithProblem(socket, describe('ERR_HTTP_REQUEST_TIMEOUT'), id, pathOf(url));
   const late = setTimeout(() => socket.destroy(), LIMITS.hangUpMs);
   socket.once('close', () => {
     clearTimeout(late);

@@ -2,7 +2,7 @@ import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { startTestRedis, type TestRedis } from '../../../../test/support/redis-server.js';
-import { json, problemIn, startTestGateway, type TestGateway } from '../fixtures/gateway.js';
+import { json, problemOf, startTestGateway, type TestGateway } from '../fixtures/gateway.js';
 
 let redis: TestRedis;
 let gateway: TestGateway;
@@ -29,7 +29,7 @@ describe('An error response is problem+json', () => {
     for (const path of ['/', '/v1', '/v2/sends/x', '/v1/sends/a/b', '/v1/contacts/a/b/c']) {
       const response = await gateway.fetch(path, { key: null });
       expect(response.status).toBe(404);
-      expect(await problemIn(response)).toMatchObject({ code: 'not_found', instance: path });
+      expect(await problemOf(response)).toMatchObject({ code: 'not_found', instance: path });
     }
   });
 
@@ -37,7 +37,7 @@ describe('An error response is problem+json', () => {
     const response = await gateway.fetch('/v1/webhooks/whk_1', { method: 'PUT' });
     expect(response.status).toBe(405);
     expect(response.headers.get('allow')).toBe('DELETE, GET, HEAD, PATCH');
-    expect(await problemIn(response)).toMatchObject({ code: 'method_not_allowed' });
+    expect(await problemOf(response)).toMatchObject({ code: 'method_not_allowed' });
     expect((await gateway.fetch('/v1/messages/send')).headers.get('allow')).toBe('POST');
     expect((await gateway.fetch('/v1/events', { method: 'OPTIONS' })).status).toBe(405);
   });
@@ -46,30 +46,30 @@ describe('An error response is problem+json', () => {
     const deep = `{"url":${'['.repeat(200_000)}${']'.repeat(200_000)}}`;
     for (const body of ['{"url":', '[]', '"text"', 'null', '', '{"__proto__":{}}', deep]) {
       const response = await gateway.fetch('/v1/webhooks', json(body));
-      expect(await problemIn(response)).toMatchObject({ status: 400, code: 'malformed_body' });
+      expect(await problemOf(response)).toMatchObject({ status: 400, code: 'malformed_body' });
     }
   });
 
   it('with 413 payload_too_large for a JSON body above 1 MiB', async () => {
     const response = await gateway.fetch('/v1/webhooks', json({ url: 'x'.repeat(1_100_000) }));
-    expect(await problemIn(response)).toMatchObject({ status: 413, code: 'payload_too_large' });
+    expect(await problemOf(response)).toMatchObject({ status: 413, code: 'payload_too_large' });
   });
 
   it('with 415 unsupported_media_type for an unsupported content type', async () => {
     for (const type of ['text/plain', 'application/xml', 'application/x-www-form-urlencoded', 'nonsense']) {
       const init = { method: 'POST', headers: { 'content-type': type }, body: 'a=b' };
       const response = await gateway.fetch('/v1/messages/send', init);
-      expect(await problemIn(response)).toMatchObject({ status: 415, code: 'unsupported_media_type' });
+      expect(await problemOf(response)).toMatchObject({ status: 415, code: 'unsupported_media_type' });
     }
     const form = new FormData();
     form.set('url', 'https://example.com');
     const response = await gateway.fetch('/v1/webhooks', { method: 'POST', body: form });
-    expect(await problemIn(response)).toMatchObject({ status: 415 });
+    expect(await problemOf(response)).toMatchObject({ status: 415 });
   });
 
   it('with 400 for invalid percent-encoding and 404 for a URL that is too long', async () => {
-    expect(await problemIn(await gateway.fetch('/v1/sends/%ff'))).toMatchObject({ status: 400 });
-    expect(await problemIn(await gateway.fetch(`/v1/sends/${'x'.repeat(2000)}`))).toMatchObject({
+    expect(await problemOf(await gateway.fetch('/v1/sends/%ff'))).toMatchObject({ status: 400 });
+    expect(await problemOf(await gateway.fetch(`/v1/sends/${'x'.repeat(2000)}`))).toMatchObject({
       status: 404,
     });
   });
@@ -85,7 +85,7 @@ describe('An error response is problem+json', () => {
     gateway.sends.fault = new Error('the secret plan failed');
     const response = await gateway.fetch('/v1/sends/snd_1', { headers: { 'x-request-id': 'trace-me.1' } });
     gateway.sends.fault = undefined;
-    const body = JSON.stringify(await problemIn(response));
+    const body = JSON.stringify(await problemOf(response));
     expect(response.status).toBe(500);
     expect(body).not.toContain('secret plan');
     expect(body).not.toContain('.ts');

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { startTestRedis, type TestRedis } from '../../../../test/support/redis-server.js';
-import { json, problemIn, startTestGateway, type TestGateway } from '../fixtures/gateway.js';
+import { json, problemOf, startTestGateway, type TestGateway } from '../fixtures/gateway.js';
 
 let redis: TestRedis;
 let gateway: TestGateway;
@@ -47,7 +47,7 @@ const segment = text.map((value) => encodeURIComponent(value.replace(/\p{Surroga
 
 async function expectSane(response: Response): Promise<void> {
   expect(response.status).toBeLessThan(500);
-  if (response.status >= 400) await problemIn(response);
+  if (response.status >= 400) await problemOf(response);
   else await response.arrayBuffer();
 }
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { startTestRedis, type TestRedis } from '../../../../test/support/redis-server.js';
-import { json, problemIn, startTestGateway, type TestGateway } from '../fixtures/gateway.js';
+import { json, problemOf, startTestGateway, type TestGateway } from '../fixtures/gateway.js';
 
 let redis: TestRedis;
 let gateway: TestGateway;
@@ -23,7 +23,7 @@ describe('A request that a Tidings gateway sent', () => {
       const key = how === 'with an API key' ? {} : { key: null };
       const send = { ...json(SEND, { 'Tidings-Gateway': '1' }), ...key };
       const refused = await gateway.fetch('/v1/messages/send', send);
-      expect(await problemIn(refused)).toMatchObject({
+      expect(await problemOf(refused)).toMatchObject({
         ...{ status: 508, code: 'loop_detected', detail: expect.stringContaining('UPSTREAM_BASE_URL') },
       });
       expect(refused.headers.get('tidings-gateway')).toBe('1');

@@ -6,7 +6,7 @@ import { PROBLEM_TYPE, PROBLEMS } from '../problems/problem-catalog.js';
  * Writes a problem as an HTTP response to a raw socket and closes the connection.
  * @param path path of the request, if known
  */
-export function endWith(socket: Duplex, problem: Problem, requestId: string, path = '/'): void {
+export function endWithProblem(socket: Duplex, problem: Problem, requestId: string, path = '/'): void {
   const body = problem.toJson(path, requestId);
   const head = [
     `HTTP/1.1 ${problem.status} ${PROBLEMS[problem.code].title}`,

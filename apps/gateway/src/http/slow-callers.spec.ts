@@ -64,7 +64,7 @@ describe('A slow caller', () => {
     );
     const drip = setInterval(() => socket.write('x'), 20);
     try {
-      await eventually('it is cut off', () => socket.destroyed);
+      await eventually('the client is disconnected', () => socket.destroyed);
     } finally {
       clearInterval(drip);
     }
@@ -89,28 +89,28 @@ describe('A slow caller', () => {
       left -= 1;
     }, 20);
     try {
-      await eventually('the slow one is cut off', () => slow.socket.destroyed);
-      await eventually('the steady one is taken', () => steady.text().endsWith('taken'));
+      await eventually('the slow client is disconnected', () => slow.socket.destroyed);
+      await eventually('the steady upload is accepted', () => steady.text().endsWith('taken'));
     } finally {
       clearInterval(drip);
       clearInterval(pour);
     }
     steady.socket.destroy();
     expect(slow.text()).toContain('did not arrive in time');
-    await eventually('whoever reads it knows', () => uploads[0]?.end === 'cut');
+    await eventually('the reader of the upload gets its end', () => uploads[0]?.end === 'cut');
     expect(uploads[1]).toEqual({ bytes: 100_000, end: 'whole' });
   });
 
   it('that does not read a response in time is disconnected', async () => {
     const { socket } = await open(['GET /large HTTP/1.1']);
     socket.pause();
-    await eventually('the server closed it', async () => (await connections()) === 0);
+    await eventually('the server closes the connection', async () => (await connections()) === 0);
     socket.destroy();
   });
 
   it('that sends no body may wait for a late response without a time limit', async () => {
     const { socket, text } = await open(['GET /late HTTP/1.1']);
-    await eventually('the reply', () => text().endsWith('late'));
+    await eventually('the reply arrives', () => text().endsWith('late'));
     socket.destroy();
   });
 });

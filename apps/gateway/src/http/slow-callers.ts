@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { cutOff } from './client-error.js';
+import { rejectSlowBody } from './client-error.js';
 import { LIMITS } from './limits.js';
 
 /** Timeouts for slow callers, in milliseconds. */
@@ -51,7 +51,7 @@ function watchBody(request: FastifyRequest, response: ServerResponse, limits: Sl
   const disconnect = (): void => {
     // A response that has begun cannot be replaced by an error.
     if (response.headersSent) raw.socket.destroy();
-    else cutOff(request);
+    else rejectSlowBody(request);
   };
   const stop = isForm(request)
     ? watchPace(raw, limits, disconnect)

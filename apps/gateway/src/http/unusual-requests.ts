@@ -3,7 +3,7 @@ import type { Duplex } from 'node:stream';
 import type { FastifyInstance } from 'fastify';
 import { Problem } from '../problems/problem.js';
 import { LIMITS } from './limits.js';
-import { endWith } from './raw-reply.js';
+import { endWithProblem } from './raw-reply.js';
 import { requestIdOf } from './request-id.js';
 
 /** Closes the connection after the response: an announced body may never arrive, so no further request can be read. */
@@ -43,5 +43,5 @@ function refuseTunnel(request: IncomingMessage, socket: Duplex): void {
   const problem = new Problem('method_not_allowed', 'The gateway is not a proxy.', {
     headers: { allow: '' },
   });
-  endWith(socket, problem, requestIdOf(request));
+  endWithProblem(socket, problem, requestIdOf(request));
 }

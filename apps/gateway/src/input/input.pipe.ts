@@ -16,7 +16,7 @@ export interface InputOptions {
   /** True if `null` is a value, which clears the field. Otherwise `null` means that the field is absent. */
   keepsNull?: boolean;
   /** Validates the fields that the DTO class does not declare. The default rejects all of them. */
-  othersFaults?: (others: Readonly<Record<string, unknown>>) => FieldFault[];
+  otherFieldFaults?: (others: Readonly<Record<string, unknown>>) => FieldFault[];
 }
 
 /** Pipe that validates a body or query and converts it to an instance of a DTO class. */
@@ -33,21 +33,23 @@ export class InputPipe<T extends object> implements PipeTransform<unknown, T> {
 }
 
 /** Returns the fields of a DTO without those that are undefined. */
-export function givenIn<T extends object>(input: T): { [Field in keyof T]?: Exclude<T[Field], undefined> } {
+export function givenFields<T extends object>(
+  input: T,
+): { [Field in keyof T]?: Exclude<T[Field], undefined> } {
   return Object.fromEntries(Object.entries(input).filter(([, value]) => value !== undefined)) as ReturnType<
-    typeof givenIn<T>
+    typeof givenFields<T>
   >;
 }
 
 /**
  * Validates an input with the decorators of a DTO class and returns an instance of that class. Values are not converted.
- * `null` means absent unless `keepsNull` is set. Undeclared fields are rejected unless `othersFaults` accepts them.
+ * `null` means absent unless `keepsNull` is set. Undeclared fields are rejected unless `otherFieldFaults` accepts them.
  * @throws {Problem} that names every invalid field
  */
 export function readInput<T extends object>(
   shape: new () => T,
   given: unknown,
-  { mayBeAbsent = false, keepsNull = false, othersFaults = rejectAll }: InputOptions = {},
+  { mayBeAbsent = false, keepsNull = false, otherFieldFaults = rejectAll }: InputOptions = {},
 ): T {
   const value = mayBeAbsent && (given === undefined || given === null) ? {} : given;
   if (!isRecord(value)) throw new Problem('malformed_body', 'The request body must be a JSON object.');
@@ -60,7 +62,7 @@ export function readInput<T extends object>(
     if (item !== undefined && (keepsNull || item !== null)) Object.assign(input, { [field]: item });
   }
   const faults = [
-    ...othersFaults(otherFields(input, value)).slice(0, MAX_FAULTS),
+    ...otherFieldFaults(otherFields(input, value)).slice(0, MAX_FAULTS),
     ...validateSync(input, { forbidUnknownValues: false, stopAtFirstError: true }).flatMap(faultOf),
   ];
   if (faults.length > 0) throw invalid(...faults);

@@ -7,7 +7,7 @@ export function knownNames(names: readonly string[]): KnownNames {
 }
 
 /** Returns the documented name that differs from the given name only by case, `-` or `_`. */
-export function meantBy(known: KnownNames, name: string): string | undefined {
+export function suggestedName(known: KnownNames, name: string): string | undefined {
   return known.get(normalized(name));
 }
 

@@ -21,7 +21,10 @@ export function rule(
 }
 
 /** Decorator that validates a field with a function. The function returns the fault, or undefined for a valid value. */
-export function ruleSaying(name: string, faultOf: (value: unknown) => string | undefined): PropertyDecorator {
+export function ruleWithFault(
+  name: string,
+  faultOf: (value: unknown) => string | undefined,
+): PropertyDecorator {
   return ValidateBy({
     name,
     validator: {

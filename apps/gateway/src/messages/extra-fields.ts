@@ -1,5 +1,5 @@
 import { unknownField } from '../input/input.pipe.js';
-import { type KnownNames, meantBy } from '../input/known-names.js';
+import { type KnownNames, suggestedName } from '../input/known-names.js';
 import { hasUnstorable } from '../input/rules.js';
 import type { FieldFault } from '../problems/problem.js';
 
@@ -35,7 +35,7 @@ export function extraFieldsOf(fields: Readonly<Record<string, unknown>>): Record
 function faultOf(known: KnownNames, name: string, value: unknown): FieldFault[] {
   if (name === FILE)
     return [{ field: name, message: 'must be a file part of a multipart/form-data request' }];
-  const meant = meantBy(known, name);
+  const meant = suggestedName(known, name);
   if (meant !== undefined) return [unknownField(name, `; use ${meant} instead`)];
   if (!NAME.test(name)) return [unknownField(name)];
   if (typeof value === 'boolean' || (typeof value === 'string' && !hasUnstorable(value))) return [];

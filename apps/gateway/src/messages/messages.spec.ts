@@ -4,7 +4,7 @@ import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { eventually } from '../../../../test/support/eventually.js';
 import { startTestRedis, type TestRedis } from '../../../../test/support/redis-server.js';
-import { json, KEY, problemIn, startTestGateway, type TestGateway } from '../fixtures/gateway.js';
+import { json, KEY, problemOf, startTestGateway, type TestGateway } from '../fixtures/gateway.js';
 
 const NUMBER = '+14155550123';
 
@@ -39,7 +39,7 @@ async function send(init: RequestInit, key?: string): Promise<Response> {
 }
 
 async function faultyFields(init: RequestInit): Promise<string[]> {
-  const problem = await problemIn(await send(init));
+  const problem = await problemOf(await send(init));
   expect(problem).toMatchObject({ status: 400, code: 'validation_failed' });
   return (problem.errors ?? []).map(({ field }) => field);
 }
@@ -171,7 +171,7 @@ describe('An undocumented field', () => {
     await send(json({ phoneNumber: NUMBER, message: 'hi', priority: 'high' }), 'extra-3');
     for (const other of [{ priority: 'low' }, {}, { priority: 'high', more: '' }]) {
       const response = await send(json({ phoneNumber: NUMBER, message: 'hi', ...other }), 'extra-3');
-      expect(await problemIn(response)).toMatchObject({ code: 'idempotency_key_reused' });
+      expect(await problemOf(response)).toMatchObject({ code: 'idempotency_key_reused' });
     }
   });
 
@@ -183,7 +183,7 @@ describe('An undocumented field', () => {
     ['File', 'file'],
     ['file-url', 'fileUrl'],
   ])('is rejected with the name %s, which resembles %s', async (field, meant) => {
-    const problem = await problemIn(await send(json({ phoneNumber: NUMBER, message: 'hi', [field]: 'x' })));
+    const problem = await problemOf(await send(json({ phoneNumber: NUMBER, message: 'hi', [field]: 'x' })));
     expect(problem.errors).toEqual([{ field, message: `is not a known field; use ${meant} instead` }]);
   });
 
@@ -228,7 +228,7 @@ describe('An Idempotency-Key', () => {
   it('with a different body is 422 idempotency_key_reused', async () => {
     await send(json({ phoneNumber: NUMBER, message: 'one' }), 'key-2');
     const response = await send(json({ phoneNumber: NUMBER, message: 'two' }), 'key-2');
-    expect(await problemIn(response)).toMatchObject({ status: 422, code: 'idempotency_key_reused' });
+    expect(await problemOf(response)).toMatchObject({ status: 422, code: 'idempotency_key_reused' });
   });
 
   it('returns the first response even after expiresAt, but a new send with that expiresAt is rejected', async () => {
@@ -237,7 +237,7 @@ describe('An Idempotency-Key', () => {
       send(json({ phoneNumber: NUMBER, message, expiresAt }), key);
     const first = await ask('in time');
     expect(first.status).toBe(200);
-    await eventually('it has passed', () => Date.now() > Date.parse(expiresAt));
+    await eventually('the time has passed', () => Date.now() > Date.parse(expiresAt));
     const second = await ask('in time');
     expect(second.headers.get('idempotent-replayed')).toBe('true');
     expect(await second.json()).toEqual(await first.json());
@@ -251,7 +251,7 @@ describe('An Idempotency-Key', () => {
     gateway.sends.reservations.set('key-5', 'another');
     const response = await upload();
     expect(response.headers.get('retry-after')).toBe('1');
-    expect(await problemIn(response)).toMatchObject({ status: 409, code: 'idempotency_in_progress' });
+    expect(await problemOf(response)).toMatchObject({ status: 409, code: 'idempotency_in_progress' });
     gateway.sends.reservations.clear();
     expect((await send(form({ phoneNumber: 'x' }), 'key-5')).status).toBe(400);
     expect(gateway.sends.reservations.size).toBe(0);
@@ -264,7 +264,7 @@ describe('An Idempotency-Key', () => {
     gateway.sends.fault = new Error('Command timed out');
     try {
       const response = await send(form({ phoneNumber: NUMBER }, new Blob(['abc']), 'a.txt'), 'key-6');
-      expect(await problemIn(response)).toMatchObject({ status: 503, code: 'unavailable' });
+      expect(await problemOf(response)).toMatchObject({ status: 503, code: 'unavailable' });
       expect(release).toHaveBeenCalledTimes(1);
     } finally {
       gateway.sends.fault = undefined;
@@ -276,7 +276,7 @@ describe('An Idempotency-Key', () => {
   it('must be 1 to 255 printable characters', async () => {
     for (const key of ['', 'x'.repeat(256), 'ü']) {
       const response = await send(json({ phoneNumber: NUMBER, message: 'hi' }), key);
-      expect(await problemIn(response)).toMatchObject({
+      expect(await problemOf(response)).toMatchObject({
         status: 400,
         errors: [{ field: 'Idempotency-Key' }],
       });
@@ -351,7 +351,7 @@ describe('The file of a send', () => {
     gateway.sends.fault = new Error('Command timed out');
     const response = await send(form({ phoneNumber: NUMBER }, photo));
     gateway.sends.fault = undefined;
-    expect(await problemIn(response)).toMatchObject({ status: 503, code: 'unavailable' });
+    expect(await problemOf(response)).toMatchObject({ status: 503, code: 'unavailable' });
     expect((await gateway.blobs()).length).toBe(before + 1);
   });
 });
@@ -375,18 +375,18 @@ describe('A multipart form', () => {
   ])('%s is 400 malformed_body', async (_, headers, body) => {
     const before = await gateway.blobs();
     const response = await send({ method: 'POST', headers, body });
-    expect(await problemIn(response)).toMatchObject({ status: 400, code: 'malformed_body' });
+    expect(await problemOf(response)).toMatchObject({ status: 400, code: 'malformed_body' });
     expect(await gateway.blobs()).toEqual(before);
   });
 
   it('with 10,000 parts, or a part that is too large, is 413', async () => {
     const many = `${part('a', 'b').repeat(10_000)}--x--\r\n`;
-    expect(await problemIn(await send({ method: 'POST', headers: type, body: many }))).toMatchObject({
+    expect(await problemOf(await send({ method: 'POST', headers: type, body: many }))).toMatchObject({
       status: 413,
       code: 'payload_too_large',
     });
     const large = form({ phoneNumber: NUMBER, message: 'x'.repeat(300_000) });
-    expect(await problemIn(await send(large))).toMatchObject({ status: 413 });
+    expect(await problemOf(await send(large))).toMatchObject({ status: 413 });
   });
 
   it('with a repeated field gets an error that names the field', async () => {

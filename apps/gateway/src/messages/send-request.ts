@@ -14,7 +14,7 @@ const KNOWN = knownNames([...Object.keys(new SendDto()), FILE]);
  * @throws {Problem} that names the invalid fields
  */
 export function readSendRequest(fields: unknown, file: StoredFile | undefined): NewSend {
-  const dto = readInput(SendDto, fields, { othersFaults: (others) => extraFieldFaults(KNOWN, others) });
+  const dto = readInput(SendDto, fields, { otherFieldFaults: (others) => extraFieldFaults(KNOWN, others) });
   const extraFields = extraFieldsOf(otherFields(dto, isRecord(fields) ? fields : {}));
   const { phoneNumber, type, message, fileUrl, reference, metadata } = dto;
   if (message === undefined && file === undefined && fileUrl === undefined) {

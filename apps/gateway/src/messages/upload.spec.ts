@@ -4,7 +4,7 @@ import { runInNewContext } from 'node:vm';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { eventually } from '../../../../test/support/eventually.js';
 import { startTestRedis, type TestRedis } from '../../../../test/support/redis-server.js';
-import { KEY, problemIn, startTestGateway, type TestGateway } from '../fixtures/gateway.js';
+import { KEY, problemOf, startTestGateway, type TestGateway } from '../fixtures/gateway.js';
 
 const MAX = 26_214_400;
 const CHUNK = Buffer.alloc(65_536, 'x');
@@ -72,7 +72,7 @@ describe('An upload', () => {
   it('above the maximum size is 413 and leaves no file', async () => {
     const before = await gateway.blobs();
     for (const size of [MAX + 1, MAX + 4_000_000]) {
-      const problem = await problemIn(await upload(size));
+      const problem = await problemOf(await upload(size));
       expect(problem).toMatchObject({ status: 413, code: 'payload_too_large', errors: [{ field: 'file' }] });
     }
     expect(await gateway.blobs()).toEqual(before);
@@ -93,8 +93,8 @@ describe('An upload', () => {
     });
     call.on('error', () => undefined);
     call.write(start);
-    await eventually('a file is begun', async () => (await gateway.blobs()).length > before.length);
+    await eventually('a file is being written', async () => (await gateway.blobs()).length > before.length);
     call.destroy();
-    await eventually('it is removed', async () => (await gateway.blobs()).length === before.length);
+    await eventually('the file is removed', async () => (await gateway.blobs()).length === before.length);
   });
 });

@@ -42,7 +42,7 @@ export async function rotateSecrets(console: Console): Promise<boolean> {
   });
   try {
     if (redis.status !== 'ready') throw new Error('Cannot connect to Redis at REDIS_URL');
-    return printSummary(await resealAll(environment, redis), console);
+    return printSummary(await rotateAll(environment, redis), console);
   } catch (error) {
     throw unfit ?? error;
   } finally {
@@ -56,7 +56,7 @@ export type RotationResult = Readonly<
 >;
 
 /** Re-encrypts all secrets of {@link rotateSecrets} through an open Redis connection. */
-export async function resealAll(
+export async function rotateAll(
   environment: Pick<CommonEnvironment, 'ENCRYPTION_KEY' | 'ENCRYPTION_KEYS_PREVIOUS' | 'REDIS_KEY_PREFIX'>,
   redis: RedisClient,
 ): Promise<RotationResult> {

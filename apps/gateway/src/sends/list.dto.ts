@@ -1,6 +1,6 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { type Send, SEND_STATUSES, type SendFilter, type SendStatus } from '#relay';
-import { decodePosition, encodePosition } from '../input/place.js';
+import { decodePosition, encodePosition } from '../input/position.js';
 import { Optional, PhoneNumber, rule, TextOf, WholeNumberText } from '../input/rules.js';
 import { SendView } from './send.view.js';
 

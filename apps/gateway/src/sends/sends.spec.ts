@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { startTestRedis, type TestRedis } from '../../../../test/support/redis-server.js';
-import { json, problemIn, startTestGateway, type TestGateway } from '../fixtures/gateway.js';
+import { json, problemOf, startTestGateway, type TestGateway } from '../fixtures/gateway.js';
 
 let redis: TestRedis;
 let gateway: TestGateway;
@@ -33,8 +33,8 @@ describe('A send', () => {
     expect(await (await gateway.fetch(path)).json()).toMatchObject({ status: 'queued', message: 'hi' });
     const cancel = (): Promise<Response> => gateway.fetch(`${path}/cancel`, { method: 'POST' });
     expect(await (await cancel()).json()).toMatchObject({ status: 'cancelled' });
-    expect(await problemIn(await cancel())).toMatchObject({ status: 409, code: 'conflict' });
-    expect(await problemIn(await gateway.fetch('/v1/sends/snd_x'))).toMatchObject({ status: 404 });
+    expect(await problemOf(await cancel())).toMatchObject({ status: 409, code: 'conflict' });
+    expect(await problemOf(await gateway.fetch('/v1/sends/snd_x'))).toMatchObject({ status: 404 });
   });
 
   it('is listed by filters, and an error names an invalid filter', async () => {
@@ -55,7 +55,7 @@ describe('A send', () => {
       ['order', 'asc'],
     ]) {
       const query = new URLSearchParams({ [String(field)]: String(value) }).toString();
-      const problem = await problemIn(await gateway.fetch(`/v1/sends?${query}`));
+      const problem = await problemOf(await gateway.fetch(`/v1/sends?${query}`));
       expect(problem).toMatchObject({ status: 400, errors: [{ field }] });
     }
   });
@@ -65,14 +65,14 @@ describe('A send', () => {
     const resolve = (outcome: unknown, of = id): Promise<Response> =>
       gateway.fetch(`/v1/sends/${of}/resolve`, json({ outcome }));
     for (const outcome of ['sending', undefined, ['sent']]) {
-      expect(await problemIn(await resolve(outcome))).toMatchObject({
+      expect(await problemOf(await resolve(outcome))).toMatchObject({
         status: 400,
         errors: [{ field: 'outcome' }],
       });
     }
     expect(await (await resolve('sent')).json()).toMatchObject({ id, status: 'sent' });
-    expect(await problemIn(await resolve('sent'))).toMatchObject({ status: 409, code: 'conflict' });
-    expect(await problemIn(await resolve('sent', 'snd_x'))).toMatchObject({ status: 404 });
+    expect(await problemOf(await resolve('sent'))).toMatchObject({ status: 409, code: 'conflict' });
+    expect(await problemOf(await resolve('sent', 'snd_x'))).toMatchObject({ status: 404 });
   });
 
   it('can be resolved together with others, each with its own result', async () => {
@@ -104,7 +104,7 @@ describe('A send', () => {
     expect(await again.json()).toMatchObject({ results: [{ id: one, resolved: false, code: 'conflict' }] });
     for (const ids of [[], 'snd_x', [1], Array.from({ length: 101 }, () => one), undefined]) {
       const refused = await gateway.fetch('/v1/sends/resolve', json({ ids, outcome: 'sent' }));
-      expect(await problemIn(refused)).toMatchObject({ status: 400, errors: [{ field: 'ids' }] });
+      expect(await problemOf(refused)).toMatchObject({ status: 400, errors: [{ field: 'ids' }] });
     }
   });
 });

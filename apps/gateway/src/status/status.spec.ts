@@ -184,7 +184,7 @@ describe('the status of an account', () => {
     await new RedisEventLog(gateway.redis, 'tidings').append('default', [
       { type: 'upstream.recovered', subject: 'upstream', revision: 1, data: {} },
     ]);
-    const seen = await eventually('it waits', async () => {
+    const seen = await eventually('the event waits for dispatch', async () => {
       const { deliveries } = await status();
       return Number(deliveries?.['dispatchLagMs']) > 0 && deliveries;
     });

@@ -9,7 +9,7 @@ import type {
   ReplayRequest,
   ReplayScope,
 } from '#webhooks';
-import { decodePosition, encodePosition } from '../input/place.js';
+import { decodePosition, encodePosition } from '../input/position.js';
 import { Instant, ListOf, Optional, parseInstant, rule, WholeNumberText } from '../input/rules.js';
 import { invalid } from '../problems/problem.js';
 

@@ -6,7 +6,7 @@ import {
   EMPTY_KEY,
   json,
   OTHER_KEY,
-  problemIn,
+  problemOf,
   startTestGateway,
   type TestGateway,
 } from '../fixtures/gateway.js';
@@ -138,7 +138,7 @@ describe('The deliveries of a webhook', () => {
     await failAll();
     const id = String((await list()).deliveries[0]?.id);
     const refusal = async (): Promise<string> => {
-      const problem = await problemIn(await post(`/v1/deliveries/${id}/retry`));
+      const problem = await problemOf(await post(`/v1/deliveries/${id}/retry`));
       expect(problem).toMatchObject({ status: 409, code: 'conflict' });
       return problem.detail;
     };
@@ -150,7 +150,7 @@ describe('The deliveries of a webhook', () => {
     expect(await refusal()).toMatch(/event evt_\w+ is no longer kept/);
     await gateway.fetch(path, { method: 'DELETE' });
     expect(await refusal()).toMatch(/webhook of this delivery was removed/);
-    expect(await problemIn(await gateway.fetch(`${path}/deliveries`))).toMatchObject({ status: 404 });
+    expect(await problemOf(await gateway.fetch(`${path}/deliveries`))).toMatchObject({ status: 404 });
   });
 
   it('can be replayed: the response is 202 with their number', async () => {
@@ -174,10 +174,10 @@ describe('The deliveries of a webhook', () => {
       ['eventTypes', { since, eventTypes: ['message.unheard'] }],
       ['only', { since, only: 'some' }],
     ] as const) {
-      expect(await problemIn(await replay(request))).toMatchObject({ status: 400, errors: [{ field }] });
+      expect(await problemOf(await replay(request))).toMatchObject({ status: 400, errors: [{ field }] });
     }
     await gateway.fetch(`/v1/webhooks/${webhook}`, { ...json({ enabled: false }), method: 'PATCH' });
-    const refused = await problemIn(await replay({ since }));
+    const refused = await problemOf(await replay({ since }));
     expect(refused).toMatchObject({ status: 409, code: 'conflict' });
     expect(refused.detail).toMatch(/disabled.*PATCH it/);
   });
@@ -192,7 +192,7 @@ describe('The deliveries of a webhook', () => {
       ['order', 'asc'],
     ]) {
       const query = new URLSearchParams({ [String(field)]: String(value) }).toString();
-      const problem = await problemIn(await gateway.fetch(`/v1/webhooks/${webhook}/deliveries?${query}`));
+      const problem = await problemOf(await gateway.fetch(`/v1/webhooks/${webhook}/deliveries?${query}`));
       expect(problem).toMatchObject({ status: 400, errors: [{ field }] });
     }
   });
@@ -208,7 +208,7 @@ describe('The deliveries of a webhook', () => {
     ] as const) {
       const as = async (key: string | null): Promise<string> => {
         const request = address.endsWith('replay') ? json({ since: '2026-01-01T00:00:00Z' }) : { method };
-        return (await problemIn(await gateway.fetch(address, { ...request, key }))).code;
+        return (await problemOf(await gateway.fetch(address, { ...request, key }))).code;
       };
       expect([address, await as(OTHER_KEY), await as(EMPTY_KEY), await as(null)]).toEqual([
         address,

@@ -13,7 +13,7 @@ import { Audited } from '../audit/audited.js';
 import { Caller } from '../auth/caller.js';
 import { RequireScope } from '../auth/require-scope.js';
 import { ApiProblems } from '../problems/api-problems.js';
-import { givenIn, InputPipe } from '../input/input.pipe.js';
+import { givenFields, InputPipe } from '../input/input.pipe.js';
 import { notFound } from '../problems/problem.js';
 import { ENDPOINT_REGISTRY } from '../tokens.js';
 import {
@@ -54,7 +54,10 @@ export class WebhooksController {
     @Body(new InputPipe(CreateWebhookDto)) body: CreateWebhookDto,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<Endpoint & { secret: string }> {
-    const { endpoint, secret } = await this.endpoints.create(account, { ...givenIn(body), url: body.url });
+    const { endpoint, secret } = await this.endpoints.create(account, {
+      ...givenFields(body),
+      url: body.url,
+    });
     reply.header('location', `/v1/webhooks/${endpoint.id}`).header('cache-control', 'no-store');
     return { ...endpoint, secret };
   }
@@ -95,7 +98,7 @@ export class WebhooksController {
     @Param('id') id: string,
     @Body(new InputPipe(ChangeWebhookDto, { keepsNull: true })) body: ChangeWebhookDto,
   ): Promise<Endpoint> {
-    const endpoint = await this.endpoints.change(account, id, givenIn(body));
+    const endpoint = await this.endpoints.change(account, id, givenFields(body));
     if (endpoint === undefined) throw notFound('webhook', id);
     return endpoint;
   }

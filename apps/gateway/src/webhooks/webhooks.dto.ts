@@ -9,7 +9,7 @@ import {
   NumberOf,
   Optional,
   rule,
-  ruleSaying,
+  ruleWithFault,
   TextOf,
   WebAddress,
   WholeNumber,
@@ -29,7 +29,7 @@ const ContactIds = (): PropertyDecorator =>
     ),
   );
 const Description = (): PropertyDecorator => TextOf(1, 500);
-const Headers = (): PropertyDecorator => ruleSaying('headers', headersError);
+const Headers = (): PropertyDecorator => ruleWithFault('headers', headersError);
 const MaxConcurrency = (): PropertyDecorator => WholeNumber(1, 1_000);
 const RateLimit = (): PropertyDecorator => NumberOf(0.01, 10_000);
 

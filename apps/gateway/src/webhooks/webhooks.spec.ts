@@ -5,7 +5,7 @@ import {
   json,
   KEY,
   OTHER_KEY,
-  problemIn,
+  problemOf,
   startTestGateway,
   type TestGateway,
 } from '../fixtures/gateway.js';
@@ -62,7 +62,7 @@ describe('Webhooks of an account', () => {
     const removed = await gateway.fetch(path, { method: 'DELETE' });
     expect([removed.status, await removed.text()]).toEqual([204, '']);
     for (const method of ['GET', 'DELETE']) {
-      expect(await problemIn(await gateway.fetch(path, { method }))).toMatchObject({ code: 'not_found' });
+      expect(await problemOf(await gateway.fetch(path, { method }))).toMatchObject({ code: 'not_found' });
     }
   });
 
@@ -89,7 +89,7 @@ describe('Webhooks of an account', () => {
     ['ordered', { url: 'https://example.com', ordered: 1 }],
     ['secret', { url: 'https://example.com', secret: 'mine' }],
   ])('are not created with an invalid %s: %j', async (field, body) => {
-    const problem = await problemIn(await create(body));
+    const problem = await problemOf(await create(body));
     expect(problem).toMatchObject({ status: 400, code: 'validation_failed' });
     expect(problem.errors?.map((fault) => fault.field)).toEqual([field]);
   });
@@ -97,14 +97,14 @@ describe('Webhooks of an account', () => {
 
 it('contactIds above the total size limit are rejected, and the error names the remedy', async () => {
   const contactIds = Array.from({ length: 129 }, (_, n) => String(n).padStart(512, 'x'));
-  const problem = await problemIn(await create({ url: 'https://example.com', contactIds }));
+  const problem = await problemOf(await create({ url: 'https://example.com', contactIds }));
   expect(problem).toMatchObject({ status: 400, code: 'validation_failed' });
   expect(problem.errors).toEqual([
     { field: 'contactIds', message: expect.stringMatching(/at most 65536 bytes in total; list fewer/) },
   ]);
   const { id } = (await (await create({ url: 'https://example.com' })).json()) as { id: string };
   const change = { ...json({ contactIds }), method: 'PATCH' };
-  expect(await problemIn(await gateway.fetch(`/v1/webhooks/${id}`, change))).toMatchObject({ status: 400 });
+  expect(await problemOf(await gateway.fetch(`/v1/webhooks/${id}`, change))).toMatchObject({ status: 400 });
 });
 
 describe('An account', () => {
@@ -119,7 +119,7 @@ describe('An account', () => {
     try {
       const replies = await Promise.all([makeOne(), makeOne(), makeOne()]);
       expect(replies.map(({ status }) => status).sort()).toEqual([201, 409, 409]);
-      const refused = await problemIn(await makeOne());
+      const refused = await problemOf(await makeOne());
       expect(refused).toMatchObject({ status: 409, code: 'conflict' });
       expect(refused.detail).toContain('Delete one first');
       await gateway.fetch(`/v1/webhooks/${id}`, { method: 'DELETE', key: OTHER_KEY });
@@ -209,13 +209,13 @@ describe('A webhook', () => {
   ])('is not updated with an invalid %s: %j', async (field, body) => {
     const { path } = await made();
     const before = await read(path);
-    expect(await problemIn(await patch(path, body))).toMatchObject({ status: 400, errors: [{ field }] });
+    expect(await problemOf(await patch(path, body))).toMatchObject({ status: 400, errors: [{ field }] });
     expect(await read(path)).toEqual(before);
   });
 
   it('with a forbidden URL is rejected, and the error names the reason and the remedy', async () => {
     const { path } = await made();
-    const problem = await problemIn(await patch(path, { url: 'https://private.example/' }));
+    const problem = await problemOf(await patch(path, { url: 'https://private.example/' }));
     expect(problem.detail).toMatch(/10\.0\.0\.1 is not public.*WEBHOOK_ALLOW_NETWORKS/);
   });
 
@@ -277,13 +277,13 @@ describe('A webhook', () => {
     const { path } = await made();
     for (let i = 0; i < 4; i++) expect((await post(`${path}/rotate-secret`, {})).status).toBe(200);
     const before = await read(`${path}/secret`);
-    const refused = await problemIn(await post(`${path}/rotate-secret`, { overlapSeconds: 60 }));
+    const refused = await problemOf(await post(`${path}/rotate-secret`, { overlapSeconds: 60 }));
     expect(refused).toMatchObject({ status: 409, code: 'conflict' });
     expect(refused.detail).toMatch(/0 ends all of them at once/);
     expect(await read(`${path}/secret`)).toEqual(before);
     expect((await post(`${path}/rotate-secret`, { overlapSeconds: 0 })).status).toBe(200);
     for (const overlapSeconds of [-1, 1.5, '60', 2_592_001]) {
-      expect(await problemIn(await post(`${path}/rotate-secret`, { overlapSeconds }))).toMatchObject({
+      expect(await problemOf(await post(`${path}/rotate-secret`, { overlapSeconds }))).toMatchObject({
         status: 400,
         errors: [{ field: 'overlapSeconds' }],
       });
@@ -304,7 +304,7 @@ describe('A webhook', () => {
       });
     }
     await patch(path, { enabled: false });
-    const refused = await problemIn(await post(`${path}/test`));
+    const refused = await problemOf(await post(`${path}/test`));
     expect(refused).toMatchObject({ status: 409, code: 'conflict' });
     expect(refused.detail).toMatch(/PATCH it with \{"enabled": true\}/);
   });
@@ -321,7 +321,7 @@ describe('A webhook', () => {
     ] as const) {
       const as = async (key: string | null): Promise<string> => {
         const body = method === 'PATCH' ? { ...json({}), method } : { method };
-        return (await problemIn(await gateway.fetch(address, { ...body, key }))).code;
+        return (await problemOf(await gateway.fetch(address, { ...body, key }))).code;
       };
       expect([method, address, await as(OTHER_KEY)]).toEqual([method, address, 'not_found']);
       expect(await as(EMPTY_KEY)).toBe('forbidden');

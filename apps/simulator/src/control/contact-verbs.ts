@@ -3,10 +3,10 @@ import type { Check } from '../checks.js';
 import { Input } from '../input.js';
 import type { JsonObject } from '../json.js';
 import { isObject } from '../json.js';
-import { InvalidInput } from '../refusals.js';
+import { InvalidInput } from '../input-errors.js';
 import type { SimulatorCore } from '../simulator-core.js';
 import type { NewContact } from '../world/contacts.js';
-import type { Contact } from '../world/things.js';
+import type { Contact } from '../world/entities.js';
 import type { Verbs } from './verb.js';
 import { ID, contactNamed, idsOf } from './verb.js';
 

@@ -3,9 +3,9 @@ import { flag, listOf, phoneNumber, text, whole, word } from '../checks.js';
 import { Input } from '../input.js';
 import type { JsonObject } from '../json.js';
 import { isJson, isObject } from '../json.js';
-import { InvalidInput } from '../refusals.js';
+import { InvalidInput } from '../input-errors.js';
 import type { SimulatorCore } from '../simulator-core.js';
-import type { Contact, Message } from '../world/things.js';
+import type { Contact, Message } from '../world/entities.js';
 import type { World } from '../world/world.js';
 import type { Verbs } from './verb.js';
 import { ID, contactNamed, idsOf, messageNamed } from './verb.js';
@@ -23,7 +23,7 @@ export const messageVerbs: Verbs = {
     const contact = contactNamed(core, input.required('contactId', ID, ''));
     const message = input.required('message', TEXT, '');
     input.done();
-    const typed = core.act((world) => world.typeAs(contact, message, 'typed'));
+    const typed = core.act((world) => world.typeMessage(contact, message, 'typed'));
     return { id: typed.id, contactId: contact.id };
   },
 

@@ -3,15 +3,15 @@ import type { Check } from '../checks.js';
 import { readFault } from '../fault-kinds.js';
 import type { FaultMatch, FaultRule } from '../faults.js';
 import { Input } from '../input.js';
-import { InvalidInput } from '../refusals.js';
+import { InvalidInput } from '../input-errors.js';
 import type { SimulatorCore } from '../simulator-core.js';
 import { contactOnWire, messageOnWire } from '../wire-shapes.js';
-import type { Contact } from '../world/things.js';
+import type { Contact } from '../world/entities.js';
 import { TIMESTAMP } from './message-verbs.js';
 import { replaceUpstream } from './replace-upstream.js';
 import type { Verbs } from './verb.js';
 import { ID } from './verb.js';
-import { wordsOf } from '../error-words.js';
+import { messageOf } from '../error-properties.js';
 
 const SEED = whole(0, 4_294_967_295);
 const KINDS = listOf(word(64), '', 1, 100);
@@ -176,7 +176,7 @@ const REGEX: Check<string> = (value, field) => {
   try {
     new RegExp(source, 'u');
   } catch (error) {
-    throw new InvalidInput(field, `is not a valid regular expression: ${wordsOf(error)}`);
+    throw new InvalidInput(field, `is not a valid regular expression: ${messageOf(error)}`);
   }
   return source;
 };

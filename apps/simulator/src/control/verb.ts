@@ -1,8 +1,8 @@
 import { listOf, word } from '../checks.js';
 import type { Input } from '../input.js';
-import { InvalidInput, NotFound } from '../refusals.js';
+import { InvalidInput, NotFound } from '../input-errors.js';
 import type { SimulatorCore } from '../simulator-core.js';
-import type { Contact, Message } from '../world/things.js';
+import type { Contact, Message } from '../world/entities.js';
 
 /**
  * A control verb: takes the JSON body and returns the JSON reply. Reads its whole input before it changes

@@ -1,6 +1,6 @@
 import { open, readFile, rename } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { codeOf } from '../error-words.js';
+import { codeOf } from '../error-properties.js';
 
 /** Number of characters written at once. */
 const CHUNK = 1_048_576;

@@ -5,7 +5,7 @@ import type { ContactRecord, WorldHeader } from '../world/snapshot.js';
 import { headerOf, recordsOf } from '../world/snapshot.js';
 import { CorruptState } from './corrupt-state.js';
 import { linesOf } from './durable-files.js';
-import { wordsOf } from '../error-words.js';
+import { messageOf } from '../error-properties.js';
 
 const FORMAT = 'simulator-state';
 const VERSION = 1;
@@ -88,7 +88,7 @@ function parse(path: string, line: string, index: number): unknown {
   try {
     return JSON.parse(line);
   } catch (error) {
-    const words = wordsOf(error);
+    const words = messageOf(error);
     throw new CorruptState(path, `line ${index + 1} is not valid JSON (${words.slice(0, 100)})`);
   }
 }

@@ -1,11 +1,11 @@
 import { mkdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { InvalidInput } from '../refusals.js';
+import { InvalidInput } from '../input-errors.js';
 import type { Change, SimulatorCore } from '../simulator-core.js';
 import { CorruptState } from './corrupt-state.js';
 import { appendLines, readIfThere, replaceFile } from './durable-files.js';
 import { readLedger, readState, writeState } from './state-format.js';
-import { wordsOf } from '../error-words.js';
+import { messageOf } from '../error-properties.js';
 
 /** Delay from a change to its save, in milliseconds, if saves are fast. */
 const DELAY_MS = 50;
@@ -108,7 +108,7 @@ export class StateKeeper {
       this.#lastSaveMs = performance.now() - start;
       wait = Math.max(DELAY_MS, REST_FACTOR * this.#lastSaveMs);
     } catch (error) {
-      this.report(`cannot save ${this.path}: ${wordsOf(error)}`);
+      this.report(`cannot save ${this.path}: ${messageOf(error)}`);
       wait = RETRY_MS;
     } finally {
       this.#saving = null;

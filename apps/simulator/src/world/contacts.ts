@@ -1,7 +1,7 @@
 import type { Json, JsonObject } from '../json.js';
-import { InvalidInput } from '../refusals.js';
+import { InvalidInput } from '../input-errors.js';
 import type { WorldContext } from './context.js';
-import type { Contact } from './things.js';
+import type { Contact } from './entities.js';
 
 /** Properties of a new contact. */
 export interface NewContact {

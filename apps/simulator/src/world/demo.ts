@@ -42,7 +42,7 @@ const CONVERSATIONS: readonly { name: string; phoneNumber: string; lines: readon
 ];
 
 /** Fills an empty world with demo contacts and messages of the last days. */
-export function peopleForDemo(context: WorldContext, contacts: Contacts, messages: Messages): void {
+export function demoContacts(context: WorldContext, contacts: Contacts, messages: Messages): void {
   const now = upstreamNow(context);
   for (const { name, phoneNumber, lines } of CONVERSATIONS) {
     if (contacts.byNumber(phoneNumber) !== undefined) continue;

@@ -1,4 +1,4 @@
-import type { Contact, Message } from './things.js';
+import type { Contact, Message } from './entities.js';
 import type { World } from './world.js';
 
 const STEP_MS = 1_000;

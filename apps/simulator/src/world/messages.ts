@@ -1,9 +1,9 @@
 import type { Json, JsonObject } from '../json.js';
 import type { Changes, MessageOrigin } from '../ledger-entries.js';
-import { InvalidInput } from '../refusals.js';
+import { InvalidInput } from '../input-errors.js';
 import type { WorldContext } from './context.js';
 import { upstreamNow } from './context.js';
-import type { Contact, Message } from './things.js';
+import type { Contact, Message } from './entities.js';
 
 /** Properties of a new message. */
 export interface NewMessage {

@@ -4,8 +4,8 @@ import type { Contacts } from './contacts.js';
 import type { WorldContext } from './context.js';
 import { upstreamNow } from './context.js';
 import type { Messages, NewMessage } from './messages.js';
-import type { Contact, Message } from './things.js';
-import { typographic } from './typographic.js';
+import type { Contact, Message } from './entities.js';
+import { withTypographicCharacters } from './typographic.js';
 
 /** A send request that was read completely. */
 export interface IncomingSend {
@@ -83,7 +83,8 @@ export class Sends {
 
   #prepare(send: IncomingSend, contact: Contact, sendNumber: number): Message[] {
     const { rewriteQuotes, splitTextAndFile } = this.context.settings();
-    const text = send.message === null || !rewriteQuotes ? send.message : typographic(send.message);
+    const text =
+      send.message === null || !rewriteQuotes ? send.message : withTypographicCharacters(send.message);
     const attachments = attachmentsOf(send, this.context);
     const common = { contact, direction: 'outbound', origin: 'send', sendNumber } as const;
     const wanted: NewMessage[] =

@@ -1,7 +1,7 @@
 import type { IdCounters } from './ids.js';
 import type { RandomState } from './random.js';
 import { stateOf } from './random.js';
-import type { Contact, Message } from './things.js';
+import type { Contact, Message } from './entities.js';
 import type { Scheduled } from './timetable.js';
 import type { World } from './world.js';
 

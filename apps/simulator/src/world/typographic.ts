@@ -1,5 +1,5 @@
 /** Rewrites a text as phones do during typing: curly quotes, long dashes, an ellipsis. */
-export function typographic(text: string): string {
+export function withTypographicCharacters(text: string): string {
   return text
     .replaceAll('...', '…')
     .replaceAll('--', '—')

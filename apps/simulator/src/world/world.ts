@@ -4,12 +4,12 @@ import { Clock } from './clock.js';
 import { Contacts } from './contacts.js';
 import type { WorldContext } from './context.js';
 import { upstreamNow } from './context.js';
-import { peopleForDemo } from './demo.js';
+import { demoContacts } from './demo.js';
 import { Ids } from './ids.js';
 import { Messages } from './messages.js';
 import type { RandomStreams } from './random.js';
 import { Sends } from './sends.js';
-import type { Contact, Message } from './things.js';
+import type { Contact, Message } from './entities.js';
 import type { ScheduledAction } from './timetable.js';
 import { Timetable } from './timetable.js';
 
@@ -56,7 +56,7 @@ export class World {
   }
 
   fillForDemo(): void {
-    peopleForDemo(this.#context, this.contacts, this.messages);
+    demoContacts(this.#context, this.contacts, this.messages);
   }
 
   /** Returns the contact of a number. Creates the contact if needed. */
@@ -65,7 +65,7 @@ export class World {
   }
 
   /** Adds an inbound message from the contact. */
-  typeAs(contact: Contact, text: string, origin: 'typed' | 'autoReply' | 'insertWhilePaging'): Message {
+  typeMessage(contact: Contact, text: string, origin: 'typed' | 'autoReply' | 'insertWhilePaging'): Message {
     return this.messages.create({ contact, direction: 'inbound', origin, text });
   }
 
@@ -126,7 +126,7 @@ export class World {
       case 'reply': {
         const contact = this.contacts.bySerial(happening.contactSerial);
         if (contact !== undefined && contact.state !== 'deleted')
-          this.typeAs(contact, happening.text, 'autoReply');
+          this.typeMessage(contact, happening.text, 'autoReply');
         return;
       }
     }

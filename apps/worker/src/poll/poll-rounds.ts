@@ -25,7 +25,7 @@ const RECHECK_HELD_MS = 5_000;
  */
 const MAX_LOCAL_READS = 4;
 /** Maximum wait for these reads, in milliseconds. Slower reads continue in the background. */
-const PATIENCE_MS = 300;
+const MAX_LOCAL_WAIT_MS = 300;
 /** Delay until an account with running reads is checked again, in milliseconds. */
 const RECHECK_RUNNING_MS = 1_000;
 
@@ -73,7 +73,7 @@ export function pollRounds(parts: PollRoundParts): RoleRounds {
           if (due === 0) return dueInMs;
           // The poller checks itself whether the account is polled.
           const nextInMs =
-            due <= MAX_LOCAL_READS ? await parts.poller.checkAndWait(account, PATIENCE_MS) : undefined;
+            due <= MAX_LOCAL_READS ? await parts.poller.checkAndWait(account, MAX_LOCAL_WAIT_MS) : undefined;
           if (nextInMs !== undefined) return nextInMs;
           if (!(await isPolled(account))) return undefined;
           if (await isHeld(account)) return RECHECK_HELD_MS;

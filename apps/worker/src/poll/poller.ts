@@ -12,7 +12,7 @@ import {
 } from '#upstream';
 import { Hints } from './hints.js';
 import type { ContactReader } from './poll-ports.js';
-import { ReadsUnderWay } from './reads-under-way.js';
+import { RunningReads } from './running-reads.js';
 
 /**
  * Maximum number of concurrent reads in one worker. Upstream may take seconds to answer, and each read keeps
@@ -23,9 +23,9 @@ const MAX_READS = 256;
  * Time within which a contact must be due for the loop to wait for it, in milliseconds. The agenda would be
  * slower.
  */
-const LINGER_MS = 1_000;
+const MAX_WAIT_MS = 1_000;
 /** Lifetime of the cached account settings and outage state, in milliseconds. */
-const ACCOUNT_LIFE_MS = 250;
+const ACCOUNT_CACHE_MS = 250;
 
 type Claimed = Extract<ClaimReply, { claimed: unknown }>;
 
@@ -61,14 +61,14 @@ export interface PollerParts {
  */
 export class Poller {
   private readonly loops = new Map<string, ClaimLoop>();
-  private readonly reads: ReadsUnderWay;
+  private readonly reads: RunningReads;
   private readonly stopping = new AbortController();
 
   constructor(
     private readonly parts: PollerParts,
     maxReads = MAX_READS,
   ) {
-    this.reads = new ReadsUnderWay(maxReads, parts.queue, parts.logger);
+    this.reads = new RunningReads(maxReads, parts.queue, parts.logger);
   }
 
   /** Checks an account that may have due contacts. */
@@ -143,7 +143,7 @@ export class Poller {
         await hints.pause(MAX_PAUSE_MS);
         continue;
       }
-      if (performance.now() - knownAt > ACCOUNT_LIFE_MS) {
+      if (performance.now() - knownAt > ACCOUNT_CACHE_MS) {
         const found = await this.parts.accounts.find(account);
         // While upstream is unavailable, reads would only fail. Due contacts stay due.
         if (found?.polling !== true || (await this.parts.upstream.isHeld(account))) return undefined;
@@ -175,7 +175,7 @@ export class Poller {
     const isReading = this.reads.has(account);
     // The end of a read is a hint. If this worker dies before that, the account's round finds the due
     // contacts.
-    if (isReading || (nextDueInMs !== undefined && nextDueInMs <= LINGER_MS)) {
+    if (isReading || (nextDueInMs !== undefined && nextDueInMs <= MAX_WAIT_MS)) {
       if (nextDueInMs !== 0) await hints.pause(nextDueInMs ?? MAX_PAUSE_MS);
       return true;
     }

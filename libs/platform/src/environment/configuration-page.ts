@@ -21,11 +21,11 @@ const INTRODUCTION = `# Configuration
 
 <!-- Generated from libs/platform by \`npm run docs:configuration\`. Do not edit by hand. -->
 
-Every process reads its environment once, at start. A missing or bad value stops the process with one line per fault (the name, what is wrong, an example) and exit code 78. An empty variable counts as not set. Secrets are never logged.
+Every process reads its environment once, at start. If a value is missing or invalid, the process prints one line per fault (name, problem, example) and exits with status 78. An empty variable counts as not set. Secrets are never logged.
 
-A variable that is not in these tables but looks like one of them, such as \`UPSTEAM_BASE_URL\`, has no effect. Gateway and worker name it in a warning at start, with the nearest known name.
+A variable that is not in these tables but looks like one of them, such as \`UPSTEAM_BASE_URL\`, has no effect. At start, the gateway and worker log a warning with its name and the most similar known name.
 
-\`npm start\` sets everything that has no default. Under Docker Compose every variable can stand in \`.env\`.`;
+\`npm start\` sets everything that has no default. Under Docker Compose every variable can be set in \`.env\`.`;
 
 const AWS = `## Variables of the AWS SDK
 

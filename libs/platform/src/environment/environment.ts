@@ -31,55 +31,57 @@ export class CommonEnvironment {
   )
   @RedisLocation()
   REDIS_URL!: RedisAddress;
-  @Description('First part of every key.')
+  @Description('First part of every Redis key.')
   @KeyPrefix('tidings')
   REDIS_KEY_PREFIX = 'tidings';
   @Description(
-    'Encrypts stored secrets: upstream keys, signing secrets and headers of webhooks. `npm start` makes one under `.data/`.',
+    'Encrypts stored secrets: upstream keys, signing secrets and headers of webhooks. `npm start` creates one under `.data/`.',
   )
   @Base64Bytes(32)
   ENCRYPTION_KEY!: Buffer;
   @Description(
-    'Earlier encryption keys. They decrypt what was stored with them and encrypt nothing. See [Rotate the encryption key](operations.md#rotate-the-encryption-key).',
+    'Earlier encryption keys. They decrypt stored secrets but encrypt no new ones. See [Rotate the encryption key](operations.md#rotate-the-encryption-key).',
   )
   @Base64BytesList(32)
   ENCRYPTION_KEYS_PREVIOUS: Buffer[] = [];
 
   @Description(
-    'Base address of the upstream of the account `default`, with its path such as `/v1`. `npm start` sets it to the simulator.',
+    'Base address of the messaging service of the account `default`, including its path such as `/v1`. `npm start` sets it to the simulator.',
   )
   @HttpAddress('https://messages.example.com/v1')
   UPSTREAM_BASE_URL!: string;
-  @Description('Key of the account `default` at its upstream.')
+  @Description('API key of the account `default` at its messaging service.')
   @Text('the-key-of-your-account')
   UPSTREAM_API_KEY!: string;
-  @Description('Deadline of one whole exchange with upstream, body included.')
+  @Description('Deadline of one complete exchange with upstream, including its bodies.')
   @Integer(10_000, 1)
   UPSTREAM_TIMEOUT_MS = 10_000;
   @Description(
-    'Request budget of one account over all processes: in any t seconds at most rate × t + max(rate, 1) requests leave. Sends and their look-ups go first, then reads of callers, then polls, which always keep a fifth.',
+    'Request budget of one account over all processes: in any t seconds at most rate × t + max(rate, 1) requests leave. Sends and their look-ups take precedence over reads of callers, and these over polls, which always get a fifth.',
   )
   @PositiveNumber(10)
   UPSTREAM_REQUESTS_PER_SECOND = 10;
 
-  @Description('How long an event is kept.')
+  @Description('Time for which an event is kept.')
   @Integer(168, 1, 87_600)
   EVENT_RETENTION_HOURS = 168;
-  @Description('Max number of events an account keeps; an event that is not dispatched yet is never removed.')
+  @Description(
+    'Max number of events that are kept per account. An event that is not dispatched yet is never removed.',
+  )
   @Integer(1_000_000, 1)
   EVENT_RETENTION_MAX = 1_000_000;
-  @Description('A send that is not relayed by then ends as `expired`.')
+  @Description('Max age of a send. A send that is not relayed by then ends as `expired`.')
   @Integer(86_400, 1)
   SEND_MAX_AGE_SECONDS = 86_400;
 
   @Description(
-    'Private networks that webhooks may reach, over `http://` too. Name the networks of your own subscribers. `npm start` sets `127.0.0.0/8,::1/128`.',
+    'Private networks that webhooks may reach, also with `http://`: the networks of your webhook receivers. `npm start` sets `127.0.0.0/8,::1/128`.',
   )
   @Networks('10.0.0.0/8,fd00::/8')
   WEBHOOK_ALLOW_NETWORKS: Network[] = [];
 
   @Description(
-    'Where an uploaded file waits for its relay: a directory that gateways and workers share, or an S3 bucket. One installation alone may use it.',
+    'Where an uploaded file waits for its relay: a directory that gateways and workers share, or an S3 bucket. Only one installation may use it.',
   )
   @BlobStoreLocation()
   BLOB_STORE: BlobLocation = { kind: 'file', directory: '.data/blobs' };
@@ -87,10 +89,10 @@ export class CommonEnvironment {
    * The S3 client reads these two variables itself, like other AWS variables. Tidings only checks whether they are
    * set.
    */
-  @Description('Address of an S3 server other than Amazon’s; the bucket is then named in the path.')
+  @Description('Address of an S3 server other than Amazon’s. The bucket name is then part of the path.')
   @HttpAddress('https://s3.example.com')
   AWS_ENDPOINT_URL_S3 = '';
-  @Description('The same for all services of AWS; `AWS_ENDPOINT_URL_S3` wins.')
+  @Description('Address for all services of AWS. `AWS_ENDPOINT_URL_S3` takes precedence.')
   @HttpAddress('https://s3.example.com')
   AWS_ENDPOINT_URL = '';
   @Description('Lowest level that is logged.')
@@ -100,28 +102,30 @@ export class CommonEnvironment {
 
 /** Environment variables of the gateway. */
 export class GatewayEnvironment extends CommonEnvironment {
-  @Description('The first API key: account `default`, every scope. `npm start` makes and prints one.')
+  @Description(
+    'The first API key. It belongs to the account `default` and has every scope. `npm start` creates and prints one.',
+  )
   @Text('a-long-random-key', 16)
   API_KEY!: string;
-  @Description('Address the gateway listens on; `0.0.0.0` in the Docker image.')
+  @Description('Address on which the gateway listens; `0.0.0.0` in the Docker image.')
   @Text('127.0.0.1')
   HOST = '127.0.0.1';
-  @Description('Port of the gateway; 0 takes a free one.')
+  @Description('Port of the gateway; 0 selects a free port.')
   @Integer(3000, 0, 65_535)
   PORT = 3000;
   @Description('Max size of one file of a send.')
   @Integer(26_214_400, 1)
   UPLOAD_MAX_BYTES = 26_214_400;
-  @Description('Max requests of one API key, over all gateways.')
+  @Description('Max number of requests of one API key, over all gateways.')
   @Integer(6_000, 1)
   RATE_LIMIT_PER_MINUTE = 6_000;
   @Description(
-    'Shape of `GET /v1/contacts`: `contacts` is always an object with the list under `contacts`; `upstream` is the body as upstream sends it.',
+    'Format of `GET /v1/contacts`: with `contacts`, an object with the list in the field `contacts`; with `upstream`, the body as upstream sends it.',
   )
   @OneOf('contacts', 'upstream')
   CONTACTS_SHAPE: 'contacts' | 'upstream' = 'contacts';
   /** The upper bound is shorter than the time until the id of a removed account can be given to a new account. */
-  @Description('Max age of a reply that answers a read without asking upstream; 0 turns the cache off.')
+  @Description('Max age of a cached reply to a read; 0 turns the cache off.')
   @Integer(1_000, 0, 300_000)
   READ_CACHE_MS = 1_000;
   @Description('Origins of web pages that may call the API from a browser.')
@@ -131,86 +135,88 @@ export class GatewayEnvironment extends CommonEnvironment {
 
 /** Environment variables of the worker. */
 export class WorkerEnvironment extends CommonEnvironment {
-  @Description('Address the worker’s health endpoint listens on; `0.0.0.0` in the Docker image.')
+  @Description('Address on which the worker’s health endpoint listens; `0.0.0.0` in the Docker image.')
   @Text('127.0.0.1')
   WORKER_HOST = '127.0.0.1';
-  @Description('Port of the worker’s health endpoint; 0 takes a free one.')
+  @Description('Port of the worker’s health endpoint; 0 selects a free port.')
   @Integer(3001, 0, 65_535)
   WORKER_PORT = 3001;
-  @Description('Which of the three roles this worker runs.')
+  @Description('The roles of this worker.')
   @SomeOf(...WORKER_ROLES)
   WORKER_ROLES: WorkerRole[] = [...WORKER_ROLES];
 
-  @Description('How often the contact list is read.')
+  @Description('Interval between two reads of the contact list.')
   @Integer(30_000, 100)
   CONTACTS_INTERVAL_MS = 30_000;
-  @Description('Lower bound of the time between two polls of a contact.')
+  @Description('Min time between two polls of a contact.')
   @Integer(2_000, 10)
   POLL_MIN_INTERVAL_MS = 2_000;
-  @Description('Upper bound of the time between two polls of a contact, as far as the request budget allows.')
+  @Description('Max time between two polls of a contact, as far as the request budget allows.')
   @Integer(300_000, 10)
   @NotBelowVariable('POLL_MIN_INTERVAL_MS')
   POLL_MAX_INTERVAL_MS = 300_000;
-  @Description('How long the flags of a message are looked up.')
+  @Description('Time for which changes of a message’s flags are looked up.')
   @Integer(72, 0, 8_760)
   POLL_SETTLE_HOURS = 72;
-  @Description('How often every message of every contact is read again, as far as the request budget allows.')
+  @Description(
+    'Interval between two sweeps, which read every message of every contact, as far as the request budget allows.',
+  )
   @Integer(86_400_000, 1_000)
   POLL_SWEEP_INTERVAL_MS = 86_400_000;
   @Description(
-    'What the first read of a contact does with messages without a readable timestamp: `silent` takes them as baseline, `emit` emits them.',
+    'Treatment of messages without a readable timestamp in the first read of a contact: `silent` makes them part of the baseline, `emit` emits them.',
   )
   @OneOf('silent', 'emit')
   POLL_BASELINE: 'silent' | 'emit' = 'silent';
 
-  @Description('Waits between attempts that are safe to repeat. The last one repeats until the send expires.')
+  @Description(
+    'Waits between the attempts of a send that are safe to repeat. The last wait is repeated until the send expires.',
+  )
   @IntegerList('1,5,30,120,600', 0, 86_400)
   SEND_RETRY_SCHEDULE_SECONDS = [1, 5, 30, 120, 600];
-  @Description('Statuses by which upstream says that it did not take a send; these are retried.')
+  @Description('HTTP statuses with which upstream certainly did not accept a send. Such a send is retried.')
   @IntegerList('429,503', 300, 599, true)
   SEND_SAFE_STATUSES = [429];
   @Description(
-    'How long Tidings looks for an ambiguous send, and waits for the message of an accepted one. Only time between successful look-ups counts.',
+    'Time for which an ambiguous send is looked up, and for which the message of an accepted send is awaited. Only time between successful look-ups counts.',
   )
   @Integer(120_000, 1)
   SEND_CONFIRM_MS = 120_000;
-  @Description('The same for a send with a file.')
+  @Description('Replaces `SEND_CONFIRM_MS` for a send with a file.')
   @Integer(1_200_000, 1)
   SEND_CONFIRM_MEDIA_MS = 1_200_000;
   @Description(
-    'When that time is over: `hold` leaves the send `unknown`, `resend` posts it a second time, never a third.',
+    'Treatment of an ambiguous send that was not found within `SEND_CONFIRM_MS`: `hold` leaves the send `unknown`, `resend` posts the send a second time, but never a third.',
   )
   @OneOf('hold', 'resend')
   SEND_ON_UNKNOWN: 'hold' | 'resend' = 'hold';
-  @Description('How long a finished send is kept.')
+  @Description('Time for which a finished send is kept.')
   @Integer(168, 1, 87_600)
   SEND_RETENTION_HOURS = 168;
-  @Description('Max number of finished sends an account keeps; the oldest finished are removed first.')
+  @Description('Max number of finished sends that are kept per account. The oldest are removed first.')
   @Integer(1_000_000, 1)
   SEND_RETENTION_MAX = 1_000_000;
 
-  @Description('Deadline of one delivery attempt, body included.')
+  @Description('Deadline of one delivery attempt, including its bodies.')
   @Integer(15_000, 1)
   WEBHOOK_TIMEOUT_MS = 15_000;
   @Description(
-    'Waits after the first attempt, each ±20 %. A success at a webhook that only failed before brings its pending deliveries forward, a few at a time.',
+    'Waits between delivery attempts, each varied by ±20 %. The first success after only failures makes pending deliveries due early, a few at a time.',
   )
   @IntegerList('5,300,1800', 0, 604_800)
   WEBHOOK_RETRY_SCHEDULE_SECONDS = [5, 15, 60, 300, 900, 1800, 3600, 7200, 14_400, 28_800, 43_200];
-  @Description(
-    'A webhook with nothing but failures for so long is disabled, and `webhook.disabled` is emitted.',
-  )
+  @Description('A webhook with only failures for this time is disabled, and `webhook.disabled` is emitted.')
   @PositiveNumber(120)
   WEBHOOK_DISABLE_AFTER_HOURS = 120;
   @Description(
-    'Max requests in flight to one webhook, over all workers, unless the webhook has its own `maxConcurrency`.',
+    'Max number of requests in flight to one webhook, over all workers, unless the webhook has its own `maxConcurrency`.',
   )
   @Integer(20, 1, 1000)
   WEBHOOK_MAX_CONCURRENCY = 20;
-  @Description('How long a finished delivery is kept.')
+  @Description('Time for which a finished delivery is kept.')
   @Integer(168, 1, 87_600)
   DELIVERY_RETENTION_HOURS = 168;
-  @Description('Max number of finished deliveries an account keeps.')
+  @Description('Max number of finished deliveries that are kept per account.')
   @Integer(1_000_000, 1)
   DELIVERY_RETENTION_MAX = 1_000_000;
 }

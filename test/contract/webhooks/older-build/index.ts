@@ -5,7 +5,7 @@ import { type RedisClient, RedisScript } from '#platform';
 import { deliveryId } from '#webhooks';
 
 const read = (name: string): string => readFileSync(join(import.meta.dirname, `${name}.lua`), 'utf8');
-/** Each of its scripts began with the same helpers. */
+/** Common helpers at the start of each script of the older build. */
 const script = (name: string): RedisScript => new RedisScript(`${read('common')}\n${read(name)}`);
 const [CREATE, CLAIM, SETTLE, END_PENDING] = ['create', 'claim', 'settle', 'end-pending'].map(script) as [
   RedisScript,
@@ -14,7 +14,7 @@ const [CREATE, CLAIM, SETTLE, END_PENDING] = ['create', 'claim', 'settle', 'end-
   RedisScript,
 ];
 
-/** A delivery that the older build claimed: with the body that it would post. */
+/** A delivery that the older build claimed, with its stored body. */
 export interface ClaimedByOlder {
   id: string;
   claim: string;
@@ -23,8 +23,8 @@ export interface ClaimedByOlder {
 }
 
 /**
- * The build of commit 5f68bc9 at work beside this one: its scripts of deliveries, as they ran, which stored each body
- * with its delivery.
+ * Simulates the build of commit 5f68bc9 beside this build, with its original delivery scripts. That build stored each
+ * body with its delivery.
  */
 export class OlderBuild {
   private readonly base: string;
@@ -61,7 +61,7 @@ export class OlderBuild {
     return claimed;
   }
 
-  /** Whether it was recorded. */
+  /** Records the outcome of an attempt. Returns true if it was recorded. */
   async settle(
     endpointId: string,
     { id, claim }: ClaimedByOlder,

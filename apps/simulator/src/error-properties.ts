@@ -14,7 +14,7 @@ export function statusOf(error: unknown): number | null {
 }
 
 /** Returns the message of an error. */
-export function wordsOf(error: unknown): string {
+export function messageOf(error: unknown): string {
   const message = property(error, 'message');
   return typeof message === 'string' ? message : String(error);
 }

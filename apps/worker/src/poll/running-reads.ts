@@ -15,7 +15,7 @@ interface RunningRead {
  * An account never has more running reads than there are free slots. Slots therefore remain for other
  * accounts when many upstreams hang.
  */
-export class ReadsUnderWay {
+export class RunningReads {
   private readonly accounts = new Map<string, Set<RunningRead>>();
   private readonly tasks = new Set<Promise<unknown>>();
   private readonly renewing = new Set<string>();

@@ -1,9 +1,9 @@
 import { ConfigurationError, pause } from '#platform';
 import type { Run, Service } from './service.js';
 
-/** Settings of a keeper. */
-export interface KeeperOptions {
-  say: (line: string) => void;
+/** Settings of a supervisor. */
+export interface SupervisorOptions {
+  print: (line: string) => void;
   /** Called when the service cannot be kept running. */
   onFailure: (error: unknown) => void;
   /** Aborts when the user asks to stop at once. */
@@ -16,12 +16,12 @@ const BACKOFF_MS = [1_000, 2_000, 4_000, 8_000, 16_000, 30_000];
 /**
  * Maximum number of start attempts of a service that has never been ready. Later restarts are not limited.
  */
-const FIRST_ATTEMPTS = 3;
+const MAX_START_ATTEMPTS = 3;
 /** Run time after which the count of consecutive failures starts again, in milliseconds. */
-const STEADY_MS = 60_000;
+const STABLE_MS = 60_000;
 
 /** Keeps a service running: restarts the service with growing delays when it exits. */
-export class Keeper {
+export class Supervisor {
   private readonly stopping = new AbortController();
   private readonly backoffMs: readonly number[];
   private current: Run | undefined;
@@ -30,7 +30,7 @@ export class Keeper {
 
   constructor(
     private readonly service: Service,
-    private readonly options: KeeperOptions,
+    private readonly options: SupervisorOptions,
   ) {
     this.backoffMs = options.backoffMs ?? BACKOFF_MS;
   }
@@ -40,7 +40,7 @@ export class Keeper {
    * attempts.
    */
   start(): Promise<number> {
-    const starting = this.startWithRetries(FIRST_ATTEMPTS);
+    const starting = this.startWithRetries(MAX_START_ATTEMPTS);
     this.work = starting.catch(() => undefined);
     return starting;
   }
@@ -78,7 +78,7 @@ export class Keeper {
     void run.ended.then((how) => {
       this.current = undefined;
       if (this.isStopping()) return;
-      this.failures = performance.now() - began > STEADY_MS ? 1 : this.failures + 1;
+      this.failures = performance.now() - began > STABLE_MS ? 1 : this.failures + 1;
       this.work = this.restart(`${this.service.name} exited (${how})`);
     });
   }
@@ -88,7 +88,7 @@ export class Keeper {
     if (this.isStopping()) return;
     try {
       await this.startWithRetries(Infinity);
-      this.options.say(`${this.service.name} is running again`);
+      this.options.print(`${this.service.name} is running again`);
     } catch (error) {
       if (!this.isStopping()) this.options.onFailure(error);
     }
@@ -97,7 +97,7 @@ export class Keeper {
   private async waitBeforeRestart(reason: string): Promise<void> {
     const last = this.backoffMs.length - 1;
     const delay = this.backoffMs[Math.min(Math.max(this.failures - 1, 0), last)] ?? 0;
-    this.options.say(`${reason}; restarting in ${delay / 1000} s`);
+    this.options.print(`${reason}; restarting in ${delay / 1000} s`);
     await pause(delay, this.stopping.signal);
   }
 }

@@ -16,7 +16,7 @@ export interface Exchange {
 }
 
 /** Processes a request with its fault, if any. */
-export async function enact(exchange: Exchange, fault: Fault | null): Promise<void> {
+export async function replyWithFault(exchange: Exchange, fault: Fault | null): Promise<void> {
   if (fault === null) {
     sendAnswer(exchange.reply, exchange.process(null));
     return;

@@ -5,7 +5,7 @@ const ERROR = 50;
  * Returns the console text of a log line, or undefined if the line is not shown. Only warnings and errors are
  * shown. A log line is JSON with pino's fields.
  */
-export function consoleTextOf(line: string): string | undefined {
+export function consoleLineOf(line: string): string | undefined {
   const entry = parse(line);
   if (typeof entry !== 'object' || entry === null) return undefined;
   const level = 'level' in entry && typeof entry.level === 'number' ? entry.level : 0;

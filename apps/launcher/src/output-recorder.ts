@@ -1,5 +1,5 @@
 import { LogFile } from './log-file.js';
-import { consoleTextOf } from './digest-of-log.js';
+import { consoleLineOf } from './console-line.js';
 
 /** Maximum number of console lines of a process per window. */
 const MAX_LINES_PER_WINDOW = 20;
@@ -9,7 +9,7 @@ const WINDOW_MS = 10_000;
  * Records the output of a process: all lines in its log file, important lines on the console, prefixed with
  * the name of the process.
  */
-export class Narrator {
+export class OutputRecorder {
   private readonly log: LogFile;
   private windowEnd = 0;
   private shown = 0;
@@ -17,7 +17,7 @@ export class Narrator {
   constructor(
     private readonly name: string,
     private readonly path: string,
-    private readonly say: (line: string) => void,
+    private readonly print: (line: string) => void,
   ) {
     this.log = new LogFile(path);
   }
@@ -25,19 +25,19 @@ export class Narrator {
   /** Records a line of standard output. Shows the line on the console if it is a warning or an error. */
   output(line: string): void {
     this.record(line);
-    const digest = consoleTextOf(line);
+    const digest = consoleLineOf(line);
     if (digest !== undefined) this.show(digest);
   }
 
   /** Records a line of standard error and shows the line on the console. */
   error(line: string): void {
     this.record(line);
-    if (line.trim() !== '') this.show(consoleTextOf(line) ?? line);
+    if (line.trim() !== '') this.show(consoleLineOf(line) ?? line);
   }
 
   /** Writes a line to the log file only. */
   record(line: string): void {
-    if (!this.log.write(line)) this.say(`${this.name}: cannot write the log file ${this.path}`);
+    if (!this.log.write(line)) this.print(`${this.name}: cannot write the log file ${this.path}`);
   }
 
   close(): void {
@@ -55,7 +55,8 @@ export class Narrator {
       this.shown = 0;
     }
     this.shown++;
-    if (this.shown <= MAX_LINES_PER_WINDOW) this.say(`${this.name}: ${words}`);
-    else if (this.shown === MAX_LINES_PER_WINDOW + 1) this.say(`${this.name}: … more lines in ${this.path}`);
+    if (this.shown <= MAX_LINES_PER_WINDOW) this.print(`${this.name}: ${words}`);
+    else if (this.shown === MAX_LINES_PER_WINDOW + 1)
+      this.print(`${this.name}: … more lines in ${this.path}`);
   }
 }
