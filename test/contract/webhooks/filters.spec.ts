@@ -86,7 +86,7 @@ describe('the filter of an endpoint', () => {
     for (let n = 0; n < MAX_LARGEST; n += 1) ids.push(await subscribe(LARGEST));
     const refused = await subscribe(['one more']).catch((error: unknown) => error);
     expect(refused).toBeInstanceOf(WebhookConflictError);
-    expect(String(refused)).toMatch(/contactIds: .*1048576 bytes.*Name fewer.*leave contactIds out/);
+    expect(String(refused)).toMatch(/contactIds: .*1048576 bytes.*Shorten the contactIds.*omit contactIds/);
     // Endpoints without a filter, smaller filters and other changes are still accepted.
     const all = await subscribe();
     await expect(on.harness.endpoints.change(ACCOUNT, all, { contactIds: ['c1'] })).rejects.toThrow(

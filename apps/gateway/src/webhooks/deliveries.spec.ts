@@ -147,7 +147,7 @@ describe('The deliveries of a webhook', () => {
     expect(await refusal()).toMatch(/disabled.*PATCH it/);
     await gateway.fetch(path, { ...json({ enabled: true }), method: 'PATCH' });
     await gateway.redis.xdel('tidings:{default}:events', String(event?.position));
-    expect(await refusal()).toMatch(/event evt_\w+ is no longer kept/);
+    expect(await refusal()).toMatch(/event evt_\w+ was removed from the log/);
     await gateway.fetch(path, { method: 'DELETE' });
     expect(await refusal()).toMatch(/webhook of this delivery was removed/);
     expect(await problemOf(await gateway.fetch(`${path}/deliveries`))).toMatchObject({ status: 404 });
