@@ -119,7 +119,7 @@ async function walk(
       if (step === 'fail') await store.settle(ACCOUNT, one, attempt, { status: 'failed', reason: 'x' });
       if (step === 'release') await store.release(ACCOUNT, one);
       if (step === 'stale') {
-        const stale = { ...one, claim: 'another' };
+        const stale = { ...one, claimId: 'another' };
         expect((await store.settle(ACCOUNT, stale, attempt, { status: 'succeeded' })).isRecorded).toBe(false);
         held.push(one);
       }
