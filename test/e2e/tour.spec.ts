@@ -26,7 +26,7 @@ afterAll(async () => {
 });
 
 /** The first five minutes of a new user. Each step depends on the steps before it. */
-describe('the tour: real processes, a real Redis', () => {
+describe('all features end to end, with real processes and a real Redis', () => {
   let sendId: string;
   let contactId: string;
 
@@ -87,7 +87,7 @@ describe('the tour: real processes, a real Redis', () => {
     });
   });
 
-  it('every signature was valid', () => {
+  it('every webhook signature is valid', () => {
     expect(receiver.invalidRequests).toEqual([]);
   });
 

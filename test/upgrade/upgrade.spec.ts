@@ -37,7 +37,7 @@ function subscriberOf(name: keyof typeof REACHABLE): Subscriber {
   return subscriber;
 }
 
-describe('of the sends that an old build stored', () => {
+describe('sends that an old build stored', () => {
   it.each([
     'queued',
     'queued behind another',
@@ -56,7 +56,7 @@ describe('of the sends that an old build stored', () => {
     expect(await others.postsOf('queued in another account')).toHaveLength(1);
   });
 
-  it('one whose file waited is posted with that file', async () => {
+  it('are posted with the file that was uploaded to the old build', async () => {
     await sends.becomes('queued with a file', 'sent', 'delivered');
     const posts = await sends.postsOf('queued with a file');
     const sha256 = createHash('sha256').update('Waits').digest('hex');
@@ -64,7 +64,7 @@ describe('of the sends that an old build stored', () => {
     expect(posts[0]?.parts).toContainEqual(expect.objectContaining({ name: 'file', sha256 }));
   });
 
-  it('those to one recipient are posted in the order of their acceptance', async () => {
+  it('are posted to each recipient in the order of their acceptance', async () => {
     await sends.becomes('queued behind another', 'sent', 'delivered');
     const order = (await sends.posts()).map(({ message }) => message);
     expect(order.indexOf('queued')).toBeLessThan(order.indexOf('queued behind another'));
@@ -79,23 +79,26 @@ describe('of the sends that an old build stored', () => {
     },
   );
 
-  it('one that upstream did not take becomes unknown and is not posted again', async () => {
+  it('become unknown and are not posted again if upstream did not accept them', async () => {
     expect((await sends.becomes('looked up, not taken', 'unknown')).attempts).toHaveLength(1);
     expect(await sends.postsOf('looked up, not taken')).toEqual([]);
   });
 
-  it.each(['unknown', 'unconfirmed'])('"%s" is found when its message appears late', async (name) => {
-    const message = { direction: 'outbound', to: sends.before(name).phoneNumber, text: name };
-    const { ids } = await upgraded.simulate<{ ids: string[] }>('default', 'messages', message);
-    expect((await sends.becomes(name, 'sent', 'delivered')).messageId).toBe(ids[0]);
-  });
+  it.each(['unknown', 'unconfirmed'])(
+    'with the status "%s" are matched when their message appears late',
+    async (name) => {
+      const message = { direction: 'outbound', to: sends.before(name).phoneNumber, text: name };
+      const { ids } = await upgraded.simulate<{ ids: string[] }>('default', 'messages', message);
+      expect((await sends.becomes(name, 'sent', 'delivered')).messageId).toBe(ids[0]);
+    },
+  );
 
-  it('one past its expiry ends as expired and is not posted', async () => {
+  it('expire without a POST if their expiry has passed', async () => {
     await sends.becomes('queued, expires soon', 'expired');
     expect(await sends.postsOf('queued, expires soon')).toEqual([]);
   });
 
-  it('one whose message gets a flag moves on', async () => {
+  it('change their status when their message changes', async () => {
     const id = upgraded.snapshot.names.messages['sent'];
     await upgraded.simulate('default', 'messages/flags', { id, delivered: true });
     await sends.becomes('sent', 'delivered');

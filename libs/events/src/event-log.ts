@@ -55,7 +55,7 @@ export interface EventLog {
 
   /**
    * Returns the event of any type that records a revision of a subject, or undefined if the log does not hold it. The
-   * lookup computes the event's id, which is a hash of the subject and its revision among others.
+   * event is found by its id, which is a hash that includes the subject and the revision.
    */
   findRevision(account: string, subject: string, revision: string | number): Promise<LoggedEvent | undefined>;
 

@@ -128,7 +128,7 @@ describe('an endpoint', () => {
 });
 
 describe('an overloaded endpoint', () => {
-  it('has its concurrency halved once per round, and raised by one per round of successes', async () => {
+  it('has its concurrency halved at most once per batch of concurrent attempts, and raised by one after a batch of successes', async () => {
     const byHand = await ByHand.of(400);
     const round = await byHand.claim();
     expect(round.deliveries).toHaveLength(20);

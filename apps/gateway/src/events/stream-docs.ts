@@ -4,7 +4,7 @@ import type { ApiResponseOptions } from '@nestjs/swagger';
 export const STREAM_DESCRIPTION = `The stream sends each event with \`id\` (the cursor after the event), \`event\` (the event type) and \`data\` (the
 event as JSON in a single line).
 
-**Start.** The stream starts after \`Last-Event-ID\`, or else after \`after\`. Without both, the stream sends only events from now on.
+**Start.** The stream starts after \`Last-Event-ID\`, or else after \`after\`. If neither is given, the stream sends only new events.
 To get earlier events, read \`GET /v1/events\` first, and start the stream after its \`next\`.
 
 **Resume.** After a disconnect, reconnect with the last received \`id\` as \`Last-Event-ID\`. The stream then sends every event

@@ -30,7 +30,7 @@ class SendsStatusView implements SendsOverview {
   @ApiProperty({ type: LanesView }) lanes!: LanesView;
   @ApiProperty({
     type: 'integer',
-    description: 'Age of the oldest queued or relaying send, in milliseconds.',
+    description: 'Age of the oldest send with status `queued` or `relaying`, in milliseconds.',
   })
   oldestQueuedMs!: number;
 }

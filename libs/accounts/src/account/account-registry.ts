@@ -67,7 +67,7 @@ export class AccountRegistry {
   }
 
   /**
-   * @throws {AccountConflictError} if the account is the environment's
+   * @throws {AccountConflictError} if the account is defined by environment variables
    * @throws {ApiKeyRequiredError} if the stored API key would be sent to another server
    */
   async change(id: string, { apiKey, ...changes }: AccountChanges): Promise<AccountDescription | undefined> {
@@ -83,7 +83,7 @@ export class AccountRegistry {
 
   /**
    * Removes an account with its API keys. Resolves to false if the account is not found.
-   * @throws {AccountConflictError} if the account is the environment's
+   * @throws {AccountConflictError} if the account is defined by environment variables
    */
   async remove(id: string): Promise<boolean> {
     if ((await this.fixed.find(id)) !== undefined) throw fixedConflict(id);

@@ -70,7 +70,7 @@ export class RedisAccountStore implements AccountStore {
     change: (before: StoredAccount) => StoredAccount,
   ): Promise<StoredAccount | undefined> {
     const { accounts, version } = this.keys;
-    // A step fails only if another process changed the account meanwhile, so the loop ends.
+    // The replacement fails only if another process has just changed the account. This is rare, so the loop ends.
     for (;;) {
       const expected = await this.redis.hget(accounts, id);
       if (expected === null) return undefined;

@@ -110,7 +110,7 @@ export class ContactVolatilityTracker {
   /** Returns the new state of the volatile fields, and the changes to log. Call once, after the last contact. */
   conclude(): {
     volatility: ContactVolatility;
-    /** True if the state changed or contains a streak, so that it must be stored. */
+    /** True if the state must be stored: it changed, or it counts consecutive changes of a field. */
     isToBeStored: boolean;
     newlyMuted: string[];
     newlyUnmuted: string[];

@@ -151,7 +151,7 @@ function isEmpty(value: unknown): boolean {
 }
 
 /** Returns true if two fingerprints have the same hash of the whole message. */
-export function isSameForm(one: Fingerprint, other: Fingerprint): boolean {
+export function haveSameContent(one: Fingerprint, other: Fingerprint): boolean {
   return one.high === other.high && one.low === other.low;
 }
 

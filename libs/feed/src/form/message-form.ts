@@ -6,7 +6,7 @@ import {
   type Fingerprint,
   fingerprintOf,
   ignoredFields,
-  isSameForm,
+  haveSameContent,
   fingerprintWithSignatures,
   type SeenFingerprint,
 } from './fingerprint.js';
@@ -26,15 +26,15 @@ export const NO_CHANGE: FormChange = { differing: 0, differs: false, leftOut: 0 
 
 /** Compares a message with its stored fingerprint, which an older build may have written. */
 export function formChange(message: UpstreamMessage, seen: SeenFingerprint, known: Fingerprint): FormChange {
-  if (isSameForm(seen, known)) return NO_CHANGE;
+  if (haveSameContent(seen, known)) return NO_CHANGE;
   const leftOut = ignoredFields(known);
-  if (leftOut !== 0 && isSameForm(fingerprintOf(message, leftOut), known)) {
+  if (leftOut !== 0 && haveSameContent(fingerprintOf(message, leftOut), known)) {
     return { differing: 0, differs: false, leftOut };
   }
   let differing = differingFields(known, seen);
   if (seen.signed === true) {
     const plain = fingerprintWithSignatures(message);
-    if (isSameForm(plain, known)) return NO_CHANGE;
+    if (haveSameContent(plain, known)) return NO_CHANGE;
     differing &= differingFields(known, plain);
   }
   return { differing: differing & ~leftOut, differs: true, leftOut };

@@ -23,7 +23,7 @@ import type { PagesRead } from '../walk/pages-read.js';
 /** Maximum number of pages held back uncommitted while none of them shows a known message. */
 const MAX_HELD_PAGES = 50;
 /** Maximum number of consecutive commits refused because another read of the contact was committed first. */
-export const MAX_RACES = 5;
+export const MAX_COMMIT_CONFLICTS = 5;
 
 /** The contact whose pages are read, and the context of the read. */
 export interface PagesTask {
@@ -103,7 +103,7 @@ export class CommittedPages {
    * state is read before each request: a page is never compared with snapshots that are newer than the request.
    *
    * Retries a failed page after a delay, then reads the page in parts.
-   * @returns undefined if the contact is unknown or {@link MAX_RACES} commits were refused in a row
+   * @returns undefined if the contact is unknown or {@link MAX_COMMIT_CONFLICTS} commits were refused in a row
    */
   async take(page: number, limit: number): Promise<PageRead | undefined> {
     const read = await this.tryPage(page, limit);
@@ -114,7 +114,7 @@ export class CommittedPages {
   async tryPage(page: number, limit: number): Promise<PageRead | FailedPage | undefined> {
     const isPatient = !this.wasRetried(page) && !this.hasFailingMessage();
     const retries = isPatient ? [...this.task.pageRetriesMs] : [];
-    for (let races = 0; races < MAX_RACES;) {
+    for (let races = 0; races < MAX_COMMIT_CONFLICTS;) {
       if (!(await this.refreshState())) return undefined;
       let read: PageRead;
       try {
@@ -181,7 +181,7 @@ export class CommittedPages {
     { page, limit }: PageRequest,
     search: PartSearch,
   ): Promise<PageRead | 'smaller' | undefined> {
-    for (let race = 0; race < MAX_RACES; race += 1) {
+    for (let race = 0; race < MAX_COMMIT_CONFLICTS; race += 1) {
       if (this.isStopped() || !(await this.refreshState())) return undefined;
       let read: PageRead;
       let isShown = true;

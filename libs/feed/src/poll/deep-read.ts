@@ -1,4 +1,4 @@
-import { CommittedPages, FailedPage, MAX_RACES } from './committed-pages.js';
+import { CommittedPages, FailedPage, MAX_COMMIT_CONFLICTS } from './committed-pages.js';
 import type { ContactState, FeedStore } from '../feed-store.js';
 import { contradictsOrder, MAX_UNREADABLE_PAGES } from '../walk/head-walk.js';
 import { isUnsettled, type KnownMessage } from '../snapshot/known-message.js';
@@ -266,7 +266,7 @@ export class DeepRead {
   /** Commits the end of the read: missing messages, order of the list, time of the next deep read. */
   private async end(result: 'everything' | 'missed' | undefined): Promise<boolean> {
     const { account, contactId } = this.task;
-    for (let race = 0; race < MAX_RACES; race += 1) {
+    for (let race = 0; race < MAX_COMMIT_CONFLICTS; race += 1) {
       const state = await this.store.contactState(account, contactId);
       if (state === undefined || state.lost) return false;
       this.pages.state = state;

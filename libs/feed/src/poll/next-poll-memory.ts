@@ -26,7 +26,7 @@ export interface PollMemoryInput {
   settings: Pick<FeedSettings, 'absenceMs' | 'settleMs'>;
 }
 
-/** Interval between deep reads while unreadable elements may be the missing messages, in milliseconds. */
+/** Interval between deep reads while a missing message may be one of the unreadable elements, in milliseconds. */
 const UNREADABLE_RECHECK_MS = 1_800_000;
 
 /** Returns what to remember of the contact for the next reads. Pure. */

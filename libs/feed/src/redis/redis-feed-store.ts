@@ -1,6 +1,6 @@
 import { eventArguments, logKeys } from '#events';
 import { accountKeys, type AccountKeys, hashOf, type RedisClient } from '#platform';
-import { packExtension, unpackExtension } from '../snapshot/contact-extension.js';
+import { encodeContactExtension, unpackExtension } from '../snapshot/contact-extension.js';
 import { pollReportArguments, pollReportKeys } from '../delay/redis-poll-report.js';
 import { packContactText, unpackContactText } from '../snapshot/contact-text-codec.js';
 import type {
@@ -345,7 +345,7 @@ export class RedisFeedStore implements FeedStore {
         messageCount: known.size,
         run: redisRun,
         suspicion: suspicion ?? '',
-        extension: extension === undefined ? 'unchanged' : packExtension(extension),
+        extension: extension === undefined ? 'unchanged' : encodeContactExtension(extension),
         baseline: typeof baseline === 'object' ? Math.round(baseline.emitAfter) : baseline,
         deepRead: typeof deep === 'object' ? (deep.overwrites ? 'replace' : 'new') : deep,
         deepIn: typeof deep === 'object' ? Math.round(deep.inMs) : '',

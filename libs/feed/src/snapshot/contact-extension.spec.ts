@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { type ContactExtension, packExtension, unpackExtension } from './contact-extension.js';
+import { type ContactExtension, encodeContactExtension, unpackExtension } from './contact-extension.js';
 
 const FULL: ContactExtension = {
   rate: Buffer.from([1, 2, 3]),
@@ -15,16 +15,16 @@ describe('a packed contact extension', () => {
   it.each([{}, { readAt: 1 }, { rate: Buffer.alloc(200, 7) }, FULL])(
     'unpacks to the same extension: %j',
     (extension) => {
-      expect(unpackExtension(packExtension(extension))).toEqual(extension);
+      expect(unpackExtension(encodeContactExtension(extension))).toEqual(extension);
     },
   );
 
   it('takes no bytes if empty', () => {
-    expect(packExtension({})).toHaveLength(0);
+    expect(encodeContactExtension({})).toHaveLength(0);
   });
 
   it('skips a section of a later build and keeps the known sections', () => {
-    const later = Buffer.concat([packExtension({ readAt: 5 }), Buffer.from([99, 2, 1, 1])]);
+    const later = Buffer.concat([encodeContactExtension({ readAt: 5 }), Buffer.from([99, 2, 1, 1])]);
     expect(unpackExtension(later)).toEqual({ readAt: 5 });
   });
 
@@ -34,6 +34,6 @@ describe('a packed contact extension', () => {
         expect(typeof unpackExtension(Buffer.from(bytes))).toBe('object');
       }),
     );
-    expect(unpackExtension(packExtension(FULL).subarray(0, 7))).toEqual({});
+    expect(unpackExtension(encodeContactExtension(FULL).subarray(0, 7))).toEqual({});
   });
 });

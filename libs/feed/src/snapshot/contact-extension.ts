@@ -30,7 +30,7 @@ const HEAD_LIMIT = 4;
 const RESYNCING = 5;
 
 /** Packs an extension: format, then sections of tag, length and content. An empty extension gives no bytes. */
-export function packExtension(extension: ContactExtension): Buffer {
+export function encodeContactExtension(extension: ContactExtension): Buffer {
   const { rate, volatile, readAt, headLimit, headLimitUntil, resyncing } = extension;
   const packed = new PackedWriter().byte(FORMAT);
   if (rate !== undefined) packed.byte(RATE).block(rate);

@@ -31,7 +31,7 @@ const memory: fc.Arbitrary<PollMemory> = fc.record(
   { requiredKeys: ['order', 'pageSize', 'length', 'count', 'head'] },
 );
 
-describe('a packed poll memory', () => {
+describe('an encoded poll state', () => {
   it('unpacks to the same memory', () => {
     fc.assert(
       fc.property(memory, (remembered) => {

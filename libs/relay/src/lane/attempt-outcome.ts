@@ -25,7 +25,7 @@ const REFUSALS = new Set([400, 403, 404, 413, 415, 422]);
 const UNAUTHENTICATED = 401;
 
 /**
- * Classifies the error of a POST. Only an error that rules out acceptance allows a retry; every other error is
+ * Classifies the error of a POST. An error that rules out acceptance allows a retry; every other error is
  * ambiguous, unless upstream refused the send.
  * @throws the given error if it is not an error of an upstream request
  */

@@ -19,7 +19,10 @@ import { SendSearch } from './send-search.js';
 
 /** Maximum number of steps in one run of a lane, so that a long lane does not block its worker. */
 const MAX_STEPS_PER_RUN = 50;
-/** Maximum delay of a hint, in milliseconds. A hint contains a phone number and outlives a removed account. */
+/**
+ * Maximum delay of a hint (the job that wakes a worker), in milliseconds. It is short, because a hint contains a phone
+ * number and is not deleted together with its account.
+ */
 const MAX_HINT_DELAY_MS = 60_000;
 /** Minimum time between two reads of the contact list that verify an address, in milliseconds. */
 const VERIFY_INTERVAL_MS = 5_000;

@@ -19,7 +19,7 @@ import {
   lastingFields,
   withAttempt,
 } from '../send/send-record.js';
-import { HELD_WAIT_MS, type SendSearch } from './send-search.js';
+import { MAX_HELD_ACCOUNT_WAIT_MS, type SendSearch } from './send-search.js';
 import type { AttemptOutcome, SendAttempt } from '../send/send.js';
 
 /**
@@ -64,7 +64,7 @@ export class SendPost {
       admission = await this.sender.admit(account);
     } catch (error) {
       if (error instanceof BudgetExhaustedError) return error.retryAfterMs;
-      if (error instanceof UpstreamUnavailableError) return HELD_WAIT_MS;
+      if (error instanceof UpstreamUnavailableError) return MAX_HELD_ACCOUNT_WAIT_MS;
       throw error;
     }
     if (untilFence.isOver()) return 0;
@@ -141,7 +141,7 @@ export class SendPost {
       transition: 'not_taken',
       state: { ...lastingFields(record.state), attempts },
     });
-    return HELD_WAIT_MS;
+    return MAX_HELD_ACCOUNT_WAIT_MS;
   }
 
   /** Writes the fence: marks the send as being posted until the lease expires. */
@@ -199,7 +199,8 @@ export class SendPost {
     } catch (error) {
       if (error instanceof UpstreamTooLateError) return { notSent: true, waitMs: 0 };
       if (error instanceof BudgetExhaustedError) return { notSent: true, waitMs: error.retryAfterMs };
-      if (error instanceof UpstreamUnavailableError) return { notSent: true, waitMs: HELD_WAIT_MS };
+      if (error instanceof UpstreamUnavailableError)
+        return { notSent: true, waitMs: MAX_HELD_ACCOUNT_WAIT_MS };
       return { ...classifyPostError(error, this.settings.safeStatuses), fault: logMessageOf(error) };
     }
   }

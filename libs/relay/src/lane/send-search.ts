@@ -8,7 +8,7 @@ import { type SendRecord, type SendState, lastingFields } from '../send/send-rec
 const SEARCH_BACKOFF_MS = [500, 1_000, 2_000, 4_000, 8_000, 15_000] as const;
 
 /** Maximum wait of a lane whose account is held, in milliseconds. The end of the outage wakes the lane earlier. */
-export const HELD_WAIT_MS = 15_000;
+export const MAX_HELD_ACCOUNT_WAIT_MS = 15_000;
 
 /**
  * Maximum age of the contact list for a final search step, in milliseconds: the list shows every contact of the number.
@@ -133,7 +133,7 @@ export class SendSearch {
     };
     if (outcome === 'failed' || outcome === 'held') delete next.lookedAt;
     const held = outcome === 'held' ? { looks: state.looks ?? 0, notBefore: now } : {};
-    const laneDueInMs = outcome === 'held' ? HELD_WAIT_MS : waitMs;
+    const laneDueInMs = outcome === 'held' ? MAX_HELD_ACCOUNT_WAIT_MS : waitMs;
     const waiting = await this.store.apply(account, record, {
       transition: 'search_continued',
       state: { ...next, ...held },

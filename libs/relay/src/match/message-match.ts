@@ -1,6 +1,6 @@
 import type { UpstreamMessage } from '#upstream';
 import { normalizeText } from './normalize-text.js';
-import { boundMessages, isOverdue, type SendRecord } from '../send/send-record.js';
+import { matchedMessages, isOverdue, type SendRecord } from '../send/send-record.js';
 
 /** A message and the send that it belongs to. */
 export interface Match {
@@ -101,7 +101,7 @@ interface Pairing {
 
 function slotsOf(record: SendRecord, aheadMs: number): Slot[] {
   const { order, state } = record;
-  const bound = boundMessages(state).length;
+  const bound = matchedMessages(state).length;
   const slot = {
     record,
     text: normalizeText(order.message ?? ''),
@@ -146,7 +146,10 @@ function pair(
   return { matches: pairs.filter((one) => !isAmbiguous(one)), ambiguous: pairs.filter(isAmbiguous) };
 }
 
-/** Returns as many pairs as possible: each message takes the first free slot, which allows the earliest timestamp. */
+/**
+ * Pairs messages with slots in order. Each message takes the first free slot that allows its timestamp, so that as many
+ * pairs as possible result.
+ */
 function pairInOrder(messages: readonly UpstreamMessage[], slots: readonly Slot[]): Pairing[] {
   const pairs: Pairing[] = [];
   for (const message of messages) {

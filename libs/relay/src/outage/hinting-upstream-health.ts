@@ -3,7 +3,7 @@ import type { Outage, OutageKind } from '#upstream';
 import { RedisUpstreamHealth } from './redis-upstream-health.js';
 import { RELAY_ROUND } from '../jobs/relay-hints.js';
 
-/** Records outages, and announces their start and end to the agendas of every role that probes them. */
+/** Records outages. At the start and the end of an outage, wakes the workers that probe upstream. */
 export class HintingUpstreamHealth extends RedisUpstreamHealth {
   constructor(
     redis: RedisClient,

@@ -2,7 +2,7 @@ import { type AccountKeys, LuaScript, type RedisClient } from '#platform';
 import { claimField } from './redis-send-claims.js';
 import { lastingIndexes, sendIndex } from './redis-send-index.js';
 import { readSendRecords } from './redis-send-records.js';
-import { boundMessages, isUndecided, type SendOrder, type SendRecord } from '../send/send-record.js';
+import { matchedMessages, isUndecided, type SendOrder, type SendRecord } from '../send/send-record.js';
 
 const MAX_TRIMMED = 500;
 
@@ -50,7 +50,7 @@ export async function trimFinishedSends(
       sends: records.map(({ order, state }) =>
         JSON.stringify({
           ...{ id: order.id, revision: String(state.revision), recipient: order.phoneNumber },
-          claims: boundMessages(state).map(claimField),
+          claims: matchedMessages(state).map(claimField),
           sets: [...lastingIndexes(keys, order), sendIndex.status(keys, state.status)],
         }),
       ),

@@ -108,7 +108,7 @@ export function lastingFields(state: SendState): SendProgress {
 
 /** True if a message that was not seen yet may be this send. */
 export function isAwaitingMessage(state: SendState): boolean {
-  return state.status === 'relaying' || (state.copies ?? 0) > boundMessages(state).length;
+  return state.status === 'relaying' || (state.copies ?? 0) > matchedMessages(state).length;
 }
 
 /** True if the time for the send's message is over. A new message then more likely belongs to another send. */
@@ -137,7 +137,7 @@ export function isUndecided({ status, forgotten }: SendState): boolean {
 }
 
 /** Returns the messages that are known to be this send. */
-export function boundMessages({ contactId, messageId, duplicates = [] }: SendState): BoundMessage[] {
+export function matchedMessages({ contactId, messageId, duplicates = [] }: SendState): BoundMessage[] {
   const first = contactId === undefined || messageId === undefined ? [] : [{ contactId, messageId }];
   return [...first, ...duplicates];
 }

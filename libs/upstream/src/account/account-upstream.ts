@@ -1,5 +1,5 @@
 import { type Logger, logMessageOf, pause, type TimeLimit } from '#platform';
-import { type Admission, admission } from '../budget/admission.js';
+import { type Admission, createAdmission } from '../budget/admission.js';
 import type { ContactList, ContactReader } from '../reply/contact-list.js';
 import { Circuit, isAway } from './circuit.js';
 import { type AdaptiveBudget, BudgetExhaustedError, MAX_PAUSE_MS } from '../budget/request-budget.js';
@@ -86,12 +86,12 @@ export class AccountUpstream {
       const patience = MAX_WAIT_MS[purpose];
       const acquire = (unused: number): Promise<number> =>
         this.budget.acquire(account, requestsPerSecond, purpose, patience, unused);
-      return admission(await acquire(0), () => acquire(1));
+      return createAdmission(await acquire(0), () => acquire(1));
     }
     const wait = (unused: number): Promise<number> => this.waitFor(account, purpose, unused);
     const { tokenRequestedAt } = purpose;
     delete purpose.tokenRequestedAt;
-    return admission(tokenRequestedAt ?? (await wait(0)), () => wait(1));
+    return createAdmission(tokenRequestedAt ?? (await wait(0)), () => wait(1));
   }
 
   /** Returns the stamp of the account's upstream address. @throws if the account is not found */
@@ -188,7 +188,7 @@ export class AccountUpstream {
     const address = await this.find(account);
     const acquire = (unused: number): Promise<number> =>
       this.budget.acquire(account, address.requestsPerSecond, 'send', MAX_WAIT_MS.send, unused);
-    await admission(await acquire(0), () => acquire(1))();
+    await createAdmission(await acquire(0), () => acquire(1))();
     try {
       await (await this.upstream.listContacts(address, () => DISCARDING_READER)).close();
     } catch (error) {

@@ -17,7 +17,7 @@ const MAX_RENEWALS = 10;
  * @param requestedAt when the token was requested, by `performance.now()`
  * @param renew returns the token and takes another; resolves to the time at which that token was requested
  */
-export function admission(requestedAt: number, renew: () => Promise<number>): Admission {
+export function createAdmission(requestedAt: number, renew: () => Promise<number>): Admission {
   let latest = requestedAt;
   return async () => {
     for (let i = 0; i < MAX_RENEWALS && performance.now() - latest > TOKEN_TTL_MS; i += 1)

@@ -13,13 +13,13 @@ export const MAX_LIST_ELEMENTS = 1_000_000;
 export interface ContactReader {
   /**
    * Receives one contact, in the order of the list. Returns true to receive the contact again from {@link
-   * ContactList.wanted}, once the list is known to be complete. Until then, no conclusion is valid.
+   * ContactList.requestedContacts}, once the list is known to be complete. Until then, no conclusion is valid.
    * @param position index of the contact in the list, from 0
    */
   receive(contact: UpstreamContact, position: number): boolean;
 }
 
-/** A contact for which a {@link ContactReader} returned true. */
+/** A contact that its {@link ContactReader} asked to receive again. */
 export interface RequestedContact {
   contact: UpstreamContact;
   position: number;

@@ -89,8 +89,8 @@ export function parseElement(json: Buffer): unknown {
 }
 
 /**
- * Matches an id above 2^53 that is a JSON number. Parsed as a number, it would lose digits, and two ids could become
- * equal. In JSON text, an unescaped quote always begins or ends a key or a string.
+ * Matches an id of 16 or more digits that is a JSON number. Parsed as a number above 2^53, it would lose digits, and two
+ * ids could become equal. The pattern cannot match inside a string, because quotes are escaped there.
  */
 const LONG_NUMERIC_ID = /"id"(\s*:\s*)(-?\d{16,})(?=\s*[,}])/g;
 

@@ -123,9 +123,9 @@ export type ReplayScope = 'failed' | 'missed' | 'pending' | 'all';
 /** Stores deliveries. Each change of state is atomic. */
 export interface DeliveryStore {
   /**
-   * Stores deliveries, due at once. Skips existing deliveries and deliveries of removed endpoints. A delivery of a
-   * disabled endpoint, or above the bound of the backlog, is not stored: its event widens the endpoint's newest gap
-   * instead. See {@link DeliveryStore.pendingStretch}.
+   * Stores deliveries, due at once. Skips existing deliveries and deliveries of removed endpoints. If an
+   * endpoint is disabled or its backlog is full, the delivery is not stored. Its event then belongs to the endpoint's
+   * newest gap, which is a range of the log. See {@link DeliveryStore.pendingStretch}.
    * @param reader lease under which the events were read from the log, if any
    * @throws {ReaderLeaseLostError} if the lease belongs to another process
    */

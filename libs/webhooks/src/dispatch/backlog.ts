@@ -2,7 +2,7 @@ import { type EventLog, isBefore } from '#events';
 import { type PendingStretch, type DeliveryStore, MAX_REFILLED } from '../delivery/delivery-store.js';
 import { matchesFilter } from '../endpoint/endpoint-index.js';
 import type { EndpointStore } from '../endpoint/endpoint-store.js';
-import { positionAfter, positionBefore, readFromOldestKept } from './log-window.js';
+import { positionAfter, positionBefore, readFromOldestEvent } from './log-window.js';
 
 /** Max pages of the log that one call reads. A later call continues. */
 const MAX_PAGES = 10;
@@ -37,7 +37,7 @@ export class Backlog {
     const endpoint = await this.endpoints.find(account, endpointId);
     if (endpoint === undefined) return false;
     const limit = Math.min(Math.max(room, MIN_PAGE_SIZE), MAX_REFILLED);
-    const { events } = await readFromOldestKept(
+    const { events } = await readFromOldestEvent(
       this.log,
       account,
       { epoch, position: positionBefore(from) },

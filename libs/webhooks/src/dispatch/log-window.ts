@@ -25,7 +25,7 @@ export async function* eventsIn(
   let after: Cursor | undefined =
     since < 1 ? undefined : { epoch: end.epoch, position: lastPositionBefore(since) };
   for (;;) {
-    const page = await readFromOldestKept(log, account, after, PAGE_SIZE);
+    const page = await readFromOldestEvent(log, account, after, PAGE_SIZE);
     const here = page.events.filter(({ position }) => !isBefore(end.position, position));
     yield here.filter(({ timestamp }) => Date.parse(timestamp) >= since && Date.parse(timestamp) < until);
     const last = page.events.at(-1);
@@ -36,7 +36,7 @@ export async function* eventsIn(
 }
 
 /** Reads a page of the log. Continues at the oldest kept event if the log was trimmed beyond the cursor. */
-export async function readFromOldestKept(
+export async function readFromOldestEvent(
   log: Pick<EventLog, 'read'>,
   account: string,
   after: Cursor | undefined,
