@@ -28,7 +28,7 @@ const MAX_FIRST_LIST_DELAY_MS = 24 * 3_600_000;
 /** For contacts that appear later: messages up to this much older than the last good list are emitted, in ms. */
 const LATER_CONTACT_SLACK_MS = 24 * 3_600_000;
 
-const MAX_RACES = 3;
+const MAX_COMMIT_CONFLICTS = 3;
 
 /** Returns the time at which an account was added, in milliseconds since 1970 by Redis' clock; undefined if unknown. */
 export type FindAddedAt = (account: string) => Promise<number | undefined>;
@@ -67,7 +67,8 @@ export class ContactListPoll {
   async poll(account: string, purpose: ReadPurpose = 'poll'): Promise<void> {
     try {
       let done = false;
-      for (let race = 0; !done && race < MAX_RACES; race += 1) done = await this.readOnce(account, purpose);
+      for (let race = 0; !done && race < MAX_COMMIT_CONFLICTS; race += 1)
+        done = await this.readOnce(account, purpose);
     } catch (error) {
       if (error instanceof UpstreamError && !(error instanceof UpstreamUnavailableError))
         await this.store.noteListFault(account, logMessageOf(error));

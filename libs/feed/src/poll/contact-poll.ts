@@ -16,7 +16,7 @@ import type { PagesRead } from '../walk/pages-read.js';
 import type { VolatileFieldStore } from '../form/volatile-fields.js';
 
 /** Maximum number of consecutive commits refused because another read of the contact was committed first. */
-const MAX_RACES = 3;
+const MAX_COMMIT_CONFLICTS = 3;
 
 const DAMAGED_REASON = 'the stored snapshots of its messages are damaged';
 
@@ -75,7 +75,7 @@ export class ContactPoll {
     purpose: ReadPurpose,
   ): Promise<'enough' | 'in part' | undefined> {
     let isEnough = true;
-    for (let race = 0; race < MAX_RACES; race += 1) {
+    for (let race = 0; race < MAX_COMMIT_CONFLICTS; race += 1) {
       const state = await this.store.contactState(account, contactId);
       if (state === undefined) return undefined;
       const start = { account, contactId, state, ...budgetOf(purpose) };

@@ -1,6 +1,6 @@
 import { eventArguments, logKeys } from '#events';
 import { accountKeys, type AccountKeys, hashOf, type RedisClient } from '#platform';
-import { encodeContactExtension, unpackExtension } from '../snapshot/contact-extension.js';
+import { encodeContactExtension, decodeContactExtension } from '../snapshot/contact-extension.js';
 import { pollReportArguments, pollReportKeys } from '../delay/redis-poll-report.js';
 import { packContactText, unpackContactText } from '../snapshot/contact-text-codec.js';
 import type {
@@ -259,7 +259,7 @@ export class RedisFeedStore implements FeedStore {
       version: Number(version),
       now: Number(now),
       memory: memory ?? EMPTY_POLL_MEMORY,
-      extension: extension instanceof Uint8Array ? unpackExtension(Buffer.from(extension)) : {},
+      extension: extension instanceof Uint8Array ? decodeContactExtension(Buffer.from(extension)) : {},
       failures: Number(failures),
       longestPage: Number(longestPage),
       ...(emitAfter === '' ? {} : { emitAfter: Number(emitAfter) }),

@@ -1,6 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { type ContactExtension, encodeContactExtension, unpackExtension } from './contact-extension.js';
+import {
+  type ContactExtension,
+  encodeContactExtension,
+  decodeContactExtension,
+} from './contact-extension.js';
 
 const FULL: ContactExtension = {
   rate: Buffer.from([1, 2, 3]),
@@ -15,7 +19,7 @@ describe('a packed contact extension', () => {
   it.each([{}, { readAt: 1 }, { rate: Buffer.alloc(200, 7) }, FULL])(
     'unpacks to the same extension: %j',
     (extension) => {
-      expect(unpackExtension(encodeContactExtension(extension))).toEqual(extension);
+      expect(decodeContactExtension(encodeContactExtension(extension))).toEqual(extension);
     },
   );
 
@@ -25,15 +29,15 @@ describe('a packed contact extension', () => {
 
   it('skips a section of a later build and keeps the known sections', () => {
     const later = Buffer.concat([encodeContactExtension({ readAt: 5 }), Buffer.from([99, 2, 1, 1])]);
-    expect(unpackExtension(later)).toEqual({ readAt: 5 });
+    expect(decodeContactExtension(later)).toEqual({ readAt: 5 });
   });
 
   it('counts as empty if damaged, and never throws', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 40 }), (bytes) => {
-        expect(typeof unpackExtension(Buffer.from(bytes))).toBe('object');
+        expect(typeof decodeContactExtension(Buffer.from(bytes))).toBe('object');
       }),
     );
-    expect(unpackExtension(encodeContactExtension(FULL).subarray(0, 7))).toEqual({});
+    expect(decodeContactExtension(encodeContactExtension(FULL).subarray(0, 7))).toEqual({});
   });
 });

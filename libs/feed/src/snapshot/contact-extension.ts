@@ -46,7 +46,7 @@ export function encodeContactExtension(extension: ContactExtension): Buffer {
 }
 
 /** Unpacks an extension. Damaged bytes count as an empty extension. */
-export function unpackExtension(bytes: Buffer): ContactExtension {
+export function decodeContactExtension(bytes: Buffer): ContactExtension {
   if (bytes.length === 0) return EMPTY_EXTENSION;
   try {
     return read(new PackedReader(bytes), bytes.length);
