@@ -1,7 +1,8 @@
 import { BullModule } from '@nestjs/bullmq';
 import type { DynamicModule } from '@nestjs/common';
-import { type QueueName, queuePrefix, type RedisClient, type WorkerEnvironment } from '#platform';
-import { ENVIRONMENT, REDIS } from './tokens.js';
+import { type QueueName, queuePrefix } from '#platform';
+import type { WorkerCore } from './compose.js';
+import { CORE } from './tokens.js';
 
 /** Time between two checks for jobs whose worker died, in milliseconds. */
 export const STALLED_INTERVAL_MS = 10_000;
@@ -19,8 +20,8 @@ export const ROUNDS_OPTIONS = { concurrency: 4, stalledInterval: STALLED_INTERVA
 export function registerQueue(name: QueueName): DynamicModule {
   return BullModule.registerQueueAsync({
     name,
-    inject: [REDIS, ENVIRONMENT],
-    useFactory: (redis: RedisClient, environment: WorkerEnvironment) => ({
+    inject: [CORE],
+    useFactory: ({ redis, environment }: WorkerCore) => ({
       connection: redis,
       prefix: queuePrefix(environment.REDIS_KEY_PREFIX, name),
     }),

@@ -6,10 +6,7 @@ import { createLogger, type QueuePayloads } from '#platform';
 import { eventually } from '../../../test/support/eventually.js';
 import { PollProcessor } from './poll/poll.processor.js';
 import { RelayProcessor } from './relay/relay.processor.js';
-import { SendSchedule } from './relay/send-schedule.js';
-import { ACCOUNT_UPSTREAM, LANE_RUNNER, LOGGER, POLLER, RELAY_JOBS } from './tokens.js';
-
-const LOG = { provide: LOGGER, useValue: createLogger('test', 'silent') };
+import { POLL, RELAY } from './tokens.js';
 
 it('stops all roles at once, even while the work of one role is still running', async () => {
   let end = (): void => undefined;
@@ -19,24 +16,16 @@ it('stops all roles at once, even while the work of one role is still running', 
   const poller = { check: () => (polls += 1), stop: () => undefined, ended: () => runningPoll };
   const lanes = { run: () => Promise.resolve(true), stop: () => (relayStopped = true) };
 
-  @Module({
-    providers: [
-      RelayProcessor,
-      { provide: LANE_RUNNER, useValue: lanes },
-      { provide: SendSchedule, useValue: { look: () => undefined } },
-      { provide: RELAY_JOBS, useValue: { wake: () => Promise.resolve() } },
-      LOG,
-    ],
-  })
+  const relayRole = {
+    lanes,
+    sendSchedule: { look: () => undefined },
+    jobs: { wake: () => Promise.resolve() },
+    logger: createLogger('test', 'silent'),
+  };
+  @Module({ providers: [RelayProcessor, { provide: RELAY, useValue: relayRole }] })
   class Relay {}
-  @Module({
-    providers: [
-      PollProcessor,
-      { provide: POLLER, useValue: poller },
-      { provide: ACCOUNT_UPSTREAM, useValue: { stopWaiting: () => undefined } },
-      LOG,
-    ],
-  })
+  const pollRole = { poller, upstream: { stopWaiting: () => undefined } };
+  @Module({ providers: [PollProcessor, { provide: POLL, useValue: pollRole }] })
   class Poll {}
   // Nest stops modules in reverse order of their imports.
   @Module({ imports: [Relay, Poll] })

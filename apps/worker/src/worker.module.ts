@@ -1,4 +1,5 @@
 import { type DynamicModule, Module } from '@nestjs/common';
+import { composeCore } from './compose.js';
 import { CoreModule } from './core.module.js';
 import { DispatchModule } from './dispatch/dispatch.module.js';
 import { HealthModule } from './health/health.module.js';
@@ -16,7 +17,7 @@ export class WorkerModule {
     return {
       module: WorkerModule,
       imports: [
-        CoreModule.register(opened),
+        CoreModule.register(composeCore(opened)),
         HealthModule,
         RemovalModule,
         ...opened.environment.WORKER_ROLES.map((role) => ROLES[role]),

@@ -16,7 +16,12 @@ function processHint({ runLane, logLines = [] }: HintOptions): { checks: () => n
   let checks = 0;
   const logger = createLogger('test', 'trace', { write: (line) => logLines.push(line) });
   const lanes = { run: runLane, stop: () => undefined };
-  const processor = new RelayProcessor(lanes, { look: () => (checks += 1) }, IDLE_JOBS, logger);
+  const processor = new RelayProcessor({
+    lanes,
+    sendSchedule: { look: () => (checks += 1) },
+    jobs: IDLE_JOBS,
+    logger,
+  });
   const data: QueuePayloads['relay'] = { account: 'default', lane: '+15551234567' };
   void processor.process({ data } as Job<QueuePayloads['relay']>);
   return { checks: () => checks };

@@ -6,9 +6,8 @@ import {
   type OnModuleDestroy,
 } from '@nestjs/common';
 import { RedisAccountErasure, RedisAccountStore } from '#accounts';
-import type { Logger, RedisClient, WorkerEnvironment } from '#platform';
-import type { BlobStore } from '#blobs';
-import { ACCOUNT_REMOVAL, BLOB_STORE, ENVIRONMENT, LOGGER, REDIS } from '../tokens.js';
+import type { WorkerCore } from '../compose.js';
+import { CORE } from '../tokens.js';
 import { AccountRemoval } from './account-removal.js';
 
 /** Maximum duration of a gateway request, in milliseconds. Uploads take longest. */
@@ -17,35 +16,22 @@ const UPLOAD_MS = 300_000;
 const MARGIN_MS = 60_000;
 
 /** Removes the data of removed accounts. Runs in every worker, independent of its roles. */
-@Module({
-  providers: [
-    {
-      provide: ACCOUNT_REMOVAL,
-      inject: [REDIS, BLOB_STORE, ENVIRONMENT, LOGGER],
-      useFactory: (
-        redis: RedisClient,
-        blobs: BlobStore,
-        environment: WorkerEnvironment,
-        logger: Logger,
-      ): AccountRemoval => {
-        const { REDIS_KEY_PREFIX: prefix, UPSTREAM_TIMEOUT_MS, WEBHOOK_TIMEOUT_MS } = environment;
-        const lateMs = Math.max(UPLOAD_MS, UPSTREAM_TIMEOUT_MS, WEBHOOK_TIMEOUT_MS) + MARGIN_MS;
-        const accounts = new RedisAccountStore(redis, prefix);
-        return new AccountRemoval(
-          accounts,
-          new RedisAccountErasure(redis, prefix),
-          blobs,
-          { lateMs },
-          logger,
-        );
-      },
-    },
-  ],
-})
+@Module({})
 export class RemovalModule implements OnApplicationBootstrap, OnModuleDestroy, BeforeApplicationShutdown {
+  private readonly removal: AccountRemoval;
   private stopped: Promise<void> = Promise.resolve();
 
-  constructor(@Inject(ACCOUNT_REMOVAL) private readonly removal: AccountRemoval) {}
+  constructor(@Inject(CORE) { environment, redis, blobs, logger }: WorkerCore) {
+    const { REDIS_KEY_PREFIX: prefix, UPSTREAM_TIMEOUT_MS, WEBHOOK_TIMEOUT_MS } = environment;
+    const lateMs = Math.max(UPLOAD_MS, UPSTREAM_TIMEOUT_MS, WEBHOOK_TIMEOUT_MS) + MARGIN_MS;
+    this.removal = new AccountRemoval(
+      new RedisAccountStore(redis, prefix),
+      new RedisAccountErasure(redis, prefix),
+      blobs,
+      { lateMs },
+      logger,
+    );
+  }
 
   onApplicationBootstrap(): void {
     this.removal.start();

@@ -1,0 +1,125 @@
+import { AccountNotFoundError, type AccountDirectory, type AccountRevision, openAccounts } from '#accounts';
+import { type EventLog, RedisEventLog } from '#events';
+import {
+  ContactListPoll,
+  ContactPoll,
+  type FeedStore,
+  HintingFeedStore,
+  MIN_ABSENCE_MS,
+  RecipientLookup,
+  RedisVolatileFields,
+} from '#feed';
+import { type Agendas, openAgendas } from '#platform';
+import {
+  HintingRelayStore,
+  HintingUpstreamHealth,
+  MessageBinder,
+  type RedisUpstreamHealth,
+  type RelayStore,
+} from '#relay';
+import { AccountUpstream, type AdaptiveBudget, HttpUpstream, RedisRequestBudget } from '#upstream';
+import { AccountWatch } from './account-watch.js';
+import type { OpenedResources } from './opened.js';
+import { AccountFeedSource } from './poll/account-feed-source.js';
+import { LoggedForms } from './poll/logged-forms.js';
+
+/**
+ * Waits before each retry of a failed page of old messages, in milliseconds. After the last retry, the page
+ * is read in parts.
+ */
+const PAGE_RETRIES_MS = [2_000, 10_000];
+
+/**
+ * Share of the request budget that polls are scheduled for. The rest is left for sends, look-ups and callers'
+ * reads.
+ */
+const POLL_SHARE = 0.6;
+
+/** The objects that more than one role uses. Each exists once per process. */
+export interface WorkerCore extends OpenedResources {
+  agendas: Agendas;
+  accounts: AccountDirectory & AccountRevision;
+  watch: AccountWatch;
+  events: EventLog;
+  sends: RelayStore;
+  feed: FeedStore;
+  health: RedisUpstreamHealth;
+  budget: AdaptiveBudget;
+  upstream: AccountUpstream;
+  contactList: ContactListPoll;
+  contacts: ContactPoll;
+  /** Searches the messages of a recipient for sends, for the relay. */
+  lookup: RecipientLookup;
+}
+
+/** Builds the objects that more than one role uses. Opens no connection and starts nothing. */
+export function composeCore(opened: OpenedResources): WorkerCore {
+  const { environment, logger, redis, clock, blobs } = opened;
+  const prefix = environment.REDIS_KEY_PREFIX;
+  const agendas = openAgendas(redis, prefix, logger);
+  const { poll, relay, schedule } = agendas;
+  const accounts = openAccounts(environment, redis, logger);
+  const health = new HintingUpstreamHealth(redis, prefix, [poll.hints, relay.hints]);
+  const budget = new RedisRequestBudget(redis, prefix);
+  const upstream = new AccountUpstream(
+    new HttpUpstream(environment.UPSTREAM_TIMEOUT_MS),
+    (id) => accountNamed(accounts, id),
+    budget,
+    health,
+    logger,
+  );
+  const sends = new HintingRelayStore(redis, prefix, clock, blobs, logger, {
+    relay: relay.hints,
+    schedule: schedule.hints,
+  });
+  const feed = composeFeed(opened, { accounts, upstream, sends, agendas });
+  const watch = new AccountWatch(accounts, logger);
+  return { ...opened, agendas, accounts, watch, sends, health, budget, upstream, ...feed };
+}
+
+/** Builds the reads of contacts and messages, which the polls and the look-ups of sends share. */
+function composeFeed(
+  { environment, logger, redis }: OpenedResources,
+  { accounts, upstream, sends, agendas }: Pick<WorkerCore, 'accounts' | 'upstream' | 'sends' | 'agendas'>,
+): Pick<WorkerCore, 'events' | 'feed' | 'contactList' | 'contacts' | 'lookup'> {
+  const prefix = environment.REDIS_KEY_PREFIX;
+  const events = new RedisEventLog(redis, prefix);
+  const feed = new HintingFeedStore(redis, prefix, agendas.poll.hints);
+  const source = new AccountFeedSource(upstream);
+  const volatileFields = new RedisVolatileFields(redis, prefix);
+  // The default account comes from the environment and has no date of its own: use the start of its
+  // event log. An upstream outage at the first start is logged there before the first poll.
+  const addedAt = async (account: string): Promise<number | undefined> =>
+    (await accounts.find(account))?.addedAt ?? (await events.installedAt(account))?.getTime();
+  const contactList = new ContactListPoll(feed, source, MIN_ABSENCE_MS, addedAt, {
+    store: volatileFields,
+    logger,
+  });
+  const contacts = new ContactPoll(
+    feed,
+    source,
+    new MessageBinder(sends, logger),
+    new LoggedForms(events),
+    {
+      interval: { min: environment.POLL_MIN_INTERVAL_MS, max: environment.POLL_MAX_INTERVAL_MS },
+      undated: environment.POLL_BASELINE,
+      readsPerSecond: async (id) => (await accountNamed(accounts, id)).requestsPerSecond * POLL_SHARE,
+      settleMs: environment.POLL_SETTLE_HOURS * 3_600_000,
+      sweepMs: environment.POLL_SWEEP_INTERVAL_MS,
+      absenceMs: MIN_ABSENCE_MS,
+      pageRetriesMs: PAGE_RETRIES_MS,
+    },
+    logger,
+    volatileFields,
+  );
+  return { events, feed, contactList, contacts, lookup: new RecipientLookup(feed, contactList, contacts) };
+}
+
+async function accountNamed(
+  accounts: AccountDirectory,
+  id: string,
+): Promise<NonNullable<Awaited<ReturnType<AccountDirectory['find']>>>> {
+  const account = await accounts.find(id);
+  if (account === undefined) throw new AccountNotFoundError(id);
+  return account;
+}

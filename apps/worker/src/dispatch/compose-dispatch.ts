@@ -1,0 +1,111 @@
+import type { Queue } from 'bullmq';
+import { SecretBox } from '#accounts';
+import { RedisEventTail, RedisLogSurvey } from '#events';
+import {
+  BullmqHintQueue,
+  type Clock,
+  isRedisFull,
+  logOncePerError,
+  openRedis,
+  productVersion,
+  type QueuePayloads,
+  type RedisClient,
+  systemClock,
+  type WorkerEnvironment,
+} from '#platform';
+import {
+  Backlog,
+  BullmqDeliveryJobs,
+  DeliveryAttempter,
+  DeliveryWorker,
+  DestinationGuard,
+  Dispatcher,
+  HintingDeliveryStore,
+  HttpDeliveryClient,
+  ReconciledDeliveryJobs,
+  RedisDeliverySurvey,
+  RedisEndpointStore,
+  systemResolver,
+} from '#webhooks';
+import type { WorkerCore } from '../compose.js';
+import { RoundSchedule } from '../rounds.js';
+import { type DispatchRoundParts, dispatchRounds } from './dispatch-rounds.js';
+import { EventDispatch } from './event-dispatch.js';
+
+/** The objects of the role `dispatch`. */
+export interface DispatchRole {
+  deliveries: DeliveryWorker;
+  dispatch: EventDispatch;
+  rounds: RoundSchedule;
+}
+
+/** Builds the objects of the role `dispatch` on its two queues. */
+export function composeDispatch(
+  core: WorkerCore,
+  deliveryQueue: Queue<QueuePayloads['deliveries']>,
+  ticks: Queue,
+): DispatchRole {
+  const { environment, logger, redis, clock, events } = core;
+  const prefix = environment.REDIS_KEY_PREFIX;
+  const { agenda, hints } = core.agendas.dispatch;
+  const endpoints = new RedisEndpointStore(redis, prefix, clock);
+  const store = new HintingDeliveryStore(redis, prefix, hints);
+  const jobs = new ReconciledDeliveryJobs(
+    new BullmqDeliveryJobs(BullmqHintQueue.onQueue(deliveryQueue, systemClock)),
+    hints,
+  );
+  const deliveries = new DeliveryWorker(
+    store,
+    endpoints,
+    new Backlog(endpoints, store, events),
+    attempterOf(environment, clock),
+    jobs,
+    {
+      maxConcurrency: environment.WEBHOOK_MAX_CONCURRENCY,
+      disableAfterMs: environment.WEBHOOK_DISABLE_AFTER_HOURS * 3_600_000,
+      timeoutMs: environment.WEBHOOK_TIMEOUT_MS,
+    },
+    logger,
+  );
+  const open = (): RedisClient => openRedis(environment.REDIS_URL, 'patient', logOncePerError(logger));
+  const tail = new RedisEventTail(open, prefix, redis);
+  const dispatcher = new Dispatcher(endpoints, store, jobs, logger);
+  const retention = retentionOf(environment);
+  const rounds = dispatchRounds({
+    ...{ pump: deliveries, log: events, retention },
+    isFull: () => isRedisFull(redis),
+    deliveries: store,
+    deliverySurvey: new RedisDeliverySurvey(redis, prefix, retention.deliveries),
+    logSurvey: new RedisLogSurvey(redis, prefix, retention.events),
+  });
+  return {
+    deliveries,
+    dispatch: new EventDispatch(dispatcher, redis, tail, prefix, logger),
+    rounds: new RoundSchedule(ticks, agenda, rounds, logger),
+  };
+}
+
+function attempterOf(environment: WorkerEnvironment, clock: Clock): DeliveryAttempter {
+  const guard = new DestinationGuard(environment.WEBHOOK_ALLOW_NETWORKS);
+  return new DeliveryAttempter(
+    new HttpDeliveryClient(guard, systemResolver(), environment.WEBHOOK_TIMEOUT_MS),
+    new SecretBox(environment.ENCRYPTION_KEY, environment.ENCRYPTION_KEYS_PREVIOUS),
+    { scheduleSeconds: environment.WEBHOOK_RETRY_SCHEDULE_SECONDS, random: Math.random },
+    clock,
+    productVersion(),
+  );
+}
+
+function retentionOf(environment: WorkerEnvironment): DispatchRoundParts['retention'] {
+  const hour = 3_600_000;
+  return {
+    deliveries: {
+      maxAgeMs: environment.DELIVERY_RETENTION_HOURS * hour,
+      maxCount: environment.DELIVERY_RETENTION_MAX,
+    },
+    events: {
+      maxAgeMs: environment.EVENT_RETENTION_HOURS * hour,
+      maxCount: environment.EVENT_RETENTION_MAX,
+    },
+  };
+}

@@ -1,0 +1,42 @@
+import type { Queue } from 'bullmq';
+import { PollHints, RedisFeedSurvey, RedisPollQueue } from '#feed';
+import { BullmqHintQueue, type QueuePayloads, systemClock } from '#platform';
+import { UpstreamProbe } from '#relay';
+import type { AccountUpstream } from '#upstream';
+import type { WorkerCore } from '../compose.js';
+import { probeLeaseMs } from '../probe.js';
+import { RoundSchedule } from '../rounds.js';
+import { pollRounds } from './poll-rounds.js';
+import { Poller } from './poller.js';
+
+/** The objects of the role `poll`. */
+export interface PollRole {
+  poller: Poller;
+  rounds: RoundSchedule;
+  upstream: AccountUpstream;
+}
+
+/** Builds the objects of the role `poll` on its two queues. */
+export function composePoll(core: WorkerCore, polls: Queue<QueuePayloads['poll']>, ticks: Queue): PollRole {
+  const { environment, logger, redis, accounts, upstream, health, budget, feed, contactList, contacts } =
+    core;
+  const prefix = environment.REDIS_KEY_PREFIX;
+  const { agenda, hints } = core.agendas.poll;
+  const poller = new Poller({
+    queue: new RedisPollQueue(redis, prefix),
+    agenda: new PollHints(hints),
+    ...{ contacts, accounts, upstream, budget, logger },
+  });
+  const rounds = pollRounds({
+    ...{ poller, accounts, upstream, logger },
+    store: feed,
+    contacts: contactList,
+    probe: new UpstreamProbe(health, (account) => upstream.probe(account), probeLeaseMs(environment)),
+    survey: new RedisFeedSurvey(redis, prefix),
+    polls: BullmqHintQueue.onQueue(polls, systemClock),
+    probeTimes: health,
+    agenda: hints,
+    contactsEveryMs: environment.CONTACTS_INTERVAL_MS,
+  });
+  return { poller, rounds: new RoundSchedule(ticks, agenda, rounds, logger), upstream };
+}

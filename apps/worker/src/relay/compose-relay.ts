@@ -1,0 +1,100 @@
+import { randomBytes } from 'node:crypto';
+import type { Queue } from 'bullmq';
+import {
+  BullmqHintQueue,
+  isRedisFull,
+  type Logger,
+  type QueuePayloads,
+  systemClock,
+  type WorkerEnvironment,
+} from '#platform';
+import {
+  BullmqRelayJobs,
+  FileSweep,
+  LaneRunner,
+  ReconciledRelayJobs,
+  RedisRelaySurvey,
+  type RelayJobs,
+  RelayRounds,
+  type RelaySettings,
+  UpstreamProbe,
+} from '#relay';
+import type { WorkerCore } from '../compose.js';
+import { probeLeaseMs } from '../probe.js';
+import { RoundSchedule } from '../rounds.js';
+import { AccountSender } from './account-sender.js';
+import { relayRounds } from './relay-rounds.js';
+import { SendSchedule } from './send-schedule.js';
+
+/** The objects of the role `relay`. */
+export interface RelayRole {
+  lanes: LaneRunner;
+  jobs: RelayJobs;
+  sendSchedule: SendSchedule;
+  rounds: RoundSchedule;
+  logger: Logger;
+}
+
+/** Builds the objects of the role `relay` on its two queues. */
+export function composeRelay(
+  core: WorkerCore,
+  relayQueue: Queue<QueuePayloads['relay']>,
+  ticks: Queue,
+): RelayRole {
+  const { environment, logger, upstream, lookup, sends, blobs, agendas } = core;
+  const settings = relaySettingsFrom(environment);
+  const jobs = new ReconciledRelayJobs(
+    new BullmqRelayJobs(BullmqHintQueue.onQueue(relayQueue, systemClock), logger),
+    agendas.relay.hints,
+  );
+  const lanes = new LaneRunner(sends, new AccountSender(upstream), lookup, blobs, jobs, settings, logger);
+  const rounds = new RelayRounds(sends, lookup, blobs, jobs, settings);
+  return {
+    lanes,
+    jobs,
+    sendSchedule: new SendSchedule(rounds, agendas.schedule.agenda, logger),
+    rounds: new RoundSchedule(ticks, agendas.relay.agenda, roundsOf(core, rounds, jobs), logger),
+    logger,
+  };
+}
+
+function roundsOf(
+  { environment, logger, redis, sends, blobs, health, upstream, agendas }: WorkerCore,
+  rounds: RelayRounds,
+  jobs: RelayJobs,
+): ReturnType<typeof relayRounds> {
+  const retention = {
+    maxAgeMs: environment.SEND_RETENTION_HOURS * 3_600_000,
+    maxCount: environment.SEND_RETENTION_MAX,
+  };
+  return relayRounds({
+    rounds,
+    retention,
+    probe: new UpstreamProbe(health, (account) => upstream.probe(account), probeLeaseMs(environment), {
+      store: sends,
+      jobs,
+    }),
+    files: new FileSweep(sends, blobs, systemClock, logger, () => randomBytes(16).toString('hex')),
+    isFull: () => isRedisFull(redis),
+    survey: new RedisRelaySurvey(
+      redis,
+      environment.REDIS_KEY_PREFIX,
+      retention,
+      environment.SEND_MAX_AGE_SECONDS * 1000,
+    ),
+    probeTimes: health,
+    hints: { schedule: agendas.schedule.hints },
+  });
+}
+
+function relaySettingsFrom(environment: WorkerEnvironment): RelaySettings {
+  return {
+    retryScheduleSeconds: environment.SEND_RETRY_SCHEDULE_SECONDS,
+    safeStatuses: environment.SEND_SAFE_STATUSES,
+    maxAgeMs: environment.SEND_MAX_AGE_SECONDS * 1000,
+    confirmMs: environment.SEND_CONFIRM_MS,
+    confirmMediaMs: environment.SEND_CONFIRM_MEDIA_MS,
+    onUnknown: environment.SEND_ON_UNKNOWN,
+    postTimeoutMs: environment.UPSTREAM_TIMEOUT_MS,
+  };
+}
